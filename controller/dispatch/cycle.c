@@ -288,13 +288,11 @@ static int run_pass(struct cycle *c, struct cycle_cluster *cl, const struct cycl
 static bool is_idle(const struct cycle *c, const struct cycle_cluster *cl,
 		    const struct cycle_run *run, struct err *err)
 {
-	struct fit_job one;
-
 	if (sharetree_policy(c->sharetree)->policy.scheduler == CONFIG_SCHEDULER_SUSPEND)
 		return false;
 	if (cl->cluster.schedule)
 		return cl->order.n == 0;
-	return store_queue(c->store, run->cluster, &one, 1, err) == 0;
+	return store_has_queued(c->store, run->cluster, err) == 0;
 }
 
 static int run_cluster(struct cycle *c, struct cycle_cluster *cl, const struct cycle_run *run,

@@ -1,9 +1,8 @@
-/* order - the queued jobs of a cluster with their priorities, and why each has its own. Jobs of
- * equal priority stand in the order in which they were handed in; where the profile weighs
- * nothing, all do.
+/* order - the queued jobs of a cluster, each with its priority and the largest factor of that. Jobs of
+ * equal priority start in the order of submission; where the profile weighs nothing, all jobs are equal.
  *
- * It is kept from one cycle to the next: what has changed is read anew, job by job, and all are
- * weighed anew, since time alone changes priorities. */
+ * It stays in memory from one cycle to the next: only jobs that the ledger announces as changed are read
+ * again, but all are ranked again, since priorities change with time alone. */
 #pragma once
 #include "controller/ledger/changes.h"
 #include "controller/dispatch/names.h"
@@ -11,14 +10,14 @@
 
 struct order_job {
 	int64_t job;
-	int32_t number; /* of the schedule that follows the order; -1: not in it */
+	int32_t number; /* in the schedule; -1: not in it */
 	bool is_exclusive;
 	struct resources want;
 	struct select *select; /* NULL: one chunk */
 	int64_t priority;
 	const char *main; /* its factor; NULL: none */
 	int64_t submitted_ns, eligible_ns, due_ns, nice, site;
-	int32_t user, account; /* by the names of the ask */
+	int32_t user, account; /* numbers by order_ask.users, .accounts */
 	int32_t queue, qos;    /* of the configuration; -1: it is gone from there, or none */
 	enum charge_pool pool;
 };
@@ -37,10 +36,10 @@ struct order_ask {
 	const struct config *config;
 	struct names *users, *accounts;
 };
-/* *ret needs order_done() in any case. */
+/* Reads all queued jobs. *ret needs order_done() in any case. */
 int order_make(const struct order_ask *a, struct order *ret, struct err *err);
-/* The same of one that was made before with the same names: `since` are the jobs written since
- * then, each once, by number. What fails leaves it to be made anew. */
+/* Brings an order up to date that was made with the same names: `since` are the jobs written since then,
+ * each once, by number. After an error it must be made again. */
 int order_update(const struct order_ask *a, const struct store_changes *since, struct order *o,
 		 struct err *err);
 void order_done(struct order *o);

@@ -1,19 +1,22 @@
-/* why.c - in words, why a queued job waits. See cycle.h. */
+/* why.c - the sentences that tell users why a queued job waits, from the schedule as of the last cycle
+ * and from what the nodes have in use. */
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "common/model/amount.h"
 #include "common/time_units.h"
 #include "controller/policy/placement/fit_chunks.h"
 #include "controller/dispatch/cycle_impl.h"
 #include "controller/dispatch/why.h"
 
+/* A text that is cut where it is full. */
 struct words {
 	char *buf;
 	size_t size, n;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct words *w, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add_words(struct words *w, const char *fmt,
+							    ...)
 {
 	va_list ap;
 	int n;
@@ -25,189 +28,251 @@ __attribute__((format(printf, 2, 3))) static void say(struct words *w, const cha
 		w->n = w->n + (size_t)n < w->size ? w->n + (size_t)n : w->size - 1;
 }
 
-/* Could it, were the nodes empty? Else says how much could be. Chunks are looked at one kind
- * at a time, as the schedule does. */
-static bool is_possible(const struct cluster *s, const struct order_job *o,
+/* "59 min 58 s": the two largest units. */
+static const char *format_duration(int64_t s, char buf[static 64])
+{
+	static const struct {
+		int64_t s;
+		const char *name;
+	} units[] = { { 86400, "d" }, { 3600, "h" }, { 60, "min" }, { 1, "s" } };
+	size_t u = 0;
+	int n;
+
+	while (u + 1 < ARRAY_LEN(units) && s < units[u].s)
+		u++;
+	n = snprintf(buf, 64, "%lld %s", (long long)(s / units[u].s), units[u].name);
+	s %= units[u].s;
+	if (u + 1 < ARRAY_LEN(units) && s >= units[u + 1].s)
+		snprintf(buf + n, 64 - (size_t)n, " %lld %s", (long long)(s / units[u + 1].s),
+			 units[u + 1].name);
+	return buf;
+}
+
+/* ---- what a job needs ---- */
+
+/* Could the nodes hold it, were they empty and open? Else `why` says how much they could. Chunks are
+ * looked at one kind at a time, as the schedule does. */
+static bool is_possible(const struct cluster *k, const struct order_job *o,
 			char why[static FIT_WHY_MAX])
 {
 	struct resources one;
 
 	if (!o->select)
-		return fit_is_possible(s->nodes, s->n_nodes, &o->want, why);
-	for (int32_t k = 0; k < o->select->n; k++) {
-		select_chunk(&o->select->of[k], &o->want, &one);
-		if (!fit_is_possible(s->nodes, s->n_nodes, &one, why))
+		return fit_is_possible(k->nodes, k->n_nodes, &o->want, why);
+	for (int32_t c = 0; c < o->select->n; c++) {
+		select_chunk(&o->select->of[c], &o->want, &one);
+		if (!fit_is_possible(k->nodes, k->n_nodes, &one, why))
 			return false;
 	}
 	return true;
 }
 
-static void say_needs(struct words *w, const struct cluster *s, const struct order_job *o)
+/* A sentence of what the job lacks. The texts of fit are clauses about "it": `subject` ("It", "Job 7")
+ * takes that place. */
+static void add_needs(struct words *w, const char *subject, const struct cluster *k,
+		      const struct order_job *o)
 {
 	const struct fit_request ask = { &o->want, o->select, o->is_exclusive };
 	char why[FIT_WHY_MAX];
 
-	if (is_possible(s, o, why)) {
-		if (o->select)
-			fit_explain(s->nodes, s->n_nodes, &ask, why);
-		else
-			fit_look(s->nodes, s->n_nodes, &ask, why);
-	}
-	if (*why)
-		say(w, "%s", why);
-	else if (s->has_closings)
-		say(w, "its walltime reaches into the time from which nodes are taken out of "
-		       "use (reeve nodes)");
+	if (is_possible(k, o, why))
+		fit_explain(k->nodes, k->n_nodes, &ask, why);
+	if (!strncmp(why, "it ", 3))
+		add_words(w, " %s %s.", subject, why + 3);
+	else if (*why)
+		add_words(w, " %c%s.", toupper((unsigned char)*why), why + 1);
+	else if (k->has_closings)
+		add_words(
+			w,
+			" There is room now, but its walltime reaches into planned maintenance: "
+			"see reeve nodes.");
 	else
-		say(w, "needs what others are about to get");
+		add_words(w,
+			  " The nodes that it needs are about to be allocated to other jobs.");
 }
 
-static void say_when(struct words *w, const struct cluster *s, const struct schedule_why *y)
+static void add_estimate(struct words *w, const struct cluster *k, const struct schedule_why *y)
 {
-	char text[AMOUNT_TEXT_MAX];
-	int64_t in_s = y->first_s - s->now_ns / S_NS;
+	int64_t in_s = y->first_s - k->now_ns / S_NS;
+	char text[64];
 
 	if (y->first_s == SCHEDULE_FOREVER)
 		return;
-	say(w, "; starts in %s at the latest, if nobody comes before it",
-	    amount_format_seconds(in_s > 0 ? in_s : 0, text));
+	add_words(w,
+		  " Estimated start: in %s, unless a higher-priority job arrives before then.",
+		  format_duration(in_s > 0 ? in_s : 0, text));
 }
 
-/* "job 3 (priority 750)". NULL: nobody is first, or it is not queued. */
-static const struct order_job *say_who(struct words *w, const struct cycle_cluster *h,
-				       const struct schedule_why *y, bool is_ranked)
-{
-	int64_t id = schedule_job(h->cluster.schedule, y->first)->id;
-	const struct order_job *first = order_find(&h->order, id);
+/* ---- the job that has the reservation ---- */
 
-	say(w, "job %lld", (long long)id);
+/* "job 3", or "job 3 (priority 750)". Returns NULL where it is not queued: it is suspended then. */
+static const struct order_job *add_first(struct words *w, const struct cycle_cluster *cl,
+					 const struct schedule_why *y, bool is_ranked)
+{
+	int64_t id = schedule_job(cl->cluster.schedule, y->first)->id;
+	const struct order_job *first = order_find(&cl->order, id);
+
+	add_words(w, "job %lld", (long long)id);
 	if (is_ranked && first)
-		say(w, " (priority %lld)", (long long)first->priority);
+		add_words(w, " (priority %lld)", (long long)first->priority);
 	return first;
 }
 
-static void say_first(struct words *w, const struct cycle_cluster *h,
-		      const struct schedule_why *y, bool is_ranked)
+/* After "would delay " or "waits behind ": which job, and what it needs. */
+static void explain_first(struct words *w, const struct cycle_cluster *cl,
+			  const struct schedule_why *y, bool is_ranked)
 {
 	const struct order_job *first;
+	char subject[32];
 
-	if (y->first < 0)
-		return;
-	first = say_who(w, h, y, is_ranked);
-	if (!first) {
-		say(w, ", which is suspended and shall go on");
+	if (y->first < 0) {
+		add_words(w, "jobs before it.");
 		return;
 	}
-	say(w, ", the first in the queue, which ");
-	say_needs(w, &h->cluster, first);
+	first = add_first(w, cl, y, is_ranked);
+	if (!first) {
+		add_words(w, ", which is suspended and resumes first.");
+		return;
+	}
+	snprintf(subject, sizeof(subject), "Job %lld", (long long)first->job);
+	add_words(w, ", which is next in the queue.");
+	add_needs(w, subject, &cl->cluster, first);
 }
 
-static void say_wait(struct words *w, const struct cycle_cluster *h, const struct order_job *o,
-		     const struct schedule_why *y, bool is_ranked)
+/* ---- the job itself ---- */
+
+static void add_position(struct words *w, const struct schedule_why *y)
+{
+	add_words(w, "This job is number %d of %d in the queue.", y->position + 1, y->n);
+}
+
+static void explain_wait(struct words *w, const struct cycle_cluster *cl,
+			 const struct order_job *o, const struct schedule_why *y,
+			 bool is_ranked)
 {
 	switch (y->wait) {
 	case SCHEDULE_FIRST:
-		say(w, "first in the queue; ");
-		say_needs(w, &h->cluster, o);
-		say_when(w, &h->cluster, y);
+		add_words(w, "This job is next in the queue.");
+		add_needs(w, "It", &cl->cluster, o);
+		add_estimate(w, &cl->cluster, y);
 		return;
 	case SCHEDULE_WOULD_DELAY:
-		say(w, "place %d of %d; fits now, but would delay ", y->position + 1, y->n);
-		say_first(w, h, y, is_ranked);
+		add_position(w, y);
+		add_words(w, " It fits now, but would delay ");
+		explain_first(w, cl, y, is_ranked);
 		return;
 	case SCHEDULE_BEHIND:
-		say(w, "place %d of %d; ", y->position + 1, y->n);
-		say_needs(w, &h->cluster, o);
+		add_position(w, y);
+		add_needs(w, "It", &cl->cluster, o);
 		if (y->first >= 0) {
-			say(w, "; first is ");
-			say_who(w, h, y, is_ranked);
+			add_words(w, " Next is ");
+			add_first(w, cl, y, is_ranked);
+			add_words(w, ".");
 		}
 		return;
 	case SCHEDULE_NEVER:
-		say_needs(w, &h->cluster, o);
+		add_words(w, "This job cannot start as the nodes are.");
+		add_needs(w, "It", &cl->cluster, o);
 		return;
 	case SCHEDULE_BLOCKED:
 	case SCHEDULE_NOT_CONSIDERED:
-		say(w, "waits for the next scheduling cycle");
+		add_words(w, "This job waits for the next scheduling cycle.");
 		return;
 	}
 }
 
-static void say_in_order(struct words *w, const struct cycle_cluster *h,
-			 const struct schedule_why *y, bool is_ranked)
+/* FIFO: no job passes the one that waits first. */
+static void explain_order(struct words *w, const struct cycle_cluster *cl,
+			  const struct schedule_why *y, bool is_ranked)
 {
-	say(w, "place %d of %d; waits behind ", y->position + 1, y->n);
-	say_first(w, h, y, is_ranked);
+	add_position(w, y);
+	add_words(w, " It waits behind ");
+	explain_first(w, cl, y, is_ranked);
 }
 
-static void say_intent(struct words *w, const struct pending_start *in)
+static void explain_pending(struct words *w, const struct pending_start *p)
 {
 	size_t others = 0;
 
-	for (size_t i = 1; i < in->n; i++)
-		others += strcmp(in->nodes[i], in->nodes[i - 1]) != 0;
-	say(w, "starts on %s", in->nodes[0]);
+	for (size_t i = 1; i < p->n; i++)
+		others += strcmp(p->nodes[i], p->nodes[i - 1]) != 0;
+	add_words(w, "This job starts on %s", p->nodes[0]);
 	if (others)
-		say(w, " and %zu other%s", others, others == 1 ? "" : "s");
-	say(w, " as soon as those who give way to it are suspended");
+		add_words(w, " and %zu other node%s", others, others == 1 ? "" : "s");
+	add_words(w, " as soon as the jobs that it preempts are suspended.");
 }
 
-static void say_queued(struct words *w, const struct cycle *c, const struct cycle_cluster *h,
-		       const struct order_job *o)
+static void explain_queued(struct words *w, const struct cycle *c,
+			   const struct cycle_cluster *cl, const struct order_job *o)
 {
-	const struct config_policy *p = &sharetree_policy(c->sharetree)->policy;
-	const struct pending_start *in = pending_start_find(&h->pending, o->job);
-	char held[ELIGIBLE_WHY_MAX] = "";
+	const struct config_policy *policy = &sharetree_policy(c->sharetree)->policy;
+	const struct pending_start *p = pending_start_find(&cl->pending, o->job);
+	char limit[ELIGIBLE_WHY_MAX] = "";
 	struct schedule_why y;
 
-	if (c->is_ranked)
-		say(w, "priority %lld%s%s; ", (long long)o->priority,
-		    o->main ? ", mostly " : "", o->main ? o->main : "");
-	if (in) {
-		say_intent(w, in);
+	if (p) {
+		explain_pending(w, p);
 		return;
 	}
-	if (!eligibility_check(h->eligibility, o->job, held)) {
-		say(w, "%s", held);
+	if (!eligibility_check(cl->eligibility, o->job, limit)) {
+		add_words(w, "%s", limit);
 		return;
 	}
-	schedule_why(h->cluster.schedule, o->number, &y);
-	if (p->scheduler == CONFIG_SCHEDULER_FIFO && y.first >= 0 &&
+	schedule_why(cl->cluster.schedule, o->number, &y);
+	if (policy->scheduler == CONFIG_SCHEDULER_FIFO && y.first >= 0 &&
 	    (y.wait == SCHEDULE_BEHIND || y.wait == SCHEDULE_WOULD_DELAY))
-		say_in_order(w, h, &y, c->is_ranked);
+		explain_order(w, cl, &y, c->is_ranked);
 	else
-		say_wait(w, h, o, &y, c->is_ranked);
+		explain_wait(w, cl, o, &y, c->is_ranked);
+}
+
+/* "Priority: 750, mostly fairshare." */
+static void add_priority(struct words *w, const struct order_job *o)
+{
+	bool is_sentence = w->n > 0 && w->buf[w->n - 1] == '.';
+
+	add_words(w, "%s Priority: %lld", is_sentence ? "" : ".", (long long)o->priority);
+	if (o->main)
+		add_words(w, ", mostly %s", o->main);
+	add_words(w, ".");
 }
 
 void dispatch_why(const struct cycle *c, const char *cluster, int64_t job, char *buf,
 		  size_t size)
 {
-	const struct cycle_cluster *h = cycle_find_cluster(c, cluster);
-	const struct order_job *o = h ? order_find(&h->order, job) : NULL;
+	const struct cycle_cluster *cl = cycle_find_cluster(c, cluster);
+	const struct order_job *o = cl ? order_find(&cl->order, job) : NULL;
 	struct words w = { buf, size, 0 };
 
-	if (o && o->number >= 0 &&
-	    (schedule_state(h->cluster.schedule, o->number) == SCHEDULE_QUEUED ||
-	     pending_start_find(&h->pending, job)))
-		say_queued(&w, c, h, o);
-	else
-		say(&w, "waits for the next scheduling cycle");
+	if (!o || o->number < 0 ||
+	    (schedule_state(cl->cluster.schedule, o->number) != SCHEDULE_QUEUED &&
+	     !pending_start_find(&cl->pending, job))) {
+		add_words(&w, "This job waits for the next scheduling cycle.");
+		return;
+	}
+	explain_queued(&w, c, cl, o);
+	if (c->is_ranked)
+		add_priority(&w, o);
 }
 
-/* So many ends are looked at. */
-#define PASSES 20000
+/* ---- the forecast ---- */
+
+#define FORECAST_PASSES 20000 /* one for each moment at which jobs end */
 
 int64_t dispatch_forecast_s(const struct cycle *c, const char *cluster, int64_t job)
 {
-	const struct cycle_cluster *h = cycle_find_cluster(c, cluster);
-	const struct order_job *j = h ? order_find(&h->order, job) : NULL;
+	const struct cycle_cluster *cl = cycle_find_cluster(c, cluster);
+	const struct order_job *o = cl ? order_find(&cl->order, job) : NULL;
+	const struct cluster *k;
 	int64_t now_s, at_s;
 
-	if (!j || j->number < 0 ||
-	    schedule_state(h->cluster.schedule, j->number) != SCHEDULE_QUEUED)
+	if (!o || o->number < 0)
 		return -1;
-	now_s = h->cluster.now_ns / S_NS;
-	if (schedule_forecast(h->cluster.schedule, j->number, now_s, PASSES, &at_s) < 0 ||
+	k = &cl->cluster;
+	if (schedule_state(k->schedule, o->number) != SCHEDULE_QUEUED)
+		return -1;
+	now_s = k->now_ns / S_NS;
+	if (schedule_forecast(k->schedule, o->number, now_s, FORECAST_PASSES, &at_s) < 0 ||
 	    at_s == SCHEDULE_FOREVER)
 		return -1;
 	return at_s - now_s;

@@ -126,9 +126,8 @@ int store_desired(struct store *s, const char *node, store_desired_fn fn, void *
 		  struct err *err);
 
 /* --- the queue --- */
-/* The first `max` queued jobs of a cluster, in order. Returns how many. */
-int store_queue(struct store *s, const char *cluster, struct fit_job *jobs, size_t max,
-		struct err *err);
+/* 1: a job of the cluster is queued, and neither held nor dependent on others; 0: none is. */
+int store_has_queued(struct store *s, const char *cluster, struct err *err);
 /* Nodes of a cluster with what their jobs have in use. *ret is malloc()ed. */
 int store_nodes_in_use(struct store *s, const char *cluster, struct fit_node **ret,
 		       size_t *ret_n, struct err *err);

@@ -12,7 +12,7 @@ $O/tests/unit/test_wire: $(MODEL) $(WIRE)
 $O/tests/unit/test_doc: LDLIBS += -ljansson
 $O/tests/unit/test_doc: $(MODEL) $(WIRE)
 $O/tests/unit/test_charge: $O/controller/policy/charge/charge.o $O/common/err.o
-$O/tests/unit/test_fit: $O/controller/policy/placement/fit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
+$O/tests/unit/test_fit: $(patsubst %,$O/controller/policy/placement/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o
 $O/tests/unit/test_admit: $O/agent/admit/admit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
 $O/tests/unit/test_pids: $O/agent/admit/pids.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o $O/agent/admit/admit.o
 $O/tests/unit/test_place: $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o

@@ -66,10 +66,11 @@ static void set_why(struct doc *d, const struct api *a, const struct store_job *
 	else if (row->state != JOB_ENDED && row->want == DESIRED_CANCEL)
 		snprintf(why, sizeof(why), "it is being cancelled");
 	else if (row->state != JOB_ENDED && row->want == DESIRED_SUSPEND && row->preempted_by)
-		snprintf(why, sizeof(why),
-			 "gave its cores to job %lld, and goes on when they are free; time "
-			 "suspended counts for neither walltime nor charge",
-			 (long long)row->preempted_by);
+		snprintf(
+			why, sizeof(why),
+			"It was preempted by job %lld, and resumes when its cores are free. Time "
+			"suspended counts for neither walltime nor charge.",
+			(long long)row->preempted_by);
 	else if (row->state != JOB_ENDED && row->owner_suspended_ns)
 		suspended_why(a, row->owner_suspended_ns, why, sizeof(why));
 	else if (row->state == JOB_SUSPENDED && row->want == DESIRED_RUN)

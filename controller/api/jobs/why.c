@@ -11,9 +11,9 @@
 #include "controller/dispatch/why.h"
 
 /* The conditions of the forecast, for users. */
-#define SURE                                                                                   \
-	"at the latest, if all that runs and waits runs to its walltime, no job comes before " \
-	"it and no node is lost; what ends early makes it earlier"
+#define SURE                                                                                       \
+	"at the latest, if all jobs run to their walltimes, no job arrives before it and no node " \
+	"is lost; earlier if jobs end early"
 
 static int add_forecast(const struct call *c, const struct store_job *row, json_t *answer)
 {

@@ -179,54 +179,21 @@ int store_set_priority(struct store *s, const struct store_priority_change *w, s
 	return db_commit(s->db, err);
 }
 
-/* clang-format off */
-#define QUEUE_COLUMNS(X) \
-	X(QUEUE_JOB,         "job") \
-	X(QUEUE_NCPUS,       ", ncpus") \
-	X(QUEUE_VMEM_BYTES,  ", vmem_bytes") \
-	X(QUEUE_MEM_BYTES,   ", mem_bytes") \
-	X(QUEUE_JOBFS_BYTES, ", jobfs_bytes") \
-	X(QUEUE_NGPUS,       ", ngpus") \
-	X(QUEUE_EXCLUSIVE,   ", exclusive") \
-	X(QUEUE_GPU_MODEL,   ", gpu_model") \
-	X(QUEUE_NODE_TYPE,   ", node_type") \
-	X(QUEUE_FEATURES,    ", features")
-/* clang-format on */
-enum { QUEUE_COLUMNS(SQL_NAME) };
-#define QUEUE_SELECT "SELECT " QUEUE_COLUMNS(SQL_COLUMN)
-
-int store_queue(struct store *s, const char *cluster, struct fit_job *jobs, size_t max,
-		struct err *err)
+int store_has_queued(struct store *s, const char *cluster, struct err *err)
 {
 	struct db_row *st;
-	int n = 0;
+	bool has = false;
 	int r = db_query(s->db, err, &st,
-			 QUEUE_SELECT " FROM jobs"
-				      " WHERE state = " SQL_JOB_QUEUED
-				      " AND state < " SQL_JOB_ENDED
-				      " AND cluster = ?1 AND withheld = 0"
-				      " ORDER BY job LIMIT ?2",
-			 "ti", cluster, (int64_t)max);
+			 "SELECT 1 FROM jobs"
+			 " WHERE state = " SQL_JOB_QUEUED " AND state < " SQL_JOB_ENDED
+			 " AND cluster = ?1 AND withheld = 0 LIMIT 1",
+			 "t", cluster);
 
 	if (r < 0)
 		return r;
-	while ((r = db_step(s->db, st, err)) > 0) {
-		struct fit_job *j = &jobs[n++];
-
-		*j = (struct fit_job){
-			.job = db_int(st, QUEUE_JOB),
-			.want = { .ncpus = db_int(st, QUEUE_NCPUS),
-				  .vmem_bytes = db_int(st, QUEUE_VMEM_BYTES),
-				  .mem_bytes = db_int(st, QUEUE_MEM_BYTES),
-				  .jobfs_bytes = db_int(st, QUEUE_JOBFS_BYTES),
-				  .ngpus = db_int(st, QUEUE_NGPUS) },
-			.is_exclusive = db_int(st, QUEUE_EXCLUSIVE) != 0,
-			.node = -1,
-		};
-		store_gpu_model(st, QUEUE_GPU_MODEL, &j->want);
-		store_node_kind(st, QUEUE_NODE_TYPE, &j->want);
-	}
-	return r < 0 ? r : n;
+	while ((r = db_step(s->db, st, err)) > 0)
+		has = true;
+	return r < 0 ? r : has;
 }
 
 /* -ESTALE: the job is not queued any more, and nothing may be committed. */

@@ -122,23 +122,13 @@ bool fit_is_kind(const struct fit_node *n, const struct resources *want)
 	       features_have(n->capacity.features, want->features);
 }
 
-static int find_node(const struct fit_node *nodes, size_t n, const struct fit_taking *take)
+static bool fits_anywhere(const struct fit_node *nodes, size_t n, const struct fit_taking *take)
 {
-	int best = -1;
-	int64_t best_free = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		int64_t cores = free_of(&nodes[i], take, SIDE_CORES);
-
-		if (!nodes[i].open || !fit_is_kind(&nodes[i], &take->res) ||
-		    !fit_takes(&nodes[i], take))
-			continue;
-		if (best < 0 || cores < best_free) {
-			best = (int)i;
-			best_free = cores;
-		}
-	}
-	return best;
+	for (size_t i = 0; i < n; i++)
+		if (nodes[i].open && fit_is_kind(&nodes[i], &take->res) &&
+		    fit_takes(&nodes[i], take))
+			return true;
+	return false;
 }
 
 void fit_say(char why[static FIT_WHY_MAX], const char *fmt, ...)
@@ -183,32 +173,57 @@ void fit_say_amounts(char why[static FIT_WHY_MAX], const struct fit_taking *take
 	}
 }
 
-/* "8 cores (3 of 4 free)", "2 a100-40 (1 of 4 free)" for each side that does not fit. */
-static void add_missing(char why[static FIT_WHY_MAX], const struct fit_node *n,
-			const struct fit_taking *take)
+/* "8 cores and 2 a100-40": what the job requests of the sides that the node lacks. Returns how many. */
+static int add_missing(char why[static FIT_WHY_MAX], const struct fit_node *n,
+		       const struct fit_taking *take)
 {
-	const char *between = "";
+	int count = 0;
 
 	if (take->is_whole && !fit_is_empty(n)) {
-		char held[AMOUNT_TEXT_MAX], all[AMOUNT_TEXT_MAX];
-
-		fit_say(why, "a whole node (%s of %s cores are held)",
-			amount_text(&sides[0], n->held.ncpus, held),
-			amount_text(&sides[0], n->capacity.ncpus, all));
-		between = " and ";
+		fit_say(why, "a whole node");
+		count++;
 	}
 	for (int i = 0; i < SIDE_MAX; i++) {
-		const struct side *s = &sides[i];
-		char a[AMOUNT_TEXT_MAX], b[AMOUNT_TEXT_MAX], c[AMOUNT_TEXT_MAX];
+		char text[AMOUNT_TEXT_MAX];
 
 		if (!lacks(n, take, i))
 			continue;
-		fit_say(why, "%s%s %s (%s of %s free)", between,
-			amount_text(s, amount_of(&take->res, s), a), side_name(take, i),
-			amount_text(s, free_of(n, take, i), b),
-			amount_text(s, all_of(n, take, i), c));
+		fit_say(why, "%s%s %s", count ? " and " : "",
+			amount_text(&sides[i], amount_of(&take->res, &sides[i]), text),
+			side_name(take, i));
+		count++;
+	}
+	return count;
+}
+
+/* "3 of 8 free" of one such side, "3 of 8 cores and 0 of 2 GPUs free" of several; of a whole node how
+ * many cores are in use. */
+static void add_free(char why[static FIT_WHY_MAX], const struct fit_node *n,
+		     const struct fit_taking *take, int count)
+{
+	const char *between = "";
+	int left = count;
+	char a[AMOUNT_TEXT_MAX], b[AMOUNT_TEXT_MAX];
+
+	if (take->is_whole && !fit_is_empty(n)) {
+		fit_say(why, "%s of %s cores in use%s",
+			amount_text(&sides[0], n->held.ncpus, a),
+			amount_text(&sides[0], n->capacity.ncpus, b), --left ? ", and " : "");
+	}
+	for (int i = 0; i < SIDE_MAX; i++) {
+		const char *model = i == SIDE_GPUS && *take->res.gpu_model ? take->res.gpu_model
+									   : sides[i].many;
+
+		if (!lacks(n, take, i))
+			continue;
+		fit_say(why, "%s%s of %s%s%s", between,
+			amount_text(&sides[i], free_of(n, take, i), a),
+			amount_text(&sides[i], all_of(n, take, i), b), count > 1 ? " " : "",
+			count > 1 ? model : "");
 		between = " and ";
 	}
+	if (left)
+		fit_say(why, " free");
 }
 
 /* Of the node as it would be when nothing was held. */
@@ -278,6 +293,7 @@ static void explain(const struct fit_node *nodes, size_t n, const struct fit_tak
 		    char why[static FIT_WHY_MAX])
 {
 	size_t n_open;
+	int count;
 	const struct fit_node *near = nearest_node(nodes, n, take, &n_open);
 
 	why[0] = '\0';
@@ -288,38 +304,22 @@ static void explain(const struct fit_node *nodes, size_t n, const struct fit_tak
 		fit_say_kind(why, &take->res);
 		fit_say(why, " is up (%zu registered)", n);
 	} else {
-		fit_say(why, "needs ");
-		add_missing(why, near, take);
-		fit_say(why, " on %s%s", near->name,
-			n_open > 1 ? ", the node that lacks least" : "");
+		fit_say(why, "it needs ");
+		count = add_missing(why, near, take);
+		fit_say(why, "; %s has ", near->name);
+		add_free(why, near, take, count);
+		if (n_open > 1)
+			fit_say(why, " (the closest node)");
 	}
 }
 
-size_t fit_place(struct fit_node *nodes, size_t n_nodes, struct fit_job *jobs, size_t n_jobs)
-{
-	size_t i;
-
-	for (i = 0; i < n_jobs; i++) {
-		struct fit_taking take = fit_taking(&jobs[i].want, jobs[i].is_exclusive);
-
-		jobs[i].why[0] = '\0';
-		jobs[i].node = find_node(nodes, n_nodes, &take);
-		if (jobs[i].node < 0) {
-			explain(nodes, n_nodes, &take, jobs[i].why);
-			break;
-		}
-		fit_hold(&nodes[jobs[i].node], &take);
-	}
-	return i;
-}
-
-void fit_look(const struct fit_node *nodes, size_t n_nodes, const struct fit_request *ask,
-	      char why[static FIT_WHY_MAX])
+void fit_explain_one(const struct fit_node *nodes, size_t n_nodes,
+		     const struct fit_request *ask, char why[static FIT_WHY_MAX])
 {
 	const struct fit_taking take = fit_taking(ask->want, ask->is_exclusive);
 
 	why[0] = '\0';
-	if (find_node(nodes, n_nodes, &take) < 0)
+	if (!fits_anywhere(nodes, n_nodes, &take))
 		explain(nodes, n_nodes, &take, why);
 }
 

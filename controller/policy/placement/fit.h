@@ -2,8 +2,6 @@
  *
  * Pure. The schedule (controller/scheduler) decides the order of jobs and which job preempts
  * which; this is the last check before a job is allocated, and the message that users see.
- * Among the nodes that can hold a job the one with the fewest free cores is taken (then the
- * first in the order given), which keeps large holes for large jobs.
  *
  * A job of an exclusive queue takes a whole node: one that is empty, and nothing else may be
  * given to it until the job has ended, also while it is suspended.
@@ -38,21 +36,10 @@ struct fit_request {
 	bool is_exclusive;
 };
 
-struct fit_job {
-	int64_t job;
-	struct resources want;
-	bool is_exclusive;     /* takes a node on which nothing is held, and holds all of it */
-	int node;	       /* fit_place(): index of the node, or -1 */
-	char why[FIT_WHY_MAX]; /* why it waits, with the numbers; "" when placed */
-};
-
-/* Places the jobs (all of one cluster, in order) and adds what is placed to nodes[].held.
- * Returns how many were placed: jobs[0] to jobs[that-1]; the next one has the words. */
-size_t fit_place(struct fit_node *nodes, size_t n_nodes, struct fit_job *jobs, size_t n_jobs);
-
-/* Why a job of one chunk waits, as fit_place() says it; "" where it fits. */
-void fit_look(const struct fit_node *nodes, size_t n_nodes, const struct fit_request *ask,
-	      char why[static FIT_WHY_MAX]);
+/* Why a job of one chunk waits, as a clause: "it needs 8 cores; n1 has 1 of 8 free", about the open
+ * node that lacks the fewest sides; "" where it fits. */
+void fit_explain_one(const struct fit_node *nodes, size_t n_nodes,
+		     const struct fit_request *ask, char why[static FIT_WHY_MAX]);
 
 /* Is the node of the kind that is asked for: its type, and all features? */
 bool fit_is_kind(const struct fit_node *n, const struct resources *want);

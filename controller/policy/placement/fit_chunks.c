@@ -326,7 +326,7 @@ static void explain_kind(const struct fit_request *ask, int32_t kind, const stru
 		fit_say(why, "%lld %snode%s with ", (long long)n,
 			ask->is_exclusive ? "whole " : "", s);
 		fit_say_amounts(why, &one);
-		fit_say(why, "%s; %lld %s them now", each, (long long)room->now,
+		fit_say(why, "%s; %lld %s them free now", each, (long long)room->now,
 			room->now == 1 ? "has" : "have");
 		return;
 	}
@@ -342,6 +342,10 @@ void fit_explain(const struct fit_node *nodes, size_t n_nodes, const struct fit_
 	bool has_room = true;
 
 	why[0] = '\0';
+	if (!ask->select) {
+		fit_explain_one(nodes, n_nodes, ask, why);
+		return;
+	}
 	for (int32_t k = 0; k < ask->select->n; k++) {
 		const struct fit_taking one = taking_of(ask, k);
 		const struct room room = find_room(nodes, n_nodes, ask, &one);
@@ -353,12 +357,12 @@ void fit_explain(const struct fit_node *nodes, size_t n_nodes, const struct fit_
 			return;
 		}
 		if (k == 0)
-			fit_say(why, "needs ");
+			fit_say(why, "it needs ");
 		explain_kind(ask, k, &room, why);
 		has_room &= room.now >= ask->select->of[k].n;
 	}
 	if (has_room && ask->select->n > 1)
-		fit_say(why, ", at once");
+		fit_say(why, ", all at once");
 	else if (has_room)
 		why[0] = '\0';
 }

@@ -19,8 +19,9 @@ int fit_pack(struct fit_node *nodes, size_t n_nodes, const struct fit_request *a
 int fit_split(const struct fit_node *nodes, size_t n_nodes, const struct resources *want,
 	      struct select *ret, char why[static FIT_WHY_MAX]);
 
-/* "needs 2 nodes with 16 cores, 32GB memory each; 1 has them now": by what is held. "": there
- * is room; of chunks of several kinds it is not told whether there is for all together. */
+/* Why a job waits, as a clause: "it needs 2 nodes with 16 cores, 32GB memory each; 1 has them free
+ * now". A job of one chunk: fit_explain_one(). "": there is room; where a job has chunks of several
+ * kinds, each kind is looked at alone, and ", all at once" is appended where each has room. */
 void fit_explain(const struct fit_node *nodes, size_t n_nodes, const struct fit_request *ask,
 		 char why[static FIT_WHY_MAX]);
 

@@ -311,17 +311,17 @@ has "the window of an account is consumed" "Low priority" "$(live $bin)"
 sleep 2.1 # how long the queue caches what it knows of an account (GATE_KEEP_NS)
 ask $daemon POST /v1/jobs "$(job 64 normal 3600 rich)" >/dev/null
 ask $bin POST /v1/jobs "$(job 1 normal 3600 poor)" >/dev/null
-soon "while no other job waits it waits for a place only" "needs 1 core " why $bin 3
+soon "while no other job waits it waits for a place only" "needs 1 core;" why $bin 3
 ask $daemon POST /v1/jobs "$(job 64 normal 3600 rich)" >/dev/null
 has "else for every job of accounts with quota left" \
 	"low priority: account poor has no quota left, and 1 job of accounts with quota left waits here" "$(why $bin 3)"
 both 1000 | apply 1 >/dev/null
 for _ in $(seq 150); do
 	out=$(why $bin 3)
-	[[ $out == *"needs 1 core "* ]] && break
+	[[ $out == *"needs 1 core;"* ]] && break
 	sleep 0.1
 done
-has "a quota that is raised frees it, though nothing ends" "needs 1 core " "$out"
+has "a quota that is raised frees it, though nothing ends" "needs 1 core;" "$out"
 both 1 | apply 2 >/dev/null
 ask $daemon POST /v1/jobs/4/cancel >/dev/null
 report 2 ended 60 >/dev/null

@@ -276,14 +276,14 @@ sync '{"job":1,"attempt":1,"state":"running"}' "$(report 1 1 running 600)" >/dev
 submit $daemon physics 4
 submit $bin chemistry 4
 is "a report is in the tree at once" '0.500000 1.000000' "$(column FairShare physics daemon) $(column FairShare chemistry bin)"
-soon "who used less goes first: the later job" 'first in the queue; needs 4 cores' verb 0 job 3
-soon "the other job shows it, with both priorities" 'place 2 of 2; needs 4 cores (0 of 4 free) on n1; first is job 3 (priority 100000)' verb 0 job 2
+soon "who used less goes first: the later job" 'This job is next in the queue. It needs 4 cores' verb 0 job 3
+soon "the other job shows it, with both priorities" 'This job is number 2 of 2 in the queue. It needs 4 cores; n1 has 0 of 4 free. Next is job 3 (priority 100000).' verb 0 job 2
 verb 0 nice --site 500000 2 >"$dir/said"
-soon "an operator's site part moves a job before it" 'first in the queue' verb 0 job 2
+soon "an operator's site part moves a job before it" 'This job is next in the queue' verb 0 job 2
 has "and prio says that it weighs most" 'site weighs most' "$(verb 0 prio 2)"
 verb 0 nice --site 0 2 >"$dir/said"
 has "nice says what it set" '3,3,' "$(verb $bin nice 3 3 --csv -n)"
-for _ in $(seq 50); do case $(verb 0 job 3) in *'first in the queue'*) break ;; esac; sleep 0.1; done
+for _ in $(seq 50); do case $(verb 0 job 3) in *'This job is next in the queue'*) break ;; esac; sleep 0.1; done
 is "nice takes its points away" 99997 "$(verb 0 prio --csv -n -o job,priority | sed -n 's/^3,//p')"
 has "another's job is not yours to move" 'no job 3' "$(verb $daemon nice 3 3)"
 verb $bin nice 0 3 >"$dir/said"
@@ -376,6 +376,6 @@ submit $daemon physics 4
 sync '{"job":1,"attempt":1,"state":"running"}' "$(report 1 1 running 600)" >/dev/null
 submit $daemon physics 4
 submit $bin chemistry 4
-soon "nothing weighed: first in, first out" 'place 2 of 2; needs 4 cores' verb 0 job 3
+soon "nothing weighed: first in, first out" 'number 2 of 2 in the queue. It needs 4 cores' verb 0 job 3
 has "and prio reports it" 'in order of submission' "$(verb 0 prio)"
 tap_end

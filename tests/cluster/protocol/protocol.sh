@@ -160,7 +160,7 @@ has "the answer is signed" signed-by "$(cat "$dir/said")"
 has "a request larger than any node names the nearest" 'the nearest, n1, has 8 cores' \
 	"$(ask $daemon POST /v1/jobs "$(job '"ncpus":9,"vmem_bytes":1000000')")"
 ask $daemon POST /v1/jobs "$(job '"ncpus":7,"vmem_bytes":1000000')" >/dev/null
-soon "a pending job shows the numbers" 'needs 7 cores (6 of 8 free) on n1' ask $daemon GET /v1/jobs/2
+soon "a pending job shows the numbers" 'needs 7 cores; n1 has 6 of 8 free' ask $daemon GET /v1/jobs/2
 ask $daemon POST /v1/jobs "$(job '"ncpus":1,"vmem_bytes":1000000')" >/dev/null
 has "no job overtakes" 'waits behind job 2' "$(ask $daemon GET /v1/jobs/3)"
 now=$(date +%s)
@@ -265,7 +265,7 @@ ask 0 POST /v1/node/sync "$(node u1)" >/dev/null
 ask $daemon POST /v1/jobs "$(units whole)" >/dev/null
 has "a job of an exclusive queue gets an empty node" '"job":1' "$(ask 0 POST '/v1/node/sync?wait=5' "$(node u1)")"
 ask $daemon POST /v1/jobs "$(units normal)" >/dev/null
-soon "all of the node: no other job has a core there" 'needs 2 cores (0 of 8 free)' ask $daemon GET /v1/jobs/2
+soon "all of the node: no other job has a core there" 'needs 2 cores; n1 has 0 of 8 free' ask $daemon GET /v1/jobs/2
 ask $daemon POST /v1/jobs "$(units normal)" >/dev/null
 
 # ---- how much later ----

@@ -153,7 +153,7 @@ n1 >/dev/null
 has "the node gets the model" '"gpu_model":"a100-40"' "$(tr -d ' ' <"$dir/n1")"
 submit ngpus=a100:2 >/dev/null
 sleep 0.3
-soon "a pending job shows the numbers of its model" "needs 2 a100-40 (1 of 4 free) on n1" reeve 0 job 4
+soon "a pending job shows the numbers of its model" "needs 2 a100-40; n1 has 1 of 4 free" reeve 0 job 4
 
 # ---- use of GPUs: job 1 idle on one of three, 2 not measured, 3 busy ----
 min=60000000000
@@ -212,7 +212,7 @@ reeve_gpus_allocated_idle{cluster=\"main\",model=\"a100-40\"} 0" "$(idle_state)"
 again 10
 n1 "$(job_entry 1 running)"; n2 "$(job_entry 2 running)"; n3 "$(job_entry 3 running)"
 sleep 0.3
-soon "after a restart nothing is given twice" "needs 2 a100-40 (1 of 4 free) on n1" reeve 0 job 4
+soon "after a restart nothing is given twice" "needs 2 a100-40; n1 has 1 of 4 free" reeve 0 job 4
 n1 '' "$(report 1 2 ended 7200 "\"cpu_ns\":1,\"gpu_busy_ns\":9000000000000,\"gpu_mem_peak_bytes\":2147483648,\"gpu_idle_ns\":$((83 * min)),\"gpus_used\":2" \
 	"$(one GPU-a1 7200 0 1073741824),$(one GPU-a2 900 0 2147483648),$(one GPU-a3 0 83)")"
 check "GPUs that are free again are given" await_node 4 n1
@@ -266,7 +266,7 @@ j = json.load(sys.stdin)["job"]
 print(j["rate_num"], j["request"]["resources"]["node_type"])')"
 has "... which its page says" "node type  t4-b" "$(reeve 0 job "$next")"
 wait_b=$(submit nodetype=t4-b,ngpus=t4:1 | grep -o '[0-9]*')
-soon "the next one waits, though another type has some" "needs 1 t4-16 (0 of 1 free) on n6" reeve 0 job "$wait_b"
+soon "the next one waits, though another type has some" "needs 1 t4-16; n6 has 0 of 1 free" reeve 0 job "$wait_b"
 reeve 1 cancel "$wait_b" >/dev/null
 next=$(submit features=NVMe | grep -o '[0-9]*')
 check "one with a feature to a node that has it" await_node "$next" n5
@@ -278,7 +278,7 @@ dirty
 has "a GPU that is not clean is shown" "n4: 2 l40-48 (1 free), 1 drained" "$(reeve 0 nodes)"
 dirty=$(submit ngpus=l40-48:2 | grep -o '[0-9]*')
 sleep 0.3
-soon "... and not given, but waited for" "needs 2 l40-48 (1 of 2 free) on n4, the node that lacks least" reeve 0 job $dirty
+soon "... and not given, but waited for" "needs 2 l40-48; n4 has 1 of 2 free (the closest node)" reeve 0 job $dirty
 sync_as n4 "$(gpus GPU-d1 l40-48),$(gpus GPU-d2 l40-48)" '"l40-48":2' >"$dir/n4"
 check "once it is clean it is given" await_node "$dirty" n4
 tap_end

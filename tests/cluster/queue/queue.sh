@@ -95,14 +95,14 @@ submit $bin normal 2 7200 && long=$id
 submit $bin normal 1 600 && short=$id
 is "a job that ends before the reserved start starts beside it" run "$(until_wanted "$short" run)"
 has "the first job shows what it needs and when it starts at the latest" \
-	'first in the queue; needs 8 cores' "$(why "$head")"
-has "and for how long at most" 'at the latest, if nobody comes before it' "$(why "$head")"
+	'This job is next in the queue. It needs 8 cores' "$(why "$head")"
+has "and for how long at most" 'unless a higher-priority job arrives before then' "$(why "$head")"
 is "what would delay it does not" '' "$(wanted "$long")"
-has "and its reason shows it" 'place 2 of 2' "$(until_why "$long" 'place 2 of 2')"
+has "and its reason shows it" 'number 2 of 2 in the queue' "$(until_why "$long" 'number 2 of 2 in the queue')"
 out=$(verb $daemon why "$head")
 has "reeve why: what is missing" 'needs 8 cores' "$out"
 has "when it starts at the latest" 'starts    in ' "$out"
-has "how sure that is" 'if all that runs and waits runs to its walltime' "$out"
+has "how sure that is" 'if all jobs run to their walltimes' "$out"
 has "and for programs" '"starts_in_s"' "$(verb $daemon why "$head" --json)"
 has "later ones: after the first" 'starts    in ' "$(verb $bin why "$long")"
 has "another user's job does not exist" 'no job' "$(verb $bin why "$head")"
@@ -116,7 +116,7 @@ submit $daemon normal 1 3600 && long=$id
 submit $bin normal 1 600 && short=$id
 is "a job that ends by then starts" run "$(until_wanted "$short" run)"
 is "what is not waits" '' "$(wanted "$long")"
-has "and its reason shows it" 'its walltime reaches into the time from which nodes' "$(why "$long")"
+has "and its reason shows it" 'its walltime reaches into planned maintenance' "$(why "$long")"
 has "a time that is none is refused, with the forms" '2026-12-01T08:00, or +2:00:00' \
 	"$(verb 0 nodes drain n1 --from soon --reason x)"
 verb 0 nodes resume n1 >/dev/null
@@ -131,8 +131,8 @@ run "$normal"
 submit $bin express 4 600 && express=$id
 is "an express job: a normal one is to suspend" suspend "$(until_wanted "$normal" suspend)"
 is "its cores are not given before it has" '' "$(wanted "$express")"
-has "the express job shows what it waits for" 'starts on n1 as soon as those who give way' "$(why "$express")"
-has "the other who got its cores" "gave its cores to job $express" "$(why "$normal")"
+has "the express job shows what it waits for" 'starts on n1 as soon as the jobs that it preempts are suspended' "$(why "$express")"
+has "the other who got its cores" "It was preempted by job $express" "$(why "$normal")"
 state[$normal]=suspended
 play "$(report "$normal" 2 suspended 10 1)"
 is "then it starts" run "$(until_wanted "$express" run)"
@@ -142,7 +142,7 @@ submit $bin normal 8 600 && third=$id
 out=$(ask $daemon POST "/v1/jobs/$normal/resume")
 has "its user cannot take the cores back" 409 "$out"
 has "and shows the reason" "job $express" "$out"
-has "reeve why of who is suspended" "gave its cores to job $express" "$(verb $daemon why "$normal")"
+has "reeve why of who is suspended" "It was preempted by job $express" "$(verb $daemon why "$normal")"
 has "and by how much its walltime is stretched" 'its walltime is stretched by 1.00' "$(verb $daemon why "$normal")"
 unset "state[$express]"
 play "$(report "$express" 2 ended 60)"

@@ -132,8 +132,8 @@ two=$id
 submit normal '"select":"2:ncpus=7"' && seven=$id
 why=$(until_why "$seven" 'now')
 has "a job on two nodes shows what it needs" 'needs 2 nodes with 7 cores' "$why"
-has "and how many could now" 'each; 0 have them now' "$why"
-has "and when it starts at the latest" 'at the latest, if nobody comes before it' "$why"
+has "and how many could now" 'each; 0 have them free now' "$why"
+has "and when it starts at the latest" 'unless a higher-priority job arrives before then' "$why"
 submit normal '"select":"1:ncpus=8+1:ncpus=3"' && mixed=$id
 has "chunks of two kinds" 'needs 1 chunk of 8 cores' "$(until_why "$mixed" 'room for')"
 ends "$two" a1 a2
@@ -195,7 +195,7 @@ is "and are charged whole" 16 "$(job "$whole" "j['rate']")"
 runs a2 "$whole"
 runs a1 "$whole"
 submit normal '"resources":{"ncpus":6}'
-has "no other job runs beside them" 'needs 6 cores (0 of 8 free)' "$(until_why "$id" '0 of 8 free')"
+has "no other job runs beside them" 'It needs 6 cores; n' "$(until_why "$id" '0 of 8 free')"
 ends "$whole" a1 a2
 is "until one has ended" run "$(until_wanted a2 "$id" run)"
 live_stop
@@ -208,14 +208,14 @@ runs a1 "$normal"
 submit express '"resources":{"ncpus":8,"walltime_s":600}' $bin && express=$id
 is "an express job: the first node of a job on two gets suspend" suspend "$(until_wanted a1 "$normal" suspend)"
 is "and so is the second" suspend "$(until_wanted a2 "$normal" suspend)"
-has "the express job shows what it waits for" 'as soon as those who give way' "$(until_why "$express" 'give way')"
+has "the express job shows what it waits for" 'as soon as the jobs that it preempts are suspended' "$(until_why "$express" preempts)"
 for node in a2 a1; do
 	state["$node $normal"]=suspended
 	play $node "$(report "$normal" 2 suspended 10 1)"
 done
 is "then it starts" run "$(until_wanted a1 "$express" run)"
 runs a1 "$express"
-has "the other one shows which job got its cores" "gave its cores to job $express" "$(until_why "$normal" gave)"
+has "the other one shows which job got its cores" "It was preempted by job $express" "$(until_why "$normal" preempted)"
 play a2
 is "and waits on both nodes" suspend "$(wanted "$normal")"
 unset "state[a1 $express]"
@@ -232,7 +232,7 @@ is "with its running time as it was" 10000000000 "$(job "$normal" "j['running_ns
 submit express '"select":"2:ncpus=8","resources":{"walltime_s":600}' $bin && express=$id
 until_wanted a1 "$normal" suspend >/dev/null
 until_wanted a2 "$normal" suspend >/dev/null
-has "a start on two nodes that waits for them" 'starts on a1 and 1 other as soon as' "$(until_why "$express" 'starts on')"
+has "a start on two nodes that waits for them" 'starts on a1 and 1 other node as soon as' "$(until_why "$express" 'starts on')"
 state["a1 $normal"]=suspended
 play a1 "$(report "$normal" 4 suspended 20 61)"
 play a2

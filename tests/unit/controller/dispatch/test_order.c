@@ -183,17 +183,17 @@ static void in_strict_order_nobody_passes_and_all_are_told_why(void **state)
 	assert_int_equal(n_given, 1);
 	assert_int_equal(given[0], 2);
 	dispatch_why(c, "main", 3, why, sizeof(why));
-	assert_string_equal(why,
-			    "priority 750, mostly fairshare; first in the queue; needs 6 "
-			    "cores (2 of 8 free) on n1; starts in 0:01:00 at the latest, if "
-			    "nobody comes before it");
+	assert_string_equal(
+		why, "This job is next in the queue. It needs 6 cores; n1 has 2 of 8 free. "
+		     "Estimated start: in 1 min, unless a higher-priority job arrives before "
+		     "then. Priority: 750, mostly fairshare.");
 	dispatch_why(c, "main", 4, why, sizeof(why));
-	assert_string_equal(why,
-			    "priority 250, mostly fairshare; place 3 of 3; waits behind job 3 "
-			    "(priority 750), the first in the queue, which needs 6 cores (2 of "
-			    "8 free) on n1");
+	assert_string_equal(
+		why, "This job is number 3 of 3 in the queue. It waits behind job 3 "
+		     "(priority 750), which is next in the queue. Job 3 needs 6 cores; n1 "
+		     "has 2 of 8 free. Priority: 250, mostly fairshare.");
 	dispatch_why(c, "main", 99, why, sizeof(why));
-	assert_string_equal(why, "waits for the next scheduling cycle");
+	assert_string_equal(why, "This job waits for the next scheduling cycle.");
 }
 
 static void later_jobs_start_where_they_delay_nobody(void **state)
@@ -224,7 +224,8 @@ static void later_jobs_start_where_they_delay_nobody(void **state)
 	assert_int_equal(cycle_run(c, &run, NULL), 0);
 	assert_int_equal(n_given, 2);
 	dispatch_why(c, "main", 4, why, sizeof(why));
-	assert_non_null(strstr(why, "place 2 of 2; needs 1 core (0 of 8 free) on n1"));
+	assert_non_null(strstr(
+		why, "number 2 of 2 in the queue. It needs 1 core; n1 has 0 of 8 free."));
 }
 
 static void nothing_weighed_is_first_in_first_out(void **state)
@@ -282,7 +283,7 @@ static void limits_hold_back_their_own_jobs_alone(void **state)
 		dispatch_why(c, "main", 3, why, sizeof(why));
 		assert_non_null(strstr(why, "user alice"));
 		dispatch_why(c, "main", 75, why, sizeof(why));
-		assert_non_null(strstr(why, "needs 4 cores (2 of 8 free) on n1"));
+		assert_non_null(strstr(why, "needs 4 cores; n1 has 2 of 8 free"));
 		dispatch_why(c, "main", 76, why, sizeof(why));
 		assert_non_null(strstr(why, "waits behind job 75"));
 	}

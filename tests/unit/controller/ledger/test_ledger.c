@@ -266,16 +266,16 @@ static void suspension_frees_cores_alone(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
-	struct store_desired_change wish = { .job = job,
-					     .want = DESIRED_SUSPEND,
-					     .now_ns = NOON };
+	struct store_desired_change change = { .job = job,
+					       .want = DESIRED_SUSPEND,
+					       .now_ns = NOON };
 	_cleanup_free_ struct fit_node *before = NULL, *after = NULL;
 	char node[REQUEST_NAME_MAX];
 	size_t n;
 
 	assert_int_equal(store_nodes_in_use(r->store, "main", &before, &n, NULL), 0);
 	assert_int_equal(before[0].held.ncpus, 2);
-	assert_int_equal(store_set_desired(r->store, &wish, node, NULL), 0);
+	assert_int_equal(store_set_desired(r->store, &change, node, NULL), 0);
 	assert_string_equal(node, "n1");
 	rig_tell(r, rig_report(job, 1, JOB_SUSPENDED, 4), NOON + 4 * S_NS);
 	assert_int_equal(store_nodes_in_use(r->store, "main", &after, &n, NULL), 0);
@@ -284,23 +284,23 @@ static void suspension_frees_cores_alone(void **state)
 	assert_int_equal(after[0].held.jobfs_bytes, 1000);
 }
 
-static void wishes_come_too_late_for_what_has_ended(void **state)
+static void desired_states_come_too_late_for_ended_jobs(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
-	struct store_desired_change wish = { .job = job,
-					     .want = DESIRED_CANCEL,
-					     .reason = "cancelled by alice",
-					     .now_ns = NOON };
+	struct store_desired_change change = { .job = job,
+					       .want = DESIRED_CANCEL,
+					       .reason = "cancelled by alice",
+					       .now_ns = NOON };
 	char node[REQUEST_NAME_MAX];
 
-	assert_int_equal(store_set_desired(r->store, &wish, node, NULL), 0);
-	wish.want = DESIRED_RUN;
-	assert_int_equal(store_set_desired(r->store, &wish, node, NULL), STORE_TOO_LATE);
+	assert_int_equal(store_set_desired(r->store, &change, node, NULL), 0);
+	change.want = DESIRED_RUN;
+	assert_int_equal(store_set_desired(r->store, &change, node, NULL), STORE_TOO_LATE);
 	rig_tell(r, rig_report(job, 1, JOB_ENDED, 4), NOON + 4 * S_NS);
-	assert_int_equal(store_set_desired(r->store, &wish, node, NULL), STORE_TOO_LATE);
-	wish.job = 999;
-	assert_int_equal(store_set_desired(r->store, &wish, node, NULL), -ENOENT);
+	assert_int_equal(store_set_desired(r->store, &change, node, NULL), STORE_TOO_LATE);
+	change.job = 999;
+	assert_int_equal(store_set_desired(r->store, &change, node, NULL), -ENOENT);
 }
 
 /* The exchange that the disk disturbs: a running report, a last report, output, a new job. */
@@ -394,7 +394,7 @@ int main(void)
 		RIG(a_job_never_shown_is_given_again_after_a_reboot),
 		RIG(two_machines_cannot_be_one_node_at_once),
 		RIG(suspension_frees_cores_alone),
-		RIG(wishes_come_too_late_for_what_has_ended),
+		RIG(desired_states_come_too_late_for_ended_jobs),
 		cmocka_unit_test(no_failure_of_the_disk_leaves_half_an_exchange),
 	};
 

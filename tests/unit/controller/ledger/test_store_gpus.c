@@ -11,6 +11,8 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/gpus.h"
+#include "controller/ledger/usage/charges.h"
+#include "controller/policy/placement/fit.h"
 #include "tests/unit/rig/ledger_rig.h"
 
 #define IDLE_NS (10 * 60 * S_NS)
@@ -61,11 +63,20 @@ static int64_t job_of(struct rig *r, const char *resources, const char *node)
 	return gift.job;
 }
 
+static int copy_request(void *ctx, const struct store_waiting *w, struct err *err)
+{
+	(void)err;
+	*(struct resources *)ctx = w->want;
+	return 0;
+}
+
 static void what_jobs_hold_is_counted_by_model(void **state)
 {
 	struct rig *r = *state;
 	_cleanup_free_ struct fit_node *nodes = NULL;
-	struct fit_job queue[4];
+	struct resources want = { 0 };
+	const struct fit_request ask = { &want, NULL, false };
+	char why[FIT_WHY_MAX];
 	size_t n;
 
 	node_says(r, "n1", "a100-40=4,h100-80=2");
@@ -83,9 +94,10 @@ static void what_jobs_hold_is_counted_by_model(void **state)
 	assert_int_equal(gpus_free(&nodes[0].gpus, &nodes[0].gpus_held, "h100-80"), 1);
 	assert_int_equal(gpus_free(&nodes[0].gpus, &nodes[0].gpus_held, ""), 2);
 	assert_int_equal(gpus_free(&nodes[1].gpus, &nodes[1].gpus_held, "a100_1g.5gb"), 4);
-	assert_int_equal(store_queue(r->store, "main", queue, 4, NULL), 1);
-	assert_string_equal(queue[0].want.gpu_model, "h100-80");
-	assert_int_equal(fit_place(nodes, n, queue, 1), 0);
+	assert_int_equal(store_waiting(r->store, "main", copy_request, &want, NULL), 0);
+	assert_string_equal(want.gpu_model, "h100-80");
+	fit_explain_one(nodes, n, &ask, why);
+	assert_string_not_equal(why, "");
 }
 
 static void a_node_that_tells_no_gpus_any_more_has_none(void **state)

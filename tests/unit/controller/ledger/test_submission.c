@@ -110,13 +110,10 @@ static int add_offer(void *ctx, const struct store_waiting *w, struct err *err)
 static struct offer *offered(struct rig *r)
 {
 	static struct offer o;
-	static struct fit_job jobs[OFFER_MAX];
 
 	o.n = 0;
 	assert_int_equal(store_waiting(r->store, "main", add_offer, &o, NULL), 0);
-	assert_int_equal(store_queue(r->store, "main", jobs, OFFER_MAX, NULL), o.n);
-	for (int i = 0; i < o.n; i++)
-		assert_int_equal(jobs[i].job, o.jobs[i]);
+	assert_int_equal(store_has_queued(r->store, "main", NULL), o.n > 0);
 	return &o;
 }
 

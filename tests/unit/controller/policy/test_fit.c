@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
-#include "controller/policy/placement/fit.h"
+#include "controller/policy/placement/fit_chunks.h"
 
 #define GIB (1LL << 30)
 
@@ -22,10 +22,36 @@ static struct fit_node node(const char *name, int64_t cores, int64_t gib, int64_
 	return n;
 }
 
-static struct fit_job job(int64_t id, int64_t cores, int64_t gib)
+struct test_job {
+	struct resources want;
+	bool is_exclusive;
+	int node; /* -1: it waits */
+	char why[FIT_WHY_MAX];
+};
+
+/* Places the jobs in order, each on the first node that takes it, up to the first that waits: it is to
+ * wait where no node takes it, and only there. Returns how many were placed. */
+static size_t place(struct fit_node *nodes, size_t n_nodes, struct test_job *jobs, size_t n)
 {
-	return (struct fit_job){ .job = id,
-				 .want = { .ncpus = cores, .vmem_bytes = gib * GIB } };
+	for (size_t i = 0; i < n; i++) {
+		const struct fit_request ask = { &jobs[i].want, NULL, jobs[i].is_exclusive };
+
+		jobs[i].node = -1;
+		fit_explain_one(nodes, n_nodes, &ask, jobs[i].why);
+		for (size_t k = 0; k < n_nodes && jobs[i].node < 0; k++)
+			if (fit_parts(&(struct fit_node *){ &nodes[k] }, &jobs[i].want, 1,
+				      jobs[i].is_exclusive))
+				jobs[i].node = (int)k;
+		assert_int_equal(jobs[i].node >= 0, !*jobs[i].why);
+		if (jobs[i].node < 0)
+			return i;
+	}
+	return n;
+}
+
+static struct test_job job(int64_t cores, int64_t gib)
+{
+	return (struct test_job){ .want = { .ncpus = cores, .vmem_bytes = gib * GIB } };
 }
 
 static bool fits(const struct fit_node *n, const struct resources *w)
@@ -38,19 +64,19 @@ static bool fits(const struct fit_node *n, const struct resources *w)
 static void a_whole_node_is_an_empty_one_and_all_of_it(void **state)
 {
 	struct fit_node nodes[] = { node("a", 4, 8, 1), node("b", 8, 8, 0) };
-	struct fit_job jobs[] = { job(1, 2, 1), job(2, 1, 1), job(3, 4, 1) };
+	struct test_job jobs[] = { job(2, 1), job(1, 1), job(4, 1) };
 
 	(void)state;
 	jobs[0].is_exclusive = true;
-	assert_int_equal(fit_place(nodes, 2, jobs, 3), 2);
+	assert_int_equal(place(nodes, 2, jobs, 3), 2);
 	assert_int_equal(jobs[0].node, 1); /* not a, which has the room and a job */
 	assert_int_equal(nodes[1].held.ncpus, 8);
 	assert_int_equal(nodes[1].held.mem_bytes, nodes[1].capacity.mem_bytes);
 	assert_int_equal(jobs[1].node, 0);
-	assert_non_null(strstr(jobs[2].why, "needs 4 cores (2 of 4 free) on a"));
+	assert_non_null(strstr(jobs[2].why, "it needs 4 cores; a has 2 of 4 free"));
 	jobs[2].is_exclusive = true;
-	assert_int_equal(fit_place(nodes, 2, &jobs[2], 1), 0);
-	assert_non_null(strstr(jobs[2].why, "a whole node ("));
+	assert_int_equal(place(nodes, 2, &jobs[2], 1), 0);
+	assert_non_null(strstr(jobs[2].why, "it needs a whole node"));
 }
 
 static struct fit_node gpu_node(const char *name, const char *gpus)
@@ -62,9 +88,9 @@ static struct fit_node gpu_node(const char *name, const char *gpus)
 	return n;
 }
 
-static struct fit_job gpu_job(int64_t id, const char *model, int64_t n)
+static struct test_job gpu_job(const char *model, int64_t n)
 {
-	struct fit_job j = job(id, 1, 1);
+	struct test_job j = job(1, 1);
 
 	strcpy(j.want.gpu_model, model);
 	j.want.ngpus = n;
@@ -75,60 +101,61 @@ static void gpus_are_given_by_model(void **state)
 {
 	struct fit_node nodes[] = { gpu_node("n1", "a100-40=4"), gpu_node("n2", "h100-80=2"),
 				    gpu_node("n3", "a100_1g.5gb=7") };
-	struct fit_job jobs[] = { gpu_job(1, "h100-80", 1), gpu_job(2, "a100-40", 3),
-				  gpu_job(3, "a100_1g.5gb", 7), gpu_job(4, "", 1),
-				  gpu_job(5, "a100-40", 2) };
+	struct test_job jobs[] = { gpu_job("h100-80", 1), gpu_job("a100-40", 3),
+				   gpu_job("a100_1g.5gb", 7), gpu_job("", 1),
+				   gpu_job("a100-40", 2) };
 
 	(void)state;
-	assert_int_equal(fit_place(nodes, 3, jobs, 5), 4);
+	assert_int_equal(place(nodes, 3, jobs, 5), 4);
 	assert_int_equal(jobs[0].node, 1);
 	assert_int_equal(jobs[1].node, 0);
 	assert_int_equal(jobs[2].node, 2);
 	assert_int_not_equal(jobs[3].node, 2); /* any is never a part */
 	assert_string_equal(jobs[4].why, jobs[3].node == 0
-						 ? "needs 2 a100-40 (0 of 4 free) on n1, the "
-						   "node that lacks least"
-						 : "needs 2 a100-40 (1 of 4 free) on n1, the "
-						   "node that lacks least");
-	jobs[0] = gpu_job(6, "", 3);
-	assert_int_equal(fit_place(nodes, 3, jobs, 1), 0);
-	assert_non_null(strstr(jobs[0].why, "needs 3 GPUs ("));
+						 ? "it needs 2 a100-40; n1 has 0 of 4 free "
+						   "(the closest node)"
+						 : "it needs 2 a100-40; n1 has 1 of 4 free "
+						   "(the closest node)");
+	jobs[0] = gpu_job("", 3);
+	assert_int_equal(place(nodes, 3, jobs, 1), 0);
+	assert_non_null(strstr(jobs[0].why, "it needs 3 GPUs; "));
 }
 
 static void what_is_drained_is_not_given_and_not_impossible(void **state)
 {
 	struct fit_node n = gpu_node("a", "a100-40=2");
-	struct fit_job j = gpu_job(1, "a100-40", 2), any = gpu_job(2, "", 2);
+	struct test_job j = gpu_job("a100-40", 2), any = gpu_job("", 2);
 	char why[FIT_WHY_MAX];
 
 	(void)state;
 	gpus_add(&n.gpus_drained, "a100-40", 1);
-	assert_int_equal(fit_place(&n, 1, &j, 1), 0);
-	assert_string_equal(j.why, "needs 2 a100-40 (1 of 2 free) on a");
-	assert_int_equal(fit_place(&n, 1, &any, 1), 0);
+	assert_int_equal(place(&n, 1, &j, 1), 0);
+	assert_string_equal(j.why, "it needs 2 a100-40; a has 1 of 2 free");
+	assert_int_equal(place(&n, 1, &any, 1), 0);
 	assert_true(fit_is_possible(&n, 1, &j.want, why));
 	j.want.ngpus = 1;
-	assert_int_equal(fit_place(&n, 1, &j, 1), 1);
+	assert_int_equal(place(&n, 1, &j, 1), 1);
 }
 
 static void the_node_that_has_the_model_is_the_nearest(void **state)
 {
 	struct fit_node nodes[] = { node("cpu", 8, 64, 0), gpu_node("gpu", "a100-40=2") };
-	struct fit_job j = gpu_job(1, "a100-40", 2);
+	struct test_job j = gpu_job("a100-40", 2);
 
 	(void)state;
 	gpus_add(&nodes[1].gpus_held, "a100-40", 1);
 	nodes[1].held.ncpus = 8;
-	assert_int_equal(fit_place(nodes, 2, &j, 1), 0);
-	assert_string_equal(j.why, "needs 1 core (0 of 8 free) and 2 a100-40 (1 of 2 free) on "
-				   "gpu, the node that lacks least");
+	assert_int_equal(place(nodes, 2, &j, 1), 0);
+	assert_string_equal(j.why,
+			    "it needs 1 core and 2 a100-40; gpu has 0 of 8 cores and 1 of "
+			    "2 a100-40 free (the closest node)");
 }
 
 static void what_no_node_has_is_said_by_model(void **state)
 {
 	struct fit_node nodes[] = { gpu_node("n1", "a100-40=4,a100_1g.5gb=7"),
 				    node("n2", 8, 64, 0) };
-	struct resources want = gpu_job(1, "a100-40", 5).want;
+	struct resources want = gpu_job("a100-40", 5).want;
 	char why[FIT_WHY_MAX];
 
 	(void)state;
@@ -146,26 +173,26 @@ static void what_no_node_has_is_said_by_model(void **state)
 static void a_node_that_tells_no_models_gives_any(void **state)
 {
 	struct fit_node n = node("a", 8, 64, 0);
-	struct fit_job jobs[] = { gpu_job(1, "", 2), gpu_job(2, "a100-40", 1) };
+	struct test_job jobs[] = { gpu_job("", 2), gpu_job("a100-40", 1) };
 
 	(void)state;
 	n.capacity.ngpus = 2;
-	assert_int_equal(fit_place(&n, 1, jobs, 2), 1);
+	assert_int_equal(place(&n, 1, jobs, 2), 1);
 	assert_int_equal(n.held.ngpus, 2);
-	assert_string_equal(jobs[1].why, "needs 1 a100-40 (0 of 0 free) on a");
+	assert_string_equal(jobs[1].why, "it needs 1 a100-40; a has 0 of 0 free");
 }
 
 static void a_whole_node_is_one_without_parts_held(void **state)
 {
 	struct fit_node n = gpu_node("a", "a100_1g.5gb=7");
-	struct fit_job jobs[] = { job(1, 1, 1), gpu_job(2, "a100_1g.5gb", 1) };
+	struct test_job jobs[] = { job(1, 1), gpu_job("a100_1g.5gb", 1) };
 
 	(void)state;
 	gpus_add(&n.gpus_held, "a100_1g.5gb", 1);
 	jobs[0].is_exclusive = true;
-	assert_int_equal(fit_place(&n, 1, jobs, 1), 0);
+	assert_int_equal(place(&n, 1, jobs, 1), 0);
 	n.gpus_held.n = 0;
-	assert_int_equal(fit_place(&n, 1, jobs, 2), 1);
+	assert_int_equal(place(&n, 1, jobs, 2), 1);
 	assert_int_equal(gpus_free(&n.gpus, &n.gpus_held, "a100_1g.5gb"), 0);
 }
 
@@ -173,16 +200,16 @@ static void a_whole_node_is_one_without_parts_held(void **state)
 static void check_world(const int sizes[4], int closed)
 {
 	struct fit_node nodes[] = { node("a", 2, 2, 0), node("b", 3, 3, 0) };
-	struct fit_job jobs[4];
+	struct test_job jobs[4];
 	struct fit_node at[2];
 	size_t n;
 
 	for (int i = 0; i < 4; i++)
-		jobs[i] = job(i + 1, 1 + sizes[i] / 3, 1 + sizes[i] % 3);
+		jobs[i] = job(1 + sizes[i] / 3, 1 + sizes[i] % 3);
 	for (int i = 0; i < 2; i++)
 		nodes[i].open = !(closed & (1 << i));
 	memcpy(at, nodes, sizeof(at));
-	n = fit_place(nodes, 2, jobs, 4);
+	n = place(nodes, 2, jobs, 4);
 	for (size_t i = 0; i < n; i++) {
 		struct fit_node *to = &at[jobs[i].node];
 
@@ -212,32 +239,21 @@ static void first_that_does_not_fit_stops_and_all_before_it_fit(void **state)
 	}
 }
 
-static void a_small_job_goes_where_the_smallest_hole_is(void **state)
-{
-	struct fit_node nodes[] = { node("big", 64, 64, 0), node("small", 4, 64, 2) };
-	struct fit_job jobs[] = { job(1, 2, 1), job(2, 64, 1) };
-
-	(void)state;
-	assert_int_equal(fit_place(nodes, 2, jobs, 2), 2);
-	assert_int_equal(jobs[0].node, 1);
-	assert_int_equal(jobs[1].node, 0);
-}
-
 static void the_words_have_the_numbers(void **state)
 {
 	struct fit_node nodes[] = { node("n1", 8, 16, 5) };
-	struct fit_job j = job(1, 4, 32);
+	struct test_job j = job(4, 32);
 	char why[FIT_WHY_MAX];
 
 	(void)state;
-	assert_int_equal(fit_place(nodes, 1, &j, 1), 0);
+	assert_int_equal(place(nodes, 1, &j, 1), 0);
 	assert_string_equal(j.why,
-			    "needs 4 cores (3 of 8 free) and 32.0 GiB memory (16.0 GiB of "
-			    "16.0 GiB free) on n1");
-	assert_int_equal(fit_place(NULL, 0, &j, 1), 0);
+			    "it needs 4 cores and 32.0 GiB memory; n1 has 3 of 8 cores and "
+			    "16.0 GiB of 16.0 GiB memory free");
+	assert_int_equal(place(NULL, 0, &j, 1), 0);
 	assert_string_equal(j.why, "no node has registered with this cluster yet");
 	nodes[0].open = false;
-	assert_int_equal(fit_place(nodes, 1, &j, 1), 0);
+	assert_int_equal(place(nodes, 1, &j, 1), 0);
 	assert_string_equal(j.why, "no node is up (1 registered)");
 	assert_false(fit_is_possible(nodes, 1, &j.want, why));
 	assert_string_equal(why,
@@ -248,7 +264,7 @@ static void the_words_have_the_numbers(void **state)
 static void a_full_node_is_possible_and_no_node_is_unknown(void **state)
 {
 	struct fit_node nodes[] = { node("n1", 8, 16, 8) };
-	struct fit_job j = job(1, 8, 16);
+	struct test_job j = job(8, 16);
 	char why[FIT_WHY_MAX];
 
 	(void)state;
@@ -269,11 +285,11 @@ static void vmem_is_what_a_job_reserves(void **state)
 static void more_held_than_there_is_counts_as_nothing_free(void **state)
 {
 	struct fit_node nodes[] = { node("n1", 8, 16, 12) };
-	struct fit_job j = job(1, 1, 1);
+	struct test_job j = job(1, 1);
 
 	(void)state;
-	assert_int_equal(fit_place(nodes, 1, &j, 1), 0);
-	assert_string_equal(j.why, "needs 1 core (0 of 8 free) on n1");
+	assert_int_equal(place(nodes, 1, &j, 1), 0);
+	assert_string_equal(j.why, "it needs 1 core; n1 has 0 of 8 free");
 }
 
 static struct fit_node node_of_kind(const char *name, const char *type, const char *features)
@@ -285,9 +301,9 @@ static struct fit_node node_of_kind(const char *name, const char *type, const ch
 	return n;
 }
 
-static struct fit_job job_of_kind(const char *type, const char *features)
+static struct test_job job_of_kind(const char *type, const char *features)
 {
-	struct fit_job j = job(1, 1, 1);
+	struct test_job j = job(1, 1);
 
 	strcpy(j.want.node_type, type);
 	strcpy(j.want.features, features);
@@ -305,12 +321,12 @@ static void a_job_goes_to_nodes_of_its_kind_alone(void **state)
 	for (int x = 0; x < 12; x++)
 		for (int y = 0; y < 12; y++) {
 			struct fit_node n = node_of_kind("n", types[x / 4], features[x % 4]);
-			struct fit_job j = job_of_kind(types[y / 4], features[y % 4]);
+			struct test_job j = job_of_kind(types[y / 4], features[y % 4]);
 			bool is_type = y / 4 == 0 || x / 4 == y / 4;
 			bool fits = is_type && (y % 4 & ~(x % 4)) == 0;
 
 			assert_int_equal(fit_is_possible(&n, 1, &j.want, why), fits);
-			assert_int_equal(fit_place(&n, 1, &j, 1), fits);
+			assert_int_equal(place(&n, 1, &j, 1), fits);
 		}
 }
 
@@ -319,7 +335,7 @@ static void what_no_node_is_is_said_with_what_there_is(void **state)
 	struct fit_node nodes[] = { node_of_kind("n1", "a", "ib"),
 				    node_of_kind("n2", "b", "nvme"),
 				    node_of_kind("n3", "a", "") };
-	struct fit_job j = job_of_kind("c", "ib");
+	struct test_job j = job_of_kind("c", "ib");
 	char why[FIT_WHY_MAX];
 
 	(void)state;
@@ -330,10 +346,10 @@ static void what_no_node_is_is_said_with_what_there_is(void **state)
 	assert_true(fit_is_possible(nodes, 0, &j.want, why)); /* not known yet */
 	j = job_of_kind("b", "");
 	nodes[1].held.ncpus = 8;
-	assert_int_equal(fit_place(nodes, 3, &j, 1), 0);
-	assert_string_equal(j.why, "needs 1 core (0 of 8 free) on n2");
+	assert_int_equal(place(nodes, 3, &j, 1), 0);
+	assert_string_equal(j.why, "it needs 1 core; n2 has 0 of 8 free");
 	nodes[1].open = false;
-	assert_int_equal(fit_place(nodes, 3, &j, 1), 0);
+	assert_int_equal(place(nodes, 3, &j, 1), 0);
 	assert_string_equal(j.why, "no node of type b is up (3 registered)");
 }
 
@@ -348,7 +364,6 @@ int main(void)
 		cmocka_unit_test(a_node_that_tells_no_models_gives_any),
 		cmocka_unit_test(a_whole_node_is_one_without_parts_held),
 		cmocka_unit_test(first_that_does_not_fit_stops_and_all_before_it_fit),
-		cmocka_unit_test(a_small_job_goes_where_the_smallest_hole_is),
 		cmocka_unit_test(the_words_have_the_numbers),
 		cmocka_unit_test(a_full_node_is_possible_and_no_node_is_unknown),
 		cmocka_unit_test(vmem_is_what_a_job_reserves),

@@ -283,16 +283,16 @@ static void what_waits_is_told_how_many_could_be_now(void **state)
 	(void)state;
 	assert_string_equal(
 		missing("2:ncpus=16:vmem=32GiB", false, false),
-		"needs 2 nodes with 16 cores, 32.0 GiB memory each; 1 has them now");
+		"it needs 2 nodes with 16 cores, 32.0 GiB memory each; 1 has them free now");
 	assert_string_equal(missing("3:ncpus=10", false, false),
-			    "needs 3 nodes with 10 cores each; 2 have them now");
+			    "it needs 3 nodes with 10 cores each; 2 have them free now");
 	assert_string_equal(missing("8:ncpus=8", false, false),
-			    "needs 8 chunks of 8 cores each (room for 4 now)");
+			    "it needs 8 chunks of 8 cores each (room for 4 now)");
 	assert_string_equal(missing("2:ncpus=10", true, false),
-			    "needs 2 whole nodes with 10 cores each; 1 has them now");
+			    "it needs 2 whole nodes with 10 cores each; 1 has them free now");
 	assert_string_equal(missing("1:ncpus=16+2:ncpus=15", false, false),
-			    "needs 1 chunk of 16 cores (room for 1 now) and 2 chunks of 15 "
-			    "cores each (room for 2 now), at once");
+			    "it needs 1 chunk of 16 cores (room for 1 now) and 2 chunks of 15 "
+			    "cores each (room for 2 now), all at once");
 	assert_string_equal(missing("2:ncpus=1", false, false), "");
 	assert_string_equal(missing("2:ncpus=1", false, true), "no node is up (3 registered)");
 }

@@ -82,7 +82,7 @@ static const char *why(const struct queue *u, int64_t job)
 	return buf;
 }
 
-static void many_held_jobs_in_front_hold_nobody_else(void **state)
+static void many_held_jobs_in_front_hold_no_other_job(void **state)
 {
 	struct quota_rig *q = *state;
 	struct quota_rig_job j = { .rate = { 1, 1 }, .ncpus = 2 };
@@ -119,7 +119,7 @@ static void a_job_that_fits_no_node_counts_against_no_limit(void **state)
 		quota_rig_submit(q, &j);
 	assert_int_equal(run(&u).n, 1);
 	assert_non_null(strstr(why(&u, 2), "needs 6 cores"));
-	assert_non_null(strstr(why(&u, 3), "place 2 of 2; needs 6 cores"));
+	assert_non_null(strstr(why(&u, 3), "number 2 of 2 in the queue. It needs 6 cores"));
 	quota_rig_report(q, 1, JOB_ENDED, 10);
 	assert_int_equal(run(&u).n, 1);
 	assert_false(cycle_may_start_by_time(u.cycle));
@@ -177,7 +177,8 @@ static void a_start_that_waits_for_cores_counts_against_limits(void **state)
 	assert_int_equal(g.n, 0);
 	quota_rig_submit(q, &small); /* 3: there would be cores for it */
 	assert_int_equal(run(&u).n, 0);
-	assert_non_null(strstr(why(&u, 2), "as soon as those who give way"));
+	assert_non_null(
+		strstr(why(&u, 2), "as soon as the jobs that it preempts are suspended"));
 	assert_string_equal(why(&u, 3),
 			    "limit of user alice: 4 cores at once, 4 run, this job needs 4");
 }
@@ -186,7 +187,7 @@ int main(void)
 {
 #define WITH_LEDGER(f) cmocka_unit_test_setup_teardown(f, quota_rig_open, quota_rig_close)
 	const struct CMUnitTest tests[] = {
-		WITH_LEDGER(many_held_jobs_in_front_hold_nobody_else),
+		WITH_LEDGER(many_held_jobs_in_front_hold_no_other_job),
 		WITH_LEDGER(a_job_that_fits_no_node_counts_against_no_limit),
 		WITH_LEDGER(low_priority_starts_when_nobody_with_quota_waits_any_more),
 		WITH_LEDGER(a_start_that_waits_for_cores_counts_against_limits),
