@@ -173,56 +173,61 @@ void fit_say_amounts(char why[static FIT_WHY_MAX], const struct fit_taking *take
 	}
 }
 
-/* "8 cores and 2 a100-40": what the job requests of the sides that the node lacks. Returns how many. */
-static int add_missing(char why[static FIT_WHY_MAX], const struct fit_node *n,
-		       const struct fit_taking *take)
+/* Before the item after `done` of `total`: "A, B and C". */
+static const char *separator(int done, int total)
 {
-	int count = 0;
+	if (done == 0)
+		return "";
+	return done + 1 == total ? " and " : ", ";
+}
+
+/* "8 cores and 2 a100-40": what the job requests of the sides that the node lacks. */
+static void add_missing(char why[static FIT_WHY_MAX], const struct fit_node *n,
+			const struct fit_taking *take)
+{
+	int total = count_missing(n, take), done = 0;
 
 	if (take->is_whole && !fit_is_empty(n)) {
 		fit_say(why, "a whole node");
-		count++;
+		done++;
 	}
 	for (int i = 0; i < SIDE_MAX; i++) {
 		char text[AMOUNT_TEXT_MAX];
 
 		if (!lacks(n, take, i))
 			continue;
-		fit_say(why, "%s%s %s", count ? " and " : "",
+		fit_say(why, "%s%s %s", separator(done++, total),
 			amount_text(&sides[i], amount_of(&take->res, &sides[i]), text),
 			side_name(take, i));
-		count++;
 	}
-	return count;
 }
 
-/* "3 of 8 free" of one such side, "3 of 8 cores and 0 of 2 GPUs free" of several; of a whole node how
- * many cores are in use. */
+/* "3 of 8 free" where the node lacks one side, else with names: "3 of 8 cores and 0 of 2 GPUs free". For
+ * a whole node it says how many cores are in use. */
 static void add_free(char why[static FIT_WHY_MAX], const struct fit_node *n,
-		     const struct fit_taking *take, int count)
+		     const struct fit_taking *take)
 {
-	const char *between = "";
-	int left = count;
+	bool is_whole = take->is_whole && !fit_is_empty(n);
+	int total = count_missing(n, take) - is_whole, done = 0;
 	char a[AMOUNT_TEXT_MAX], b[AMOUNT_TEXT_MAX];
 
-	if (take->is_whole && !fit_is_empty(n)) {
+	if (is_whole)
 		fit_say(why, "%s of %s cores in use%s",
-			amount_text(&sides[0], n->held.ncpus, a),
-			amount_text(&sides[0], n->capacity.ncpus, b), --left ? ", and " : "");
-	}
+			amount_text(&sides[SIDE_CORES], n->held.ncpus, a),
+			amount_text(&sides[SIDE_CORES], n->capacity.ncpus, b),
+			total ? ", and " : "");
 	for (int i = 0; i < SIDE_MAX; i++) {
-		const char *model = i == SIDE_GPUS && *take->res.gpu_model ? take->res.gpu_model
-									   : sides[i].many;
-
 		if (!lacks(n, take, i))
 			continue;
-		fit_say(why, "%s%s of %s%s%s", between,
+		fit_say(why, "%s%s of %s", separator(done++, total),
 			amount_text(&sides[i], free_of(n, take, i), a),
-			amount_text(&sides[i], all_of(n, take, i), b), count > 1 ? " " : "",
-			count > 1 ? model : "");
-		between = " and ";
+			amount_text(&sides[i], all_of(n, take, i), b));
+		if (total > 1 || is_whole)
+			fit_say(why, " %s",
+				i == SIDE_GPUS && *take->res.gpu_model ? take->res.gpu_model
+								       : sides[i].many);
 	}
-	if (left)
+	if (total)
 		fit_say(why, " free");
 }
 
@@ -293,7 +298,6 @@ static void explain(const struct fit_node *nodes, size_t n, const struct fit_tak
 		    char why[static FIT_WHY_MAX])
 {
 	size_t n_open;
-	int count;
 	const struct fit_node *near = nearest_node(nodes, n, take, &n_open);
 
 	why[0] = '\0';
@@ -305,9 +309,9 @@ static void explain(const struct fit_node *nodes, size_t n, const struct fit_tak
 		fit_say(why, " is up (%zu registered)", n);
 	} else {
 		fit_say(why, "it needs ");
-		count = add_missing(why, near, take);
+		add_missing(why, near, take);
 		fit_say(why, "; %s has ", near->name);
-		add_free(why, near, take, count);
+		add_free(why, near, take);
 		if (n_open > 1)
 			fit_say(why, " (the closest node)");
 	}

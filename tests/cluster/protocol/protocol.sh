@@ -143,7 +143,7 @@ has "no account stated and several: they are listed" 'chemistry, physics' "$out"
 has "beyond the site's bound" too-large "$(ask $daemon POST /v1/jobs "$(job "$small,\"walltime_s\":999999")")"
 out=$(ask $daemon POST /v1/jobs "$(job "$small" | sed 's/"account":"physics",//')")
 has "the only account is the default" '"job":1' "$out"
-soon "no node yet: the job shows it" 'no node has registered' ask $daemon GET /v1/jobs/1
+soon "no node yet: the job shows it" 'No node has registered' ask $daemon GET /v1/jobs/1
 has "another user's job does not exist" 404 "$(ask $bin GET /v1/jobs/1)"
 has "nor can it be cancelled" 404 "$(ask $bin POST /v1/jobs/1/cancel)"
 lacks "nor is it listed" '"job":1' "$(ask $bin GET /v1/jobs)"
@@ -265,7 +265,7 @@ ask 0 POST /v1/node/sync "$(node u1)" >/dev/null
 ask $daemon POST /v1/jobs "$(units whole)" >/dev/null
 has "a job of an exclusive queue gets an empty node" '"job":1' "$(ask 0 POST '/v1/node/sync?wait=5' "$(node u1)")"
 ask $daemon POST /v1/jobs "$(units normal)" >/dev/null
-soon "all of the node: no other job has a core there" 'needs 2 cores; n1 has 0 of 8 free' ask $daemon GET /v1/jobs/2
+soon "all of the node: no other job has a core there" 'It needs 2 cores, 9.31 GiB memory and 95.4 MiB jobfs; u1 has 0 of 8 cores, ' ask $daemon GET /v1/jobs/2
 ask $daemon POST /v1/jobs "$(units normal)" >/dev/null
 
 # ---- how much later ----

@@ -195,7 +195,7 @@ is "and are charged whole" 16 "$(job "$whole" "j['rate']")"
 runs a2 "$whole"
 runs a1 "$whole"
 submit normal '"resources":{"ncpus":6}'
-has "no other job runs beside them" 'It needs 6 cores; n' "$(until_why "$id" '0 of 8 free')"
+has "no other job runs beside them" ' has 0 of 8 cores, ' "$(until_why "$id" '0 of 8 free')"
 ends "$whole" a1 a2
 is "until one has ended" run "$(until_wanted a2 "$id" run)"
 live_stop
