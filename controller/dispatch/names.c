@@ -1,10 +1,10 @@
-/* names.c - see names.h. */
+/* names.c - a hash table (FNV-1a, linear probing, at most half full) from texts to their numbers. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "controller/dispatch/names.h"
 
-static size_t find(const struct names *n, const char *text)
+static size_t find_slot(const struct names *n, const char *text)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 	size_t i;
@@ -17,7 +17,7 @@ static size_t find(const struct names *n, const char *text)
 	return i;
 }
 
-static int grow(struct names *n)
+static int grow_table(struct names *n)
 {
 	struct names new = { .texts = n->texts, .size = n->size ? n->size * 2 : 64 };
 	char **texts = realloc(n->texts, new.size * sizeof(*texts));
@@ -29,7 +29,7 @@ static int grow(struct names *n)
 	if (!new.slots)
 		return -ENOMEM;
 	for (size_t i = 0; i < n->n; i++)
-		new.slots[find(&new, n->texts[i])] = (int32_t)i + 1;
+		new.slots[find_slot(&new, n->texts[i])] = (int32_t)i + 1;
 	free(n->slots);
 	n->slots = new.slots;
 	n->size = new.size;
@@ -40,9 +40,9 @@ int32_t names_number(struct names *n, const char *text)
 {
 	size_t i;
 
-	if (2 * (n->n + 1) > n->size && grow(n) < 0)
+	if (2 * (n->n + 1) > n->size && grow_table(n) < 0)
 		return -ENOMEM;
-	i = find(n, text);
+	i = find_slot(n, text);
 	if (n->slots[i])
 		return n->slots[i] - 1;
 	n->texts[n->n] = strdup(text);
@@ -54,7 +54,7 @@ int32_t names_number(struct names *n, const char *text)
 
 int32_t names_find(const struct names *n, const char *text)
 {
-	return n->size ? n->slots[find(n, text)] - 1 : -1;
+	return n->size ? n->slots[find_slot(n, text)] - 1 : -1;
 }
 
 void names_done(struct names *n)

@@ -1,4 +1,5 @@
-/* names - texts as small numbers: the first is 0. */
+/* names - gives each text a number, from 0 in the order of their first use: rows in memory hold numbers
+ * of users, accounts, nodes and models instead of texts. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -9,8 +10,8 @@ struct names {
 	size_t n, size;
 };
 
-/* < 0: out of memory. */
+/* The number of a text, which is added (and copied) where it is new. -ENOMEM. */
 int32_t names_number(struct names *n, const char *text);
-/* < 0: there is none. */
+/* < 0: the text has no number. */
 int32_t names_find(const struct names *n, const char *text);
 void names_done(struct names *n);

@@ -1,4 +1,5 @@
-/* order.c - see order.h. */
+/* order.c - reads the queued jobs of a cluster, ranks them, and follows what the ledger announces. The
+ * jobs are an array by number, so that changed ones are found by bisection and merged in one walk. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +49,9 @@ static int32_t find_qos(const struct config *c, const char *name)
 	return -1;
 }
 
-/* ---- weighing ---- */
+/* ---- ranking ---- */
 
-static int rank(const struct order_ask *a, struct order_job *j, struct err *err)
+static int rank_one(const struct order_ask *a, struct order_job *j, struct err *err)
 {
 	const char *queue = j->queue < 0 ? "" : a->config->queues[j->queue]->name;
 	const struct rank_job ask = { .where = { a->cluster, j->pool },
@@ -77,7 +78,7 @@ static int rank(const struct order_ask *a, struct order_job *j, struct err *err)
 }
 
 /* Both trees are brought up to date once, before the jobs are ranked. */
-static int bring_up(const struct order_ask *a, struct err *err)
+static int update_trees(const struct order_ask *a, struct err *err)
 {
 	struct sharetree_view v;
 	int r = 0;
@@ -90,10 +91,10 @@ static int bring_up(const struct order_ask *a, struct err *err)
 
 static int rank_all(const struct order_ask *a, struct order *o, struct err *err)
 {
-	int r = a->sharetree ? bring_up(a, err) : 0;
+	int r = a->sharetree ? update_trees(a, err) : 0;
 
 	for (size_t i = 0; a->sharetree && i < o->n && r >= 0; i++)
-		r = rank(a, &o->jobs[i], err);
+		r = rank_one(a, &o->jobs[i], err);
 	return r;
 }
 
@@ -137,7 +138,7 @@ static int read_job(const struct order_ask *a, const struct store_waiting *w,
 	return read_chunks(w, ret, err);
 }
 
-struct filling {
+struct reading {
 	const struct order_ask *ask;
 	struct order *o;
 };
@@ -145,7 +146,7 @@ struct filling {
 /* Behind all others. */
 static int add_job(void *ctx, const struct store_waiting *w, struct err *err)
 {
-	struct filling *f = ctx;
+	struct reading *f = ctx;
 	int r = make_room(f->o, f->o->n + 1, err);
 
 	if (r < 0)
@@ -156,7 +157,7 @@ static int add_job(void *ctx, const struct store_waiting *w, struct err *err)
 
 int order_make(const struct order_ask *a, struct order *ret, struct err *err)
 {
-	struct filling f = { a, ret };
+	struct reading f = { a, ret };
 	int r;
 
 	*ret = (struct order){ 0 };
@@ -164,7 +165,7 @@ int order_make(const struct order_ask *a, struct order *ret, struct err *err)
 	return r < 0 ? r : rank_all(a, ret, err);
 }
 
-/* ---- keeping ---- */
+/* ---- following changes ---- */
 
 /* The first of that number or a higher one. */
 static size_t lower_bound(const struct order *o, int64_t job)
@@ -182,13 +183,13 @@ static size_t lower_bound(const struct order *o, int64_t job)
 	return low;
 }
 
-/* By number, as the jobs of the order are. Those that are not among them are let be. */
+/* By number, as the jobs of the order are. Numbers that are not among them are ignored. */
 struct numbers {
 	int64_t *of;
 	size_t n;
 };
 
-static void take_out(struct order *o, const struct numbers *gone)
+static void remove_rows(struct order *o, const struct numbers *gone)
 {
 	size_t to = gone->n ? lower_bound(o, gone->of[0]) : o->n, from = to;
 
@@ -208,7 +209,7 @@ static void take_out(struct order *o, const struct numbers *gone)
 }
 
 /* Puts `new` in, from the end on; what is behind keeps its order. */
-static void put_in(struct order *o, const struct order *new)
+static void insert_rows(struct order *o, const struct order *new)
 {
 	size_t to = o->n + new->n, from = o->n, k = new->n;
 
@@ -260,7 +261,7 @@ int order_update(const struct order_ask *a, const struct store_changes *since, s
 	_cleanup_free_ int64_t *numbers = calloc(since->n + 1, sizeof(*numbers));
 	const struct store_these these = { a->cluster, since->jobs, since->n };
 	struct rereading x = { o, { 0 }, { numbers, 0 } };
-	struct filling f = { a, &x.new };
+	struct reading f = { a, &x.new };
 	int r = numbers ? store_waiting_these(a->store, &these, add_job, &f, err)
 			: err_set(err, -ENOMEM, "out of memory");
 
@@ -271,8 +272,8 @@ int order_update(const struct order_ask *a, const struct store_changes *since, s
 		return r;
 	}
 	sort_out(&x, since);
-	take_out(o, &x.gone);
-	put_in(o, &x.new);
+	remove_rows(o, &x.gone);
+	insert_rows(o, &x.new);
 	free(x.new.jobs); /* their chunks are with the others now */
 	return rank_all(a, o, err);
 }

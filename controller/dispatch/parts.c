@@ -1,4 +1,5 @@
-/* parts.c - see parts.h. */
+/* parts.c - sums the chunks of a job that lie on the same node: the ledger, the node and its agent know
+ * parts, one for each node, not chunks. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@ void parts_done(struct parts *p)
 }
 
 /* mem is summed only where every chunk states it (select_total()). */
-static void add(struct resources *to, const struct select_chunk *c)
+static void add_chunk(struct resources *to, const struct select_chunk *c)
 {
 	to->ncpus += c->ncpus;
 	to->vmem_bytes += c->vmem_bytes;
@@ -22,7 +23,7 @@ static void add(struct resources *to, const struct select_chunk *c)
 	to->ngpus += c->ngpus;
 }
 
-static int room(struct parts *p, size_t n)
+static int allocate_arrays(struct parts *p, size_t n)
 {
 	p->want = calloc(n, sizeof(*p->want));
 	p->nodes = calloc(n, sizeof(struct fit_node *));
@@ -36,7 +37,8 @@ struct summing {
 	int32_t *part_of; /* part + 1 by node; 0: none yet */
 };
 
-static void put(struct summing *s, const struct select_chunk *c, int32_t node)
+/* Adds a chunk to the part of its node, or begins that part. */
+static void put_chunk(struct summing *s, const struct select_chunk *c, int32_t node)
 {
 	const struct resources *whole = &s->ask->job->want;
 	int32_t *part = &s->part_of[node];
@@ -44,7 +46,7 @@ static void put(struct summing *s, const struct select_chunk *c, int32_t node)
 	if (*part) {
 		struct resources *to = &s->p->want[*part - 1];
 
-		add(to, c);
+		add_chunk(to, c);
 		if (to->ngpus)
 			memcpy(to->gpu_model, whole->gpu_model, sizeof(to->gpu_model));
 		return;
@@ -54,7 +56,7 @@ static void put(struct summing *s, const struct select_chunk *c, int32_t node)
 	*part = (int32_t)++s->p->n;
 }
 
-static int sum(const struct parts_ask *a, struct parts *ret)
+static int sum_parts(const struct parts_ask *a, struct parts *ret)
 {
 	const struct select *select = a->job->select;
 	_cleanup_free_ int32_t *part_of = calloc(a->n_nodes, sizeof(*part_of));
@@ -65,7 +67,7 @@ static int sum(const struct parts_ask *a, struct parts *ret)
 		return -ENOMEM;
 	for (int32_t k = 0; k < select->n; k++)
 		for (int64_t i = 0; i < select->of[k].n; i++)
-			put(&s, &select->of[k], a->numbers[at++]);
+			put_chunk(&s, &select->of[k], a->numbers[at++]);
 	return 0;
 }
 
@@ -77,11 +79,11 @@ int parts_make(const struct parts_ask *a, struct parts *ret)
 	*ret = (struct parts){ 0 };
 	if ((size_t)(select ? select_chunks(select) : 1) != a->n_numbers)
 		return -EINVAL;
-	r = room(ret, a->n_numbers < a->n_nodes ? a->n_numbers : a->n_nodes);
+	r = allocate_arrays(ret, a->n_numbers < a->n_nodes ? a->n_numbers : a->n_nodes);
 	if (r < 0)
 		return r;
 	if (select) {
-		r = sum(a, ret);
+		r = sum_parts(a, ret);
 	} else {
 		ret->want[0] = a->job->want;
 		ret->nodes[0] = &a->nodes[a->numbers[0]];

@@ -1,4 +1,4 @@
-/* parts - what a job has of each of its nodes: chunks that lie on one node are one part. */
+/* parts - what a job occupies on each of its nodes: all chunks that lie on one node are one part. */
 #pragma once
 #include "controller/ledger/store.h"
 #include "controller/dispatch/order.h"

@@ -75,7 +75,7 @@ static int note_pending(struct cluster *k, int64_t job)
 	return 0;
 }
 
-/* One whose start is decided occupies its nodes already. */
+/* A job with a pending start is in the schedule as running: its nodes are its own already. */
 static int add_pending(struct cluster *k, const struct schedule_job *j,
 		       const struct pending_start *in, int32_t *ret)
 {
@@ -115,8 +115,9 @@ int cluster_jobs_add(struct cluster *k, const struct cluster_ask *a, struct orde
 
 /* ---- placed jobs ---- */
 
-/* One that was asked to give up its cores, and will: they are those of the job that it was asked
- * for. Without that pending start (the controller was restarted) it runs until it is suspended. */
+/* A preempted job that its node has not suspended yet counts as suspended: its cores are the preemptor's,
+ * whose start is pending. Without that pending start (the controller has restarted) it counts as
+ * running until its node reports it suspended. */
 static enum schedule_state state_of(const struct cluster_ask *a, const struct placed_job *p)
 {
 	if (p->desired != DESIRED_SUSPEND)
@@ -184,7 +185,7 @@ static int add_at(struct cluster *k, const struct cluster_ask *a, struct placed_
 	if (r < 0)
 		return r;
 	p->held_as = h.state;
-	/* People suspended it: people resume it. */
+	/* A user or operator suspended it: the queue does not resume it. */
 	if (h.state == SCHEDULE_SUSPENDED && !p->preempted_by)
 		schedule_set_blocked(k->schedule, p->number, true);
 	return 0;

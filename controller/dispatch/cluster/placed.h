@@ -5,14 +5,14 @@
 #include "controller/ledger/nodes/allocated.h"
 #include "controller/scheduler/schedule.h"
 
-/* A job without a walltime is taken to run for so long. */
+/* A job without a walltime counts as one of ten years. */
 #define PLACED_NO_LIMIT_S (INT64_C(10) * 365 * 86400)
 
 /* What a job occupies on one node. */
 struct placed_part {
 	struct schedule_chunk chunk; /* its model is placed_job.model's */
 	int32_t node;		     /* by placed_ask.nodes */
-	bool frees_cores;	     /* it is suspended and shall stay so */
+	bool frees_cores;	     /* it is suspended, and its desired state is too */
 };
 
 struct placed_job {

@@ -135,10 +135,3 @@ int easy_next(struct easy *e, int64_t now_s, uint32_t *ret)
 		return r;
 	return start_backfill(e, now_s, ret);
 }
-
-bool easy_promise(const struct easy *e, int64_t *ret_at_s)
-{
-	if (e->has_head)
-		*ret_at_s = e->shadow_s;
-	return e->has_head;
-}

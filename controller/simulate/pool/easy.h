@@ -36,5 +36,3 @@ void easy_arrive(struct easy *e); /* the next job */
 void easy_end(struct easy *e, uint32_t job);
 /* 1: *ret is the next job to start now, which then counts as started; 0: none; -ENOMEM. */
 int easy_next(struct easy *e, int64_t now_s, uint32_t *ret);
-/* The latest start of the head; false: nothing waits. */
-bool easy_promise(const struct easy *e, int64_t *ret_at_s);
