@@ -113,7 +113,7 @@ check-quick check check-all: deps
 	$(Q)tests/check.sh $(patsubst check-%,%,$@)
 demo: deps
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)tests/node/demo.sh
+	$(Q)tests/node/demo/demo.sh
 bench: all
 	$(Q)tests/bench/run.sh
 deps:

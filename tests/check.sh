@@ -55,7 +55,7 @@ build all
 [[ " ${names[*]}" != *' unit-'* ]] || build unit-tests
 [[ " ${names[*]}" != *' sanitize-'* ]] || build sanitized-tests
 [[ " ${names[*]}" != *' bpf-'* && " ${names[*]}" != *' node-'* ]] || build bpf-tests
-[[ " ${names[*]}" != *' node-'* ]] || tests/node/vm.sh prepare # or the first suite would pay for it
+[[ " ${names[*]}" != *' node-'* ]] || tests/vm/vm.sh prepare # or the first suite would pay for it
 
 # count LOG STATUS: read TAP out of a log. A suite that fails, or says nothing, is one failure.
 count() {

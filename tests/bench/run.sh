@@ -9,25 +9,25 @@ O=build
 MAKE="make --no-print-directory -s"
 
 bench_sample() {
-	$MAKE $O/tests/bench/sample_bench && echo "-- $(uname -r)" && $O/tests/bench/sample_bench 1000 10 &&
+	$MAKE $O/tests/bench/agent/sample_bench && echo "-- $(uname -r)" && $O/tests/bench/agent/sample_bench 1000 10 &&
 		echo "-- virtual node's kernel, every controller on" &&
-		tests/bpf/vmtest.sh --mem 6G --timeout 400 -- $O/tests/bench/sample_bench 1000 10
+		tests/bpf/vmtest.sh --mem 6G --timeout 400 -- $O/tests/bench/agent/sample_bench 1000 10
 }
 bench_vmem() {
-	$MAKE $O/tests/bench/vmem_bench && tests/bench/vmem_bench.sh
+	$MAKE $O/tests/bench/agent/vmem_bench && tests/bench/agent/vmem_bench.sh
 }
 bench_switch() {
-	$MAKE $O/tests/bpf/prof_test all && tests/bench/prof_bench.sh
+	$MAKE $O/tests/bpf/prof_test all && tests/bench/agent/prof_bench.sh
 }
 bench_agent() {
-	$MAKE -f Makefile -f tests/bench/agent_memory.mk all $O/tests/bench/agent_memory &&
-		tests/bench/agent_memory.sh 1000 10
+	$MAKE -f Makefile -f tests/bench/agent/agent_memory.mk all $O/tests/bench/agent/agent_memory &&
+		tests/bench/agent/agent_memory.sh 1000 10
 }
 bench_devices() {
 	local pins rc
 
 	pins=$(mktemp -d) && mount -t bpf none "$pins" || { echo "no figures: needs root and bpffs" && return 1; }
-	$MAKE $O/tests/bench/devices_bench && $O/tests/bench/devices_bench "$pins/devices"
+	$MAKE $O/tests/bench/agent/devices_bench && $O/tests/bench/agent/devices_bench "$pins/devices"
 	rc=$?
 	umount "$pins" && rmdir "$pins"
 	return $rc
@@ -37,7 +37,7 @@ bench_jobfs() {
 	local fs out rc=0
 
 	for fs in ext4 xfs; do
-		out=$(tests/node/jobfs_test.sh $fs 2>&1) || rc=1
+		out=$(tests/node/jobfs/suite.sh $fs 2>&1) || rc=1
 		sed -nE "s/.*# ([0-9]+) byte writes: ([0-9]+) of ([0-9]+) bytes written.*/\1 \2 \3/p" <<<"$out" |
 			awk -v fs=$fs '{ n++; over = $2 > $3 ? $2 - $3 : 0
 				printf "%s, %d byte writes: x%.3f of the limit, %d bytes beyond it\n", fs, $1, $2 / $3, over }
@@ -88,8 +88,8 @@ bench_usage() {
 
 # On the simulated driver.
 bench_gpu() {
-	$MAKE $O/tests/gpu/r535/libnvidia-ml.so.1 $O/tests/bench/gpu_bench $O/tests/gpu/allocs_test $O/tests/bpf/gpuwork_test &&
-		$O/tests/bench/gpu_bench $O/tests/gpu/r535/libnvidia-ml.so.1 101 &&
+	$MAKE $O/tests/gpu/r535/libnvidia-ml.so.1 $O/tests/bench/agent/gpu_bench $O/tests/gpu/allocs_test $O/tests/bpf/gpuwork_test &&
+		$O/tests/bench/agent/gpu_bench $O/tests/gpu/r535/libnvidia-ml.so.1 101 &&
 		$O/tests/gpu/allocs_test 2>&1 | sed -n 's/^# a pair/probes: a pair/p' | grep . &&
 		$O/tests/bpf/gpuwork_test 2>&1 | sed -n 's/^# a launch/probe: a launch/p' | grep . ||
 		{ echo "no figures: gpu" && return 1; }

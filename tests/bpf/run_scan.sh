@@ -73,7 +73,7 @@ on_node()
 	EOF
 	chmod +x "$tmp/inside"
 	for fs in ext4 xfs; do
-		"$here/../node/vm.sh" run --timeout 1800 --jobfs $fs --payload "$tmp/payload" \
+		"$here/../vm/vm.sh" run --timeout 1800 --jobfs $fs --payload "$tmp/payload" \
 			-- "$tmp/inside" >"$tmp/out" 2>&1
 		rc=$?
 		if [ $rc = 126 ]; then

@@ -24,9 +24,9 @@ $(eval $(call SCAN_TEST,bpf/devices_test,tests/bpf/devices_test.c,$(DEVICES_OBJS
 $(eval $(call SCAN_TEST,bpf/prof_test,tests/bpf/prof_test.c,$(PROF_OBJS)))
 $(eval $(call SCAN_TEST,bpf/gpuwork_test,tests/bpf/gpuwork_test.c,$(GPUWORK_OBJS)))
 SCAN_BINS := $O/tests/bpf/scan_test $O/tests/bpf/events_test $O/tests/bpf/guard_test \
-	     $O/tests/bpf/devices_test $O/tests/bpf/prof_test $O/tests/bpf/gpuwork_test $O/tests/bench/sample_bench
-$(eval $(call SCAN_TEST,bench/devices_bench,tests/bench/devices_bench.c,$(DEVICES_OBJS)))
-$(eval $(call SCAN_TEST,bench/sample_bench,tests/bench/sample_bench.c,$(SCAN_OBJS)))
+	     $O/tests/bpf/devices_test $O/tests/bpf/prof_test $O/tests/bpf/gpuwork_test $O/tests/bench/agent/sample_bench
+$(eval $(call SCAN_TEST,bench/agent/devices_bench,tests/bench/agent/devices_bench.c,$(DEVICES_OBJS)))
+$(eval $(call SCAN_TEST,bench/agent/sample_bench,tests/bench/agent/sample_bench.c,$(SCAN_OBJS)))
 # The skeletons are system headers to the compiler, so that no dependency file names them.
 $O/agent/sample/scan.o: $O/bpf-skel/scan.skel.h
 $O/agent/sample/prof.o: $O/bpf-skel/prof.skel.h

@@ -5,9 +5,9 @@ set -u
 
 # shellcheck disable=SC2034
 VM_NAME=vmtest
-# shellcheck source=tests/node/vm_lib.sh
-. "$(dirname -- "${BASH_SOURCE[0]}")/../node/vm_lib.sh"
-# shellcheck source=tests/node/vm_image.sh
+# shellcheck source=tests/vm/vm_lib.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/../vm/vm_lib.sh"
+# shellcheck source=tests/vm/vm_image.sh
 . "$VM_NODE_DIR/vm_image.sh"
 
 mem=512M

@@ -40,7 +40,7 @@ gpu-tests: $(DOUBLES) $(GPU_TESTS) $O/tests/gpu/meter_test $O/tests/gpu/mig_test
 check-gpu: gpu-tests
 	$(Q)tests/gpu/run.sh
 .PHONY: gpu-tests check-gpu
-$O/tests/bench/gpu_bench: tests/bench/gpu_bench.c $(GPU)
+$O/tests/bench/agent/gpu_bench: tests/bench/agent/gpu_bench.c $(GPU)
 	$(call say,BENCH,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(GPU_LIBS)
 

@@ -1,9 +1,9 @@
 #!/bin/bash
-# gpus.sh [options] - run tests/node/guest_gpus.sh, or guest_gpus_options.sh, on a virtual node that
+# gpus.sh [options] - run tests/node/guest/gpus.sh, or gpus_options.sh, on a virtual node that
 # has four simulated GPUs (tests/gpu/nvml_double.c); their device files have numbers of devices that
 # open for real.
 set -eu
-guest=guest_gpus${1:+_$1}.sh
+guest=gpus${1:+_$1}.sh
 cd "$(dirname "$0")/../.."
 O=build
 tree=$(mktemp -d "${TMPDIR:-/tmp}/reeve-gpus.XXXXXX")
@@ -14,7 +14,7 @@ make --no-print-directory -s $O/tests/node/load $O/tests/gpu/r535/libnvidia-ml.s
 install -D -m 755 $O/tests/node/load "$tree/usr/local/bin/load"
 install -D -m 755 $O/tests/gpu/load "$tree/usr/local/bin/gpuload"
 install -D -m 755 -t "$tree/usr/local/lib/reeve-tests" $O/tests/gpu/r535/libnvidia-ml.so.1 $O/tests/gpu/libcuda.so.1 \
-	tests/node/node_lib.sh tests/node/gpus_lib.sh "tests/node/$guest"
+	tests/node/node_lib.sh tests/node/guest/gpus_lib.sh "tests/node/guest/$guest"
 cp -r tests/node/etc/. "$tree/etc/"
 cat >>"$tree/etc/reeve/agent.conf" <<'CONF'
 NvmlLibrary = /usr/local/lib/reeve-tests/libnvidia-ml.so.1
@@ -41,4 +41,4 @@ printf '[Service]\nEnvironment=REEVE_NVML_DOUBLE=/etc/reeve/world\n' \
 	>"$tree/etc/systemd/system/reeve-agent.service.d/double.conf"
 printf '#!/bin/sh\nexec /usr/local/lib/reeve-tests/%s\n' "$guest" >"$tree/start.sh"
 chmod 755 "$tree/start.sh"
-tests/node/vm.sh run --smp 6 --mem 2G --timeout 1800 --payload "$tree" -- "$tree/start.sh"
+tests/vm/vm.sh run --smp 6 --mem 2G --timeout 1800 --payload "$tree" -- "$tree/start.sh"

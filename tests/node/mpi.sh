@@ -2,7 +2,7 @@
 # mpi.sh - one job on two nodes: Debian's Open MPI over two virtual nodes with systemd, munge, an agent
 # each and a cable between them, one controller here. There is no ssh: the ranks of the other node are
 # started by `reeve exec`, and the job's limits hold them there. What the nodes' kernels say of the job
-# (guest_mpi.sh) is held against what the ledger says. TAP; needs root.
+# (guest/mpi.sh) is held against what the ledger says. TAP; needs root.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
@@ -35,14 +35,14 @@ grants() { # without one, all is bonus
 }
 ring() { # mpi_ring.c for the nodes: by the Open MPI of their image, so that this machine needs none
 	local image lib
-	image=$(tests/node/vm.sh prepare --with mpi 2>&1 | sed -n 's/^vm: \(\/.*\)$/\1/p')
+	image=$(tests/vm/vm.sh prepare --with mpi 2>&1 | sed -n 's/^vm: \(\/.*\)$/\1/p')
 	lib=$image/dev/usr/lib/x86_64-linux-gnu
 	[ -e "$lib/openmpi/include/mpi.h" ] || bail "no Open MPI in the image '$image'"
 	${CC:-cc} -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Werror -O1 -g -I. -isystem "$lib/openmpi/include" \
 		-o "$1" tests/node/mpi_ring.c "$lib/libmpi.so.40" -Wl,--allow-shlib-undefined || bail "mpi_ring.c does not compile"
 }
 node_on() { # NODE OTHER
-	power_on "$1" tests/node/guest_mpi.sh --with mpi --smp 2 --mem 2G --link "$dir/$1.cable,$dir/$2.cable"
+	power_on "$1" tests/node/guest/mpi.sh --with mpi --smp 2 --mem 2G --link "$dir/$1.cable,$dir/$2.cable"
 }
 
 # ---- what is asked, and awaited ----

@@ -32,7 +32,7 @@ nodes_tree() {
 declare -A power # of each node: the process of its machine
 power_on() {
 	: >"$dir/$1.log"
-	REEVE_VM_SILENCE_S=600 tests/node/vm.sh run "${@:3}" --net host --timeout 2400 \
+	REEVE_VM_SILENCE_S=600 tests/vm/vm.sh run "${@:3}" --net host --timeout 2400 \
 		--kernel-arg cryptomgr.notests=1 --kernel-arg modprobe.blacklist=aesni_intel,ata_piix,ata_generic \
 		--payload "$dir/tree" -- "$2" "$1" "$port" >"$dir/$1.log" 2>"$dir/$1.err" &
 	power[$1]=$!

@@ -2,7 +2,7 @@
 # queue.sh - the queue on real nodes: three virtual ones with systemd, munge and an agent each, one
 # controller here by the profile `nci`, `reeve` as several users of this machine. Which job is preempted, which
 # goes on, what is charged; a controller that is killed and a node that is lost. What the nodes'
-# kernels say of the jobs (guest_queue.sh) is held against what the ledger says. TAP; needs root.
+# kernels say of the jobs (guest/queue.sh) is held against what the ledger says. TAP; needs root.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
@@ -68,9 +68,9 @@ make_tree() {
 declare -A power # of each node: the process of its machine
 power_on() { # NODE
 	: >"$dir/$1.log"
-	REEVE_VM_SILENCE_S=600 tests/node/vm.sh run --smp 2 --mem 1G --net host --timeout 2400 \
+	REEVE_VM_SILENCE_S=600 tests/vm/vm.sh run --smp 2 --mem 1G --net host --timeout 2400 \
 		--kernel-arg cryptomgr.notests=1 --kernel-arg modprobe.blacklist=aesni_intel,ata_piix,ata_generic \
-		--payload "$dir/tree" -- tests/node/guest_queue.sh "$1" "$port" >"$dir/$1.log" 2>"$dir/$1.err" &
+		--payload "$dir/tree" -- tests/node/guest/queue.sh "$1" "$port" >"$dir/$1.log" 2>"$dir/$1.err" &
 	power[$1]=$!
 }
 power_off() { # NODE: cut

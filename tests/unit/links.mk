@@ -30,7 +30,7 @@ $O/tests/unit/test_spool: tests/unit/rig/fail_vfs.c $(MODEL) $(WIRE) $(DB) $(pat
 $O/tests/unit/test_uplink: LDLIBS += -lpq -lsqlite3 -ljansson -lsystemd
 $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync uplink)
 JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove wipe) $O/common/err.o
-$O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
+$O/tests/node/jobfs/limits $O/tests/node/jobfs/removal: $O/tests/node/jobfs/%: tests/node/jobfs/%.c tests/node/jobfs/rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
 LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days jobs/output jobs/views nodes/nodes usage/usage usage/rollup_set usage/rollup calendar usage/charges changes usage/adjust attempts/gpus jobs/submit jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output jobs/texts) \
 	$(patsubst %,$O/controller/%.o,policy/charge/charge policy/charge/tally policy/placement/fit ledger/jobs/ranges policy/priority/depend) $(DB) $(MODEL) $(WIRE)

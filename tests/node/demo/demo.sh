@@ -1,0 +1,34 @@
+#!/bin/bash
+# demo.sh - `make demo`: real jobs on a real node. On this machine when it is fit (root, systemd as
+# PID 1, cgroup v2), else on a virtual one; says which, and why.
+set -u
+cd "$(dirname "$0")/../../.."
+O=build
+tree=$O/demo-root
+
+say() { printf 'demo: %s\n' "$*" >&2; }
+
+why_not_native() {
+	[ "$(id -u)" -eq 0 ] || { echo "not running as root"; return; }
+	[ -d /run/systemd/system ] || { echo "systemd is not PID 1 here"; return; }
+	[ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ] || { echo "cgroup v2 is not mounted alone here"; return; }
+	! systemctl -q is-active reeve-agent || { echo "a Reeve agent already runs here"; return; }
+	[ "${REEVE_DEMO:-}" != vm ] || echo "REEVE_DEMO=vm"
+}
+
+rm -rf $tree
+make --no-print-directory -s install DESTDIR="$PWD/$tree" >/dev/null || exit 1
+make --no-print-directory -s $O/tests/node/load $O/tests/gpu/load $O/tests/gpu/libcuda.so.1 $O/tests/gpu/r535/libnvidia-ml.so.1 || exit 1
+install -D -m 755 $O/tests/node/load $tree/usr/local/bin/load
+install -D -m 755 -t $tree/usr/local/lib/reeve-demo tests/node/node_lib.sh tests/node/demo/guest.sh \
+	$O/tests/gpu/libcuda.so.1 $O/tests/gpu/r535/libnvidia-ml.so.1
+install -m 755 $O/tests/gpu/load $tree/usr/local/lib/reeve-demo/gpu-load
+[ -t 1 ] && export DEMO_COLOR=1
+
+why=$(why_not_native)
+if [ -z "$why" ]; then
+	say "on this machine ($(uname -r)): root, systemd and cgroup v2 are here"
+	exec $tree/usr/local/lib/reeve-demo/guest.sh "$PWD/$tree"
+fi
+say "on a virtual node ($why)"
+exec tests/vm/vm.sh run --smp 4 --mem 2G --timeout 1200 --payload $tree -- tests/node/demo/start.sh "${DEMO_COLOR:-}"

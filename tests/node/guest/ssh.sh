@@ -1,0 +1,59 @@
+#!/bin/bash
+# ssh.sh - ssh to a node as docs/operation.md sets it up: into the user's job, or not at all: a real
+# sshd and pam_reeve, and a terminal, sftp and a limit through them. TAP.
+#   tests/node/suite.sh ssh --with ssh
+# It needs what the other suites of virtual nodes need (qemu, 2 GB of memory; KVM makes it quicker), and an
+# image of its own with sshd and ssh (packages_ssh.txt), which is made once below REEVE_CACHE from a mirror
+# of Debian: without that it is no part of `make check`. Then it takes one to three minutes.
+. "$(dirname "$0")/node_lib.sh"
+RES=ncpus=1,vmem=500MB,jobfs=20MB,walltime=0:05:00
+node_start || { ok 1 "the node starts"; tap_end; }
+
+sed -i -e '/^@include common-account/a account required pam_reeve.so exempt=admins' \
+	-e '/^@include common-session/i session [success=done ignore=ignore default=die] pam_reeve.so exempt=admins' \
+	/etc/pam.d/sshd
+groupadd -f admins
+for u in root alice; do
+	home=$(getent passwd $u | cut -d: -f6)
+	install -d -m 700 -o $u "$home/.ssh"
+	[ -e "$home/.ssh/id_ed25519" ] || runuser -u $u -- ssh-keygen -q -t ed25519 -N '' -f "$home/.ssh/id_ed25519"
+	install -m 600 -o $u "$home/.ssh/id_ed25519.pub" "$home/.ssh/authorized_keys"
+done
+ssh-keygen -A >/dev/null
+systemctl restart ssh
+visit() { # USER COMMAND...
+	local user=$1
+	shift
+	runuser -u "$user" -- timeout 100 ssh -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
+		-o LogLevel=INFO "$user@127.0.0.1" "$@" 2>&1
+}
+wait_for 60 visit root true; ok $? "root comes in" "$(visit root true)"
+out=$(visit alice echo begun)
+[[ $out == *'no job of yours runs on this node'* && $out != *begun* ]]
+ok $? "a user without a job does not, and reads why" "$out"
+as alice reeve submit -N visited -o /dev/null -l $RES -- sh -c 'ipcmk -M 1000000; touch /tmp/of-job; sleep 1000' >/tmp/out.$$
+visited=$(grep -oE '[0-9]+' /tmp/out.$$ | tail -n 1)
+sees_job() { visit alice ls /tmp | grep -q of-job; }
+wait_for 60 sees_job; ok $? "with a job the session begins, in its view" "$(visit alice ls /tmp)"
+out=$(visit alice 'cat /proc/self/cgroup; ipcs -m; grep NoNewPrivs /proc/self/status; echo job=$REEVE_JOB; pgrep -u alice -a systemd')
+has "$out" "reeve-job-$visited-1.service/work" "in its cgroup" "$out"
+has "$out" ' 1000000 ' "with its shared memory" "$out"
+has "$out" 'NoNewPrivs:.*1' "gaining nothing by set-uid programs"
+has "$out" "job=$visited" "and its environment names the job"
+! loginctl list-sessions --no-legend | grep -q alice && ! systemctl is-active -q user@1001
+ok $? "nothing is started for the user outside the job" "$(loginctl list-sessions; systemctl status user@1001)"
+out=$(visit alice -tt 'tty; echo begun')
+has "$(tr -d "\r" <<<"$out" | tr "\n" " ")" "/dev/pts/.*begun" "a terminal works"
+echo 'get /etc/hostname /tmp/got' >/tmp/batch
+runuser -u alice -- sftp -q -b /tmp/batch -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null alice@127.0.0.1 >/tmp/sftp 2>&1
+cmp -s /etc/hostname /tmp/got; ok $? "sftp works" "$(cat /tmp/sftp)"
+visit alice sleep 86390 >/dev/null &
+wait_for 30 pgrep -u alice -xf 'sleep 86390'
+out=$(visit alice load map 600)
+is_over() { as alice reeve job "$1" --json | grep -q '"state": *"ended"'; }
+wait_for 60 is_over "$visited"
+has "$(as alice reeve job "$visited")" "vmem limit exceeded" "what it maps counts as the job's" "$out"
+sleep 1; pgrep -u alice -xf 'sleep 86390' >/dev/null; ok $((!$?)) "sessions end with the job"
+out=$(visit alice echo begun)
+[[ $out != *begun* ]]; ok $? "then none begins any more" "$out"
+tap_end
