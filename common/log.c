@@ -10,7 +10,7 @@
 static struct {
 	const char *program;
 	int max_priority;
-	int journal;
+	int journal; /* journald listens: lines go to its socket */
 } to = { "reeve", LOG_INFO, 0 };
 
 void log_open(const char *program, int max_priority)
@@ -20,6 +20,7 @@ void log_open(const char *program, int max_priority)
 	to.journal = !isatty(STDERR_FILENO) && !access("/run/systemd/journal/socket", W_OK);
 }
 
+/* To a terminal without the <N> prefix, which is for journald and its like to read. */
 static void to_stderr(int priority, const char *text)
 {
 	if (isatty(STDERR_FILENO))
@@ -56,7 +57,7 @@ void log_limited(struct log_limit *l, int priority, const char *fmt, ...)
 		return;
 	}
 	if (l->left_out)
-		snprintf(more, sizeof(more), " (and %lld times since it was last said)",
+		snprintf(more, sizeof(more), " (and %lld more since the last such line)",
 			 (long long)l->left_out);
 	l->next_ns = now_ns + LIMIT_NS;
 	l->left_out = 0;

@@ -11,19 +11,20 @@ void nearest_init(struct nearest *n, const char *typed)
 	*n = (struct nearest){ .typed = typed, .distance = SIZE_MAX };
 }
 
-static size_t smaller(size_t a, size_t b)
+static size_t min_size(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
-static int same(char a, char b)
+static int is_same_letter(char a, char b)
 {
 	return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Optimal string alignment: rows[i] is the distance of each head of `b` to the first i of `a`.
- */
-static size_t distance(const char *a, const char *b)
+/* Optimal string alignment (Damerau-Levenshtein, each piece edited once), in three rows: row[j] is
+ * the distance of the first i letters of `a` and the first j of `b`. SIZE_MAX: a word is longer
+ * than WORD_MAX. */
+static size_t edit_distance(const char *a, const char *b)
 {
 	size_t rows[3][WORD_MAX + 1], n = strlen(a), m = strlen(b), cost;
 	size_t *before = rows[0], *last = rows[1], *row = rows[2], *spare;
@@ -35,11 +36,12 @@ static size_t distance(const char *a, const char *b)
 	for (size_t i = 1; i <= n; i++) {
 		row[0] = i;
 		for (size_t j = 1; j <= m; j++) {
-			cost = !same(a[i - 1], b[j - 1]);
-			row[j] = smaller(smaller(last[j], row[j - 1]) + 1, last[j - 1] + cost);
-			if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) &&
-			    same(a[i - 2], b[j - 1]))
-				row[j] = smaller(row[j], before[j - 2] + 1);
+			cost = !is_same_letter(a[i - 1], b[j - 1]);
+			row[j] =
+				min_size(min_size(last[j], row[j - 1]) + 1, last[j - 1] + cost);
+			if (i > 1 && j > 1 && is_same_letter(a[i - 1], b[j - 2]) &&
+			    is_same_letter(a[i - 2], b[j - 1]))
+				row[j] = min_size(row[j], before[j - 2] + 1);
 		}
 		spare = before;
 		before = last;
@@ -51,7 +53,7 @@ static size_t distance(const char *a, const char *b)
 
 void nearest_offer(struct nearest *n, const char *word)
 {
-	size_t d = distance(n->typed, word);
+	size_t d = edit_distance(n->typed, word);
 
 	if (d < n->distance) {
 		n->distance = d;

@@ -11,6 +11,7 @@
 
 #define OTHERS 077
 
+/* NAME, NAME-wal, NAME.bak ... but not NAMEx. */
 static bool is_meant(const struct private_files *files, const char *name)
 {
 	size_t n;
@@ -22,7 +23,9 @@ static bool is_meant(const struct private_files *files, const char *name)
 	       (name[n] == '\0' || name[n] == '-' || name[n] == '.');
 }
 
-/* 1: it was mended; 0: nothing had to be. */
+/* 1: its mode was changed, which *err tells for the log; 0: nothing had to be; < 0: it cannot be.
+ * Links are left alone: fchmodat() follows them, so the check is by fstatat() first, and only a
+ * user who may write the directory could put a link between the two. */
 static int mend_one(int dir_fd, const struct private_files *files, const char *name,
 		    struct err *err)
 {
@@ -67,6 +70,7 @@ int private_mend(const struct private_files *files, struct err *err)
 	return failed ? failed : n;
 }
 
+/* The real path: the database may be a link into another directory, whose files are then checked. */
 int private_mend_database(const char *path, struct err *err)
 {
 	_cleanup_free_ char *real = realpath(path, NULL);

@@ -1,11 +1,12 @@
-/* utf8.c - see utf8.h. */
+/* utf8.c - decodes UTF-8 and replaces what is invalid or unprintable, in place; see utf8.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/utf8.h"
 
-/* Bytes that the lead byte announces; 0: it leads nothing (RFC 3629, section 3). */
-static size_t announced(unsigned char lead)
+/* Bytes of the sequence that this lead byte begins; 0: no sequence begins with it (RFC 3629,
+ * section 3). */
+static size_t sequence_length(unsigned char lead)
 {
 	if (lead < 0x80)
 		return 1;
@@ -18,7 +19,7 @@ size_t utf8_decode(const char *s, uint32_t *ret)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *p = (const unsigned char *)s;
-	size_t n = announced(p[0]);
+	size_t n = sequence_length(p[0]);
 	uint32_t c = n <= 1 ? p[0] : p[0] & (0xffu >> (n + 1));
 
 	for (size_t i = 1; i < n; i++) {
@@ -54,9 +55,9 @@ bool utf8_is_printable(uint32_t c)
 }
 
 /* Bytes at `s`, which is no character, that one '?' stands for. */
-static size_t skip(const char *s)
+static size_t invalid_length(const char *s)
 {
-	size_t n = announced((unsigned char)*s), i = 1;
+	size_t n = sequence_length((unsigned char)*s), i = 1;
 
 	while (i < n && (s[i] & 0xc0) == 0x80)
 		i++;
@@ -66,17 +67,17 @@ static size_t skip(const char *s)
 /* Does the text end within the character that begins at `s`? */
 static bool is_cut(const char *s)
 {
-	return announced((unsigned char)*s) > 1 && !s[skip(s)] &&
-	       skip(s) < announced((unsigned char)*s);
+	return sequence_length((unsigned char)*s) > 1 && !s[invalid_length(s)] &&
+	       invalid_length(s) < sequence_length((unsigned char)*s);
 }
 
-static char as_is(uint32_t c)
+static char keep_character(uint32_t c)
 {
 	(void)c;
 	return '\0';
 }
 
-static char as_one_line(uint32_t c)
+static char replace_unprintable(uint32_t c)
 {
 	if (c == '\n' || c == '\t' || c == '\r')
 		return ' ';
@@ -84,13 +85,13 @@ static char as_one_line(uint32_t c)
 }
 
 /* `instead` says what stands for a character; NUL: itself. */
-static char *rewrite(char *text, char (*instead)(uint32_t c))
+static char *rewrite_text(char *text, char (*instead)(uint32_t c))
 {
 	char *from = text, *to = text;
 	uint32_t c = 0;
 
 	while (*from) {
-		size_t n = utf8_decode(from, &c), len = n ? n : skip(from);
+		size_t n = utf8_decode(from, &c), len = n ? n : invalid_length(from);
 		char other = n ? instead(c) : '?';
 
 		if (!n && is_cut(from))
@@ -107,12 +108,12 @@ static char *rewrite(char *text, char (*instead)(uint32_t c))
 
 char *utf8_mend(char *text)
 {
-	return rewrite(text, as_is);
+	return rewrite_text(text, keep_character);
 }
 
 char *utf8_clean(char *text)
 {
-	return rewrite(text, as_one_line);
+	return rewrite_text(text, replace_unprintable);
 }
 
 char *utf8_format(char *buf, size_t size, const char *fmt, ...)

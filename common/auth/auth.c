@@ -45,11 +45,11 @@ static void make_payload(struct auth_text what, char buf[static PAYLOAD_SIZE + 1
 		n += sprintf(buf + n, "%02x", digest[i]);
 }
 
-/* libmunge retries for seconds when munged does not listen; an event loop cannot wait for that: so
- * check first that munged listens. A datagram
- * socket finds out without disturbing munged: the kernel answers EPROTOTYPE where a stream
- * socket is bound, ECONNREFUSED where only its file is left. */
-static int probe(const char *socket_path, struct err *err)
+/* libmunge retries for seconds when munged does not listen, which an event loop cannot wait for:
+ * so check first that munged listens. Connecting a datagram socket finds out without disturbing
+ * munged: the kernel answers EPROTOTYPE where a stream socket is bound, ECONNREFUSED where only
+ * its file is left. */
+static int check_listening(const char *socket_path, struct err *err)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };
 	_cleanup_close_ int fd = -1;
@@ -69,6 +69,8 @@ static int probe(const char *socket_path, struct err *err)
 	return 0;
 }
 
+/* A munge context for the daemon at `socket_path` (NULL or "": libmunge's default), after a check
+ * that it listens. */
 static int open_ctx(const char *socket_path, munge_ctx_t *ret, struct err *err)
 {
 	_cleanup_(ctx_freep) munge_ctx_t c = munge_ctx_create();
@@ -82,14 +84,14 @@ static int open_ctx(const char *socket_path, munge_ctx_t *ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (munge_ctx_get(c, MUNGE_OPT_SOCKET, &path) != EMUNGE_SUCCESS || !path)
 		return err_set(err, -EINVAL, "libmunge has no socket path");
-	r = probe(path, err);
+	r = check_listening(path, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(c);
 	return 0;
 }
 
-/* The number of seconds for which it is good, and who alone may decode it; NULL: anyone. */
+/* Limits the credential to `ttl_s` seconds and to one reader; NULL: any user may decode it. */
 static int restrict_ctx(munge_ctx_t c, int ttl_s, const uint32_t *reader, struct err *err)
 {
 	if (munge_ctx_set(c, MUNGE_OPT_TTL, ttl_s) != EMUNGE_SUCCESS ||
@@ -99,7 +101,9 @@ static int restrict_ctx(munge_ctx_t c, int ttl_s, const uint32_t *reader, struct
 	return 0;
 }
 
-static int encode(munge_ctx_t c, const void *data, size_t size, char **ret, struct err *err)
+/* *ret is malloc()ed by libmunge; -ENOENT: munged is away, -EACCES: it refuses. */
+static int encode_credential(munge_ctx_t c, const void *data, size_t size, char **ret,
+			     struct err *err)
 {
 	munge_err_t m = munge_encode(ret, c, data, (int)size);
 
@@ -123,7 +127,7 @@ int auth_sign(const char *socket_path, struct auth_text what, char buf[static AU
 	if (r < 0)
 		return r;
 	make_payload(what, payload);
-	r = encode(c, payload, PAYLOAD_SIZE, &credential, err);
+	r = encode_credential(c, payload, PAYLOAD_SIZE, &credential, err);
 	if (r < 0)
 		return r;
 	if (snprintf(buf, AUTH_HEADER_MAX, SCHEME "%s", credential) >= AUTH_HEADER_MAX)
@@ -144,7 +148,8 @@ static int get_who(munge_ctx_t c, uid_t uid, gid_t gid, struct auth_who *ret, st
 	return 0;
 }
 
-/* What cannot be a credential costs munged nothing: anybody may send it. */
+/* A cheap check of the form before munged decodes it: any stranger may send such a header, and
+ * munged has few threads. */
 static bool is_credential(const char *text)
 {
 	static const char head[] = "MUNGE:";
@@ -221,7 +226,7 @@ int auth_verify(const char *socket_path, const char *header, struct auth_text wh
 	return r;
 }
 
-/* ---- what is kept ---- */
+/* ---- seals ---- */
 
 int auth_seal(const char *socket_path, const struct auth_seal *what, char **ret,
 	      struct err *err)
@@ -233,7 +238,7 @@ int auth_seal(const char *socket_path, const struct auth_seal *what, char **ret,
 	if (r >= 0)
 		r = restrict_ctx(c, AUTH_SEAL_TTL_S, &what->reader, err);
 	if (r >= 0)
-		r = encode(c, what->text, what->size, &credential, err);
+		r = encode_credential(c, what->text, what->size, &credential, err);
 	if (r == -EMSGSIZE || (r >= 0 && strlen(credential) > AUTH_SEAL_MAX))
 		return err_set(err, -EMSGSIZE, "what is to be signed is larger than %d KiB",
 			       AUTH_SEAL_MAX >> 10);
@@ -249,8 +254,8 @@ void auth_sealed_done(struct auth_sealed *s)
 	*s = (struct auth_sealed){ .text = NULL };
 }
 
-/* munged looks at the signature, then at the reader, then at the time, then for a repetition.
- */
+/* munged checks the signature first, then the reader, then the time, then for a replay: where it
+ * complains of the last two, signature and reader are right. */
 static int judge_sealed(munge_ctx_t c, munge_err_t m, struct err *err)
 {
 	switch (m) {
@@ -306,8 +311,9 @@ int auth_unseal(const char *socket_path, const char *credential, struct auth_sea
 
 /* ---- users and groups ---- */
 
-/* NSS entries have no upper size: grow until one fits. */
-static int grow(char **buf, size_t *size, struct err *err)
+/* Doubles the buffer of an NSS call that returned ERANGE: entries have no upper size. -ERANGE:
+ * NSS_BUFFER_MAX was not enough. */
+static int grow_buffer(char **buf, size_t *size, struct err *err)
 {
 	size_t larger = *size ? *size * 2 : 4096;
 	char *p;
@@ -331,7 +337,7 @@ int auth_user_name(uint32_t uid, char *buf, size_t size, struct err *err)
 	int e;
 
 	do {
-		int r = grow(&space, &space_size, err);
+		int r = grow_buffer(&space, &space_size, err);
 
 		if (r < 0)
 			return r;
@@ -354,7 +360,7 @@ int auth_user_lookup(const char *name, uint32_t *ret_uid, uint32_t *ret_gid, str
 	int e;
 
 	do {
-		int r = grow(&space, &space_size, err);
+		int r = grow_buffer(&space, &space_size, err);
 
 		if (r < 0)
 			return r;
@@ -376,7 +382,7 @@ int auth_group_lookup(const char *name, uint32_t *ret_gid, struct err *err)
 	int e;
 
 	do {
-		int r = grow(&space, &space_size, err);
+		int r = grow_buffer(&space, &space_size, err);
 
 		if (r < 0)
 			return r;
@@ -389,6 +395,8 @@ int auth_group_lookup(const char *name, uint32_t *ret_gid, struct err *err)
 	return 0;
 }
 
+/* getgrouplist() returns -1 where `n` is too small, and sets it to the number that it needs. A uid
+ * without a name has the one group `gid`. */
 int auth_user_groups(uint32_t uid, uint32_t gid, uint32_t **ret, size_t *ret_n, struct err *err)
 {
 	_cleanup_free_ gid_t *groups = NULL;
@@ -413,7 +421,8 @@ int auth_user_groups(uint32_t uid, uint32_t gid, uint32_t **ret, size_t *ret_n, 
 	if (n > room)
 		return err_set(err, -ERANGE, "user %.64s is in more than %d groups", name,
 			       GROUPS_MAX);
-	_Static_assert(sizeof(gid_t) == sizeof(uint32_t), "a gid is one");
+	_Static_assert(sizeof(gid_t) == sizeof(uint32_t),
+		       "the array of gid_t is returned as uint32_t");
 	*ret = TAKE_PTR(groups);
 	*ret_n = (size_t)n;
 	return 0;

@@ -29,8 +29,8 @@ struct auth_text {
 	const uint32_t *reader; /* signing: only this uid can decode it; NULL: any */
 };
 
-/* What is signed for an exchange is good for so long, clocks apart by less: it is decoded as it
- * comes. */
+/* A credential of an exchange is valid for this long, and clocks may differ by less: the receiver
+ * decodes it at once. */
 #define AUTH_TTL_S 60
 
 /* `socket` NULL: munged's default. The value of the header into buf. -EACCES / -ENOENT: munged
@@ -42,10 +42,11 @@ int auth_sign(const char *socket, struct auth_text what, char buf[static AUTH_HE
 int auth_verify(const char *socket, const char *header, struct auth_text what,
 		struct auth_who *ret, struct err *err);
 
-/* The two halves of auth_verify(), for who must know who it is before the body is there:
- * 1. from the header alone. -EACCES: forged, expired, replayed, rewound, or not of this form.
- * 2. whether the whole request is what was signed; -EACCES. Until then nothing of it may be
- * believed but who made the credential. */
+/* The two halves of auth_verify(), for a server that must know the caller before the body has
+ * arrived:
+ * 1. auth_decode() reads the header alone. -EACCES: forged, expired, replayed, rewound, or not of
+ *    this form. Only ret->who can be trusted then.
+ * 2. auth_match() checks that the whole request is what was signed. -EACCES: it is not. */
 struct auth_said {
 	struct auth_who who;
 	char payload[AUTH_PAYLOAD_SIZE];
@@ -53,10 +54,11 @@ struct auth_said {
 int auth_decode(const char *socket, const char *header, struct auth_said *ret, struct err *err);
 int auth_match(const struct auth_said *said, struct auth_text what, struct err *err);
 
-/* ---- what is kept and read much later ---- */
+/* ---- credentials that are stored and read much later ---- */
 
 #define AUTH_SEAL_MAX (256 << 10) /* a sealed text as it travels, and the text in it */
-#define AUTH_SEAL_TTL_S 300 /* munged holds its replays for so long; it is read later too */
+#define AUTH_SEAL_TTL_S                                                                        \
+	300 /* munged remembers a replay for this long; a seal is read later too */
 
 /* A text of the caller's own, signed and encrypted by munged such that only processes of uid
  * `reader` can read it. *ret is malloc()ed. Errors as auth_sign(). -EMSGSIZE: too long. */

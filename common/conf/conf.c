@@ -3,17 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <search.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 #include "common/cleanup.h"
-#include "common/conf/conf.h"
+#include "common/conf/value.h"
 #include "common/err.h"
-#include "common/model/amount.h"
-#include "common/model/request.h"
 #include "common/nearest.h"
 
 #define CONF_FILE_MAX (64 << 20)
@@ -24,11 +20,11 @@ struct conf_file {
 	const char *name, *text;
 	size_t size, at;
 	int line; /* of the physical line read last */
-	int head; /* where the statement at hand began */
+	int head; /* line on which the current statement began */
 	const struct conf_reader *how;
 	void *object; /* what the keys of this section are set in; NULL before any section */
 	char section[64];
-	bool is_lost; /* in a section that was refused: its keys mean nothing */
+	bool is_lost; /* in a section that was refused: its keys are not checked */
 	void *seen;   /* tree of struct given */
 	struct err *err;
 };
@@ -39,8 +35,9 @@ struct given {
 	int line;
 };
 
-__attribute__((format(printf, 2, 3))) static int refuse(const struct conf_file *f,
-							const char *fmt, ...)
+/* -EINVAL, with "FILE, line N: " before the words; N is the line on which the statement began. */
+__attribute__((format(printf, 2, 3))) static int refuse_statement(const struct conf_file *f,
+								  const char *fmt, ...)
 {
 	struct err why = { "" };
 	va_list ap;
@@ -51,8 +48,8 @@ __attribute__((format(printf, 2, 3))) static int refuse(const struct conf_file *
 	return err_set(f->err, -EINVAL, "%s, line %d: %s", f->name, f->head, why.text);
 }
 
-/* What a message may repeat of a value: short, and without control characters. */
-static const char *shown(const char *value, char buf[static SHOWN_MAX])
+/* The value as a message may repeat it: short, and without control characters. */
+static const char *format_shown(const char *value, char buf[static SHOWN_MAX])
 {
 	size_t n = 0;
 
@@ -64,7 +61,7 @@ static const char *shown(const char *value, char buf[static SHOWN_MAX])
 
 /* ---- lines ---- */
 
-/* 1: a line without its end, 0: no more, < 0: not a line of text. */
+/* 1: a line without its line end, 0: no more, < 0: it holds NUL or CR. */
 static int next_physical(struct conf_file *f, const char **ret, size_t *ret_n)
 {
 	const char *start = f->text + f->at, *end;
@@ -78,11 +75,11 @@ static int next_physical(struct conf_file *f, const char **ret, size_t *ret_n)
 	f->line++;
 	if (memchr(start, '\0', n) || memchr(start, '\r', n)) {
 		f->head = f->line;
-		return refuse(f,
-			      memchr(start, '\0', n)
-				      ? "a NUL byte: this is not a text file"
-				      : "a carriage return (a Windows line end); remove them "
-					"with: sed -i 's/\\r$//' FILE");
+		return refuse_statement(
+			f, memchr(start, '\0', n)
+				   ? "a NUL byte: this is not a text file"
+				   : "a carriage return (a Windows line end); remove them "
+				     "with: sed -i 's/\\r$//' FILE");
 	}
 	*ret = start;
 	*ret_n = n;
@@ -110,14 +107,16 @@ static int next_statement(struct conf_file *f, char *buf)
 		if (r < 0)
 			return r;
 		if (r == 0)
-			return more ? refuse(f, "ends in a backslash, but no line follows") : 0;
+			return more ? refuse_statement(
+					      f, "ends in a backslash, but no line follows")
+				    : 0;
 		if (!more)
 			f->head = f->line;
 		if (is_comment(p, n))
 			continue;
 		more = n && p[n - 1] == '\\';
 		if (have + n > CONF_LINE_MAX)
-			return refuse(f, "longer than %d bytes", CONF_LINE_MAX);
+			return refuse_statement(f, "longer than %d bytes", CONF_LINE_MAX);
 		memcpy(buf + have, p, n);
 		have += n;
 		if (more)
@@ -127,7 +126,7 @@ static int next_statement(struct conf_file *f, char *buf)
 	return 1;
 }
 
-static char *strip(char *s)
+static char *strip_blanks(char *s)
 {
 	size_t n;
 
@@ -138,117 +137,6 @@ static char *strip(char *s)
 		s[--n] = '\0';
 	return s;
 }
-
-/* ---- values ---- */
-
-static int set_text(const struct conf_key *k, const char *value, void *at, struct err *err)
-{
-	char *copy = strdup(value);
-
-	(void)k;
-	if (!copy)
-		return err_set(err, -ENOMEM, "out of memory");
-	free(*(char **)at);
-	*(char **)at = copy;
-	return 0;
-}
-
-static int set_name(const struct conf_key *k, const char *value, void *at, struct err *err)
-{
-	(void)k;
-	if (!request_is_name(value))
-		return err_set(
-			err, -EINVAL,
-			"a name is 1 to %d of letters, digits and ._+- and does not start "
-			"with - or .",
-			REQUEST_NAME_MAX - 1);
-	strcpy(at, value);
-	return 0;
-}
-
-static int set_bool(const struct conf_key *k, const char *value, void *at, struct err *err)
-{
-	static const char *const yes[] = { "yes", "true", "on", "1" };
-	static const char *const no[] = { "no", "false", "off", "0" };
-
-	(void)k;
-	for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
-		if (!strcasecmp(value, yes[i]) || !strcasecmp(value, no[i])) {
-			*(bool *)at = !strcasecmp(value, yes[i]);
-			return 0;
-		}
-	}
-	return err_set(err, -EINVAL, "yes or no is needed (or true, false, on, off, 1, 0)");
-}
-
-static int check_range(const struct conf_key *k, int64_t v, struct err *err)
-{
-	char low[AMOUNT_TEXT_MAX], high[AMOUNT_TEXT_MAX];
-
-	if (v >= k->min && (v <= k->max || (!k->min && !k->max)))
-		return 0;
-	if (k->type == CONF_BYTES) {
-		amount_format_bytes_exact(k->min, low);
-		amount_format_bytes_exact(k->max, high);
-	} else if (k->type == CONF_SECONDS) {
-		amount_format_seconds(k->min, low);
-		amount_format_seconds(k->max, high);
-	} else {
-		snprintf(low, sizeof(low), "%" PRId64, k->min);
-		snprintf(high, sizeof(high), "%" PRId64, k->max);
-	}
-	return err_set(err, -EINVAL, "out of range: it must be from %s to %s", low, high);
-}
-
-static int set_amount(const struct conf_key *k, const char *value, void *at, struct err *err)
-{
-	int64_t v = 0;
-	int r;
-
-	if (k->type == CONF_BYTES)
-		r = amount_parse_bytes(value, &v, err);
-	else if (k->type == CONF_SECONDS)
-		r = amount_parse_seconds(value, &v, err);
-	else
-		r = amount_parse_count(value, &v, err);
-	if (r == 0)
-		r = check_range(k, v, err);
-	if (r == 0)
-		*(int64_t *)at = v;
-	return r;
-}
-
-static int set_resources(const struct conf_key *k, const char *value, void *at, struct err *err)
-{
-	(void)k;
-	return resources_parse(value, at, err);
-}
-
-static int set_enum(const struct conf_key *k, const char *value, void *at, struct err *err)
-{
-	char known[256] = "";
-	size_t n = 0;
-
-	for (int i = 0; k->words[i]; i++) {
-		if (!strcasecmp(k->words[i], value)) {
-			*(int *)at = i;
-			return 0;
-		}
-		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", i ? ", " : "",
-				      k->words[i]);
-		if (n >= sizeof(known))
-			break;
-	}
-	return err_set(err, -EINVAL, "it must be one of: %s", known);
-}
-
-typedef int (*set_fn)(const struct conf_key *k, const char *value, void *at, struct err *err);
-static const set_fn setters[] = {
-	[CONF_TEXT] = set_text,		  [CONF_NAME] = set_name,
-	[CONF_BOOL] = set_bool,		  [CONF_COUNT] = set_amount,
-	[CONF_BYTES] = set_amount,	  [CONF_SECONDS] = set_amount,
-	[CONF_RESOURCES] = set_resources, [CONF_ENUM] = set_enum,
-};
 
 /* ---- statements ---- */
 
@@ -261,7 +149,8 @@ static int given_compare(const void *va, const void *vb)
 	return a->key == b->key ? 0 : a->key < b->key ? -1 : 1;
 }
 
-/* Note that a key is set; refuse it when this file set it before. */
+/* Records that a key is set; refuses it when this file has set it already. The tree `seen` holds
+ * (object, key): each named section may set the same key. */
 static int note_given(struct conf_file *f, const struct conf_key *k)
 {
 	struct given *g = calloc(1, sizeof(*g)), **slot;
@@ -275,8 +164,8 @@ static int note_given(struct conf_file *f, const struct conf_key *k)
 	free(g);
 	if (!slot)
 		return err_set(f->err, -ENOMEM, "out of memory");
-	return refuse(f, "%s is already set on line %d; keep one of the two", k->key,
-		      (*slot)->line);
+	return refuse_statement(f, "%s is already set on line %d; keep one of the two", k->key,
+				(*slot)->line);
 }
 
 static const struct conf_key *find_key(const struct conf_file *f, const char *name)
@@ -287,6 +176,7 @@ static const struct conf_key *find_key(const struct conf_file *f, const char *na
 	return NULL;
 }
 
+/* Refuses the name, with the nearest known key or all keys of the section. */
 static int unknown_key(const struct conf_file *f, const char *name)
 {
 	char buf[SHOWN_MAX], known[320] = "";
@@ -303,14 +193,15 @@ static int unknown_key(const struct conf_file *f, const char *name)
 					      n ? ", " : "", k->key);
 	}
 	if (nearest_word(&near))
-		return refuse(f, "unknown key '%s' in [%s]; did you mean '%s'?",
-			      shown(name, buf), f->section, nearest_word(&near));
-	return refuse(f, "unknown key '%s' in [%s]; known are: %s", shown(name, buf),
-		      f->section, known);
+		return refuse_statement(f, "unknown key '%s' in [%s]; did you mean '%s'?",
+					format_shown(name, buf), f->section,
+					nearest_word(&near));
+	return refuse_statement(f, "unknown key '%s' in [%s]; known are: %s",
+				format_shown(name, buf), f->section, known);
 }
 
-/* Tell the caller what was set, who may refuse it. */
-static int tell_taken(struct conf_file *f, const struct conf_key *k, const char *value)
+/* Calls the reader's taken(), which may refuse what was set. */
+static int report_statement(struct conf_file *f, const struct conf_key *k, const char *value)
 {
 	const struct conf_place place = { f->name, f->head, k, f->object, value };
 	struct err why = { "" };
@@ -321,7 +212,9 @@ static int tell_taken(struct conf_file *f, const struct conf_key *k, const char 
 	return 0;
 }
 
-static int assign(struct conf_file *f, char *line)
+/* "Key = value" of the current section; `line` is cut in place. In a section that was refused
+ * nothing is set. */
+static int assign_key(struct conf_file *f, char *line)
 {
 	char *equals = strchr(line, '='), buf[SHOWN_MAX];
 	const struct conf_key *k;
@@ -330,29 +223,32 @@ static int assign(struct conf_file *f, char *line)
 	int r;
 
 	if (!equals)
-		return refuse(f, "'%s' is neither [Section] nor Key = value", shown(line, buf));
+		return refuse_statement(f, "'%s' is neither [Section] nor Key = value",
+					format_shown(line, buf));
 	*equals = '\0';
-	line = strip(line);
-	value = strip(equals + 1);
+	line = strip_blanks(line);
+	value = strip_blanks(equals + 1);
 	if (f->is_lost)
 		return 0;
 	if (!f->section[0])
-		return refuse(f, "'%s' stands before any [Section]", shown(line, buf));
+		return refuse_statement(f, "'%s' stands before any [Section]",
+					format_shown(line, buf));
 	k = find_key(f, line);
 	if (!k)
 		return unknown_key(f, line);
 	if (!*value)
-		return refuse(f, "%s has no value; remove the line to use the default", k->key);
+		return refuse_statement(
+			f, "%s has no value; remove the line to use the default", k->key);
 	r = note_given(f, k);
 	if (r < 0)
 		return r;
-	r = setters[k->type](k, value, (char *)f->object + k->offset, &why);
+	r = conf_set_value(k, value, (char *)f->object + k->offset, &why);
 	if (r < 0)
 		return err_set(f->err, r, "%s, line %d: %s = %s: %s%s%s%s%s", f->name, f->head,
-			       k->key, shown(value, buf), why.text,
+			       k->key, format_shown(value, buf), why.text,
 			       k->example ? "; for example: " : "", k->example ? k->key : "",
 			       k->example ? " = " : "", k->example ? k->example : "");
-	return tell_taken(f, k, value);
+	return report_statement(f, k, value);
 }
 
 static const struct conf_section *find_section(const struct conf_file *f, const char *name)
@@ -382,9 +278,10 @@ static int unknown_section(const struct conf_file *f, const char *name)
 					      find_section(f, last) ? " NAME" : "");
 	}
 	if (nearest_word(&near))
-		return refuse(f, "unknown section [%s]; did you mean [%s]?", shown(name, buf),
-			      nearest_word(&near));
-	return refuse(f, "unknown section [%s]; known are: %s", shown(name, buf), known);
+		return refuse_statement(f, "unknown section [%s]; did you mean [%s]?",
+					format_shown(name, buf), nearest_word(&near));
+	return refuse_statement(f, "unknown section [%s]; known are: %s",
+				format_shown(name, buf), known);
 }
 
 static bool has_section(const struct conf_file *f, const char *name)
@@ -395,7 +292,8 @@ static bool has_section(const struct conf_file *f, const char *name)
 	return find_section(f, name) != NULL;
 }
 
-/* "[Name]" or "[Name X]". */
+/* "[Name]" or "[Name X]". Sets what the following keys are set in; until the section is accepted
+ * its keys are ignored (is_lost), so that one bad head is one fault. */
 static int enter_section(struct conf_file *f, char *line)
 {
 	size_t n = strlen(line);
@@ -406,20 +304,20 @@ static int enter_section(struct conf_file *f, char *line)
 
 	f->is_lost = true;
 	if (line[n - 1] != ']')
-		return refuse(f, "'%s' lacks the closing ]", shown(line, buf));
+		return refuse_statement(f, "'%s' lacks the closing ]", format_shown(line, buf));
 	line[n - 1] = '\0';
-	line = strip(line + 1);
+	line = strip_blanks(line + 1);
 	x = line + strcspn(line, " \t");
 	if (*x)
 		*x++ = '\0';
-	x = strip(x);
+	x = strip_blanks(x);
 	if (strlen(line) >= sizeof(f->section) || !has_section(f, line))
 		return unknown_section(f, line);
 	named = find_section(f, line);
 	if (!named && *x)
-		return refuse(f, "[%s] takes no name; write [%s]", line, line);
+		return refuse_statement(f, "[%s] takes no name; write [%s]", line, line);
 	if (named && !*x)
-		return refuse(f, "[%s] needs a name, as in [%s example]", line, line);
+		return refuse_statement(f, "[%s] needs a name, as in [%s example]", line, line);
 	strcpy(f->section, line);
 	f->object = f->how->target;
 	f->is_lost = false;
@@ -429,24 +327,26 @@ static int enter_section(struct conf_file *f, char *line)
 	f->is_lost = r < 0;
 	if (r < 0)
 		return err_set(f->err, r, "%s, line %d: [%s %s]: %s", f->name, f->head, line,
-			       shown(x, buf), why.text);
-	return tell_taken(f, NULL, x);
+			       format_shown(x, buf), why.text);
+	return report_statement(f, NULL, x);
 }
 
-/* 1: a statement was taken, 0: no more. */
-static int take_statement(struct conf_file *f, char *buf)
+/* 1: one statement was read, 0: no more, < 0: it was refused; the next call reads the next one. */
+static int read_statement(struct conf_file *f, char *buf)
 {
 	int r = next_statement(f, buf);
 	char *line;
 
 	if (r <= 0)
 		return r;
-	line = strip(buf);
+	line = strip_blanks(buf);
 	if (*line)
-		r = *line == '[' ? enter_section(f, line) : assign(f, line);
+		r = *line == '[' ? enter_section(f, line) : assign_key(f, line);
 	return r < 0 ? r : 1;
 }
 
+/* Where the reader has a fault(), a refused statement is reported and reading continues; only
+ * -ENOMEM ends it. Else the first fault is the error. */
 static int parse_file(struct conf_file *f)
 {
 	_cleanup_free_ char *buf = malloc(CONF_LINE_MAX + 1);
@@ -457,7 +357,7 @@ static int parse_file(struct conf_file *f)
 		return err_set(f->err, -ENOMEM, "out of memory");
 	f->err = &last;
 	do {
-		r = take_statement(f, buf);
+		r = read_statement(f, buf);
 		if (r < 0 && r != -ENOMEM && f->how->fault) {
 			f->how->fault(f->how->ctx,
 				      &(struct conf_fault){ f->name, f->head, last.text });
@@ -493,6 +393,7 @@ int conf_parse(const char *text, size_t size, const char *name, const struct con
 
 /* ---- files ---- */
 
+/* The whole file, malloc()ed; -EFBIG beyond CONF_FILE_MAX. */
 static int read_all(int fd, char **ret, size_t *ret_size)
 {
 	_cleanup_free_ char *text = NULL;

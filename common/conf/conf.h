@@ -61,10 +61,10 @@ struct conf_reader {
 	const struct conf_key *keys;
 	const struct conf_section *sections;
 	void *target;
-	/* Called for each statement once it is set: may note its place, and check what a type
-	 * cannot. < 0 with words: refused; file and line are put in front. NULL: none. */
+	/* Called for each statement after its value is set: may record its place, and check what a
+	 * type cannot. < 0 with a message: refused; file and line are put before it. NULL: none. */
 	int (*taken)(void *target, const struct conf_place *place, struct err *err);
-	/* Called for each fault; reading goes on behind it, so that all are found. NULL: the
+	/* Called for each fault; reading continues after it, so that all are found. NULL: the
 	 * first fault ends the reading and is the error. */
 	void (*fault)(void *ctx, const struct conf_fault *fault);
 	void *ctx;

@@ -79,7 +79,8 @@ int csv_error(struct csv *c, struct err *err, const char *fmt, ...)
 
 /* ---- bytes ---- */
 
-static int fill(struct csv *c)
+/* Reads the next block. 0: the end, or a failed read, which is kept in c->failed. */
+static int fill_buffer(struct csv *c)
 {
 	if (c->failed)
 		return 0;
@@ -92,14 +93,15 @@ static int fill(struct csv *c)
 }
 
 /* The next byte, or END; a failed read is END too and csv_next() reports it. */
-static inline int get(struct csv *c)
+static inline int get_byte(struct csv *c)
 {
-	if (c->at == c->n_read && !fill(c))
+	if (c->at == c->n_read && !fill_buffer(c))
 		return END;
 	return c->bytes[c->at++];
 }
 
-static int put(struct csv *c, int ch, struct err *err)
+/* Adds a byte to the current field; all fields of a record lie behind each other in c->text. */
+static int put_byte(struct csv *c, int ch, struct err *err)
 {
 	char *more;
 	size_t room;
@@ -121,6 +123,7 @@ static int put(struct csv *c, int ch, struct err *err)
 	return 0;
 }
 
+/* Fields are kept as offsets until the record is complete: c->text moves when it grows. */
 static int begin_field(struct csv *c, struct err *err)
 {
 	size_t room = c->room_fields ? c->room_fields * 2 : 16, *starts;
@@ -141,12 +144,13 @@ static int begin_field(struct csv *c, struct err *err)
 	return 0;
 }
 
-/* ---- one field: what it ends with is ',', '\n' or END ---- */
+/* ---- one field: it ends with ',', '\n' or END ---- */
 
+/* CR LF becomes '\n' in *ch; a CR alone is refused. Counts the line. */
 static int end_of_line(struct csv *c, int *ch, struct err *err)
 {
 	if (*ch == '\r') {
-		*ch = get(c);
+		*ch = get_byte(c);
 		if (*ch != '\n')
 			return csv_error(c, err,
 					 "a carriage return without a line feed: put the "
@@ -163,17 +167,18 @@ static int refuse_nul(struct csv *c, struct err *err)
 			 c->n_fields);
 }
 
+/* A field without quotes, whose first byte is `ch`; *ret_end is what it ends with. */
 static int read_plain(struct csv *c, int ch, int *ret_end, struct err *err)
 {
 	int r = 0;
 
-	for (; ch != ',' && ch != '\n' && ch != '\r' && ch != END; ch = get(c)) {
+	for (; ch != ',' && ch != '\n' && ch != '\r' && ch != END; ch = get_byte(c)) {
 		if (ch == '"')
 			return csv_error(c, err,
 					 "field %zu has a quote within text: put the "
 					 "whole field in quotes and double those in it",
 					 c->n_fields);
-		r = ch ? put(c, ch, err) : refuse_nul(c, err);
+		r = ch ? put_byte(c, ch, err) : refuse_nul(c, err);
 		if (r < 0)
 			return r;
 	}
@@ -181,15 +186,17 @@ static int read_plain(struct csv *c, int ch, int *ret_end, struct err *err)
 	return end_of_line(c, ret_end, err);
 }
 
+/* After the opening quote. A line break in it counts as a line, so that the next record's number
+ * is right; where the quote is not closed, the line on which it opened is reported. */
 static int read_quoted(struct csv *c, int *ret_end, struct err *err)
 {
 	size_t begin = c->next_line;
 	int r = 0, ch;
 
 	for (;;) {
-		ch = get(c);
+		ch = get_byte(c);
 		if (ch == '"') {
-			ch = get(c);
+			ch = get_byte(c);
 			if (ch != '"')
 				break;
 		} else if (ch == END) {
@@ -198,7 +205,7 @@ static int read_quoted(struct csv *c, int *ret_end, struct err *err)
 					 c->n_fields);
 		}
 		c->next_line += ch == '\n';
-		r = ch ? put(c, ch, err) : refuse_nul(c, err);
+		r = ch ? put_byte(c, ch, err) : refuse_nul(c, err);
 		if (r < 0)
 			return r;
 	}
@@ -220,13 +227,14 @@ static int first_byte(struct csv *c, int *ret, struct err *err)
 
 	do {
 		c->line = c->next_line;
-		ch = get(c);
+		ch = get_byte(c);
 		r = ch == '\n' || ch == '\r' ? end_of_line(c, &ch, err) : 0;
 	} while (r == 0 && ch == '\n');
 	*ret = ch;
 	return r;
 }
 
+/* 1: a record, whatever its number of fields; 0: the end; < 0: refused, or a read failed. */
 static int read_record(struct csv *c, struct err *err)
 {
 	int ch, end = ',', r;
@@ -237,13 +245,13 @@ static int read_record(struct csv *c, struct err *err)
 		return 0;
 	while (r == 0 && end == ',' && !c->failed) {
 		if (c->n_fields)
-			ch = get(c);
+			ch = get_byte(c);
 		r = begin_field(c, err);
 		if (r == 0)
 			r = ch == '"' ? read_quoted(c, &end, err)
 				      : read_plain(c, ch, &end, err);
 		if (r == 0)
-			r = put(c, '\0', err);
+			r = put_byte(c, '\0', err);
 	}
 	if (c->failed)
 		return err_set(err, -c->failed, "read %.300s: %s", c->path,
@@ -270,7 +278,8 @@ int csv_next(struct csv *c, const char *const **ret_fields, struct err *err)
 
 /* ---- the header ---- */
 
-static int find(const struct csv *c, const char *name, size_t from)
+/* The first field from `from` on that is `name`, or -1. */
+static int find_column(const struct csv *c, const char *name, size_t from)
 {
 	for (size_t i = from; i < c->n_fields; i++)
 		if (!strcmp(c->fields[i], name))
@@ -300,9 +309,10 @@ static int check_known(struct csv *c, const char *name, const char *const *names
 	return csv_error(c, err, "unknown column '%.64s'; the columns are %s", name, known);
 }
 
+/* A UTF-8 byte order mark, as spreadsheets write it. */
 static void skip_mark(struct csv *c)
 {
-	if (c->at == c->n_read && fill(c) && c->n_read >= 3 &&
+	if (c->at == c->n_read && fill_buffer(c) && c->n_read >= 3 &&
 	    !memcmp(c->bytes, "\xef\xbb\xbf", 3))
 		c->at = 3;
 }
@@ -321,14 +331,14 @@ int csv_header_some(struct csv *c, const char *const *names, int n_required, int
 				 "the file is empty: its first line must name the "
 				 "columns");
 	for (size_t i = 0; i < c->n_fields; i++) {
-		if (find(c, c->fields[i], i + 1) >= 0)
+		if (find_column(c, c->fields[i], i + 1) >= 0)
 			return csv_error(c, err, "column '%.64s' is named twice", c->fields[i]);
 		r = check_known(c, c->fields[i], names, err);
 		if (r < 0)
 			return r;
 	}
 	for (int i = 0; names[i]; i++) {
-		ret_columns[i] = find(c, names[i], 0);
+		ret_columns[i] = find_column(c, names[i], 0);
 		if (ret_columns[i] < 0 && i < n_required)
 			return csv_error(c, err, "column '%s' is missing from the first line",
 					 names[i]);

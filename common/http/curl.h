@@ -18,7 +18,6 @@ struct err;
 	X(easy_cleanup)                                                                        \
 	X(easy_setopt)                                                                         \
 	X(easy_getinfo)                                                                        \
-	X(easy_perform)                                                                        \
 	X(easy_strerror)                                                                       \
 	X(slist_append)                                                                        \
 	X(slist_free_all)                                                                      \

@@ -8,7 +8,7 @@
 #include "common/http/exchange.h"
 #include "common/wire/wire.h"
 
-#define GZIP_FROM 1024
+#define GZIP_FROM 1024 /* bytes: smaller bodies gain nothing */
 
 void http_forget(struct http *h)
 {
@@ -31,7 +31,7 @@ void http_forget(struct http *h)
 
 /* ---- the request ---- */
 
-static int gzip(struct http_buffer *b, struct err *err)
+static int gzip_body(struct http_buffer *b, struct err *err)
 {
 	z_stream z = { 0 };
 	struct http_buffer out = { 0 };
@@ -74,7 +74,7 @@ __attribute__((format(printf, 2, 3))) static int add_header(struct http *h, cons
 	return 0;
 }
 
-/* Body, its signature, the headers. The signature is over the plain body. */
+/* Fills call_url, sent, credential and headers. The signature is over the body before compression. */
 static int make_message(struct http *h, struct http_call call, struct err *err)
 {
 	_cleanup_free_ char *first = NULL;
@@ -99,7 +99,7 @@ static int make_message(struct http *h, struct http_call call, struct err *err)
 	if (r < 0)
 		return r;
 	zipped = h->sent.size > GZIP_FROM;
-	if (zipped && (r = gzip(&h->sent, err)) < 0)
+	if (zipped && (r = gzip_body(&h->sent, err)) < 0)
 		return r;
 	r = add_header(h, AUTH_REQUEST_HEADER ": %s", h->credential);
 	r |= add_header(h, "Expect:"); /* do not wait for "100 Continue" */
@@ -135,7 +135,7 @@ int http_prepare(struct http *h, struct http_call call, struct err *err)
 	h->answer_credential[0] = h->why[0] = '\0';
 	h->wait_s = call.wait_s;
 	if (strcmp(call.method, "GET") && strcmp(call.method, "POST"))
-		return err_set(err, -EINVAL, "method %.16s is not spoken", call.method);
+		return err_set(err, -EINVAL, "method %.16s is not supported", call.method);
 	strcpy(h->method, call.method);
 	r = make_message(h, call, err);
 	if (r < 0) {
@@ -148,6 +148,7 @@ int http_prepare(struct http *h, struct http_call call, struct err *err)
 
 /* ---- the answer ---- */
 
+/* < 0: curl's error as an errno, with what to check. */
 static int no_answer(const struct http *h, CURLcode code, struct err *err)
 {
 	const char *why = h->why[0] ? h->why : curl.easy_strerror(code);
@@ -196,6 +197,8 @@ static void put_refusal(const struct http *h, long status, const json_t *answer,
 			remedy ? remedy : "");
 }
 
+/* Is the answer signed by answer_uid, for this very request? Nothing is checked where no uid is
+ * set: what people read is not acted on as root. */
 static int check_signature(const struct http *h, struct err *err)
 {
 	struct auth_text text = { .first = h->credential,
@@ -256,7 +259,8 @@ int http_finish(struct http *h, CURLcode code, json_t **ret_answer, struct err *
 
 #define UNAVAILABLE 503
 
-static void turn(struct http *h)
+/* The next address is tried first from now on. n_failed begins again when all have failed. */
+static void turn_to_next(struct http *h)
 {
 	size_t at = 0;
 
@@ -276,9 +280,8 @@ int http_count(const struct http *h)
 	return (int)h->n_urls;
 }
 
-/* Nothing of it can have been done: it was refused as a whole, was not sent, or changes
- * nothing.
- */
+/* True when the first controller cannot have acted on the call: it refused it as a whole, nothing was
+ * sent to it, or the call changes nothing. Else a second controller could do it twice. */
 static bool may_ask_another(const struct http *h, int result, const struct http_call *call)
 {
 	long sent = 0;
@@ -289,7 +292,8 @@ static bool may_ask_another(const struct http *h, int result, const struct http_
 	return result < 0 && (sent == 0 || !strcmp(call->method, "GET"));
 }
 
-/* A leader's own words are kept before those of one that only stands by, or is away. */
+/* Keeps the first refusal that is not a standby's: it is what the user wants to read when no
+ * controller answers. */
 static void keep_words(struct http *h, const json_t *answer, const struct err *err)
 {
 	const json_t *e = json_object_get(answer, "error");
@@ -311,7 +315,7 @@ bool http_asks_another(struct http *h, const struct http_call *call, int *result
 	}
 	if (*result == UNAVAILABLE)
 		keep_words(h, answer, err);
-	turn(h);
+	turn_to_next(h);
 	if (may_ask_another(h, *result, call) && http_has_next(h))
 		return true;
 	if (h->has_said) {

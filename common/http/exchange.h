@@ -1,4 +1,4 @@
-/* exchange.h - the parts of one exchange, for http.c (blocking) and http_loop.c (event loop). Private to common/http. */
+/* exchange.h - the parts of one exchange, for http_loop.c. Private to common/http. */
 #pragma once
 #include <stdbool.h>
 #include "common/auth/auth.h"
@@ -19,9 +19,9 @@ struct http_buffer {
 
 struct http {
 	char *urls[HTTP_ADDRESSES_MAX];
-	const char *url;	 /* of these, the one to ask next */
-	size_t n_urls, n_failed; /* n_failed: in a row, of different ones */
-	struct err said;	 /* by a leader that was not available */
+	const char *url;	 /* of these, the one to try next */
+	size_t n_urls, n_failed; /* n_failed: addresses that failed since the last answer */
+	struct err said;	 /* what a leader that was not available answered */
 	bool has_said;
 	char *munge_socket, *ca_file; /* of the configuration */
 	long timeout_s;
@@ -44,10 +44,11 @@ struct http {
 
 /* Sign the call and set h->easy up for it. */
 int http_prepare(struct http *h, struct http_call call, struct err *err);
-/* After the transfer: http_exchange()'s result. Releases what the call held. */
+/* After the transfer: its result as http_done_fn has it. Releases what the call held. */
 int http_finish(struct http *h, CURLcode code, json_t **ret_answer, struct err *err);
-/* After a transfer: true: the same call is to be made again, of another controller. Else result
- * and words are those to be told. */
+/* After http_finish(): true: make the same call again, now to another controller. Else *result
+ * and *err are final: where all controllers failed, the answer of a leader is preferred to that
+ * of a standby. */
 bool http_asks_another(struct http *h, const struct http_call *call, int *result,
 		       const json_t *answer, struct err *err);
 /* Release what the call held, without a result. */

@@ -1,4 +1,5 @@
-/* http.c - see http.h: open and close, and the exchange that blocks until the answer is there. */
+/* http.c - opens and closes a client of the controller: addresses, libcurl's options, callbacks;
+ * see http.h. */
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -13,6 +14,8 @@
 
 /* ---- what curl calls ---- */
 
+/* Appends to the answer. Returning less than `size` makes curl end the transfer with
+ * CURLE_WRITE_ERROR: the answer is larger than HTTP_ANSWER_MAX, or there is no memory. */
 static size_t take_body(char *data, size_t one, size_t n, void *ctx)
 {
 	struct http *h = ctx;
@@ -38,6 +41,8 @@ static size_t take_body(char *data, size_t one, size_t n, void *ctx)
 	return size;
 }
 
+/* Keeps the credential of the answer; a header that is not that, or too long for one, is passed
+ * over (the missing signature is then reported). */
 static size_t take_header(char *line, size_t one, size_t n, void *ctx)
 {
 	static const size_t name = sizeof(AUTH_ANSWER_HEADER) - 1;
@@ -67,6 +72,7 @@ static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_so
 
 /* ---- open and close ---- */
 
+/* Options that are the same for every call. */
 static int set_always(struct http *h, struct err *err)
 {
 	CURL *c = h->easy;
@@ -78,7 +84,7 @@ static int set_always(struct http *h, struct err *err)
 	if (h->ca_file)
 		r |= curl.easy_setopt(c, CURLOPT_CAINFO, h->ca_file);
 	r |= curl.easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-	r |= curl.easy_setopt(c, CURLOPT_PROXY, ""); /* whatever http_proxy says */
+	r |= curl.easy_setopt(c, CURLOPT_PROXY, ""); /* ignore http_proxy */
 	r |= curl.easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
 	r |= curl.easy_setopt(c, CURLOPT_CONNECTTIMEOUT,
 			      h->n_urls > 1 ? CONNECT_TIMEOUT_OF_SEVERAL_S : CONNECT_TIMEOUT_S);
@@ -94,6 +100,7 @@ static int set_always(struct http *h, struct err *err)
 	return r ? err_set(err, -ENOSYS, "this libcurl lacks an option that Reeve needs") : 0;
 }
 
+/* http(s)://HOST[:PORT][/]: a user name, a path or a query is refused. */
 static int check_url(const char *url, struct err *err)
 {
 	const char *host = strstr(url, "://");
@@ -195,28 +202,4 @@ struct http *http_close(struct http *h)
 	free(h->answer.data);
 	free(h);
 	return NULL;
-}
-
-static int exchange_once(struct http *h, const struct http_call *call, json_t **ret_answer,
-			 struct err *err)
-{
-	int r = http_prepare(h, *call, err);
-
-	return r < 0 ? r : http_finish(h, curl.easy_perform(h->easy), ret_answer, err);
-}
-
-int http_exchange(struct http *h, struct http_call call, json_t **ret_answer, struct err *err)
-{
-	struct err words = { "" };
-	int r;
-
-	*ret_answer = NULL;
-	do {
-		*ret_answer = wire_unref(*ret_answer);
-		words.text[0] = '\0';
-		r = exchange_once(h, &call, ret_answer, &words);
-	} while (http_asks_another(h, &call, &r, *ret_answer, &words));
-	if (err)
-		*err = words;
-	return r;
 }

@@ -1,4 +1,4 @@
-/* http - one signed JSON exchange with the controller (libcurl).
+/* http - one signed JSON exchange with the controller (libcurl), on an sd-event loop.
  *
  * Used by agent and CLI. Connections are kept open between calls. Bodies over 1 KiB are sent
  * gzipped with "Content-Encoding: gzip"; the munge digest is over the body as sent on the
@@ -33,20 +33,21 @@ struct http_call {
 	long wait_s;		   /* long poll: added to the timeout */
 };
 
-/* 0: answered 2xx, *ret_answer is the parsed body (owned by the caller).
+/* How a call ends; `answer` belongs to the callee.
+ * result 0: answered 2xx, `answer` is the parsed body.
  * > 0: answered with this HTTP status (400, 403, 404, 409, 503 ...); err has the server's
- *      message, *ret_answer its body if it was JSON, else NULL.
+ *      message, `answer` its body if it was JSON, else NULL.
  * < 0: no answer: -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH, -EPROTO, -EACCES (answer not
  *      signed by the controller), ...; err names the URL and what to check. */
-int http_exchange(struct http *h, struct http_call call, json_t **ret_answer, struct err *err);
-/* Of several addresses each is tried in turn, here and in http_start(), while there is no
- * answer or a 503 (of a standby controller); the one that answered is asked first
- * from then on. What may have arrived is not said again elsewhere, but for GET. */
-
-/* For an event loop: start, then drive from fds. Only the agent needs it. */
 typedef void (*http_done_fn)(void *ctx, int result, json_t *answer, const struct err *err);
+
 struct sd_event;
+/* Drives the calls of `h` from this event loop; once, before the first http_start(). */
 int http_attach(struct http *h, struct sd_event *event, struct err *err);
+/* Starts a call; done() is called once from the loop, never from here. -EBUSY: one is under way.
+ * Of several addresses each is tried in turn while there is no answer or a 503 (of a standby
+ * controller); the one that answered is tried first from then on. Only a GET is repeated
+ * elsewhere when the first controller may have received it. */
 int http_start(struct http *h, struct http_call call, http_done_fn done, void *ctx,
 	       struct err *err);
 /* After a call that failed: there is an address that has not failed since the last answer. */

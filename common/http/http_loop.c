@@ -1,4 +1,5 @@
-/* http_loop.c - see http.h: the same exchange, driven by an sd-event loop. */
+/* http_loop.c - makes calls from an sd-event loop: libcurl's multi interface says which sockets and
+ * which timeout to watch, and is driven from both; see http.h. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -19,7 +20,8 @@ struct http_loop {
 	void *ctx;
 };
 
-static int begin(struct http_loop *l, struct err *err)
+/* Signs the call and starts its transfer. */
+static int begin_call(struct http_loop *l, struct err *err)
 {
 	int r = http_prepare(l->http, l->call, err);
 	CURLMcode m;
@@ -41,9 +43,9 @@ static void drop_call(struct http_loop *l)
 	l->call = (struct http_call){ 0 };
 }
 
-/* The call is over: hand its result on. Nothing may touch `l` after done(), which may start
- * the next call or close everything. */
-static void finish(struct http_loop *l, CURLcode code)
+/* The call is over: report its result, or make the call again to another controller. Nothing may
+ * touch `l` after done(), which may start the next call or close everything. */
+static void finish_call(struct http_loop *l, CURLcode code)
 {
 	struct err err = { "" };
 	json_t *answer = NULL;
@@ -54,7 +56,7 @@ static void finish(struct http_loop *l, CURLcode code)
 	r = http_finish(l->http, code, &answer, &err);
 	if (http_asks_another(l->http, &l->call, &r, answer, &err)) {
 		answer = wire_unref(answer);
-		r = begin(l, &err);
+		r = begin_call(l, &err);
 		if (r == 0)
 			return;
 	}
@@ -62,7 +64,8 @@ static void finish(struct http_loop *l, CURLcode code)
 	l->done(l->ctx, r, answer, &err);
 }
 
-static void drive(struct http_loop *l, curl_socket_t fd, int what)
+/* Lets curl act on a socket or on its timeout; reports the call when it is over. */
+static void drive_transfer(struct http_loop *l, curl_socket_t fd, int what)
 {
 	CURLMsg *msg;
 	int left, running;
@@ -70,7 +73,7 @@ static void drive(struct http_loop *l, curl_socket_t fd, int what)
 	curl.multi_socket_action(l->multi, fd, what, &running);
 	msg = curl.multi_info_read(l->multi, &left);
 	if (msg && msg->msg == CURLMSG_DONE && l->busy)
-		finish(l, msg->data.result);
+		finish_call(l, msg->data.result);
 }
 
 static int on_io(sd_event_source *s, int fd, uint32_t revents, void *ctx)
@@ -84,7 +87,7 @@ static int on_io(sd_event_source *s, int fd, uint32_t revents, void *ctx)
 		what |= CURL_CSELECT_OUT;
 	if (revents & (EPOLLERR | EPOLLHUP))
 		what |= CURL_CSELECT_ERR;
-	drive(ctx, fd, what);
+	drive_transfer(ctx, fd, what);
 	return 0;
 }
 
@@ -92,11 +95,12 @@ static int on_timer(sd_event_source *s, uint64_t usec, void *ctx)
 {
 	(void)s;
 	(void)usec;
-	drive(ctx, CURL_SOCKET_TIMEOUT, 0);
+	drive_transfer(ctx, CURL_SOCKET_TIMEOUT, 0);
 	return 0;
 }
 
-/* curl: watch this socket so, or no more. `source` is what was assigned to the socket. */
+/* Called by curl: watch this socket for these events, or no longer. `source` is what was assigned to
+ * the socket, NULL at first. */
 static int want_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *source)
 {
 	struct http_loop *l = ctx;
@@ -122,7 +126,7 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *
 	return 0;
 }
 
-/* curl: call me in so many milliseconds; -1: not at all. */
+/* Called by curl: call curl again in `ms` milliseconds; -1: never. */
 static int want_timer(CURLM *multi, long ms, void *ctx)
 {
 	struct http_loop *l = ctx;
@@ -192,7 +196,7 @@ int http_start(struct http *h, struct http_call call, http_done_fn done, void *c
 	l->call.path = strdup(call.path);
 	l->done = done;
 	l->ctx = ctx;
-	r = l->call.path ? begin(l, err) : err_set(err, -ENOMEM, "out of memory");
+	r = l->call.path ? begin_call(l, err) : err_set(err, -ENOMEM, "out of memory");
 	if (r < 0)
 		drop_call(l);
 	return r;

@@ -56,7 +56,8 @@ int after_list_add(struct after_list *l, struct after a, struct err *err)
 
 #define WORD_MAX 80
 
-/* The word up to `end` or the end of the text; *p behind it. -EINVAL: empty, or too long. */
+/* The word up to one of `ends` or the end of the text; *p then stands behind it. -EINVAL: empty, or
+ * too long. */
 static int next_word(const char **p, const char *ends, char word[static WORD_MAX])
 {
 	size_t n = strcspn(*p, ends);
@@ -69,7 +70,7 @@ static int next_word(const char **p, const char *ends, char word[static WORD_MAX
 	return 0;
 }
 
-/* Jobs with `between` between them, up to `end` or the end of the text. */
+/* Jobs separated by ends[0], up to another of `ends` or the end of the text. */
 static int read_jobs(const char **p, const char *ends, struct after a, struct after_list *l,
 		     struct err *err)
 {

@@ -1,7 +1,7 @@
 /* after - dependencies of a job on the ends of other jobs, as typed.
  *
  * Pure. PBS: "afterok:1:2[7],afterany:3"; Reeve: the same kinds by options of their own, with
- * jobs by commas. An array means all of its elements.
+ * jobs by commas. An array means all of its tasks.
  */
 #pragma once
 #include <stddef.h>
@@ -28,8 +28,8 @@ struct after_list {
 void after_list_done(struct after_list *l);
 int after_list_add(struct after_list *l, struct after a, struct err *err);
 
-/* Adds what `text` names to *l. -EINVAL: another kind (with those there are), no job, what is
- * not a job, more than AFTER_MAX; -ENOMEM. Then *l may hold a part of it. */
+/* Adds the jobs that `text` names to *l. -EINVAL: an unknown kind (the message lists the known ones), no
+ * job, not a job number, more than AFTER_MAX; -ENOMEM. After an error *l may hold a part of them. */
 int after_parse(const char *text, struct after_list *l, struct err *err);
 /* "1,2[7]" of one kind. */
 int after_parse_jobs(const char *text, enum after_kind kind, struct after_list *l,

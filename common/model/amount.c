@@ -45,7 +45,8 @@ _Static_assert(ARRAY_LEN(amount_units_words) == _AMOUNT_UNITS_MAX + 1, "a word e
 
 static const char prefixes[] = "kmgtp";
 
-static int64_t power(int64_t of, size_t n)
+/* of ** n; no overflow for the units here (1024 ** 5 at most). */
+static int64_t raise_power(int64_t of, size_t n)
 {
 	int64_t v = 1;
 
@@ -74,11 +75,11 @@ static int64_t find_byte_unit(const char *name, enum amount_units units)
 		rest++;
 	if (*rest)
 		return 0;
-	return power(is_binary ? 1024 : 1000, (size_t)(prefix - prefixes) + 1);
+	return raise_power(is_binary ? 1024 : 1000, (size_t)(prefix - prefixes) + 1);
 }
 
-/* 0.digits of `unit` in bytes; -1 when that is not whole. At most 15 digits are looked at:
- * more cannot be whole for any unit here unless they are zeros. */
+/* 0.DIGITS of `unit` in bytes; -1 when that is no whole number. At most 15
+ * digits are tried, so that num * unit fits 128 bits (10^15 * 2^50 < 2^100). */
 static int64_t fraction_bytes(const char *digits, size_t n, int64_t unit)
 {
 	__int128 num = 0, den = 1;
@@ -149,8 +150,8 @@ static int bad_time(const char *text, struct err *err)
 		       text);
 }
 
-/* *sum = *sum * scale + v, checked. */
-static bool push(int64_t *sum, int64_t scale, int64_t v)
+/* *sum = *sum * scale + v; false: overflow. */
+static bool scale_and_add(int64_t *sum, int64_t scale, int64_t v)
 {
 	return !__builtin_mul_overflow(*sum, scale, sum) &&
 	       !__builtin_add_overflow(*sum, v, sum);
@@ -207,13 +208,14 @@ int amount_parse_seconds(const char *text, int64_t *ret_s, struct err *err)
 	if (sum < 0 || colons > 2 || (days && colons != 2))
 		return bad_time(text, err);
 	if (days) {
-		if (*p++ != '-' || (v = read_digits(&p)) < 0 || v > 23 || !push(&sum, 24, v))
+		if (*p++ != '-' || (v = read_digits(&p)) < 0 || v > 23 ||
+		    !scale_and_add(&sum, 24, v))
 			return bad_time(text, err);
 	}
 	while (*p == ':') {
 		p++;
 		v = read_digits(&p);
-		if (v < 0 || v > 59 || !push(&sum, 60, v))
+		if (v < 0 || v > 59 || !scale_and_add(&sum, 60, v))
 			return bad_time(text, err);
 	}
 	if (*p)
@@ -222,6 +224,7 @@ int amount_parse_seconds(const char *text, int64_t *ret_s, struct err *err)
 	return 0;
 }
 
+/* Three digits and the unit; `step` is 1000 or 1024. */
 static const char *format_scaled(int64_t bytes, int64_t step, const char *const names[7],
 				 char buf[static AMOUNT_TEXT_MAX])
 {

@@ -8,7 +8,7 @@
 #include "common/err.h"
 #include "common/model/array.h"
 
-/* A number of digits alone, up to `max`, from *p on. */
+/* Reads digits from *p on; false: there are none, or the number is above `max`. */
 static bool read_number(const char **p, int64_t max, int64_t *ret)
 {
 	const char *s = *p;
@@ -28,6 +28,7 @@ static bool read_number(const char **p, int64_t max, int64_t *ret)
 	return true;
 }
 
+/* A number after `mark`; true, and *ret untouched, where `mark` is not there. */
 static bool read_after(const char **p, char mark, int64_t max, int64_t *ret)
 {
 	if (**p != mark)
@@ -90,7 +91,7 @@ int64_t array_ordinal(const struct array *a, int64_t index)
 	return (index - a->first) / a->step;
 }
 
-#define JOB_MAX 999999999999999999LL
+#define JOB_MAX 999999999999999999LL /* 18 digits: any such number fits int64_t */
 
 int job_id_parse(const char *text, struct job_id *ret, struct err *err)
 {

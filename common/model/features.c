@@ -26,8 +26,8 @@ int features_lower(const char *name, char *to, size_t size, struct err *err)
 	return 0;
 }
 
-/* < 0, 0, > 0 as the word that `at` begins with comes before, is, or comes after. */
-static int compare(const char *at, size_t size, const char *word)
+/* strcmp() of the `size` bytes at `at` with `word`. */
+static int compare_word(const char *at, size_t size, const char *word)
 {
 	size_t n = strlen(word);
 	int r = memcmp(at, word, size < n ? size : n);
@@ -46,7 +46,7 @@ int features_add(char list[static FEATURES_MAX], const char *word, struct err *e
 	while (list[at]) {
 		size_t size = strcspn(list + at, ",");
 
-		order = compare(list + at, size, small);
+		order = compare_word(list + at, size, small);
 		if (order >= 0)
 			break;
 		at += size + (list[at + size] == ',');
@@ -56,7 +56,7 @@ int features_add(char list[static FEATURES_MAX], const char *word, struct err *e
 	n = strlen(small);
 	if (used + n + 2 > FEATURES_MAX)
 		return err_set(err, -EINVAL, "more features than %d bytes", FEATURES_MAX - 1);
-	if (!list[at]) { /* behind all */
+	if (!list[at]) { /* comes last */
 		if (used)
 			list[used++] = ',';
 		memcpy(list + used, small, n + 1);

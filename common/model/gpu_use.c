@@ -50,6 +50,7 @@ bool gpu_use_has(const struct gpu_use *g, const int64_t *field)
 	return g->have & field_bit(g, field);
 }
 
+/* Counters and peaks never fall: a source that was reset takes nothing back. */
 static void merge_one(struct gpu_use *g, const struct gpu_use *later)
 {
 	for (size_t i = 0; gpu_use_fields[i].name; i++) {
@@ -107,7 +108,7 @@ bool gpu_use_is_idle(const struct gpu_use *g, int64_t after_ns)
 	return after_ns > 0 && gpu_use_has(g, &g->idle_ns) && g->idle_ns >= after_ns;
 }
 
-/* Which figure of the job each figure of a GPU goes into. */
+/* Which figure of the job each figure of a GPU adds to. */
 static const struct sum_field {
 	size_t from, to;
 } sums[] = {
@@ -127,6 +128,7 @@ static int64_t add_clamped(int64_t a, int64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
+/* One figure of the job; absent where one of its GPUs lacks it. Idle time is the longest, not the sum. */
 static void sum_one(const struct gpu_use *list, int32_t n, const struct sum_field *f,
 		    struct usage *u)
 {

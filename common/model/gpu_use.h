@@ -20,8 +20,8 @@ struct gpu_use {
 	int64_t busy_ns;
 	int64_t mem_bytes, mem_peak_bytes;
 	int64_t mem_total_bytes; /* what the device has */
-	int64_t energy_mj;	 /* of the whole device, while the job held it */
-	int64_t idle_ns; /* since it last did anything for the job, or was given to it */
+	int64_t energy_mj;	 /* of the whole device, while it was allocated to the job */
+	int64_t idle_ns;	 /* since it last did anything for the job, or was allocated */
 	int64_t opens;
 };
 extern const struct usage_field gpu_use_fields[]; /* offsets into struct gpu_use */
@@ -34,8 +34,8 @@ bool gpu_use_has(const struct gpu_use *g, const int64_t *field);
 int gpu_use_merge(struct gpu_use **list, int32_t *n, const struct gpu_use *later,
 		  int32_t n_later);
 
-/* The gpu_ figures of a job from those of its GPUs: sums; idle is that of the one idle longest;
- * of a job's figure all its GPUs must have theirs, else it stays absent. */
+/* Sets the gpu_ figures of a job from those of its GPUs: sums; idle is that of the GPU idle longest. A
+ * figure stays absent unless all of its GPUs have it. */
 void gpu_use_sum(const struct gpu_use *list, int32_t n, struct usage *u);
 
 /* Has it done nothing for so long that this is a state of its job? `after_ns` 0: that state is

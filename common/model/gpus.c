@@ -39,7 +39,7 @@ int64_t gpus_count(const struct gpus *g, const char *model)
 	return sum;
 }
 
-/* Held without a model being known. */
+/* GPUs allocated to jobs without a model being known. */
 static int64_t held_as_any(const struct gpus *held)
 {
 	for (int32_t i = 0; i < held->n; i++)
@@ -122,7 +122,7 @@ const char *gpus_words(const struct gpus *g, char buf[static GPUS_TEXT_MAX])
 
 /* ---- what a typed model means ---- */
 
-static void lower(char to[static REQUEST_NAME_MAX], const char *name)
+static void lower_name(char to[static REQUEST_NAME_MAX], const char *name)
 {
 	size_t i;
 
@@ -134,10 +134,10 @@ static void lower(char to[static REQUEST_NAME_MAX], const char *name)
 void gpus_match_begin(struct gpus_match *m, const char *typed)
 {
 	*m = (struct gpus_match){ .n_sized = 0 };
-	lower(m->typed, typed);
+	lower_name(m->typed, typed);
 }
 
-/* False: it was there. */
+/* Adds a word to a list with ", " between; false: it is in it already. */
 static bool list_add(char *list, size_t size, const char *model)
 {
 	size_t len = strlen(model), n = strlen(list);
@@ -154,7 +154,7 @@ void gpus_match_try(struct gpus_match *m, const char *name)
 	size_t n = strlen(m->typed);
 	char model[REQUEST_NAME_MAX];
 
-	lower(model, name);
+	lower_name(model, name);
 	if (!*model || !list_add(m->all, sizeof(m->all), model))
 		return;
 	if (!strcmp(model, m->typed))

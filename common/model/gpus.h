@@ -1,4 +1,4 @@
-/* gpus - GPUs counted by model: what a node has, what is held, and what a typed model means.
+/* gpus - GPUs counted by model: what a node has, what is allocated, and what a typed model means.
  *
  * Pure. A model is what users type and what a price belongs to: "a100-40" (with its memory in
  * GB), "h100-80"; a part of a GPU (a MIG instance) is a model of its own, whose name has a '_':
@@ -8,7 +8,7 @@
 #include "common/model/request.h"
 
 #define GPUS_NODE_MODELS_MAX 8			   /* of one node */
-#define GPUS_MODELS_MAX (GPUS_NODE_MODELS_MAX + 1) /* and those held as "" */
+#define GPUS_MODELS_MAX (GPUS_NODE_MODELS_MAX + 1) /* and those allocated as "" */
 
 struct gpus {
 	int32_t n;
@@ -23,8 +23,8 @@ bool gpus_is_part(const char *model);
 int gpus_add(struct gpus *g, const char *model, int64_t n);
 /* Of the model; "": all whole ones, whatever their models. */
 int64_t gpus_count(const struct gpus *g, const char *model);
-/* How many of the model can still be given; "": any whole ones. Those held as "" may be of any
- * whole model: a model has free what is left when all of them are of it. Never below 0. */
+/* How many of the model can still be allocated; "": any whole ones. Those allocated as "" may be of
+ * any whole model, so each is subtracted from every whole model. Never below 0. */
 int64_t gpus_free(const struct gpus *all, const struct gpus *held, const char *model);
 
 /* "a100-40=4,a100_1g.5gb=7,=2": the form the ledger keeps. 640 bytes always suffice. */
@@ -42,7 +42,7 @@ struct gpus_match {
 	int n_sized;
 	char sizes[256], all[256]; /* "a100-40, a100-80" */
 };
-/* Case does not matter, here and there; repeats are fine. */
+/* Begin with the typed model, try every known name (repeats are fine), end. Case does not matter. */
 void gpus_match_begin(struct gpus_match *m, const char *typed);
 void gpus_match_try(struct gpus_match *m, const char *name);
 /* 1: nothing is known, so the typed model stands. -EINVAL: no such model, or several sizes,

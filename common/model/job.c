@@ -32,6 +32,7 @@ static const char *const limit_names[_LIMIT_MAX] = {
 	[LIMIT_NGPUS] = "ngpus",
 };
 
+/* The index of `name` in a table of names, which the enum has; -EINVAL. */
 static int find_word(const char *const *words, int n, const char *name)
 {
 	for (int i = 0; i < n; i++)
@@ -107,6 +108,7 @@ static const char *signal_name(int signal)
 	return name ? name : "unknown";
 }
 
+/* An amount in the unit of its limit; bytes in the family (GB or GiB) of the request. */
 static const char *format_amount(const struct reason *r, int64_t v,
 				 char buf[static AMOUNT_TEXT_MAX])
 {

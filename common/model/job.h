@@ -13,7 +13,7 @@
 
 enum job_state {
 	JOB_QUEUED,
-	JOB_STARTING, /* given to a node, not yet running */
+	JOB_STARTING, /* allocated and sent to a node, not yet running */
 	JOB_RUNNING,
 	JOB_SUSPENDED,
 	JOB_ENDING, /* being killed or cleaned up */
@@ -95,7 +95,7 @@ const char *reason_format_line(const struct job_end *end, char *buf, size_t size
  * 143 for walltime and cancel, 125 for a failure to start or a lost node. */
 int job_end_exit_code(const struct job_end *end);
 
-/* What an agent says of one attempt of a job. Cumulative, so that repeats, gaps and late
+/* What an agent reports of one attempt of a job. Cumulative, so that repeats, gaps and late
  * arrivals are harmless; `seq` grows with every report of the attempt, across agent restarts
  * and boots. */
 struct report {
@@ -108,10 +108,10 @@ struct report {
 	int64_t running_ns, suspended_ns; /* by the monotonic clock, cumulative */
 	struct usage usage;
 	struct job_end end; /* kind END_NONE until state is JOB_ENDED */
-	char cpus[256];	    /* cores held, as a list: "2-5,8" */
+	char cpus[256];	    /* its cores, as a list: "2-5,8" */
 	char note[256];	    /* e.g. an interval in which a limit was not guarded */
-	/* The GPUs it holds, at most GPU_USE_MAX. The encoder only reads them; the decoder
-	 * makes them, and report_done() frees. */
+	/* Its GPUs, at most GPU_USE_MAX. The encoder only reads them; the decoder allocates them,
+	 * report_done() frees them. */
 	struct gpu_use *gpus;
 	int32_t n_gpus;
 };

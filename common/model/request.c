@@ -1,4 +1,5 @@
-/* request.c - what a request holds, how its options are typed, what must hold of it. */
+/* request.c - initializes, copies and frees requests, sets typed options, and checks what must hold of
+ * every request; see request.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,6 +115,7 @@ static int set_name(char to[static REQUEST_NAME_MAX], const char *key, const cha
 	return 0;
 }
 
+/* Replaces a path; `key` is for the message. */
 static int set_text(char **to, const char *key, const char *value, struct err *err)
 {
 	char *copy;
@@ -164,8 +166,8 @@ static int set_requeue(struct request *r, const char *value, struct err *err)
 	return 0;
 }
 
-/* Takes "select=...", "place=..." and "qos=..." out of a resource list; the rest, as long as
- * the list at most, goes to `rest`, which is empty. */
+/* Sets "select=...", "place=..." and "qos=..." of a resource list; the other items are written to
+ * `rest`, which is empty and has room for the whole list. */
 static int take_select(struct request *r, const char *list, char *rest, struct err *err)
 {
 	const size_t size = strlen(list) + 1;
@@ -353,9 +355,9 @@ static int check_env(char *const *env, struct err *err)
 
 static int check_command(const struct request *r, struct err *err)
 {
-	bool holds = r->part.index > 0; /* the command is that of part 0 */
+	bool is_sister = r->part.index > 0; /* part 0 has the command */
 
-	if (!holds && !r->script && (!r->argv || !r->argv[0] || !r->argv[0][0]))
+	if (!is_sister && !r->script && (!r->argv || !r->argv[0] || !r->argv[0][0]))
 		return err_set(err, -EINVAL,
 			       "nothing to run: give a job script, or a command after --");
 	if (r->script && !r->script[0])
@@ -391,8 +393,8 @@ int request_check(const struct request *r, struct err *err)
 {
 	if (r->part.n)
 		return err_set(err, -EINVAL,
-			       "part: which part of a job a node has is not asked for, the "
-			       "controller says it; leave it out");
+			       "part: the controller decides which part of a job a node has; "
+			       "leave it out of the request");
 	return request_check_given(r, err);
 }
 

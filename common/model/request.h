@@ -43,9 +43,8 @@ struct resources {
 
 /* The part of a job on several nodes that belongs to one node. */
 struct job_part {
-	int32_t index; /* 0: the job's command runs here; others hold what is started from there
-			*/
-	int32_t n;     /* parts of the job; 0: it has but this one */
+	int32_t index; /* 0: the job's command runs here; the others run what it starts on them */
+	int32_t n;     /* parts of the job; 0: the job has one node */
 	char *hosts;   /* "n1=16,n2=16": node and cores of each part, in their order */
 };
 
@@ -56,7 +55,7 @@ struct request {
 	uint32_t uid, gid;    /* set by the controller from the credential, never by the user */
 	struct resources res; /* of the whole job; on a node: of its part */
 	struct select select; /* in chunks; n 0: one chunk */
-	bool is_exclusive;    /* its nodes are held whole, and paid for */
+	bool is_exclusive;    /* its nodes are allocated whole, and charged whole */
 	struct job_part part;
 	enum request_vmem_policy vmem_policy;
 	bool stream;	/* output is sent to the controller (`reeve run`) instead of files */
@@ -118,20 +117,20 @@ int request_set(struct request *r, const char *key, const char *value, struct er
  * *r and keep the text as r->script. `file` is for messages ("FILE, line 3: ...").
  * -EINVAL: CRLF line ends, NUL bytes, no text, unknown directive option, too large; err says
  * how to mend it. #PBS options that Reeve has no meaning for (-M, -m, -V ...) are listed in
- * `ret_ignored` (comma list, may be NULL) and not an error. */
+ * `ret_ignored` (separated by commas) and not an error. */
 int request_parse_script(struct request *r, const char *text, size_t size, const char *file,
 			 char ret_ignored[static 256], struct err *err);
 
-/* Of a request in chunks: the sums onto res. -EINVAL: amounts were stated beside them, which
- * are not these sums. */
+/* Of a request in chunks: writes their sums to res. -EINVAL: amounts stated beside the chunks differ
+ * from these sums. */
 int request_total(struct request *r, struct err *err);
 
-/* What must hold before a request is taken, wherever it came from: ncpus, vmem, jobfs and
+/* What must hold of every request, wherever it comes from: ncpus, vmem, jobfs and
  * walltime stated (site defaults are filled in before), names well formed, workdir absolute,
  * something to run, argv/env bounded, amounts inside the table's bounds. -EINVAL. */
 int request_check(const struct request *r, struct err *err);
-/* The same of what a node is given: it may be a part, and other parts than the first have
- * nothing to run. */
+/* The same of what a node is to run: it may be a part, and other parts than the first have no
+ * command. */
 int request_check_given(const struct request *r, struct err *err);
 
 /* `name` is 1..63 of [A-Za-z0-9._+-], not starting with '-' or '.'. */

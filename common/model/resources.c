@@ -35,7 +35,7 @@ static int64_t *value_of(struct resources *res, const struct resource_def *d)
 	return (int64_t *)(void *)((char *)res + d->offset);
 }
 
-/* What is no amount: of which kind the node must be. */
+/* Items that are no amounts: of which kind the node must be. */
 enum word { WORD_NODE_TYPE, WORD_FEATURES };
 static const char *const words[] = {
 	[WORD_NODE_TYPE] = "nodetype",
@@ -64,7 +64,8 @@ bool resources_is_gpu_model(const char *model)
 	       strspn(model, "abcdefghijklmnopqrstuvwxyz0123456789._+-") == n;
 }
 
-/* Takes "a100:" off the front of "a100:2"; *ret is then the model, else "". */
+/* Moves *value behind "a100:" of "a100:2" and sets *ret to "a100", in small letters; "" where no model
+ * is named. */
 static int take_model(const char **value, char ret[static REQUEST_NAME_MAX], struct err *err)
 {
 	const char *colon = strrchr(*value, ':');
@@ -73,7 +74,7 @@ static int take_model(const char **value, char ret[static REQUEST_NAME_MAX], str
 	memset(ret, 0, REQUEST_NAME_MAX);
 	if (!colon && isalpha((unsigned char)**value))
 		return err_set(err, -EINVAL,
-			       "ngpus=%.64s says no number; write e.g. ngpus=%.64s:1", *value,
+			       "ngpus=%.64s has no number; write e.g. ngpus=%.64s:1", *value,
 			       *value);
 	if (!colon)
 		return 0;
@@ -130,11 +131,11 @@ static int check_bounds(const struct resource_def *d, int64_t v, struct err *err
 		       d->example);
 }
 
-/* One list on its way. */
+/* A list while it is parsed. */
 struct parsing {
 	struct resources res;
 	unsigned seen;	  /* bits: the table's, then those of words */
-	bool in_features; /* what has no '=' is one more of them */
+	bool in_features; /* an item without '=' is one more feature */
 	enum amount_units units;
 };
 

@@ -1,4 +1,5 @@
-/* script.c - the #REEVE and #PBS lines of a job script; see request.h. */
+/* script.c - reads the #REEVE and #PBS lines at the head of a job script; see request_parse_script()
+ * in request.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 
 #define LINE_MAX_BYTES 4096
 
-/* What a directive's letter means; key NULL: known to PBS, without meaning here. */
+/* The request key that an option sets; NULL: a PBS option that Reeve ignores. */
 static const struct directive {
 	const char *option;
 	const char *key;
@@ -111,9 +112,9 @@ static char *split_value(char *word, char saved[static 3])
 	return eq;
 }
 
-/* Of PBS's further attributes (-W) only depend has a meaning here. */
-static int apply(struct request *r, const struct directive *d, const char *value, char *ignored,
-		 struct err *err)
+/* Of PBS's further attributes (-W) Reeve reads only depend=; the others are noted as ignored. */
+static int apply_directive(struct request *r, const struct directive *d, const char *value,
+			   char *ignored, struct err *err)
 {
 	static const char depend[] = "depend=";
 	bool is_further = d->key && !strcmp(d->key, "attributes");
@@ -127,6 +128,7 @@ static int apply(struct request *r, const struct directive *d, const char *value
 	return request_set(r, d->key, value, err);
 }
 
+/* All options of one line; `text` is cut in place. */
 static int apply_words(struct request *r, char *text, char *ignored, struct err *err)
 {
 	char *word, *value, letter[3];
@@ -147,7 +149,7 @@ static int apply_words(struct request *r, char *text, char *ignored, struct err 
 				word);
 		if (d->takes_value && !value && !(value = next_word(&text)))
 			return err_set(err, -EINVAL, "%s needs a value", word);
-		rc = apply(r, d, value, ignored, err);
+		rc = apply_directive(r, d, value, ignored, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -168,6 +170,7 @@ static const char *directive_text(const char *line)
 	return NULL;
 }
 
+/* A script that no shell can run is refused before it is read: empty, NUL bytes, CR LF. */
 static int check_text(const char *text, size_t size, const char *file, struct err *err)
 {
 	struct script_line at = { file, 1 };

@@ -54,8 +54,8 @@ static const struct item *find_item(const char *name)
 
 /* ---- as typed ---- */
 
-/* Up to the next of `ends`, into buf; *text goes behind it, NULL at the end. */
-static int cut(const char **text, char end, char buf[static ITEM_MAX], struct err *err)
+/* Copies up to the next `end` into buf; *text then stands behind it, NULL at the end of the text. */
+static int cut_item(const char **text, char end, char buf[static ITEM_MAX], struct err *err)
 {
 	const char ends[2] = { end, '\0' };
 	size_t n = strcspn(*text, ends);
@@ -70,7 +70,7 @@ static int cut(const char **text, char end, char buf[static ITEM_MAX], struct er
 	return 0;
 }
 
-/* "ngpus=a100" is followed by its number: "ngpus=a100:2". */
+/* Joins what the separator split: "ngpus=a100" and its number "2" become "ngpus=a100:2". */
 static int join_model(char item[static ITEM_MAX], const char **text, struct err *err)
 {
 	char number[ITEM_MAX];
@@ -80,7 +80,7 @@ static int join_model(char item[static ITEM_MAX], const char **text, struct err 
 	if (strncmp(item, "ngpus=", 6) != 0 || !*text || !item[6] ||
 	    strspn(item + 6, "0123456789") == n - 6 || strchr("0123456789", **text) == NULL)
 		return 0;
-	r = cut(text, ':', number, err);
+	r = cut_item(text, ':', number, err);
 	if (r < 0)
 		return r;
 	if (n + 1 + strlen(number) >= ITEM_MAX)
@@ -102,7 +102,7 @@ static int set_model(char model[static REQUEST_NAME_MAX], const struct resources
 	return 0;
 }
 
-/* One chunk on its way. */
+/* A chunk while it is parsed. */
 struct parsing {
 	struct select_chunk *c;
 	char *model; /* REQUEST_NAME_MAX bytes */
@@ -120,13 +120,14 @@ static int parse_item(char *text, const struct parsing *p, struct err *err)
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, "="), text);
 	i = find_item(name);
 	if (!i)
-		return err_set(err, -EINVAL,
-			       "select: '%.32s' is not of a chunk; its items are ncpus, vmem, "
-			       "mem, jobfs, ngpus%s",
-			       name,
-			       !strcmp(name, "walltime") ? "; walltime is the job's: write "
-							   "-l select=...,walltime=..."
-							 : "");
+		return err_set(
+			err, -EINVAL,
+			"select: '%.32s' is no item of a chunk; the items are ncpus, vmem, "
+			"mem, jobfs, ngpus%s",
+			name,
+			!strcmp(name, "walltime") ? "; walltime is the job's: write "
+						    "-l select=...,walltime=..."
+						  : "");
 	if (of_chunk(c, i))
 		return err_set(err, -EINVAL, "select: %s is given twice in one chunk", name);
 	r = resources_parse_in(text, p->units, &one, err);
@@ -156,7 +157,7 @@ static int parse_chunk(const char *text, const struct parsing *p, struct err *er
 
 	*p->c = (struct select_chunk){ .n = 1 };
 	for (bool is_first = true; text; is_first = false) {
-		r = cut(&text, ':', item, err);
+		r = cut_item(&text, ':', item, err);
 		if (r >= 0)
 			r = join_model(item, &text, err);
 		if (r < 0)
@@ -292,7 +293,8 @@ static const struct resource_def *def_of(const struct item *i)
 	return d;
 }
 
-/* 0 where a chunk does not state it: of mem alone, which is then derived from vmem. */
+/* The sum over all chunks. Of mem it is 0 where one chunk does not state it: all of it is then derived
+ * from vmem. */
 static int sum_of(const struct select *s, const struct item *i, int64_t *ret, struct err *err)
 {
 	bool is_mem = i->in_chunk == offsetof(struct select_chunk, mem_bytes);

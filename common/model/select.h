@@ -1,8 +1,8 @@
 /* select - a request in chunks: "2:ncpus=16:vmem=32GB:ngpus=1+1:ncpus=4".
  *
- * Pure. A chunk is held whole by one node; what a request asks for is the sum of its chunks
- * (struct resources has the sum). All that a job has of one node is its part there, which that
- * node's agent enforces: chunks that come to lie on one node are one part.
+ * Pure. A chunk lies on one node; a request asks for the sum of its chunks (struct resources has
+ * the sum). All that a job has on one node is its part there, which that node's agent enforces:
+ * chunks that are placed on one node are one part.
  */
 #pragma once
 #include <stdbool.h>
@@ -18,18 +18,18 @@ struct resources;
 #define SELECT_TEXT_MAX 1024	 /* bytes that select_format() needs at most */
 
 struct select_chunk {
-	int64_t n; /* so many of them */
+	int64_t n; /* how many chunks of this kind */
 	int64_t ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus;
 };
 
 struct select {
-	int32_t n;	   /* kinds; 0: the request is one chunk, held by one node */
+	int32_t n;	   /* kinds; 0: the request is one chunk, on one node */
 	bool is_scattered; /* each chunk on a node of its own */
 	struct select_chunk of[SELECT_MAX];
 };
 
-/* "2:ncpus=16:vmem=32GB+1:ncpus=4" onto ret->of and ret->n; what has no number before it is
- * one chunk. GPUs are of one model in all chunks ("ngpus=a100:1"), which is written to `model`
+/* "2:ncpus=16:vmem=32GB+1:ncpus=4" onto ret->of and ret->n; without a number before it
+ * it is one chunk. GPUs are of one model in all chunks ("ngpus=a100:1"), which is written to `model`
  * (REQUEST_NAME_MAX bytes; "": any). -EINVAL: an unknown or repeated item, a bound, two models,
  * too many; err names the item. Nothing is written then. */
 int select_parse(const char *text, struct select *ret, char *model, struct err *err);
@@ -41,11 +41,11 @@ const char *select_format(const struct select *s, const char *model,
 			  char buf[static SELECT_TEXT_MAX]);
 
 /* Where chunks go, as typed: "free" (several may share a node), "scatter" (each on a node of
- * its own), "excl" and "scatter:excl" (whole nodes, which are paid for). -EINVAL. */
+ * its own), "excl" and "scatter:excl" (whole nodes, which are charged). -EINVAL. */
 int select_parse_place(const char *text, struct select *ret, bool *ret_exclusive,
 		       struct err *err);
 
-/* What chunks do not state becomes what `from` states: the defaults are those of a chunk. */
+/* Fills in what a chunk does not state from `from`: defaults are those of a chunk, not of the job. */
 void select_fill(struct select *s, const struct resources *from);
 /* The sums onto ncpus, vmem, mem, jobfs and ngpus of *res. mem is summed only where every chunk
  * states it. -ERANGE: beyond what one job may have. */

@@ -83,6 +83,7 @@ bool usage_has(const struct usage *u, const int64_t *field)
 	return u->have & field_bit(u, field);
 }
 
+/* Cores beyond USAGE_CORES_MAX are not kept apart; cpu_ns has their time. */
 static void merge_cores(struct usage *u, const struct usage *later)
 {
 	if (!later->n_cores)
@@ -102,7 +103,7 @@ static void merge_cores(struct usage *u, const struct usage *later)
 	}
 }
 
-/* Of several: the longest, not the sum. */
+/* Figures that are added up as the longest, not as the sum. */
 static bool is_longest(const struct usage_field *f)
 {
 	return f->offset == offsetof(struct usage, run_delay_max_ns) ||
@@ -127,8 +128,9 @@ void usage_add(struct usage *sum, const struct usage *more)
 	}
 }
 
-/* The sum of one figure without one node's old value and with its new one. */
-static bool replace(const struct usage_field *f, int64_t *sum, int64_t was, int64_t now)
+/* Updates the sum of one figure when one addend changes from `was` to `now`. false: the sum alone does
+ * not tell (the longest of several shrank, or a sum was clamped): add all again. */
+static bool replace_value(const struct usage_field *f, int64_t *sum, int64_t was, int64_t now)
 {
 	int64_t more;
 
@@ -137,7 +139,7 @@ static bool replace(const struct usage_field *f, int64_t *sum, int64_t was, int6
 			*sum = now;
 		return now >= *sum || was < *sum;
 	}
-	/* One that was cut may be anything. */
+	/* A clamped sum: the true one is not known. */
 	if (*sum == INT64_MAX || __builtin_sub_overflow(now, was, &more))
 		return false;
 	return !__builtin_add_overflow(*sum, more, sum);
@@ -157,8 +159,8 @@ bool usage_replace(struct usage *sum, const struct usage *was, const struct usag
 			before = *field_at((struct usage *)was, i);
 		if (!(s.have >> i & 1))
 			*mine = *field_at((struct usage *)now, i);
-		else if (!replace(&usage_fields[i], mine, before,
-				  *field_at((struct usage *)now, i)))
+		else if (!replace_value(&usage_fields[i], mine, before,
+					*field_at((struct usage *)now, i)))
 			return false;
 		s.have |= 1ULL << i;
 	}

@@ -28,10 +28,10 @@ struct usage {
 	int64_t read_bytes, write_bytes; /* block I/O */
 	int64_t procs, procs_peak;	 /* processes and threads (pids controller) */
 	int64_t jobfs_bytes, jobfs_peak_bytes;
-	/* Of the switch profile, where the site has it on. */
+	/* With SwitchProfile=yes only. */
 	int64_t ctx_switches, ctx_preemptions, cpu_migrations;
 	int64_t run_delay_max_ns;
-	/* Of all GPUs that the job holds (gpu_use.h has them one by one). */
+	/* Sums over all GPUs of the job (gpu_use.h has them one by one). */
 	int64_t gpu_busy_ns, gpu_mem_bytes, gpu_mem_peak_bytes, gpu_energy_mj;
 	int64_t gpu_idle_ns, gpu_opens, gpus_used;
 	/* What its processes allocated by CUDA's own calls, where these are probed. */
@@ -60,13 +60,13 @@ void usage_set(struct usage *u, const int64_t *field, int64_t value); /* field: 
 bool usage_has(const struct usage *u, const int64_t *field);
 
 /* `later` onto *u: counters and peaks take the larger value (a reset source never takes
- * anything back), gauges the later one; absent figures keep what was known. */
+ * anything back), gauges the later one; an absent figure leaves the old value. */
 void usage_merge(struct usage *u, const struct usage *later);
 
 /* What a job used on one more node onto *sum, which is all zero at first: figures add up, peaks
  * too, and what says how long something took at most is the longest. A figure is absent where
  * no node has it. The sum keeps no cores apart: each node numbers its own. */
 void usage_add(struct usage *sum, const struct usage *more);
-/* One of those that were added was `was` and is `now`, which lacks nothing that it had: *sum
- * becomes what a new sum of all gives. false: that alone can tell, *sum is as it was. */
+/* One addend of *sum changes from `was` to `now`, which has every figure that `was` has: *sum becomes
+ * what adding all again would give. false: only adding all again can tell; *sum is as it was. */
 bool usage_replace(struct usage *sum, const struct usage *was, const struct usage *now);

@@ -1,4 +1,5 @@
-/* allows.c - does the statement of a user allow what a node shall run? See signature.h. */
+/* allows.c - checks whether the statement that a user signed allows what a node is to run; see
+ * signature.h. Each check_ function compares one aspect and refuses with its name. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,10 +7,11 @@
 #include "common/err.h"
 #include "common/signature/digest.h"
 
-/* The clock of a part other than the first may run for so much longer (docs/protocol.md). */
+/* A part other than the first may have this much more walltime: it ends after the first
+ * (docs/protocol.md). */
 #define OUTLIVE_S 300
 
-static int deny(struct err *err, const char *what)
+static int refuse_part(struct err *err, const char *what)
 {
 	return err_set(err, -EPERM, "%s is not what its user signed", what);
 }
@@ -19,11 +21,13 @@ static bool is_same(const char *a, const char *b)
 	return !strcmp(a ? a : "", b ? b : "");
 }
 
-/* ---- elements of arrays ---- */
+/* ---- array tasks ---- */
 
-/* Which element it is: its environment ends with what the controller adds (array.h). */
-static int find_element(const struct signature_job *s, const struct signature_given *g,
-			struct job_id *ret, size_t *ret_n_env, struct err *err)
+/* Which task of the array it is, from the variables that the controller adds at the end of its
+ * environment (array.h): exactly those, or -EPERM. *ret_n_env is the number of entries that the
+ * user signed. Array tasks have the numbers behind their array's: job = array + 1 + ordinal. */
+static int find_array_task(const struct signature_job *s, const struct signature_given *g,
+			   struct job_id *ret, size_t *ret_n_env, struct err *err)
 {
 	static const char mark[] = "REEVE_ARRAY_INDEX=";
 	char *const *env = g->request->env;
@@ -37,17 +41,17 @@ static int find_element(const struct signature_job *s, const struct signature_gi
 	if (!s->asked.array.n)
 		return 0;
 	if (strncmp(text, mark, strlen(mark)))
-		return deny(err, "an array run as one job");
+		return refuse_part(err, "an array run as one job");
 	id.index = strtoll(text + strlen(mark), NULL, 10);
 	ordinal = array_ordinal(&s->asked.array, id.index);
 	id.job = g->job - 1 - ordinal;
 	if (ordinal < 0 || id.job < 1)
-		return deny(err, "this element of the array");
+		return refuse_part(err, "this task of the array");
 	for (int i = 0; i < ARRAY_ENV; i++) {
 		char line[ARRAY_ENV_MAX];
 
 		if (strcmp(env[n - ARRAY_ENV + (size_t)i], array_format_env(id, i, line)))
-			return deny(err, "its environment");
+			return refuse_part(err, "its environment");
 	}
 	*ret = id;
 	*ret_n_env = n - ARRAY_ENV;
@@ -62,27 +66,27 @@ static int check_env(const struct signature_job *s, const struct request *q, siz
 	char digest[SIGNATURE_DIGEST_MAX];
 
 	digest_texts(q->env, n, digest);
-	return strcmp(digest, s->env) ? deny(err, "its environment") : 0;
+	return strcmp(digest, s->env) ? refuse_part(err, "its environment") : 0;
 }
 
-/* An output file: as it was asked for, or what an element makes of that. */
-static int check_path(const char *asked, const char *given, const char *of_element,
+/* An output file: as the user asked for, or as an array task has it (its number filled in). */
+static int check_path(const char *asked, const char *given, const char *of_task,
 		      struct err *err)
 {
-	return is_same(of_element ? of_element : asked, given) ? 0
-							       : deny(err, "an output file");
+	return is_same(of_task ? of_task : asked, given) ? 0
+							 : refuse_part(err, "an output file");
 }
 
 static int check_outputs(const struct request *a, const struct request *q, struct job_id id,
 			 struct err *err)
 {
-	bool is_element = id.index != JOB_ID_NO_INDEX;
+	bool is_task = id.index != JOB_ID_NO_INDEX;
 	_cleanup_free_ char *out = NULL, *errors = NULL;
 	int r;
 
 	if (q->stream != a->stream || q->join != a->join)
-		return deny(err, "where its output goes");
-	if (is_element &&
+		return refuse_part(err, "where its output goes");
+	if (is_task &&
 	    (!(out = array_format_output(a->out_path, q->name, 'o', id)) ||
 	     (!a->join && !(errors = array_format_output(a->err_path, q->name, 'e', id)))))
 		return err_set(err, -ENOMEM, "out of memory");
@@ -90,7 +94,7 @@ static int check_outputs(const struct request *a, const struct request *q, struc
 	return r < 0 ? r : check_path(a->err_path, q->err_path, errors, err);
 }
 
-/* What the first part runs: all of the job, where it is on one node. */
+/* What part 0 runs; of a job on one node that is the whole job. */
 static int check_command(const struct signature_job *s, const struct request *q,
 			 struct job_id id, struct err *err)
 {
@@ -98,8 +102,8 @@ static int check_command(const struct signature_job *s, const struct request *q,
 
 	digest_command(q->script, q->argv, digest);
 	if (strcmp(digest, s->command))
-		return deny(err, q->script ? "its script, or the script's arguments,"
-					   : "its command");
+		return refuse_part(err, q->script ? "its script, or the script's arguments,"
+						  : "its command");
 	return check_outputs(&s->asked, q, id, err);
 }
 
@@ -107,28 +111,28 @@ static int check_command(const struct signature_job *s, const struct request *q,
 static int check_sister(const struct request *q, struct err *err)
 {
 	if (q->script || q->argv || q->out_path || q->err_path || q->stream || q->join)
-		return deny(err, "a command of a part other than the first");
+		return refuse_part(err, "a command of a part other than the first");
 	return 0;
 }
 
 static int check_names(const struct request *a, const struct request *q, struct err *err)
 {
 	if (!is_same(a->workdir, q->workdir))
-		return deny(err, "its working directory");
+		return refuse_part(err, "its working directory");
 	if (strcmp(*a->name ? a->name : "job", q->name))
-		return deny(err, "its name");
+		return refuse_part(err, "its name");
 	if (*a->account && strcmp(a->account, q->account))
-		return deny(err, "the account that is charged");
+		return refuse_part(err, "the account that is charged");
 	if (*a->cluster && strcmp(a->cluster, q->cluster))
-		return deny(err, "its cluster");
+		return refuse_part(err, "its cluster");
 	if (*a->qos && strcmp(a->qos, q->qos))
-		return deny(err, "its QOS");
+		return refuse_part(err, "its QOS");
 	if (a->vmem_policy != q->vmem_policy)
-		return deny(err, "what exceeding vmem does");
+		return refuse_part(err, "what exceeding vmem does");
 	return 0;
 }
 
-/* ---- how much of it ---- */
+/* ---- amounts ---- */
 
 struct amount_of_chunk {
 	size_t whole, chunk;
@@ -146,7 +150,7 @@ static int64_t amount_at(const void *of, size_t offset)
 	return *(const int64_t *)(const void *)((const char *)of + offset);
 }
 
-/* Over all chunks; 0: one of them leaves it to the site. */
+/* Over all chunks; 0: one of them leaves the amount to the site. Clamped at INT64_MAX. */
 static int64_t total_of(const struct select *s, size_t offset)
 {
 	int64_t sum = 0, one;
@@ -163,7 +167,7 @@ static int64_t total_of(const struct select *s, size_t offset)
 	return sum;
 }
 
-/* The most that the user asked for; 0: they left it to the site. */
+/* The most that the user asked for; 0: the user left the amount to the site. */
 static int64_t bound_of(const struct request *a, size_t offset)
 {
 	int64_t stated = amount_at(&a->res, offset);
@@ -181,7 +185,7 @@ static int check_amounts(const struct request *a, const struct request *q, struc
 
 		if (bound && q->part.index > 0 && d->kind == RESOURCE_SECONDS)
 			bound += OUTLIVE_S;
-		/* One that is cut into equal chunks has as many bytes more at most. */
+		/* Splitting into equal chunks rounds up: at most one byte more a chunk. */
 		if (bound && d->kind == RESOURCE_BYTES && bound < INT64_MAX - SELECT_CHUNKS_MAX)
 			bound += SELECT_CHUNKS_MAX;
 		if (bound && given > bound)
@@ -193,6 +197,7 @@ static int check_amounts(const struct request *a, const struct request *q, struc
 	return 0;
 }
 
+/* A second attempt only where the user agreed to be requeued, and not without end. */
 static int check_attempt(const struct request *a, int32_t attempt, struct err *err)
 {
 	if (attempt <= 1 || (a->requeue && attempt <= SIGNATURE_ATTEMPTS_MAX))
@@ -207,7 +212,7 @@ int signature_allows_job(const struct signature_job *s, const struct signature_g
 	const struct request *q = g->request;
 	struct job_id id;
 	size_t n_env;
-	int r = find_element(s, g, &id, &n_env, err);
+	int r = find_array_task(s, g, &id, &n_env, err);
 
 	if (r >= 0)
 		r = check_env(s, q, n_env, err);
@@ -234,18 +239,18 @@ int signature_allows_step(const struct signature_step *s, const struct signature
 	char **node = s->nodes;
 
 	if (s->job != g->job)
-		return deny(err, "the job that it is started in");
+		return refuse_part(err, "the job that it is started in");
 	while (node && *node && strcmp(*node, g->node))
 		node++;
 	if (!node || !*node)
-		return deny(err, "the node that it is started on");
+		return refuse_part(err, "the node that it is started on");
 	digest_command(NULL, g->argv, digest);
 	if (strcmp(digest, s->command))
-		return deny(err, "its command");
+		return refuse_part(err, "its command");
 	digest_texts(g->env, digest_count(g->env), digest);
 	if ((*s->env != '\0') != (g->env != NULL) || (g->env && strcmp(digest, s->env)))
-		return deny(err, "its environment");
+		return refuse_part(err, "its environment");
 	if (!is_same(s->workdir ? s->workdir : g->job_workdir, dir))
-		return deny(err, "its working directory");
+		return refuse_part(err, "its working directory");
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* signature.c - statements made and read; see signature.h. */
+/* signature.c - encodes and decodes the statements that users sign; see signature.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +27,7 @@ static int set_text(json_t *doc, const char *key, const char *text)
 	return json_object_set_new(doc, key, json_string(text));
 }
 
+/* A document with its kind and a new nonce, which makes two statements of one request different. */
 static int begin_statement(const char *kind, json_t **ret, struct err *err)
 {
 	_cleanup_json_ json_t *doc = wire_new();
@@ -84,7 +85,7 @@ static int borrow_texts(const json_t *array, char ***ret, struct err *err)
 	return 0;
 }
 
-/* What is run: argv, and an environment of its own where there is one. */
+/* The digests of a step: its argv, and its environment where it has one of its own. */
 static int set_step_digests(json_t *doc, const json_t *body, struct err *err)
 {
 	_cleanup_free_ char **argv = NULL, **env = NULL;
@@ -122,7 +123,7 @@ int signature_encode_step(int64_t job, const json_t *body, char **ret, struct er
 	return end_statement(doc, ret, err);
 }
 
-/* ---- read ---- */
+/* ---- decoding ---- */
 
 static bool is_hex(const char *text, size_t size)
 {
@@ -135,9 +136,12 @@ static int get_hex(const json_t *doc, const char *key, struct wire_text to, stru
 
 	if (r < 0 || (to.optional && !*to.buf))
 		return r;
-	return is_hex(to.buf, to.size) ? 0 : err_set(err, -EINVAL, "%s is no digest", key);
+	return is_hex(to.buf, to.size)
+		       ? 0
+		       : err_set(err, -EINVAL, "%s is not a hexadecimal digest", key);
 }
 
+/* Parses a statement and refuses one of another kind: what was signed for a step starts no job. */
 static int open_statement(const char *text, size_t size, const char *kind, json_t **ret,
 			  struct err *err)
 {

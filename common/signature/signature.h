@@ -1,13 +1,12 @@
 /* signature - what users sign of what they ask for, and what that allows.
  *
- * The command line seals (common/auth/auth.h) the statement of a job or a step: who runs what,
- * where, for how much. Only root of a node can read it, and it cannot be changed. The
- * controller keeps it as an opaque text and hands it on; the node starts only what the
- * statement allows, so a controller that was taken over cannot make a node run anything that
- * its user did not ask for.
+ * `reeve` seals (common/auth/auth.h) the statement of a job or a step: what runs, where, with which
+ * amounts. Only root of a node can read it, and it cannot be changed. The controller stores it as
+ * an opaque text and sends it to the node; the node starts only what the statement allows, so a
+ * controller in an attacker's hands cannot make a node run what no user asked for.
  *
  * A script, arguments and environment are in the statement by their SHA-256. What a site
- * decides is not: node, queue, start, the amounts and names that the user left out. An element
+ * decides is not: node, queue, start, the amounts and names that the user left out. A task
  * of an array is allowed by the array's statement, a part of a job on several nodes by the
  * job's.
  *
@@ -26,7 +25,7 @@ struct err;
 
 #define SIGNATURE_NONCE_MAX 33	/* 16 random bytes in hexadecimal, with the NUL */
 #define SIGNATURE_DIGEST_MAX 65 /* a SHA-256 in hexadecimal, with the NUL */
-/* A job that was asked to be queued again when its node is lost runs so often at most. */
+/* A job with -r y is started at most this often. */
 #define SIGNATURE_ATTEMPTS_MAX 1001
 
 struct signature_job {
@@ -43,14 +42,14 @@ struct signature_step {
 	char **nodes;  /* NULL-terminated */
 };
 
-/* ---- made ---- */
+/* ---- encoding (reeve) ---- */
 
 /* The statement of a request as it is to be sent, with a nonce of its own. malloc()ed. */
 int signature_encode_job(const struct request *r, char **ret, struct err *err);
 /* Of the body of a POST /v1/jobs/JOB/steps. */
 int signature_encode_step(int64_t job, const json_t *body, char **ret, struct err *err);
 
-/* ---- read ---- */
+/* ---- decoding (agent) ---- */
 
 /* -EINVAL: no statement of that kind. *ret is to be given to .._done() after 0. */
 int signature_decode_job(const char *text, size_t size, struct signature_job *ret,
@@ -60,20 +59,20 @@ int signature_decode_step(const char *text, size_t size, struct signature_step *
 void signature_job_done(struct signature_job *s);
 void signature_step_done(struct signature_step *s);
 
-/* ---- judged ---- */
+/* ---- checking (agent) ---- */
 
-/* A job as a node shall run it. */
+/* A job as a node is to run it. */
 struct signature_given {
 	const struct request *request;
 	int64_t job;
 	int32_t attempt;
 };
 /* 0: the statement allows it; *ret_base is the job that was submitted: itself, or the array
- * whose element it is. -EPERM: err says in which point the user asked for something else. */
+ * whose task it is. -EPERM: err says in which point the user asked for something else. */
 int signature_allows_job(const struct signature_job *s, const struct signature_given *g,
 			 int64_t *ret_base, struct err *err);
 
-/* A step as a node shall run it. */
+/* A step as a node is to run it. */
 struct signature_given_step {
 	int64_t job;
 	const char *node;		/* that of the agent */

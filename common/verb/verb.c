@@ -1,4 +1,5 @@
-/* verb.c - see verb.h. Help and man page are in verb_help.c. */
+/* verb.c - parses a command line by its verb's table with getopt_long(); see verb.h. Help and man page
+ * are in verb_help.c. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ static bool has_name(const struct getopt_table *t, const char *name)
 	return false;
 }
 
+/* Called for the verb's own options first, so that these hide common ones of the same name or letter. */
 static void add_options(struct getopt_table *t, const struct verb_option *from)
 {
 	size_t end = strlen(t->shorts);
@@ -115,6 +117,7 @@ static int read_options(const struct getopt_table *t, struct verb_argv typed,
 	return 0;
 }
 
+/* Not where --help or --version is given: they need no arguments. */
 static int check_arity(const struct verb *v, const struct verb_call *call, struct err *err)
 {
 	if (verb_count(call, "help") || verb_count(call, "version"))

@@ -1,4 +1,4 @@
-/* verb_help.c - the words that a verb table turns into: --help, completion, man page. */
+/* verb_help.c - prints what a verb table documents: --help, words for completion, the man page. */
 #include <string.h>
 #include "common/verb/verb.h"
 
@@ -21,8 +21,9 @@ static void print_lines(const char *text, FILE *to)
 	}
 }
 
-/* How much of a command stands on the first line, so that `width` columns hold it and " \\". */
-static size_t fitting(const char *text, size_t n, size_t width)
+/* How many bytes of a command fit on this line of `width` columns, with " \\" behind them; cut at a
+ * blank where there is one. */
+static size_t fitting_length(const char *text, size_t n, size_t width)
 {
 	size_t at = width - 2;
 
@@ -42,7 +43,7 @@ static void print_commands(const char *text, FILE *to)
 	for (; *text; text += *text == '\n') {
 		n = strcspn(text, "\n");
 		for (indent = 2; n; indent = 6) {
-			part = fitting(text, n, 80 - (size_t)indent);
+			part = fitting_length(text, n, 80 - (size_t)indent);
 			fprintf(to, "%*s%.*s%s\n", indent, "", (int)part, text,
 				part < n ? " \\" : "");
 			part += part < n; /* the blank */

@@ -11,7 +11,7 @@ O=build
 . tests/cluster/lib/live_lib.sh
 live_dir past-bench
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o "$dir/past_bench" tests/bench/past_bench.c $O/common/http/*.o \
-	$O/common/auth/auth.o $O/common/err.o $O/common/wire/*.o $O/common/model/*.o \
+	$O/common/auth/auth.o $O/common/err.o $O/common/utf8.o $O/common/wire/*.o $O/common/model/*.o \
 	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd -lm || exit 1
 live_munge
 configure() {

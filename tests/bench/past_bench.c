@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/err.h"
-#include "common/http/http.h"
+#include "tests/cluster/lib/http_exchange.h"
 
 #define WARM_UP 20
 

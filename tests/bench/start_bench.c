@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/err.h"
-#include "common/http/http.h"
+#include "tests/cluster/lib/http_exchange.h"
 
 #define JOBS_MAX 4096
 

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/err.h"
-#include "common/http/http.h"
+#include "tests/cluster/lib/http_exchange.h"
 
 #define GROUPS_MAX 8
 #define SAMPLES_MAX 400000 /* of a group */

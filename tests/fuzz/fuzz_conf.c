@@ -3,7 +3,7 @@
  *
  * links: common/model/array common/model/after common/model/select common/model/features
  *
- * links: common/conf/conf common/nearest common/err
+ * links: common/conf/conf common/conf/value common/nearest common/err
  *
  * links: common/model/amount common/model/resources common/model/request
  */

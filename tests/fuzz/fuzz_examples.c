@@ -5,7 +5,7 @@
  *
  * links: common/model/amount common/model/resources common/model/request common/model/gpus
  *
- * links: common/conf/conf common/nearest common/err
+ * links: common/conf/conf common/conf/value common/nearest common/err
  *
  * links: controller/examples/examples controller/examples/check controller/examples/tree
  *

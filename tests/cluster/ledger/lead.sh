@@ -78,11 +78,11 @@ two() { # WHAT DATABASE
 	has "$what: and answers that it stands by" '"code":"standby"' "$out"
 	has "$what: with who leads, and where" "at 127.0.0.1:${at[a]}, process ${pid[a]}" "$out"
 	is "$what: one leads" 1 "$(leaders)"
-	out=$("$dir/cli_http" wait "$both" "$dir/munge.sock" -1 /v1/nodes)
+	out=$("$dir/cli_http" loop "$both" "$dir/munge.sock" -1 /v1/nodes)
 	is "$what: of two addresses the leader's answers" "0 " "$out"
-	out=$("$dir/cli_http" wait "http://127.0.0.1:${at[b]}, http://127.0.0.1:${at[a]}/" "$dir/munge.sock" -1 /v1/nodes)
+	out=$("$dir/cli_http" loop "http://127.0.0.1:${at[b]}, http://127.0.0.1:${at[a]}/" "$dir/munge.sock" -1 /v1/nodes)
 	is "$what: in either order" "0 " "$out"
-	out=$("$dir/cli_http" wait "http://127.0.0.1:${at[b]}" "$dir/munge.sock" -1 /v1/nodes)
+	out=$("$dir/cli_http" loop "http://127.0.0.1:${at[b]}" "$dir/munge.sock" -1 /v1/nodes)
 	has "$what: a client that reaches only the standby gets its answer" "503 this controller stands by; " "$out"
 
 	finish a KILL

@@ -1,6 +1,6 @@
 /* cli_http - one exchange by common/http, for a script to judge: prints "RESULT WORDS".
  *
- * Usage: cli_http wait|loop|cancel URL MUNGE_SOCKET ANSWER_UID PATH. The answer has one second.
+ * Usage: cli_http loop|cancel URL MUNGE_SOCKET ANSWER_UID PATH. The answer has one second.
  * `cancel` starts a call, cancels it, starts another, and prints how many came back.
  */
 #include <errno.h>
@@ -29,7 +29,8 @@ static void on_done(void *ctx, int result, json_t *answer, const struct err *err
 	sd_event_exit(s->event, 0);
 }
 
-static void check(int r, const struct err *err)
+/* Prints the error of a call that failed, and ends. */
+static void check_result(int r, const struct err *err)
 {
 	if (r >= 0)
 		return;
@@ -43,7 +44,6 @@ int main(int argc, char **argv)
 	struct http_call call = { .method = "GET" };
 	struct seen seen = { .calls = 0 };
 	struct http *h = NULL;
-	json_t *answer = NULL;
 	struct err *err = &seen.err;
 
 	if (argc != 6)
@@ -52,24 +52,19 @@ int main(int argc, char **argv)
 	config.munge_socket = argv[3];
 	config.answer_uid = atoll(argv[4]);
 	call.path = argv[5];
-	check(http_open(&config, &h, err), err);
-	if (!strcmp(argv[1], "wait")) {
-		seen.result = http_exchange(h, call, &answer, err);
-		json_decref(answer);
-	} else {
-		sd_event_new(&seen.event);
-		check(http_attach(h, seen.event, err), err);
-		check(http_start(h, call, on_done, &seen, err), err);
-		if (!strcmp(argv[1], "cancel")) {
-			if (http_start(h, call, on_done, &seen, err) != -EBUSY)
-				return 3;
-			sd_event_run(seen.event, 0);
-			http_cancel(h);
-			http_cancel(h);
-			check(http_start(h, call, on_done, &seen, err), err);
-		}
-		sd_event_loop(seen.event);
+	check_result(http_open(&config, &h, err), err);
+	sd_event_new(&seen.event);
+	check_result(http_attach(h, seen.event, err), err);
+	check_result(http_start(h, call, on_done, &seen, err), err);
+	if (!strcmp(argv[1], "cancel")) {
+		if (http_start(h, call, on_done, &seen, err) != -EBUSY)
+			return 3;
+		sd_event_run(seen.event, 0);
+		http_cancel(h);
+		http_cancel(h);
+		check_result(http_start(h, call, on_done, &seen, err), err);
 	}
+	sd_event_loop(seen.event);
 	if (!strcmp(argv[1], "cancel"))
 		printf("%d %d call\n", seen.result, seen.calls);
 	else

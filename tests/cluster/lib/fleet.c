@@ -17,8 +17,8 @@
 #include <time.h>
 #include "common/clock.h"
 #include "common/err.h"
-#include "common/http/http.h"
 #include "common/wire/wire.h"
+#include "tests/cluster/lib/http_exchange.h"
 
 #define NODES_MAX 1000
 #define SAMPLES_MAX 1000000

@@ -372,33 +372,31 @@ filled in by the site
 is "cost --json" 18000000 "$("$reeve" cost --json -l ncpus=2 | python3 -c 'import json,sys; print(json.load(sys.stdin)["charge_ms"])')"
 exits "a limit beyond what there is at once" 2 "$reeve" jobs --limit 1001
 
-# ---- the exchange itself, waiting and in an event loop ----
+# ---- the exchange itself, in an event loop as agent and command make it ----
 url=http://127.0.0.1:$(cat "$dir/port")
 answer GET_small 200 <<<'{"schema":"reeve/1"}'
 answer GET_garbage 200 <<<'{"schema":"reeve/1"'
 answer GET_twice 200 <<<'{"schema":"reeve/1","schema":"reeve/1"}'
 rm -f "$dir/answers/ended" "$dir/answers/out"
-for how in wait loop; do
-	check() { # NAME RESULT UID PATH WORDS
-		got=$("$dir/check" $how "$url" "$dir/munge.sock" "$3" "$4")
-		is "$how: $1" "$2" "${got%% *}"
-		has "$how: ... words" "$5" "$got"
-	}
-	rm -f "$dir/answers/sign"
-	check "no signature wanted" 0 -1 /small ""
-	check "an unsigned answer is refused" -13 "$(id -u)" /small "is not signed"
-	: >"$dir/answers/sign"
-	check "a signed answer is taken" 0 "$(id -u)" /small ""
-	check "signed by another user" -13 12345 /small "not by the controller's uid 12345"
-	echo x >"$dir/answers/sign"
-	check "signed for other words" -13 "$(id -u)" /small "made for another request or body"
-	rm -f "$dir/answers/sign"
-	check "half a document" -71 -1 /garbage "not JSON"
-	check "a key twice" -71 -1 /twice "duplicate"
-	check "not found" 404 -1 /nosuch "no such thing"
-	check "an answer that does not come" -110 -1 "/v1/jobs/1/output?stream=out&offset=0" "does not answer"
-done
-is "loop: a call that was cancelled does not come back, the next one does" "0 1 call" \
+exchange() { # NAME RESULT UID PATH WORDS
+	got=$("$dir/check" loop "$url" "$dir/munge.sock" "$3" "$4")
+	is "exchange: $1" "$2" "${got%% *}"
+	has "exchange: $1: the words" "$5" "$got"
+}
+rm -f "$dir/answers/sign"
+exchange "no signature wanted" 0 -1 /small ""
+exchange "an unsigned answer is refused" -13 "$(id -u)" /small "is not signed"
+: >"$dir/answers/sign"
+exchange "a signed answer is taken" 0 "$(id -u)" /small ""
+exchange "signed by another user" -13 12345 /small "not by the controller's uid 12345"
+echo x >"$dir/answers/sign"
+exchange "signed for other words" -13 "$(id -u)" /small "made for another request or body"
+rm -f "$dir/answers/sign"
+exchange "half a document" -71 -1 /garbage "not JSON"
+exchange "a key twice" -71 -1 /twice "duplicate"
+exchange "not found" 404 -1 /nosuch "no such thing"
+exchange "an answer that does not come" -110 -1 "/v1/jobs/1/output?stream=out&offset=0" "does not answer"
+is "exchange: a call that was cancelled is not reported, the next one is" "0 1 call" \
 	"$("$dir/check" cancel "$url" "$dir/munge.sock" -1 /small)"
 
 # ---- help ----

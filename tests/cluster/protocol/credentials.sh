@@ -71,7 +71,7 @@ list=$(job_entry "$job" running)
 array=$(reeve $daemon submit -l $size -d /tmp -J 3-9:3 -o 'out-^array_index^' -- true)
 soon "an element of an array is allowed by the array's" "job $((array + 2)) of $array, by uid 1: allowed" check_orders
 is "... each of them" 3 "$(check_orders | grep -c "of $array, by uid 1: allowed")"
-has "but not another element" "this element of the array is not what" "$(exchange "$list" | sed 's/ARRAY_INDEX=6/ARRAY_INDEX=4/' | believe)"
+has "but not another task" "this task of the array is not what" "$(exchange "$list" | sed 's/ARRAY_INDEX=6/ARRAY_INDEX=4/' | believe)"
 has "nor another file" "an output file is not what" "$(exchange "$list" | sed 's/out-6/.bashrc/' | believe)"
 several=$(reeve $daemon submit -l select=2:ncpus=1:vmem=100MB,walltime=60 -d /tmp --hold -- true)
 is "an array's is kept once, for all" 3 "$(kept)"

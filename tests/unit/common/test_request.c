@@ -81,7 +81,7 @@ static void bad_resources_are_named_and_write_nothing(void **state)
 		{ "vmem=9999999999999999TB", "too large" },
 		{ "walltime=1:99", "not a duration" },
 		{ "ncpus=1,ncpus=2", "twice" },
-		{ "ngpus=a100", "says no number; write e.g. ngpus=a100:1" },
+		{ "ngpus=a100", "has no number; write e.g. ngpus=a100:1" },
 		{ "ngpus=:2", "'' is not a GPU model; write MODEL:NUMBER" },
 		{ "ngpus=a100:", "ngpus" },
 		{ "ngpus=a100:0", "at least 1" },

@@ -195,7 +195,7 @@ static void elements_of_an_array_are_those_that_it_names(void **state)
 	assert_non_null(strstr(allows(&a, &g, 43, 1, &base), "an output file"));
 	free(g.err_path);
 	g = element((struct job_id){ 40, 15 }, lines, list);
-	assert_non_null(strstr(allows(&a, &g, 43, 1, &base), "this element"));
+	assert_non_null(strstr(allows(&a, &g, 43, 1, &base), "this task"));
 	free(g.out_path);
 	free(g.err_path);
 	g = given();
