@@ -1,7 +1,7 @@
 #!/bin/sh
-# points.sh - each function at which tests/node/agent_steps.sh kills the agent is in the agent, once. That
+# points.sh - each function at which tests/node/agent/steps.sh kills the agent is in the agent, once. That
 # suite is one of a release: a function that was renamed, inlined or doubled is to be seen sooner.
-suite=tests/node/agent_steps.sh agent=build/bin/reeve-agent bad=0
+suite=tests/node/agent/steps.sh agent=build/bin/reeve-agent bad=0
 points=$(sed -n "/^POINTS='/,/'\$/p" $suite | tr -d "'" | awk '{ print $2 }' | sort -u)
 # "latch.isra.0" is latch, as crash_at.c looks for it.
 functions=$(nm $agent | awk '$2 ~ /^[tT]$/ && $3 !~ /\.cold/ { sub(/\..*/, "", $3); print $3 }')
