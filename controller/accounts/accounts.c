@@ -1,4 +1,5 @@
-/* accounts.c - finds accounts, users, limits and allocations; see accounts.h. */
+/* accounts.c - finds accounts, users, limits and allocations in the sorted arrays of struct
+ * accounts; see accounts.h. */
 #include <stdio.h>
 #include <string.h>
 #include "controller/accounts/accounts.h"
@@ -27,7 +28,7 @@ struct accounts *accounts_free(struct accounts *a)
 	return NULL;
 }
 
-/* Every element that is looked for begins with its name. */
+/* For bsearch(): every kind of element begins with its name. */
 static int by_name(const void *name, const void *element)
 {
 	return strcmp(name, element);
@@ -55,7 +56,7 @@ const struct accounts_member *accounts_member(const struct accounts *a, int32_t 
 			 sizeof(struct accounts_member));
 }
 
-/* In a canonical list: names by commas, nothing else. */
+/* Is the name in a canonical list (names by commas, without blanks)? NULL: an empty list. */
 static bool has_name(const char *list, const char *name)
 {
 	size_t size = strlen(name);
@@ -174,7 +175,7 @@ const struct accounts_queue *accounts_queue(const struct accounts *a, const char
 	return find_name(name, a->queues, a->n_queues, sizeof(*a->queues));
 }
 
-/* The first allocation of an account; n_allocations when it has none. */
+/* The index of an account's first allocation, or where it would be. */
 static size_t first_of(const struct accounts *a, int32_t account)
 {
 	size_t low = 0, high = a->n_allocations;

@@ -39,12 +39,12 @@
  *					 # X.prj.high of 100 shares, its users' shares parent
  *...
  *
- *	[Default User]                   # Max... of every user who states none, key by key;
- *also MaxRunningCores = 600            # [Default Association], [Default Account], [Default
- *Queue] DefaultAccount = def-%u          # %u: the user; of those who are in that account
+ *	[Default User]                   # Max... of users without their own, key by key;
+ *	MaxRunningCores = 600            # also [Default Association], ... Account, ... Queue
+ *	DefaultAccount = def-%u          # %u: the user; only for members of that account
  *
- * The ledger holds what was last applied; a file is applied as a difference (accounts_diff()).
- * An account that was removed keeps its history; its jobs go on to their end and are charged,
+ * The ledger has what was last applied; a file is applied as a difference (accounts_diff()).
+ * An account that was removed keeps its history; its jobs run to their end and are charged,
  * but no job can be submitted under it.
  *
  * Plain data: arrays that the struct owns. Order is that of names, so that equal contents are
@@ -96,7 +96,7 @@ struct accounts_account {
 	 */
 	struct accounts_member *listed;
 	size_t n_listed;
-	bool is_expanded; /* a template made it; it stands in no file */
+	bool is_expanded; /* a template made it; no file states it */
 };
 
 struct accounts_template {
@@ -160,7 +160,7 @@ struct accounts {
  * cluster and pool; a monthly quota that does not begin on the first of a month (so an
  * allowance cannot change within a month) ... */
 int accounts_read(const char *path, struct accounts **ret, struct err *err);
-/* The same, but tells every fault; returns how many. 0: *ret is set. */
+/* The same, but reports every fault to `tell`; returns how many. 0: *ret is set. */
 int accounts_check(const char *path, void (*tell)(void *ctx, const struct conf_fault *fault),
 		   void *ctx, struct accounts **ret, struct err *err);
 /* The same from memory; `name` stands for the file in messages. */
@@ -169,8 +169,8 @@ int accounts_parse(const char *text, size_t size, const char *name, struct accou
 struct accounts *accounts_free(struct accounts *a);
 DEFINE_CLEANUP(struct accounts *, accounts_free)
 
-/* Warnings about what is allowed but hardly intended: users or accounts of one level whose shares sum
- * to zero (nothing is divided there: NormShares is 0), an account without users. Returns
+/* Warns about what is allowed but hardly intended: users or accounts of one level whose shares
+ * sum to zero (nothing is divided there: NormShares is 0), an account without users. Returns
  * how many. */
 size_t accounts_warn(const struct accounts *a, void (*tell)(void *ctx, const char *text),
 		     void *ctx);
@@ -200,13 +200,13 @@ int accounts_diff(const struct accounts *old, const struct accounts *new,
 		  struct accounts_diff **ret, struct err *err);
 struct accounts_diff *accounts_diff_free(struct accounts_diff *d);
 DEFINE_CLEANUP(struct accounts_diff *, accounts_diff_free)
-/* What comes of `a` (NULL: nothing declared) by the changes, in whatever order they stand; it
+/* Applies changes to `a` (NULL: nothing declared), in any order; the result
  * is checked as a file is, `name` standing for the file. To remove a section removes all its
  * keys; to remove a list (item NULL) all its items; what is not there is no fault. */
 int accounts_apply(const struct accounts *a, const struct accounts_diff *d, const char *name,
 		   struct accounts **ret, struct err *err);
 
-/* ---- questions; none allocates ---- */
+/* ---- queries; none allocates ---- */
 
 /* -1: none of this name, or no accounts at all (a is NULL). */
 int32_t accounts_find(const struct accounts *a, const char *name);
@@ -228,10 +228,10 @@ bool accounts_is_within(const struct accounts *a, int32_t account, int32_t above
  * they are in it. False: none. */
 bool accounts_default_account(const struct accounts *a, const char *user,
 			      char ret[static REQUEST_NAME_MAX]);
-/* What is not stated is taken from `fallback`, key by key. */
+/* `stated`, with what it leaves open taken from `fallback`, key by key. */
 struct accounts_limits accounts_limits_or(const struct accounts_limits *stated,
 					  const struct accounts_limits *fallback);
-/* What one job in the queue may ask for. */
+/* The maximum of one job in the queue. */
 struct accounts_bounds accounts_bounds_of(const struct accounts *a, const char *queue);
 /* NULL: no such. */
 const struct accounts_user *accounts_user(const struct accounts *a, const char *name);

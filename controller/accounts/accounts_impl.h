@@ -1,4 +1,5 @@
-/* accounts_impl - between the files of accounts: what a file says, before it is put in order.
+/* accounts_impl - shared by the files of accounts: the statements of a file as typed, before
+ * they are checked and sorted into struct accounts.
  */
 #pragma once
 #include "common/conf/conf.h"
@@ -23,7 +24,7 @@ struct accounts_typed_place {
 	int line;	  /* 0: not stated */
 };
 
-/* Every object while it is read begins with this. */
+/* The first member of every object being read. */
 struct accounts_typed {
 	char name[2 * REQUEST_NAME_MAX];
 	enum accounts_section section;
@@ -37,7 +38,7 @@ struct accounts_typed_account {
 	char default_qos[REQUEST_NAME_MAX];
 	struct accounts_account a; /* its texts are set when all is right */
 	struct accounts_typed_account *above;
-	int walk; /* while cycles are looked for */
+	int walk; /* state of the search for cycles */
 };
 
 struct accounts_typed_allocation {
@@ -102,12 +103,12 @@ int accounts_key_rank(const char *section, const char *key);
 int accounts_section_rank(const char *section);
 struct accounts_typed *accounts_typed_find(const struct accounts_typed_all *all,
 					   enum accounts_section section, const char *name);
-/* The object of that name, made where there is none. */
+/* Finds or adds the object of that name. */
 int accounts_typed_add(struct accounts_typed_all *all, enum accounts_section section,
 		       const char *name, void **ret, struct err *err);
 void accounts_typed_done(struct accounts_typed_all *all);
 
-/* values.c: what one statement alone must hold; parses it further. */
+/* values.c: checks one statement by itself, and parses its value further. */
 int accounts_check_value(const struct conf_place *place, struct err *err);
 /* "ACCOUNT/REST" of a section's name. */
 void accounts_split(const char *name, char ret_account[static REQUEST_NAME_MAX],
@@ -125,14 +126,14 @@ struct accounts_typed_child {
 /* 1: the next of the list, 0: no more, -EINVAL. */
 int accounts_next_child(const char **list, struct accounts_typed_child *ret, struct err *err);
 
-/* template.c: makes the accounts of templates; tells the faults of it. */
+/* template.c: makes the accounts of templates; reports its faults to `tell`. */
 typedef void accounts_tell_fn(struct accounts_typed_all *all, const struct accounts_typed *t,
 			      const char *key, const char *text);
 void accounts_expand(struct accounts_typed_all *all, accounts_tell_fn *tell);
 
-/* check.c: what statements must hold together; tells the faults, and finds what they
- * refer to. */
+/* check.c: checks that statements agree with each other, reports the faults, and finds the
+ * objects they refer to. */
 void accounts_check_all(struct accounts_typed_all *all);
 
-/* build.c: all of it in order. Takes what `all` holds. */
+/* build.c: makes struct accounts of what was read. Takes over the texts of `all`. */
 int accounts_build(struct accounts_typed_all *all, struct accounts **ret, struct err *err);

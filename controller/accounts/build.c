@@ -1,4 +1,5 @@
-/* build.c - makes struct accounts of the statements that were read; see accounts_impl.h. */
+/* build.c - makes struct accounts of the statements that were read: sorts them, resolves names
+ * to indices, moves the texts; see accounts_impl.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
@@ -15,8 +16,8 @@ static void *make_array(size_t n, size_t size)
 	return calloc(n ? n : 1, size);
 }
 
-/* The typed account's texts and members go over. */
-static void take_account(struct accounts_typed_account *from, struct accounts_account *to)
+/* Moves the texts and members: `from` is left without them, so that nothing is freed twice. */
+static void move_account(struct accounts_typed_account *from, struct accounts_account *to)
 {
 	*to = from->a;
 	from->a.members = NULL;
@@ -36,7 +37,7 @@ static void build_accounts(struct accounts_typed_all *all, struct accounts *a)
 	const struct accounts_typed_list *l = &all->lists[SECTION_ACCOUNT];
 
 	for (size_t i = 0; i < l->n; i++)
-		take_account((struct accounts_typed_account *)l->of[i], &a->accounts[i]);
+		move_account((struct accounts_typed_account *)l->of[i], &a->accounts[i]);
 	a->n_accounts = l->n;
 	for (size_t i = 0; i < l->n; i++) {
 		const struct accounts_typed_account *above =
@@ -75,7 +76,7 @@ static void build_allocations(struct accounts_typed_all *all, struct accounts *a
 	qsort(a->allocations, a->n_allocations, sizeof(*a->allocations), by_account);
 }
 
-static void build_people(struct accounts_typed_all *all, struct accounts *a)
+static void build_user_limits(struct accounts_typed_all *all, struct accounts *a)
 {
 	const struct accounts_typed_list *l = &all->lists[SECTION_ASSOCIATION];
 	char account[REQUEST_NAME_MAX];
@@ -166,7 +167,7 @@ int accounts_build(struct accounts_typed_all *all, struct accounts **ret, struct
 			      sizeof(struct accounts_typed *), by_name);
 	build_accounts(all, a);
 	build_allocations(all, a);
-	build_people(all, a);
+	build_user_limits(all, a);
 	build_templates(all, a);
 	build_defaults(all, a);
 	*ret = TAKE_PTR(a);

@@ -8,10 +8,11 @@
 #include "common/nearest.h"
 #include "controller/accounts/accounts_impl.h"
 
-/* Tell a fault of the object's key (NULL: of its head). */
-__attribute__((format(printf, 4, 5))) static void tell(struct accounts_typed_all *all,
-						       const struct accounts_typed *t,
-						       const char *key, const char *fmt, ...)
+/* Reports a fault of the object's key (NULL: of its head), with file and line. */
+__attribute__((format(printf, 4, 5))) static void report_fault(struct accounts_typed_all *all,
+							       const struct accounts_typed *t,
+							       const char *key, const char *fmt,
+							       ...)
 {
 	const char *section = accounts_section_names[t->section];
 	int rank = key ? accounts_key_rank(section, key) : SECTION_KEYS_MAX;
@@ -28,7 +29,7 @@ __attribute__((format(printf, 4, 5))) static void tell(struct accounts_typed_all
 	all->tell(all->ctx, &(struct conf_fault){ at.file, at.line, why.text });
 }
 
-/* The account of that name, or the words that there is none. */
+/* The account of that name; NULL: there is none, and that was reported. */
 static struct accounts_typed_account *find_account(struct accounts_typed_all *all,
 						   const struct accounts_typed *t,
 						   const char *key, const char *name)
@@ -43,14 +44,15 @@ static struct accounts_typed_account *find_account(struct accounts_typed_all *al
 	for (size_t i = 0; i < l->n; i++)
 		nearest_offer(&near, l->of[i]->name);
 	if (nearest_word(&near))
-		tell(all, t, key, "there is no [Account %s]; did you mean '%s'?", name,
-		     nearest_word(&near));
+		report_fault(all, t, key, "there is no [Account %s]; did you mean '%s'?", name,
+			     nearest_word(&near));
 	else
-		tell(all, t, key, "there is no [Account %s]; declare it, or name another",
-		     name);
+		report_fault(all, t, key,
+			     "there is no [Account %s]; declare it, or name another", name);
 	return NULL;
 }
 
+/* A member begins with the user's name, so strcmp() compares them. */
 static const struct accounts_member *find_member(const struct accounts_account *a,
 						 const char *user)
 {
@@ -61,9 +63,10 @@ static const struct accounts_member *find_member(const struct accounts_account *
 
 /* ---- the tree ---- */
 
-enum { UNSEEN, ON_PATH, FINE };
+enum { UNSEEN, ON_PATH, FINE }; /* accounts_typed_account.walk */
 
-static void tell_cycle(struct accounts_typed_all *all, const struct accounts_typed_account *at)
+static void report_cycle(struct accounts_typed_all *all,
+			 const struct accounts_typed_account *at)
 {
 	const struct accounts_typed_account *p = at->above;
 	char path[256] = "";
@@ -71,10 +74,10 @@ static void tell_cycle(struct accounts_typed_all *all, const struct accounts_typ
 
 	for (; p != at && n < sizeof(path); p = p->above)
 		n += (size_t)snprintf(path + n, sizeof(path) - n, " > %s", p->t.name);
-	tell(all, &at->t, "Parent",
-	     "it is above itself: %s%s > %s; one of them needs another "
-	     "Parent",
-	     at->t.name, path, at->t.name);
+	report_fault(all, &at->t, "Parent",
+		     "it is above itself: %s%s > %s; one of them needs another "
+		     "Parent",
+		     at->t.name, path, at->t.name);
 }
 
 /* Visits each account once; a cycle is reported once, at the account where it was found. */
@@ -87,12 +90,12 @@ static void visit_account(struct accounts_typed_all *all, struct accounts_typed_
 		p = p->above;
 	}
 	if (p && p->walk == ON_PATH)
-		tell_cycle(all, p);
+		report_cycle(all, p);
 	for (p = from; p && p->walk == ON_PATH; p = p->above)
 		p->walk = FINE;
 }
 
-/* In a canonical list: names by commas. */
+/* Is the name in a canonical list (names by commas)? */
 static bool has_name(const char *list, const char *name)
 {
 	size_t size = strlen(name);
@@ -113,10 +116,11 @@ static void check_default_qos(struct accounts_typed_all *all,
 		p = p->above;
 	if (!p || !*a->default_qos || has_name(p->qos, a->default_qos))
 		return;
-	tell(all, &a->t, "DefaultQos",
-	     "DefaultQos = %s is not in Qos = %.200s of %s: add it there, or choose one of "
-	     "them",
-	     a->default_qos, p->qos, p->t.name);
+	report_fault(
+		all, &a->t, "DefaultQos",
+		"DefaultQos = %s is not in Qos = %.200s of %s: add it there, or choose one of "
+		"them",
+		a->default_qos, p->qos, p->t.name);
 }
 
 static void check_accounts(struct accounts_typed_all *all)
@@ -144,7 +148,7 @@ static void check_amount(struct accounts_typed_all *all, struct accounts_typed_a
 	int r;
 
 	if (!a->amount) {
-		tell(all, &a->t, "Amount", "it lacks Amount = ");
+		report_fault(all, &a->t, "Amount", "it lacks Amount = ");
 		return;
 	}
 	if (a->a.kind == ACCOUNTS_STORAGE) {
@@ -154,7 +158,7 @@ static void check_amount(struct accounts_typed_all *all, struct accounts_typed_a
 		r = fraction_parse_or_zero(a->amount, &a->a.amount, &why);
 	}
 	if (r < 0)
-		tell(all, &a->t, "Amount", "Amount = %.60s: %s", a->amount, why.text);
+		report_fault(all, &a->t, "Amount", "Amount = %.60s: %s", a->amount, why.text);
 }
 
 static bool is_first(int32_t day)
@@ -168,25 +172,29 @@ static void check_period(struct accounts_typed_all *all,
 			 const struct accounts_typed_allocation *a)
 {
 	if (!a->from || !a->to) {
-		tell(all, &a->t, NULL, "it lacks %s = YYYY-MM-DD", a->from ? "To" : "From");
+		report_fault(all, &a->t, NULL, "it lacks %s = YYYY-MM-DD",
+			     a->from ? "To" : "From");
 		return;
 	}
 	if (a->a.from_day >= a->a.to_day)
-		tell(all, &a->t, "To",
-		     "it ends on %s, before its first day %s; To is the day after the last",
-		     a->to, a->from);
+		report_fault(
+			all, &a->t, "To",
+			"it ends on %s, before its first day %s; To is the day after the last",
+			a->to, a->from);
 	if (a->a.kind != ACCOUNTS_MONTHLY)
 		return;
 	if (!is_first(a->a.from_day))
-		tell(all, &a->t, "From",
-		     "a monthly quota begins on the first of a month, not on %s: within a "
-		     "month an allowance does not change",
-		     a->from);
+		report_fault(
+			all, &a->t, "From",
+			"a monthly quota begins on the first of a month, not on %s: within a "
+			"month an allowance does not change",
+			a->from);
 	if (!is_first(a->a.to_day))
-		tell(all, &a->t, "To",
-		     "a monthly quota ends with a month: To is the first of the next one, "
-		     "not %s",
-		     a->to);
+		report_fault(
+			all, &a->t, "To",
+			"a monthly quota ends with a month: To is the first of the next one, "
+			"not %s",
+			a->to);
 }
 
 static int by_series(const void *va, const void *vb)
@@ -237,10 +245,11 @@ static void check_overlaps(struct accounts_typed_all *all)
 		const struct accounts_typed_allocation *a = sorted[i];
 
 		if (last && is_series(last, a) && a->a.from_day < last->a.to_day)
-			tell(all, &a->t, "From",
-			     "it overlaps [Allocation %s], which lasts until %s: one of a "
-			     "kind, cluster and pool may count on a day",
-			     last->t.name, last->to);
+			report_fault(
+				all, &a->t, "From",
+				"it overlaps [Allocation %s], which lasts until %s: one of a "
+				"kind, cluster and pool may count on a day",
+				last->t.name, last->to);
 		if (!last || !is_series(last, a) || a->a.to_day > last->a.to_day)
 			last = a;
 	}
@@ -282,9 +291,9 @@ static void check_associations(struct accounts_typed_all *all)
 		accounts_split(l->of[i]->name, name, &user);
 		a = find_account(all, l->of[i], NULL, name);
 		if (a && !find_member(&a->a, user))
-			tell(all, l->of[i], NULL,
-			     "user '%s' is not in account '%s'; add them to its Users", user,
-			     name);
+			report_fault(all, l->of[i], NULL,
+				     "user '%s' is not in account '%s'; add them to its Users",
+				     user, name);
 	}
 }
 
@@ -301,16 +310,17 @@ static void check_users(struct accounts_typed_all *all)
 			continue;
 		a = find_account(all, &u->t, "DefaultAccount", u->default_account);
 		if (a && !find_member(&a->a, u->t.name))
-			tell(all, &u->t, "DefaultAccount",
-			     "user '%s' is not in account '%s'; add them to its Users, or name "
-			     "another",
-			     u->t.name, u->default_account);
+			report_fault(
+				all, &u->t, "DefaultAccount",
+				"user '%s' is not in account '%s'; add them to its Users, or name "
+				"another",
+				u->t.name, u->default_account);
 	}
 }
 
 /* ---- defaults ---- */
 
-/* With the user's name in it, it is to be a name. */
+/* Is it a name once %u is replaced by a user's name? */
 static bool is_rule(const char *rule)
 {
 	const char *mark = strstr(rule, "%u");
@@ -335,31 +345,34 @@ static void check_defaults(struct accounts_typed_all *all)
 		for (size_t k = 0; k < ARRAY_LEN(bounds); k++)
 			if (strcmp(d->t.name, "Queue") != 0 &&
 			    d->t.keys[accounts_key_rank("Default", bounds[k])].line)
-				tell(all, &d->t, bounds[k],
-				     "%s bounds the jobs of a queue: it stands in [Default "
-				     "Queue]",
-				     bounds[k]);
+				report_fault(
+					all, &d->t, bounds[k],
+					"%s bounds the jobs of a queue: it stands in [Default "
+					"Queue]",
+					bounds[k]);
 		if (!d->default_account)
 			continue;
 		if (strcmp(d->t.name, "User") != 0)
-			tell(all, &d->t, "DefaultAccount",
-			     "DefaultAccount is of users: it stands in [Default User]");
+			report_fault(all, &d->t, "DefaultAccount",
+				     "DefaultAccount is of users: it stands in [Default User]");
 		else if (!is_rule(d->default_account))
-			tell(all, &d->t, "DefaultAccount",
-			     "'%.64s' is not a name, or one with %%u for the user, as def-%%u",
-			     d->default_account);
+			report_fault(
+				all, &d->t, "DefaultAccount",
+				"'%.64s' is not a name, or one with %%u for the user, as def-%%u",
+				d->default_account);
 	}
 }
 
-static void tell_text(struct accounts_typed_all *all, const struct accounts_typed *t,
-		      const char *key, const char *text)
+static void report_text(struct accounts_typed_all *all, const struct accounts_typed *t,
+			const char *key, const char *text)
 {
-	tell(all, t, key, "%s", text);
+	report_fault(all, t, key, "%s", text);
 }
 
+/* Templates first: the accounts that they make are checked like the others. */
 void accounts_check_all(struct accounts_typed_all *all)
 {
-	accounts_expand(all, tell_text);
+	accounts_expand(all, report_text);
 	check_accounts(all);
 	check_allocations(all);
 	check_associations(all);

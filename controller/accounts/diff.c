@@ -1,4 +1,4 @@
-/* diff.c - what differs between two states, and what a difference makes of one; see
+/* diff.c - makes the difference of two states of accounts, and applies one; see
  * accounts.h. */
 #include <ctype.h>
 #include <errno.h>
@@ -99,26 +99,26 @@ int accounts_diff(const struct accounts *old, const struct accounts *new,
 
 /* ---- apply ---- */
 
-static bool is_meant(const struct accounts_change *c, const struct accounts_row *row)
+static bool matches_row(const struct accounts_change *c, const struct accounts_row *row)
 {
 	return !strcmp(c->section, row->section) && !strcmp(c->name, row->name) &&
 	       (!c->key || !strcmp(c->key, row->key)) &&
 	       (!c->item || !strcmp(c->item, row->item));
 }
 
-/* What is set is taken out first, and put in again with its new value. */
+/* Does the row stay? A row that is set is removed here, and added again with its new value. */
 static bool is_kept(const struct accounts_diff *d, const struct accounts_row *row)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		const struct accounts_change *c = &d->changes[i];
 
-		if (is_meant(c, row) && (c->key || c->op == ACCOUNTS_REMOVE))
+		if (matches_row(c, row) && (c->key || c->op == ACCOUNTS_REMOVE))
 			return false;
 	}
 	return true;
 }
 
-static int put_change(const struct accounts_change *c, struct accounts_rows *to)
+static int add_change(const struct accounts_change *c, struct accounts_rows *to)
 {
 	const struct accounts_row row = { c->section, c->name, c->key ? c->key : "",
 					  c->item ? c->item : "",
@@ -140,12 +140,13 @@ static int apply_changes(const struct accounts_rows *from, const struct accounts
 			r = accounts_rows_add(to, &from->rows[i]);
 	for (size_t i = 0; i < d->n && r == 0; i++)
 		if (d->changes[i].op != ACCOUNTS_REMOVE)
-			r = put_change(&d->changes[i], to);
+			r = add_change(&d->changes[i], to);
 	accounts_rows_sort(to);
 	return r;
 }
 
-/* What would be read as something else than the one value that it is. */
+/* Would the text be read back as the same single value? Control characters and a backslash at
+ * the end would not: they could add statements. */
 static bool is_one_value(const char *text)
 {
 	size_t n = strlen(text);

@@ -1,4 +1,4 @@
-/* keys.c - the keys and sections of accounts.conf, and the objects they are set in;
+/* keys.c - the keys and sections of accounts.conf, and the objects in which they are set;
  * see accounts_impl.h. */
 #include <errno.h>
 #include <search.h>
@@ -78,10 +78,10 @@ const struct conf_key accounts_keys[] = {
 	ACCOUNT("Template", CONF_NAME, template, "what accounts it has below it, for its Users",
 		"group"),
 	ACCOUNT("Shares", CONF_TEXT, shares, "of what the account above has; or parent", "20"),
-	ACCOUNT("Users", CONF_TEXT, users, "who may charge it, with shares if not 1",
+	ACCOUNT("Users", CONF_TEXT, users, "users who may charge it, with shares if not 1",
 		"alice, bob=10, carol=parent"),
 	ACCOUNT("Coordinators", CONF_TEXT, coordinators,
-		"who sees the jobs and usage of the account and all below it", "alice"),
+		"users who see the jobs and usage of the account and all below it", "alice"),
 	ACCOUNT("Clusters", CONF_TEXT, clusters, "where; not set: on all clusters", "main"),
 	ACCOUNT("Qos", CONF_TEXT, qos,
 		"which it may use; not set: those of the account above, else all that allow it",
@@ -183,6 +183,7 @@ static int grow_list(struct accounts_typed_list *l)
 	return 0;
 }
 
+/* Limits that no key states are ACCOUNTS_NO_LIMIT; a zeroed one would forbid everything. */
 static void set_defaults(struct accounts_typed *t)
 {
 	const struct accounts_bounds no_bounds = { ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
@@ -326,6 +327,7 @@ const struct conf_section accounts_sections[] = {
 	{ "Default", add_default },	    { 0 },
 };
 
+/* For tdestroy(): the tree's nodes are the objects of the lists, which are freed there. */
 static void keep_node(void *p)
 {
 	(void)p;

@@ -1,4 +1,4 @@
-/* read.c - from a file, or a text, to struct accounts; see accounts.h. */
+/* read.c - reads a file or a text, checks it, and builds struct accounts; see accounts.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
@@ -10,6 +10,7 @@ struct source {
 	size_t size;
 };
 
+/* One copy of a file's name for all statements of it: they come file by file. */
 static const char *keep_file(struct accounts_typed_all *all, const char *file)
 {
 	char **more;

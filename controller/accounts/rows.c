@@ -1,4 +1,5 @@
-/* rows.c - turns accounts into a sorted list of statements and writes it as a file; see rows.h. */
+/* rows.c - turns accounts into a sorted list of statements and writes it as a file; see rows.h.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -87,14 +88,14 @@ void accounts_rows_sort(struct accounts_rows *r)
 
 /* ---- of accounts ---- */
 
-/* One section under way. */
-struct scribe {
+/* Writes rows of one section after the other; keeps the first error. */
+struct row_writer {
 	struct accounts_rows *rows;
 	const char *section, *name;
 	int result;
 };
 
-static void put_item(struct scribe *s, const char *key, const char *item, const char *value)
+static void put_item(struct row_writer *s, const char *key, const char *item, const char *value)
 {
 	const struct accounts_row row = { s->section, s->name, key, item, value };
 
@@ -102,20 +103,20 @@ static void put_item(struct scribe *s, const char *key, const char *item, const 
 		s->result = accounts_rows_add(s->rows, &row);
 }
 
-static void put_text(struct scribe *s, const char *key, const char *value)
+static void put_text(struct row_writer *s, const char *key, const char *value)
 {
 	if (value)
 		put_item(s, key, "", value);
 }
 
-static void open_section(struct scribe *s, enum accounts_section section, const char *name)
+static void open_section(struct row_writer *s, enum accounts_section section, const char *name)
 {
 	s->section = accounts_section_names[section];
 	s->name = name;
 	put_text(s, "", "");
 }
 
-static void put_count(struct scribe *s, const char *key, int64_t n)
+static void put_count(struct row_writer *s, const char *key, int64_t n)
 {
 	char text[AMOUNT_TEXT_MAX];
 
@@ -124,7 +125,7 @@ static void put_count(struct scribe *s, const char *key, int64_t n)
 		put_text(s, key, text);
 }
 
-static void put_limits(struct scribe *s, const struct accounts_limits *l)
+static void put_limits(struct row_writer *s, const struct accounts_limits *l)
 {
 	char text[AMOUNT_TEXT_MAX];
 
@@ -145,7 +146,7 @@ static const char *format_shares(int64_t shares, char buf[static AMOUNT_TEXT_MAX
 	return buf;
 }
 
-static void put_names(struct scribe *s, const char *key, const char *list)
+static void put_names(struct row_writer *s, const char *key, const char *list)
 {
 	char name[REQUEST_NAME_MAX];
 
@@ -158,7 +159,7 @@ static void put_names(struct scribe *s, const char *key, const char *list)
 	}
 }
 
-static void put_account(struct scribe *s, const struct accounts *a,
+static void put_account(struct row_writer *s, const struct accounts *a,
 			const struct accounts_account *p)
 {
 	const struct accounts_member *m = *p->template ? p->listed : p->members;
@@ -195,7 +196,7 @@ static void format_amount(const struct accounts_allocation *p, char *buf, size_t
 		snprintf(buf, size, "%" PRId64 "/%" PRId64, p->amount.num, p->amount.den);
 }
 
-static void put_allocation(struct scribe *s, const struct accounts *a,
+static void put_allocation(struct row_writer *s, const struct accounts *a,
 			   const struct accounts_allocation *p)
 {
 	char name[2 * REQUEST_NAME_MAX], amount[FRACTION_TEXT_MAX], day[ACCOUNTS_DAY_MAX];
@@ -211,7 +212,7 @@ static void put_allocation(struct scribe *s, const struct accounts *a,
 	put_text(s, "To", accounts_format_day(p->to_day, day));
 }
 
-static void put_bounds(struct scribe *s, const struct accounts_bounds *b)
+static void put_bounds(struct row_writer *s, const struct accounts_bounds *b)
 {
 	char text[AMOUNT_TEXT_MAX];
 
@@ -230,7 +231,7 @@ static bool has_limits(const struct accounts_limits *l)
 	       l->running_jobs != ACCOUNTS_NO_LIMIT || l->queued_jobs != ACCOUNTS_NO_LIMIT;
 }
 
-static void put_associations(struct scribe *s, const struct accounts_account *p)
+static void put_associations(struct row_writer *s, const struct accounts_account *p)
 {
 	char name[2 * REQUEST_NAME_MAX];
 
@@ -249,8 +250,8 @@ static bool has_bounds(const struct accounts_bounds *b)
 	       b->memory_bytes != ACCOUNTS_NO_LIMIT;
 }
 
-/* One that states nothing is none. */
-static void put_defaults(struct scribe *s, const struct accounts_defaults *d)
+/* A [Default ...] section without keys is left out. */
+static void put_defaults(struct row_writer *s, const struct accounts_defaults *d)
 {
 	const struct {
 		const char *name;
@@ -278,7 +279,7 @@ static void put_defaults(struct scribe *s, const struct accounts_defaults *d)
 
 int accounts_rows_of(const struct accounts *a, struct accounts_rows *ret, struct err *err)
 {
-	struct scribe s = { .rows = ret };
+	struct row_writer s = { .rows = ret };
 
 	for (size_t i = 0; i < a->n_accounts; i++) {
 		if (!a->accounts[i].is_expanded)
@@ -309,7 +310,7 @@ int accounts_rows_of(const struct accounts *a, struct accounts_rows *ret, struct
 
 /* ---- as a file ---- */
 
-/* An item with its value, where that is not the usual one. */
+/* "alice=5"; without the value where it is the default. */
 static int format_item(const struct accounts_row *row, char *buf, size_t size)
 {
 	bool is_usual = !*row->value || !strcmp(row->value, "1");

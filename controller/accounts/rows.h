@@ -1,8 +1,8 @@
-/* rows - accounts as a flat list of statements: what is written, compared and stored.
+/* rows - accounts as a flat list of statements: the form that is written, compared and stored.
  *
  * A statement is a section (key ""), a key with its value (item ""), or one item of a list with
- * what belongs to it: "Account" "physics" "Users" "alice" "5". In canonical order: that of
- * sections and keys as accounts.conf knows them, then of names and items.
+ * its value: "Account" "physics" "Users" "alice" "5". In canonical order: that of
+ * the sections and keys of accounts.conf, then of names and items.
  */
 #pragma once
 #include "controller/accounts/accounts.h"
@@ -20,10 +20,10 @@ int accounts_rows_add(struct accounts_rows *r, const struct accounts_row *row);
 void accounts_rows_done(struct accounts_rows *r);
 void accounts_rows_sort(struct accounts_rows *r);
 
-/* By identity: all but the value. */
+/* Compares by identity: all but the value. */
 int accounts_row_compare(const struct accounts_row *a, const struct accounts_row *b);
 
-/* Of all that is declared, sorted. *ret starts empty, and needs accounts_rows_done() in any
+/* All statements of `a`, sorted. *ret starts empty, and needs accounts_rows_done() in any
  * case. */
 int accounts_rows_of(const struct accounts *a, struct accounts_rows *ret, struct err *err);
 /* Sorted rows as a file. *ret is malloc()ed. */

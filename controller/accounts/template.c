@@ -5,7 +5,7 @@
 #include "common/err.h"
 #include "controller/accounts/accounts_impl.h"
 
-/* The group's Users, with the shares that the template gives them. */
+/* Copies the group's Users, with the shares that the template states. */
 static int copy_members(const struct accounts_typed_account *group, int64_t shares,
 			struct accounts_account *to)
 {
@@ -52,6 +52,8 @@ static int add_child(struct accounts_typed_all *all, struct accounts_typed_accou
 	return 0;
 }
 
+/* The group's own Users move to `listed`: they are members of the accounts below, not of the
+ * group. */
 static int expand_group(struct accounts_typed_all *all, struct accounts_typed_account *group,
 			struct err *err)
 {
@@ -75,6 +77,8 @@ static int expand_group(struct accounts_typed_all *all, struct accounts_typed_ac
 	return r;
 }
 
+/* The list grows by the accounts that are made, which have no template: only the first n are
+ * expanded. */
 void accounts_expand(struct accounts_typed_all *all, accounts_tell_fn *tell)
 {
 	struct accounts_typed_list *l = &all->lists[SECTION_ACCOUNT];

@@ -84,6 +84,7 @@ static int parse_shares(const char *text, int64_t *ret, struct err *err)
 	return r;
 }
 
+/* "alice=10"; cuts up `item`. */
 static int parse_member(char *item, struct accounts_member *ret, struct err *err)
 {
 	char *equals = strchr(item, '='), *end;
@@ -107,7 +108,7 @@ static int parse_member(char *item, struct accounts_member *ret, struct err *err
 	return r;
 }
 
-/* A member, or a name, begins with its name. */
+/* For qsort(): a member begins with its user's name. */
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(a, b);
@@ -141,7 +142,7 @@ static int set_users(void *object, const char *list, struct err *err)
 	return 0;
 }
 
-/* Puts a list of names in order, in place: what is canonical is never longer. */
+/* Sorts a list of names and drops its blanks, in place: the canonical form is never longer. */
 static int set_names(char *list, struct err *err)
 {
 	_cleanup_free_ char(*names)[REQUEST_NAME_MAX] =

@@ -20,6 +20,8 @@ struct reading {
 
 /* ---- reading ---- */
 
+/* The place is stored before the value is checked, so that faults found later have file and
+ * line. */
 static int store_statement(void *target, const struct conf_place *place, struct err *err)
 {
 	int r = config_note(target, place, err);
@@ -48,8 +50,8 @@ static int read_source(const struct source *from, const struct conf_reader *how,
 			  : conf_read_text(from->text, from->size, "controller.conf", how, err);
 }
 
-/* The profiles come first, but their names stand in the file: so these are looked for
- * beforehand, by reading the whole without complaint. */
+/* Reads the profiles first, since the file overrides them. Their names are in the file: it is
+ * read once before, without reporting faults, to find them. */
 static int read_profile(const struct source *from, struct reading *reading, struct err *err)
 {
 	_cleanup_(config_freep) struct config *scout = NULL;
@@ -79,7 +81,7 @@ static int read_profile(const struct source *from, struct reading *reading, stru
 	return 0;
 }
 
-/* < 0: could not be read at all. */
+/* Reads everything into reading->c and checks it. < 0: could not be read at all. */
 static int read_all(const struct source *from, struct reading *reading, struct err *err)
 {
 	const struct conf_reader how = { config_keys,	  config_sections, reading->c,

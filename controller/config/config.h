@@ -1,4 +1,5 @@
-/* config - controller.conf: who may do what, and by which policy jobs are charged and ordered.
+/* config - controller.conf: the controller's settings, its users' rights, and the policy by
+ * which jobs are charged and ordered.
  *
  * A policy may come from a profile: a file of the same keys, named by Profile= in [Policy] (a
  * path, or the name of one that ships), which is read before the file itself. So a site states
@@ -65,14 +66,14 @@ struct config_queue {
 	struct fraction factor; /* charge relative to a queue of 1; 0: free */
 	int64_t priority;	/* of its own, where PriorityWeightPartition counts it */
 	int64_t qos_priority;	/* the same for PriorityWeightQos */
-	int64_t run_priority;	/* whose jobs may suspend those of lower ones */
+	int64_t run_priority;	/* its jobs may preempt those of queues with a lower one */
 	struct config_weights weights;
-	bool exclusive; /* holds whole nodes, and pays for all their cores */
+	bool exclusive; /* jobs get whole nodes, and are charged for all their cores */
 };
 
 #define CONFIG_NO_LIMIT (-1)
 
-/* A quality of service, beside queues: who may use it, what it costs, how it is ordered, and
+/* A quality of service, beside queues: the users who may have it, its price, its priority, and
  * what each user may have in it. Limits: CONFIG_NO_LIMIT where there is none. */
 struct config_qos {
 	char name[REQUEST_NAME_MAX];
@@ -105,7 +106,7 @@ enum config_quota {
 	CONFIG_QUOTA_TARGET,	/* a rate to average; stops nothing */
 };
 
-/* What becomes of a job that its owner suspended for too long. */
+/* The action for a job that its owner suspended for too long. */
 enum config_max_suspend { CONFIG_MAX_SUSPEND_RESUME, CONFIG_MAX_SUSPEND_END };
 
 /* Which queued job starts next: controller/scheduler/schedule.h. */
@@ -115,7 +116,7 @@ enum config_scheduler {
 	CONFIG_SCHEDULER_SUSPEND,
 };
 
-/* Of a grant: when a job is covered, and what becomes of one that is not. */
+/* When a grant covers a job, and the action for a job that it does not cover. */
 enum config_grant_cover { CONFIG_COVER_WHOLE, CONFIG_COVER_ANY };
 enum config_members { CONFIG_MEMBERS_SEE_OWN, CONFIG_MEMBERS_SEE_ACCOUNT };
 enum config_grant_beyond { CONFIG_BEYOND_BONUS, CONFIG_BEYOND_REFUSE };
@@ -155,7 +156,8 @@ struct config_node {
 
 enum config_accept { CONFIG_ACCEPT_LISTED, CONFIG_ACCEPT_ANY };
 
-/* Who gets figures by account of GET /metrics: operators and who has the token, or everyone. */
+/* Clients that get figures by account of GET /metrics: operators and holders of the token, or
+ * all. */
 enum config_metrics { CONFIG_METRICS_OPERATORS, CONFIG_METRICS_PUBLIC };
 
 /* Events for which a site's own program is run. */
@@ -209,8 +211,8 @@ struct config {
 /* Reads, fills in and checks everything; errors name file, line, key and remedy. The first
  * fault is the error. */
 int config_load(const char *path, struct config **ret, struct err *err);
-/* The same, but reports every fault of the file and its profile. Returns how many there were; 0:
- * *ret is the configuration. < 0: could not be read at all. */
+/* The same, but reports every fault of the file and its profile. Returns how many there were;
+ * 0: *ret is the configuration. < 0: could not be read at all. */
 struct config_faults {
 	void (*tell)(void *ctx, const struct conf_fault *fault);
 	void *ctx;
@@ -222,8 +224,8 @@ int config_parse(const char *text, size_t size, struct config **ret, struct err 
 struct config *config_free(struct config *c);
 DEFINE_CLEANUP(struct config *, config_free)
 
-/* May the controller run it? Absolute; it and the folders above it belong to root or to the
- * controller's user, and no other user may write there. -EINVAL, -ENOENT ... with words. */
+/* May the controller run the program? Its path is absolute; file and folders above belong to
+ * root or to the controller's user, and no other user may write there. -EINVAL, -ENOENT ... */
 int config_check_program(const char *path, struct err *err);
 /* The token in a file: 16 to CONFIG_TOKEN_MAX - 1 printable characters without blanks, alone on
  * its first line. -EINVAL: it is not, or others than its owner and group may read the file;
@@ -259,14 +261,14 @@ const struct config_weights *config_weights(const struct config *c,
 					    const struct config_cluster *cl,
 					    const struct config_queue *q);
 
-/* What decides a price beside the amounts. NULL or "": not stated. */
+/* The choices that decide a price, beside the amounts. NULL or "": not stated. */
 struct config_pick {
 	const char *cluster, *node_type, *gpu_model, *queue, *qos;
 	bool wants_gpus;
 };
-/* The tariff that applies. A GPU request on a cluster whose bundle depends on the node type
- * must tell which, by node type or by a GPU model that only one type has.
- * -EINVAL: no such thing (with those there are), or not told. */
+/* Finds the tariff that applies. A GPU request on a cluster whose bundle depends on the node
+ * type must state which, by node type or by a GPU model that only one type has. -EINVAL: no
+ * such name (err lists those there are), or not stated. */
 int config_tariff(const struct config *c, const struct config_pick *pick, struct tariff *ret,
 		  struct err *err);
 
@@ -284,7 +286,7 @@ struct config_text {
  * equal texts. -EINVAL: no such section, key or value. */
 int config_setting_format(const struct config *c, const struct config_setting *s,
 			  const char *other, struct config_text ret, struct err *err);
-/* What a cluster of a profile is called here (RenameClusters=): into buf, or `old` itself. */
+/* The name of a profile's cluster here (RenameClusters=): in buf, or `old` itself. */
 const char *config_renamed(const struct config *c, const char *old,
 			   char buf[static REQUEST_NAME_MAX]);
 /* Every key there is, by section; ends with key == NULL. */

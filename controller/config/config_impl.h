@@ -11,10 +11,10 @@ extern const struct conf_section config_sections[];
 int config_add_cluster(void *target, const char *name, void **ret_object, struct err *err);
 int config_set_text(char **to, const char *text, struct err *err);
 
-/* values.c: what one statement alone must hold; parses it further. */
+/* values.c: checks one statement by itself, and parses its value further. */
 int config_check_value(const struct conf_place *place, struct err *err);
 
-/* units.c: memory by what the site's units mean. An amount of any fraction: "4.8GB". */
+/* units.c: an amount of memory, by what units mean at the site; may be a fraction: "4.8GB". */
 int config_parse_memory(const char *text, enum amount_units units, struct fraction *ret,
 			struct err *err);
 /* "cpu=1,gpu=4,mem=0.25/GB" as typed onto w->per. */
@@ -38,12 +38,12 @@ int config_check_hook(void *object, const char *value, struct err *err);
 /* token.c: of MetricsToken=. */
 int config_check_token(void *object, const char *value, struct err *err);
 
-/* places.c: where statements stood, for faults found after reading. */
+/* places.c: file and line of statements, for faults found after reading. */
 int config_note(struct config *c, const struct conf_place *place, struct err *err);
 struct config_places *config_places_free(struct config_places *p);
 /* File and line of the key of an object (key NULL: of its head); line 0 when it was not stated.
  */
 struct conf_fault config_place(const struct config *c, const void *object, const char *key);
 
-/* consistency.c: what statements must hold together. Returns the number of faults. */
+/* consistency.c: checks that statements agree with each other. Returns the number of faults. */
 int config_check_all(const struct config *c, const struct config_faults *to);

@@ -99,7 +99,7 @@ static bool knows_cores(const struct config *c, const struct config_cluster *cl)
 	return cl->cores_per_node > 0;
 }
 
-#define QUEUES_MAX 32 /* that a schedule tells apart */
+#define QUEUES_MAX 32 /* the scheduler's, in the preempting cycle */
 
 static void check_queues(struct cross *x)
 {
@@ -163,7 +163,7 @@ static void check_hooks(struct cross *x)
 
 	if (h->events && !h->program)
 		report_fault(x, x->c, "Events",
-			     "[Hooks] Events= without Program=: nothing hears of them");
+			     "[Hooks] Events= without Program=: no program would run for them");
 }
 
 int config_check_all(const struct config *c, const struct config_faults *to)

@@ -8,7 +8,7 @@
 #include "common/err.h"
 #include "controller/config/config_impl.h"
 
-/* The user of units/reeve-controller.service: a file of theirs is fine when root checks. */
+/* The user of units/reeve-controller.service: trusted also when root runs the check. */
 #define SERVICE_USER "reeve"
 
 const char *const config_hook_words[_CONFIG_HOOK_MAX] = {
@@ -73,6 +73,7 @@ int config_check_events(void *object, const char *value, struct err *err)
 
 /* ---- the program ---- */
 
+/* Root, or the user that the controller runs as. */
 static bool is_trusted(uid_t uid)
 {
 	const struct passwd *service;
@@ -83,8 +84,9 @@ static bool is_trusted(uid_t uid)
 	return service && service->pw_uid == uid;
 }
 
-/* Checks a file, or a folder above it: its owner, and users who may write to it, can put another
- * program in its place. In a sticky folder (/tmp) users can move only their own files. */
+/* Checks a file, or a folder above it, of the program that the controller runs. The owner, and
+ * every user with write permission, could put another program in its place, so both must be
+ * trusted. In a sticky folder (/tmp) users can replace only their own files. */
 static int check_place(const char *path, struct err *err)
 {
 	struct stat s;
@@ -117,6 +119,7 @@ static int check_folders(const char *path, struct err *err)
 	return r;
 }
 
+/* Checked again before each run: the file may have changed since the configuration was read. */
 int config_check_program(const char *path, struct err *err)
 {
 	_cleanup_free_ char *real = NULL;

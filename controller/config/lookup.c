@@ -1,4 +1,5 @@
-/* lookup.c - finds objects of a configuration that was read by their names; see config.h. */
+/* lookup.c - finds objects of a configuration by name; see config.h. Lists are short, and
+ * searched one by one. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -31,7 +31,7 @@ struct list {
 	size_t *n, size;
 };
 
-/* The object of that name, made where there is none: then *ret_new is it, else NULL. */
+/* Finds the object of that name, or adds it: then *ret_new is it, else NULL. */
 static int find_or_add(struct list l, const char *name, void **ret, void **ret_new,
 		       struct err *err)
 {
@@ -57,7 +57,7 @@ static int find_or_add(struct list l, const char *name, void **ret, void **ret_n
 
 #define LIST(c, of) ((struct list){ (void ***)&(c)->of, &(c)->n_##of, sizeof(**(c)->of) })
 
-static void no_sides(struct charge_bundle bundle[_CHARGE_POOL_MAX])
+static void clear_sides(struct charge_bundle bundle[_CHARGE_POOL_MAX])
 {
 	for (int p = 0; p < _CHARGE_POOL_MAX; p++)
 		for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
@@ -77,7 +77,7 @@ int config_add_cluster(void *target, const char *name, void **ret_object, struct
 		return r;
 	new = made;
 	new->memory_unit = CONFIG_UNIT_UNSTATED;
-	no_sides(new->bundle);
+	clear_sides(new->bundle);
 	new->bundle[CHARGE_POOL_CPU].side[CHARGE_CORES] = (struct fraction){ 1, 1 };
 	return config_set_text(&new->queues, "normal", err);
 }
@@ -97,7 +97,7 @@ static int add_node_type(void *target, const char *name, void **ret_object, stru
 		return err_set(err, -EINVAL, "write [NodeType CLUSTER/NAME]");
 	r = find_or_add(LIST(c, node_types), name, ret_object, &made, err);
 	if (r >= 0 && made)
-		no_sides(((struct config_node_type *)made)->bundle);
+		clear_sides(((struct config_node_type *)made)->bundle);
 	return r;
 }
 

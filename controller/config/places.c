@@ -31,7 +31,7 @@ static const char *keep_file(struct config_places *p, const char *file)
 	return more[p->n_files] ? more[p->n_files++] : NULL;
 }
 
-static int grow(struct config_places *p)
+static int grow_places(struct config_places *p)
 {
 	size_t room = p->room ? p->room * 2 : 64;
 	struct place *more;
@@ -53,12 +53,13 @@ int config_note(struct config *c, const struct conf_place *place, struct err *er
 
 	c->places = p;
 	file = p ? keep_file(p, place->file) : NULL;
-	if (!file || grow(p) < 0)
+	if (!file || grow_places(p) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	p->list[p->n++] = (struct place){ place->object, place->key, file, place->line };
 	return 0;
 }
 
+/* The last statement of a key is the one that counts, so the search begins at the end. */
 struct conf_fault config_place(const struct config *c, const void *object, const char *key)
 {
 	const struct config_places *p = c->places;

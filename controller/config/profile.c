@@ -23,7 +23,7 @@ static int own_dir(char dir[static PATH_MAX], struct err *err)
 	return 0;
 }
 
-/* The first of the directories that is there. */
+/* The first of the directories that exists. */
 static int find_dir(char **ret, struct err *err)
 {
 	const char *own = getenv("REEVE_PROFILES");
@@ -57,7 +57,7 @@ static int is_conf(const struct dirent *d)
 	return d->d_name[0] != '.' && n > 5 && !strcmp(d->d_name + n - 5, ".conf");
 }
 
-static int no_such(const char *dir, const char *name, struct err *err)
+static int report_missing(const char *dir, const char *name, struct err *err)
 {
 	struct dirent **found = NULL;
 	char list[320] = "";
@@ -91,7 +91,7 @@ int profile_find(const char *name, char **ret, struct err *err)
 	if (asprintf(&path, "%s/%s.conf", dir, name) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (access(path, F_OK) < 0)
-		return no_such(dir, name, err);
+		return report_missing(dir, name, err);
 	*ret = TAKE_PTR(path);
 	return 0;
 }

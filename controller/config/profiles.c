@@ -1,5 +1,5 @@
-/* profiles.c - the profiles that a file names: read one after the other, so that one
- * site may have clusters of several; and its own names for their clusters. See config_impl.h.
+/* profiles.c - reads the profiles that a file names, one after the other, so that one
+ * site may have clusters of several, and renames their clusters; see config_impl.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -74,7 +74,8 @@ static const void *part_of(const struct config *c, const struct part *p)
 	return c;
 }
 
-/* What both state of one object must be the same, or be stated by the file itself. */
+/* A key that both state for one object must have the same value, or be stated by the file
+ * itself. */
 static int compare_keys(const struct profile *a, const struct profile *b,
 			const struct config *own, const struct part *part, struct err *err)
 {
@@ -94,8 +95,9 @@ static int compare_keys(const struct profile *a, const struct profile *b,
 	return r;
 }
 
-static int compare(const struct profile *a, const struct profile *b, const struct config *own,
-		   struct err *err)
+/* Refuses two profiles that contradict each other where the file itself does not decide. */
+static int compare_profiles(const struct profile *a, const struct profile *b,
+			    const struct config *own, struct err *err)
 {
 	int r = compare_keys(a, b, own, &(struct part){ "Policy", "" }, err);
 
@@ -126,6 +128,8 @@ static void ignore_fault(void *ctx, const struct conf_fault *fault)
 	(void)fault;
 }
 
+/* Reads a profile twice: onto the configuration, and by itself (`alone`), for comparison with
+ * others. */
 static int read_one(struct profiles *all, const char *name, const struct conf_reader *how,
 		    struct err *err)
 {
@@ -259,7 +263,7 @@ int config_read_profiles(const struct config *own, const struct conf_reader *how
 		r = read_one(&all, name, how, err);
 	for (size_t b = 1; b < all.n; b++)
 		for (size_t a = 0; a < b && r == 0; a++)
-			r = compare(&all.list[a], &all.list[b], own, err);
+			r = compare_profiles(&all.list[a], &all.list[b], own, err);
 	if (r == 0)
 		r = rename_all(how->target, own->policy.rename, err);
 	for (size_t i = 0; i < all.n; i++)

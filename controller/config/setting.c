@@ -30,7 +30,7 @@ static const struct conf_key *find_key(const char *section, const char *key)
 	return NULL;
 }
 
-/* A number in one way: "3.0" is 3. */
+/* Formats a number in one canonical way ("3.0" is "3"); any other text as it is. */
 static void format_text(const char *text, struct config_text ret)
 {
 	char number[FRACTION_TEXT_MAX];
@@ -77,7 +77,7 @@ static void format_value(const struct conf_key *k, const void *at, struct config
 	}
 }
 
-/* As a file would have it. */
+/* Formats a value as a file would state it. */
 static int format_other(const struct conf_key *k, const char *other, struct config_text ret,
 			struct err *err)
 {

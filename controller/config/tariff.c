@@ -1,4 +1,5 @@
-/* tariff.c - finds the tariff of a request by cluster, node type, GPU model, queue and QOS; see config.h. */
+/* tariff.c - finds the tariff of a request by cluster, node type, GPU model, queue and QOS; see
+ * config.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +7,8 @@
 #include "common/err.h"
 #include "controller/config/config_impl.h"
 
-static const char *stated(const char *text)
+/* NULL for "" as for NULL: both mean not stated. */
+static const char *non_empty(const char *text)
 {
 	return text && *text ? text : NULL;
 }
@@ -18,7 +20,7 @@ static bool is_of(const struct config_node_type *t, const struct config_cluster 
 	return !strncmp(t->name, cl->name, n) && t->name[n] == '/';
 }
 
-/* The names of what there is, for messages: "a, b". */
+/* Appends a name to the list of a message: "a, b". */
 static void add_name(char *list, size_t size, const char *name)
 {
 	size_t n = strlen(list);
@@ -46,14 +48,14 @@ static bool has_gpu_bundle(const struct charge_bundle *b)
 	return b->side[CHARGE_GPUS].num > 0;
 }
 
-static bool may_be(const struct config_node_type *t, const struct config_pick *pick)
+static bool could_be_type(const struct config_node_type *t, const struct config_pick *pick)
 {
-	if (stated(pick->gpu_model))
+	if (non_empty(pick->gpu_model))
 		return !strcasecmp(t->gpu_model, pick->gpu_model);
 	return has_gpu_bundle(&t->bundle[CHARGE_POOL_GPU]);
 }
 
-/* The only one that fits; *ret NULL when the cluster's own bundle stands for all. */
+/* Finds the only node type that fits; *ret NULL when the cluster's own bundle prices all. */
 static int guess_node_type(const struct config *c, const struct config_cluster *cl,
 			   const struct config_pick *pick, const struct config_node_type **ret,
 			   struct err *err)
@@ -64,12 +66,12 @@ static int guess_node_type(const struct config *c, const struct config_cluster *
 	*ret = NULL;
 	if (!pick->wants_gpus)
 		return 0;
-	if (!stated(pick->gpu_model) && has_gpu_bundle(&cl->bundle[CHARGE_POOL_GPU]))
+	if (!non_empty(pick->gpu_model) && has_gpu_bundle(&cl->bundle[CHARGE_POOL_GPU]))
 		return 0;
 	for (size_t i = 0; i < c->n_node_types; i++) {
 		const struct config_node_type *t = c->node_types[i];
 
-		if (!is_of(t, cl) || !may_be(t, pick))
+		if (!is_of(t, cl) || !could_be_type(t, pick))
 			continue;
 		n++;
 		*ret = t;
@@ -89,7 +91,7 @@ static int choose_node_type(const struct config *c, const struct config_cluster 
 {
 	char name[2 * REQUEST_NAME_MAX], list[256] = "";
 
-	if (!stated(pick->node_type))
+	if (!non_empty(pick->node_type))
 		return guess_node_type(c, cl, pick, ret, err);
 	if (strchr(pick->node_type, '/'))
 		snprintf(name, sizeof(name), "%s", pick->node_type);
@@ -105,7 +107,7 @@ static int choose_node_type(const struct config *c, const struct config_cluster 
 		       cl->name, pick->node_type, *list ? list : "none");
 }
 
-static void overlay(struct tariff *to, const struct config_node_type *t)
+static void apply_node_type(struct tariff *to, const struct config_node_type *t)
 {
 	for (int p = 0; p < _CHARGE_POOL_MAX; p++)
 		for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
@@ -117,16 +119,16 @@ static void overlay(struct tariff *to, const struct config_node_type *t)
 
 /* ---- GPU model and queue ---- */
 
-/* A node type may hold parts of its GPUs, so a model stated wins over the type's own. */
+/* A node type may have parts of its GPUs, so a stated model goes before the type's own. */
 static int choose_weight(const struct config *c, const char *model, struct tariff *to,
 			 struct err *err)
 {
-	const struct config_gpu_model *m = stated(model) ? config_gpu_model(c, model) : NULL;
+	const struct config_gpu_model *m = non_empty(model) ? config_gpu_model(c, model) : NULL;
 	char list[256] = "";
 
 	if (m)
 		to->gpu_weight = m->weight;
-	if (m || !stated(model))
+	if (m || !non_empty(model))
 		return 0;
 	for (size_t i = 0; i < c->n_gpu_models; i++)
 		add_name(list, sizeof(list), c->gpu_models[i]->name);
@@ -142,10 +144,10 @@ static int choose_queue(const struct config *c, const struct config_cluster *cl,
 	const struct config_weights *w;
 
 	config_default_queue(cl, name);
-	if (stated(typed) && !config_has_queue(cl, typed))
+	if (non_empty(typed) && !config_has_queue(cl, typed))
 		return err_set(err, -EINVAL, "cluster '%s' has no queue '%.64s'; it has: %s",
 			       cl->name, typed, cl->queues);
-	q = config_queue(c, stated(typed) ? typed : name);
+	q = config_queue(c, non_empty(typed) ? typed : name);
 	w = config_weights(c, cl, q);
 	to->has_weights = w != NULL;
 	if (w)
@@ -161,7 +163,7 @@ static int choose_qos(const struct config *c, const char *typed, struct tariff *
 		      struct err *err)
 {
 	const struct config_qos *q = NULL;
-	int r = stated(typed) ? config_find_qos(c, typed, &q, err) : 0;
+	int r = non_empty(typed) ? config_find_qos(c, typed, &q, err) : 0;
 
 	if (r == 0 && q)
 		to->qos_factor = q->factor;
@@ -188,14 +190,14 @@ int config_tariff(const struct config *c, const struct config_pick *pick, struct
 	r = choose_queue(c, cl, pick->queue, &t, err);
 	if (r == 0)
 		r = choose_qos(c, pick->qos, &t, err);
-	/* Weights are those of all nodes: no type has to be told. */
-	if (r == 0 && (!t.has_weights || stated(pick->node_type)))
+	/* Weights hold for all nodes: no node type has to be stated. */
+	if (r == 0 && (!t.has_weights || non_empty(pick->node_type)))
 		r = choose_node_type(c, cl, pick, &type, err);
 	if (r < 0)
 		return r;
 	if (type)
-		overlay(&t, type);
-	if (type && !stated(pick->gpu_model))
+		apply_node_type(&t, type);
+	if (type && !non_empty(pick->gpu_model))
 		r = choose_weight(c, type->gpu_model, &t, err);
 	else
 		r = choose_weight(c, pick->gpu_model, &t, err);

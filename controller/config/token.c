@@ -1,4 +1,4 @@
-/* token.c - a token that a monitoring system shows for figures by account; see config.h.
+/* token.c - reads the token by which a monitoring system gets figures by account; see config.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include "controller/config/config_impl.h"
 
 #define TOKEN_MIN 16
-#define NOT_OURS (S_IWGRP | S_IRWXO)
+#define NOT_OURS (S_IWGRP | S_IRWXO) /* permissions that the file must not have */
 
 static int check_mode(int fd, const char *path, struct err *err)
 {

@@ -1,6 +1,7 @@
-/* units.c - what K, MB, G ... mean at a site (MemoryUnit=), and the amounts that depend
- * on it; see config_impl.h. The key may stand behind the amounts, in the file or its profile,
- * so what it decides is settled when all has been read. */
+/* units.c - reads amounts by what K, MB, G ... mean at a site (MemoryUnit=): memory, weights
+ * and resources; see config_impl.h. The key may come after the amounts, in the file or its
+ * profile, so amounts are read in every meaning, and config_resolve_units() chooses one at the
+ * end. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -168,7 +169,7 @@ int config_parse_resources(const char *value, struct resources in[static _AMOUNT
 	return r;
 }
 
-/* What was typed was checked when it was read. */
+/* Cannot fail: the text was checked when it was read. */
 static void resolve_side(const char *typed, enum amount_units units, struct fraction *ret)
 {
 	if (typed && strcmp(typed, "none") != 0)

@@ -158,7 +158,8 @@ static int check_max(void *object, const char *value, struct err *err)
 
 /* ---- the ledger ---- */
 
-/* controller.conf is read by more people than the ledger. */
+/* Refuses a password in the database's URL: controller.conf is readable by more users than the
+ * ledger. */
 static int check_database(void *object, const char *value, struct err *err)
 {
 	const char *user = strstr(value, "://"), *end = user ? strpbrk(user + 3, "@/?") : NULL;
@@ -217,7 +218,7 @@ static const struct {
 	{ "Hooks", "Program", config_check_hook },
 };
 
-static int check(const struct conf_place *p, struct err *err)
+static int check_statement(const struct conf_place *p, struct err *err)
 {
 	const char *section = p->key->section, *key = p->key->key;
 
@@ -239,7 +240,7 @@ static int check(const struct conf_place *p, struct err *err)
 
 int config_check_value(const struct conf_place *p, struct err *err)
 {
-	int r = p->key ? check(p, err) : 0;
+	int r = p->key ? check_statement(p, err) : 0;
 
 	if (r < 0 && !strcmp(p->key->key, "Database")) /* it may hold a password */
 		return err_prefix(err, r, "%s", p->key->key);

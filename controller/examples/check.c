@@ -1,4 +1,5 @@
-/* check.c - computes each example's figures under a configuration and compares them. */
+/* check.c - computes each example's figures under a configuration, and compares them with the
+ * published ones; see examples.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "controller/policy/charge/tally.h"
 #include "controller/pricing/price.h"
 
-/* Equal fractions are written alike: 2.50 is 2.5. */
+/* Reports a fraction, both sides formatted in the same way: 2.50 is 2.5. */
 static void report_fraction(struct examples_run *run, const struct example *e, const char *what,
 			    const char *published, struct fraction here)
 {
@@ -24,7 +25,7 @@ static void report_fraction(struct examples_run *run, const struct example *e, c
 
 /* ---- cost ---- */
 
-/* As in the ledger: suspended time is recorded, and is not running time. */
+/* The charge by the code of the ledger: suspended time is recorded, but is no running time. */
 static int charge_of(const struct example *e, const struct tariff_price *p,
 		     struct fraction *ret)
 {

@@ -1,4 +1,4 @@
-/* examples.c - reads a file of examples and checks the form of each key. */
+/* examples.c - reads a file of examples and checks the form of each key; see examples.h. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -116,7 +116,7 @@ static const struct conf_section sections[] = {
 	{ 0 },
 };
 
-/* ---- what one statement must hold ---- */
+/* ---- checks of one statement ---- */
 
 static int check_figure(const char *text, struct err *err)
 {
@@ -195,8 +195,9 @@ static int check_key(void *target, const struct conf_place *place, struct err *e
 	return 0;
 }
 
-/* ---- what an example must hold ---- */
+/* ---- checks of a whole example ---- */
 
+/* The first required key that the example lacks; NULL: it has all. */
 static const char *missing_key(const struct example *e)
 {
 	if (!e->source)

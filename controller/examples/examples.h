@@ -1,11 +1,11 @@
-/* examples - the figures that a site has published, each with its source, and whether
- * they hold under a configuration: units/profiles/NAME.examples, docs/policies.md.
+/* examples - checks whether the figures that a site has published, each with its source,
+ * hold under a configuration: units/profiles/NAME.examples, docs/policies.md.
  *
  * A file of sections, read like every configuration (common/conf/conf.h): faults name file and
  * line. `[Cost NAME]` is a request with its rate or charge, `[Window NAME]` months with what
  * they leave, `[Tree NAME]` shares and usage with norm shares and ranks, `[Value NAME]` a
- * setting. A figure is computed by the code that charges, ranks and bounds jobs; nothing is
- * tried twice.
+ * setting. A figure is computed by the code that charges, ranks and limits jobs: there is no
+ * second implementation.
  */
 #pragma once
 #include "common/cleanup.h"
@@ -66,7 +66,8 @@ struct example_figure {
 };
 typedef void (*example_fn)(void *ctx, const struct example_figure *f);
 
-/* Reports every figure of every example to fn. Returns how many do not hold; < 0: -ENOMEM. What has no
- * answer under the configuration (no such cluster) does not hold, and `here` says why. */
+/* Reports every figure of every example to fn. Returns how many do not hold; < 0: -ENOMEM. What
+ * has no answer under the configuration (no such cluster) does not hold, and `here` says why.
+ */
 int examples_check(const struct config *c, const struct examples *e, example_fn fn, void *ctx,
 		   struct err *err);

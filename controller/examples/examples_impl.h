@@ -1,4 +1,5 @@
-/* examples_impl - shared by the files of examples: reporting a figure, and each kind's check. */
+/* examples_impl - shared by the files of examples: reporting a figure, and each kind's check.
+ */
 #pragma once
 #include "controller/examples/examples.h"
 #include "controller/policy/fairshare/fairshare.h"
@@ -11,7 +12,7 @@ struct examples_run {
 	int n_wrong;
 };
 
-/* A figure that holds when both texts are equal. */
+/* Reports a figure; it holds when both texts are equal. */
 void examples_report(struct examples_run *run, const struct example *e, const char *what,
 		     const char *published, const char *here);
 

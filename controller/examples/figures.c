@@ -1,4 +1,4 @@
-/* figures.c - splits lists of figures as typed, and reports one figure. */
+/* figures.c - splits lists of figures as typed, and reports one figure; see examples_impl.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* months.c - reads the months of a window: "2012-01=1000/800, 2012-02=1000/0". */
+/* months.c - reads the months of a window, MONTH=ALLOWANCE/USED: "2012-01=1000/800,
+ * 2012-02=1000/0"; see examples_impl.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"

@@ -1,4 +1,5 @@
-/* tree.c - reads and checks examples of share trees: "g=5; g.high<g=100: alice=parent bob=2; rest=95: *10". */
+/* tree.c - reads examples of share trees ("g=5; g.high<g=100: alice=parent bob=2; rest=95:
+ * *10") and compares their shares and ranks; see examples_impl.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -186,7 +187,7 @@ struct figures {
 	const struct fairshare_result *results;
 };
 
-/* As many decimals as were published, as sshare prints them. */
+/* Formats the computed figure with as many decimals as were published. */
 static void report_one(const struct figures *f, const char *what, const char *published,
 		       double here)
 {

@@ -1,4 +1,5 @@
-/* history.c - checks a job read from another system's accounting, and reads its numbers and names. */
+/* history.c - checks a job read from another system's accounting, and reads its numbers and
+ * names; see history.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -62,6 +63,7 @@ enum history_why history_judge(const struct history_job *j)
 	return HISTORY_OK;
 }
 
+/* Saturates instead of failing: a line with an absurd number is counted by its reason. */
 int history_parse_int(const char *text, size_t size, int64_t *ret)
 {
 	bool minus = size && *text == '-';

@@ -1,7 +1,7 @@
 /* history - one finished job of another system's accounting.
  *
- * Pure. A parser of a format (swf.h, sacct.h) makes one of these of each line, or says why the
- * line is no job that can be charged. Times are seconds since the epoch.
+ * Pure. A parser of a format (swf.h, sacct.h, pbs.h) makes one of these of each line, or
+ * reports why the line is no job that can be charged. Times are seconds since the epoch.
  */
 #pragma once
 #include <stdbool.h>
@@ -46,10 +46,10 @@ enum history_why {
 	HISTORY_NO_PRICE,	    /* the profile has no tariff for it, e.g. no GPU bundle */
 	_HISTORY_WHY_MAX,
 };
-/* "no-run-time": for programs and people. */
+/* "no-run-time": for messages, and for programs. */
 const char *history_why_name(enum history_why w);
 
-/* Limits of what is taken: beyond them a job is HISTORY_OUT_OF_RANGE. */
+/* Upper bounds of figures: beyond them a job is HISTORY_OUT_OF_RANGE. */
 #define HISTORY_NUMBER_MAX ((1LL << 40) - 1)
 #define HISTORY_TIME_MAX (1LL << 33)	      /* year 2242 */
 #define HISTORY_RUN_MAX (100LL * 366 * DAY_S) /* 100 years */
@@ -69,6 +69,7 @@ int history_parse_int(const char *text, size_t size, int64_t *ret);
 int history_parse_thousandths(const char *text, size_t size, int64_t *ret);
 /* A name without blanks or control characters, shorter than REQUEST_NAME_MAX. */
 bool history_copy_name(const char *text, size_t size, char ret[static REQUEST_NAME_MAX]);
-/* Adds n GPUs of a model ("": not recorded) to j->gpus. -EINVAL: n < 0; -ENOSPC: too many models.
+/* Adds n GPUs of a model ("": not recorded) to j->gpus. -EINVAL: n < 0; -ENOSPC: too many
+ * models.
  */
 int history_add_gpus(struct history_job *j, const char *model, int64_t n);

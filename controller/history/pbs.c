@@ -1,4 +1,5 @@
-/* pbs.c - reads a line of a PBS accounting log: its values, its job id, its times and resources. */
+/* pbs.c - reads a line of a PBS accounting log: its values, its job id, its times and
+ * resources; see pbs.h for the rules. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -65,7 +66,7 @@ static const char *const keys[] = {
 };
 _Static_assert(ARRAY_LEN(keys) == _KEY_MAX, "a name a key");
 
-#define NO_PROJECT "_pbs_project_default" /* what PBS says of a job without a project */
+#define NO_PROJECT "_pbs_project_default" /* the project of a job without one, in PBS */
 
 struct record {
 	char type;
@@ -123,6 +124,7 @@ static int cut_value(const char **at, const char *end, struct pbs_text *ret)
 	return 0;
 }
 
+/* -EINVAL: the key occurs twice, and it is not clear which value is right. */
 static int note_value(struct record *r, struct pbs_text key, struct pbs_text value)
 {
 	for (enum key k = 0; k < _KEY_MAX; k++) {
@@ -136,6 +138,8 @@ static int note_value(struct record *r, struct pbs_text key, struct pbs_text val
 	return 0;
 }
 
+/* "key=value key=value ..."; keys that are not in the table are skipped. -EINVAL: another form.
+ */
 static int read_values(const char *at, const char *end, struct record *r)
 {
 	while (at < end) {
@@ -283,7 +287,7 @@ static int read_times(const struct record *r, struct history_job *ret)
 	return HISTORY_OK;
 }
 
-/* What was asked for and what was allocated, chunk by chunk. */
+/* Requested and allocated chunks. */
 struct amounts {
 	struct pbs_chunks vnodes, select, nodes;
 };

@@ -11,11 +11,11 @@
  * else ncpus asked for (Resource_List.ncpus, .select, .nodes, in this order). Nodes are the
  * hosts of exec_host. GPUs are the ngpus of exec_vnode, else Resource_List.ngpus, else those of
  * select or nodes; their models are gpu_model or gpu_type (or accel_type) of the chunks, else
- * of the whole job. Memory asked for is Resource_List.mem, else that of exec_vnode, else of
+ * of the whole job. Memory requested is Resource_List.mem, else that of exec_vnode, else of
  * select; kb, mb, gb, tb and pb are binary, a word (kw, ...) is 8 bytes. The time from start to
  * end beyond resources_used.walltime is suspended. The account is the project (unless it is
  * PBS's default one), else account, else group. The cluster is the server's name up to its
- * first dot. A key that decides and comes twice makes the line HISTORY_GARBAGE.
+ * first dot. A key that is read here and occurs twice makes the line HISTORY_GARBAGE.
  */
 #pragma once
 #include "controller/history/history.h"

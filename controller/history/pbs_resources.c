@@ -1,4 +1,5 @@
-/* pbs_resources.c - reads sizes, times, chunk lists and host lists of a PBS record. */
+/* pbs_resources.c - reads sizes, times, chunk lists and host lists of a PBS record; see
+ * pbs_resources.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -25,7 +26,8 @@ static struct pbs_text cut_head(struct pbs_text *rest, char by)
 	return head;
 }
 
-static int64_t add_times(int64_t sum, int64_t times, int64_t each)
+/* sum + times x each, saturated at HISTORY_AMOUNT_MAX. */
+static int64_t add_product(int64_t sum, int64_t times, int64_t each)
 {
 	int64_t all;
 
@@ -70,7 +72,7 @@ int pbs_parse_size(struct pbs_text t, int64_t *ret)
 		unit *= WORD_BYTES;
 	if (t.size > 1 || (t.size && !strchr("bBwW", *t.at)))
 		return -EINVAL;
-	*ret = add_times(0, n, unit);
+	*ret = add_product(0, n, unit);
 	return 0;
 }
 
@@ -88,12 +90,12 @@ int pbs_parse_time(struct pbs_text t, int64_t *ret_ms)
 	for (int left = fields - 1; left > 0; left--) {
 		if (parse_count(cut_head(&t, ':'), &n) < 0)
 			return -EINVAL;
-		minutes = add_times(n, times[left], minutes);
+		minutes = add_product(n, times[left], minutes);
 	}
 	if (!t.size || *t.at == '-' || *t.at == '+' ||
 	    history_parse_thousandths(t.at, t.size, &last_ms) < 0)
 		return -EINVAL;
-	*ret_ms = add_times(last_ms, 60 * 1000, minutes);
+	*ret_ms = add_product(last_ms, 60 * 1000, minutes);
 	return 0;
 }
 
@@ -152,16 +154,16 @@ static int parse_chunk(struct pbs_text t, struct pbs_chunk *c)
 static int add_chunk(const struct pbs_chunk *c, struct history_job *gpus_of,
 		     struct pbs_chunks *ret)
 {
-	int64_t gpus = add_times(0, c->times, c->ngpus);
+	int64_t gpus = add_product(0, c->times, c->ngpus);
 
-	ret->ncpus = add_times(ret->ncpus, c->times, c->ncpus);
-	ret->ngpus = add_times(ret->ngpus, 1, gpus);
+	ret->ncpus = add_product(ret->ncpus, c->times, c->ncpus);
+	ret->ngpus = add_product(ret->ngpus, 1, gpus);
 	if (c->mem_bytes >= 0)
-		ret->mem_bytes = add_times(ret->mem_bytes < 0 ? 0 : ret->mem_bytes, c->times,
-					   c->mem_bytes);
+		ret->mem_bytes = add_product(ret->mem_bytes < 0 ? 0 : ret->mem_bytes, c->times,
+					     c->mem_bytes);
 	if (!*c->model || !gpus)
 		return 0;
-	ret->typed = add_times(ret->typed, 1, gpus);
+	ret->typed = add_product(ret->typed, 1, gpus);
 	/* Beyond it the sum is refused; the models must not overflow before. */
 	return !gpus_of || ret->typed > HISTORY_CORES_MAX
 		       ? 0
@@ -246,9 +248,9 @@ static int parse_slots(struct pbs_text t, int64_t *ret)
 			return -EINVAL;
 		if (high < low)
 			return -EINVAL;
-		n = add_times(n, 1, high - low + 1);
+		n = add_product(n, 1, high - low + 1);
 	} while (list.size);
-	*ret = add_times(0, times, n);
+	*ret = add_product(0, times, n);
 	return 0;
 }
 
@@ -267,6 +269,7 @@ static int count_hosts(struct pbs_text all, int64_t *ret)
 	return 0;
 }
 
+/* Most jobs have one host: the hash table of count_hosts() is for those that may have more. */
 int pbs_parse_hosts(struct pbs_text t, int64_t *ret_slots, int64_t *ret_hosts)
 {
 	struct pbs_text all = t, before = { 0 };
@@ -280,7 +283,7 @@ int pbs_parse_hosts(struct pbs_text t, int64_t *ret_slots, int64_t *ret_hosts)
 
 		if (!host.size || parse_slots(one, &here) < 0)
 			return -EINVAL;
-		slots = add_times(slots, 1, here);
+		slots = add_product(slots, 1, here);
 		hosts += before.size != host.size || memcmp(before.at, host.at, host.size) != 0;
 		before = host;
 	}

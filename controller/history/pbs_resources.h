@@ -1,4 +1,5 @@
-/* pbs_resources - the figures of a PBS record: sizes, times, lists of chunks and of hosts.
+/* pbs_resources - reads the figures of a PBS record: sizes, times, lists of chunks and of
+ * hosts.
  *
  * Pure; part of pbs.c. Sums beyond HISTORY_AMOUNT_MAX are that bound, for history_judge() to
  * find.
@@ -17,7 +18,7 @@ int pbs_parse_size(struct pbs_text t, int64_t *ret);
 /* "[[[days:]hours:]minutes:]seconds[.part]": milliseconds. 0, -EINVAL. */
 int pbs_parse_time(struct pbs_text t, int64_t *ret_ms);
 
-/* What a list of chunks has altogether: "2:ncpus=16:mem=64gb:ngpus=1+1:ncpus=4" (select),
+/* The sums of a list of chunks: "2:ncpus=16:mem=64gb:ngpus=1+1:ncpus=4" (select),
  * "(n1:ncpus=16:mem=4kb)+(n2:ncpus=4)" (exec_vnode), "2:ppn=4:gpus=1" or "n1:ppn=2+n2" (nodes
  * of Torque). GPUs whose chunk has a model are added to gpus_of->gpus as well; NULL: not asked.
  */

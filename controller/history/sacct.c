@@ -1,4 +1,5 @@
-/* sacct.c - reads a line of `sacct --parsable2`: fields, local times, TRES, memory. */
+/* sacct.c - reads a line of `sacct --parsable2`: fields, local times, TRES, memory; see sacct.h
+ * for the rules. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -35,7 +36,7 @@ enum field {
 	_FIELD_MAX,
 };
 
-#define MEM_UNSET_MIN 2147483648LL /* from here on Slurm means "no limit was asked for" */
+#define MEM_UNSET_MIN 2147483648LL /* MiB; from here on Slurm means "no limit requested" */
 
 struct text {
 	const char *at;
@@ -172,8 +173,8 @@ static bool find_tres(struct text t, const char *key, struct text *ret)
 	return false;
 }
 
-/* A typed GPU as models are named here: "gres/gpu:a100", "a100_1g.5gb"; a MIG slice listed alone,
- * "1g.5gb", keeps its name, for a map to say of what it is. */
+/* The model of a TRES "gres/gpu:a100" or "gres/gpu:a100_1g.5gb", in small letters; a MIG slice
+ * listed alone, "1g.5gb", keeps its name, and a map can name its model. */
 static bool read_model(struct text key, char ret[static REQUEST_NAME_MAX])
 {
 	static const char head[] = "gres/gpu:";
@@ -257,9 +258,9 @@ static int64_t read_limit(struct text t)
 	return digits ? days * DAY_S + total + part : -1;
 }
 
-/* From the zone's clocks to moments. Of the readings of a time that came twice, the first that
- * agrees with elapsed. */
-static void place_times(const struct sacct *f, int64_t elapsed_s, struct history_job *j)
+/* Converts local times to moments. Of the readings of a time that occurred twice, the first
+ * that agrees with elapsed. */
+static void convert_times(const struct sacct *f, int64_t elapsed_s, struct history_job *j)
 {
 	int64_t start[2], end[2];
 
@@ -294,7 +295,7 @@ static int read_times(const struct sacct *f, const struct text t[static _FIELD_M
 	    read_time(t[START], &ret->start_s) < 0 || read_time(t[END], &ret->end_s) < 0)
 		return HISTORY_GARBAGE;
 	elapsed = read_limit(t[ELAPSED]);
-	place_times(f, elapsed, ret);
+	convert_times(f, elapsed, ret);
 	/* Slurm's elapsed leaves out the time in which the job was suspended. */
 	if (elapsed >= 0 && elapsed < ret->end_s - ret->start_s)
 		ret->suspended_s = ret->end_s - ret->start_s - elapsed;

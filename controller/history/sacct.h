@@ -4,8 +4,8 @@
  * alloctres, timelimit, nodelist, jobname.
  *
  * Pure. Rules of reading: the job's number is jobidraw; cores are ncpus and GPUs the
- * gres/gpu of alloctres (allocated, not asked for), by model where gres/gpu:MODEL is listed;
- * memory asked for is the mem of alloctres, or reqmem times nodes (n) or cores (c); the time
+ * gres/gpu of alloctres (allocated, not requested), by model where gres/gpu:MODEL is listed;
+ * memory requested is the mem of alloctres, or reqmem times nodes (n) or cores (c); the time
  * from start to end beyond elapsed is suspended; the queue is the partition. Times have no zone
  * there: `zone` converts them. Where clocks went back, a time that comes twice is the
  * first of both that agrees with elapsed. A job step ("12.batch") is no job. The name of a job

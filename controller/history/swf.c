@@ -1,4 +1,5 @@
-/* swf.c - reads lines and headers of a file in the Standard Workload Format. */
+/* swf.c - reads lines and headers of a file in the Standard Workload Format; see swf.h. Written
+ * for speed: archives have millions of lines. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,8 @@ bool swf_parse_header(const char *line, size_t size, const char *key, int64_t *r
 	return history_parse_int(line + i, size - i, ret) == 0;
 }
 
-/* A field at *at that is no more than a sign and a few digits, as nearly all are. */
+/* Reads a field that is only a sign and at most 18 digits, as nearly all are. False: another
+ * form. */
 static bool read_plain(const char **at, const char *end, int64_t *ret)
 {
 	const char *p = *at, *from;
@@ -83,6 +85,8 @@ static int64_t all_processors(int64_t each, int64_t unit, int64_t cores)
 	return all;
 }
 
+/* "u7"; "" for a number below 0 (not recorded). By hand instead of snprintf(): called for four
+ * fields of every line of an archive. */
 static void name_number(char letter, int64_t id, char ret[static REQUEST_NAME_MAX])
 {
 	char digits[24];

@@ -1,10 +1,10 @@
 /* swf - the Standard Workload Format of the Parallel Workloads Archive: 18 fields by blanks a
  * job, "; Key: value" headers, -1 for what is not known.
  *
- * Pure. Rules of reading: start = submit + wait (0 when not recorded), end = start + run; cores =
- * allocated processors; memory (KB a processor) and cpu time (s a processor) are taken times
- * the processors; user N is "uN", group N is the account "gN"; the queue is "qN" of queue N, or
- * without one "pN" of partition N. Cpu time is read to the millisecond.
+ * Pure. Rules of reading: start = submit + wait (0 when not recorded), end = start + run; cores
+ * = allocated processors; memory (KB a processor) and cpu time (s a processor) are multiplied
+ * by the processors; user N is "uN", group N is the account "gN"; the queue is "qN" of queue N,
+ * or without one "pN" of partition N. Cpu time is read to the millisecond.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* csv.c - reads a site's table of accounts and users into a draft; see csv.h. */
+/* csv.c - reads a site's table of accounts and users into a draft; see csv.h. An empty field
+ * states nothing, so that an account may be described on one of its lines only. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -160,6 +161,7 @@ static int set_account(const struct table_reader *t, struct draft_account *a)
 	return r < 0 || *get_field(t, USER) ? r : read_limits(t, &a->limits);
 }
 
+/* A user is in an account once: a second line is refused, not merged. */
 static int set_member(const struct table_reader *t)
 {
 	struct draft_member like = { .line = t->line }, *m;

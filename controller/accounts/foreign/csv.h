@@ -4,10 +4,12 @@
  *	account			the account; more lines of it add users
  *	parent, description, shares	of the account; where several lines say it, the same
  *	user			a user in the account; empty: the line is about the account
- *alone user_shares		of the user in it; default 1
- *	coordinator, default_account	yes or no: is the user its coordinator, is it their
- *default? running_cores, running_gpus, running_memory, running_jobs, queued_jobs limits: of the
- *user in the account, or without a user of the account with all below it
+ *	user_shares		of the user in it; default 1
+ *	coordinator, default_account	yes or no: is the user its coordinator, is it the user's
+ *				default account?
+ *	running_cores, running_gpus, running_memory, running_jobs, queued_jobs
+ *				limits of the user in the account or, without a user, of the
+ *				account with all below it
  */
 #pragma once
 #include "controller/accounts/foreign/draft.h"

@@ -16,6 +16,7 @@ const struct accounts_limits accounts_no_limits = { ACCOUNTS_NO_LIMIT, ACCOUNTS_
 						    ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
 						    ACCOUNTS_NO_LIMIT };
 
+/* For tdestroy(): the lists free the objects. */
 static void keep_node(void *p)
 {
 	(void)p;
@@ -122,7 +123,8 @@ struct draft_member *accounts_draft_member(const struct accounts_draft *d, const
 	return slot ? *slot : NULL;
 }
 
-/* Room for one more pointer behind n of them. */
+/* Room for one more pointer behind n of them; full at powers of two. NULL: no memory, list
+ * unchanged. */
 static void *grow_list(void *list, size_t n)
 {
 	if (n && (n & (n - 1)))
@@ -210,6 +212,7 @@ void accounts_draft_drop_member(struct accounts_draft *d, struct draft_member *m
 	free(m);
 }
 
+/* Counts a repeated note; `why` is compared by address. */
 int accounts_draft_note(struct accounts_draft *d, size_t line, const char *what,
 			const char *why)
 {

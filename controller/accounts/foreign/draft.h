@@ -2,8 +2,8 @@
  * before they are accounts of Reeve's.
  *
  * A reader (foreign/sacctmgr.h, csv.h) adds accounts and users in any order, each
- * with its line; accounts_draft_finish() checks what they must hold together, and builds. What
- * the file says and Reeve has no place for is noted with its count: nothing is dropped
+ * with its line; accounts_draft_finish() checks that they agree, and builds. What
+ * the file states and Reeve cannot keep is noted with its count: nothing is dropped
  * silently.
  */
 #pragma once
@@ -23,11 +23,11 @@ struct draft_account {
 	int64_t shares;
 	char *description;
 	struct accounts_limits limits; /* of all its jobs together */
-	struct accounts_limits
-		each; /* of each user in it, or below, who has none of their own */
+	/* Of each user in the account or below it, where the user's own are not stated. */
+	struct accounts_limits each;
 	struct draft_qos qos;
 	bool has_shares; /* stated */
-	int walk;	 /* while cycles are looked for */
+	int walk;	 /* state of the search for cycles */
 };
 
 struct draft_member {
@@ -63,7 +63,7 @@ void accounts_draft_done(struct accounts_draft *d);
 struct draft_account *accounts_draft_account(const struct accounts_draft *d, const char *name);
 struct draft_member *accounts_draft_member(const struct accounts_draft *d, const char *account,
 					   const char *user);
-/* The one of that name, made where there is none: below the root, with 1 share. -EINVAL: not a
+/* Finds the account, or adds it below the root, with 1 share. -EINVAL: not a
  * name that Reeve knows; -ENOMEM. `line` of the first counts. */
 int accounts_draft_add_account(struct accounts_draft *d, const char *name, size_t line,
 			       struct draft_account **ret, struct err *err);
@@ -89,13 +89,12 @@ extern const struct accounts_limits accounts_no_limits;
 /* "20", "parent", Slurm's 2147483647 for parent. -EINVAL. */
 int accounts_draft_shares(const char *text, int64_t *ret, struct err *err);
 
-/* draft_qos.c: adds a name to what is stated; sign '+' and '-' change what stands
- * above,
- * '\0' replaces it. -ENOMEM. */
+/* draft_qos.c: adds a name to the stated list; signs '+' and '-' change the list of the account
+ * above, '\0' replaces it. -ENOMEM. */
 int accounts_draft_state_qos(struct accounts_draft *d, struct draft_qos *q, char sign,
 			     const char *name);
-/* What each account may use, in the order in which they were added: an account that states QOS
- * comes after the one above it. Notes what accounts.conf cannot say. -ENOMEM. */
+/* Resolves what each account may use, in the order in which they were added: an account that
+ * states QOS comes after the one above it. Notes what accounts.conf cannot say. -ENOMEM. */
 int accounts_draft_resolve_qos(struct accounts_draft *d, struct err *err);
 /* The names that the account states in accounts.conf, by commas; NULL: it states none. */
 const char *accounts_draft_qos_of(const struct draft_account *a);

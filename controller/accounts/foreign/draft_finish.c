@@ -9,7 +9,7 @@
 #include "controller/accounts/accounts_impl.h"
 #include "controller/accounts/rows.h"
 
-/* ---- what it must hold together ---- */
+/* ---- checks ---- */
 
 enum { UNSEEN, ON_PATH, FINE };
 
@@ -52,7 +52,8 @@ static int by_user(const void *va, const void *vb)
 	return r ? r : strcmp(a->account, b->account);
 }
 
-/* A default account that the user is not in is none, and is said. */
+/* A default account that the user is not in is dropped with a note; two for one user are
+ * refused. */
 static int check_defaults(struct accounts_draft *d, struct err *err)
 {
 	const struct draft_member *last = NULL;
@@ -159,7 +160,7 @@ static void put_account(struct writer *w, const struct draft_account *a)
 	put_limits(w, &a->limits);
 }
 
-static void fall_back(int64_t *to, int64_t from)
+static void use_if_unset(int64_t *to, int64_t from)
 {
 	if (*to == ACCOUNTS_NO_LIMIT)
 		*to = from;
@@ -167,11 +168,11 @@ static void fall_back(int64_t *to, int64_t from)
 
 static void inherit_limits(struct accounts_limits *to, const struct accounts_limits *from)
 {
-	fall_back(&to->running_cores, from->running_cores);
-	fall_back(&to->running_gpus, from->running_gpus);
-	fall_back(&to->running_memory_bytes, from->running_memory_bytes);
-	fall_back(&to->running_jobs, from->running_jobs);
-	fall_back(&to->queued_jobs, from->queued_jobs);
+	use_if_unset(&to->running_cores, from->running_cores);
+	use_if_unset(&to->running_gpus, from->running_gpus);
+	use_if_unset(&to->running_memory_bytes, from->running_memory_bytes);
+	use_if_unset(&to->running_jobs, from->running_jobs);
+	use_if_unset(&to->queued_jobs, from->queued_jobs);
 }
 
 static void put_member(struct writer *w, const struct accounts_draft *d,
@@ -210,7 +211,8 @@ static void put_default(struct writer *w, const struct draft_member *m)
 	put_item(w, "DefaultAccount", "", m->account);
 }
 
-/* What is there and no other system's file says. */
+/* Is it a statement of the present accounts that no other system's file has, so that it stays?
+ */
 static bool is_kept(const struct accounts_draft *d, const struct accounts *kept,
 		    const struct accounts_row *row)
 {

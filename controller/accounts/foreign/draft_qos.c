@@ -16,7 +16,7 @@ static const char *next_name(const char **list, size_t *ret_size)
 	return name;
 }
 
-/* Where it stands in the list; NULL: it does not. */
+/* The name's place in the list; NULL: it is not in it. */
 static char *find_name(const char *list, const char *name, size_t size)
 {
 	const char *item;
@@ -58,9 +58,9 @@ int accounts_draft_state_qos(struct accounts_draft *d, struct draft_qos *q, char
 	return 0;
 }
 
-/* ---- what is stated, on top of what stands above ---- */
+/* ---- what is stated, applied to the list of the account above ---- */
 
-static void take_out(char *list, char *at, size_t size)
+static void remove_item(char *list, char *at, size_t size)
 {
 	char *end = at + size;
 
@@ -79,12 +79,12 @@ static void apply_item(char *list, const char *item, size_t size)
 	char *at = find_name(list, name, n);
 
 	if (sign == '-' && at)
-		take_out(list, at, n);
+		remove_item(list, at, n);
 	if (sign != '-' && !at)
 		sprintf(list + length, "%s%.*s", length ? "," : "", (int)n, name);
 }
 
-/* A list replaces that of above; one of signed names changes it. */
+/* A list replaces that of the account above; one of signed names changes it. */
 static int resolve_list(struct draft_qos *q, const char *above)
 {
 	const char *list = q->stated, *item;
@@ -165,7 +165,8 @@ int accounts_draft_resolve_qos(struct accounts_draft *d, struct err *err)
 	return r < 0 ? err_set(err, r, "out of memory") : 0;
 }
 
-/* What stands at the top of Slurm's tree is stated by each account directly below it. */
+/* QOS of Slurm's root have no place in accounts.conf: each account directly below the root
+ * states them. */
 const char *accounts_draft_qos_of(const struct draft_account *a)
 {
 	bool is_top = !strcmp(a->parent, ACCOUNTS_ROOT);

@@ -1,4 +1,5 @@
-/* sacctmgr.c - reads the lines of a dump; see foreign/sacctmgr.h. */
+/* sacctmgr.c - reads the lines of a dump: joins continued lines into records, splits a record
+ * into kind, name and options; see foreign/sacctmgr.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static void unescape_text(char *text)
 enum value_kind { VALUE_PLAIN, VALUE_TRES };
 
 /* The value at *p, which ends at a colon or the end; *p goes behind it. */
-static int take_value(struct sacctmgr_reader *r, char **p, enum value_kind kind, char **ret)
+static int read_value(struct sacctmgr_reader *r, char **p, enum value_kind kind, char **ret)
 {
 	char quote = **p == '\'' || **p == '"' ? **p : '\0', *start = *p + (quote != '\0'), *q;
 
@@ -68,7 +69,7 @@ static int read_options(struct sacctmgr_reader *r)
 			return accounts_draft_error(r->d, r->now.line, r->err,
 						    "'%.40s' is not Option=value", key);
 		*p++ = '\0';
-		result = take_value(r, &p, strcasestr(key, "TRES") ? VALUE_TRES : VALUE_PLAIN,
+		result = read_value(r, &p, strcasestr(key, "TRES") ? VALUE_TRES : VALUE_PLAIN,
 				    &value);
 		if (result == 0)
 			result = sacctmgr_set_option(r, key, value);
@@ -82,7 +83,7 @@ static int open_parent(struct sacctmgr_reader *r)
 	    !accounts_draft_account(r->d, r->now.name))
 		return accounts_draft_error(r->d, r->now.line, r->err,
 					    "Parent - '%.64s' before its Account line: an "
-					    "account stands above the lines that use it",
+					    "account's line comes before the lines that use it",
 					    r->now.name);
 	snprintf(r->parent, sizeof(r->parent), "%s", r->now.name);
 	return 0;
@@ -192,7 +193,7 @@ static int read_head(struct sacctmgr_reader *r, char *text)
 			text);
 	p += 1 + strspn(p + 1, " \t");
 	r->now.kind = (enum sacctmgr_kind)k;
-	result = take_value(r, &p, VALUE_PLAIN, &name);
+	result = read_value(r, &p, VALUE_PLAIN, &name);
 	r->now.name = name;
 	r->now.rest = p;
 	if (result == 0 && !*name)
@@ -223,7 +224,8 @@ static int read_record(struct sacctmgr_reader *r, char *text)
 
 /* ---- lines ---- */
 
-/* One line, without its comment, appended to *at. True: it goes on on the next. */
+/* Appends one line, without its comment, to *at. True: the record continues on the next line.
+ */
 static bool append_line(const char *line, size_t n, char **at)
 {
 	char quote = '\0', *p = *at;
@@ -266,7 +268,7 @@ static int read_lines(struct sacctmgr_reader *r, const char *text, size_t size, 
 {
 	const char *end = text + size, *p = text;
 	char *at = record;
-	bool goes_on = false;
+	bool is_continued = false;
 
 	for (size_t number = 1; p < end; number++) {
 		const char *newline = memchr(p, '\n', (size_t)(end - p));
@@ -282,11 +284,11 @@ static int read_lines(struct sacctmgr_reader *r, const char *text, size_t size, 
 						      RECORD_MAX);
 		if (result < 0)
 			return result;
-		if (!goes_on)
+		if (!is_continued)
 			r->now.line = number;
-		goes_on = append_line(p, n, &at);
+		is_continued = append_line(p, n, &at);
 		p = newline ? newline + 1 : end;
-		if (goes_on && p < end)
+		if (is_continued && p < end)
 			continue;
 		*at = '\0';
 		at = record;

@@ -1,11 +1,11 @@
-/* sacctmgr - accounts as Slurm's `sacctmgr dump CLUSTER` writes and `sacctmgr load`
- *reads them.
+/* sacctmgr - reads and writes accounts in the form of Slurm's `sacctmgr dump CLUSTER`.
  *
  * A line is KIND - 'NAME':Option=value:Option='value', where KIND is Cluster, Parent, Account,
- * User (or QOS); accounts and users stand below the last Parent line. `#` outside quotes begins
+ * User (or QOS); accounts and users belong to the last Parent line. `#` outside quotes begins
  * a comment, `\` keeps the next character, and at the end of a line continues it. A quoted
- *value ends at the quote before a colon or the end of the line, since a dump does not escape
- *the quotes in its texts. Source: sacctmgr(1) "FLAT FILE DUMP AND LOAD", src/sacctmgr of Slurm.
+ * value ends at the quote before a colon or the end of the line, since a dump does not escape
+ * the quotes in its texts. Source: sacctmgr(1) "FLAT FILE DUMP AND LOAD", src/sacctmgr of
+ * Slurm.
  *
  * What options become:
  *	Fairshare		Shares, of an account or of a user in it
@@ -13,13 +13,13 @@
  *	GrpJobs			MaxRunningJobs
  *	GrpSubmitJobs, MaxSubmitJobs	MaxQueuedJobs; Slurm counts running jobs too: noted
  *	MaxJobs			of users, MaxRunningJobs; of accounts and the cluster, that of
- *each user below who has none (as Slurm inherits it)
- *	Coordinator, DefaultAccount	Coordinators of those accounts, the user's
- *DefaultAccount
- *	QOS, DefaultQOS		Qos, DefaultQos of the account; what the cluster states is that
- *of each account at the top which states none, "+a,-b" changes what stands above. Of a user:
- *noted where it differs from the account's. All other options that Slurm knows are noted with
- *why; one that it does not know is an error.
+ *				each user below them without a MaxJobs (as Slurm inherits it)
+ *	Coordinator, DefaultAccount	Coordinators of those accounts, the user's DefaultAccount
+ *	QOS, DefaultQOS		Qos, DefaultQos of the account; what the cluster states holds for
+ *				each account at the top without its own; "+a,-b" changes the list
+ *				of the account above. Of a user: noted where it differs from the
+ *				account's
+ * All other options of Slurm are noted with the reason; an unknown option is an error.
  */
 #pragma once
 #include "controller/accounts/foreign/draft.h"

@@ -1,4 +1,4 @@
-/* sacctmgr_impl - between the files that read a dump: a record, and what its options
+/* sacctmgr_impl - shared by the files that read a dump: a record, and what its options
  * set. */
 #pragma once
 #include "controller/accounts/foreign/sacctmgr.h"
@@ -26,13 +26,14 @@ struct sacctmgr_reader {
 	struct accounts_limits *of_each; /* of each user of the record */
 };
 
-/* Counts what has no place; `why` is a literal. */
+/* Notes, with a count, what Reeve cannot keep; `why` is a literal. */
 int sacctmgr_note(struct sacctmgr_reader *r, const char *what, const char *why);
 extern const char sacctmgr_why_root[], sacctmgr_why_cluster_name[], sacctmgr_why_qos[];
-/* The record's user in an account; made without being a user of it. */
+/* The record's user in an account, added without being a member of it (a coordinator need not
+ * be). */
 int sacctmgr_find_role(struct sacctmgr_reader *r, const char *account,
 		       struct draft_member **ret);
-/* Both are cut up. */
+/* Applies one option of the current record; cuts up both texts. */
 int sacctmgr_set_option(struct sacctmgr_reader *r, char *key, char *value);
 /* Does an option begin here? */
 bool sacctmgr_is_option(const char *text);

@@ -1,4 +1,4 @@
-/* sacctmgr_options.c - what each option of a dump becomes; see foreign/sacctmgr.h. */
+/* sacctmgr_options.c - applies each option of a dump to the draft; see foreign/sacctmgr.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static int bad_value(struct sacctmgr_reader *r, const char *key, const char *val
 				    wanted);
 }
 
-/* -1 says none, as in sacctmgr. */
+/* A number; -1 means no limit, as in sacctmgr. */
 static int read_count(struct sacctmgr_reader *r, const char *key, const char *value,
 		      int64_t *ret)
 {
@@ -136,7 +136,8 @@ static int set_grp_jobs(struct sacctmgr_reader *r, const char *key, char *value)
 	if (!r->limits)
 		return sacctmgr_note(r, key, why_cluster);
 	result = read_count(r, key, value, &n);
-	/* Of one user's association GrpJobs and MaxJobs are the same bound: the lower holds. */
+	/* For one user's association GrpJobs and MaxJobs are the same limit: the lower one
+	 * holds. */
 	if (result == 0 && n != ACCOUNTS_NO_LIMIT &&
 	    (r->limits->running_jobs == ACCOUNTS_NO_LIMIT || n < r->limits->running_jobs))
 		r->limits->running_jobs = n;
@@ -158,26 +159,30 @@ static int set_grp_submit(struct sacctmgr_reader *r, const char *key, char *valu
 	return sacctmgr_note(r, key, why_submit);
 }
 
-static int set_max_jobs(struct sacctmgr_reader *r, const char *key, char *value)
+typedef int (*set_option_fn)(struct sacctmgr_reader *r, const char *key, char *value);
+
+/* A Max... option is the Grp... option of each user of the record, instead of the record as a
+ * group. */
+static int set_for_each(struct sacctmgr_reader *r, const char *key, char *value,
+			set_option_fn set)
 {
 	struct accounts_limits *own = r->limits;
 	int result;
 
 	r->limits = r->of_each;
-	result = set_grp_jobs(r, key, value);
+	result = set(r, key, value);
 	r->limits = own;
 	return result;
 }
 
+static int set_max_jobs(struct sacctmgr_reader *r, const char *key, char *value)
+{
+	return set_for_each(r, key, value, set_grp_jobs);
+}
+
 static int set_max_submit(struct sacctmgr_reader *r, const char *key, char *value)
 {
-	struct accounts_limits *own = r->limits;
-	int result;
-
-	r->limits = r->of_each;
-	result = set_grp_submit(r, key, value);
-	r->limits = own;
-	return result;
+	return set_for_each(r, key, value, set_grp_submit);
 }
 
 static int set_shares(struct sacctmgr_reader *r, const char *key, char *value)
@@ -320,8 +325,8 @@ static int set_admin(struct sacctmgr_reader *r, const char *key, char *value)
 
 static const struct option {
 	const char *name;
-	int (*set)(struct sacctmgr_reader *r, const char *key, char *value);
-	const char *why; /* without `set`: has no place */
+	set_option_fn set;
+	const char *why; /* without `set`: the reason that it is only noted */
 } options[] = {
 	{ "Fairshare", set_shares, NULL },
 	{ "Shares", set_shares, NULL },
@@ -372,7 +377,7 @@ static const struct option {
 	{ "Flags", NULL, why_other },
 };
 
-/* Options of before TRES: as GrpTRES=cpu=N. */
+/* Options of Slurm before TRES: the same as GrpTRES=cpu=N. */
 static const struct {
 	const char *name, *tres;
 } old_options[] = { { "GrpCPUs", "cpu" }, { "GrpMem", "mem" } };

@@ -1,4 +1,5 @@
-/* sacctmgr_write.c - writes a dump; see foreign/sacctmgr.h. */
+/* sacctmgr_write.c - writes a dump, with comments on what it cannot express; see
+ * foreign/sacctmgr.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ struct dump {
 	const struct accounts *a;
 };
 
-/* ---- what cannot be said ---- */
+/* ---- what a dump cannot express ---- */
 
 static void put_lack(const struct dump *d, size_t n, const char *what)
 {
@@ -108,7 +109,7 @@ static void put_lacks(const struct dump *d)
 
 /* ---- lines ---- */
 
-/* In quotes; those in the text become what sacctmgr makes of them. */
+/* A text in quotes; quotes in it become backquotes, as in sacctmgr's own dumps. */
 static void put_text(const struct dump *d, const char *key, const char *text)
 {
 	fprintf(d->to, ":%s='", key);
@@ -205,7 +206,7 @@ static void put_user(const struct dump *d, const struct accounts_member *m)
 	fputc('\n', d->to);
 }
 
-/* What stands directly below an account (-1: the root). */
+/* Writes what is directly below an account (-1: the root). */
 static void put_level(const struct dump *d, int32_t above)
 {
 	const struct accounts_account *p = above < 0 ? NULL : &d->a->accounts[above];
@@ -223,20 +224,21 @@ static void put_level(const struct dump *d, int32_t above)
 		put_user(d, &p->members[i]);
 }
 
-/* An account's line stands before what is below it: level by level. */
+/* Writes the tree breadth first: sacctmgr load needs an account's line before those below it.
+ * parents[]: the queue of accounts whose level is still to be written. */
 static int put_tree(const struct dump *d)
 {
-	_cleanup_free_ int32_t *todo = calloc(d->a->n_accounts + 1, sizeof(*todo));
+	_cleanup_free_ int32_t *parents = calloc(d->a->n_accounts + 1, sizeof(*parents));
 	size_t n = 0;
 
-	if (!todo)
+	if (!parents)
 		return -ENOMEM;
-	todo[n++] = -1;
+	parents[n++] = -1;
 	for (size_t i = 0; i < n; i++) {
-		put_level(d, todo[i]);
+		put_level(d, parents[i]);
 		for (size_t k = 0; k < d->a->n_accounts; k++)
-			if (d->a->accounts[k].parent == todo[i])
-				todo[n++] = (int32_t)k;
+			if (d->a->accounts[k].parent == parents[i])
+				parents[n++] = (int32_t)k;
 	}
 	return 0;
 }
