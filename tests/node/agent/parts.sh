@@ -12,13 +12,13 @@ opens_nothing() { # PID
 
 	for fd in /proc/"$1"/fd/*; do is_fd_null "$fd" || return 1; done
 }
-enter() { # ID COMMAND...: as the user in the job's cgroup, as a step would be
+enter() { # ID COMMAND...: as the user in the job's cgroup and its view of the files, as a step would be
 	local id=$1 disk=/var/lib/reeve/jobfs/$1-1/work
 
 	shift
 	# shellcheck disable=SC2016
-	bash -c 'echo $$ >"$0/work/cgroup.procs" && exec setpriv --reuid alice --regid alice \
-		--init-groups --no-new-privs "$@"' "/sys/fs/cgroup$(field "$id" cgroup)" \
+	bash -c 'echo $$ >"$0/work/cgroup.procs" && exec nsenter --mount --target "$1" setpriv --reuid alice --regid alice \
+		--init-groups --no-new-privs "${@:2}"' "/sys/fs/cgroup$(field "$id" cgroup)" "$(field "$id" pid)" \
 		env TMPDIR="$disk" REEVE_JOBFS="$disk" "$@"
 }
 ends() { # ID TEXT: within a while, in a way of which TEXT is written
@@ -43,8 +43,8 @@ ok $? "no output file is made" "$(ls $HOME_DIR "$disk")"
 has "$(cat "$disk/hostfile")" '^n1 slots=3$' "its disk has the hostfile"
 has "$(grep -cx n1 "$disk/nodefile") $(grep -cx n-2 "$disk/nodefile")" '^3 1$' "and the list of nodes, by cores"
 has "$(stat -c '%U %a' "$disk/hostfile" "$disk/nodefile" | sort -u)" '^root 444$' "both root's, to read"
-as alice cat "$disk/hostfile" >/dev/null; ok $? "the user reads them"
-as alice rm -f "$disk/hostfile" 2>/dev/null; [ -e "$disk/hostfile" ]; ok $? "and cannot replace them"
+enter 31 cat "$disk/hostfile" >/dev/null; ok $? "the user reads them"
+enter 31 rm -f "$disk/hostfile" 2>/dev/null; [ -e "$disk/hostfile" ]; ok $? "and cannot replace them"
 
 # ---- its limits hold what is started in it ----
 out=$(enter 31 grep Cpus_allowed_list /proc/self/status)
