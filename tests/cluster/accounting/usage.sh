@@ -144,7 +144,7 @@ is "to its user too" "3600000,-2700000" "$(reeve_as 1 usage --by user --csv | pi
 refused "more than the job was charged" "no more can be refunded" 1 reeve_as 0 admin adjust --job 1 --charge -0.26 --reason x
 refused "a user adjusts nothing" "only operators" 5 reeve_as 1 admin adjust --job 1 --charge -0.1 --reason x
 refused "nor reads the entries" "only operators" 5 reeve_as 1 admin adjustments
-has "reeve job shows the refund" 'adjusted -0.750 by hand' "$(reeve_as 1 job 1 | tr -s ' ')"
+has "reeve job shows the refund" 'adjusted -0.750 by an operator' "$(reeve_as 1 job 1 | tr -s ' ')"
 tokyo=$(TZ=Asia/Tokyo date -d "@$now" '+%Y-%m-%d %H:%M:%S JST')
 is "times are the site's, live, wherever one sits" "ended $tokyo" "$(TZ=America/Toronto reeve_as 1 job 1 | tr -s ' ' | grep '^ended [0-9]')"
 is "in tables too" "$tokyo" "$(TZ=America/Toronto reeve_as 1 jobs -a -n -o ended_ns)"
