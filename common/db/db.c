@@ -6,8 +6,6 @@
 #include "common/db/db_impl.h"
 #include "common/err.h"
 
-#define VALUES_MAX 40
-
 struct db *db_close(struct db *d)
 {
 	if (d)
@@ -96,13 +94,13 @@ struct arguments {
 };
 
 /* Returns how many values there are. A text is measured here; neither it nor a blob is copied. */
-static int read_values(struct arguments *from, struct db_value v[static VALUES_MAX],
+static int read_values(struct arguments *from, struct db_value v[static DB_VALUES_MAX],
 		       struct err *err)
 {
 	const char *format = from->format;
 	int n = 0;
 
-	for (; *format && n < VALUES_MAX; format++, n++)
+	for (; *format && n < DB_VALUES_MAX; format++, n++)
 		switch (*format) {
 		case 'i':
 			v[n] = (struct db_value){ .kind = DB_INT,
@@ -121,13 +119,13 @@ static int read_values(struct arguments *from, struct db_value v[static VALUES_M
 		default:
 			return err_set(err, -EINVAL, "'%c' is no kind of value", *format);
 		}
-	return *format ? err_set(err, -EINVAL, "more than %d values", VALUES_MAX) : n;
+	return *format ? err_set(err, -EINVAL, "more than %d values", DB_VALUES_MAX) : n;
 }
 
 static int query_values(struct db *d, struct arguments *from, struct db_row **ret,
 			struct err *err)
 {
-	struct db_value v[VALUES_MAX];
+	struct db_value v[DB_VALUES_MAX];
 	int n = read_values(from, v, err);
 
 	return n < 0 ? n
@@ -244,10 +242,10 @@ int db_run_later(struct db *d, struct err *err, const char *sql, const char *for
 int db_query_ints(struct db *d, const char *sql, const struct db_ints *ints,
 		  struct db_row **ret, struct err *err)
 {
-	struct db_value v[VALUES_MAX];
+	struct db_value v[DB_VALUES_MAX];
 
-	if (ints->n > VALUES_MAX)
-		return err_set(err, -EINVAL, "more than %d values", VALUES_MAX);
+	if (ints->n > DB_VALUES_MAX)
+		return err_set(err, -EINVAL, "more than %d values", DB_VALUES_MAX);
 	for (size_t i = 0; i < ints->n; i++)
 		v[i] = (struct db_value){ .kind = ints->values[i] == ints->null ? DB_NULL
 										: DB_INT,

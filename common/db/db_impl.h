@@ -11,9 +11,10 @@ struct db_value {
 	const void *data;
 	size_t size;
 };
+#define DB_VALUES_MAX 40 /* of one statement */
 struct db_values {
 	const struct db_value *v;
-	size_t n;
+	size_t n; /* at most DB_VALUES_MAX */
 };
 
 /* As db.h says of the function of the same name. */

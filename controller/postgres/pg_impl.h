@@ -1,4 +1,8 @@
-/* pg_impl - the connection and its statements; shared by pg_*.c only. */
+/* pg_impl - the connection and its statements; shared by the files of this folder only.
+ *
+ * pg_conn.c has errors and the connection, pg_rows.c statements with values and their rows,
+ * pg_pipeline.c statements for many rows, pg.c transactions and the schema.
+ */
 #pragma once
 #include "common/db/db_impl.h"
 #include "controller/postgres/pq.h"
@@ -27,21 +31,17 @@ static inline struct pg *pg_of(struct db *d)
 	return (struct pg *)d;
 }
 
-/* The statement of this text, bound; pg_rows.c. */
+#define PG_TYPE_INT8 20 /* pg_type.oid of bigint */
+
+/* ---- pg_rows.c: as the members of struct db_ops of these names (db_impl.h) ---- */
+
 int pg_query(struct db *d, const char *sql, const struct db_values *values, struct db_row **ret,
 	     struct err *err);
 /* The answer will be read through a cursor, some thousand rows at a time. */
 void pg_scan(struct db_row *row);
 const char *pg_name(const struct db_row *row); /* the server's name of the prepared statement */
-/* Sent, its answer not waited for; pg_rows.c. */
+/* Sends the bound statement in a pipeline. Its answer is read by pg_settle(). */
 int pg_send(struct db_row *row, struct err *err);
-/* Reads the answers of the statements that pg_send() sent, before anything else is sent to the
- * server. Returns the first error among them, after which the transaction has failed. */
-int pg_settle(struct pg *p, struct err *err);
-#define PG_SENT_MAX 512
-/* In a pipeline; pg_pipeline.c. */
-int pg_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *rows,
-		    int64_t *ret_changed, struct err *err);
 int pg_step(struct db_row *row, struct err *err);
 void pg_done(struct db_row *row);
 int64_t pg_get_int(const struct db_row *row, int column);
@@ -49,8 +49,23 @@ const char *pg_get_text(const struct db_row *row, int column);
 const void *pg_get_blob(const struct db_row *row, int column, size_t *ret_size);
 bool pg_is_null(const struct db_row *row, int column);
 void pg_forget(struct pg *p); /* frees all statements */
+/* dialect_query() with a message. *ret is malloc()ed. */
+int pg_translate(const char *sql, char **ret, struct err *err);
 
-/* The settings of a new session. Counts the generation on. */
+/* ---- pg_pipeline.c ---- */
+
+/* db_ops.run_int_rows, in the transaction under way. */
+int pg_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *rows,
+		    int64_t *ret_changed, struct err *err);
+
+/* ---- pg_conn.c ---- */
+
+/* Reads the answers of the statements that pg_send() sent, before anything else is sent to the
+ * server. Returns the first error among them, after which the transaction has failed. */
+int pg_settle(struct pg *p, struct err *err);
+/* Statements in a pipeline at a time. */
+#define PG_SENT_MAX 512
+/* Sets up a new session, and begins a new generation of prepared statements. */
 int pg_set_up(struct pg *p, struct err *err);
 /* In a pipeline: reads the answer of one statement, which has to be a command without rows. */
 int pg_take_answer(struct pg *p, int64_t *ret_changed, struct err *err);
@@ -61,5 +76,6 @@ void pg_pass_over(struct pg *p);
 int pg_fail(struct pg *p, PGresult *result, const char *what, struct err *err);
 /* Runs SQL without parameters, one statement or several; rows are dropped. */
 int pg_exec(struct pg *p, const char *sql, struct err *err);
-/* Outside of a transaction: makes a lost connection again. In one: -EIO, because it is lost. */
+/* Outside of a transaction: makes a lost connection again. In one: -EIO, because the transaction was
+ * lost with the connection. */
 int pg_revive(struct pg *p, struct err *err);

@@ -1,4 +1,9 @@
-/* pg_rows.c - prepared statements, values and rows; see pg_impl.h. */
+/* pg_rows.c - prepares statements, runs them and reads their rows: all rows at once, or through a
+ * cursor, or sent ahead in a pipeline. See pg_impl.h.
+ *
+ * Parameters travel in binary, except texts; answers come as text (the last argument 0 of
+ * PQexecPrepared()), because the type of a column is not known here.
+ */
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -7,23 +12,21 @@
 #include "controller/postgres/dialect.h"
 #include "controller/postgres/pg_impl.h"
 
-#define VALUES_MAX 40
-#define TYPE_BYTES 17
-#define TYPE_INT8 20
+#define TYPE_BYTEA 17
 #define TYPE_TEXT 25
-#define FETCH 4096 /* rows of a scan at a time */
+#define FETCH_ROWS 4096 /* rows of a scan that are in this process at a time */
 
 struct pg_statement {
 	struct db_row row;
-	const char *sql;
-	char name[16];
-	int generation; /* of the connection it is prepared on; 0: none */
-	struct db_value values[VALUES_MAX];
+	const char *sql; /* a string literal: its address identifies the statement */
+	char name[16];	 /* of the prepared statement, and of its cursor */
+	int generation;	 /* of the connection it is prepared on; 0: none */
+	struct db_value values[DB_VALUES_MAX];
 	size_t n_values;
 	PGresult *result;
-	int at; /* row of the result; -1: not run yet */
+	int at; /* the current row of the result; -1: before the first one, or not run yet */
 	bool is_scan, has_cursor;
-	unsigned char *blob; /* of the row it stands at */
+	unsigned char *blob; /* that pg_get_blob() returned last; libpq's */
 };
 
 static struct pg_statement *statement_of(const struct db_row *row)
@@ -36,6 +39,7 @@ const char *pg_name(const struct db_row *row)
 	return statement_of(row)->name;
 }
 
+/* Errors are dropped: a cursor that stays open after one ends with the session at the latest. */
 static void close_cursor(struct pg_statement *s)
 {
 	struct pg *p = pg_of(s->row.db);
@@ -45,7 +49,7 @@ static void close_cursor(struct pg_statement *s)
 	s->has_cursor = false;
 	if (pg_settle(p, NULL) < 0)
 		return;
-	/* A transaction that failed took it along, and so does its end. */
+	/* In a failed transaction CLOSE is refused, and the rollback closes the cursor. */
 	status = pq.PQtransactionStatus(p->conn);
 	snprintf(sql, sizeof(sql), "CLOSE %s", s->name);
 	if (status == PQTRANS_IDLE || status == PQTRANS_INTRANS)
@@ -77,7 +81,8 @@ void pg_forget(struct pg *p)
 	p->n_statements = p->size = 0;
 }
 
-static int add(struct pg *p, const char *sql, struct pg_statement **ret, struct err *err)
+static int add_statement(struct pg *p, const char *sql, struct pg_statement **ret,
+			 struct err *err)
 {
 	struct pg_statement *s;
 
@@ -103,7 +108,9 @@ static int add(struct pg *p, const char *sql, struct pg_statement **ret, struct 
 	return 0;
 }
 
-static int find(struct pg *p, const char *sql, struct pg_statement **ret, struct err *err)
+/* The statement of this text, done with its last answer. */
+static int find_statement(struct pg *p, const char *sql, struct pg_statement **ret,
+			  struct err *err)
 {
 	for (size_t i = 0; i < p->n_statements; i++) {
 		if (p->statements[i]->sql != sql)
@@ -112,26 +119,39 @@ static int find(struct pg *p, const char *sql, struct pg_statement **ret, struct
 		pg_done(&(*ret)->row);
 		return 0;
 	}
-	return add(p, sql, ret, err);
+	return add_statement(p, sql, ret, err);
+}
+
+int pg_translate(const char *sql, char **ret, struct err *err)
+{
+	int r = dialect_query(sql, ret);
+
+	return r < 0 ? err_set(err, r, "this statement cannot be translated for PostgreSQL: %s",
+			       sql)
+		     : 0;
 }
 
 static Oid type_of(enum db_kind kind)
 {
-	return kind == DB_TEXT ? TYPE_TEXT : kind == DB_BLOB ? TYPE_BYTES : TYPE_INT8;
+	return kind == DB_TEXT ? TYPE_TEXT : kind == DB_BLOB ? TYPE_BYTEA : PG_TYPE_INT8;
 }
 
-static int prepare(struct pg *p, struct pg_statement *s, struct err *err)
+/* The types are those of the first values: a statement is always called with the same format. */
+static int prepare_statement(struct pg *p, struct pg_statement *s, struct err *err)
 {
 	_cleanup_free_ char *sql = NULL;
-	Oid types[VALUES_MAX];
+	Oid types[DB_VALUES_MAX];
 	PGresult *result;
+	int r;
 
 	if (s->generation == p->generation)
 		return 0;
-	if (pg_settle(p, err) < 0)
-		return -EIO;
-	if (dialect_query(s->sql, &sql) < 0)
-		return err_set(err, -EINVAL, "cannot be said to PostgreSQL: %s", s->sql);
+	r = pg_settle(p, err);
+	if (r < 0)
+		return r;
+	r = pg_translate(s->sql, &sql, err);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < s->n_values; i++)
 		types[i] = type_of(s->values[i].kind);
 	result = pq.PQprepare(p->conn, s->name, sql, (int)s->n_values, types);
@@ -151,15 +171,13 @@ int pg_query(struct db *d, const char *sql, const struct db_values *values, stru
 
 	if (r < 0)
 		return r;
-	r = find(p, sql, &s, err);
+	r = find_statement(p, sql, &s, err);
 	if (r < 0)
 		return r;
-	if (values->n > VALUES_MAX)
-		return err_set(err, -EINVAL, "more than %d values", VALUES_MAX);
 	if (values->n)
 		memcpy(s->values, values->v, values->n * sizeof(*values->v));
 	s->n_values = values->n;
-	r = prepare(p, s, err);
+	r = prepare_statement(p, s, err);
 	if (r < 0)
 		return r;
 	s->is_scan = false;
@@ -172,12 +190,12 @@ void pg_scan(struct db_row *row)
 	statement_of(row)->is_scan = true;
 }
 
-/* Values as libpq takes them. */
+/* Values as libpq takes them: `data` points into `numbers` or at the caller's texts and blobs. */
 struct parameters {
-	const char *data[VALUES_MAX];
-	int sizes[VALUES_MAX], are_binary[VALUES_MAX];
-	uint64_t numbers[VALUES_MAX];
-	Oid types[VALUES_MAX];
+	const char *data[DB_VALUES_MAX];
+	int sizes[DB_VALUES_MAX], are_binary[DB_VALUES_MAX];
+	uint64_t numbers[DB_VALUES_MAX];
+	Oid types[DB_VALUES_MAX];
 };
 
 static int make_parameters(const struct pg_statement *s, struct parameters *ret,
@@ -197,6 +215,7 @@ static int make_parameters(const struct pg_statement *s, struct parameters *ret,
 	return 0;
 }
 
+/* The statement owns the result from here on; a failed one is cleared. */
 static int take_result(struct pg *p, struct pg_statement *s, PGresult *result, struct err *err)
 {
 	ExecStatusType status = pq.PQresultStatus(result);
@@ -219,6 +238,7 @@ int pg_send(struct db_row *row, struct err *err)
 		r = pg_settle(p, err);
 	if (r < 0)
 		return r;
+	/* The connection is in pipeline mode while n_sent is not 0: pg_settle() leaves it. */
 	if ((!p->n_sent && !pq.PQenterPipelineMode(p->conn)) ||
 	    !pq.PQsendQueryPrepared(p->conn, s->name, (int)s->n_values, v.data, v.sizes,
 				    v.are_binary, 0))
@@ -228,7 +248,7 @@ int pg_send(struct db_row *row, struct err *err)
 	return 0;
 }
 
-static int run(struct pg *p, struct pg_statement *s, struct err *err)
+static int run_statement(struct pg *p, struct pg_statement *s, struct err *err)
 {
 	struct parameters v;
 	int r = pg_settle(p, err);
@@ -245,16 +265,17 @@ static int run(struct pg *p, struct pg_statement *s, struct err *err)
 	return r;
 }
 
-static int fetch(struct pg *p, struct pg_statement *s, struct err *err)
+static int fetch_rows(struct pg *p, struct pg_statement *s, struct err *err)
 {
 	char sql[64];
 
-	snprintf(sql, sizeof(sql), "FETCH %d FROM %s", FETCH, s->name);
+	snprintf(sql, sizeof(sql), "FETCH %d FROM %s", FETCH_ROWS, s->name);
 	s->at = -1;
 	return take_result(p, s, pq.PQexec(p->conn, sql), err);
 }
 
-/* Outside of a transaction the server keeps the whole answer, not we. */
+/* A cursor lives as long as its transaction. Outside of one it is made WITH HOLD: the server stores
+ * the whole answer and keeps it until CLOSE. */
 static int open_cursor(struct pg *p, struct pg_statement *s, struct err *err)
 {
 	_cleanup_free_ char *sql = NULL, *declare = NULL;
@@ -264,8 +285,8 @@ static int open_cursor(struct pg *p, struct pg_statement *s, struct err *err)
 
 	if (r >= 0)
 		r = make_parameters(s, &v, err);
-	if (r >= 0 && dialect_query(s->sql, &sql) < 0)
-		r = err_set(err, -EINVAL, "cannot be said to PostgreSQL: %s", s->sql);
+	if (r >= 0)
+		r = pg_translate(s->sql, &sql, err);
 	if (r >= 0 && asprintf(&declare, "DECLARE %s NO SCROLL CURSOR %s FOR %s", s->name,
 			       is_alone ? "WITH HOLD" : "", sql) < 0)
 		r = err_set(err, -ENOMEM, "out of memory");
@@ -277,21 +298,22 @@ static int open_cursor(struct pg *p, struct pg_statement *s, struct err *err)
 	if (r < 0)
 		return r;
 	s->has_cursor = true;
-	return fetch(p, s, err);
+	return fetch_rows(p, s, err);
 }
 
-/* 1: it stands at a row. */
+/* 1: s->at is a row; 0: there are no more. The first call runs the statement. */
 static int next_row(struct pg *p, struct pg_statement *s, struct err *err)
 {
 	int r = 0;
 
 	if (s->at < 0)
-		r = s->is_scan ? open_cursor(p, s, err) : run(p, s, err);
+		r = s->is_scan ? open_cursor(p, s, err) : run_statement(p, s, err);
 	if (r >= 0 && ++s->at < pq.PQntuples(s->result))
 		return 1;
-	if (r < 0 || !s->is_scan || pq.PQntuples(s->result) < FETCH)
+	/* Fewer rows than were asked for: they were the last ones. */
+	if (r < 0 || !s->is_scan || pq.PQntuples(s->result) < FETCH_ROWS)
 		return r;
-	r = fetch(p, s, err);
+	r = fetch_rows(p, s, err);
 	return r < 0 ? r : ++s->at < pq.PQntuples(s->result);
 }
 
@@ -309,6 +331,7 @@ int64_t pg_get_int(const struct db_row *row, int column)
 {
 	const char *text = pg_get_text(row, column);
 
+	/* A truth value, which is 0 or 1 in SQLite, comes as "t" or "f". */
 	if (text && (*text == 't' || *text == 'f'))
 		return *text == 't';
 	return text ? strtoll(text, NULL, 10) : 0;
