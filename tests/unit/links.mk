@@ -32,7 +32,7 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%
 JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove wipe) $O/common/err.o
 $O/tests/node/jobfs/limits $O/tests/node/jobfs/removal: $O/tests/node/jobfs/%: tests/node/jobfs/%.c tests/node/jobfs/rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days jobs/output jobs/views nodes/nodes usage/usage usage/rollup_set usage/rollup calendar usage/charges changes usage/adjust attempts/gpus jobs/submit jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output jobs/texts) \
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days jobs/output jobs/views nodes/nodes usage/usage usage/rollup_set usage/rollup calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output jobs/texts) \
 	$(patsubst %,$O/controller/%.o,policy/charge/charge policy/charge/tally policy/placement/fit ledger/jobs/ranges policy/priority/depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/rig/ledger_rig.c tests/unit/rig/fail_vfs.c $(LEDGER)
@@ -90,7 +90,7 @@ $O/tests/unit/test_quota_qos: $O/controller/quota/qos.o $O/controller/accounts/a
 $O/tests/unit/test_quota $O/tests/unit/test_quota_check: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_quota $O/tests/unit/test_quota_check: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_days: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/verify_parts.o
+$O/tests/unit/test_days: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/rebuild.o $O/controller/ledger/verify/verify_parts.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,efficiency/eff efficiency/advice charge/charge placement/fit) $(MODEL)
 SCHEDULE := $(patsubst %,$O/controller/scheduler/%.o,backfill edit moves nodes place preempt/preempt preempt/preemptees preempt/score preempt/shuffle preempt/tally reservation same schedule shapes why)
 CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,cluster/cluster cluster/check cluster/jobs cluster/kinds cluster/placed carry_out cycle pending_start names order parts why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/allocated.o $O/controller/ledger/nodes/drain.o

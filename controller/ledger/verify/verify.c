@@ -1,21 +1,15 @@
-/* verify.c - recomputes rollups from jobs and compares, or replaces them. See verify/verify.h. */
+/* verify.c - recomputes the rollups from the jobs, compares them with those that the ledger has, and
+ * checks that the figures of each attempt agree with each other. See verify/verify.h.
+ *
+ * A recomputed sum is set to zero when its row has been compared: what is left at the end has no
+ * row.
+ */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/time_units.h"
-#include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/verify/verify.h"
-#include "controller/ledger/usage/rollup_set.h"
 #include "controller/ledger/sql.h"
-
-struct verify {
-	struct store *s;
-	struct rollup_set *sums;   /* recomputed minus what was compared so far */
-	struct rollup_set *months; /* the same by month */
-	store_difference_fn fn;
-	void *ctx;
-	struct store_verified n;
-};
+#include "controller/ledger/verify/verify_impl.h"
 
 typedef int (*row_fn)(struct verify *v, struct db_row *st, struct err *err);
 
@@ -34,19 +28,34 @@ static int read_rows(struct verify *v, const char *sql, row_fn fn, struct err *e
 	return r;
 }
 
-/* The sums of the association in columns 0 to 2 and the pool in column 3. */
-static int sums_of(struct verify *v, struct db_row *st, int64_t day, struct rollup **ret,
-		   struct err *err)
+/* The first columns of every SELECT here. Most have a day and figures behind them, in the order of
+ * enum rollup_figure. */
+enum row_column { ROW_CLUSTER, ROW_ACCOUNT, ROW_USER, ROW_POOL, ROW_NEXT };
+enum day_column { DAY_DAY = ROW_NEXT, DAY_FIGURES };
+
+/* The sum in `sums` of the row's association and pool on a day (of a month, where `sums` are by
+ * month). Good until the next call. */
+static int find_sum(struct rollup_set *sums, struct db_row *st, int64_t day,
+		    struct rollup **ret, struct err *err)
 {
-	int index = rollup_set_find(v->sums, store_text(st, 0), store_text(st, 1),
-				    store_text(st, 2));
+	int index = rollup_set_find(sums, store_text(st, ROW_CLUSTER),
+				    store_text(st, ROW_ACCOUNT), store_text(st, ROW_USER));
 
 	if (index < 0)
-		return err_set(err, index, "association '%s'", store_text(st, 2));
-	*ret = rollup_set_at(v->sums, index, (int)db_int(st, 3), day);
+		return err_set(err, index, "cannot remember user '%s': %s",
+			       store_text(st, ROW_USER), strerror(-index));
+	*ret = rollup_set_at(sums, index, (int)db_int(st, ROW_POOL), day);
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
+static struct store_difference begin_difference(struct db_row *st)
+{
+	return (struct store_difference){ .cluster = store_text(st, ROW_CLUSTER),
+					  .account = store_text(st, ROW_ACCOUNT),
+					  .user = store_text(st, ROW_USER) };
+}
+
+/* Counts every difference, also where no function wants to hear of it. */
 static int report_difference(struct verify *v, const struct store_difference *d,
 			     struct err *err)
 {
@@ -67,7 +76,7 @@ static int add_day(void *ctx, int64_t day, const struct tally *gained)
 {
 	struct split_ctx *c = ctx;
 	struct rollup gain = rollup_gain(&c->done, gained), *at;
-	int r = sums_of(c->v, c->st, day, &at, c->err);
+	int r = find_sum(c->v->sums, c->st, day, &at, c->err);
 
 	if (r >= 0)
 		rollup_add(at, &gain);
@@ -78,7 +87,7 @@ static int count_figure(struct verify *v, struct db_row *st, enum rollup_figure 
 			struct err *err)
 {
 	struct rollup *at;
-	int r = sums_of(v, st, day, &at, err);
+	int r = find_sum(v->sums, st, day, &at, err);
 
 	if (r >= 0)
 		at->figure[f]++;
@@ -106,22 +115,23 @@ static int count_figure(struct verify *v, struct db_row *st, enum rollup_figure 
 /* clang-format on */
 enum { IMPORTED_COLUMNS(SQL_NAME) };
 #define IMPORTED_SELECT "SELECT " IMPORTED_COLUMNS(SQL_COLUMN)
+_Static_assert((int)IMPORTED_POOL == (int)ROW_POOL, "find_sum() reads the first columns");
 
 /* What was charged for an imported job is its rate x time. */
 static int check_charge(struct verify *v, struct db_row *st, const struct tally *t,
 			struct err *err)
 {
-	struct store_difference d = { .figure = "charge_requested_ms",
-				      .cluster = store_text(st, IMPORTED_CLUSTER),
-				      .account = store_text(st, IMPORTED_ACCOUNT),
-				      .user = store_text(st, IMPORTED_USER),
-				      .job = db_int(st, IMPORTED_NUMBER),
-				      .stored = db_int(st, IMPORTED_CHARGE_REQUESTED_MS),
-				      .recomputed = t->charge_requested_ms };
+	struct store_difference d = begin_difference(st);
 
+	d.figure = "charge_requested_ms";
+	d.job = db_int(st, IMPORTED_NUMBER);
+	d.stored = db_int(st, IMPORTED_CHARGE_REQUESTED_MS);
+	d.recomputed = t->charge_requested_ms;
 	return d.stored == d.recomputed ? 0 : report_difference(v, &d, err);
 }
 
+/* Spreads an imported job over its days as the import did. What it was charged for its use is taken
+ * as stored: the history's figures of use are not all kept. */
 static int add_imported(struct verify *v, struct db_row *st, struct err *err)
 {
 	int64_t start_s = db_int(st, IMPORTED_SUBMIT_S) + db_int(st, IMPORTED_WAIT_S);
@@ -163,16 +173,16 @@ static const char imported_sql[] =
 
 /* ---- attempts ---- */
 
-/* A row of figures on a day: the day in column 4, then the figures from `first` on. */
+/* A row of figures on a day: all of them, or from ROLLUP_RUNNING_MS on those that slices have. */
 static int add_figures(struct verify *v, struct db_row *st, enum rollup_figure first,
 		       struct err *err)
 {
 	struct rollup *at;
-	int r = sums_of(v, st, db_int(st, 4), &at, err);
+	int r = find_sum(v->sums, st, db_int(st, DAY_DAY), &at, err);
 	int last = first == ROLLUP_JOBS_STARTED ? _ROLLUP_MAX - 1 : ROLLUP_GPU_MS;
 
 	for (int f = first; f <= last && r >= 0; f++)
-		at->figure[f] += db_int(st, 5 + f - (int)first);
+		at->figure[f] += db_int(st, DAY_FIGURES + f - (int)first);
 	return r;
 }
 
@@ -188,21 +198,21 @@ static int add_base(struct verify *v, struct db_row *st, struct err *err)
 
 static int count_started(struct verify *v, struct db_row *st, struct err *err)
 {
-	return count_figure(v, st, ROLLUP_JOBS_STARTED, db_int(st, 4), err);
+	return count_figure(v, st, ROLLUP_JOBS_STARTED, db_int(st, DAY_DAY), err);
 }
 
 static int count_ended(struct verify *v, struct db_row *st, struct err *err)
 {
-	return count_figure(v, st, ROLLUP_JOBS_ENDED, db_int(st, 4), err);
+	return count_figure(v, st, ROLLUP_JOBS_ENDED, db_int(st, DAY_DAY), err);
 }
 
 static int add_adjustment(struct verify *v, struct db_row *st, struct err *err)
 {
 	struct rollup *at;
-	int r = sums_of(v, st, db_int(st, 4), &at, err);
+	int r = find_sum(v->sums, st, db_int(st, DAY_DAY), &at, err);
 
 	if (r >= 0)
-		at->figure[ROLLUP_ADJUSTED_MS] += db_int(st, 5);
+		at->figure[ROLLUP_ADJUSTED_MS] += db_int(st, DAY_FIGURES);
 	v->n.adjustments++;
 	return r;
 }
@@ -240,6 +250,14 @@ static const char adjustments_sql[] =
 	"SELECT cluster, account, user, pool, day, charge_ms FROM adjustments";
 static const char attempts_sql[] = "SELECT 1 FROM attempts";
 
+/* ---- attempts in themselves ---- */
+
+#define N_SLICE_FIGURES (ROLLUP_GPU_MS - ROLLUP_RUNNING_MS + 1)
+enum sliced_column {
+	SLICED_JOB = ROW_NEXT,
+	SLICED_OWN,				    /* the figures of the attempt */
+	SLICED_SUMS = SLICED_OWN + N_SLICE_FIGURES, /* the sums of its slices */
+};
 /* The slices of an attempt sum to its own figures. */
 static const char sliced_sql[] =
 	WHOSE "a.job," FIGURES ", SUM(x.running_ms), SUM(x.suspended_ms), SUM(x.cpu_ms),"
@@ -248,7 +266,8 @@ static const char sliced_sql[] =
 	      " LEFT JOIN slices x ON x.job = a.job AND x.attempt = a.attempt"
 	      " WHERE a.sliced = 1 GROUP BY a.job, a.attempt, j.job";
 
-/* The stretches of an attempt, from which its usage decays, sum to its running time. */
+enum ran_column { RAN_JOB = ROW_NEXT, RAN_OWN_NS, RAN_SUM_NS };
+/* The run intervals of an attempt, from which its usage decays, sum to its running time. */
 static const char stretches_sql[] =
 	WHOSE "a.job, a.running_ns, COALESCE(SUM(x.running_ns), 0)" ATTEMPTS
 	      " LEFT JOIN stretches x ON x.job = a.job AND x.attempt = a.attempt"
@@ -257,33 +276,25 @@ static const char stretches_sql[] =
 
 static int check_stretches(struct verify *v, struct db_row *st, struct err *err)
 {
-	const struct store_difference d = { .cluster = store_text(st, 0),
-					    .account = store_text(st, 1),
-					    .user = store_text(st, 2),
-					    .figure = "stretches_running_ns",
-					    .job = db_int(st, 4),
-					    .stored = db_int(st, 6),
-					    .recomputed = db_int(st, 5) };
+	struct store_difference d = begin_difference(st);
 
+	d.figure = "stretches_running_ns";
+	d.job = db_int(st, RAN_JOB);
+	d.stored = db_int(st, RAN_SUM_NS);
+	d.recomputed = db_int(st, RAN_OWN_NS);
 	return report_difference(v, &d, err);
 }
 
 static int check_slices(struct verify *v, struct db_row *st, struct err *err)
 {
+	struct store_difference d = begin_difference(st);
 	int r = 0;
 
-	for (int f = ROLLUP_RUNNING_MS; f <= ROLLUP_GPU_MS && r >= 0; f++) {
-		int column = 5 + f - ROLLUP_RUNNING_MS;
-		struct store_difference d = {
-			.cluster = store_text(st, 0),
-			.account = store_text(st, 1),
-			.user = store_text(st, 2),
-			.figure = rollup_figure_name((enum rollup_figure)f),
-			.job = db_int(st, 4),
-			.stored = db_int(st, column + 7),
-			.recomputed = db_int(st, column),
-		};
-
+	d.job = db_int(st, SLICED_JOB);
+	for (int i = 0; i < N_SLICE_FIGURES && r >= 0; i++) {
+		d.figure = rollup_figure_name((enum rollup_figure)(ROLLUP_RUNNING_MS + i));
+		d.stored = db_int(st, SLICED_SUMS + i);
+		d.recomputed = db_int(st, SLICED_OWN + i);
 		if (d.stored != d.recomputed)
 			r = report_difference(v, &d, err);
 	}
@@ -309,29 +320,22 @@ static int compare_sums(struct verify *v, struct store_difference *d,
 	return r;
 }
 
-/* A row of names, pool, day or month, and figures; what stands against it is in `sums`. */
+/* Compares a row of rollups, or of months, with what was recomputed of it. */
 static int check_row(struct verify *v, struct db_row *st, struct rollup_set *sums,
 		     struct err *err)
 {
-	int index =
-		rollup_set_find(sums, store_text(st, 0), store_text(st, 1), store_text(st, 2));
-	int64_t when = db_int(st, 4);
-	struct store_difference d = {
-		.cluster = store_text(st, 0),
-		.account = store_text(st, 1),
-		.user = store_text(st, 2),
-		.pool = charge_pool_name((enum charge_pool)(int)db_int(st, 3)),
-		.day = sums == v->months ? calendar_month_first(when) : when,
-		.is_month = sums == v->months,
-	};
+	struct store_difference d = begin_difference(st);
+	int64_t when = db_int(st, DAY_DAY);
 	struct rollup stored, *at;
-	int r;
+	int r = find_sum(sums, st, when, &at, err);
 
-	at = index < 0 ? NULL : rollup_set_at(sums, index, (int)db_int(st, 3), when);
-	if (!at)
-		return err_set(err, -ENOMEM, "out of memory");
+	if (r < 0)
+		return r;
+	d.pool = charge_pool_name((enum charge_pool)(int)db_int(st, ROW_POOL));
+	d.is_month = sums == v->months;
+	d.day = d.is_month ? calendar_month_first(when) : when;
 	for (int f = 0; f < _ROLLUP_MAX; f++)
-		stored.figure[f] = db_int(st, 5 + f);
+		stored.figure[f] = db_int(st, DAY_FIGURES + f);
 	r = compare_sums(v, &d, &stored, at, err);
 	if (r >= 0)
 		*at = (struct rollup){ 0 };
@@ -349,7 +353,7 @@ static int check_month(struct verify *v, struct db_row *st, struct err *err)
 	return check_row(v, st, v->months, err);
 }
 
-/* What was recomputed and has no row. */
+/* What is left was recomputed and has no row. */
 static int check_rest(struct verify *v, struct rollup_set *sums, struct err *err)
 {
 	const struct rollup none = { 0 };
@@ -379,7 +383,7 @@ static const char months_sql[] =
 	" m.core_ms, m.gpu_ms, m.adjusted_ms"
 	" FROM months m JOIN associations a ON a.id = m.association";
 
-/* From what was recomputed for each day. */
+/* The months, from what was recomputed for each day. */
 static int add_up_months(struct verify *v, struct err *err)
 {
 	for (size_t i = 0; i < rollup_set_size(v->sums); i++) {
@@ -398,14 +402,12 @@ static int add_up_months(struct verify *v, struct err *err)
 	return 0;
 }
 
-struct step {
-	const char *sql;
-	row_fn fn;
-};
-
-static int recompute_sums(struct verify *v, struct err *err)
+int store_verify_recompute(struct verify *v, struct err *err)
 {
-	static const struct step steps[] = {
+	static const struct {
+		const char *sql;
+		row_fn fn;
+	} steps[] = {
 		{ attempts_sql, count_attempt },
 		{ imported_sql, add_imported },
 		{ base_sql, add_base },
@@ -435,7 +437,7 @@ static int verify_parts(struct verify *v, struct err *err)
 
 static int verify_all(struct verify *v, struct err *err)
 {
-	int r = recompute_sums(v, err);
+	int r = store_verify_recompute(v, err);
 
 	if (r >= 0)
 		r = verify_parts(v, err);
@@ -459,123 +461,9 @@ int store_verify(struct store *s, store_difference_fn fn, void *ctx, struct stor
 	if (r < 0)
 		return r;
 	r = verify_all(&v, err);
+	/* The transaction only makes all of it read one state. */
 	db_rollback(s->db);
 	if (r >= 0)
-		*ret = v.n;
-	return r < 0 ? r : 0;
-}
-
-/* ---- rebuilding ---- */
-
-static int write_days(struct verify *v, struct err *err)
-{
-	int r = db_run(v->s->db, err, "DELETE FROM rollups", "");
-
-	for (size_t i = 0; i < rollup_set_size(v->sums) && r >= 0; i++) {
-		const struct rollup_set_entry *e = rollup_set_entry(v->sums, i);
-		const struct rollup_set_association *a =
-			rollup_set_association(v->sums, e->association);
-		const struct rollup_key key = { a->cluster, a->account, a->user, e->pool,
-						e->day };
-
-		if (!rollup_is_zero(&e->rollup))
-			r = rollup_write_day(v->s->db, &key, &e->rollup, err);
-		v->n.rollups += !rollup_is_zero(&e->rollup);
-	}
-	return r;
-}
-
-static int write_months(struct verify *v, struct err *err)
-{
-	struct db *db = v->s->db;
-	int r = db_run(db, err, "DELETE FROM months", "");
-
-	for (size_t i = 0; i < rollup_set_size(v->months) && r >= 0; i++) {
-		const struct rollup_set_entry *e = rollup_set_entry(v->months, i);
-		struct rollup_set_association *a =
-			rollup_set_association(v->months, e->association);
-		const struct rollup_key key = { .cluster = a->cluster, a->account, a->user };
-		struct rollup_month m = { .pool = e->pool, .month = e->day };
-
-		if (rollup_is_zero(&e->rollup))
-			continue;
-		if (!a->id)
-			r = rollup_association(db, &key, &a->id, err);
-		m.association = a->id;
-		if (r >= 0)
-			r = rollup_write_month(db, &m, &e->rollup, err);
-	}
-	return r;
-}
-
-/* 1: there is one. */
-static int has_row(struct store *s, const char *sql, struct err *err)
-{
-	return db_has_row(s->db, err, sql, "");
-}
-
-/* What a node reported is a sum over the time between two reports: it was cut once, as it came.
- */
-static int move_zone(struct store *s, const char *was, struct err *err)
-{
-	int r = has_row(s, "SELECT job FROM attempts LIMIT 1", err);
-
-	if (r == 0)
-		r = has_row(s, "SELECT day FROM rollups_base LIMIT 1", err);
-	if (r > 0)
-		return err_set(err, -ENOTSUP,
-			       "jobs ran under this ledger, and what their nodes reported was "
-			       "cut at the midnights of %.64s as it came: only a ledger of "
-			       "imported jobs can be cut again",
-			       was);
-	if (r < 0)
-		return r;
-	return db_run(s->db, err, "UPDATE meta SET value = ?1 WHERE key = 'time_zone'", "t",
-		      store_zone(s));
-}
-
-static int rebuild_sums(struct verify *v, const struct store_rebuild *how, const char *was,
-			struct err *err)
-{
-	int r = db_begin(v->s->db, err);
-
-	if (r < 0)
-		return r;
-	if (strcmp(store_zone(v->s), was) != 0)
-		r = move_zone(v->s, was, err);
-	if (r >= 0 && how->before)
-		r = how->before(how->before_ctx, err);
-	if (r >= 0)
-		r = recompute_sums(v, err);
-	if (r >= 0)
-		r = write_days(v, err);
-	if (r >= 0)
-		r = write_months(v, err);
-	return db_end(v->s->db, r, err);
-}
-
-int store_rebuild(struct store *s, const struct store_rebuild *how, struct store_verified *ret,
-		  struct err *err)
-{
-	_cleanup_(rollup_set_freep) struct rollup_set *sums = rollup_set_new(),
-						      *months = rollup_set_new();
-	_cleanup_(calendar_closep) struct calendar *other = NULL; /* not in use, at the end */
-	struct verify v = {
-		.s = s, .sums = sums, .months = months, .fn = how->fn, .ctx = how->ctx
-	};
-	struct calendar *was = s->calendar;
-	int r = sums && months ? 0 : err_set(err, -ENOMEM, "out of memory");
-
-	if (r >= 0)
-		r = calendar_open(how->zone ? how->zone : calendar_zone(was), &other, err);
-	if (r < 0)
-		return r;
-	s->calendar = TAKE_PTR(other);
-	r = rebuild_sums(&v, how, calendar_zone(was), err);
-	other = r < 0 ? s->calendar : was;
-	if (r < 0)
-		s->calendar = was;
-	else
 		*ret = v.n;
 	return r < 0 ? r : 0;
 }

@@ -1,21 +1,25 @@
-/* verify - are the rollups what the jobs say, and can they be made so? Part of the
- * contract of store.h.
+/* verify - checks the rollups against the jobs, and rebuilds them from the jobs. Part of the contract
+ * of store.h.
  *
- * Recomputes every rollup from the job rows (imported jobs, and the attempts with their
- * slices, and adjustments) and compares; the same by month; also that
- * the slices of an attempt sum to its figures and its stretches to its running time, that what
- * the nodes of a job used is what it used and none holds on to it after its end, and that each
- * imported job was charged rate x time. Reads one state of the ledger; changes nothing.
+ * store_verify() recomputes every rollup, by day and by month, from imported jobs, attempts with their
+ * slices, and adjustments, and compares. It also checks that
+ * - the slices of an attempt sum to its figures, and its run intervals to its running time;
+ * - what the parts of a job on several nodes used is what the job used, and no part stays open after
+ *   the job's end;
+ * - each imported job was charged rate x time.
+ * It reads one state of the ledger and changes nothing.
  */
 #pragma once
 #include "controller/ledger/store.h"
 
-/* One figure that differs. */
+/* One figure that differs: of a rollup (job 0), or of a job. */
 struct store_difference {
-	const char *cluster, *account, *user, *pool, *figure; /* of a rollup; or */
-	int64_t job;					      /* a job's own; 0: a rollup's */
-	int64_t day, stored, recomputed;
-	bool is_month; /* the sum of the month that begins on that day, of its days */
+	const char *cluster, *account, *user, *figure;
+	const char *pool; /* of a rollup; else NULL */
+	int64_t job;
+	int64_t day; /* of a rollup: a day of calendar.h */
+	int64_t stored, recomputed;
+	bool is_month; /* the rollup is that of the month that begins on `day` */
 };
 typedef int (*store_difference_fn)(void *ctx, const struct store_difference *d,
 				   struct err *err);
@@ -26,20 +30,19 @@ struct store_verified {
 int store_verify(struct store *s, store_difference_fn fn, void *ctx, struct store_verified *ret,
 		 struct err *err);
 
-/* The part of it that is about jobs on several nodes, in the transaction under way; *ret: how
- * many differences were told. */
+/* The part of store_verify() about jobs on several nodes, in the transaction under way. *ret: how many
+ * differences were reported. */
 int store_verify_parts(struct store *s, store_difference_fn fn, void *ctx, int64_t *ret,
 		       struct err *err);
 
-/* Replaces every sum by what is recomputed, in one transaction; of other days when `zone`
- * (NULL: as it is) is another. Told are differences within the jobs alone, which stay.
- * -ENOTSUP: the ledger has attempts, which cannot be cut at another zone's midnights; -EINVAL:
- * no such zone. */
+/* Replaces every rollup by what is recomputed, in one transaction. Reports the differences within
+ * jobs, which a rebuild does not mend. -ENOTSUP: the zone changes, and the ledger has attempts, which
+ * cannot be cut at another zone's midnights; -EINVAL: no such zone. */
 struct store_rebuild {
-	const char *zone;
-	store_difference_fn fn; /* NULL: differences are not reported */
+	const char *zone;	/* whose days the rollups are of from now on; NULL: as before */
+	store_difference_fn fn; /* NULL: differences are counted only */
 	void *ctx;
-	/* Run in the transaction, before anything is summed up; NULL: nothing. */
+	/* Called in the transaction, before anything is summed up; NULL: nothing is. */
 	int (*before)(void *before_ctx, struct err *err);
 	void *before_ctx;
 };
