@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/ledger/changes.h"
+#include "controller/ledger/jobs/waiting.h"
 #include "controller/dispatch/order.h"
 
 void order_done(struct order *o)

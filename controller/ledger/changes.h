@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "controller/ledger/usage/charges.h"
+#include "controller/ledger/store.h"
 
 /* More jobs than this at once count as all: reading everything is then as fast. */
 #define STORE_CHANGES_MAX 16384

@@ -7,6 +7,7 @@
 #include "common/wire/doc.h"
 #include "controller/api/usage/usage.h"
 #include "controller/api/authz.h"
+#include "controller/ledger/jobs/waiting.h"
 #include "controller/quota/usage_names.h"
 #include "controller/sharetree/rank.h"
 

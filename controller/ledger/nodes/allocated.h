@@ -1,6 +1,6 @@
 /* allocated - the jobs that are allocated to nodes, as the queue must know them. */
 #pragma once
-#include "controller/ledger/changes.h"
+#include "controller/ledger/jobs/waiting.h"
 #include "controller/ledger/store.h"
 
 /* What a job on several nodes occupies on one of them. */

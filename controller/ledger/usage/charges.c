@@ -1,12 +1,11 @@
-/* charges.c - reads and writes run intervals, and lists queued jobs. See usage/charges.h. */
+/* charges.c - reads and writes run intervals, and turns adjustments into charges. See usage/charges.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/time_units.h"
-#include "controller/ledger/changes.h"
-#include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/usage/charges.h"
 #include "controller/ledger/usage/run_interval.h"
 #include "controller/ledger/sql.h"
 
@@ -17,7 +16,7 @@ struct charges {
 	void *ctx;
 };
 
-/* The part of it that is within the span. */
+/* Passes on what of the charge is within the span; changes *charge. */
 static int report_charge(const struct charges *c, struct store_charge *charge, struct err *err)
 {
 	int64_t until = c->span->until_ns;
@@ -51,6 +50,7 @@ enum ran_column {
 	RAN_VMEM_BYTES,
 	RAN_MEM_BYTES,
 };
+/* `unit`: how many ns the times of the row are counted in. */
 static int pass_row(const struct charges *c, struct db_row *st, int64_t unit, struct err *err)
 {
 	int64_t vmem_bytes = db_int(st, RAN_VMEM_BYTES);
@@ -126,7 +126,7 @@ struct of_job {
 	const struct charges *c;
 	int64_t job;
 	double charge_ms; /* of all its stretches */
-	double part;	  /* of each, to be told */
+	double part;	  /* of each stretch, that is adjusted */
 };
 
 static int add_charge(void *ctx, const struct store_charge *c, struct err *err)
@@ -147,10 +147,11 @@ static int pass_part(void *ctx, const struct store_charge *c, struct err *err)
 	return report_charge(o->c, &part, err);
 }
 
+/* Calls fn for each stretch of the adjusted job. */
 static int each_of_job(const struct of_job *o, const struct store_adjustment *a,
 		       store_charge_fn fn, struct err *err)
 {
-	/* A job that runs on is refunded of what it had run by then. */
+	/* Of a job that still runs, the refund is of what it had run by then. */
 	const struct store_charge_span span = { INT64_MIN / 4, a->at_ns };
 	const struct charges c = { o->c->s, &span, fn, (void *)o };
 	static const struct {
@@ -171,6 +172,7 @@ static int each_of_job(const struct of_job *o, const struct store_adjustment *a,
 	return r;
 }
 
+/* First sums up the charge of the job's stretches, then passes the same part of each. */
 static int adjust_job(const struct charges *c, const struct store_adjustment *a,
 		      struct err *err)
 {
@@ -183,6 +185,7 @@ static int adjust_job(const struct charges *c, const struct store_adjustment *a,
 	return each_of_job(&o, a, pass_part, err);
 }
 
+/* An adjustment of no job: spread evenly over its day. */
 static int adjust_day(const struct charges *c, const struct store_adjustment *a,
 		      struct err *err)
 {
@@ -237,10 +240,12 @@ int store_charges(struct store *s, const struct store_charge_span *span, store_c
 	return r < 0 ? r : store_adjustments(s, &all, adjust_one, &c, err);
 }
 
+enum last_column { LAST_STRETCH_NS, LAST_IMPORTED_S };
+
 int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err)
 {
 	struct db_row *st;
-	int64_t live, imported;
+	int64_t live, imported = -1;
 	int r = db_query_first(s->db, err, &st,
 			       "SELECT COALESCE((SELECT MAX(to_ns) FROM stretches), -1),"
 			       " (SELECT value FROM meta WHERE key = 'imported_until_s')",
@@ -248,8 +253,9 @@ int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err)
 
 	if (r < 0)
 		return r;
-	live = db_int(st, 0);
-	imported = db_text(st, 1) ? strtoll(db_text(st, 1), NULL, 10) * S_NS : -1;
+	live = db_int(st, LAST_STRETCH_NS);
+	if (!db_is_null(st, LAST_IMPORTED_S)) /* a text, as all of meta */
+		imported = strtoll(store_text(st, LAST_IMPORTED_S), NULL, 10) * S_NS;
 	db_done(st);
 	*ret_ns = live > imported ? live : imported;
 	return *ret_ns < 0;
@@ -262,7 +268,9 @@ struct stretch {
 	bool is_even;
 };
 
-/* The last one that does not begin later. 1: there is one. */
+enum stretch_column { STRETCH_FROM_NS, STRETCH_TO_NS, STRETCH_RUNNING_NS, STRETCH_EVEN };
+
+/* The last stretch of the attempt that begins at x->from_ns or before. 1: there is one. */
 static int load_stretch(struct store *s, const struct store_run_interval *x,
 			struct stretch *ret, struct err *err)
 {
@@ -275,8 +283,10 @@ static int load_stretch(struct store *s, const struct store_run_interval *x,
 
 	if (r <= 0)
 		return r;
-	*ret = (struct stretch){ db_int(st, 0), db_int(st, 1), db_int(st, 2),
-				 (int)db_int(st, 3) };
+	*ret = (struct stretch){ .from_ns = db_int(st, STRETCH_FROM_NS),
+				 .to_ns = db_int(st, STRETCH_TO_NS),
+				 .running_ns = db_int(st, STRETCH_RUNNING_NS),
+				 .is_even = db_int(st, STRETCH_EVEN) != 0 };
 	db_done(st);
 	return 1;
 }
@@ -296,6 +306,7 @@ int store_run_interval(struct store *s, struct store_run_interval *x,
 	if (r < 0)
 		return r;
 	now = (struct stretch){ x->from_ns, x->to_ns, x->running_ns, is_even };
+	/* A stretch is known by its beginning: one that begins at the same moment is lengthened too. */
 	if (r > 0 && (was.from_ns == x->from_ns ||
 		      (was.is_even && is_even && was.to_ns == x->from_ns))) {
 		now.from_ns = was.from_ns;
@@ -318,168 +329,4 @@ int store_run_interval(struct store *s, struct store_run_interval *x,
 		      " even = excluded.even",
 		      "iiiiii", x->job, (int64_t)x->attempt, now.from_ns, now.to_ns,
 		      now.running_ns, (int64_t)now.is_even);
-}
-
-/* ---- the queue ---- */
-
-/* clang-format off */
-#define WAITING_COLUMNS(X) \
-	X(WAITING_JOB,          "job") \
-	X(WAITING_SUBMITTED_NS, ", submitted_ns") \
-	X(WAITING_CLUSTER,      ", cluster") \
-	X(WAITING_ACCOUNT,      ", account") \
-	X(WAITING_USER,         ", user") \
-	X(WAITING_QUEUE,        ", queue") \
-	X(WAITING_NAME,         ", name") \
-	X(WAITING_POOL,         ", pool") \
-	X(WAITING_NCPUS,        ", ncpus") \
-	X(WAITING_VMEM_BYTES,   ", vmem_bytes") \
-	X(WAITING_MEM_BYTES,    ", mem_bytes") \
-	X(WAITING_JOBFS_BYTES,  ", jobfs_bytes") \
-	X(WAITING_NGPUS,        ", ngpus") \
-	X(WAITING_WALLTIME_S,   ", walltime_s") \
-	X(WAITING_EXCLUSIVE,    ", exclusive") \
-	X(WAITING_NICE,         ", nice") \
-	X(WAITING_SITE,         ", site") \
-	X(WAITING_GPU_MODEL,    ", gpu_model") \
-	X(WAITING_DUE_NS,       ", due_ns") \
-	X(WAITING_NODE_TYPE,    ", node_type") \
-	X(WAITING_FEATURES,     ", features") \
-	X(WAITING_CHUNKS,       ", chunks") \
-	X(WAITING_SCATTERED,    ", scattered") \
-	X(WAITING_ELIGIBLE_NS,  ", eligible_ns") \
-	X(WAITING_WITHHELD,     ", withheld") \
-	X(WAITING_QOS,          ", qos")
-/* clang-format on */
-enum { WAITING_COLUMNS(SQL_NAME) };
-#define WAITING_SELECT "SELECT " WAITING_COLUMNS(SQL_COLUMN)
-
-/* What is read of a queued job. "state < ENDED" says nothing new, but the planner takes the index
- * of active jobs only where it is spelled out. */
-#define WAITING_SQL                                                                            \
-	WAITING_SELECT " FROM jobs WHERE state = " SQL_JOB_QUEUED " AND state < " SQL_JOB_ENDED
-#define ELIGIBLE_SQL WAITING_SQL " AND withheld = 0"
-
-static const char *held_by(int64_t withheld)
-{
-	if (withheld & STORE_HELD_OPERATOR)
-		return "operator";
-	if (withheld & STORE_HELD_USER)
-		return "user";
-	return withheld & STORE_DEPENDS ? "dependency" : NULL;
-}
-
-static int pass_waiting(struct db_row *st, store_waiting_fn fn, void *ctx, struct err *err)
-{
-	struct store_waiting w = {
-		.job = db_int(st, WAITING_JOB),
-		.submitted_ns = db_int(st, WAITING_SUBMITTED_NS),
-		.cluster = store_text(st, WAITING_CLUSTER),
-		.account = store_text(st, WAITING_ACCOUNT),
-		.user = store_text(st, WAITING_USER),
-		.queue = store_text(st, WAITING_QUEUE),
-		.name = store_text(st, WAITING_NAME),
-		.pool = (enum charge_pool)(int)db_int(st, WAITING_POOL),
-		.want = { .ncpus = db_int(st, WAITING_NCPUS),
-			  .vmem_bytes = db_int(st, WAITING_VMEM_BYTES),
-			  .mem_bytes = db_int(st, WAITING_MEM_BYTES),
-			  .jobfs_bytes = db_int(st, WAITING_JOBFS_BYTES),
-			  .ngpus = db_int(st, WAITING_NGPUS),
-			  .walltime_s = db_int(st, WAITING_WALLTIME_S) },
-		.is_exclusive = db_int(st, WAITING_EXCLUSIVE) != 0,
-		.nice = db_int(st, WAITING_NICE),
-		.site = db_int(st, WAITING_SITE),
-		.due_ns = db_int(st, WAITING_DUE_NS),
-		.chunks = store_text(st, WAITING_CHUNKS),
-		.is_scattered = db_int(st, WAITING_SCATTERED) != 0,
-		.eligible_ns = db_int(st, WAITING_ELIGIBLE_NS),
-		.held = held_by(db_int(st, WAITING_WITHHELD)),
-		.qos = store_text(st, WAITING_QOS),
-	};
-
-	if (w.eligible_ns < w.submitted_ns)
-		w.eligible_ns = w.submitted_ns;
-	store_gpu_model(st, WAITING_GPU_MODEL, &w.want);
-	store_node_kind(st, WAITING_NODE_TYPE, &w.want);
-	return fn(ctx, &w, err);
-}
-
-struct receiver {
-	store_waiting_fn fn;
-	void *ctx;
-};
-
-static int pass_queued(struct store *s, const char *sql, const char *cluster,
-		       const struct receiver *to, struct err *err)
-{
-	struct db_row *st;
-	int r = db_query(s->db, err, &st, sql, "t", cluster);
-
-	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		r = pass_waiting(st, to->fn, to->ctx, err);
-		if (r < 0)
-			db_done(st);
-	}
-	return r;
-}
-
-int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
-		  struct err *err)
-{
-	static const char of_cluster[] = ELIGIBLE_SQL " AND cluster = ?1 ORDER BY job";
-	static const char of_all[] = ELIGIBLE_SQL " AND ?1 IS NULL ORDER BY job";
-
-	return pass_queued(s, cluster ? of_cluster : of_all, cluster,
-			   &(struct receiver){ fn, ctx }, err);
-}
-
-int store_withheld(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
-		   struct err *err)
-{
-	return pass_queued(s,
-			   WAITING_SQL " AND (withheld & " SQL_STORE_HELD_OR_DEPENDS
-				       ") <> 0 AND cluster = ?1 ORDER BY job",
-			   cluster, &(struct receiver){ fn, ctx }, err);
-}
-
-const struct db_ints *store_some(const struct store_these *these, size_t first,
-				 int64_t buf[static STORE_SOME], struct db_ints *ret)
-{
-	for (size_t i = 0; i < STORE_SOME; i++)
-		buf[i] = these->jobs[first + i < these->n ? first + i : these->n - 1];
-	*ret = (struct db_ints){ buf, STORE_SOME, INT64_MIN };
-	return ret;
-}
-
-/* The row that the statement stands at, if it is of that cluster. */
-static int pass_of_cluster(struct db_row *st, const char *cluster, const struct receiver *to,
-			   struct err *err)
-{
-	return strcmp(store_text(st, 2), cluster) == 0 ? pass_waiting(st, to->fn, to->ctx, err)
-						       : 0;
-}
-
-int store_waiting_these(struct store *s, const struct store_these *these, store_waiting_fn fn,
-			void *ctx, struct err *err)
-{
-	/* By their numbers, not by the index of those that are queued. */
-	static const char sql[] = WAITING_SELECT
-		" FROM jobs WHERE job IN (" STORE_SOME_PARAMETERS
-		") AND +state = " SQL_JOB_QUEUED " AND withheld = 0 ORDER BY job";
-	const struct receiver to = { fn, ctx };
-	int r = 0;
-
-	for (size_t i = 0; i < these->n && r >= 0; i += STORE_SOME) {
-		int64_t some[STORE_SOME];
-		struct db_row *st;
-
-		r = db_query_ints(s->db, sql,
-				  store_some(these, i, some, &(struct db_ints){ 0 }), &st, err);
-		while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-			r = pass_of_cluster(st, these->cluster, &to, err);
-			if (r < 0)
-				db_done(st);
-		}
-	}
-	return r;
 }

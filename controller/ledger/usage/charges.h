@@ -46,31 +46,3 @@ int store_adjustment_charges(struct store *s, const struct store_adjustment *a,
 
 /* The end of the last of them. 1: there are none. */
 int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err);
-
-/* The queued jobs of a cluster (NULL: of all), in the order of their numbers. */
-struct store_waiting {
-	int64_t job, submitted_ns;
-	const char *cluster, *account, *user, *queue, *name, *qos; /* qos "": none */
-	enum charge_pool pool;
-	struct resources want; /* all in all */
-	const char *chunks;    /* as select_format() has them; "": one chunk */
-	bool is_scattered, is_exclusive;
-	int64_t nice, site;  /* as store_set_priority() set them */
-	int64_t due_ns;	     /* since when it is late (store_set_due()); 0: it is not */
-	int64_t eligible_ns; /* since when nothing holds it back: from then on it ages */
-	const char *held;    /* "user", "operator", "dependency": what does; NULL: nothing */
-};
-typedef int (*store_waiting_fn)(void *ctx, const struct store_waiting *w, struct err *err);
-int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
-		  struct err *err);
-/* Of these jobs (by number, each once) those that store_waiting() tells, in the same order. */
-struct store_these {
-	const char *cluster;
-	const int64_t *jobs;
-	size_t n;
-};
-int store_waiting_these(struct store *s, const struct store_these *these, store_waiting_fn fn,
-			void *ctx, struct err *err);
-/* Queued jobs of a cluster that are held, or wait for others to end: by number. */
-int store_withheld(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
-		   struct err *err);

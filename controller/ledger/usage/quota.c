@@ -1,4 +1,5 @@
-/* quota.c - reads the sums and the active jobs that quotas count. See usage/quota.h. */
+/* quota.c - reads the sums and the active jobs that quotas count, and notes what a quota did to a job.
+ * See usage/quota.h. */
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"
@@ -7,7 +8,10 @@
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/sql.h"
 
-/* What counts against a quota, and the only place where it is written. */
+/* The columns of the sums; SUM_WHEN is a day, or a month in months_sql. */
+enum sum_column { SUM_USER, SUM_WHEN, SUM_CHARGE_MS, SUM_CORE_MS, SUM_GPU_MS };
+
+/* What counts against a quota: the charge with its adjustments. */
 #define SUMS                                                                                   \
 	" SUM(charge_requested_ms + adjusted_ms), SUM(core_ms), SUM(gpu_ms) FROM rollups"      \
 	" WHERE account = ?1 AND (?2 = '' OR cluster = ?2) AND pool = ?3"                      \
@@ -16,66 +20,40 @@
 static const char days_sql[] = "SELECT NULL, day," SUMS " GROUP BY day ORDER BY day";
 static const char users_sql[] = "SELECT user, 0," SUMS " GROUP BY user ORDER BY user";
 
-static int read_sums(struct store *s, const char *sql, const struct store_quota_span *span,
-		     struct db_row **ret, struct err *err)
-{
-	return db_query(s->db, err, ret, sql, "ttiii", span->account,
-			span->cluster ? span->cluster : "", (int64_t)span->pool, span->from_day,
-			span->to_day);
-}
-
 static const char months_sql[] =
-	"SELECT m.month, SUM(m.charge_requested_ms + m.adjusted_ms), SUM(m.core_ms),"
+	"SELECT NULL, m.month, SUM(m.charge_requested_ms + m.adjusted_ms), SUM(m.core_ms),"
 	" SUM(m.gpu_ms) FROM associations a JOIN months m ON m.association = a.id"
 	" WHERE a.account = ?1 AND (?2 = '' OR a.cluster = ?2) AND m.pool = ?3"
-	" AND m.month >= ?4 AND m.month <= ?5 GROUP BY m.month ORDER BY m.month";
+	" AND m.month >= ?4 AND m.month < ?5 GROUP BY m.month ORDER BY m.month";
 
-int store_quota_months(struct store *s, const struct store_quota_span *span,
-		       store_quota_sum_fn fn, void *ctx, struct err *err)
+struct receiver {
+	store_quota_sum_fn fn;
+	void *ctx;
+	bool is_by_month;
+};
+
+/* The span is in days, or in months where the receiver is by month. */
+static int each_sum(struct store *s, const char *sql, const struct store_quota_span *span,
+		    const struct receiver *to, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, months_sql, "ttiii", span->account,
+	int r = db_query(s->db, err, &st, sql, "ttiii", span->account,
 			 span->cluster ? span->cluster : "", (int64_t)span->pool,
-			 calendar_month(span->from_day), calendar_month(span->to_day - 1));
+			 span->from_day, span->to_day);
 
-	if (r < 0)
-		return r;
-	while ((r = db_step(s->db, st, err)) > 0) {
-		struct store_quota_sum sum = {
-			.day = calendar_month_first(db_int(st, 0)),
-			.charge_ms = db_int(st, 1),
-			.core_ms = db_int(st, 2),
-			.gpu_ms = db_int(st, 3),
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		int64_t when = db_int(st, SUM_WHEN);
+		const struct store_quota_sum sum = {
+			.user = db_text(st, SUM_USER),
+			.day = to->is_by_month ? calendar_month_first(when) : when,
+			.charge_ms = db_int(st, SUM_CHARGE_MS),
+			.core_ms = db_int(st, SUM_CORE_MS),
+			.gpu_ms = db_int(st, SUM_GPU_MS),
 		};
 
-		r = fn(ctx, &sum, err);
-		if (r < 0) {
+		r = to->fn(to->ctx, &sum, err);
+		if (r < 0)
 			db_done(st);
-			return r;
-		}
-	}
-	return r;
-}
-
-static int each_sum(struct store *s, struct db_row *st, store_quota_sum_fn fn, void *ctx,
-		    struct err *err)
-{
-	int r;
-
-	while ((r = db_step(s->db, st, err)) > 0) {
-		struct store_quota_sum sum = {
-			.user = db_text(st, 0),
-			.day = db_int(st, 1),
-			.charge_ms = db_int(st, 2),
-			.core_ms = db_int(st, 3),
-			.gpu_ms = db_int(st, 4),
-		};
-
-		r = fn(ctx, &sum, err);
-		if (r < 0) {
-			db_done(st);
-			return r;
-		}
 	}
 	return r;
 }
@@ -83,19 +61,23 @@ static int each_sum(struct store *s, struct db_row *st, store_quota_sum_fn fn, v
 int store_quota_days(struct store *s, const struct store_quota_span *span,
 		     store_quota_sum_fn fn, void *ctx, struct err *err)
 {
-	struct db_row *st;
-	int r = read_sums(s, days_sql, span, &st, err);
-
-	return r < 0 ? r : each_sum(s, st, fn, ctx, err);
+	return each_sum(s, days_sql, span, &(struct receiver){ fn, ctx, false }, err);
 }
 
 int store_quota_users(struct store *s, const struct store_quota_span *span,
 		      store_quota_sum_fn fn, void *ctx, struct err *err)
 {
-	struct db_row *st;
-	int r = read_sums(s, users_sql, span, &st, err);
+	return each_sum(s, users_sql, span, &(struct receiver){ fn, ctx, false }, err);
+}
 
-	return r < 0 ? r : each_sum(s, st, fn, ctx, err);
+int store_quota_months(struct store *s, const struct store_quota_span *span,
+		       store_quota_sum_fn fn, void *ctx, struct err *err)
+{
+	struct store_quota_span months = *span;
+
+	months.from_day = calendar_month(span->from_day);
+	months.to_day = calendar_month(span->to_day - 1) + 1;
+	return each_sum(s, months_sql, &months, &(struct receiver){ fn, ctx, true }, err);
 }
 
 /* clang-format off */
@@ -124,12 +106,12 @@ int store_quota_users(struct store *s, const struct store_quota_span *span,
 enum { ACTIVE_COLUMNS(SQL_NAME) };
 #define ACTIVE_SELECT "SELECT " ACTIVE_COLUMNS(SQL_COLUMN)
 
+/* "+": with a plain "j.job" SQLite would read all jobs in the order of their numbers instead of the
+ * index of active jobs. */
 static const char active_sql[] = ACTIVE_SELECT
 	" FROM jobs j"
 	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt AND j.state > " SQL_JOB_QUEUED
-	" WHERE j.state < " SQL_JOB_ENDED
-	" ORDER BY +j.job"; /* +: the index of active jobs, not all in order
-					       */
+	" WHERE j.state < " SQL_JOB_ENDED " ORDER BY +j.job";
 
 static void read_job(struct db_row *st, struct store_quota_job *j)
 {

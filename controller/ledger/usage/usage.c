@@ -1,8 +1,8 @@
-/* usage.c - the usage of accounts, users and clusters, by month too. See store.h.
+/* usage.c - sums up the usage of accounts, users and clusters over a period, by month too. See store.h.
  *
- * Whole months are read from their sums, what is left of the period at both ends from the sums
- * of days. Rows are read in the order in which they are stored and folded here: grouping them
- * in SQL sorts every row first, and reading days alone reads thirty times as many.
+ * Whole months are read from the table months, and what is left of the period at both ends from the
+ * days in rollups: days alone would be thirty times as many rows. Rows are read in the order in which
+ * they are stored and added up here: GROUP BY would sort every row first.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -45,6 +45,9 @@ int store_by_parse(const char *text, enum store_by ret[static 2], struct err *er
 	return 0;
 }
 
+/* The columns of every SELECT here; ROW_WHEN is a day or a month. */
+enum row_column { ROW_ACCOUNT, ROW_USER, ROW_CLUSTER, ROW_POOL, ROW_WHEN, ROW_FIGURES };
+
 #define MONTHS                                                                                 \
 	"SELECT a.account, a.user, a.cluster, m.pool, m.month," ROLLUP_FIGURES                 \
 	" FROM associations a CROSS JOIN months m ON m.association = a.id"                     \
@@ -53,7 +56,8 @@ int store_by_parse(const char *text, enum store_by ret[static 2], struct err *er
 	"SELECT account, user, cluster, pool, day," ROLLUP_FIGURES                             \
 	" FROM rollups WHERE day >= ?3 AND day < ?4 AND (?5 IS NULL OR cluster = ?5)"
 
-/* One text for each index that answers at once; the planner knows only what is spelled out. */
+/* One text for each index that answers at once: with "?1 IS NULL OR account = ?1" the planner could
+ * not use an index on accounts. */
 enum filter { ANY, OF_ACCOUNT, OF_USER, _FILTER_MAX };
 static const char *const months_sql[] = {
 	[ANY] = MONTHS,
@@ -71,19 +75,22 @@ static const char *const days_sql[] = {
 		" WHERE a.user = ?2 AND r.day >= ?3 AND r.day < ?4"
 		" AND (?5 IS NULL OR r.cluster = ?5)",
 };
-_Static_assert(_CHARGE_POOL_MAX == 2, "the pools are named, so that the key finds the days");
+/* The pools are named so that the primary key (cluster, account, user, pool, day) finds the days. */
+_Static_assert(_CHARGE_POOL_MAX == 2, "days_sql names every pool");
 _Static_assert(ARRAY_LEN(months_sql) == _FILTER_MAX && ARRAY_LEN(days_sql) == _FILTER_MAX,
 	       "a text a filter");
 
 struct fold {
 	struct store *s;
 	const struct store_period *p;
-	struct rollup_set *sums; /* association: the keys; day: the month, or 0 */
-	int key;		 /* of the row before */
+	/* An association here has the key as its cluster, the second key as its account, and no user;
+	 * the day of a sum is its month, or 0. */
+	struct rollup_set *sums;
+	int key; /* the index of the association of the row before; -1: none */
 	bool is_days;
 };
 
-/* The rows of a key come one after the other, mostly. */
+/* The index of the association, < 0 on failure. Most rows have the key of the row before. */
 static int find_key(struct fold *f, const char *name, const char *second)
 {
 	const struct rollup_set_association *a =
@@ -97,7 +104,9 @@ static int find_key(struct fold *f, const char *name, const char *second)
 static int fold_row(struct fold *f, struct db_row *st, struct err *err)
 {
 	static const int columns[] = {
-		[STORE_BY_ACCOUNT] = 0, [STORE_BY_USER] = 1, [STORE_BY_CLUSTER] = 2
+		[STORE_BY_ACCOUNT] = ROW_ACCOUNT,
+		[STORE_BY_USER] = ROW_USER,
+		[STORE_BY_CLUSTER] = ROW_CLUSTER,
 	};
 	int key = find_key(f, store_text(st, columns[f->p->by]),
 			   f->p->second ? store_text(st, columns[f->p->second]) : "");
@@ -105,17 +114,18 @@ static int fold_row(struct fold *f, struct db_row *st, struct err *err)
 	struct rollup *at;
 
 	if (f->p->each == STORE_EACH_MONTH)
-		month = db_int(st, 4);
+		month = db_int(st, ROW_WHEN);
 	if (f->p->each == STORE_EACH_MONTH && f->is_days)
 		month = calendar_month(month);
-	at = key < 0 ? NULL : rollup_set_at(f->sums, key, (int)db_int(st, 3), month);
+	at = key < 0 ? NULL : rollup_set_at(f->sums, key, (int)db_int(st, ROW_POOL), month);
 	if (!at)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (int i = 0; i < _ROLLUP_MAX; i++)
-		at->figure[i] += db_int(st, 5 + i);
+		at->figure[i] += db_int(st, ROW_FIGURES + i);
 	return 0;
 }
 
+/* `sql`: days_sql or months_sql; from and to: days or months, half open. */
 static int fold_range(struct fold *f, const char *const sql[], int64_t from, int64_t to,
 		      struct err *err)
 {
@@ -152,8 +162,9 @@ static int fold_all(struct fold *f, struct err *err)
 	return r < 0 ? r : fold_range(f, days_sql, end_day, p->to_day, err);
 }
 
-/* ---- what was folded, in order ---- */
+/* ---- passing the sums on ---- */
 
+/* By month, key, second key and pool. */
 static int compare_rows(const void *a, const void *b, void *ctx)
 {
 	const struct rollup_set_entry *x = a, *y = b;
@@ -215,7 +226,7 @@ int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn
 	return r < 0 ? r : pass_sums(&f, fn, ctx, err);
 }
 
-/* ---- which names there are ---- */
+/* ---- names ---- */
 
 static const char *const has_sql[] = {
 	[STORE_BY_ACCOUNT] = "SELECT 1 FROM associations WHERE account = ?1 LIMIT 1",

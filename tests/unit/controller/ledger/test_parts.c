@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/usage/charges.h"
+#include "controller/ledger/jobs/waiting.h"
 #include "controller/ledger/attempts/multinode.h"
 #include "controller/ledger/nodes/allocated.h"
 #include "controller/ledger/store_sqlite.h"

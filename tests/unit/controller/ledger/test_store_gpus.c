@@ -11,7 +11,7 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/gpus.h"
-#include "controller/ledger/usage/charges.h"
+#include "controller/ledger/jobs/waiting.h"
 #include "controller/policy/placement/fit.h"
 #include "tests/unit/rig/ledger_rig.h"
 

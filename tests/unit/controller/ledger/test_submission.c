@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "controller/ledger/jobs/array.h"
-#include "controller/ledger/usage/charges.h"
+#include "controller/ledger/jobs/waiting.h"
 #include "controller/ledger/jobs/depend.h"
 #include "controller/ledger/jobs/hold.h"
 #include "tests/unit/rig/ledger_rig.h"
