@@ -130,4 +130,4 @@ clean:
 .SECONDARY:
 include units/install.mk tests/bpf/scan.mk tests/bpf/vmem.mk tests/gpu/gpu.mk
 bpf-tests: $(VMEM_BINS) $(SCAN_BINS)
--include $(OBJS:.o=.d) $(UNIT:=.d) $(patsubst %.c,$O/pic/%.d,$(PAM))
+-include $(OBJS:.o=.d) $(UNIT:=.d) $(patsubst %.c,$O/pic/%.d,$(PAM)) $(wildcard $O/tests/bpf/*.d $O/tests/bench/*/*.d)

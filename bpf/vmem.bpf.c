@@ -50,6 +50,7 @@ INLINE struct op *op_begin(struct task_struct *task, __u32 kind, __s64 pages)
 	op->kind = kind;
 	op->slot = slot;
 	op->pages = pages;
+	op->is_entered = 0;
 	return op;
 }
 
@@ -101,10 +102,9 @@ INLINE bool enter_or_kill(struct mm_struct *mm, __u32 slot, struct op *op, struc
 
 /* Sets the charge of an address space that the current task has changed, and kills the job if
  * that has brought it over its limit. `op` (NULL: none) is the call whose promise the growth
- * uses up. may_kill is false where total_vm may be larger for a moment than it will be. An
- * address space without an entry is entered if it is the current task's own. */
+ * uses up. An address space without an entry is entered if it is the current task's own. */
 INLINE void sync_with(struct mm_struct *mm, struct task_struct *task, struct op *op, __u32 kind,
-		      bool may_kill)
+		      enum reading reading)
 {
 	struct excess x = { .op = kind, .task = task };
 	struct vmem_space *space = space_of(mm);
@@ -124,12 +124,14 @@ INLINE void sync_with(struct mm_struct *mm, struct task_struct *task, struct op 
 		if (!space)
 			return;
 	} else {
-		grown = space_sync(space, mm, &promised);
+		grown = space_sync(space, mm, &promised, reading);
 	}
 	if (op)
 		op->promised = promised;
 	slot = slot_of_word(READ(space->used));
-	if (grown <= 0 || !may_kill || !is_over_limit(slot))
+	if (grown <= 0 || !is_over_limit(slot))
+		return;
+	if (reading != READING_LOCKED && !is_charge_settled(space, mm))
 		return;
 	x.asked = grown;
 	if (kind == VMEM_OP_OTHER && x.is_own)
@@ -139,25 +141,14 @@ INLINE void sync_with(struct mm_struct *mm, struct task_struct *task, struct op 
 
 /* sync_with() for `mm`, which is not always the current task's: exec builds the stack of the new
  * program, and a tracer's access may grow the stack of another process. */
-INLINE void sync_own(struct mm_struct *mm, __u32 kind, bool may_kill)
+INLINE void sync_own(struct mm_struct *mm, __u32 kind, enum reading reading)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (task->mm != mm)
-		sync_with(mm, task, (void *)0, kind, may_kill);
+		sync_with(mm, task, (void *)0, kind, reading);
 	else if (!is_outside(control_entry(), task))
-		sync_with(mm, task, op_of(task), kind, may_kill);
-}
-
-/* Is a thread changing the mappings now? Then total_vm may be a transient value. Bit 0 of the
- * semaphore's count means that a writer holds it. */
-INLINE bool is_changing(struct mm_struct *mm)
-{
-	struct mm_struct___lock *m = (void *)mm;
-
-	if (!bpf_core_field_exists(m->mmap_lock.count))
-		return false;
-	return BPF_CORE_READ(m, mmap_lock.count.counter) & 1;
+		sync_with(mm, task, op_of(task), kind, reading);
 }
 
 /* ---- tier 1: before the growth ---- */
@@ -214,7 +205,8 @@ int BPF_PROG(growth_check, struct mm_struct *mm, long pages, int ret)
 	if (!op || mm != task->mm || op->promised)
 		return 0;
 	if (op->kind == VMEM_OP_MMAP_FIXED)
-		sync_own(mm, op->kind, false); /* what it replaces is unmapped by now */
+		sync_own(mm, op->kind,
+			 READING_LOCKED); /* what it replaces is unmapped by now */
 	else if (op->kind != VMEM_OP_BRK && op->kind != VMEM_OP_STACK &&
 		 op->kind != VMEM_OP_MREMAP)
 		return 0;
@@ -254,7 +246,7 @@ int BPF_PROG(mmap_done)
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (task->mm)
-		sync_own(task->mm, VMEM_OP_OTHER, true);
+		sync_own(task->mm, VMEM_OP_OTHER, READING_LOCKED);
 	return 0;
 }
 
@@ -264,7 +256,7 @@ int BPF_PROG(brk_done)
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (task->mm)
-		sync_own(task->mm, VMEM_OP_BRK, true);
+		sync_own(task->mm, VMEM_OP_BRK, READING_LOCKED);
 	op_end();
 	return 0;
 }
@@ -272,7 +264,7 @@ int BPF_PROG(brk_done)
 SEC("?fexit/expand_downwards")
 int BPF_PROG(stack_done, struct vm_area_struct *vma)
 {
-	sync_own(vma->vm_mm, VMEM_OP_STACK, true);
+	sync_own(vma->vm_mm, VMEM_OP_STACK, READING_LOCKED);
 	op_end();
 	return 0;
 }
@@ -360,9 +352,26 @@ int BPF_PROG(remap_grown, struct mm_struct *mm, unsigned long flags, long counte
 	if (!op || !space)
 		return 0;
 	promised = op->promised;
-	space_charge(space, mm, counted - pages, &promised);
+	space_charge(space, mm, counted - pages, &promised, READING_LOCKED);
 	op->promised = promised;
+	op->is_entered = 1;
 	return 0;
+}
+
+/* How total_vm is to be read at the end of `call`, whose lock is released. What brk and mremap
+ * added has been entered under the lock by brk_done and remap_grown, and munmap adds nothing.
+ * What is left: a 32-bit program (its numbers are others), and mremap on a kernel where
+ * vm_stat_account() cannot be hooked. */
+INLINE enum reading reading_after(const struct call *call, const struct op *op)
+{
+	__u32 kind = op_of_call(call);
+
+	if (kind == VMEM_OP_BRK || is_munmap(call))
+		return READING_UNLOCKED;
+	if (kind == VMEM_OP_MREMAP &&
+	    ((op && op->is_entered) || pages_of_mremap(call, pages_of(call->third)) <= 0))
+		return READING_UNLOCKED;
+	return READING_UNLOCKED_GROWN;
 }
 
 /* The kernel calls this function at the end of mmap, munmap, brk and mremap, with the mmap lock
@@ -371,26 +380,29 @@ SEC("?fentry/userfaultfd_unmap_complete")
 int BPF_PROG(unmap_end, struct mm_struct *mm)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
+	struct call call = {};
 	struct op *op;
 
 	if (task->mm == mm && is_outside(control_entry(), task))
 		return 0;
 	op = op_of(task);
-	if (op_by_call(task) != VMEM_OP_MMAP)
+	call_of(task, &call);
+	if (op_of_call(&call) != VMEM_OP_MMAP)
 		sync_with(mm, task, task->mm == mm ? op : (void *)0, VMEM_OP_OTHER,
-			  !is_changing(mm));
+			  reading_after(&call, op));
 	op_drop(op);
 	return 0;
 }
 
-/* The one way to unmap that does not end in userfaultfd_unmap_complete(). */
+/* The one way to unmap that does not end in userfaultfd_unmap_complete(). The lock is released
+ * here too, and shmdt() grows nothing. */
 SEC("?fexit/ksys_shmdt")
 int BPF_PROG(shmdt_done)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (task->mm)
-		sync_own(task->mm, VMEM_OP_OTHER, true);
+		sync_own(task->mm, VMEM_OP_OTHER, READING_UNLOCKED);
 	return 0;
 }
 
@@ -425,7 +437,7 @@ int BPF_PROG(lock_released, struct mm_struct *mm)
 	task = bpf_get_current_task_btf();
 	if (task->mm != mm && !space_of(mm))
 		return 0;
-	sync_own(mm, VMEM_OP_OTHER, true);
+	sync_own(mm, VMEM_OP_OTHER, READING_LOCKED);
 	return 0;
 }
 
@@ -477,7 +489,7 @@ int BPF_PROG(exec_seen, struct task_struct *task)
 
 	if (!mm)
 		return 0;
-	sync_own(mm, VMEM_OP_EXEC, true);
+	sync_own(mm, VMEM_OP_EXEC, READING_LOCKED);
 	space = space_of(mm);
 	if (space)
 		space_name(space, task);
@@ -485,7 +497,8 @@ int BPF_PROG(exec_seen, struct task_struct *task)
 }
 
 /* Charges the address space of `task` to the job of `slot`; 0: to none. Whichever job it was in
- * before. */
+ * before. Its threads run meanwhile: a sum that one of them is just changing kills nothing here;
+ * if it stays over the limit, the job's next growth is refused or kills. */
 INLINE void move_to(struct mm_struct *mm, struct task_struct *task, __u32 slot)
 {
 	struct vmem_space *space = space_of(mm);
@@ -500,9 +513,10 @@ INLINE void move_to(struct mm_struct *mm, struct task_struct *task, __u32 slot)
 			return;
 	}
 	space_move(space, slot);
-	space_sync(space, mm, &none);
+	space_sync(space, mm, &none, READING_UNLOCKED);
 	x.asked = mm->total_vm;
-	kill_if_over(slot, &x);
+	if (is_charge_settled(space, mm))
+		kill_if_over(slot, &x);
 }
 
 /* The current task is the process that moves `task`, not `task`: no signal is sent, the agent

@@ -55,6 +55,12 @@ INLINE __u32 op_of_call(const struct call *call)
 	return VMEM_OP_OTHER;
 }
 
+/* munmap() of a 64-bit program, numbered as in op_of_call(). */
+INLINE bool is_munmap(const struct call *call)
+{
+	return call->nr == (call->is_x86 ? 11 : 215);
+}
+
 INLINE __u32 op_by_call(struct task_struct *task)
 {
 	struct call call = {};

@@ -364,20 +364,85 @@ INLINE enum entry space_enter(struct mm_struct *mm, __u32 slot, struct task_stru
 	return ENTRY_NEW;
 }
 
+/* How total_vm is read.
+ *
+ * A thread that changes mappings holds the mmap lock for writing. Meanwhile total_vm may be a
+ * transient value: an mremap that moves a mapping counts it twice, and what a call has just added
+ * is still promised to it. Entered into the charge, such a value makes the job's sum too large:
+ * any thread or process of the job could then be refused or killed. A program that runs after the
+ * release of the lock must therefore not raise a charge to a value that another thread is just
+ * changing. It loses nothing by that: the other thread's own events enter what it added, under
+ * the lock. A value that lowers the charge is always entered, transient or not: what is too small
+ * is set right in the same way, and what is unmapped has no other event. */
+enum reading {
+	/* The lock is held by the caller, or no other task has the address space yet. */
+	READING_LOCKED,
+	/* The lock is released; all growth of the current call was entered under it. */
+	READING_UNLOCKED,
+	/* The lock is released, and this is the first event of the growth: the charge is raised
+	 * in any case, or threads that hold the lock again and again could hide the growth. */
+	READING_UNLOCKED_GROWN,
+};
+
+/* Bit 0 of the semaphore's count means that a writer holds it. */
+INLINE bool is_changing(struct mm_struct *mm)
+{
+	struct mm_struct___lock *m = (void *)mm;
+
+	if (!bpf_core_field_exists(m->mmap_lock.count))
+		return false;
+	return BPF_CORE_READ(m, mmap_lock.count.counter) & 1;
+}
+
+/* Reads total_vm without the lock. True: it is no transient value of a writer W.
+ *   W locks, counts and releases before the first look or after the last: not seen at all.
+ *   W holds the lock at the first look: refused there.
+ *   W locks after the first look, and still holds at the second: refused there.
+ *   W locks after the first look, we read, W releases before the second look (we were interrupted
+ *   in between): W has counted all by its release, and the second value differs from ours. If it
+ *   does not, ours was not transient, or the next writer shows the same transient value in the
+ *   few instructions after the second look, which the third look refuses. */
+INLINE bool read_settled(struct mm_struct *mm, __u64 *pages)
+{
+	bool changing = is_changing(mm);
+	__u64 again;
+
+	*pages = READ(mm->total_vm);
+	changing |= is_changing(mm);
+	again = READ(mm->total_vm);
+	return !(changing | is_changing(mm)) && again == *pages;
+}
+
+/* Is the charge what is mapped, and no thread changing that? */
+INLINE bool is_charge_settled(struct vmem_space *space, struct mm_struct *mm)
+{
+	__u64 pages;
+
+	return read_settled(mm, &pages) && pages == (READ(space->used) & PAGES_MASK);
+}
+
 /* Sets the charge to what is mapped less `passing` pages (a mapping counted twice while it
  * moves). Returns the pages by which it grew; the first growth uses up the promise: *promised
- * becomes 0 in the same step. */
+ * becomes 0 in the same step. The charge is read before total_vm: an event of another thread in
+ * between makes the replacement fail, or is seen by the next turn of the loop, which ends only
+ * when charge and total_vm agree. */
 INLINE __s64 space_charge(struct vmem_space *space, struct mm_struct *mm, __s64 passing,
-			  __s64 *promised)
+			  __s64 *promised, enum reading reading)
 {
-	__u64 was, is;
+	__u64 was, is, pages;
 	__s64 grown = 0;
+	bool settled;
 	int i;
 
 	for (i = 0; i < TRIES; i++) {
 		was = READ(space->used);
-		is = (was & ~PAGES_MASK) | ((mm->total_vm - passing) & PAGES_MASK);
-		if (is == was)
+		settled = true;
+		if (reading == READING_UNLOCKED)
+			settled = read_settled(mm, &pages);
+		else
+			pages = READ(mm->total_vm);
+		is = (was & ~PAGES_MASK) | ((pages - passing) & PAGES_MASK);
+		if (is == was || (is > was && !settled))
 			break;
 		if (__sync_val_compare_and_swap(&space->used, was, is) != was)
 			continue;
@@ -391,9 +456,10 @@ INLINE __s64 space_charge(struct vmem_space *space, struct mm_struct *mm, __s64 
 
 /* Sets both charges of an address space, all pages and the private ones. Returns the pages by
  * which the first grew. */
-INLINE __s64 space_sync(struct vmem_space *space, struct mm_struct *mm, __s64 *promised)
+INLINE __s64 space_sync(struct vmem_space *space, struct mm_struct *mm, __s64 *promised,
+			enum reading reading)
 {
-	__s64 grown = space_charge(space, mm, 0, promised);
+	__s64 grown = space_charge(space, mm, 0, promised, reading);
 	__u64 was = READ(space->private_used), is;
 
 	is = (was & ~PAGES_MASK) | (private_pages(mm) & PAGES_MASK);

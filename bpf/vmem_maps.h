@@ -59,9 +59,10 @@ struct {
 struct op {
 	__u32 kind;
 	__u32 slot;
-	__s64 pages;	/* asked for */
-	__s64 promised; /* <= pages; belongs to `slot` */
-	__u64 has_room; /* for one more address space of `slot` */
+	__s64 pages;	  /* asked for */
+	__s64 promised;	  /* <= pages; belongs to `slot` */
+	__u32 has_room;	  /* for one more address space of `slot` */
+	__u32 is_entered; /* mremap: its growth is in the charge */
 };
 
 struct {
