@@ -245,7 +245,7 @@ static int add_job(struct import *i, struct history_job *j, struct err *err)
 		return 0;
 	}
 	priced.line = i->line;
-	r = store_import_take(i->to, &priced, err);
+	r = store_import_add(i->to, &priced, err);
 	if (r == STORE_IMPORT_REFUSED)
 		reject_line(i, HISTORY_OUT_OF_RANGE);
 	return r < 0 ? r : 0;

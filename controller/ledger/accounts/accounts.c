@@ -1,4 +1,5 @@
-/* accounts.c - loads, changes and logs the accounts. See accounts/accounts.h. */
+/* accounts.c - loads the accounts, applies changes of them and lists the log of changes. See
+ * accounts/accounts.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +12,9 @@
 
 /* ---- load ---- */
 
-/* The revision and who made it; 0 and "" when there is none. */
+enum revision_column { REVISION_NUMBER, REVISION_AUTHOR };
+
+/* The last revision and its author; 0 and "" where nothing was ever applied. */
 static int load_revision(struct store *s, int64_t *ret, char author[static REQUEST_NAME_MAX],
 			 struct err *err)
 {
@@ -22,12 +25,21 @@ static int load_revision(struct store *s, int64_t *ret, char author[static REQUE
 
 	if (r < 0)
 		return r;
-	*ret = r > 0 ? db_int(st, 0) : 0;
-	snprintf(author, REQUEST_NAME_MAX, "%s", r > 0 ? store_text(st, 1) : "");
+	*ret = r > 0 ? db_int(st, REVISION_NUMBER) : 0;
+	snprintf(author, REQUEST_NAME_MAX, "%s", r > 0 ? store_text(st, REVISION_AUTHOR) : "");
 	db_done(st);
 	return 0;
 }
 
+enum statement_column {
+	STATEMENT_SECTION,
+	STATEMENT_NAME,
+	STATEMENT_KEY,
+	STATEMENT_ITEM,
+	STATEMENT_VALUE
+};
+
+/* All statements, in the order of the canonical file. */
 static int load_rows(struct store *s, struct accounts_rows *ret, struct err *err)
 {
 	struct db_row *st;
@@ -37,9 +49,11 @@ static int load_rows(struct store *s, struct accounts_rows *ret, struct err *err
 	if (r < 0)
 		return r;
 	while ((r = db_step(s->db, st, err)) > 0) {
-		const struct accounts_row row = { store_text(st, 0), store_text(st, 1),
-						  store_text(st, 2), store_text(st, 3),
-						  store_text(st, 4) };
+		const struct accounts_row row = { store_text(st, STATEMENT_SECTION),
+						  store_text(st, STATEMENT_NAME),
+						  store_text(st, STATEMENT_KEY),
+						  store_text(st, STATEMENT_ITEM),
+						  store_text(st, STATEMENT_VALUE) };
 
 		if (accounts_rows_add(ret, &row) < 0) {
 			db_done(st);
@@ -57,8 +71,9 @@ int store_accounts_load(struct store *s, struct accounts **ret, int64_t *ret_rev
 	_cleanup_free_ char *text = NULL;
 	char author[REQUEST_NAME_MAX];
 	int64_t revision;
-	/* The revision first: rows that are newer than it make an application stale, never a
-	 * stale one fresh. */
+	/* The revision is read before the rows, without a transaction: when a change comes in between,
+	 * the rows are newer than the revision, and a change that starts from them is refused as
+	 * outdated. In the other order an outdated change could pass. */
 	int r = load_revision(s, &revision, author, err);
 
 	if (r == 0)
@@ -82,6 +97,7 @@ static const char *or_empty(const char *text)
 	return text ? text : "";
 }
 
+/* The old value is part of the condition: no row changes where the ledger has another. */
 static int change_row(struct store *s, const struct accounts_change *c, struct err *err)
 {
 	const char *key = or_empty(c->key), *item = or_empty(c->item);
@@ -107,6 +123,7 @@ static int change_row(struct store *s, const struct accounts_change *c, struct e
 	return err_set(err, -EINVAL, "a change of kind %d", (int)c->op);
 }
 
+/* Changes one row and logs it. -EBUSY: the row is not what the change starts from. */
 static int apply_one(struct store *s, const struct store_accounts_change *of,
 		     const struct accounts_change *c, struct err *err)
 {
@@ -160,6 +177,8 @@ int store_accounts_apply(struct store *s, const struct store_accounts_change *c,
 	return 0;
 }
 
+/* ---- the log ---- */
+
 /* clang-format off */
 #define LOG_COLUMNS(X) \
 	X(LOG_ID,        "id") \
@@ -176,8 +195,6 @@ int store_accounts_apply(struct store *s, const struct store_accounts_change *c,
 /* clang-format on */
 enum { LOG_COLUMNS(SQL_NAME) };
 #define LOG_SELECT "SELECT " LOG_COLUMNS(SQL_COLUMN)
-
-/* ---- what was ---- */
 
 int store_accounts_log(struct store *s, const struct store_accounts_page *p,
 		       store_accounts_entry_fn fn, void *ctx, struct err *err)
@@ -214,6 +231,8 @@ int store_accounts_log(struct store *s, const struct store_accounts_page *p,
 	return r;
 }
 
+enum removal_column { REMOVAL_AT_NS, REMOVAL_AUTHOR };
+
 int store_accounts_removed(struct store *s, const char *account,
 			   struct store_accounts_removal *ret, struct err *err)
 {
@@ -227,11 +246,13 @@ int store_accounts_removed(struct store *s, const char *account,
 
 	if (r <= 0)
 		return r < 0 ? r : 1;
-	ret->at_ns = db_int(st, 0);
-	snprintf(ret->author, sizeof(ret->author), "%s", store_text(st, 1));
+	ret->at_ns = db_int(st, REMOVAL_AT_NS);
+	snprintf(ret->author, sizeof(ret->author), "%s", store_text(st, REMOVAL_AUTHOR));
 	db_done(st);
 	return 0;
 }
+
+enum active_column { ACTIVE_QUEUED, ACTIVE_RUNNING };
 
 int store_accounts_active(struct store *s, const char *account,
 			  struct store_accounts_active *ret, struct err *err)
@@ -245,8 +266,8 @@ int store_accounts_active(struct store *s, const char *account,
 
 	if (r < 0)
 		return r;
-	ret->queued = db_int(st, 0);
-	ret->running = db_int(st, 1);
+	ret->queued = db_int(st, ACTIVE_QUEUED);
+	ret->running = db_int(st, ACTIVE_RUNNING);
 	db_done(st);
 	return 0;
 }

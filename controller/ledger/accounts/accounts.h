@@ -1,16 +1,16 @@
-/* accounts - the accounts as they were last applied, and every change that made them so;
- * part of store.h's contract.
+/* accounts - stores the accounts as they were last applied, and the log of all changes; part of
+ * store.h's contract.
  *
- * What is kept are the statements of the canonical file (controller/accounts), not a file: each
- * change is one statement more, less or other, and stays in a log with author and time. History
- * is never touched: the jobs and sums of an account that was removed remain.
+ * The ledger stores the statements of the canonical file (controller/accounts), one a row. A change
+ * adds, removes or alters one statement and is logged with author and time. Jobs and sums are not
+ * touched: those of a removed account remain.
  */
 #pragma once
 #include "controller/accounts/accounts.h"
 #include "controller/ledger/store.h"
 
-/* Revision 0: nothing was ever applied; *ret is then empty accounts. -EBADMSG: what is in the
- * ledger does not hold together; err names the statement. */
+/* Revision 0: nothing was ever applied, and *ret has no accounts. -EBADMSG: the statements in the ledger
+ * contradict each other; err names one. */
 int store_accounts_load(struct store *s, struct accounts **ret, int64_t *ret_revision,
 			struct err *err);
 
@@ -20,8 +20,8 @@ struct store_accounts_change {
 	const char *author;
 	int64_t now_ns;
 };
-/* All of it or nothing; one revision more, unless the difference is empty. -EBUSY: the accounts
- * have another revision by now; err names the author of that change. */
+/* Applies the whole difference in one transaction, and increments the revision unless the difference is
+ * empty. -EBUSY: the accounts have another revision by now; err names the author of that change. */
 int store_accounts_apply(struct store *s, const struct store_accounts_change *c,
 			 int64_t *ret_revision, struct err *err);
 
@@ -44,13 +44,13 @@ struct store_accounts_removal {
 	int64_t at_ns;
 	char author[REQUEST_NAME_MAX];
 };
-/* When an account was removed last. 1: it never was. */
+/* When an account was last removed, and the author of that change. 1: it never was. */
 int store_accounts_removed(struct store *s, const char *account,
 			   struct store_accounts_removal *ret, struct err *err);
 
 /* Jobs of an account that have not ended. */
 struct store_accounts_active {
-	int64_t queued, running; /* running: given to a node */
+	int64_t queued, running; /* running: allocated to a node */
 };
 int store_accounts_active(struct store *s, const char *account,
 			  struct store_accounts_active *ret, struct err *err);

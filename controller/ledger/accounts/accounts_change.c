@@ -1,4 +1,5 @@
-/* accounts_change.c - applies a change of the accounts and describes it. See accounts_change.h. */
+/* accounts_change.c - describes a change of the accounts as a document and applies it. See
+ * accounts_change.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
@@ -45,7 +46,7 @@ static void add_warning(void *ctx, const char *text)
 	doc_add(ctx, json_string(text));
 }
 
-/* Of the accounts that go: jobs that have not ended. */
+/* Adds the accounts that are removed and have jobs that have not ended. */
 static int add_jobs(struct store *s, const struct accounts_diff *d, json_t *to, struct err *err)
 {
 	struct store_accounts_active active;
@@ -91,7 +92,7 @@ static int describe_change(struct store *s, const struct accounts_order *o, json
 	return r < 0 ? r : add_jobs(s, shown, jobs, err);
 }
 
-/* What the ledger has yet to learn: everything, when nothing was ever applied. */
+/* The difference from what is in the ledger: all accounts, where nothing was ever applied there. */
 static int change_accounts(struct store *s, const struct accounts_order *o,
 			   int64_t *ret_revision, struct err *err)
 {

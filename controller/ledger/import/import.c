@@ -1,4 +1,5 @@
-/* import.c - writes jobs of other systems to the ledger, in batches. See import/import.h. */
+/* import.c - opens an import and adds its jobs: finds what a job belongs to, inserts many rows at a time,
+ * and compares those that were there before. See import/import.h; import_batch.c ends a batch. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,11 +9,11 @@
 #include "controller/ledger/import/import_impl.h"
 #include "controller/ledger/sql.h"
 
-#define NOT_TOLD (-1) /* as NULL on disk */
-/* A batch touches the sums of nearly every user, all over their table. */
+#define NOT_RECORDED (-1) /* by the history; NULL on disk */
+/* A batch adds to the rollups of nearly every user, which lie all over their table. */
 #define CACHE_BYTES (128LL << 20)
 
-/* The result of reading the id of a row that was just inserted, or was there. */
+/* The result of reading the id of a row that was just inserted, or was there before: 0 or < 0. */
 static int check_found(int r, struct err *err)
 {
 	return r == 0 ? err_set(err, -EBADMSG, "a row of the ledger is gone") : r < 0 ? r : 0;
@@ -28,6 +29,7 @@ int store_import_begin(struct store_import *i, struct err *err)
 
 /* ---- the file ---- */
 
+/* _HISTORY_WHY_MAX: a reason of another version of this program. */
 static enum history_why why_of(const char *name)
 {
 	enum history_why w = 0;
@@ -36,6 +38,8 @@ static enum history_why why_of(const char *name)
 		w++;
 	return w;
 }
+
+enum reject_column { REJECT_WHY, REJECT_N, REJECT_FIRST_LINE };
 
 static int load_rejects(struct store_import *i, struct store_import_count *c, struct err *err)
 {
@@ -47,12 +51,12 @@ static int load_rejects(struct store_import *i, struct store_import_count *c, st
 	if (r < 0)
 		return r;
 	while ((r = db_step(i->s->db, st, err)) > 0) {
-		enum history_why w = why_of(store_text(st, 0));
+		enum history_why w = why_of(store_text(st, REJECT_WHY));
 
 		if (w == _HISTORY_WHY_MAX)
 			continue;
-		c->rejected[w] = db_int(st, 1);
-		c->first_line[w] = db_int(st, 2);
+		c->rejected[w] = db_int(st, REJECT_N);
+		c->first_line[w] = db_int(st, REJECT_FIRST_LINE);
 	}
 	return r;
 }
@@ -70,7 +74,7 @@ static int load_rejects(struct store_import *i, struct store_import_count *c, st
 enum { FILE_COLUMNS(SQL_NAME) };
 #define FILE_SELECT "SELECT " FILE_COLUMNS(SQL_COLUMN)
 
-/* 1: known from before. */
+/* 1: the file was imported before, in part or whole. */
 static int load_file(struct store_import *i, const char *digest, struct store_import_count *c,
 		     struct err *err)
 {
@@ -92,8 +96,8 @@ static int load_file(struct store_import *i, const char *digest, struct store_im
 	return r < 0 ? r : 1;
 }
 
-/* The same file before, read in another way: the numbers in it are those jobs, not other runs.
- */
+/* Whether the same file was imported before with other options. Then a number that is in the ledger is
+ * the same job at a shifted time, not another run. */
 static int load_other(struct store_import *i, const struct store_import_file *f,
 		      struct store_import_count *c, struct err *err)
 {
@@ -185,7 +189,7 @@ static int write_association(struct store_import *i, struct rollup_set_associati
 	return rollup_association(i->s->db, &key, &a->id, err);
 }
 
-/* Its index among the sums. */
+/* The index of the job's association among the sums; < 0 on failure. */
 static int find_association(struct store_import *i, const struct history_job *j,
 			    struct err *err)
 {
@@ -200,9 +204,10 @@ static int find_association(struct store_import *i, const struct history_job *j,
 	return r < 0 ? r : index;
 }
 
-/* ---- what a job is of: queue, QOS, GPU models, type of node ---- */
+/* ---- the kind of a job: queue, QOS, GPU models, type of node ---- */
 
-static int64_t find_known_kind(const struct store_import *i, const char *key)
+/* 0: not in the cache. */
+static int64_t find_cached_kind(const struct store_import *i, const char *key)
 {
 	for (size_t k = 0; k < KINDS_KEPT && k < i->n_kinds; k++)
 		if (!strcmp(i->kinds[k].key, key))
@@ -210,7 +215,7 @@ static int64_t find_known_kind(const struct store_import *i, const char *key)
 	return 0;
 }
 
-static void keep_kind(struct store_import *i, const char *key, int64_t id)
+static void cache_kind(struct store_import *i, const char *key, int64_t id)
 {
 	struct import_kind *k = &i->kinds[i->n_kinds++ % KINDS_KEPT];
 
@@ -218,7 +223,7 @@ static void keep_kind(struct store_import *i, const char *key, int64_t id)
 	k->id = id;
 }
 
-/* *ret 0: the history tells nothing of it. */
+/* *ret 0: the history recorded none of these. */
 static int find_kind(struct store_import *i, const struct history_job *j, int64_t *ret,
 		     struct err *err)
 {
@@ -231,7 +236,7 @@ static int find_kind(struct store_import *i, const struct history_job *j, int64_
 	if (!*j->queue && !*j->qos && !*gpus && !*j->node_type)
 		return 0;
 	snprintf(key, sizeof(key), "%s\n%s\n%s\n%s", j->queue, j->qos, gpus, j->node_type);
-	*ret = find_known_kind(i, key);
+	*ret = find_cached_kind(i, key);
 	if (*ret)
 		return 0;
 	r = db_run(db, err,
@@ -246,16 +251,16 @@ static int find_kind(struct store_import *i, const struct history_job *j, int64_
 				     "tttt", j->queue, j->qos, gpus, j->node_type),
 			err);
 	if (r >= 0)
-		keep_kind(i, key, *ret);
+		cache_kind(i, key, *ret);
 	return r;
 }
 
-static struct import_row row_of(const struct store_import *i, const struct import_taken *taken,
-				int64_t kind)
+static struct import_row make_row(const struct store_import *i,
+				  const struct import_added *added, int64_t kind)
 {
-	const struct store_import_job *sj = &taken->job;
-	const struct tally *t = &taken->all;
-	int64_t association = rollup_set_association(i->sums, taken->association)->id;
+	const struct store_import_job *sj = &added->job;
+	const struct tally *t = &added->all;
+	int64_t association = rollup_set_association(i->sums, added->association)->id;
 	const struct history_job *j = sj->job;
 	const struct fraction rate = sj->terms.rate;
 	bool is_plain = rate.num == j->ncpus && rate.den == 1;
@@ -273,14 +278,14 @@ static struct import_row row_of(const struct store_import *i, const struct impor
 					    [MEM_BYTES] = j->mem_bytes,
 					    [MEM_PEAK_BYTES] = j->mem_peak_bytes,
 					    [CPU_MS] = j->cpu_ms,
-					    [RATE_NUM] = is_plain ? NOT_TOLD : rate.num,
-					    [RATE_DEN] = is_plain ? NOT_TOLD : rate.den,
+					    [RATE_NUM] = is_plain ? NOT_RECORDED : rate.num,
+					    [RATE_DEN] = is_plain ? NOT_RECORDED : rate.den,
 					    [CHARGE_REQUESTED_MS] = t->charge_requested_ms,
 					    [CHARGE_USED_MS] = t->charge_used_ms,
-					    [SUSPENDED_S] =
-						    j->suspended_s ? j->suspended_s : NOT_TOLD,
-					    [NODES] = j->nodes ? j->nodes : NOT_TOLD,
-					    [KIND] = kind ? kind : NOT_TOLD,
+					    [SUSPENDED_S] = j->suspended_s ? j->suspended_s
+									   : NOT_RECORDED,
+					    [NODES] = j->nodes ? j->nodes : NOT_RECORDED,
+					    [KIND] = kind ? kind : NOT_RECORDED,
 				    } };
 }
 
@@ -290,12 +295,13 @@ static const char insert_sql[] =
 	" ?14, ?15, ?16, ?17, ?18, ?19) ON CONFLICT DO NOTHING";
 static const char select_sql[] = "SELECT " IMPORTED_COLUMNS " FROM imported WHERE id = ?1";
 
-/* What ledgers of older versions do not know of a job is no difference. */
+/* Columns that ledgers of older versions do not have: NULL there is no difference. */
 static bool is_unknown_before(int column)
 {
 	return column == SUSPENDED_S || column == NODES || column == KIND;
 }
 
+/* The row's run does not overlap the one in the ledger. */
 static bool is_apart(struct db_row *st, const struct import_row *row)
 {
 	int64_t from = db_int(st, SUBMIT_S) + db_int(st, WAIT_S),
@@ -307,7 +313,7 @@ static bool is_apart(struct db_row *st, const struct import_row *row)
 	return end <= from || to <= start;
 }
 
-/* An outcome; APART: one with other figures, at another time. */
+/* An outcome, or APART: other figures, at a time that does not overlap. */
 #define APART (_STORE_IMPORT_OUTCOME_MAX)
 static int compare_with_stored(struct db *db, const struct import_row *row, struct err *err)
 {
@@ -318,9 +324,9 @@ static int compare_with_stored(struct db *db, const struct import_row *row, stru
 		return r < 0 ? r : err_set(err, -EBADMSG, "an imported job has gone");
 	result = STORE_IMPORT_KNOWN;
 	for (int c = 0; c < _COLUMN_MAX; c++) {
-		int64_t was = db_is_null(st, c) ? NOT_TOLD : db_int(st, c);
+		int64_t was = db_is_null(st, c) ? NOT_RECORDED : db_int(st, c);
 
-		if (was != row->v[c] && !(was == NOT_TOLD && is_unknown_before(c)))
+		if (was != row->v[c] && !(was == NOT_RECORDED && is_unknown_before(c)))
 			result = STORE_IMPORT_CONFLICT;
 	}
 	if (result == STORE_IMPORT_CONFLICT && is_apart(st, row))
@@ -347,6 +353,7 @@ static int add_day(void *ctx, int64_t day, const struct tally *gained)
 	return 0;
 }
 
+/* Spreads the job over the days on which it ran. */
 static int add_to_days(struct store_import *i, int association,
 		       const struct store_import_job *j, const struct tally *all)
 {
@@ -386,10 +393,11 @@ int store_import_tally(const struct store_import_job *j, struct tally *ret)
 	return tally_make(&j->terms, &use, ret);
 }
 
-/* ---- jobs together ---- */
+/* ---- many jobs at a time ---- */
 
-static int rerun_origin(struct store_import *i, const char *cluster, int64_t run, int64_t *ret,
-			struct err *err)
+/* The number that stands for the origin of the run-th runs of a cluster. */
+static int find_rerun_origin(struct store_import *i, const char *cluster, int64_t run,
+			     int64_t *ret, struct err *err)
 {
 	struct db *db = i->s->db;
 	int r = db_run(db, err,
@@ -405,17 +413,17 @@ static int rerun_origin(struct store_import *i, const char *cluster, int64_t run
 	return r;
 }
 
-/* A job that was requeued has its number once for each run. 0: it is a new one; or an outcome.
- */
-static int settle_rerun(struct store_import *i, const struct import_taken *t, struct err *err)
+/* A requeued job has one row for each run: finds the row that is this run, or inserts it as the next
+ * one. 0: it is new; else an outcome. */
+static int settle_rerun(struct store_import *i, const struct import_added *t, struct err *err)
 {
-	struct import_row row = i->rows[t - i->taken];
-	const struct db_int_rows rows = { row.v, 1, _COLUMN_MAX, NOT_TOLD };
+	struct import_row row = i->rows[t - i->added];
+	const struct db_int_rows rows = { row.v, 1, _COLUMN_MAX, NOT_RECORDED };
 	int64_t changed = 0, origin;
 	int r = APART;
 
 	for (int64_t run = 2; run <= RUNS_MAX && r == APART; run++) {
-		r = rerun_origin(i, t->history.cluster, run, &origin, err);
+		r = find_rerun_origin(i, t->history.cluster, run, &origin, err);
 		row.v[ID] = (STORE_RERUNS_FROM + origin) << 40 | t->history.number;
 		if (r >= 0)
 			r = db_run_int_rows(i->s->db, insert_sql, &rows, &changed, err);
@@ -425,14 +433,14 @@ static int settle_rerun(struct store_import *i, const struct import_taken *t, st
 	return r == APART ? STORE_IMPORT_CONFLICT : r;
 }
 
-/* 0: new; or an outcome. */
-static int settle_one(struct store_import *i, const struct import_taken *t, bool is_new,
+/* 0: the job is new, and is added to the sums; else an outcome. */
+static int settle_one(struct store_import *i, const struct import_added *t, bool is_new,
 		      struct err *err)
 {
 	int r = 0;
 
 	if (!is_new)
-		r = compare_with_stored(i->s->db, &i->rows[t - i->taken], err);
+		r = compare_with_stored(i->s->db, &i->rows[t - i->added], err);
 	if (r == APART)
 		r = i->has_reruns ? settle_rerun(i, t, err) : STORE_IMPORT_CONFLICT;
 	if (r != 0)
@@ -445,18 +453,18 @@ static int settle_one(struct store_import *i, const struct import_taken *t, bool
 
 int store_import_settle(struct store_import *i, struct err *err)
 {
-	const struct db_int_rows rows = { i->rows[0].v, i->n_taken, _COLUMN_MAX, NOT_TOLD };
+	const struct db_int_rows rows = { i->rows[0].v, i->n_added, _COLUMN_MAX, NOT_RECORDED };
 	int64_t changed[TOGETHER];
 	int r = db_run_int_rows(i->s->db, insert_sql, &rows, changed, err);
 
-	for (size_t k = 0; k < i->n_taken && r >= 0; k++) {
-		const struct import_taken *t = &i->taken[k];
+	for (size_t k = 0; k < i->n_added && r >= 0; k++) {
+		const struct import_added *t = &i->added[k];
 
 		r = settle_one(i, t, changed[k] > 0, err);
 		if (r >= 0 && i->fn)
 			r = i->fn(i->ctx, &t->job, (enum store_import_outcome)r, err);
 	}
-	i->n_taken = 0;
+	i->n_added = 0;
 	return r < 0 ? r : 0;
 }
 
@@ -466,9 +474,9 @@ void store_import_listen(struct store_import *i, store_import_fn fn, void *ctx)
 	i->ctx = ctx;
 }
 
-int store_import_take(struct store_import *i, const struct store_import_job *j, struct err *err)
+int store_import_add(struct store_import *i, const struct store_import_job *j, struct err *err)
 {
-	struct import_taken *t = &i->taken[i->n_taken];
+	struct import_added *t = &i->added[i->n_added];
 	int r = store_import_tally(j, &t->all);
 	int64_t kind = 0;
 
@@ -488,6 +496,6 @@ int store_import_take(struct store_import *i, const struct store_import_job *j, 
 	r = find_kind(i, j->job, &kind, err);
 	if (r < 0)
 		return r;
-	i->rows[i->n_taken++] = row_of(i, t, kind);
-	return i->n_taken < TOGETHER ? 0 : store_import_settle(i, err);
+	i->rows[i->n_added++] = make_row(i, t, kind);
+	return i->n_added < TOGETHER ? 0 : store_import_settle(i, err);
 }

@@ -18,7 +18,7 @@ static int compare_entries(const void *a, const void *b)
 	return (x->day > y->day) - (x->day < y->day);
 }
 
-/* A month is written when the next one begins, or the batch ends. */
+/* The month that is being added up: written when the next one begins, or at the end. */
 struct month_sum {
 	struct rollup_month key;
 	struct rollup rollup;
@@ -29,6 +29,7 @@ static int write_month(struct store_import *i, const struct month_sum *m, struct
 	return m->key.association ? rollup_write_month(i->s->db, &m->key, &m->rollup, err) : 0;
 }
 
+/* Entries come in the order of compare_entries(). */
 static int add_to_month(struct store_import *i, struct month_sum *m,
 			const struct rollup_set_entry *e, struct err *err)
 {

@@ -1,10 +1,10 @@
-/* import_impl - what import.c and import_batch.c share. */
+/* import_impl - the state of an import, shared by import.c and import_batch.c. */
 #pragma once
 #include "controller/ledger/import/import.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/rollup_set.h"
 
-/* The columns of the table imported, in one order. */
+/* The columns of the table imported, and the enum in the same order. */
 #define IMPORTED_COLUMNS                                                                       \
 	"id, association, submit_s, wait_s, run_s, ncpus, ngpus, pool, walltime_s, mem_bytes," \
 	" mem_peak_bytes, cpu_ms, rate_num, rate_den, charge_requested_ms, charge_used_ms,"    \
@@ -36,15 +36,15 @@ struct import_row {
 	int64_t v[_COLUMN_MAX];
 };
 
-#define TOGETHER 1024 /* jobs that are written at a time */
-#define RUNS_MAX 1000 /* of one job */
+#define TOGETHER 1024 /* jobs that are sent to the database at a time */
+#define RUNS_MAX 1000 /* of one requeued job */
 
-/* A job that was taken and is not settled yet. */
-struct import_taken {
+/* A job that was added and whose outcome is not known yet. */
+struct import_added {
 	struct store_import_job job;
-	struct history_job history; /* that job.job points to */
-	struct tally all;
-	int association;
+	struct history_job history; /* a copy, which job.job points to */
+	struct tally all;	    /* of the whole job */
+	int association;	    /* index in `sums` */
 };
 
 #define KINDS_KEPT 64
@@ -55,21 +55,22 @@ struct import_kind {
 };
 
 struct store_import {
-	struct import_kind kinds[KINDS_KEPT]; /* of those of the ledger, the last found */
-	size_t n_kinds;
+	struct import_kind kinds[KINDS_KEPT]; /* a cache: those last found in the ledger */
+	size_t n_kinds;			      /* found so far; the oldest is replaced */
 	struct store *s;
 	store_import_fn fn;
 	void *ctx;
-	struct import_row rows[TOGETHER]; /* of the jobs taken */
-	struct import_taken taken[TOGETHER];
-	size_t n_taken;
-	struct rollup_set *sums;
-	int64_t id; /* of the file */
-	int64_t origin;
-	char cluster[REQUEST_NAME_MAX]; /* whose origin that is */
-	int64_t until_s;		/* the last end of a new job of this batch */
-	bool is_begun, has_reruns;
+	struct import_row rows[TOGETHER]; /* rows[i] is of added[i] */
+	struct import_added added[TOGETHER];
+	size_t n_added;
+	struct rollup_set *sums; /* what the batch adds to days */
+	int64_t id;		 /* imports.id of the file */
+	int64_t origin;		 /* origins.id of `cluster`; 0: none looked up yet */
+	char cluster[REQUEST_NAME_MAX];
+	int64_t until_s; /* the latest end of a new job of this import */
+	bool is_begun;	 /* the batch's transaction */
+	bool has_reruns; /* a number that comes again may be another run of a requeued job */
 };
 
-/* The transaction of the batch, begun when it is not yet. */
+/* Begins the transaction of the batch where it has not begun. */
 int store_import_begin(struct store_import *i, struct err *err);

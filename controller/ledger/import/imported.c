@@ -1,9 +1,10 @@
-/* imported.c - reads an imported job back. See imported.h. */
+/* imported.c - reads an imported job back from its row. See imported.h. */
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"
 #include "controller/ledger/import/imported.h"
 
+/* In the order of STORE_IMPORTED_COLUMNS. */
 enum column {
 	ID,
 	CLUSTER,
@@ -28,8 +29,8 @@ enum column {
 };
 _Static_assert(_COLUMN_MAX == STORE_IMPORTED_N, "the columns of STORE_IMPORTED_COLUMNS");
 
-/* -1: the history did not tell. */
-static int64_t read_told(struct db_row *st, enum column column)
+/* -1: the history did not record it. */
+static int64_t read_recorded(struct db_row *st, enum column column)
 {
 	return db_is_null(st, column) ? -1 : db_int(st, column);
 }
@@ -54,10 +55,10 @@ int store_imported_read(struct db_row *st, struct history_job *ret, struct err *
 	j->end_s = j->start_s + db_int(st, RUN_S) + j->suspended_s;
 	j->ncpus = db_int(st, NCPUS);
 	j->ngpus = db_int(st, NGPUS);
-	j->walltime_s = read_told(st, WALLTIME_S);
-	j->mem_bytes = read_told(st, MEM_BYTES);
-	j->mem_peak_bytes = read_told(st, MEM_PEAK_BYTES);
-	j->cpu_ms = read_told(st, CPU_MS);
+	j->walltime_s = read_recorded(st, WALLTIME_S);
+	j->mem_bytes = read_recorded(st, MEM_BYTES);
+	j->mem_peak_bytes = read_recorded(st, MEM_PEAK_BYTES);
+	j->cpu_ms = read_recorded(st, CPU_MS);
 	j->nodes = db_int(st, NODES);
 	read_name(st, QUEUE, j->queue);
 	read_name(st, QOS, j->qos);

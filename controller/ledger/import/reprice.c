@@ -1,10 +1,13 @@
-/* import/reprice.c - imported jobs priced again; see import/import.h. */
+/* reprice.c - prices all imported jobs again, and reads by which profiles they were priced. See
+ * import/import.h. */
 #include <errno.h>
 #include "common/err.h"
 #include "controller/ledger/import/import.h"
 #include "controller/ledger/import/imported.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/verify/verify.h"
+
+enum priced_column { PRICED_PROFILE, PRICED_JOBS };
 
 int store_imports_priced(struct store *s, store_priced_fn fn, void *ctx, struct err *err)
 {
@@ -15,14 +18,14 @@ int store_imports_priced(struct store *s, store_priced_fn fn, void *ctx, struct 
 			 "");
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		r = fn(ctx, store_text(st, 0), db_int(st, 1), err);
+		r = fn(ctx, store_text(st, PRICED_PROFILE), db_int(st, PRICED_JOBS), err);
 		if (r < 0)
 			db_done(st);
 	}
 	return r;
 }
 
-/* Rows a time: what is read is written before more is read. */
+/* Rows that are read at a time; their changes are written before more are read. */
 #define TOGETHER 1024
 
 struct repricing {
@@ -35,7 +38,9 @@ struct repricing {
 	size_t n_changed;
 };
 
+/* STORE_IMPORTED_COLUMNS begin with the id. */
 enum column {
+	ID = 0,
 	POOL = STORE_IMPORTED_N,
 	RATE_NUM,
 	RATE_DEN,
@@ -47,7 +52,7 @@ static const char read_sql[] =
 	" i.charge_requested_ms, i.charge_used_ms FROM" STORE_IMPORTED_TABLES
 	" WHERE i.id > ?1 ORDER BY i.id LIMIT ?2";
 
-/* An import keeps no rate of a job that costs its cores. */
+/* The rate is as before. An import stores none for a job that is charged one unit a core. */
 static bool has_rate(struct db_row *st, const struct changed *c, int64_t ncpus)
 {
 	if (db_is_null(st, RATE_NUM))
@@ -55,6 +60,7 @@ static bool has_rate(struct db_row *st, const struct changed *c, int64_t ncpus)
 	return c->rate_num == db_int(st, RATE_NUM) && c->rate_den == db_int(st, RATE_DEN);
 }
 
+/* Adds the job to p->changed where its price is another one. */
 static int reprice_row(struct repricing *p, struct db_row *st, struct err *err)
 {
 	struct changed *c = &p->changed[p->n_changed];
@@ -71,13 +77,13 @@ static int reprice_row(struct repricing *p, struct db_row *st, struct err *err)
 		p->n.no_price += r >= 0;
 		return r < 0 ? r : 0;
 	}
-	*c = (struct changed){ db_int(st, 0),	      priced.pool,
+	*c = (struct changed){ db_int(st, ID),	      priced.pool,
 			       priced.terms.rate.num, priced.terms.rate.den,
 			       t.charge_requested_ms, t.charge_used_ms };
 	if (c->pool == db_int(st, POOL) && c->requested_ms == db_int(st, CHARGE_REQUESTED_MS) &&
 	    c->used_ms == db_int(st, CHARGE_USED_MS) && has_rate(st, c, j.ncpus))
 		return 0;
-	if (c->rate_num == j.ncpus && c->rate_den == 1) /* as an import keeps it */
+	if (c->rate_num == j.ncpus && c->rate_den == 1) /* stored as NULL */
 		c->rate_num = c->rate_den = 0;
 	p->n_changed++;
 	return 0;
@@ -102,7 +108,7 @@ static int write_changed(struct repricing *p, struct err *err)
 	return r;
 }
 
-/* In the transaction of the rebuilding, before it sums up. */
+/* store_rebuild.before: runs in the transaction of the rebuild, before it sums up the jobs. */
 static int reprice_all(void *ctx, struct err *err)
 {
 	struct repricing *p = ctx;
@@ -115,7 +121,7 @@ static int reprice_all(void *ctx, struct err *err)
 		n = 0;
 		r = db_query(p->s->db, err, &st, read_sql, "ii", last, (int64_t)TOGETHER);
 		while (r >= 0 && (r = db_step(p->s->db, st, err)) > 0) {
-			last = db_int(st, 0);
+			last = db_int(st, ID);
 			n++;
 			r = reprice_row(p, st, err);
 			if (r < 0)

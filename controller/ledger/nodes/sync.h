@@ -15,9 +15,8 @@ struct sync_from {
 	int64_t lost_ns; /* silence after which another host may take over a node name */
 };
 
-/* What a report brought: the stretch [from, was_to) of running, with was_running in it, is now
- * [from, to) with running in it (controller/ledger/usage/charges.h). A new one: was_to is from.
- */
+/* What a report changed: the run interval [from, was_to) with was_running in it is now [from, to) with
+ * running in it (controller/ledger/usage/charges.h). Of a new interval was_to is from. */
 struct sync_usage_delta {
 	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX],
 		queue[REQUEST_NAME_MAX];

@@ -10,10 +10,10 @@
 
 #define CHARGE_MAX (INT64_MAX / 1024) /* so that a thousand of them can be summed */
 
-/* The association that the entry is about, and what of the job may still be refunded. */
+/* The association that the entry is about, and how much of the job's charge may still be refunded. */
 struct target {
 	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
-	int64_t pool, charged_ms; /* with what was adjusted before */
+	int64_t pool, charged_ms; /* of the job, earlier adjustments included */
 };
 
 /* ---- the job ---- */
@@ -43,7 +43,7 @@ static void read_names(struct db_row *st, struct target *ret)
 	snprintf(ret->user, sizeof(ret->user), "%s", store_text(st, TARGET_USER));
 }
 
-/* 1: found. */
+/* 1: found; *ret is set. */
 static int find_job(struct store *s, const struct store_adjustment *a, const char *sql,
 		    struct target *ret, struct err *err)
 {
@@ -71,6 +71,7 @@ static int add_earlier(struct store *s, int64_t job, struct target *t, struct er
 	return r < 0 ? r : 0;
 }
 
+/* Without a name given, the job's is taken. */
 static int refuse_difference(const char *what, const char *given, const char *is,
 			     struct err *err)
 {
@@ -79,6 +80,7 @@ static int refuse_difference(const char *what, const char *given, const char *is
 	return err_set(err, -EINVAL, "the job's %s is %.64s, not %.64s", what, is, given);
 }
 
+/* A number may be of a job that ran here and of an imported one: then the entry is refused. */
 static int load_job(struct store *s, const struct store_adjustment *a, struct target *ret,
 		    struct err *err)
 {
@@ -149,6 +151,7 @@ static int check_amount(const struct store_adjustment *a, const struct target *t
 		       (long long)a->job, (double)t->charged_ms / 3600000);
 }
 
+/* Also decides the day. */
 static int check_words(struct store *s, const struct store_adjustment *a, int64_t *ret_day,
 		       struct err *err)
 {
@@ -192,6 +195,7 @@ static int write_entry(struct store *s, struct store_adjustment *a, struct err *
 	return rollup_write(s->db, &key, &gained, err);
 }
 
+/* *ret points into *t from here on. */
 static int adjust_target(struct store *s, const struct store_adjustment *a, struct target *t,
 			 struct store_adjustment *ret, struct err *err)
 {

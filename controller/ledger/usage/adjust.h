@@ -1,8 +1,8 @@
 /* adjust - refunds and recharges: part of the contract of store.h.
  *
- * What was charged is never edited. A refund (a charge below zero) or a recharge is an entry
- * with an author and a reason, in the sums of its day and month beside the charges, written
- * with them in one transaction. What counts is charge + adjusted.
+ * A charge is never edited. A refund (a charge below zero) or a recharge is an entry of its own with
+ * an author and a reason. It is added to `adjusted_ms` of its day and month in the same transaction.
+ * Quotas and shares count charge + adjusted.
  */
 #pragma once
 #include "controller/ledger/store.h"
@@ -10,16 +10,17 @@
 #define STORE_REASON_MAX 1024
 
 struct store_adjustment {
-	int64_t id, at_ns, day; /* day: of the sums; STORE_DAY_OF_ENTRY: that of at_ns */
+	int64_t id, at_ns;
+	int64_t day; /* whose sums it changes; STORE_DAY_OF_ENTRY: the day of at_ns */
 	const char *author, *reason;
-	const char *cluster, *account, *user; /* NULL with a job: the job's */
-	enum charge_pool pool;		      /* with a job: the job's */
-	int64_t charge_ms;		      /* as charges: milli-equivalent-seconds */
-	int64_t job;			      /* 0: of no job */
+	const char *cluster, *account, *user; /* NULL, where `job` is set: the job's */
+	enum charge_pool pool;		      /* where `job` is set: the job's */
+	int64_t charge_ms; /* milli-equivalent-seconds, as charges; < 0: a refund */
+	int64_t job;	   /* 0: of no job */
 };
 #define STORE_DAY_OF_ENTRY INT64_MIN
 
-/* 0, and fn has got what was written.
+/* Writes an adjustment and then calls fn with it, every field set.
  * -EINVAL: no author or reason, a charge of 0, no names, names that are not the job's, a day
  *   that has not come, or a number that a live and an imported job of the cluster share;
  * -ENOENT: no such job, or no such user of that account has any sums;

@@ -33,7 +33,7 @@ static int report_charge(const struct charges *c, struct store_charge *charge, s
 	return c->fn(c->ctx, charge, err);
 }
 
-/* The columns of STRETCHES and IMPORTED. Times are in ns, or in s where `unit` is a second. */
+/* The columns of INTERVALS and IMPORTED. Times are in ns, or in s where `unit` is a second. */
 enum ran_column {
 	RAN_CLUSTER,
 	RAN_ACCOUNT,
@@ -98,7 +98,7 @@ static int read_charges(const struct charges *c, const char *sql, int64_t unit, 
 	return pass_rows(c, st, unit, err);
 }
 
-#define STRETCHES                                                                              \
+#define INTERVALS                                                                              \
 	"SELECT j.cluster, j.account, j.user, j.queue, j.pool, x.from_ns, x.to_ns,"            \
 	" x.running_ns, j.rate_num, j.rate_den, j.ncpus, j.ngpus, j.vmem_bytes, j.mem_bytes"   \
 	" FROM stretches x JOIN jobs j USING(job) WHERE x.to_ns >= ?1 AND x.from_ns < ?2"
@@ -110,23 +110,23 @@ static int read_charges(const struct charges *c, const char *sql, int64_t unit, 
 	" FROM imported i JOIN associations a ON a.id = i.association"                         \
 	" WHERE submit_s + wait_s + run_s + COALESCE(suspended_s, 0) >= ?1"                    \
 	" AND submit_s + wait_s < ?2"
-static const char stretches_sql[] = STRETCHES;
+static const char intervals_sql[] = INTERVALS;
 static const char imported_sql[] = IMPORTED;
 
 /* ---- adjustments ---- */
 
-/* The stretches of one job, live or imported. */
+/* The run intervals of one job, live or imported. */
 #define OF_LIVE_JOB " AND x.job = ?3 AND j.cluster = ?4"
 #define OF_IMPORTED_JOB                                                                        \
 	" AND i.id = (SELECT o.id FROM origins o WHERE o.cluster = ?4) * 1099511627776 + ?3"
-static const char job_stretches_sql[] = STRETCHES OF_LIVE_JOB;
+static const char job_intervals_sql[] = INTERVALS OF_LIVE_JOB;
 static const char job_imported_sql[] = IMPORTED OF_IMPORTED_JOB;
 
 struct of_job {
 	const struct charges *c;
 	int64_t job;
-	double charge_ms; /* of all its stretches */
-	double part;	  /* of each stretch, that is adjusted */
+	double charge_ms; /* of all its run intervals */
+	double part;	  /* of each, that is adjusted */
 };
 
 static int add_charge(void *ctx, const struct store_charge *c, struct err *err)
@@ -147,7 +147,7 @@ static int pass_part(void *ctx, const struct store_charge *c, struct err *err)
 	return report_charge(o->c, &part, err);
 }
 
-/* Calls fn for each stretch of the adjusted job. */
+/* Calls fn for each run interval of the adjusted job. */
 static int each_of_job(const struct of_job *o, const struct store_adjustment *a,
 		       store_charge_fn fn, struct err *err)
 {
@@ -157,7 +157,7 @@ static int each_of_job(const struct of_job *o, const struct store_adjustment *a,
 	static const struct {
 		const char *sql;
 		int64_t unit;
-	} kinds[] = { { job_stretches_sql, 1 }, { job_imported_sql, S_NS } };
+	} kinds[] = { { job_intervals_sql, 1 }, { job_imported_sql, S_NS } };
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds) && r >= 0; i++) {
@@ -172,7 +172,7 @@ static int each_of_job(const struct of_job *o, const struct store_adjustment *a,
 	return r;
 }
 
-/* First sums up the charge of the job's stretches, then passes the same part of each. */
+/* First sums up the charge of the job's run intervals, then passes the same part of each. */
 static int adjust_job(const struct charges *c, const struct store_adjustment *a,
 		      struct err *err)
 {
@@ -233,14 +233,14 @@ int store_charges(struct store *s, const struct store_charge_span *span, store_c
 {
 	static const struct store_adjustments all = { 0 };
 	struct charges c = { s, span, fn, ctx };
-	int r = read_charges(&c, stretches_sql, 1, err);
+	int r = read_charges(&c, intervals_sql, 1, err);
 
 	if (r >= 0)
 		r = read_charges(&c, imported_sql, S_NS, err);
 	return r < 0 ? r : store_adjustments(s, &all, adjust_one, &c, err);
 }
 
-enum last_column { LAST_STRETCH_NS, LAST_IMPORTED_S };
+enum last_column { LAST_LIVE_NS, LAST_IMPORTED_S };
 
 int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err)
 {
@@ -253,7 +253,7 @@ int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err)
 
 	if (r < 0)
 		return r;
-	live = db_int(st, LAST_STRETCH_NS);
+	live = db_int(st, LAST_LIVE_NS);
 	if (!db_is_null(st, LAST_IMPORTED_S)) /* a text, as all of meta */
 		imported = strtoll(store_text(st, LAST_IMPORTED_S), NULL, 10) * S_NS;
 	db_done(st);
@@ -263,16 +263,16 @@ int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err)
 
 /* ---- writing: from attempts/report.c, in its transaction ---- */
 
-struct stretch {
+struct run_interval {
 	int64_t from_ns, to_ns, running_ns;
 	bool is_even;
 };
 
-enum stretch_column { STRETCH_FROM_NS, STRETCH_TO_NS, STRETCH_RUNNING_NS, STRETCH_EVEN };
+enum interval_column { INTERVAL_FROM_NS, INTERVAL_TO_NS, INTERVAL_RUNNING_NS, INTERVAL_EVEN };
 
-/* The last stretch of the attempt that begins at x->from_ns or before. 1: there is one. */
-static int load_stretch(struct store *s, const struct store_run_interval *x,
-			struct stretch *ret, struct err *err)
+/* The last run interval of the attempt that begins at x->from_ns or before. 1: there is one. */
+static int load_run_interval(struct store *s, const struct store_run_interval *x,
+			     struct run_interval *ret, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query_first(s->db, err, &st,
@@ -283,10 +283,10 @@ static int load_stretch(struct store *s, const struct store_run_interval *x,
 
 	if (r <= 0)
 		return r;
-	*ret = (struct stretch){ .from_ns = db_int(st, STRETCH_FROM_NS),
-				 .to_ns = db_int(st, STRETCH_TO_NS),
-				 .running_ns = db_int(st, STRETCH_RUNNING_NS),
-				 .is_even = db_int(st, STRETCH_EVEN) != 0 };
+	*ret = (struct run_interval){ .from_ns = db_int(st, INTERVAL_FROM_NS),
+				      .to_ns = db_int(st, INTERVAL_TO_NS),
+				      .running_ns = db_int(st, INTERVAL_RUNNING_NS),
+				      .is_even = db_int(st, INTERVAL_EVEN) != 0 };
 	db_done(st);
 	return 1;
 }
@@ -294,7 +294,7 @@ static int load_stretch(struct store *s, const struct store_run_interval *x,
 int store_run_interval(struct store *s, struct store_run_interval *x,
 		       struct sync_usage_delta *gain, struct err *err)
 {
-	struct stretch was = { 0 }, now;
+	struct run_interval was = { 0 }, now;
 	bool is_even = x->suspended_ns == 0;
 	int r = 0;
 
@@ -302,11 +302,11 @@ int store_run_interval(struct store *s, struct store_run_interval *x,
 		return 0;
 	if (x->from_ns > x->to_ns)
 		x->from_ns = x->to_ns;
-	r = load_stretch(s, x, &was, err);
+	r = load_run_interval(s, x, &was, err);
 	if (r < 0)
 		return r;
-	now = (struct stretch){ x->from_ns, x->to_ns, x->running_ns, is_even };
-	/* A stretch is known by its beginning: one that begins at the same moment is lengthened too. */
+	now = (struct run_interval){ x->from_ns, x->to_ns, x->running_ns, is_even };
+	/* An interval is known by its beginning: one that begins at the same moment is lengthened too. */
 	if (r > 0 && (was.from_ns == x->from_ns ||
 		      (was.is_even && is_even && was.to_ns == x->from_ns))) {
 		now.from_ns = was.from_ns;
@@ -314,7 +314,7 @@ int store_run_interval(struct store *s, struct store_run_interval *x,
 		now.running_ns += was.running_ns;
 		now.is_even &= was.is_even;
 	} else {
-		was = (struct stretch){ .from_ns = x->from_ns, .to_ns = x->from_ns };
+		was = (struct run_interval){ .from_ns = x->from_ns, .to_ns = x->from_ns };
 	}
 	gain->from_ns = now.from_ns;
 	gain->was_to_ns = was.to_ns;

@@ -1,4 +1,5 @@
-/* usage/eff.c - the attempts whose efficiency is asked for; see usage/eff.h. */
+/* eff.c - reads the attempts of a filter, with what they requested and used, from live jobs and from
+ * imported ones. See usage/eff.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
@@ -9,7 +10,7 @@
 #include "controller/ledger/import/imported.h"
 #include "controller/ledger/sql.h"
 
-/* Good until the next row is read. */
+/* What one row was read into; good until the next row is read. */
 struct read_row {
 	struct store_eff_attempt e;
 	struct history_job job; /* that e.history points to */
@@ -83,7 +84,7 @@ static struct fraction fraction_at(struct db_row *st, int column)
 	return (struct fraction){ db_int(st, column), db_int(st, column + 1) };
 }
 
-/* Only of a limit does it matter by how much. */
+/* The full end is decoded only where a limit ended the job: advice needs by how much it was exceeded. */
 static void read_live_end(struct db_row *st, struct job_end *end)
 {
 	enum job_end_kind kind = (enum job_end_kind)(int)db_int(st, LIVE_END_KIND);
@@ -139,6 +140,7 @@ static int read_live(struct db_row *st, struct read_row *ret, struct err *err)
 
 /* ---- jobs of histories ---- */
 
+/* Behind the columns that store_imported_read() reads. */
 enum history_column { RATE_NUM = STORE_IMPORTED_N, CHARGE_REQUESTED_MS };
 #define HISTORY_JOBS                                                                           \
 	"SELECT" STORE_IMPORTED_COLUMNS ", i.rate_num, i.charge_requested_ms"                  \
@@ -152,7 +154,7 @@ enum history_column { RATE_NUM = STORE_IMPORTED_N, CHARGE_REQUESTED_MS };
 static const char history_job_sql[] =
 	HISTORY_JOBS " WHERE i.id IN (SELECT id << 40 | ?4 FROM origins UNION ALL"
 		     " SELECT (id + 4194304) << 40 | ?4 FROM reruns) AND" HISTORY_OF;
-/* ?4, ?5: seconds. */
+/* ?4, ?5: the ends of the period in seconds. */
 static const char history_sql[] = HISTORY_JOBS " WHERE i.submit_s + i.wait_s + i.run_s >= ?4"
 					       " AND i.submit_s + i.wait_s + i.run_s < ?5"
 					       " AND" HISTORY_OF;
@@ -167,9 +169,10 @@ static void read_history_terms(struct db_row *st, struct eff_attempt *a)
 	a->charge_ms = db_int(st, CHARGE_REQUESTED_MS);
 }
 
-static int64_t or_none(int64_t told)
+/* A request that the history did not record is 0: none. */
+static int64_t or_none(int64_t recorded)
 {
-	return told < 0 ? 0 : told;
+	return recorded < 0 ? 0 : recorded;
 }
 
 static int read_history(struct db_row *st, struct read_row *ret, struct err *err)
@@ -208,8 +211,8 @@ static int read_history(struct db_row *st, struct read_row *ret, struct err *err
 struct source {
 	const char *sql;
 	int (*read)(struct db_row *st, struct read_row *ret, struct err *err);
-	int64_t from, to; /* of a job by number: its number, and nothing */
-	bool has_latest;
+	int64_t from, to; /* ?4, ?5; a job by number: its number as `from` */
+	bool has_latest;  /* the statement has ?6 */
 };
 
 struct receiver {
@@ -249,7 +252,7 @@ static int read_attempts(struct store *s, const struct store_eff_filter *f,
 	return r;
 }
 
-/* A number that was given twice is one job. */
+/* The same number was in the list before: its job is passed once. */
 static bool is_repeated(const struct store_eff_filter *f, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
@@ -282,7 +285,7 @@ static int64_t seconds_up(int64_t ns)
 	return ns / S_NS + (ns % S_NS > 0);
 }
 
-/* The instant at which a day begins; those at the ends are all time. */
+/* The instant at which a day begins. STORE_EFF_FIRST_DAY and STORE_EFF_LAST_DAY stand for all time. */
 static int64_t first_ns(struct store *s, int64_t day)
 {
 	if (day <= STORE_EFF_FIRST_DAY)

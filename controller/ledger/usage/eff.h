@@ -1,7 +1,7 @@
-/* eff - requested against used of the ledger's jobs: part of the contract of store.h.
+/* eff - efficiency: what jobs requested beside what they used. Part of the contract of store.h.
  *
- * Of the jobs given to nodes by Reeve and of those imported alike. A job belongs to a period
- * when it ended in it.
+ * Covers the jobs that Reeve ran and imported ones alike. A job belongs to the period in which it
+ * ended.
  */
 #pragma once
 #include <jansson.h>
@@ -9,25 +9,26 @@
 #include "controller/ledger/store.h"
 #include "controller/policy/efficiency/eff.h"
 
-#define STORE_EFF_FIRST_DAY (-1000000) /* no day of a job is before, or after */
+#define STORE_EFF_FIRST_DAY                                                                    \
+	(-1000000) /* no job has a day before this one, or after the last one */
 #define STORE_EFF_LAST_DAY 1000000
 
 struct store_eff_filter {
 	const int64_t *jobs; /* these numbers, running ones too; NULL: all that have ended */
 	size_t n_jobs;
 	const char *cluster, *account, *user; /* NULL: any */
-	int64_t from_day, to_day; /* of calendar.h, half open; not of jobs by number */
-	int64_t latest; /* only among so many jobs submitted last, and no history; 0: all */
+	int64_t from_day, to_day; /* of calendar.h, half open; not used with `jobs` */
+	int64_t latest; /* only among this many last submitted jobs, without history; 0: all */
 };
 
 struct store_eff_attempt {
 	const char *cluster, *account, *user;
 	struct eff_attempt a;
 	const struct history_job
-		*history; /* an imported job as its history has it; else NULL */
+		*history; /* an imported job as its history recorded it; else NULL */
 };
-/* Each attempt that ran; those of one job beside each other. fn may price *e again; names and
- * history are good until it returns. */
+/* Calls fn for each attempt that ran; the attempts of one job follow each other. fn may change the price
+ * in *e; names and history are good until it returns. */
 typedef int (*store_eff_fn)(void *ctx, struct store_eff_attempt *e, struct err *err);
 int store_eff(struct store *s, const struct store_eff_filter *f, store_eff_fn fn, void *ctx,
 	      struct err *err);
@@ -43,7 +44,8 @@ enum store_eff_by {
 };
 extern const char *const store_eff_by_words[]; /* "job" ...; then NULL */
 
-/* Ties are in the order of STORE_EFF_SORT_KEY: jobs the latest first, names by the alphabet. */
+/* Equal rows are in the order of STORE_EFF_SORT_KEY: jobs by number, the latest first; names by the
+ * alphabet. */
 enum store_eff_sort {
 	STORE_EFF_SORT_KEY,
 	STORE_EFF_SORT_WASTE,  /* most idle core time first; unmeasured last */
@@ -60,14 +62,15 @@ struct store_eff_ask {
 	struct store_eff_filter filter;
 	enum store_eff_by by;
 	enum store_eff_sort sort;
-	size_t limit;	    /* rows at most; above 0 */
-	store_eff_fn price; /* NULL: as the ledger has it */
+	size_t limit; /* rows at most; above 0 */
+	store_eff_fn
+		price; /* called before an attempt is added; NULL: the ledger's price counts */
 	void *price_ctx;
 };
 
 struct store_eff_row {
 	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
-	int64_t job;		    /* 0 and "": not what the rows are by */
+	int64_t job;		    /* 0, as names are "": the rows are not by it */
 	struct resources requested; /* of a job's last attempt */
 	struct eff_sum sum;
 };
@@ -81,5 +84,5 @@ int store_eff_sums(struct store *s, const struct store_eff_ask *ask, struct stor
 		   struct err *err);
 void store_eff_rows_done(struct store_eff_rows *r);
 
-/* What GET /v1/eff answers: docs/protocol.md. Percentages are exact decimals, as texts. */
+/* Encodes the answer of GET /v1/eff: docs/protocol.md. Percentages are exact decimals, as texts. */
 int store_eff_encode(const struct store_eff_rows *found, json_t **ret, struct err *err);

@@ -1,6 +1,5 @@
-/* eff_encode.c - requested against used as a document, with the words for people: the one
- * form of GET /v1/eff and of `reeve eff --ledger`. See usage/eff.h; its keys: docs/protocol.md.
- */
+/* eff_encode.c - encodes efficiency rows as a document, with advice and notes as text: for GET /v1/eff
+ * and `reeve eff --ledger` alike. See usage/eff.h; its keys: docs/protocol.md. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -40,12 +39,13 @@ static const char *format_charge(int64_t ms, char buf[static CHARGE_MAX])
 	return buf;
 }
 
+/* The row is one job, not the sum of many. */
 static bool is_one(const struct store_eff_row *n)
 {
 	return n->job != 0;
 }
 
-/* What to ask for next time, and what it would have cost. */
+/* What to request next time, and what it would have cost. */
 static void write_advice(const struct store_eff_row *n, char words[static WORDS_MAX])
 {
 	const struct eff_sum *s = &n->sum;
@@ -81,7 +81,7 @@ static void write_advice(const struct store_eff_row *n, char words[static WORDS_
 			  s->jobs_saving, s->jobs, was, would, s->most_job, list);
 }
 
-/* Why a figure of one job is above 100 %. */
+/* How the figure of one job can be above 100 %. */
 static const char *why_over(const struct eff_sum *s, enum eff_side side)
 {
 	static const char *const here[_EFF_SIDE_MAX] = {
@@ -140,13 +140,14 @@ static void write_unmeasured(const struct store_eff_row *n, char words[static WO
 
 /* ---- figures ---- */
 
+/* Below 0: not measured, and left out. */
 static void set_known(struct doc *d, const char *key, int64_t v)
 {
 	if (v >= 0)
 		doc_int(d, key, v);
 }
 
-/* Exact tenths, as a text that is a number. */
+/* As a text, "12.5": a JSON number would not keep the tenths exact. Below 0: left out. */
 static void set_percent(struct doc *d, const char *key, int64_t permille)
 {
 	char text[CHARGE_MAX];
@@ -205,7 +206,7 @@ static json_t *encode_row(const struct store_eff_row *n)
 {
 	static const struct {
 		const char *key;
-		void (*say)(const struct store_eff_row *n, char words[static WORDS_MAX]);
+		void (*write)(const struct store_eff_row *n, char words[static WORDS_MAX]);
 	} texts[] = { { "advice", write_advice },
 		      { "note", write_note },
 		      { "not_measured", write_unmeasured } };
@@ -225,7 +226,7 @@ static json_t *encode_row(const struct store_eff_row *n)
 	if (eff_is_worth_advice(s))
 		doc_int(d, "charge_advised_ms", s->charge_ms - s->saved_ms);
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		texts[i].say(n, words);
+		texts[i].write(n, words);
 		doc_text_if(d, texts[i].key, words);
 	}
 	return doc_take(d);

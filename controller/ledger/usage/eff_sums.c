@@ -1,4 +1,4 @@
-/* eff_sums.c - efficiency summed up by job, user, account or cluster; see usage/eff.h. */
+/* eff_sums.c - sums up efficiency by job, user, account or cluster, and sorts the rows. See usage/eff.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ _Static_assert(ARRAY_LEN(store_eff_sort_words) == _STORE_EFF_SORT_MAX + 1, "a wo
 
 /* ---- the order of rows ---- */
 
-/* Smaller comes first. */
+/* Rows with a smaller rank come first. */
 static int64_t sort_rank(const struct store_eff_row *r, enum store_eff_sort sort)
 {
 	static const enum eff_side sides[_STORE_EFF_SORT_MAX] = {
@@ -79,7 +79,7 @@ static void gather_done(struct gather *g)
 	free(g->slots);
 }
 
-/* The best `limit` stay. */
+/* Keeps the first `limit` rows. */
 static void sort_and_cut(struct gather *g)
 {
 	enum store_eff_sort sort = g->ask->sort;
@@ -114,7 +114,8 @@ static void set_name(char to[static REQUEST_NAME_MAX], const char *name)
 	strncpy(to, name, REQUEST_NAME_MAX - 1);
 }
 
-/* Attempts of one job stand beside each other. */
+/* The attempts of one job follow each other: a new row is needed when the number changes. Where there are
+ * far more jobs than the limit, rows that cannot be among the first ones are dropped on the way. */
 static struct store_eff_row *row_of_job(struct gather *g, const struct store_eff_attempt *e)
 {
 	struct store_eff_row *last = g->out.n ? &g->out.rows[g->out.n - 1] : NULL;

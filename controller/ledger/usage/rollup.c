@@ -1,4 +1,4 @@
-/* rollup.c - adds usage to the sums of a day and of its month. See rollup.h. */
+/* rollup.c - adds usage to the rows of a day and of its month. See rollup.h. */
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/ledger/calendar.h"
@@ -23,6 +23,7 @@ const char *rollup_figure_name(enum rollup_figure f)
 	return f < _ROLLUP_MAX ? names[f] : "unknown";
 }
 
+/* Moves the total on, and returns by how many whole milliseconds it grew. */
 static int64_t gained_ms(int64_t *cumulative_ns, int64_t gained_ns)
 {
 	int64_t was = *cumulative_ns / MS_NS;
@@ -63,6 +64,7 @@ bool rollup_is_zero(const struct rollup *r)
 	return true;
 }
 
+/* The figures are named one by one: "UPDATE SET" has no shorter form. */
 #define AND(figure, table) ", " #figure " = " table "." #figure " + excluded." #figure
 #define ADD_FIGURES(table, key)                                                                \
 	" ON CONFLICT(" key ") DO UPDATE SET jobs_started = " table                            \
@@ -70,7 +72,7 @@ bool rollup_is_zero(const struct rollup *r)
 		AND(suspended_ms, table) AND(cpu_ms, table) AND(charge_requested_ms, table)    \
 			AND(charge_used_ms, table) AND(core_ms, table) AND(gpu_ms, table)      \
 				AND(adjusted_ms, table)
-_Static_assert(_ROLLUP_MAX == 10, "as many figures as are written here");
+_Static_assert(_ROLLUP_MAX == 10, "ADD_FIGURES and the statements below name every figure");
 
 int rollup_write_day(struct db *db, const struct rollup_key *k, const struct rollup *r,
 		     struct err *err)

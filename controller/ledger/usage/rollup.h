@@ -1,4 +1,5 @@
-/* rollup - what a day adds to the sums of an association, and the one way it is written. */
+/* rollup - the usage of an association (cluster, account and user) on a day, and its addition to the
+ * tables rollups (by day) and months. */
 #pragma once
 #include "common/db/db.h"
 #include "controller/policy/charge/tally.h"
@@ -32,16 +33,18 @@ struct rollup_key {
 	int64_t pool, day;
 };
 
-/* What was gained on top of a cumulative tally, as whole milliseconds whose sums telescope;
- * moves *cumulative on. */
+/* Converts what was gained on top of *cumulative to whole milliseconds, and adds it to *cumulative.
+ * Each gain is the difference of two rounded totals, so that the gains of all reports sum to the
+ * rounded total. */
 struct rollup rollup_gain(struct tally *cumulative, const struct tally *gained);
 void rollup_add(struct rollup *to, const struct rollup *more);
 bool rollup_is_zero(const struct rollup *r);
 
-/* Adds to the sums of a day and of its month, in the transaction under way. */
+/* Adds *r to a day and to its month, in the transaction under way. */
 int rollup_write(struct db *db, const struct rollup_key *k, const struct rollup *r,
 		 struct err *err);
-/* The same in two parts, for those who gather first: the day alone, and a month alone. */
+/* The same for the day alone and for a month alone, for callers that add up many rows first. A failure
+ * may be reported by a later call (db_run_later()). */
 int rollup_write_day(struct db *db, const struct rollup_key *k, const struct rollup *r,
 		     struct err *err);
 struct rollup_month {
@@ -49,6 +52,6 @@ struct rollup_month {
 };
 int rollup_write_month(struct db *db, const struct rollup_month *m, const struct rollup *r,
 		       struct err *err);
-/* The id of the association of k, made when new. */
+/* The id of the association of k; its row is made when it is new. */
 int rollup_association(struct db *db, const struct rollup_key *k, int64_t *ret,
 		       struct err *err);

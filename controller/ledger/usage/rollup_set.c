@@ -43,7 +43,8 @@ static uint64_t hash_entry(int32_t association, int32_t pool, int64_t day)
 			(uint64_t)day);
 }
 
-static void put_slot(struct slots *t, uint64_t hash, size_t item)
+/* The table has a free slot. */
+static void fill_slot(struct slots *t, uint64_t hash, size_t item)
 {
 	size_t at = hash & (t->n_slots - 1);
 
@@ -52,8 +53,9 @@ static void put_slot(struct slots *t, uint64_t hash, size_t item)
 	t->slot[at] = (uint32_t)item + 1;
 }
 
-/* An array of `size` items with room for one more. */
-static void *with_room(void *items, size_t n, size_t *room, size_t size)
+/* Grows an array of n items of `size` bytes to have room for one more. NULL: out of memory, and the
+ * array is as it was. */
+static void *grow_array(void *items, size_t n, size_t *room, size_t size)
 {
 	size_t more = *room ? *room * 2 : 256;
 	void *p;
@@ -73,6 +75,7 @@ static bool is_crowded(const struct slots *t, size_t n)
 	return (n + 1) * 2 > t->n_slots;
 }
 
+/* Doubles the slots, all empty: the caller fills them from its items. */
 static bool grow_slots(struct slots *t)
 {
 	size_t n = t->n_slots ? t->n_slots * 2 : SLOTS_FIRST;
@@ -87,8 +90,8 @@ static bool grow_slots(struct slots *t)
 
 static bool room_for_association(struct rollup_set *s)
 {
-	void *p = with_room(s->associations, s->n_associations, &s->room_associations,
-			    sizeof(*s->associations));
+	void *p = grow_array(s->associations, s->n_associations, &s->room_associations,
+			     sizeof(*s->associations));
 
 	if (!p)
 		return false;
@@ -100,14 +103,14 @@ static bool room_for_association(struct rollup_set *s)
 	for (size_t i = 0; i < s->n_associations; i++) {
 		const struct rollup_set_association *a = &s->associations[i];
 
-		put_slot(&s->by_name, hash_name(a->cluster, a->account, a->user), i);
+		fill_slot(&s->by_name, hash_name(a->cluster, a->account, a->user), i);
 	}
 	return true;
 }
 
 static bool room_for_entry(struct rollup_set *s)
 {
-	void *p = with_room(s->entries, s->n_entries, &s->room_entries, sizeof(*s->entries));
+	void *p = grow_array(s->entries, s->n_entries, &s->room_entries, sizeof(*s->entries));
 
 	if (!p)
 		return false;
@@ -119,7 +122,7 @@ static bool room_for_entry(struct rollup_set *s)
 	for (size_t i = 0; i < s->n_entries; i++) {
 		const struct rollup_set_entry *e = &s->entries[i];
 
-		put_slot(&s->by_day, hash_entry(e->association, e->pool, e->day), i);
+		fill_slot(&s->by_day, hash_entry(e->association, e->pool, e->day), i);
 	}
 	return true;
 }
@@ -168,7 +171,7 @@ int rollup_set_find(struct rollup_set *s, const char *cluster, const char *accou
 	strcpy(a->cluster, cluster);
 	strcpy(a->account, account);
 	strcpy(a->user, user);
-	put_slot(&s->by_name, hash, s->n_associations);
+	fill_slot(&s->by_name, hash, s->n_associations);
 	return (int)s->n_associations++;
 }
 
@@ -192,7 +195,7 @@ struct rollup *rollup_set_at(struct rollup_set *s, int association, int pool, in
 		return NULL;
 	e = &s->entries[s->n_entries];
 	*e = (struct rollup_set_entry){ .association = association, .pool = pool, .day = day };
-	put_slot(&s->by_day, hash, s->n_entries++);
+	fill_slot(&s->by_day, hash, s->n_entries++);
 	return &e->rollup;
 }
 

@@ -170,7 +170,7 @@ static int64_t import_job(struct rig *r, const char *cluster)
 	sj.terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
 	strcpy(j.cluster, cluster);
 	assert_int_equal(store_import_open(r->store, &f, &i, &n, NULL), 0);
-	assert_int_equal(store_import_take(i, &sj, NULL), 0);
+	assert_int_equal(store_import_add(i, &sj, NULL), 0);
 	assert_int_equal(store_import_commit(i, &n, NULL), 0);
 	store_import_close(i);
 	return 1;

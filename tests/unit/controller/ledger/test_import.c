@@ -74,7 +74,7 @@ static int add(struct store_import *i, const struct history_job *j, struct fract
 	};
 
 	store_import_listen(i, note, &outcome);
-	r = store_import_take(i, &job, NULL);
+	r = store_import_add(i, &job, NULL);
 	if (r == 0)
 		r = store_import_settle(i, NULL);
 	store_import_listen(i, NULL, NULL);
@@ -116,7 +116,7 @@ static void every_job_is_told_of_once_in_order(void **state)
 							  .bundle.side[CHARGE_CORES] = { 1, 1 },
 							  .ncpus = 3 } };
 
-		assert_int_equal(store_import_take(i, &sj, NULL), 0);
+		assert_int_equal(store_import_add(i, &sj, NULL), 0);
 	}
 	assert_int_equal(store_import_commit(i, &n, NULL), 0);
 	store_import_close(i);

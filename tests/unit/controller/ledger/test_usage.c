@@ -63,7 +63,7 @@ static void fill(struct rig *r)
 		};
 
 		sj.terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
-		assert_int_equal(store_import_take(i, &sj, NULL), 0);
+		assert_int_equal(store_import_add(i, &sj, NULL), 0);
 		if (k % 77 == 0)
 			assert_int_equal(store_import_commit(i, &n, NULL), 0);
 	}
