@@ -1,4 +1,5 @@
-/* place.c - see place.h.
+/* place.c - chooses cores, NUMA nodes and GPUs for a job, and the memory fences of all jobs; see
+ * place.h for the rules.
  *
  * The choice is made level by level, each time over groups with a number of free cores:
  * which NUMA nodes, then in the last of them which L3 caches. For both, "fewest groups" is
@@ -20,13 +21,14 @@ struct census {
 	int total;
 };
 
-static void core_cpus(const struct place_core *c, struct cpulist *ret)
+static void add_core(const struct place_core *c, struct cpulist *ret)
 {
 	for (int i = 0; i < c->n_threads; i++)
 		cpulist_add(ret, c->threads[i]);
 }
 
-static bool core_in(const struct place_core *c, const struct cpulist *cpus)
+/* Are all threads of the core in `cpus`? */
+static bool is_core_in(const struct place_core *c, const struct cpulist *cpus)
 {
 	for (int i = 0; i < c->n_threads; i++)
 		if (!cpulist_has(cpus, c->threads[i]))
@@ -38,7 +40,7 @@ void place_all_cpus(const struct place_topology *t, struct cpulist *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	for (int i = 0; i < t->n_cores; i++)
-		core_cpus(&t->cores[i], ret);
+		add_core(&t->cores[i], ret);
 }
 
 int place_count_cores(const struct place_topology *t, const struct cpulist *cpus)
@@ -46,10 +48,11 @@ int place_count_cores(const struct place_topology *t, const struct cpulist *cpus
 	int n = 0;
 
 	for (int i = 0; i < t->n_cores; i++)
-		n += core_in(&t->cores[i], cpus);
+		n += is_core_in(&t->cores[i], cpus);
 	return n;
 }
 
+/* Counts the free cores. An L3 belongs to one node, a node to one socket. */
 static void take_census(const struct place_topology *t, const struct cpulist *free,
 			const struct cpulist *near, struct census *c)
 {
@@ -59,7 +62,7 @@ static void take_census(const struct place_topology *t, const struct cpulist *fr
 
 		c->node_socket[core->node] = core->socket;
 		c->l3_node[core->l3] = core->node;
-		c->core_free[i] = core_in(core, free);
+		c->core_free[i] = is_core_in(core, free);
 		if (!c->core_free[i])
 			continue;
 		c->node_free[core->node]++;
@@ -77,7 +80,7 @@ static void take_census(const struct place_topology *t, const struct cpulist *fr
  * of them whole but the last. */
 struct pick {
 	int16_t nodes[PLACE_NODES_MAX];
-	int n, far, sum;
+	int n, far, sum; /* nodes; those outside `near`; free cores of all */
 };
 
 /* Largest first, lowest number first among equals; insertion sort, n is small. */
@@ -117,7 +120,8 @@ static bool is_better_last(const struct census *c, int rest, int a, int b)
 	return c->node_free[a] < c->node_free[b];
 }
 
-/* The last node of the pick is exchanged for the best fit of those beside it in its list. */
+/* Exchanges the last node of the pick for the best fit among the other nodes of its list: near for
+ * near, far for far, so that the number of far nodes stays. */
 static void refit_last(const struct census *c, struct pick *p, int ncpus, const int16_t *list,
 		       int n)
 {
@@ -137,7 +141,9 @@ static void refit_last(const struct census *c, struct pick *p, int ncpus, const 
 	p->nodes[p->n - 1] = last;
 }
 
-/* `k` nodes of the two lists with as many near ones as possible that hold ncpus cores. */
+/* Picks want[0] nodes that hold want[1] cores, with as few far ones as possible. lists[0] are the near
+ * nodes and lists[1] the far ones, n[] how many, largest first: the first of each list hold the most,
+ * so a number of nodes that fails here fails for every choice of nodes. */
 static bool pick_nodes(const struct census *c, const int16_t *lists[2], const int n[2],
 		       const int want[2], struct pick *p)
 {
@@ -161,7 +167,7 @@ static bool pick_nodes(const struct census *c, const int16_t *lists[2], const in
 	return false;
 }
 
-/* The best nodes within `socket` (-1: anywhere). */
+/* The best nodes within `socket` (-1: anywhere), as few as suffice. false: it has too few free cores. */
 static bool pick_within(const struct place_topology *t, const struct census *c, int socket,
 			int ncpus, struct pick *ret)
 {
@@ -176,7 +182,8 @@ static bool pick_within(const struct place_topology *t, const struct census *c, 
 	return false;
 }
 
-/* Both hold ncpus cores within one socket. */
+/* Is `a` better than `b`? Both hold ncpus cores, each within one socket. The order is that of
+ * place_choose(). */
 static bool is_better_pick(const struct census *c, int ncpus, const struct pick *a,
 			   const struct pick *b)
 {
@@ -194,6 +201,7 @@ static bool is_better_pick(const struct census *c, int ncpus, const struct pick 
 	return a->sum < b->sum;
 }
 
+/* One socket if any suffices. The caller has checked that all free cores together do. */
 static void choose_nodes(const struct place_topology *t, const struct census *c, int ncpus,
 			 struct pick *best)
 {
@@ -209,6 +217,7 @@ static void choose_nodes(const struct place_topology *t, const struct census *c,
 		pick_within(t, c, -1, ncpus, best);
 }
 
+/* Moves up to `n` free cores of the L3 into `out`. Returns how many. */
 static int take_cores(const struct place_topology *t, struct census *c, int l3, int n,
 		      struct place *out)
 {
@@ -217,7 +226,7 @@ static int take_cores(const struct place_topology *t, struct census *c, int l3, 
 	for (int i = 0; i < t->n_cores && left; i++) {
 		if (t->cores[i].l3 != l3 || !c->core_free[i])
 			continue;
-		core_cpus(&t->cores[i], &out->cpus);
+		add_core(&t->cores[i], &out->cpus);
 		cpulist_add(&out->nodes, t->nodes[t->cores[i].node].os_index);
 		c->core_free[i] = false;
 		c->l3_free[l3]--;
@@ -226,7 +235,8 @@ static int take_cores(const struct place_topology *t, struct census *c, int l3, 
 	return n - left;
 }
 
-/* The fullest L3 of the node that still holds `want` cores, else the emptiest. */
+/* The L3 of the node with the fewest free cores of those that have `want`; if none has, the one with
+ * the most. -1: no core of the node is free. */
 static int choose_l3(const struct place_topology *t, const struct census *c, int node, int want)
 {
 	int fit = -1, largest = -1;
@@ -292,7 +302,7 @@ static int cores_at(const struct place_topology *t, const struct cpulist *free,
 
 	for (int i = 0; i < t->n_cores; i++)
 		n += t->nodes[t->cores[i].node].os_index == os_index &&
-		     core_in(&t->cores[i], free);
+		     is_core_in(&t->cores[i], free);
 	return n;
 }
 
@@ -375,7 +385,8 @@ static struct cpulist common_nodes(const struct cpulist *a, const struct cpulist
 }
 
 /* Could job i be short of memory inside its fence while within its own limit? Every other job
- * may use all it is allowed to there, but no more than the nodes they share. */
+ * may use all it is allowed to there, but no more than the nodes they share. A job without a limit
+ * always can: it is fenced nowhere. */
 static bool is_fence_short(const struct place_topology *t, const struct place_fence *jobs,
 			   int n, int i)
 {
@@ -392,6 +403,8 @@ static bool is_fence_short(const struct place_topology *t, const struct place_fe
 	return room < 0;
 }
 
+/* Widening one fence can make another too small: until nothing changes. Each round widens one at
+ * least, and a fence that is all nodes stays: it ends after n rounds at most. */
 void place_fences(const struct place_topology *t, struct place_fence *jobs, int n)
 {
 	struct cpulist all = { 0 };

@@ -1,4 +1,4 @@
-/* place - which cores a job gets, and from which NUMA nodes its memory may come.
+/* place.h - which cores a job gets, and from which NUMA nodes its memory may come.
  *
  * Pure. The rule: ncpus counts *cores*. A job gets every hardware thread of each of its cores,
  * so that no other job ever shares a core with it. Sets of cpus are therefore sets of hardware
@@ -40,9 +40,9 @@ struct place_topology {
 	struct place_gpu gpus[PLACE_GPUS_MAX];
 };
 
-/* Every hardware thread of every core of `t`. */
+/* Sets *ret to every hardware thread of every core of `t`. */
 void place_all_cpus(const struct place_topology *t, struct cpulist *ret);
-/* Cores of `t` all of whose threads are in `cpus`. */
+/* How many cores of `t` have all their threads in `cpus`. */
 int place_count_cores(const struct place_topology *t, const struct cpulist *cpus);
 
 struct place_want {
@@ -64,7 +64,7 @@ struct place {
 int place_choose(const struct place_topology *t, const struct cpulist *free,
 		 const struct place_want *want, struct place *ret);
 
-/* NUMA node (os_index) of the GPU at this bus id; -1: not known. */
+/* NUMA node (os_index) of the GPU at this PCI bus id, in the form of struct place_gpu; -1: not known. */
 int16_t place_gpu_node(const struct place_topology *t, const char *bus_id);
 
 /* Choose ngpus of the n GPUs that are free. Those of a NUMA node go together; of all choices
@@ -86,9 +86,9 @@ int place_choose_gpus(const struct place_topology *t, const struct cpulist *free
  * nodes. For each job i in: `fence` = the nodes it is fenced to now or would best be (its
  * cores' nodes); out: the fence to set (AllowedMemoryNodes=), widened to all nodes where the
  * jobs that may use the fenced nodes could together need more than these hold. Sets only
- * grow. `bytes` is the job's memory.max; <= 0 means without bound. */
+ * grow. */
 struct place_fence {
-	int64_t bytes;
+	int64_t bytes; /* the job's memory.max; <= 0: without bound */
 	struct cpulist fence;
 };
 void place_fences(const struct place_topology *t, struct place_fence *jobs, int n);

@@ -1,15 +1,15 @@
-/* adopt.h - what pam_reeve and the agent say to each other, so that a session of a user on a
- *node (ssh) runs in a job of that user and is held to its limits, or does not begin.
+/* adopt.h - the protocol of pam_reeve and the agent, by which a session of a user on a node (ssh) runs
+ * in a job of that user and is held to its limits, or does not begin.
  *
- * A datagram each way over RUN/adopt.sock, which root alone can reach. Who is to be adopted is
- *the process that asks, by the credentials that the kernel attaches. Both sides run on one
- *host, so numbers are in host order; texts end with NUL.
+ * A datagram each way over RUN/adopt.sock, which root alone can reach. The agent adopts the process
+ * that sent the request, by the credentials that the kernel attaches. Both sides run on one host, so
+ * numbers are in host order; texts end with NUL.
  *
  *	pam_reeve	agent
  *	CHECK ->	does a job of `uid` run here?
  *		  <-	reply
  *	ENTER ->	moves the asking process to the cgroup of the job
- *		  <-	reply: what the process has to take on itself
+ *		  <-	reply: what the process has to set for itself (filter, limits, variables)
  */
 #pragma once
 #include <stdint.h>

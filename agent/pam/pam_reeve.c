@@ -7,8 +7,8 @@
  *
  * The session line stands before those that start something for the user outside the job
  * (pam_systemd): `done` leaves them out for a session that is in a job. Root and members of the
- * exempt groups are ignored, which leaves them to the other lines. Whatever goes wrong for
- * anybody else is a refusal, in words.
+ * exempt groups are ignored, which leaves them to the other lines. For any other user each failure
+ * refuses the session, with a sentence.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,6 +74,7 @@ static bool is_exempt(pam_handle_t *pam, const struct passwd *pw, const char *gr
 	return false;
 }
 
+/* A socket that is connected to the agent, with PATIENCE_S for each exchange. */
 static int open_socket(const char *path, struct err *err)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX }, own = { .sun_family = AF_UNIX };
@@ -93,6 +94,8 @@ static int open_socket(const char *path, struct err *err)
 	return TAKE_FD(fd);
 }
 
+/* Sends the request and reads the reply. < 0: no answer, or a refusal (-EPERM) with its sentence. The
+ * reply comes from root, but is checked: a text without NUL would be read past its end. */
 static int ask_agent(const char *path, struct adopt_request q, struct adopt_reply *ret,
 		     struct err *err)
 {
@@ -110,6 +113,8 @@ static int ask_agent(const char *path, struct adopt_request q, struct adopt_repl
 	return ret->is_refused ? err_set(err, -EPERM, "%s", ret->text) : 0;
 }
 
+/* Opens both namespaces first: `cgroup` names a path in the view of the node, which is gone after the
+ * first setns(). */
 static int enter_view(const char *cgroup, struct err *err)
 {
 	_cleanup_close_ int ipc = step_view_open(cgroup, "ipc", err), view = -1;
@@ -136,7 +141,8 @@ static int take_limits(const struct adopt_reply *a, struct err *err)
 	return launch_seccomp(a->deny, err);
 }
 
-static int tell_job(pam_handle_t *pam, const struct adopt_reply *a)
+/* Sets the variables that a job of this kind has; returns a PAM code. */
+static int put_variables(pam_handle_t *pam, const struct adopt_reply *a)
 {
 	char text[ADOPT_PATH_MAX + 32];
 	int r;
@@ -151,8 +157,8 @@ static int tell_job(pam_handle_t *pam, const struct adopt_reply *a)
 	return r == PAM_SUCCESS ? pam_putenv(pam, text) : r;
 }
 
-/* PAM_SUCCESS with the user and the options; PAM_IGNORE: no concern of ours. */
-static int begin_session(pam_handle_t *pam, const struct options *o, struct passwd **ret)
+/* PAM_SUCCESS with the user; PAM_IGNORE: an exempt one. *ret belongs to pam_modutil. */
+static int find_user(pam_handle_t *pam, const struct options *o, struct passwd **ret)
 {
 	const char *user = NULL;
 
@@ -173,52 +179,61 @@ static int refuse_session(pam_handle_t *pam, const struct passwd *pw, const stru
 	return PAM_PERM_DENIED;
 }
 
+struct login {
+	struct passwd *pw;
+	struct adopt_reply reply;
+};
+
+/* PAM_SUCCESS: the agent has granted `want`, and answered in l->reply. PAM_PERM_DENIED: it has not, and
+ * the user has been told why. Else a PAM code of find_user(). */
+static int ask_for_login(pam_handle_t *pam, int argc, const char **argv, enum adopt_want want,
+			 struct login *l)
+{
+	struct adopt_request q = { .version = ADOPT_VERSION, .want = want };
+	struct err err = { "" };
+	struct options o;
+	int r;
+
+	read_options(pam, argc, argv, &o);
+	r = find_user(pam, &o, &l->pw);
+	if (r != PAM_SUCCESS)
+		return r;
+	q.uid = l->pw->pw_uid;
+	return ask_agent(o.socket, q, &l->reply, &err) < 0 ? refuse_session(pam, l->pw, &err)
+							   : PAM_SUCCESS;
+}
+
 int pam_sm_acct_mgmt(pam_handle_t *pam, int flags, int argc, const char **argv)
 {
-	struct adopt_reply reply;
-	struct passwd *pw = NULL;
-	struct err err = { "" };
-	struct options o;
-	int r;
+	struct login l = { 0 };
 
 	(void)flags;
-	read_options(pam, argc, argv, &o);
-	r = begin_session(pam, &o, &pw);
-	if (r != PAM_SUCCESS)
-		return r;
-	r = ask_agent(o.socket,
-		      (struct adopt_request){ ADOPT_VERSION, ADOPT_CHECK, pw->pw_uid, 0 },
-		      &reply, &err);
-	return r < 0 ? refuse_session(pam, pw, &err) : PAM_SUCCESS;
+	return ask_for_login(pam, argc, argv, ADOPT_CHECK, &l);
 }
 
+/* The cgroup first, which the agent does: from then on every limit holds. A failure behind it leaves the
+ * process in the job, where sshd ends it. */
 int pam_sm_open_session(pam_handle_t *pam, int flags, int argc, const char **argv)
 {
-	struct adopt_reply reply;
-	struct passwd *pw = NULL;
+	struct login l = { 0 };
 	struct err err = { "" };
-	struct options o;
 	int r;
 
 	(void)flags;
-	read_options(pam, argc, argv, &o);
-	r = begin_session(pam, &o, &pw);
+	r = ask_for_login(pam, argc, argv, ADOPT_ENTER, &l);
 	if (r != PAM_SUCCESS)
-		return r;
-	r = ask_agent(o.socket,
-		      (struct adopt_request){ ADOPT_VERSION, ADOPT_ENTER, pw->pw_uid, 0 },
-		      &reply, &err);
+		return r == PAM_PERM_DENIED ? PAM_SESSION_ERR : r;
+	r = enter_view(l.reply.cgroup, &err);
 	if (!r)
-		r = enter_view(reply.cgroup, &err);
-	if (!r)
-		r = take_limits(&reply, &err);
+		r = take_limits(&l.reply, &err);
 	if (r < 0) {
-		refuse_session(pam, pw, &err);
+		refuse_session(pam, l.pw, &err);
 		return PAM_SESSION_ERR;
 	}
-	return tell_job(pam, &reply);
+	return put_variables(pam, &l.reply);
 }
 
+/* Nothing to undo: the processes of a session are the job's, and end with it. */
 int pam_sm_close_session(pam_handle_t *pam, int flags, int argc, const char **argv)
 {
 	struct passwd *pw = NULL;
@@ -227,6 +242,6 @@ int pam_sm_close_session(pam_handle_t *pam, int flags, int argc, const char **ar
 
 	(void)flags;
 	read_options(pam, argc, argv, &o);
-	r = begin_session(pam, &o, &pw);
+	r = find_user(pam, &o, &pw);
 	return r == PAM_IGNORE ? PAM_IGNORE : PAM_SUCCESS;
 }

@@ -26,9 +26,11 @@ static bool has_uuid(const struct gpu_device *d)
 	return !strncmp(d->uuid, "GPU-", 4) || !strncmp(d->uuid, "MIG-", 4);
 }
 
-/* Appends the granted devices of the vendor; returns the new end. */
-static char *put_devices(char *at, const char *end, const struct gpus_env *e,
-			 const struct variable *v)
+/* Appends the granted devices of the vendor, by commas. Returns the new end; NULL: there are none.
+ * A number is the position among the job's own devices where the job can open no others, since the
+ * runtime then enumerates only those; else the position on the node. */
+static char *append_devices(char *at, const char *end, const struct gpus_env *e,
+			    const struct variable *v)
 {
 	int n = 0;
 
@@ -48,12 +50,13 @@ static char *put_devices(char *at, const char *end, const struct gpus_env *e,
 	return n ? at : NULL;
 }
 
-static char *put_variable(char *at, const char *end, const struct gpus_env *e,
-			  const struct variable *v)
+/* Writes NAME=value with its NUL, or NAME alone. Returns where the next one begins. */
+static char *append_variable(char *at, const char *end, const struct gpus_env *e,
+			     const struct variable *v)
 {
 	char *value = at + snprintf(at, (size_t)(end - at), "%s=", v->name), *last;
 
-	last = put_devices(value, end, e, v);
+	last = append_devices(value, end, e, v);
 	if (!last && v->none)
 		last = value + snprintf(value, (size_t)(end - value), "%s", v->none);
 	if (!last)
@@ -65,6 +68,8 @@ static char *put_variable(char *at, const char *end, const struct gpus_env *e,
 char **gpus_env(const struct gpus_env *e)
 {
 	size_t n = ARRAY_LEN(variables);
+	/* The list of pointers, and behind it the texts: a name with its "=", and for each device a
+	 * uuid and a comma. */
 	size_t text = n * (64 + (size_t)e->n * (GPU_UUID_MAX + 1));
 	char **list = malloc((n + 1) * sizeof(*list) + text);
 	char *at, *end;
@@ -75,7 +80,7 @@ char **gpus_env(const struct gpus_env *e)
 	end = at + text;
 	for (size_t i = 0; i < n; i++) {
 		list[i] = at;
-		at = put_variable(at, end, e, &variables[i]);
+		at = append_variable(at, end, e, &variables[i]);
 	}
 	list[n] = NULL;
 	return list;

@@ -1,6 +1,7 @@
-/* env.h - the variables that tell the vendors' runtimes which GPUs to use.
+/* env.h - the environment variables by which the vendors' runtimes choose the GPUs of a process.
  *
- * Pure. See docs/gpu.md for what each vendor documents.
+ * Pure. docs/gpu.md says what each vendor documents. The variables hold nothing: the device gate
+ * and the device policy of the unit do. They spare a program what it would find closed.
  */
 #pragma once
 #include <stdint.h>

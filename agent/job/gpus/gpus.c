@@ -24,6 +24,7 @@ static bool is_grantable(const struct gpu_device *d)
 	return !d->is_partitioned && d->model[0];
 }
 
+/* A request without a model wants a whole GPU of any model; partitions are granted by name alone. */
 static bool is_wanted(const struct gpu_device *d, const char *model)
 {
 	return is_grantable(d) &&
@@ -43,7 +44,8 @@ static uint64_t find_allocated(const struct node *n, const struct job *except)
 
 /* ---- leftovers ---- */
 
-static void drain_note(const struct gpu_device *d, char *text, size_t size)
+/* The note's beginning, by which it is found again; what was left follows. */
+static void format_drain_note(const struct gpu_device *d, char *text, size_t size)
 {
 	snprintf(text, size, "gpus: %s (%s) is not given to jobs until it is clean: ", d->uuid,
 		 d->model);
@@ -77,7 +79,7 @@ static bool is_clean(struct node *n, int i)
 
 	if (r == -ETIMEDOUT && is_silent(n))
 		return false;
-	drain_note(gpu_device(n->gpu, i), begin, sizeof(begin));
+	format_drain_note(gpu_device(n->gpu, i), begin, sizeof(begin));
 	node_unnote(n, begin);
 	if (r == 0 || r == -ENODATA) {
 		n->gpus_drained &= ~BIT(i);
@@ -88,6 +90,7 @@ static bool is_clean(struct node *n, int i)
 	return false;
 }
 
+/* GPUs of running jobs are not looked at: their processes are no leftovers. */
 void job_gpus_tick(struct node *n)
 {
 	uint64_t look = n->gpus_drained & ~find_allocated(n, NULL), before = n->gpus_drained;
@@ -152,7 +155,7 @@ static int16_t numa_node(const struct node *n, const struct gpu_device *d)
 	return d->numa_node >= 0 ? d->numa_node : place_gpu_node(n->topology, d->bus_id);
 }
 
-/* Choose among the free and not drained ones. 0: there are not enough. */
+/* Returns the bits of GPUs that are free, not drained and wanted; 0: there are not enough. */
 static uint64_t choose_gpus(struct node *n, const struct job *j, const struct cpulist *spare)
 {
 	const struct resources *res = &j->s.request.res;
@@ -176,7 +179,8 @@ static uint64_t choose_gpus(struct node *n, const struct job *j, const struct cp
 	return bits;
 }
 
-static bool all_clean(struct node *n, uint64_t bits)
+/* Looks at each of them, so that every one that is not clean is drained at once. */
+static bool are_all_clean(struct node *n, uint64_t bits)
 {
 	bool all = true;
 
@@ -186,6 +190,7 @@ static bool all_clean(struct node *n, uint64_t bits)
 	return all;
 }
 
+/* Numbers may change with a reboot or a new driver: the saved state has uuids. */
 static int save_uuids(const struct node *n, struct job *j)
 {
 	char *text = calloc((size_t)count_gpus(n) + 1, GPU_UUID_MAX + 1), *at = text;
@@ -201,6 +206,8 @@ static int save_uuids(const struct node *n, struct job *j)
 	return 0;
 }
 
+/* Fails the job with the most useful of three reasons: the driver hangs, a GPU is not clean, or none
+ * is free. */
 static void fail_without_gpus(struct node *n, struct job *j)
 {
 	const struct resources *res = &j->s.request.res;
@@ -230,7 +237,7 @@ int job_gpus_grant(struct node *n, struct job *j, const struct cpulist *spare)
 		return 0;
 	do /* each round drains one, or is the last */
 		bits = choose_gpus(n, j, spare);
-	while (bits && !all_clean(n, bits));
+	while (bits && !are_all_clean(n, bits));
 	if (!bits) {
 		fail_without_gpus(n, j);
 		return 1;
@@ -309,6 +316,8 @@ int job_gpus_env(const struct node *n, const struct job *j, char ***ret)
 
 /* ---- a job under way ---- */
 
+/* Without our gate: does systemd's device policy (DevicePolicy=, a BPF program of its own) hold the
+ * job? Gpus=unheld accepts that nothing does. */
 static int check_policy(struct job *j, struct err *err)
 {
 	char path[MANAGER_PATH_MAX];
@@ -346,11 +355,13 @@ int job_gpus_watch(struct node *n, struct job *j, struct err *err)
 			numbers[dj.n++] =
 				(struct devices_number){ d->files[f].major, d->files[f].minor };
 	}
+	/* The gate is attached to the cgroup above the jobs, which may have been made again while no
+	 * job was there. */
 	r = n->gpus_hold ? devices_check(n->devices, err) : 0;
 	if (r == 1)
-		node_note(
-			n,
-			"gpus: the cgroup above the jobs was made again, and its device gate attached again");
+		node_note(n,
+			  "gpus: the cgroup above the jobs was made again, and its device gate "
+			  "attached again");
 	if (r >= 0)
 		r = devices_add(n->devices, &dj, err);
 	return r < 0 && r != -EEXIST ? err_prefix(err, r, "gpus") : 0;

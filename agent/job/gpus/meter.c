@@ -19,14 +19,14 @@ struct metered {
 	int device;
 	struct gpu_use use; /* cumulative */
 	int64_t worked_ns;  /* CLOCK_BOOTTIME: when it last did */
-	int64_t energy_mj;  /* the device's, at the last look */
+	int64_t energy_mj;  /* the device's own counter, at the last sample */
 	bool has_energy;
 	struct process *processes;
 	size_t n, size;
-	/* of the look under way */
+	/* Of the sample in progress. */
 	int64_t mem_bytes;
 	bool has_worked, has_busy, has_mem;
-	bool is_looked_at; /* once at least */
+	bool is_sampled; /* once at least */
 };
 
 struct gpu_meter {
@@ -48,7 +48,8 @@ struct gpu_meter *gpu_meter_free(struct gpu_meter *m)
 
 /* ---- across agents ---- */
 
-static void go_on(struct metered *d, const struct gpu_use *before, int32_t n)
+/* idle_ns is a length of time: worked_ns becomes the moment at which it began. */
+static void continue_counters(struct metered *d, const struct gpu_use *before, int32_t n)
 {
 	for (int32_t i = 0; i < n; i++)
 		if (!strcmp(before[i].uuid, d->use.uuid)) {
@@ -57,7 +58,7 @@ static void go_on(struct metered *d, const struct gpu_use *before, int32_t n)
 		}
 }
 
-static void read_before(const struct job *j, struct gpu_meter *m)
+static void read_saved_counters(const struct job *j, struct gpu_meter *m)
 {
 	_cleanup_json_ json_t *doc = j->s.gpu_use ? json_loads(j->s.gpu_use, 0, NULL) : NULL;
 	_cleanup_free_ struct gpu_use *before = NULL;
@@ -67,7 +68,7 @@ static void read_before(const struct job *j, struct gpu_meter *m)
 	if (!doc || wire_decode_gpus(doc, "gpu_use", &before, &n, &err) < 0)
 		return;
 	for (int i = 0; i < m->n; i++)
-		go_on(&m->of[i], before, n);
+		continue_counters(&m->of[i], before, n);
 }
 
 void gpu_meter_keep(struct job *j)
@@ -117,12 +118,13 @@ void gpu_meter_start(struct node *n, struct job *j)
 		if (j->gpus >> i & 1)
 			begin_metering(n, &m->of[k++], i);
 	m->n = k;
-	read_before(j, m);
+	read_saved_counters(j, m);
 	j->meter = m;
 }
 
-/* ---- one look ---- */
+/* ---- one sample: begin_sample() for each device, on_process() for each process, end_sample() ---- */
 
+/* Adds a process that is not known yet. NULL: no memory. */
 static struct process *find_process(struct metered *d, pid_t pid)
 {
 	struct process *more;
@@ -155,6 +157,7 @@ static void add_busy(struct metered *d, struct process *known, const struct gpu_
 	gpu_use_set(&d->use, &d->use.busy_ns, d->use.busy_ns + gained);
 }
 
+/* Memory is what all processes have now; the peak of one that has ended still counts. */
 static void add_memory(struct metered *d, const struct gpu_process *p)
 {
 	d->has_mem = true;
@@ -173,7 +176,7 @@ static bool is_foreign(const struct node *n, const struct job *j, const struct m
 	int r = manager_find(n->ops->parent(n->manager), pid, &id, NULL);
 
 	if (r == -ESRCH)
-		return !d->is_looked_at;
+		return !d->is_sampled;
 	return r < 0 || id.job != j->s.job || id.attempt != j->s.attempt;
 }
 
@@ -203,8 +206,8 @@ static void add_allocations(struct gpu_meter *m, const struct metered *d,
 		m->alloc_peak_bytes = p->alloc_peak_bytes;
 }
 
-/* Once a job: at the next look it may be the same one again. */
-static void say_lost(struct job *j, const struct metered *d)
+/* Once a job: the next sample may lose the same process again. */
+static void note_lost_process(struct job *j, const struct metered *d)
 {
 	if (!j->meter->has_lost)
 		job_note(j, "no memory: not all processes on its GPU %.96s were counted",
@@ -220,7 +223,7 @@ static void on_process(void *ctx, const struct gpu_process *p)
 	struct process *known = d ? find_process(d, p->pid) : NULL;
 
 	if (d && !known)
-		say_lost(j, d);
+		note_lost_process(j, d);
 	if (!known)
 		return;
 	known->is_seen = true;
@@ -236,6 +239,7 @@ static void on_process(void *ctx, const struct gpu_process *p)
 		add_allocations(j->meter, d, p);
 }
 
+/* The driver has forgotten them: their numbers may be other processes' next time. */
 static void forget_unseen(struct metered *d)
 {
 	size_t k = 0;
@@ -246,6 +250,8 @@ static void forget_unseen(struct metered *d)
 	d->n = k;
 }
 
+/* The device's counter is common to all who use it, and starts again at zero with the driver: only
+ * what it grew by between two samples is the job's. */
 static void add_energy(const struct node *n, struct metered *d)
 {
 	const struct gpu_total *t = gpu_total(n->gpu, d->device);
@@ -259,8 +265,9 @@ static void add_energy(const struct node *n, struct metered *d)
 	d->has_energy = true;
 }
 
-/* A source that tells something of the device but of no process: the job has none there. */
-static void close_look(const struct node *n, struct metered *d, int64_t now)
+/* Ends the sample of one device. A source that measures the device but listed no process says that
+ * the job has none there: the figures are then 0, not unknown. */
+static void end_sample(const struct node *n, struct metered *d, int64_t now)
 {
 	const struct gpu_total *t = gpu_total(n->gpu, d->device);
 	const char *source = gpu_source(n->gpu, d->device, GPU_HAVE_BUSY);
@@ -277,14 +284,14 @@ static void close_look(const struct node *n, struct metered *d, int64_t now)
 		gpu_use_set(&d->use, &d->use.busy_ns, d->use.busy_ns);
 	add_energy(n, d);
 	forget_unseen(d);
-	d->is_looked_at = true;
+	d->is_sampled = true;
 	if (d->has_worked || (!(t->have & GPU_HAVE_BUSY) && !d->has_busy && d->mem_bytes > 0))
 		d->worked_ns = now;
 	if (!t->is_lost && t->have)
 		gpu_use_set(&d->use, &d->use.idle_ns, now - d->worked_ns);
 }
 
-static void open_look(struct metered *d)
+static void begin_sample(struct metered *d)
 {
 	d->mem_bytes = 0;
 	d->has_worked = d->has_busy = d->has_mem = false;
@@ -292,7 +299,7 @@ static void open_look(struct metered *d)
 		d->processes[i].is_seen = false;
 }
 
-static void sum_up(struct job *j)
+static void merge_sums(struct job *j)
 {
 	struct gpu_meter *m = j->meter;
 	struct gpu_use list[GPU_USE_MAX];
@@ -310,8 +317,8 @@ static void sum_up(struct job *j)
 	job_merge_usage(j, &u);
 }
 
-/* Counted by job in the kernel; no driver is asked. */
-static void take_work(const struct node *n, struct job *j)
+/* Counted in the kernel by cgroup: works also while the driver hangs. */
+static void merge_work(const struct node *n, struct job *j)
 {
 	struct gpuwork_counts c;
 	struct usage u = { 0 };
@@ -327,6 +334,7 @@ static void take_work(const struct node *n, struct job *j)
 	job_merge_usage(j, &u);
 }
 
+/* A job that has ended is sampled once more: `last`. */
 static bool is_metered(const struct job *j, const struct job *last)
 {
 	return j->meter && (!job_has_ended(j) || j == last);
@@ -335,16 +343,16 @@ static bool is_metered(const struct job *j, const struct job *last)
 static void sample_all_jobs(struct node *n, const struct job *last)
 {
 	int64_t now = node_now_ns();
-	struct err unused; /* what cannot be asked is in the inventory's notes */
+	struct err unused; /* the notes of the inventory say what cannot be measured */
 	int n_metered = 0;
 
 	for (struct job *j = n->jobs; j; j = j->next) {
 		if (!is_metered(j, last))
 			continue;
-		take_work(n, j);
+		merge_work(n, j);
 		j->meter->alloc_bytes = 0;
 		for (int i = 0; i < j->meter->n; i++, n_metered++)
-			open_look(&j->meter->of[i]);
+			begin_sample(&j->meter->of[i]);
 	}
 	if (n_metered == 0)
 		return;
@@ -354,8 +362,8 @@ static void sample_all_jobs(struct node *n, const struct job *last)
 		if (!is_metered(j, last))
 			continue;
 		for (int i = 0; i < j->meter->n; i++)
-			close_look(n, &j->meter->of[i], now);
-		sum_up(j);
+			end_sample(n, &j->meter->of[i], now);
+		merge_sums(j);
 	}
 }
 

@@ -1,7 +1,8 @@
 /* meter.h - how much the processes of jobs use the GPUs allocated to them.
  *
- * The GPU sampler reports what each process did on each device since it first saw the process. A process belongs
- * to a job by its cgroup; one that is seen only after its end belongs to the job that has the device. Counters continue where an earlier agent left them (state_attempt.gpu_use).
+ * The GPU sampler reports what each process did on each device since it first saw the process. A
+ * process belongs to a job by its cgroup; one that is seen only after its end belongs to the job that
+ * has the device. Counters continue where an earlier agent left them (state_attempt.gpu_use).
  *
  * Idle is the time since a GPU last worked for the job; where busy time is not known, since the job
  * last had memory on it.
@@ -12,16 +13,18 @@
 
 struct gpu_meter;
 
-/* For the GPUs in j->gpus, into j->meter. Without memory nothing is measured, and it is said.
- */
+/* Makes j->meter for the GPUs in j->gpus; safe to repeat. Without memory nothing is measured, and a
+ * note of the job names it. */
 void gpu_meter_start(struct node *n, struct job *j);
 struct gpu_meter *gpu_meter_free(struct gpu_meter *m);
 
-/* Looks once at all GPUs that jobs hold; their sums go into the usage of these jobs. */
+/* Samples all GPUs of running jobs once and merges the sums into the usage of these jobs. */
 void gpu_meter_tick(struct node *n);
-/* The last look, once the job is over. */
+/* The last sample, once the job's processes have ended and before its GPUs are given to another job:
+ * what short processes did is attributed to the job that has the device. */
 void gpu_meter_last(struct node *n, struct job *j);
-/* A list of job_gpus_report(), by uuid: with the figures. */
+/* Fills the figures into a list of job_gpus_report(), by uuid. m NULL: leaves the list as it is. */
 void gpu_meter_fill(const struct gpu_meter *m, struct gpu_use *list, int32_t n);
-/* For the saved state. */
+/* Writes the counters into j->s.gpu_use, to be saved with the job's state. Without memory it keeps
+ * what was there. */
 void gpu_meter_keep(struct job *j);

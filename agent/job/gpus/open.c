@@ -24,7 +24,8 @@ static uint32_t major_of(const char *driver)
 	return 0;
 }
 
-/* Also files of GPUs, or instances, that appear after this agent began. */
+/* Ranges of device numbers, so that files of GPUs or MIG instances that appear after the agent began
+ * are behind the gate too. */
 static size_t list_minors(const struct node *n, struct devices_minors ret[3])
 {
 	uint32_t caps = major_of("nvidia-caps");
@@ -42,6 +43,7 @@ static size_t list_minors(const struct node *n, struct devices_minors ret[3])
 	return k;
 }
 
+/* Puts every GPU file of the node behind the gate; no job is let through by that. */
 static int gate_all(struct node *n, struct err *err)
 {
 	struct devices_number numbers[GPU_DEVICES_MAX * GPU_FILES_MAX];
@@ -65,7 +67,8 @@ static const char *pin_dir(const struct node *n, char buf[static 600])
 	return buf;
 }
 
-/* What is switched off by configuration goes; what could not be opened stays, and refuses. */
+/* A gate that the configuration switches off is removed. One that cannot be opened stays pinned and
+ * keeps refusing. */
 static int open_gate(struct node *n, struct err *err)
 {
 	char dir[600];
@@ -93,7 +96,8 @@ static void drop_gate(struct node *n)
 	n->gpus_hold = false;
 }
 
-/* Whole ones that may be given, and all by model. A GPU without device files cannot be held. */
+/* Fills the capacity: `ngpus` counts whole GPUs, `gpus` all that jobs can ask for by model, partitions
+ * too. A GPU without device files cannot be held. */
 static void count_gpus(struct node *n)
 {
 	for (int i = 0; i < gpu_count(n->gpu); i++) {
@@ -114,8 +118,9 @@ static void count_gpus(struct node *n)
 	}
 }
 
-/* Nothing of ours holds: what else does, and are GPUs given to jobs then? */
-static void without_gate(struct node *n, const struct err *why)
+/* Without a gate of our own: notes what holds GPUs instead, and counts them only where systemd's
+ * device policy holds them or Gpus=unheld accepts that nothing does. */
+static void go_without_gate(struct node *n, const struct err *why)
 {
 	bool is_systemd = n->ops == &manager_systemd;
 
@@ -142,13 +147,12 @@ static bool has_vendor(const struct node *n, enum gpu_vendor v)
 	return false;
 }
 
-/* What it would tell is worth less than the GPUs: without it jobs still have them. */
+/* A failure is a note: without these counts jobs still have their GPUs. */
 static int open_gpuwork(struct node *n, const struct gpuwork_config *c, struct err *err)
 {
 	if (n->conf->vmem_tier == 3)
 		return err_set(err, -ECANCELED,
-			       "GPU work is not counted: no BPF, by "
-			       "configuration");
+			       "GPU work is not counted: no BPF, by configuration");
 	return gpuwork_open(c, &n->gpuwork, err);
 }
 
@@ -200,7 +204,7 @@ void job_gpus_open(struct node *n)
 		return;
 	open_work(n);
 	if (open_gate(n, &err) < 0)
-		without_gate(n, &err);
+		go_without_gate(n, &err);
 }
 
 void job_gpus_hold(struct node *n)
@@ -214,7 +218,7 @@ void job_gpus_hold(struct node *n)
 		return;
 	r = devices_hold(n->devices, &err);
 	if (r < 0) {
-		without_gate(n, &err);
+		go_without_gate(n, &err);
 		return;
 	}
 	n->gpus_hold = true;

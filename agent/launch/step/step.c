@@ -1,4 +1,8 @@
-/* step.c - the waiter of a step; see step.h. */
+/* step.c - the waiter of a step: claims the spec, joins the job, starts the child, waits for it and
+ * writes how it ended; see step.h.
+ *
+ * It runs twice: `--step SPEC` outside the job as far as claim_and_join(), then, executed again inside
+ * the job's cgroup, `--step-waiter FD` from load_and_run() on. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -16,8 +20,8 @@
 #include "common/time_units.h"
 
 #define AGAIN_MS 100 /* between kills of what forks meanwhile */
-/* At the end of a job its manager kills all that is left after the same grace, the waiter too.
- */
+/* At the end of a job its manager kills all that is left after the same grace, the waiter too: it
+ * kills its step earlier, and has time to write how it ended. */
 #define EARLIER_MS 500
 
 struct step {
@@ -25,7 +29,7 @@ struct step {
 	struct plan plan;
 	char *payload; /* of the plan */
 	int spec_fd;   /* with the lock */
-	int told;      /* the words of a child that could not start; -1 */
+	int told;      /* pipe: the message of a child that could not start; -1: no child */
 	pid_t child;
 	int status; /* of it, when `is_over` */
 	bool is_over, is_ending;
@@ -40,7 +44,8 @@ static int64_t now_ms(void)
 	return t.tv_sec * INT64_C(1000) + t.tv_nsec / MS_NS;
 }
 
-static bool is_text(const char *text)
+/* An absolute path that ends within its field. */
+static bool is_path(const char *text)
 {
 	return text[0] == '/' && memchr(text, '\0', STEP_PATH_MAX);
 }
@@ -60,6 +65,8 @@ static int read_all(int fd, char *data, size_t size)
 	return 0;
 }
 
+/* Reads the spec from the descriptor's position on and checks it. s->payload must live as long as
+ * s->plan, whose texts point into it. */
 static int load_spec(int fd, struct step *s, struct err *err)
 {
 	struct step_spec *spec = &s->spec;
@@ -75,8 +82,8 @@ static int load_spec(int fd, struct step *s, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (read_all(fd, (char *)spec, sizeof(*spec)) < 0 || read_all(fd, s->payload, size) < 0)
 		return err_set(err, -EIO, "read the spec: %m");
-	if (spec->version != STEP_VERSION || !is_text(spec->cgroup) || !is_text(spec->out) ||
-	    !is_text(spec->err) || !is_text(spec->end) || spec->grace_s < 0)
+	if (spec->version != STEP_VERSION || !is_path(spec->cgroup) || !is_path(spec->out) ||
+	    !is_path(spec->err) || !is_path(spec->end) || spec->grace_s < 0)
 		return err_set(err, -EBADMSG, "the spec is of another version, or malformed");
 	if (!spec->uid || !spec->gid || spec->uid == UINT32_MAX || spec->gid == UINT32_MAX)
 		return err_set(err, -EPERM, "uid %u, gid %u is no ordinary user", spec->uid,
@@ -88,6 +95,8 @@ static int load_spec(int fd, struct step *s, struct err *err)
  * the spec is marked as begun) or discarded it (the spec has no name any more). The lock stays with `fd`. */
 static int claim_spec(int fd, struct err *err)
 {
+	/* A lock of fcntl, and not of flock(): the child of fork does not have it, so the lock ends with
+	 * the waiter itself. */
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct stat st;
 
@@ -99,6 +108,8 @@ static int claim_spec(int fd, struct err *err)
 	return fchmod(fd, 0400) < 0 ? err_set(err, -errno, "mark as begun: %m") : 0;
 }
 
+/* Opens what root has to open, then forks the child. After success s->told is the read end of a pipe
+ * whose write end exec closes: end of file without a byte means that the command runs. */
 static int start_child(struct step *s, struct err *err)
 {
 	struct step_entry e = { .spec = &s->spec,
@@ -126,7 +137,8 @@ static int start_child(struct step *s, struct err *err)
 		r = err_set(err, -errno, "fork: %m");
 	close(pair[1]);
 	step_entry_close(&e);
-	/* The agent looks whenever the mode is set: its files are there now. */
+	/* Changes nothing, but wakes the agent, which watches the spec (inotify): the output files are
+	 * there now. */
 	if (!r)
 		fchmod(s->spec_fd, 0400);
 	return r;
@@ -146,7 +158,7 @@ static int reap_children(struct step *s)
 	return pid < 0 && errno == ECHILD;
 }
 
-static void end_all(struct step *s, int sig)
+static void signal_all(struct step *s, int sig)
 {
 	step_tree_signal(s->spec.cgroup, sig);
 	if (!s->is_over)
@@ -159,9 +171,11 @@ static void begin_end(struct step *s)
 		return;
 	s->is_ending = true;
 	s->kill_at_ms = now_ms() + s->spec.grace_s * 1000 - EARLIER_MS;
-	end_all(s, SIGTERM);
+	signal_all(s, SIGTERM);
 }
 
+/* Waits for a signal; while the step is being ended AGAIN_MS at most, since what forks meanwhile can
+ * escape one round of signals. */
 static void wait_some(struct step *s, const sigset_t *signals)
 {
 	struct timespec pause = { .tv_nsec = AGAIN_MS * MS_NS };
@@ -171,7 +185,7 @@ static void wait_some(struct step *s, const sigset_t *signals)
 	if (sig == SIGTERM)
 		begin_end(s);
 	if (s->is_ending && now_ms() >= s->kill_at_ms)
-		end_all(s, SIGKILL);
+		signal_all(s, SIGKILL);
 }
 
 /* Returns when the command has ended; after SIGTERM, when all processes that it started have ended. */
@@ -181,6 +195,8 @@ static void wait_end(struct step *s, const sigset_t *signals)
 		wait_some(s, signals);
 }
 
+/* Writes the end record by rename, so that the agent reads a whole one or none. `words`: why nothing
+ * was started; "": the command ran. */
 static int write_end(const struct step *s, const char *words, struct err *err)
 {
 	struct step_end end = { .version = STEP_VERSION, .exit_status = -1 };
@@ -200,8 +216,9 @@ static int write_end(const struct step *s, const char *words, struct err *err)
 	return 0;
 }
 
-/* Only what was needed to start it: the environment may be megabytes. */
-static void let_go_of_plan(struct step *s)
+/* The plan is needed to start the child alone, and its environment may be megabytes: the waiter's
+ * memory is charged to the job. */
+static void free_plan(struct step *s)
 {
 	plan_done(&s->plan);
 	free(s->payload);
@@ -214,10 +231,10 @@ static int run_step(struct step *s, const sigset_t *signals, struct err *err)
 	struct err words = { "" };
 	ssize_t n = 0;
 
-	/* What is left behind comes to us: the whole step can be ended. */
+	/* A process whose parent exits becomes our child: the whole step can be signalled. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (start_child(s, &words) == 0) {
-		let_go_of_plan(s);
+		free_plan(s);
 		wait_end(s, signals);
 		n = read(s->told, words.text, STEP_TEXT_MAX - 1); /* all, or none */
 		words.text[n > 0 ? n : 0] = '\0';
@@ -232,7 +249,8 @@ static int write_text(const char *path, const char *text)
 	return fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
 }
 
-/* From here on the job pays. Where it has used up its memory, its own processes go first. */
+/* Enters the cgroup "waiters" of the job: from here on the job is charged for the waiter. Where the job
+ * has used up its memory, the OOM killer takes its own processes first. */
 static int join_job(const struct step_spec *spec, struct err *err)
 {
 	char dir[STEP_PATH_MAX + 32], procs[STEP_PATH_MAX + 64];
@@ -251,7 +269,8 @@ static int join_job(const struct step_spec *spec, struct err *err)
 	return r < 0 ? err_set(err, r, "enter the job's cgroup: %s", strerror(-r)) : 0;
 }
 
-/* The lock stays with the process. Returns only with a reason. */
+/* The lock stays: it belongs to the process, and is lost only when the process closes a descriptor of
+ * the file. Returns only on failure. */
 static int execute_again(int fd, struct err *err)
 {
 	static char name[] = "reeve-launch", role[] = "--step-waiter";
@@ -264,15 +283,18 @@ static int execute_again(int fd, struct err *err)
 	return err_set(err, -errno, "execute the waiter in the job: %m");
 }
 
-/* How it ended before it began; only where that goes is not known to the agent otherwise. */
+/* Writes the reason as the end of the step. Where the spec is too damaged to name the end record, the
+ * reason goes to stderr, and the agent notices that the waiter is gone. */
 static int fail_early(const struct step *s, const struct err *words, struct err *err)
 {
-	if (s->spec.version == STEP_VERSION && is_text(s->spec.end))
+	if (s->spec.version == STEP_VERSION && is_path(s->spec.end))
 		return write_end(s, words->text, err);
 	*err = *words;
 	return -EBADMSG;
 }
 
+/* 0: the reason is written as the step's end. 1: the step is not this waiter's. < 0: neither. Does
+ * not return when the waiter goes on inside the job. */
 static int claim_and_join(struct step *s, struct err *err)
 {
 	struct err words = { "" };
@@ -297,6 +319,8 @@ static int load_and_run(struct step *s, const sigset_t *signals, struct err *err
 	return run_step(s, signals, err);
 }
 
+/* SIGCHLD and SIGTERM are received by sigwaitinfo() alone: none is lost between a check and a wait. The
+ * child gets its own mask back before it executes. */
 static void block_signals(sigset_t *signals)
 {
 	sigemptyset(signals);

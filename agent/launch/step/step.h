@@ -1,7 +1,8 @@
-/* step.h - the waiter of a step: starts a command inside a job that runs already (`reeve exec`) and records its end.
+/* step.h - the waiter of a step: starts a command inside a job that runs already (`reeve exec`) and
+ * records its end.
  *
- * The agent does not fork it: the restrictions of the agent's own unit (system calls, capabilities, address families)
- * would apply to the user's program too. The manager starts `reeve-launch --step SPEC` as root, outside the job and
+ * The agent does not fork it: the restrictions of the agent's own unit (system calls, capabilities,
+ * address families) would apply to the user's program too. The manager starts `reeve-launch --step SPEC` as root, outside the job and
  * without a sandbox: the waiter. It
  *
  * - claims the spec: by a lock (fcntl) that it holds as long as it lives, and by taking away

@@ -1,4 +1,5 @@
-/* step_impl.h - the parts of the waiter (step.h), known to step*.c alone. */
+/* step_impl.h - the parts of the waiter (step.h), for the files of this folder; pam_reeve uses
+ * step_view_open(). */
 #pragma once
 #include <signal.h>
 #include <sys/types.h>
@@ -14,18 +15,19 @@ struct step_entry {
 	int null, out, err; /* onto 0, 1, 2 */
 	int procs;	    /* cgroup.procs of the job */
 	int view, ipc;	    /* its mount and IPC namespaces */
-	int tell;	    /* the words of a failure, closed by exec */
+	int tell;	    /* pipe for the message of a failure; closed by exec */
 	gid_t groups[STEP_GROUPS_MAX];
 	int n_groups;
 };
 void step_entry_close(struct step_entry *e);
 
-/* -EAGAIN: the job may not have `n` processes more. For who is attached is not refused by the
- * kernel, who forks is. */
+/* -EAGAIN: pids.max of the job leaves no room for `n` processes more. Checked here, since the kernel
+ * refuses a fork beyond pids.max but not a process that is attached. */
 int step_check_room(const char *cgroup, int n, struct err *err);
-/* Opens and looks up; negative with the sentence for the user. */
+/* Opens the files and namespaces and looks up the groups; < 0 with a sentence for the user. The caller
+ * calls step_entry_close() in both cases. */
 int step_entry_open(struct step_entry *e, struct err *err);
-/* The child: becomes the user's program, or tells why not. */
+/* In the child: becomes the user's program, or writes the reason to e->tell and exits. */
 void step_become(struct step_entry *e) __attribute__((noreturn));
 
 /* A descriptor of the namespace ("mnt", "ipc") in which the manager put the processes of

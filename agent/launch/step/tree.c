@@ -11,10 +11,10 @@
 #include "agent/launch/step/step_impl.h"
 #include "common/cleanup.h"
 
-#define DEPTH_MAX 4096
+#define DEPTH_MAX 4096 /* of a chain of parents: a user could make it very long */
 
-/* 0: it is gone. */
-static int parent_of(int pid)
+/* From /proc/PID/stat, field 4. 0: the process is gone. */
+static int read_parent(int pid)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	char name[32], text[512], *after;
@@ -29,10 +29,12 @@ static int parent_of(int pid)
 	return after && sscanf(after + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-static bool is_ours(int pid, int self)
+/* Does `pid` descend from `self`? A parent that exits on the way is replaced by `self`, the subreaper;
+ * what a SIGKILL misses then, the next one finds (AGAIN_MS in step.c). */
+static bool is_descendant(int pid, int self)
 {
 	for (int i = 0; i < DEPTH_MAX && pid > 1; i++) {
-		pid = parent_of(pid);
+		pid = read_parent(pid);
 		if (pid == self)
 			return true;
 	}
@@ -51,7 +53,8 @@ int step_tree_signal(const char *cgroup, int sig)
 		/* The number cannot pass to another process while this is open. */
 		_cleanup_close_ int fd = pidfd_open(pid, 0);
 
-		if (fd >= 0 && is_ours(pid, self) && pidfd_send_signal(fd, sig, NULL, 0) == 0)
+		if (fd >= 0 && is_descendant(pid, self) &&
+		    pidfd_send_signal(fd, sig, NULL, 0) == 0)
 			n++;
 	}
 	return n;

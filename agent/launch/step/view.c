@@ -1,5 +1,5 @@
-/* step_view.c - the job's own view of the file system and of shared memory, as its manager made
- * it. */
+/* view.c - finds the mount and IPC namespaces of a job, those that its manager made, for steps and
+ * sessions to enter. A process of the job may have made namespaces of its own: they are skipped. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
@@ -13,7 +13,8 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 
-/* A user can make namespaces, but only ones that a user namespace of theirs owns. */
+/* Did the manager make this namespace? A user can make namespaces, but only ones that a user namespace
+ * of theirs owns: the manager's are owned by ours. */
 static bool is_managers(int view)
 {
 	_cleanup_close_ int owner = ioctl(view, NS_GET_USERNS);
@@ -24,8 +25,9 @@ static bool is_managers(int view)
 	       its.st_ino == ours.st_ino;
 }
 
-/* Is `pid` in it, now that a descriptor keeps the number from meaning another process? */
-static bool is_in(const char *procs, int pid)
+/* Is `pid` listed in the cgroup.procs file `procs`? The caller has a pidfd of it open, so that the
+ * number cannot mean another process. */
+static bool is_listed(const char *procs, int pid)
 {
 	_cleanup_fclose_ FILE *f = fopen(procs, "re");
 	int one;
@@ -36,19 +38,20 @@ static bool is_in(const char *procs, int pid)
 	return false;
 }
 
-static int view_of(const char *procs, int pid, const char *kind)
+/* A descriptor of the namespace of one process. -ESRCH: it is gone, or the namespace is its own. */
+static int open_view_of(const char *procs, int pid, const char *kind)
 {
 	_cleanup_close_ int process = pidfd_open(pid, 0);
 	_cleanup_close_ int view = -1;
 	char name[32];
 
-	if (process < 0 || !is_in(procs, pid))
+	if (process < 0 || !is_listed(procs, pid))
 		return -ESRCH;
 	snprintf(name, sizeof(name), "/proc/%d/ns/%s", pid, kind);
 	view = open(name, O_RDONLY | O_CLOEXEC);
 	if (view < 0 || !is_managers(view))
 		return -ESRCH;
-	/* Still the same process: so the namespace was its. */
+	/* The process lives still: so the name led to its namespace, and to no later process's. */
 	return pidfd_send_signal(process, 0, NULL, 0) < 0 ? -ESRCH : TAKE_FD(view);
 }
 
@@ -63,7 +66,7 @@ int step_view_open(const char *cgroup, const char *kind, struct err *err)
 	if (!f)
 		return err_set(err, -errno, "the job is not here any more");
 	while (fscanf(f, "%d", &pid) == 1) {
-		view = view_of(path, pid, kind);
+		view = open_view_of(path, pid, kind);
 		if (view >= 0)
 			return view;
 	}
