@@ -47,7 +47,11 @@ $O/controller/postgres/%.o: ALLFLAGS += $(shell pkg-config --cflags libpq)
 
 PAM        := $(wildcard agent/pam/*.c) $(patsubst %,agent/launch/%.c,step/view seccomp) common/err.c
 
-BINS := $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch $O/lib/pam_reeve.so
+# The plugin for Slurm is built where Slurm's headers are (libslurm-dev).
+SPANK      := $(wildcard slurm/*.c) common/err.c common/model/amount.c
+HAS_SLURM  := $(wildcard /usr/include/slurm/spank.h)
+
+BINS := $(if $(HAS_SLURM),$O/lib/reeve_spank.so) $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch $O/lib/pam_reeve.so
 
 all: $(BINS)
 
@@ -70,6 +74,11 @@ $O/lib/pam_reeve.so: $(patsubst %.c,$O/pic/%.o,$(PAM)) agent/pam/pam_reeve.map
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -shared -Wl,-z,relro,-z,now,-z,defs,--as-needed \
 		-Wl,--version-script=agent/pam/pam_reeve.map -o $@ $(filter %.o,$^) -lpam
+# Loaded by Slurm's daemons and commands, which have the functions slurm_* and spank_*.
+$O/lib/reeve_spank.so: $(patsubst %.c,$O/pic/%.o,$(SPANK)) slurm/reeve_spank.map
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -shared -Wl,-z,relro,-z,now \
+		-Wl,--version-script=slurm/reeve_spank.map -o $@ $(filter %.o,$^)
 $O/pic/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) -fPIC -c $< -o $@

@@ -22,6 +22,8 @@
 #include "agent/job/phase/recover.h"
 #include "agent/job/phase/start.h"
 #include "agent/memory.h"
+#include "agent/slurm/jobs.h"
+#include "agent/slurm/server.h"
 #include "agent/step/steps.h"
 #include "agent/state_dir.h"
 #include "common/auth/auth.h"
@@ -38,6 +40,7 @@ struct daemon {
 	struct node node;
 	struct handshake_server *gate;
 	struct adopt_server *adopter;
+	struct slurm_server *slurm; /* NULL: Engine=reeve */
 	sd_event_source *tick, *final, *vmem, *events, *guard;
 	unsigned n_ticks;
 	int n_pieces;		       /* of jobs' own output, in the document that is made */
@@ -69,6 +72,7 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
 	(void)usec;
 	job_phases_tick(&d->node);
 	job_gpus_tick(&d->node);
+	slurm_jobs_tick(&d->node);
 	steps_tick(&d->node);
 	state_dir_settle(&d->node);
 	if (d->n_ticks++ % GIVE_BACK_TICKS == 0) {
@@ -314,6 +318,8 @@ static int open_all(struct daemon *d, const struct agent_config *conf, struct er
 		r = handshake_server_open(&d->node, &d->gate, err);
 	if (!r)
 		r = adopt_server_open(&d->node, &d->adopter, err);
+	if (r >= 0 && d->node.conf->engine == CONFIG_ENGINE_SLURM)
+		r = slurm_server_open(&d->node, &d->slurm, err);
 	if (!r)
 		r = watch_all(d, err);
 	if (!r)
@@ -354,6 +360,7 @@ static int run_daemon(const struct agent_config *conf, struct err *err)
 	r = open_all(d, conf, err);
 	d->gate = handshake_server_close(d->gate);
 	d->adopter = adopt_server_close(d->adopter);
+	d->slurm = slurm_server_close(d->slurm);
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
 		sd_event_source_disable_unref(*sources[i]);
 	node_close(&d->node);

@@ -7,6 +7,7 @@
 struct err;
 
 enum config_manager { CONFIG_MANAGER_AUTO, CONFIG_MANAGER_SYSTEMD, CONFIG_MANAGER_CGROUP };
+enum config_engine { CONFIG_ENGINE_REEVE, CONFIG_ENGINE_SLURM };
 enum config_gpus {
 	CONFIG_GPUS_HELD,   /* given to jobs where they can be held */
 	CONFIG_GPUS_UNHELD, /* given to jobs also where every job can open every GPU */
@@ -41,7 +42,7 @@ struct agent_config {
 	int64_t mem_percent, mem_plus_bytes;
 	char *nvml; /* library; NULL: the driver's own */
 	char *cuda; /* libcuda.so.1 whose allocations are probed; NULL: none */
-	int manager, vmem_tier, pids_action, gpus;
+	int engine, manager, vmem_tier, pids_action, gpus;
 	bool switch_profile;
 	bool gpu_launch_profile;
 };

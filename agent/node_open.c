@@ -155,8 +155,9 @@ static int open_manager(struct node *n, struct err *err)
 
 	if (n->conf->manager == CONFIG_MANAGER_SYSTEMD && !has_systemd)
 		return err_set(err, -EINVAL, "Manager=systemd, but systemd does not run here");
-	n->ops = n->conf->manager == CONFIG_MANAGER_CGROUP || !has_systemd ? &manager_cgroup
-									   : &manager_systemd;
+	n->ops = n->conf->engine == CONFIG_ENGINE_SLURM			     ? &manager_slurm
+		 : n->conf->manager == CONFIG_MANAGER_CGROUP || !has_systemd ? &manager_cgroup
+									     : &manager_systemd;
 	if (n->jobfs && !manager_is_below(n->conf->jobfs_dir, n->conf->state_dir))
 		c.hidden[1] = n->conf->jobfs_dir;
 	c.parent = n->ops == &manager_systemd ? n->conf->slice : n->conf->cgroup_parent;
@@ -259,10 +260,19 @@ static int open_guard(struct node *n, const char *pins, struct err *err)
 	return 0;
 }
 
+/* Slurm's scope may not be there before its first job: then what is above it, where it will be. */
+static const char *find_sample_root(struct node *n, char buf[static MANAGER_PATH_MAX])
+{
+	snprintf(buf, MANAGER_PATH_MAX, "%s", n->ops->parent(n->manager));
+	while (n->ops == &manager_slurm && access(buf, F_OK) < 0 && strchr(buf + 1, '/'))
+		*strrchr(buf, '/') = '\0';
+	return buf;
+}
+
 static int open_sampler(struct node *n, const char *pins, struct err *err)
 {
-	char dir[600];
-	struct sample_config c = { .root = n->ops->parent(n->manager),
+	char dir[600], root[MANAGER_PATH_MAX];
+	struct sample_config c = { .root = find_sample_root(n, root),
 				   .pin_dir = dir,
 				   .files_only = n->conf->vmem_tier == VMEM_TIER_POLL };
 	int r;

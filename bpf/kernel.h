@@ -263,6 +263,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct css_set *cgroups;
 	struct task_struct *real_parent;
+	unsigned int flags;
 	unsigned long min_flt;
 	unsigned long maj_flt;
 	struct sched_entity se;

@@ -19,6 +19,7 @@
 #define ENOMEM 12
 #define MAP_FIXED 0x10
 #define CLONE_VM 0x100
+#define PF_FORKNOEXEC 0x40 /* forked, and no exec since */
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -496,6 +497,16 @@ int BPF_PROG(exec_seen, struct task_struct *task)
 	return 0;
 }
 
+/* A task that slurmd, or a PAM module, has forked and put into the job, and that has not executed a program of the job yet: its address space is
+ * still a copy of that daemon's. A process that the job itself has forked has its parent in the job. */
+INLINE bool is_before_exec(struct task_struct *task, __u32 slot)
+{
+	struct vmem_job *job = job_at(slot);
+
+	return job && job->is_parted && (task->flags & PF_FORKNOEXEC) &&
+	       slot_of_cgroup(task->real_parent->cgroups->dfl_cgrp) != slot;
+}
+
 /* Charges the address space of `task` to the job of `slot`; 0: to none. Whichever job it was in
  * before. Its threads run meanwhile: a sum that one of them is just changing kills nothing here;
  * if it stays over the limit, the job's next growth is refused or kills. */
@@ -533,7 +544,9 @@ int BPF_PROG(attach_seen, struct cgroup *to, const char *path, struct task_struc
 		return 0;
 	slot = slot_of_cgroup(to);
 	mm = task->mm;
-	if (mm)
+	if (mm && is_before_exec(task, slot))
+		space_enter_uncharged(mm, task);
+	else if (mm)
 		move_to(mm, task, slot);
 	else if (slot)
 		send_event(VMEM_EVENT_AUDIT, slot);
@@ -566,6 +579,10 @@ int audit(struct bpf_iter__task *ctx)
 		c->audit_failed = 1;
 	if (rc)
 		return 0;
+	if (is_before_exec(task, slot_of_cgroup(cg))) {
+		space_enter_uncharged(mm, task);
+		return 0;
+	}
 	c->audit_pages += mm->total_vm;
 	c->audit_spaces++;
 	if (!c->audit_slot)

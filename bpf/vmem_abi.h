@@ -77,7 +77,9 @@ struct vmem_job {
 	__s64 n_no_room;   /* address spaces that found no room: refused, or the job killed */
 	__s64 held_spaces; /* entered + promised to forks in flight */
 	__s64 max_spaces;  /* 0: none of its own; written by user space */
-	__u64 spare[2];
+	__u32 is_parted;   /* only cgroups below the job's own are its; written by user space */
+	__u32 spare32;
+	__u64 spare;
 };
 
 _Static_assert(sizeof(struct vmem_latch) == 72, "vmem_latch");

@@ -364,6 +364,22 @@ INLINE enum entry space_enter(struct mm_struct *mm, __u32 slot, struct task_stru
 	return ENTRY_NEW;
 }
 
+/* Enters an address space that is charged to no job, so that no hook enters it for the job that its task is in. Without room it stays unknown,
+ * and the next growth enters it for the job. */
+INLINE void space_enter_uncharged(struct mm_struct *mm, struct task_struct *task)
+{
+	__u64 key = (__u64)mm;
+	struct vmem_space space = {};
+
+	if (!room_enter_table())
+		return;
+	space.used = charge_word(0, mm->total_vm);
+	space.private_used = charge_word(0, private_pages(mm));
+	space_name(&space, task);
+	if ((int)bpf_map_update_elem(&spaces, &key, &space, BPF_NOEXIST))
+		room_leave(0);
+}
+
 /* How total_vm is read.
  *
  * A thread that changes mappings holds the mmap lock for writing. Meanwhile total_vm may be a

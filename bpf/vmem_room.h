@@ -44,6 +44,14 @@ INLINE void count_no_room(__u32 slot)
 		__sync_fetch_and_add(&job->n_no_room, 1);
 }
 
+/* Room in the table alone, for an address space of no job. */
+INLINE bool room_enter_table(void)
+{
+	struct vmem_job *all = whole_table();
+
+	return all && room_take(all);
+}
+
 /* Room for one more address space of the job, in its own part of the table and in the table. */
 INLINE bool room_enter(__u32 slot)
 {

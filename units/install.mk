@@ -3,6 +3,8 @@ INSTALL   ?= install
 unitdir    = $(DESTDIR)$(PREFIX)/lib/systemd/system
 # Where libpam looks for modules: /lib/x86_64-linux-gnu/security, /lib64/security.
 pamdir    ?= $(DESTDIR)$(PREFIX)/lib/$(shell $(CC) -print-multiarch)/security
+# Where Slurm of Debian looks for plugins (scontrol show config: PluginDir); elsewhere e.g. /usr/lib64/slurm.
+slurmdir  ?= $(DESTDIR)$(PREFIX)/lib/$(shell $(CC) -print-multiarch)/slurm-wlm
 libexecdir = $(DESTDIR)$(PREFIX)/libexec/reeve
 
 install: all
@@ -10,6 +12,7 @@ install: all
 	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $O/bin/reeve-agent $O/bin/reeve-controller
 	$(INSTALL) -D -m 755 -t $(libexecdir) $O/bin/reeve-launch
 	$(INSTALL) -D -m 644 -t $(pamdir) $O/lib/pam_reeve.so
+	$(if $(HAS_SLURM),$(INSTALL) -D -m 644 -t $(slurmdir) $O/lib/reeve_spank.so)
 	$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-agent.service units/reeve-controller.service \
 		units/reeve.slice
 	$(INSTALL) -D -m 644 units/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/reeve.conf

@@ -65,11 +65,13 @@ struct job {
 	bool is_attached; /* vmem, events, guard and sampler have it */
 	bool is_frozen;	  /* by the agent or by root */
 	enum job_pause pause;
-	bool is_told_to_wait;	/* a note says why it does not start or resume yet */
-	bool is_executed;	/* the launcher has become the user's program */
-	bool is_begun;		/* its clock is armed and its output watched */
-	bool is_killing;	/* TERM or KILL was sent */
-	bool is_removing;	/* jobfs removal is under way */
+	bool is_told_to_wait; /* a note says why it does not start or resume yet */
+	bool is_executed;     /* the launcher has become the user's program */
+	bool is_begun;	      /* its clock is armed and its output watched */
+	bool is_killing;      /* TERM or KILL was sent */
+	bool is_removing;     /* jobfs removal is under way */
+	bool is_commenting;   /* agent/slurm: scontrol is writing the reason to slurmctld */
+	int slurm_status; /* agent/slurm: of the last task that ended, as wait(2) gives it */
 	int64_t waits_until_ns; /* deadline of DRAIN, or of waiting for a final record */
 	int64_t reported_ns;	/* CLOCK_BOOTTIME of the last report */
 	int64_t report_seq;	/* sequence number of that; 0: none by this agent */
@@ -87,7 +89,13 @@ int job_phase_parse(const char *name, enum job_phase *ret);
 
 /* The table. */
 struct job *job_new(struct node *n, int64_t id, int32_t attempt);
+/* `attempt` 0: the one that has not ended; slurmd's cgroups do not name it. */
 struct job *job_find(struct node *n, int64_t id, int32_t attempt);
+/* Slurm starts the jobs of this node and owns their processes (Engine=slurm; agent/slurm). */
+static inline bool job_is_slurms(const struct job *j)
+{
+	return j->node->ops == &manager_slurm;
+}
 /* The attempt of this job that is in PHASE_RUNNING. */
 struct job *job_find_running(struct node *n, int64_t id);
 void job_free(struct job *j);

@@ -50,7 +50,8 @@ static int act_running(struct node *n, struct job *j)
 		report_change(n, j);
 	}
 	/* Resuming is like starting: not before the job is saved. */
-	if (!j->unsaved_ns || j->order != DESIRED_RUN || j->pause != PAUSE_NONE)
+	if ((!j->unsaved_ns || j->order != DESIRED_RUN || j->pause != PAUSE_NONE) &&
+	    !job_is_slurms(j))
 		suspend_apply(n, j);
 	return 0;
 }
@@ -63,7 +64,7 @@ static int act_unit(struct node *n, struct job *j)
 	}
 	if (!j->reported_ns)
 		report_change(n, j);
-	return job_start_unit(n, j);
+	return job_is_slurms(j) ? 0 : job_start_unit(n, j);
 }
 
 static int act_prepare(struct node *n, struct job *j)

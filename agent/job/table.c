@@ -27,7 +27,7 @@ struct job *job_new(struct node *n, int64_t id, int32_t attempt)
 struct job *job_find(struct node *n, int64_t id, int32_t attempt)
 {
 	for (struct job *j = n->jobs; j; j = j->next)
-		if (j->s.job == id && j->s.attempt == attempt)
+		if (j->s.job == id && (attempt ? j->s.attempt == attempt : !job_has_ended(j)))
 			return j;
 	return NULL;
 }

@@ -15,7 +15,7 @@ for p in load escape sql; do
 	make --no-print-directory -s $O/tests/node/$p
 	install -D -m 755 $O/tests/node/$p "$tree/usr/local/bin/$p"
 done
-install -D -m 755 -t "$tree/usr/local/lib/reeve-tests" tests/node/node_lib.sh "tests/node/guest/$guest.sh"
+install -D -m 755 -t "$tree/usr/local/lib/reeve-tests" tests/node/node_lib.sh tests/node/slurm_lib.sh "tests/node/guest/$guest.sh"
 cat > "$tree/start.sh" <<EOF
 #!/bin/sh
 exec env ${KILLS:+KILLS=$KILLS} /usr/local/lib/reeve-tests/$guest.sh

@@ -38,17 +38,46 @@ int manager_parse_name(const char *name, struct manager_id *ret)
 	return 0;
 }
 
+bool manager_is_slurm(const char *parent)
+{
+	static const char scope[] = "slurmstepd.scope";
+	size_t n = strlen(parent);
+
+	return n >= strlen(scope) && !strcmp(parent + n - strlen(scope), scope);
+}
+
+/* slurmd's "job_12" has no attempt: one at a time runs on a node. 0: whichever that is. */
+static int parse_slurm_name(const char *name, struct manager_id *ret)
+{
+	char back[MANAGER_NAME_MAX];
+	int64_t job;
+
+	if (sscanf(name, "job_%" SCNd64, &job) != 1 || job <= 0 ||
+	    snprintf(back, sizeof(back), "job_%" PRId64, job) < 0 || strcmp(back, name))
+		return -EINVAL;
+	*ret = (struct manager_id){ .job = job };
+	return 0;
+}
+
+static int parse_below(const char *parent, const char *name, struct manager_id *ret)
+{
+	return manager_is_slurm(parent) ? parse_slurm_name(name, ret)
+					: manager_parse_name(name, ret);
+}
+
 const char *manager_path(const char *parent, struct manager_id id,
 			 char buf[static MANAGER_PATH_MAX])
 {
 	char name[MANAGER_NAME_MAX];
 
-	snprintf(buf, MANAGER_PATH_MAX, "%s/%s", parent, manager_name(id, name));
+	if (manager_is_slurm(parent))
+		snprintf(buf, MANAGER_PATH_MAX, "%s/job_%" PRId64, parent, id.job);
+	else
+		snprintf(buf, MANAGER_PATH_MAX, "%s/%s", parent, manager_name(id, name));
 	return buf;
 }
 
-/* Absolute path of the process's v2 cgroup. -ESRCH: it is gone, or in none. */
-static int read_cgroup_of(int32_t pid, char *buf, size_t size, struct err *err)
+int manager_cgroup_of(int32_t pid, char *buf, size_t size, struct err *err)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	char path[64], line[4200];
@@ -72,7 +101,7 @@ int manager_find(const char *parent, int32_t pid, struct manager_id *ret, struct
 	size_t n = strlen(parent);
 	int r;
 
-	r = read_cgroup_of(pid, path, sizeof(path), err);
+	r = manager_cgroup_of(pid, path, sizeof(path), err);
 	if (r < 0)
 		return r;
 	if (strncmp(path, parent, n) || path[n] != '/')
@@ -80,7 +109,7 @@ int manager_find(const char *parent, int32_t pid, struct manager_id *ret, struct
 			       path);
 	below = path + n + 1;
 	below[strcspn(below, "/")] = '\0';
-	if (manager_parse_name(below, ret) < 0)
+	if (parse_below(parent, below, ret) < 0)
 		return err_set(err, -ENOENT, "process %" PRId32 " in %s is no job's", pid,
 			       path);
 	return 0;
@@ -95,7 +124,7 @@ int manager_list(const char *parent, manager_each_fn each, void *ctx, struct err
 	if (!d)
 		return errno == ENOENT ? 0 : err_set(err, -errno, "open %s: %m", parent);
 	while ((e = readdir(d)))
-		if (manager_parse_name(e->d_name, &id) == 0)
+		if (parse_below(parent, e->d_name, &id) == 0)
 			each(ctx, id);
 	return 0;
 }
@@ -149,7 +178,7 @@ static bool is_in_cgroup(const char *path, int32_t pid)
 {
 	char its[4300];
 
-	return read_cgroup_of(pid, its, sizeof(its), NULL) == 0 && !strcmp(its, path);
+	return manager_cgroup_of(pid, its, sizeof(its), NULL) == 0 && !strcmp(its, path);
 }
 
 int manager_kill_all(const char *path, int kill_fd)

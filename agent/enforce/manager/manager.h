@@ -101,7 +101,7 @@ struct manager_ops {
 	const char *(*status)(const struct manager *m);
 };
 
-extern const struct manager_ops manager_systemd, manager_cgroup;
+extern const struct manager_ops manager_systemd, manager_cgroup, manager_slurm;
 
 /* What both have in common: names and the cgroup's own files. */
 
@@ -109,6 +109,10 @@ extern const struct manager_ops manager_systemd, manager_cgroup;
 #define MANAGER_NAME_MAX 64
 const char *manager_name(struct manager_id id, char buf[static MANAGER_NAME_MAX]);
 int manager_parse_name(const char *name, struct manager_id *ret); /* -EINVAL */
+/* Is this the scope in which slurmd puts its jobs? Their cgroups are named job_12 there, without an attempt. */
+bool manager_is_slurm(const char *parent);
+/* Absolute path of the cgroup that process `pid` is in. -ESRCH: it is gone. */
+int manager_cgroup_of(int32_t pid, char *buf, size_t size, struct err *err);
 /* Absolute path of the job's cgroup below `parent`. */
 const char *manager_path(const char *parent, struct manager_id id,
 			 char buf[static MANAGER_PATH_MAX]);
@@ -117,7 +121,7 @@ bool manager_is_below(const char *path, const char *dir);
 /* Is the job's jobfs directory below one of the hidden ones, and so to be bound there again? */
 bool manager_is_hidden(const struct manager_config *c, const struct manager_spec *s);
 /* The job that process `pid` belongs to, by its cgroup. -ESRCH: the process is gone; -ENOENT: it
- * is no job's. `parent` as ops->parent() returns it. */
+ * is no job's. `parent` as ops->parent() returns it. Below slurmd's scope the attempt is 0. */
 int manager_find(const char *parent, int32_t pid, struct manager_id *ret, struct err *err);
 /* Every job cgroup that exists. */
 int manager_list(const char *parent, manager_each_fn each, void *ctx, struct err *err);

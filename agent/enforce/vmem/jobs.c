@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "agent/enforce/vmem/table.h"
 #include "common/cleanup.h"
 
@@ -82,6 +83,7 @@ int vmem_add(struct vmem *v, const struct vmem_request *r, struct err *err)
 		.limit_pages = limit_pages(v, r->limit_bytes),
 		.max_spaces = max_spaces(r),
 		.action = (uint32_t)r->action,
+		.is_parted = r->part_depth > 0,
 	};
 	int rc = check_action(v, r->action, err);
 
@@ -89,10 +91,15 @@ int vmem_add(struct vmem *v, const struct vmem_request *r, struct err *err)
 		return rc;
 	if (known)
 		return update_known(v, known, r, err);
+	if (r->part_depth && !v->kernel)
+		return err_set(
+			err, -EOPNOTSUPP,
+			"without BPF (tier 3) the address space of a job of Slurm cannot be told from slurmstepd's");
 	rc = vmem_table_level(r->cgroup_fd, &head.level, err);
 	if (rc < 0)
 		return rc;
-	if (!head.level)
+	head.level += r->part_depth;
+	if (head.level == r->part_depth)
 		return err_set(err, -ESRCH, "the cgroup root cannot be a job");
 	rc = vmem_table_enter(v, &head, &known, err);
 	if (rc < 0)
@@ -117,6 +124,25 @@ static struct vmem_known *find_known(struct vmem *v, uint64_t cgroup_id, struct 
 		err_set(err, -ENOENT, "cgroup %llu is not a job's",
 			(unsigned long long)cgroup_id);
 	return known;
+}
+
+int vmem_set_parts(struct vmem *v, uint64_t cgroup_id, const int *part_fds, size_t n,
+		   struct err *err)
+{
+	struct vmem_known *known = find_known(v, cgroup_id, err);
+	_cleanup_free_ uint64_t *ids = calloc(n + 1, sizeof(*ids));
+	struct stat st;
+
+	if (!known || !v->kernel)
+		return -ENOENT;
+	if (!ids)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		if (fstat(part_fds[i], &st) < 0)
+			return err_set(err, -errno, "look at a part of a job: %m");
+		ids[i] = st.st_ino;
+	}
+	return vmem_parts_set(v, known, ids, n, err);
 }
 
 int vmem_set_limit(struct vmem *v, uint64_t cgroup_id, uint64_t limit_bytes, struct err *err)

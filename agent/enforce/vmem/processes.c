@@ -96,6 +96,24 @@ static int list_from_kernel(struct walk *w)
 	return rc;
 }
 
+/* A process that dies between the two walks is in both: of two entries of a process only the larger, which comes first, is copied. Returns how
+ * many entries the list has without such repeats among the copied. */
+static size_t copy_largest(const struct vmem_proc_list *list, struct vmem_process *out,
+			   size_t max)
+{
+	size_t n = 0, n_repeats = 0, k;
+
+	for (size_t i = 0; i < list->n && n < max; i++) {
+		for (k = 0; k < n && out[k].pid != list->at[i].pid; k++)
+			;
+		if (k < n)
+			n_repeats++;
+		else
+			out[n++] = list->at[i];
+	}
+	return list->n - n_repeats;
+}
+
 int vmem_processes(struct vmem *v, uint64_t cgroup_id, struct vmem_process *out, size_t max,
 		   size_t *ret_n)
 {
@@ -111,9 +129,7 @@ int vmem_processes(struct vmem *v, uint64_t cgroup_id, struct vmem_process *out,
 		rc = add_to_list(&w.list, &w.known->last.at[i]);
 	if (rc == 0) {
 		vmem_proc_sort(w.list.at, w.list.n);
-		for (i = 0; i < w.list.n && i < max; i++)
-			out[i] = w.list.at[i];
-		*ret_n = w.list.n;
+		*ret_n = copy_largest(&w.list, out, max);
 	}
 	vmem_proc_done(&w.list);
 	return rc;

@@ -174,6 +174,7 @@ int vmem_table_enter(struct vmem *v, const struct vmem_job *head, struct vmem_kn
 	job->level = head->level;
 	job->peak_pages = head->peak_pages;
 	job->max_spaces = head->max_spaces;
+	job->is_parted = head->is_parted;
 	job->latch = head->latch;
 	__atomic_store_n(&job->cgroup_id, head->cgroup_id, __ATOMIC_RELEASE);
 	rc = v->kernel ? kernel_enter(v, head, slot) : 0;
@@ -209,6 +210,8 @@ int vmem_table_leave(struct vmem *v, struct vmem_known *known, struct err *err)
 	uint32_t level = job->level;
 	bool has_gone = job->latch.state == VMEM_X_KILLED;
 
+	if (v->kernel)
+		vmem_parts_forget(v, known);
 	if (v->kernel && bpf_map_delete_elem(v->kernel->map_fd[VMEM_MAP_SLOTS], &id) &&
 	    errno != ENOENT)
 		return err_set(err, -errno, "take a cgroup out of the kernel's table: %m");
@@ -313,5 +316,6 @@ int vmem_table_audit(struct vmem *v, struct vmem_known *known, struct err *err)
 {
 	if (!v->kernel)
 		return proc_audit(v, known, err);
-	return vmem_kernel_audit(v->kernel, &v->jobs[known->slot], known->slot, err);
+	return vmem_parts_audit(v, known, err)
+		       ?: vmem_kernel_audit(v->kernel, &v->jobs[known->slot], known->slot, err);
 }

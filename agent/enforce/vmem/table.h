@@ -47,6 +47,12 @@ int vmem_table_learn(struct vmem *v, struct err *err);
 /* Count the job again and enter what is missing; an excess that shows is latched. */
 int vmem_table_audit(struct vmem *v, struct vmem_known *known, struct err *err);
 
+/* vmem/parts.c, with a kernel side only: the parts of a job that has any; nothing for others. */
+int vmem_parts_audit(struct vmem *v, const struct vmem_known *known, struct err *err);
+int vmem_parts_set(struct vmem *v, struct vmem_known *known, const uint64_t *ids, size_t n,
+		   struct err *err);
+void vmem_parts_forget(struct vmem *v, const struct vmem_known *known);
+
 /* Latch an excess found by user space, unless one is latched. True if it was new. */
 bool vmem_table_latch(struct vmem *v, struct vmem_known *known, enum vmem_op op,
 		      enum vmem_cause cause);

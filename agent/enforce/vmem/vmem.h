@@ -153,8 +153,16 @@ struct vmem_request {
 	 * fork, the job is killed. So a job cannot use up the room of others. */
 	uint32_t max_processes;
 	enum vmem_action action;
+	/* > 0: the job's cgroup also has processes that are not the job's (slurmstepd in each step): only what is in the cgroups of
+	 * vmem_set_parts(), so many levels below it, counts. -EOPNOTSUPP in tier 3. */
+	uint32_t part_depth;
 };
 int vmem_add(struct vmem *v, const struct vmem_request *job, struct err *err);
+
+/* The cgroups of a job that was added with `part_depth`, each by its open directory: those that are new count from now on, with the processes
+ * already inside; those that are not named any more are forgotten. -ENOENT: no such job; -E2BIG: more parts than the table holds. */
+int vmem_set_parts(struct vmem *v, uint64_t cgroup_id, const int *part_fds, size_t n,
+		   struct err *err);
 
 /* -ENOENT: cgroup not known. A limit below the present use is an excess at once. */
 int vmem_set_limit(struct vmem *v, uint64_t cgroup_id, uint64_t limit_bytes, struct err *err);

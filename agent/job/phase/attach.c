@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "agent/enforce/manager/cgroup/tree.h"
+#include "agent/enforce/manager/slurm.h"
 #include "agent/job/gpus/gpus.h"
 #include "agent/job/phase/attach.h"
 #include "common/log.h"
@@ -127,6 +128,28 @@ static int enter_work(struct job *j, int32_t pid, struct err *err)
 	return 0;
 }
 
+/* A job of Slurm is the whole cgroup that slurmd made for it, with all its steps. */
+static int find_slurm_cgroup(struct job *j, struct err *err)
+{
+	char path[MANAGER_PATH_MAX];
+	struct stat st;
+
+	if (stat(job_cgroup(j, path), &st) < 0)
+		return err_set(err, -errno, "%s: %m", path);
+	j->work_id = j->s.cgroup_id = st.st_ino;
+	return 0;
+}
+
+/* Where the user's processes are. */
+static const char *work_path(const struct job *j, char *buf, size_t size)
+{
+	char path[MANAGER_PATH_MAX];
+
+	snprintf(buf, size, "%s%s", job_cgroup(j, path),
+		 job_is_slurms(j) ? "" : "/" JOB_WORK_CGROUP);
+	return buf;
+}
+
 /* 1: the kernel has exactly `want` in this file; 0: another list; -ENOENT: no such file. */
 static int is_set(const struct job *j, const char *file, const struct cpulist *want,
 		  struct err *err)
@@ -226,11 +249,12 @@ static int watch_vmem(struct node *n, struct job *j, struct err *err)
 				  .max_processes = (uint32_t)j->s.request.res.pids,
 				  .action = j->s.request.vmem_policy == VMEM_POLICY_DENY
 						    ? VMEM_DENY
-						    : VMEM_KILL };
-	char path[MANAGER_PATH_MAX], work[MANAGER_PATH_MAX + 16];
+						    : VMEM_KILL,
+				  .part_depth = job_is_slurms(j) ? SLURM_USER_DEPTH : 0 };
+	char work[MANAGER_PATH_MAX + 16];
 	int r;
 
-	snprintf(work, sizeof(work), "%s/" JOB_WORK_CGROUP, job_cgroup(j, path));
+	work_path(j, work, sizeof(work));
 	q.cgroup_fd = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (q.cgroup_fd < 0)
 		return err_set(err, -errno, "open %s: %m", work);
@@ -271,7 +295,7 @@ static int watch_rest(struct node *n, struct job *j, struct err *err)
 	r = sample_add(n->sampler, &sj, err);
 	if (r < 0 && r != -EEXIST)
 		return err_prefix(err, r, "sampling");
-	if (n->prof && prof_add(n->prof, j->work_id, &why) < 0)
+	if (n->prof && !job_is_slurms(j) && prof_add(n->prof, j->work_id, &why) < 0)
 		job_note(j, "%s", why.text);
 	return 0;
 }
@@ -283,7 +307,10 @@ int job_attach(struct node *n, struct job *j, int32_t pid, struct err *err)
 
 	free(j->s.cgroup);
 	j->s.cgroup = strdup(job_cgroup(j, path) + strlen(manager_mount()));
-	r = j->s.cgroup ? enter_work(j, pid, err) : err_set(err, -ENOMEM, "out of memory");
+	if (!j->s.cgroup)
+		r = err_set(err, -ENOMEM, "out of memory");
+	else
+		r = job_is_slurms(j) ? find_slurm_cgroup(j, err) : enter_work(j, pid, err);
 	if (!r && pid)
 		r = check_limits(j, err);
 	if (!r && pid)
@@ -322,7 +349,7 @@ void job_detach(struct node *n, struct job *j)
 	job_gpus_unwatch(n, j);
 	sample_remove(n->sampler, j->s.cgroup_id);
 	events_remove(n->events, j->s.cgroup_id);
-	if (n->prof)
+	if (n->prof && !job_is_slurms(j))
 		prof_remove(n->prof, j->work_id);
 	if (j->kill_fd >= 0)
 		close(j->kill_fd);

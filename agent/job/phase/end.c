@@ -45,6 +45,8 @@ static int unit_is_over(struct node *n, struct job *j, struct final *f, bool *re
 		j->waits_until_ns = 0;
 		return 0;
 	}
+	if (job_is_slurms(j))
+		return 1; /* slurmd writes no record: its Epilog has said how the job ended */
 	if (!j->waits_until_ns)
 		j->waits_until_ns = node_now_ns() + PATIENCE_S * S_NS;
 	return node_now_ns() >= j->waits_until_ns;
@@ -109,7 +111,8 @@ static void write_end_message(struct node *n, struct job *j)
 
 	state_end_get(&j->s, &end);
 	reason_format(&end, text, sizeof(text));
-	if (j->s.end.kind != END_EXITED && j->s.end.kind != END_SIGNALED)
+	/* Under Slurm slurmstepd has written it into the error file. */
+	if (j->s.end.kind != END_EXITED && j->s.end.kind != END_SIGNALED && !job_is_slurms(j))
 		end_message_write(n, j, text);
 	log_job(LOG_INFO, j->s.job, "end", "%s", text);
 }
@@ -145,7 +148,8 @@ int job_finish(struct node *n, struct job *j)
 
 int job_drain(struct node *n, struct job *j)
 {
-	bool can_wait = n->uplink && j->s.jobfs.projid && j->clock.start_ns;
+	bool can_wait =
+		n->uplink && j->s.jobfs.projid && j->clock.start_ns && !job_is_slurms(j);
 
 	if (!j->waits_until_ns)
 		j->waits_until_ns = node_now_ns() + n->conf->output_keep_s * S_NS;

@@ -3,11 +3,26 @@
 #include <stdio.h>
 #include <string.h>
 #include "agent/enforce/manager/cgroup/tree.h"
+#include "agent/enforce/manager/slurm.h"
 #include "agent/job/due.h"
 #include "agent/job/phase/attach.h"
 #include "agent/job/phase/kill.h"
 #include "common/log.h"
 #include "common/time_units.h"
+
+#define SLURM_CANCEL_NS (5 * S_NS)
+
+/* A step that was only being made has no process to kill yet: it is looked for again, and Slurm is asked to end the job. */
+static void kill_slurms(struct job *j)
+{
+	char path[MANAGER_PATH_MAX];
+	int r = slurm_kill_steps(job_cgroup(j, path));
+
+	if (r < 0)
+		log_job(LOG_ERR, j->s.job, "kill", "write cgroup.kill below %s: %s", path,
+			strerror(-r));
+	job_due_set(j, DUE_CLOCK, node_now_ns() + SLURM_CANCEL_NS);
+}
 
 void job_kill_launcher(struct job *j)
 {
@@ -26,6 +41,10 @@ void job_kill_now(struct job *j)
 	int r;
 
 	j->is_killing = true;
+	if (job_is_slurms(j)) {
+		kill_slurms(j);
+		return;
+	}
 	snprintf(work, sizeof(work), "%s/" JOB_WORK_CGROUP, job_cgroup(j, path));
 	r = j->kill_fd >= 0 ? manager_kill_all(work, j->kill_fd) : 0;
 	if (r < 0)
@@ -46,6 +65,10 @@ void job_terminate(struct node *n, struct job *j)
 
 	if (j->is_killing)
 		return;
+	if (job_is_slurms(j)) {
+		job_kill_now(j);
+		return;
+	}
 	j->is_killing = true;
 	if (may_not_run(j)) {
 		job_note(

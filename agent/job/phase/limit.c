@@ -9,6 +9,7 @@
 #include "agent/job/phase/limit.h"
 #include "agent/job/phase/attach.h"
 #include "agent/job/phase/kill.h"
+#include "agent/slurm/scontrol.h"
 #include "common/log.h"
 #include "common/time_units.h"
 #include "common/utf8.h"
@@ -95,6 +96,8 @@ static void log_limit(struct job *j)
 
 	state_end_get(&j->s, &end);
 	log_job(LOG_NOTICE, j->s.job, "limit", "%s", reason_format(&end, text, sizeof(text)));
+	if (job_is_slurms(j))
+		scontrol_comment(j, text);
 	job_act_after(j, 0);
 }
 
@@ -166,6 +169,13 @@ void limit_on_oom(void *ctx, const struct events_oom *oom)
 
 	if (!j)
 		return;
+	if (job_is_slurms(j)) { /* memory is Slurm's to limit, and to end jobs for */
+		job_note(j,
+			 "out of memory under Slurm's limit: the kernel ended process %" PRId32
+			 " (%.16s)",
+			 oom->pid, oom->comm);
+		return;
+	}
 	job_kill_now(j);
 	if (oom->node_wide || (!oom->own_limit && oom->limit_bytes)) {
 		job_fail(j,
@@ -229,6 +239,8 @@ void limit_on_left(void *ctx, const struct guard_left *l)
 {
 	struct job *j = find_attached(ctx, l->job);
 
+	if (j && job_is_slurms(j) && l->pid == l->moved_by_pid)
+		return; /* slurmstepd leaves its step's cgroup to remove it */
 	if (j && !job_has_ended(j))
 		job_note(j,
 			 "process %" PRId32 " (%.16s) was moved out of the job by process "
@@ -298,6 +310,8 @@ void limit_check_clock(struct node *n, struct job *j)
 		return;
 	if (j->is_killing) {
 		job_kill_now(j);
+		if (job_is_slurms(j))
+			scontrol_cancel(j);
 		return;
 	}
 	job_sync_clock(n, j);

@@ -1,0 +1,190 @@
+/* slurm.c - the manager of a node where slurmd owns the jobs: it finds and kills; starting, cores, freezing are Slurm's. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "agent/enforce/manager/slurm.h"
+#include "common/cleanup.h"
+
+#define STEPS_MAX 1024 /* of a job on a node at once */
+
+struct manager {
+	char scope[MANAGER_PATH_MAX];
+};
+
+/* ---- the steps of a job ---- */
+
+static int open_user_cgroup(int job_fd, const char *step)
+{
+	char name[NAME_MAX + 8];
+
+	snprintf(name, sizeof(name), "%s/user", step);
+	return openat(job_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+size_t slurm_open_steps(const char *job_path, int *ret_fds, size_t max)
+{
+	_cleanup_closedir_ DIR *d = opendir(job_path);
+	const struct dirent *e;
+	size_t n = 0;
+
+	while (d && n < max && (e = readdir(d))) {
+		int fd = strncmp(e->d_name, "step_", 5) ? -1
+							: open_user_cgroup(dirfd(d), e->d_name);
+
+		if (fd >= 0)
+			ret_fds[n++] = fd;
+	}
+	return n;
+}
+
+/* cgroup.kill takes all cgroups below with it. */
+static int kill_step(int fd)
+{
+	_cleanup_close_ int file = openat(fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+
+	if (file < 0)
+		return errno == ENOENT ? 0 : -errno; /* the step ended meanwhile */
+	return write(file, "1", 1) < 0 && errno != ENODEV ? -errno : 0;
+}
+
+int slurm_kill_steps(const char *job_path)
+{
+	int fds[STEPS_MAX], r = 0;
+	size_t n = slurm_open_steps(job_path, fds, STEPS_MAX);
+
+	for (size_t i = 0; i < n; i++) {
+		int one = kill_step(fds[i]);
+
+		r = r ?: one;
+		close(fds[i]);
+	}
+	return r;
+}
+
+/* ---- the manager ---- */
+
+/* slurmd makes "slurmstepd.scope", or "NODE_slurmstepd.scope" where its build allows several on a host. Without one as yet the usual name
+ * stands; the first step shows the true one. */
+static void guess_scope(char *buf, size_t size)
+{
+	char pattern[MANAGER_PATH_MAX];
+	glob_t found = { 0 };
+
+	snprintf(pattern, sizeof(pattern), "%s/system.slice/*slurmstepd.scope",
+		 manager_mount());
+	if (glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc > 0)
+		snprintf(buf, size, "%s", found.gl_pathv[0]);
+	else
+		snprintf(buf, size, "%s/system.slice/slurmstepd.scope", manager_mount());
+	globfree(&found);
+}
+
+static int open_slurm(const struct manager_config *c, struct manager **ret, struct err *err)
+{
+	struct manager *m = calloc(1, sizeof(*m));
+
+	(void)c;
+	if (!m)
+		return err_set(err, -ENOMEM, "out of memory");
+	guess_scope(m->scope, sizeof(m->scope));
+	*ret = m;
+	return 0;
+}
+
+void slurm_set_scope(struct manager *m, const char *path)
+{
+	snprintf(m->scope, sizeof(m->scope), "%s", path);
+}
+
+static struct manager *close_slurm(struct manager *m)
+{
+	free(m);
+	return NULL;
+}
+
+static int start(struct manager *m, const struct manager_spec *spec, struct err *err)
+{
+	(void)m, (void)spec;
+	return err_set(err, -EOPNOTSUPP, "jobs of this node are started by Slurm");
+}
+
+static int set_cpus(struct manager *m, struct manager_id id, const struct cpulist *cpus,
+		    const struct cpulist *nodes, struct err *err)
+{
+	(void)m, (void)id, (void)cpus, (void)nodes;
+	return err_set(err, -EOPNOTSUPP, "cores of this node are given by Slurm");
+}
+
+static int freeze_or_thaw(struct manager *m, struct manager_id id, struct err *err)
+{
+	(void)m, (void)id;
+	return err_set(err, -EOPNOTSUPP,
+		       "jobs of this node are suspended and resumed by Slurm");
+}
+
+static int spawn(struct manager *m, struct manager_id id, const char *name,
+		 const char *const *argv, struct err *err)
+{
+	(void)m, (void)id, (void)name, (void)argv;
+	return err_set(err, -EOPNOTSUPP,
+		       "steps of this node's jobs are started by Slurm (srun)");
+}
+
+/* Only killing is the agent's; a gentler end is slurmd's (scancel). */
+static int send_signal(struct manager *m, struct manager_id id, int sig, struct err *err)
+{
+	char path[MANAGER_PATH_MAX];
+	int r;
+
+	if (sig != SIGKILL)
+		return err_set(err, -EOPNOTSUPP,
+			       "signal %d is Slurm's to send: scancel --signal", sig);
+	r = slurm_kill_steps(manager_path(m->scope, id, path));
+	return r < 0 ? err_set(err, r, "kill the steps in %s: %s", path, strerror(-r)) : 0;
+}
+
+static int forget(struct manager *m, struct manager_id id, struct err *err)
+{
+	(void)m, (void)id, (void)err;
+	return 0;
+}
+
+static int bound(struct manager *m, const struct cpulist *cpus, int64_t mem_bytes,
+		 struct err *err)
+{
+	(void)m, (void)cpus, (void)mem_bytes, (void)err;
+	return 0; /* Slurm's own: CoreSpecCount, MemSpecLimit */
+}
+
+static const char *get_parent(const struct manager *m)
+{
+	return m->scope;
+}
+
+static const char *get_status(const struct manager *m)
+{
+	(void)m;
+	return "Slurm owns cores, memory, suspension and signals of jobs; the agent holds vmem and jobfs";
+}
+
+const struct manager_ops manager_slurm = {
+	.name = "slurm",
+	.open = open_slurm,
+	.close = close_slurm,
+	.start = start,
+	.set_cpus = set_cpus,
+	.freeze = freeze_or_thaw,
+	.thaw = freeze_or_thaw,
+	.spawn = spawn,
+	.signal = send_signal,
+	.forget = forget,
+	.bound = bound,
+	.parent = get_parent,
+	.status = get_status,
+};

@@ -1,0 +1,359 @@
+/* jobs.c - jobs of Slurm in the agent's table; see jobs.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include "agent/enforce/manager/slurm.h"
+#include "agent/job/phase/attach.h"
+#include "agent/job/phase/limit.h"
+#include "agent/job/report.h"
+#include "agent/job/save.h"
+#include "agent/slurm/jobs.h"
+#include "common/log.h"
+#include "common/time_units.h"
+#include "common/utf8.h"
+
+#define STEPS_MAX 1024
+#define LOST_NS                                                                                \
+	(120 * S_NS) /* a job without a cgroup whose Epilog did not come by then has ended */
+
+static void refuse(struct slurm_answer *ret, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+static void refuse(struct slurm_answer *ret, const char *fmt, ...)
+{
+	va_list ap;
+
+	ret->kind = SLURM_REFUSED;
+	va_start(ap, fmt);
+	vsnprintf(ret->text, sizeof(ret->text), fmt, ap);
+	va_end(ap);
+	utf8_clean(ret->text);
+}
+
+static int32_t attempt_of(const struct slurm_question *q)
+{
+	return (int32_t)(q->restarts < INT32_MAX ? q->restarts : INT32_MAX - 1) + 1;
+}
+
+/* ---- who asks ---- */
+
+/* Takes the last component off `path`, and returns it; NULL: there is none. */
+static char *cut_last(char *path)
+{
+	char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return NULL;
+	*slash = '\0';
+	return slash + 1;
+}
+
+/* The peer's cgroup is SCOPE/job_12/step_0/slurm: only root can be there, and only slurmd makes it. */
+static int check_peer(struct node *n, const struct slurm_question *q, int32_t peer,
+		      struct err *err)
+{
+	char path[4300], job[32];
+	const char *last, *step, *name;
+	int r = manager_cgroup_of(peer, path, sizeof(path), err);
+
+	if (r < 0)
+		return r;
+	snprintf(job, sizeof(job), "job_%u", q->job);
+	last = cut_last(path);
+	step = cut_last(path);
+	name = cut_last(path);
+	if (!last || !step || !name || strcmp(last, "slurm") || strncmp(step, "step_", 5) ||
+	    strcmp(name, job) || !manager_is_slurm(path))
+		return err_set(
+			err, -EPERM,
+			"process %d is no slurmstepd in a cgroup of job %u (Reeve needs cgroup v2 and "
+			"ProctrackType=proctrack/cgroup)",
+			peer, q->job);
+	if (strcmp(path, n->ops->parent(n->manager)) != 0 && strlen(path) < MANAGER_PATH_MAX)
+		slurm_set_scope(n->manager, path);
+	return 0;
+}
+
+/* ---- BEGIN ---- */
+
+static void fill_request(struct node *n, struct request *r, const struct slurm_question *q)
+{
+	request_init(r);
+	utf8_copy(r->user, sizeof(r->user), q->user, strnlen(q->user, sizeof(q->user)));
+	utf8_copy(r->account, sizeof(r->account), q->account,
+		  strnlen(q->account, sizeof(q->account)));
+	utf8_copy(r->queue, sizeof(r->queue), q->partition,
+		  strnlen(q->partition, sizeof(q->partition)));
+	snprintf(r->name, sizeof(r->name), "slurm-%u", q->job);
+	r->uid = q->uid;
+	r->gid = q->gid;
+	r->res.ncpus = q->ncpus ? q->ncpus : 1;
+	r->res.vmem_bytes = q->vmem_bytes;
+	r->res.jobfs_bytes = q->jobfs_bytes;
+	r->res.mem_bytes = q->mem_bytes;
+	r->vmem_policy = q->vmem_refuses ? VMEM_POLICY_DENY : VMEM_POLICY_KILL;
+	(void)n;
+}
+
+static int make_disk(struct node *n, struct job *j, struct err *err)
+{
+	const struct jobfs_spec spec = { .job = j->s.job,
+					 .attempt = j->s.attempt,
+					 .uid = j->s.request.uid,
+					 .gid = j->s.request.gid,
+					 .limit_bytes = j->s.request.res.jobfs_bytes };
+	struct jobfs_job left = { .job = j->s.job, .attempt = j->s.attempt };
+	int r;
+
+	if (!spec.limit_bytes)
+		return 0;
+	if (!n->jobfs)
+		return err_set(err, -ENODEV, "no job disk: %.200s", n->jobfs_why.text);
+	r = jobfs_create(n->jobfs, &spec, &j->s.jobfs, err);
+	if (r != -EEXIST)
+		return r;
+	r = jobfs_remove_now(n->jobfs, &left, err); /* of an agent that died while it made it */
+	return r < 0 ? r : jobfs_create(n->jobfs, &spec, &j->s.jobfs, err);
+}
+
+/* Slurm runs a job once at a time on a node: an attempt without an Epilog has ended all the same. */
+static void end_stale(struct node *n, uint32_t job)
+{
+	struct job *j = job_find(n, job, 0);
+
+	if (!j)
+		return;
+	job_note(j, "its Epilog did not come; it ended when Slurm started it again");
+	job_enter_phase(j, PHASE_FINAL);
+}
+
+static int begin_job(struct node *n, const struct slurm_question *q, struct err *err)
+{
+	struct job *j = job_new(n, q->job, attempt_of(q));
+	int r;
+
+	if (!j)
+		return err_set(err, -ENOMEM, "out of memory");
+	fill_request(n, &j->s.request, q);
+	j->order = DESIRED_RUN;
+	snprintf(j->s.unit, sizeof(j->s.unit), "job_%u", q->job);
+	r = make_disk(n, j, err);
+	if (r < 0) {
+		job_fail(j, "cannot make the job's disk: %.200s", err->text);
+		job_enter_phase(j, PHASE_FINAL);
+		return r;
+	}
+	job_enter_phase(j, PHASE_UNIT);
+	/* Slurm starts the job all the same: the kernel holds it, whether or not it is on record. */
+	if (job_save(j, err) < 0)
+		log_job(LOG_ERR, j->s.job, "save", "%s", err->text);
+	return 0;
+}
+
+void slurm_jobs_begin(struct node *n, const struct slurm_question *q, struct slurm_answer *ret)
+{
+	char text[USERS_TEXT_MAX];
+	const char *why = users_check(&n->users, q->uid, q->gid, text);
+	struct err err = { "" };
+
+	if (job_find(n, q->job, attempt_of(q)))
+		return; /* slurmd runs a Prolog again after its own restart */
+	end_stale(n, q->job);
+	if (why)
+		refuse(ret, "%s", why);
+	else if (begin_job(n, q, &err) < 0)
+		refuse(ret, "node %s cannot take job %u: %s", n->conf->node, q->job, err.text);
+}
+
+/* ---- STEP and TASK ---- */
+
+static struct job *find_job(struct node *n, const struct slurm_question *q, int32_t peer,
+			    struct slurm_answer *ret)
+{
+	struct err err;
+	struct job *j;
+
+	if (check_peer(n, q, peer, &err) < 0) {
+		refuse(ret, "%s", err.text);
+		return NULL;
+	}
+	j = job_find(n, q->job, attempt_of(q));
+	if (!j)
+		refuse(ret,
+		       "reeve-agent on node %s does not know job %u: it was away when the job's Prolog ran, or refused it "
+		       "(journalctl -u reeve-agent)",
+		       n->conf->node, q->job);
+	return j;
+}
+
+void slurm_jobs_step(struct node *n, const struct slurm_question *q, int32_t peer,
+		     struct slurm_answer *ret)
+{
+	struct job *j = find_job(n, q, peer, ret);
+	char path[4200];
+
+	if (!j)
+		return;
+	if (q->mem_bytes)
+		j->s.request.res.mem_bytes = j->s.mem_max_bytes = q->mem_bytes;
+	if (job_file(j, "work", path, sizeof(path)) && strlen(path) < sizeof(ret->tmpdir))
+		strcpy(ret->tmpdir, path);
+}
+
+static bool is_same_cgroup(const struct job *j)
+{
+	char path[MANAGER_PATH_MAX];
+	struct stat st;
+
+	return stat(job_cgroup(j, path), &st) == 0 && st.st_ino == j->s.cgroup_id;
+}
+
+/* All steps that are there now; the one that asks is among them. */
+static int guard_steps(struct node *n, struct job *j, struct err *err)
+{
+	char path[MANAGER_PATH_MAX];
+	int fds[STEPS_MAX], r;
+	size_t count;
+
+	/* Without the extern step (PrologFlags=Contain) the cgroup goes with the last step and comes again with the next. */
+	if (j->is_attached && !is_same_cgroup(j))
+		job_detach(n, j);
+	r = j->is_attached ? 0 : job_attach(n, j, 0, err);
+	if (r < 0)
+		return r;
+	count = slurm_open_steps(job_cgroup(j, path), fds, STEPS_MAX);
+	r = count ? vmem_set_parts(n->vmem, j->work_id, fds, count, err)
+		  : err_set(err, -ESRCH, "%s has no cgroup \"user\" in any step", path);
+	for (size_t i = 0; i < count; i++)
+		close(fds[i]);
+	return r;
+}
+
+static void begin_running(struct node *n, struct job *j)
+{
+	struct err err;
+
+	report_save_baseline(n, j);
+	clock_start(&j->clock, node_now_ns());
+	j->s.clock.started_ns = node_realtime_ns();
+	j->phase = PHASE_RUNNING;
+	if (job_save(j, &err) < 0)
+		log_job(LOG_ERR, j->s.job, "save", "%s", err.text);
+	log_job(LOG_INFO, j->s.job, "start", "began under Slurm for %s", j->s.request.user);
+	j->is_executed = true;
+	job_enter_phase(j, PHASE_RUNNING);
+}
+
+static void format_end(const struct job *j, char *buf, size_t size)
+{
+	struct job_end end;
+
+	state_end_get(&j->s, &end);
+	reason_format(&end, buf, size);
+}
+
+void slurm_jobs_task(struct node *n, const struct slurm_question *q, int32_t peer,
+		     struct slurm_answer *ret)
+{
+	struct job *j = find_job(n, q, peer, ret);
+	char text[REASON_TEXT_MAX];
+	struct err err;
+
+	if (!j)
+		return;
+	if (j->s.end.kind != END_NONE || job_has_ended(j)) {
+		format_end(j, text, sizeof(text));
+		refuse(ret, "the job has ended: %.900s", text);
+		return;
+	}
+	if (guard_steps(n, j, &err) < 0) {
+		log_job(LOG_ERR, j->s.job, "guard", "%s", err.text);
+		refuse(ret, "its limits cannot be put in force on node %s: %s", n->conf->node,
+		       err.text);
+		return;
+	}
+	if (j->phase == PHASE_UNIT)
+		begin_running(n, j);
+}
+
+/* ---- EXIT and END ---- */
+
+void slurm_jobs_exit(struct node *n, const struct slurm_question *q, int32_t peer,
+		     struct slurm_answer *ret)
+{
+	struct job *j = find_job(n, q, peer, ret);
+
+	if (!j)
+		return;
+	j->slurm_status = q->wait_status;
+	report_measure_last(n, j, NULL); /* while its cgroup is there */
+	limit_read_latches(n, j);	 /* the event of the kernel may still be on its way */
+	if (j->s.end.kind == END_NONE)
+		return;
+	ret->kind = SLURM_ENDED;
+	format_end(j, ret->text, sizeof(ret->text));
+}
+
+bool slurm_jobs_is_commenting(struct node *n, const struct slurm_question *q)
+{
+	const struct job *j = job_find(n, q->job, attempt_of(q));
+
+	return j && j->is_commenting;
+}
+
+static void latch_status(struct job *j)
+{
+	int status = j->slurm_status;
+	struct job_end end = { .kind = WIFSIGNALED(status) ? END_SIGNALED : END_EXITED,
+			       .exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+			       .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0 };
+
+	snprintf(end.reason.host, sizeof(end.reason.host), "%s", j->node->conf->node);
+	state_end_set(&j->s, &end);
+}
+
+static void end_job(struct node *n, struct job *j)
+{
+	if (job_has_ended(j))
+		return;
+	limit_read_latches(n, j);
+	if (j->s.end.kind == END_NONE)
+		latch_status(j);
+	job_enter_phase(j, PHASE_FINAL);
+}
+
+void slurm_jobs_end(struct node *n, const struct slurm_question *q)
+{
+	struct job *j = job_find(n, q->job, attempt_of(q));
+
+	if (j)
+		end_job(n, j);
+}
+
+bool slurm_jobs_is_over(struct node *n, const struct slurm_question *q)
+{
+	const struct job *j = job_find(n, q->job, attempt_of(q));
+
+	return !j || j->phase >= PHASE_REPORT;
+}
+
+void slurm_jobs_tick(struct node *n)
+{
+	char path[MANAGER_PATH_MAX];
+
+	for (struct job *j = n->jobs; j; j = j->next) {
+		if (!job_is_slurms(j) || j->phase != PHASE_RUNNING)
+			continue;
+		if (access(job_cgroup(j, path), F_OK) == 0) {
+			j->waits_until_ns = 0;
+		} else if (!j->waits_until_ns) {
+			j->waits_until_ns = node_now_ns() + LOST_NS;
+		} else if (node_now_ns() >= j->waits_until_ns) {
+			job_note(j, "its Epilog did not come: its end was seen by its cgroup");
+			j->waits_until_ns = 0;
+			end_job(n, j);
+		}
+	}
+}

@@ -1,0 +1,27 @@
+/* jobs.h - the life of a job of Slurm on this node, as the plugin tells it (common/wire/slurm.h):
+ *
+ *	BEGIN   UNIT     in the table, saved, with its disk
+ *	TASK    RUNNING  guarded: address space of all steps, disk, processes outside its reach; measured
+ *	END     FINAL    the end that the agent has latched, or the status of its last task; then as for other jobs (agent/job/phases.c)
+ *
+ * The peer of STEP, TASK and EXIT must be a slurmstepd in a cgroup of that very job.
+ */
+#pragma once
+#include "agent/job/job.h"
+#include "common/wire/slurm.h"
+
+/* Each fills the answer. `peer`: who asks. */
+void slurm_jobs_begin(struct node *n, const struct slurm_question *q, struct slurm_answer *ret);
+void slurm_jobs_step(struct node *n, const struct slurm_question *q, int32_t peer,
+		     struct slurm_answer *ret);
+void slurm_jobs_task(struct node *n, const struct slurm_question *q, int32_t peer,
+		     struct slurm_answer *ret);
+void slurm_jobs_exit(struct node *n, const struct slurm_question *q, int32_t peer,
+		     struct slurm_answer *ret);
+/* True: the answer is to wait: scontrol is writing the reason to slurmctld. */
+bool slurm_jobs_is_commenting(struct node *n, const struct slurm_question *q);
+void slurm_jobs_end(struct node *n, const struct slurm_question *q);
+/* After END: is its disk gone, and its last report written? */
+bool slurm_jobs_is_over(struct node *n, const struct slurm_question *q);
+/* With each sample: ends jobs whose Epilog was lost. */
+void slurm_jobs_tick(struct node *n);

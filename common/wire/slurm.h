@@ -1,0 +1,56 @@
+/* slurm.h - what the SPANK plugin and the agent of a node say to each other about a job of Slurm.
+ *
+ * One question and one answer on a connection to the agent's socket (SOCK_SEQPACKET, root alone may connect). Both are
+ * structs of one machine: plugin and agent are installed together, and `version` refuses a pair that is not.
+ *
+ *	SLURM_BEGIN   the Prolog: a job is about to run here, with these limits; the agent makes its disk
+ *	SLURM_STEP    slurmstepd, before it has tasks: the environment that the job's tasks get
+ *	SLURM_TASK    slurmstepd, task forked and stopped: the answer is sent when every limit of the job is in force
+ *	SLURM_EXIT    slurmstepd, a task has ended: the answer has the end message of a job that Reeve has ended
+ *	SLURM_END     the Epilog: no step is left; the answer is sent when the job's disk is gone
+ *
+ * The agent takes STEP, TASK and EXIT from a process inside a cgroup of the job alone: the kernel says which job that is.
+ */
+#pragma once
+#include <stdint.h>
+
+#define SLURM_SOCKET "/run/reeve/slurm.sock"
+#define SLURM_HANDSHAKE_VERSION 1
+
+enum slurm_question_kind {
+	SLURM_BEGIN = 1,
+	SLURM_STEP,
+	SLURM_TASK,
+	SLURM_EXIT,
+	SLURM_END,
+};
+
+struct slurm_question {
+	uint32_t version;
+	uint32_t kind; /* enum slurm_question_kind */
+	uint32_t job, step, restarts;
+	uint32_t uid, gid;
+	uint32_t ncpus;	     /* of the job on this node; 0: not known */
+	int32_t pid;	     /* TASK: the task */
+	int32_t wait_status; /* EXIT: as wait(2) gives it */
+	int64_t vmem_bytes;  /* BEGIN; 0: none requested */
+	int64_t jobfs_bytes; /* BEGIN; 0: none requested */
+	int64_t mem_bytes;   /* STEP, TASK: allocated by Slurm on this node; 0: not known */
+	uint32_t
+		vmem_refuses; /* BEGIN: 1: what exceeds vmem gets ENOMEM; 0: the job is killed */
+	uint32_t spare;
+	char account[64], partition[64], user[64]; /* BEGIN; each ends with a NUL byte */
+};
+
+enum slurm_answer_kind {
+	SLURM_GO = 1,  /* the limits are in force (TASK), or there is nothing to object */
+	SLURM_REFUSED, /* `text` says why: the task must not run */
+	SLURM_ENDED,   /* EXIT: Reeve has ended the job; `text` is its end message */
+};
+
+struct slurm_answer {
+	uint32_t version;
+	uint32_t kind;	  /* enum slurm_answer_kind */
+	char tmpdir[256]; /* STEP: the job's disk; "": it has none */
+	char text[1024];  /* valid UTF-8, one line */
+};

@@ -1,0 +1,332 @@
+/* spank.c - the SPANK plugin: --vmem, --jobfs and --vmem-action for srun, sbatch and salloc, and the handshake of each task with the
+ * agent of its node.
+ *
+ * Slurm calls it in four places (spank(7)): in the command that submits, where the options are read; in Prolog and Epilog on each node of
+ * the job, as root, outside the job; and in each slurmstepd, as root, where a task is held between fork and exec until slurm_spank_task_post_fork()
+ * returns. What it tells the agent of the limits comes from the Prolog's environment alone, which slurmctld keeps since the
+ * submission: the environment of the job itself is the user's.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <slurm/slurm.h>
+#include <slurm/spank.h>
+#include "common/cleanup.h"
+#include "slurm/ask_agent.h"
+#include "slurm/limits.h"
+
+SPANK_PLUGIN(reeve, 1)
+
+#define CONTROL_VARIABLE "REEVE_LIMITS" /* the Prolog sees SPANK_REEVE_LIMITS */
+#define PATIENCE_S 30
+#define END_PATIENCE_S 60 /* a large job disk is being removed */
+
+static struct limits_site site;
+static struct err site_error;
+static struct {
+	char *vmem, *jobfs, *vmem_action;
+} typed;
+static bool is_told; /* this slurmstepd has told the user why its tasks end */
+static char tmpdir[sizeof(((struct slurm_answer *)0)->tmpdir)];
+
+/* Called by Slurm for an option of the command line, and again in slurmstepd, where it is of no use. */
+static int keep_option(char **to, const char *text, int is_remote)
+{
+	if (is_remote)
+		return 0;
+	free(*to);
+	*to = strdup(text ? text : "");
+	return *to ? 0 : -1;
+}
+
+static int on_vmem(int val, const char *text, int is_remote)
+{
+	(void)val;
+	return keep_option(&typed.vmem, text, is_remote);
+}
+
+static int on_jobfs(int val, const char *text, int is_remote)
+{
+	(void)val;
+	return keep_option(&typed.jobfs, text, is_remote);
+}
+
+static int on_vmem_action(int val, const char *text, int is_remote)
+{
+	(void)val;
+	return keep_option(&typed.vmem_action, text, is_remote);
+}
+
+/* Slurm's struct has pointers to texts that it could write: arrays, not literals. */
+#define TEXT(t) ((char[]){ t })
+static struct spank_option options[] = {
+	{ TEXT("vmem"), TEXT("SIZE"),
+	  TEXT("[Reeve] address space of the whole job on each node; more ends the job"), 1, 1,
+	  on_vmem },
+	{ TEXT("jobfs"), TEXT("SIZE"),
+	  TEXT("[Reeve] disk of the job on each node, at $TMPDIR; more ends the job"), 1, 2,
+	  on_jobfs },
+	{ TEXT("vmem-action"), TEXT("kill|enomem"),
+	  TEXT("[Reeve] beyond --vmem: end the job (default), or let the call fail"), 1, 3,
+	  on_vmem_action },
+};
+
+static bool is_submitting(void)
+{
+	return spank_context() == S_CTX_LOCAL || spank_context() == S_CTX_ALLOCATOR;
+}
+
+static int read_site(int n_words, char **words)
+{
+	int r = limits_read_site(n_words, words, &site, &site_error);
+
+	if (r < 0)
+		slurm_error("reeve: %s", site_error.text);
+	else
+		site_error.text[0] = '\0';
+	return r;
+}
+
+int slurm_spank_init(spank_t sp, int n_words, char **words)
+{
+	int r = read_site(n_words, words);
+
+	/* slurmstepd takes options along for tasks only where it knows them, and refuses others. */
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		if (spank_option_register(sp, &options[i]) != ESPANK_SUCCESS)
+			return -1;
+	return r < 0 && is_submitting() ? -1 : 0;
+}
+
+/* ---- where the job is submitted ---- */
+
+static int submit_limits(spank_t sp)
+{
+	const struct limits_options o = { typed.vmem, typed.jobfs, typed.vmem_action };
+	char text[LIMITS_TEXT_MAX];
+	struct limits l;
+	struct err err;
+
+	if (limits_read_options(&site, &o, &l, &err) < 0) {
+		slurm_error("reeve: %s", err.text);
+		return -1;
+	}
+	if (spank_job_control_setenv(sp, CONTROL_VARIABLE, limits_encode(&l, text), 1) !=
+	    ESPANK_SUCCESS) {
+		slurm_error("reeve: cannot hand the limits of the job to slurmctld");
+		return -1;
+	}
+	return 0;
+}
+
+/* The limits of a job are those of its submission; sbatch and salloc also put its options into the environment of its steps, where they come
+ * here again. Only options that say something else are worth a word. */
+static void warn_of_step_limits(void)
+{
+	const struct limits_options o = { typed.vmem, typed.jobfs, typed.vmem_action };
+	const char *has = getenv("SLURM_SPANK_" CONTROL_VARIABLE);
+	char text[LIMITS_TEXT_MAX];
+	struct limits l;
+	struct err err;
+
+	if ((!o.vmem && !o.jobfs && !o.vmem_action) ||
+	    (limits_read_options(&site, &o, &l, &err) >= 0 && has &&
+	     !strcmp(has, limits_encode(&l, text))))
+		return;
+	slurm_error(
+		"reeve: --vmem, --jobfs and --vmem-action have no effect on a step: the limits of job %s hold for all its steps "
+		"together",
+		getenv("SLURM_JOB_ID"));
+}
+
+/* ---- questions to the agent ---- */
+
+static struct slurm_question make_question(spank_t sp, enum slurm_question_kind kind)
+{
+	struct slurm_question q = { .version = SLURM_HANDSHAKE_VERSION, .kind = kind };
+	uint64_t mem_mb = 0;
+	uint16_t ncpus = 0;
+
+	spank_get_item(sp, S_JOB_ID, &q.job);
+	spank_get_item(sp, S_JOB_UID, &q.uid);
+	if (spank_context() != S_CTX_REMOTE)
+		return q;
+	spank_get_item(sp, S_JOB_GID, &q.gid);
+	spank_get_item(sp, S_JOB_STEPID, &q.step);
+	spank_get_item(sp, S_SLURM_RESTART_COUNT, &q.restarts);
+	if (spank_get_item(sp, S_JOB_NCPUS, &ncpus) == ESPANK_SUCCESS)
+		q.ncpus = ncpus;
+	if (spank_get_item(sp, S_JOB_ALLOC_MEM, &mem_mb) == ESPANK_SUCCESS &&
+	    mem_mb < INT64_MAX >> 20)
+		q.mem_bytes = (int64_t)(mem_mb << 20);
+	return q;
+}
+
+static uint32_t number_of(const char *variable)
+{
+	const char *text = getenv(variable);
+
+	return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
+static void copy_variable(char *to, size_t size, const char *variable)
+{
+	const char *text = getenv(variable);
+
+	snprintf(to, size, "%s", text ? text : "");
+}
+
+/* The Prolog's environment, which slurmd makes; see prolog_epilog of Slurm's documentation. */
+static void read_prolog(struct slurm_question *q)
+{
+	q->gid = number_of("SLURM_JOB_GID");
+	q->restarts = number_of("SLURM_JOB_RESTART_COUNT");
+	q->ncpus = number_of("SLURM_JOB_CPUS_PER_NODE");
+	copy_variable(q->account, sizeof(q->account), "SLURM_JOB_ACCOUNT");
+	copy_variable(q->partition, sizeof(q->partition), "SLURM_JOB_PARTITION");
+	copy_variable(q->user, sizeof(q->user), "SLURM_JOB_USER");
+}
+
+/* ---- in slurmstepd ---- */
+
+/* Once for all tasks of the step. slurm_error() of slurmstepd goes to the error file of a batch job and to the terminal of srun. */
+static void tell_user(const char *what, const char *why)
+{
+	if (!is_told)
+		slurm_error("reeve: %s%s", what, why);
+	is_told = true;
+}
+
+/* An error that a callback returns to slurmstepd ends it, and slurmctld drains the node; a task that is killed before its exec
+ * is a job that failed. */
+static void refuse_task(pid_t task, const char *what, const char *why)
+{
+	tell_user(what, why);
+	if (task > 0)
+		kill(task, SIGKILL);
+}
+
+static void decide_without_agent(pid_t task, const char *why)
+{
+	if (site.runs_unguarded)
+		tell_user("this job runs without Reeve's limits: ", why);
+	else
+		refuse_task(
+			task,
+			"nothing of this job runs, since nothing would hold it to its limits: ",
+			why);
+}
+
+static void begin_step(spank_t sp)
+{
+	struct slurm_question q = make_question(sp, SLURM_STEP);
+	struct slurm_answer a;
+	struct err err;
+
+	/* Without an agent: see slurm_spank_task_post_fork(). */
+	if (ask_agent(site.socket, &q, PATIENCE_S, &a, &err) >= 0)
+		memcpy(tmpdir, a.tmpdir, sizeof(tmpdir));
+}
+
+int slurm_spank_init_post_opt(spank_t sp, int n_words, char **words)
+{
+	(void)n_words, (void)words;
+	if (spank_context() == S_CTX_REMOTE)
+		begin_step(sp);
+	if (!is_submitting())
+		return 0;
+	if (!getenv("SLURM_JOB_ID") || spank_context() != S_CTX_LOCAL)
+		return submit_limits(sp);
+	warn_of_step_limits();
+	return 0;
+}
+
+int slurm_spank_user_init(spank_t sp, int n_words, char **words)
+{
+	(void)n_words, (void)words;
+	if (tmpdir[0] && spank_setenv(sp, "TMPDIR", tmpdir, 1) != ESPANK_SUCCESS)
+		slurm_error("reeve: cannot set TMPDIR to the job's disk %s", tmpdir);
+	return 0;
+}
+
+/* The task is stopped before its exec until this returns. */
+int slurm_spank_task_post_fork(spank_t sp, int n_words, char **words)
+{
+	struct slurm_question q = make_question(sp, SLURM_TASK);
+	struct slurm_answer a;
+	struct err err;
+	pid_t pid = 0;
+
+	(void)n_words, (void)words;
+	if (spank_get_item(sp, S_TASK_PID, &pid) == ESPANK_SUCCESS)
+		q.pid = pid;
+	if (site_error.text[0])
+		decide_without_agent(pid, site_error.text);
+	else if (ask_agent(site.socket, &q, PATIENCE_S, &a, &err) < 0)
+		decide_without_agent(pid, err.text);
+	else if (a.kind == SLURM_REFUSED)
+		refuse_task(pid, "this job may not run: ", a.text);
+	return 0;
+}
+
+int slurm_spank_task_exit(spank_t sp, int n_words, char **words)
+{
+	struct slurm_question q = make_question(sp, SLURM_EXIT);
+	struct slurm_answer a;
+	struct err err;
+	int status = 0;
+
+	(void)n_words, (void)words;
+	if (spank_get_item(sp, S_TASK_EXIT_STATUS, &status) == ESPANK_SUCCESS)
+		q.wait_status = status;
+	if (ask_agent(site.socket, &q, PATIENCE_S, &a, &err) < 0 || a.kind != SLURM_ENDED ||
+	    is_told)
+		return 0;
+	is_told = true;
+	slurm_error("reeve: %s", a.text);
+	return 0;
+}
+
+/* ---- in Prolog and Epilog ---- */
+
+/* A Prolog that fails drains its node: that the agent is away is decided when a task is to start, in words that the user sees. */
+int slurm_spank_job_prolog(spank_t sp, int n_words, char **words)
+{
+	struct slurm_question q = make_question(sp, SLURM_BEGIN);
+	const char *text = getenv("SPANK_" CONTROL_VARIABLE);
+	struct limits l;
+	struct slurm_answer a;
+	struct err err;
+
+	read_site(n_words, words); /* Slurm does not call slurm_spank_init() here */
+	read_prolog(&q);
+	l = (struct limits){ site.default_vmem_bytes, site.default_jobfs_bytes, false };
+	if (text && limits_decode(text, &l, &err) < 0)
+		slurm_error("reeve: job %u: %s; it gets the site's defaults", q.job, err.text);
+	if (limits_lower(&site, &l))
+		slurm_error(
+			"reeve: job %u: its limits are above this node's bounds and were lowered to them",
+			q.job);
+	q.vmem_bytes = l.vmem_bytes;
+	q.jobfs_bytes = l.jobfs_bytes;
+	q.vmem_refuses = l.refuses;
+	if (ask_agent(site.socket, &q, PATIENCE_S, &a, &err) < 0)
+		slurm_error("reeve: job %u: %s", q.job, err.text);
+	else if (a.kind == SLURM_REFUSED)
+		slurm_error("reeve: job %u: %s", q.job, a.text);
+	return 0;
+}
+
+int slurm_spank_job_epilog(spank_t sp, int n_words, char **words)
+{
+	struct slurm_question q = make_question(sp, SLURM_END);
+	struct slurm_answer a;
+	struct err err;
+
+	read_site(n_words, words);
+	read_prolog(&q);
+	if (ask_agent(site.socket, &q, END_PATIENCE_S, &a, &err) < 0)
+		slurm_error("reeve: job %u: %s", q.job, err.text);
+	return 0;
+}

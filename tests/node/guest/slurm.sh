@@ -1,0 +1,102 @@
+#!/bin/bash
+# slurm.sh - Reeve beside Slurm: the daemons of Debian (slurmctld, slurmdbd with MariaDB, slurmd), the SPANK plugin
+# and an agent with Engine=slurm hold Slurm's jobs to --vmem and --jobfs, and say why a job was ended. TAP.
+#   tests/node/suite.sh slurm --with slurm --net host
+. "$(dirname "$0")/node_lib.sh"
+. "$(dirname "$0")/slurm_lib.sh"
+
+slurm_configure
+slurm_start || { ok 1 "the cluster starts"; tap_end; }
+ok 0 "slurmctld, slurmdbd, slurmd and the agent run"
+
+# ---- at submission ----
+refused() { # OPTION PATTERN NAME
+	local text
+	text=$(as alice sbatch "$1" --wrap true 2>&1)
+	has "$text" "$2" "$3"
+}
+refused --vmem=4000 'has no unit: write 4000M' "an amount without a unit is refused, with the remedy"
+refused --vmem=2G "above this site's bound of 1GiB" "an amount above the site's bound is refused"
+refused --vmem=lots "'lots' is not a size" "what is no amount is refused"
+refused --vmem-action=x 'neither "kill" nor "enomem"' "an unknown action is refused"
+has "$(as alice srun --help)" '--vmem=SIZE' "srun --help has the options"
+
+# ---- limits ----
+out=$(as alice srun --vmem=100M echo hello 2>&1)
+[ "$out" = hello ]; ok $? "a job within its limits runs, and reads nothing of Reeve" "$out"
+slurm_batch alice --vmem=100M <<<'echo begins; load map 300; echo not reached'
+has "$out" 'begins' "a batch job begins"
+has "$out" 'reeve: vmem limit exceeded on .* requested 100 MiB, reached 3[0-9]+ MiB' "its error file says which limit it exceeded, and by what"
+[[ $out != *reached$'\n'*not\ reached* ]]; ok $? "and it is killed" "$out"
+has "$(slurm_comment "$job")" 'vmem limit exceeded' "scontrol show job has the reason in AdminComment"
+has "$(sacct -n -X -j "$job" -o AdminComment%200)" 'vmem limit exceeded' "sacct -o AdminComment too"
+has "$(sacct -n -X -j "$job" -o State)" 'FAILED' "the job has failed for Slurm"
+has "$(journalctl -u reeve-agent -o cat)" "job $job: vmem limit exceeded" "the journal of the agent has it"
+slurm_batch alice --vmem=100M <<<'srun -n 1 --overlap load map 60 & srun -n 1 --overlap load map 60 & wait; sleep 5; echo not reached'
+has "$out" 'vmem limit exceeded' "the limit is of all steps together" "$out"
+slurm_batch alice --vmem=100M --vmem-action=enomem <<<'load map 300; echo goes on'
+has "$out" 'goes on' "with --vmem-action=enomem the call fails and the job lives" "$out"
+slurm_batch alice --jobfs=20M <<<'echo at $TMPDIR; head -c 5000000 /dev/zero >$TMPDIR/a && echo fits; head -c 50000000 /dev/zero >$TMPDIR/b; echo not reached'
+has "$out" "at /var/lib/reeve/jobfs/$job-1/work" "TMPDIR is the job's own disk" "$out"
+has "$out" 'fits' "what fits can be written"
+has "$out" 'jobfs limit exceeded .* requested 20.0 MiB' "a full disk ends the job, in words"
+[ ! -e "/var/lib/reeve/jobfs/$job-1" ]; ok $? "the Epilog has removed the disk" "$(ls /var/lib/reeve/jobfs)"
+slurm_batch alice <<<'load map 600; echo not reached'
+has "$out" 'requested 500 MiB' "a job that states nothing has the site's default" "$out"
+
+# ---- ways around it ----
+slurm_batch alice --vmem=100M <<<'export SLURM_SPANK_REEVE_LIMITS="vmem=900000000 jobfs=0 action=kill" _SLURM_SPANK_OPTION_reeve_vmem=900M
+SPANK_REEVE_LIMITS=$SLURM_SPANK_REEVE_LIMITS srun --overlap load map 300; echo not reached'
+has "$out" 'requested 100 MiB' "forged options in the environment of a step change nothing" "$out"
+slurm_batch alice --vmem=100M <<<'srun --overlap --vmem=900M load map 300; sleep 5; echo not reached'
+has "$out" 'have no effect on a step' "a step that states more gets a warning: it has the limits of the job"
+has "$out" 'requested 100 MiB' "and is held to it" "$out"
+slurm_batch alice --vmem=100M --export=NONE <<<'srun --overlap --export=NONE load map 300; sleep 5; echo not reached'
+has "$out" 'requested 100 MiB' "--export=NONE changes nothing" "$out"
+out=$(as alice timeout 100 salloc --vmem=100M sh -c 'srun load map 300; sleep 20; srun echo later' 2>&1)
+has "$out" 'requested 100 MiB' "srun inside salloc is held" "$out"
+[[ $out != *later* ]]; ok $? "and nothing runs in that allocation afterwards" "$out"
+slurm_batch alice --vmem=100M <<<'(setsid load map 300 >/dev/null 2>&1 &); sleep 30; echo not reached'
+has "$out" 'requested 100 MiB' "a process that has left its session and its parent is held" "$out"
+mkdir /tmp/own && cp /etc/slurm/slurm.conf /tmp/own && echo 'optional reeve_spank.so' >/tmp/own/plugstack.conf && chmod -R a+rX /tmp/own
+echo "PluginDir=$(scontrol show config | sed -n 's/^PluginDir *= //p')" >>/tmp/own/slurm.conf
+job=$(SLURM_CONF=/tmp/own/slurm.conf as alice env SLURM_CONF=/tmp/own/slurm.conf sbatch --parsable -o /home/alice/own.out --vmem=900G --wrap 'sleep 1; load map 1200; echo not reached' 2>&1)
+wait_for 60 slurm_is_over "$job"
+has "$(cat /home/alice/own.out)" 'requested 1.00 GiB' "a user's own plugstack.conf does not raise the node's bound" "$job $(cat /home/alice/own.out)"
+
+# ---- the agent dies, or is away ----
+job=$(as alice sbatch --parsable -o /home/alice/late.out --vmem=100M --wrap 'sleep 12; load map 300; echo not reached')
+begins() { journalctl -u reeve-agent -o cat | grep -q "job $job: began"; }
+wait_for 30 begins
+systemctl kill -s KILL reeve-agent
+wait_for 60 slurm_is_over "$job"
+has "$(cat /home/alice/late.out)" 'requested 100 MiB' "an agent that was killed finds the job again, and it is still held" "$(cat /home/alice/late.out)"
+has "$(slurm_comment "$job")" 'vmem limit exceeded' "and its reason is with Slurm"
+job=$(as alice sbatch --parsable -o /home/alice/restart.out --vmem=100M --wrap 'sleep 8; load map 300; echo not reached')
+wait_for 30 begins
+systemctl restart slurmd
+wait_for 60 slurm_is_over "$job"
+has "$(cat /home/alice/restart.out)" 'requested 100 MiB' "a job outlives a restart of slurmd and is held" "$(cat /home/alice/restart.out)"
+systemctl stop reeve-agent
+slurm_batch alice --vmem=100M <<<'echo not reached'
+has "$out" 'nothing of this job runs.*systemctl status reeve-agent' "without an agent nothing of a job runs, and its error file says why" "$out"
+[[ $out != *'not reached'* ]]; ok $? "not even its first line" "$out"
+slurm_plugin max-vmem=1G unguarded=run
+slurm_batch alice --vmem=100M <<<'echo runs'
+has "$out" 'runs without Reeve.s limits' "with unguarded=run it runs, and its error file has a warning" "$out"
+has "$out" '^runs$' "to its end"
+# ---- what it costs: said, not judged ----
+time_of_steps() { # N: seconds of N steps that do nothing, inside one allocation
+	local begin=$EPOCHREALTIME
+	as alice salloc -Q -n 1 sh -c "for i in \$(seq $1); do srun -n 1 true || exit 1; done" || return 1
+	awk -v b="$begin" -v e="$EPOCHREALTIME" 'BEGIN { print e - b }'
+}
+slurm_plugin max-vmem=1G default-vmem=500M
+systemctl start reeve-agent
+time_of_steps 1 >/dev/null
+with=$(time_of_steps 10)
+: >/etc/slurm/plugstack.conf
+without=$(time_of_steps 10)
+echo "# ten steps \"srun true\": $with s with the plugin and its guards, $without s without: x$(awk "BEGIN { printf \"%.2f\", $with / $without }")"
+slurm_is_idle; ok $? "the node was drained at no time" "$(sinfo -R)"
+tap_end

@@ -1,0 +1,168 @@
+/* What a job of Slurm asks of Reeve: read from options, bounded by the site, carried with the job. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/cleanup.h"
+#include "slurm/limits.h"
+
+#define MIB (1LL << 20)
+
+static struct limits_site site_of(const char *word1, const char *word2)
+{
+	char one[64], two[64], *words[] = { one, two };
+	struct limits_site s;
+	struct err err;
+
+	strcpy(one, word1);
+	strcpy(two, word2);
+	assert_int_equal(limits_read_site(*word2 ? 2 : 1, words, &s, &err), 0);
+	return s;
+}
+
+static void assert_refused(const struct limits_site *s, struct limits_options o, int code,
+			   const char *words)
+{
+	struct limits l;
+	struct err err = { "" };
+
+	assert_int_equal(limits_read_options(s, &o, &l, &err), code);
+	assert_non_null(strstr(err.text, words));
+}
+
+static void an_amount_is_read_as_slurm_means_it(void **state)
+{
+	const struct limits_site s = site_of("max-vmem=1G", "");
+	const struct limits_options o = { .vmem = "100M",
+					  .jobfs = "2G",
+					  .vmem_action = "enomem" };
+	struct limits l;
+
+	(void)state;
+	assert_int_equal(limits_read_options(&s, &o, &l, NULL), 0);
+	assert_int_equal(l.vmem_bytes, 100 * MIB);
+	assert_int_equal(l.jobfs_bytes, 2048 * MIB);
+	assert_true(l.refuses);
+}
+
+static void what_could_mean_two_amounts_is_refused(void **state)
+{
+	const struct limits_site s = site_of("max-vmem=1G", "default-vmem=1M");
+
+	(void)state;
+	assert_refused(&s, (struct limits_options){ .vmem = "4000" }, -EINVAL,
+		       "write 4000M for megabytes");
+	assert_refused(&s, (struct limits_options){ .jobfs = "1.5" }, -EINVAL,
+		       "--jobfs=1.5 has no unit");
+	assert_refused(&s, (struct limits_options){ .vmem = "" }, -EINVAL, "--vmem");
+	assert_refused(&s, (struct limits_options){ .vmem = "0" }, -EINVAL,
+		       "leave the option out");
+	assert_refused(&s, (struct limits_options){ .vmem = "-1M" }, -EINVAL, "--vmem");
+	assert_refused(&s, (struct limits_options){ .vmem_action = "KILL" }, -EINVAL,
+		       "neither \"kill\" nor \"enomem\"");
+}
+
+static void the_bound_of_the_site_holds(void **state)
+{
+	const struct limits_site s = site_of("max-vmem=1G", "max-jobfs=10G");
+
+	(void)state;
+	assert_refused(&s, (struct limits_options){ .vmem = "1025M" }, -ERANGE,
+		       "above this site's bound of 1GiB");
+	assert_refused(&s, (struct limits_options){ .vmem = "1G", .jobfs = "11G" }, -ERANGE,
+		       "--jobfs=11GiB");
+	/* A bound without a default: a job that states nothing would have none. */
+	assert_refused(&s, (struct limits_options){ 0 }, -ERANGE, "state --vmem=SIZE");
+}
+
+static void what_is_not_stated_is_the_default(void **state)
+{
+	const struct limits_site s = site_of("max-vmem=1G", "default-vmem=512M");
+	struct limits l;
+
+	(void)state;
+	assert_int_equal(limits_read_options(&s, &(struct limits_options){ 0 }, &l, NULL), 0);
+	assert_int_equal(l.vmem_bytes, 512 * MIB);
+	assert_int_equal(l.jobfs_bytes, 0);
+	assert_false(l.refuses);
+}
+
+static void an_unknown_word_of_the_site_is_named(void **state)
+{
+	static const char *const bad[] = {
+		"max-vmen=1G", "max-vmem", "max-vmem=1000", "unguarded=maybe", "socket=run", "",
+		"=1"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		char text[64], *words[] = { text };
+		struct limits_site s;
+		struct err err = { "" };
+
+		strcpy(text, bad[i]);
+		assert_int_equal(limits_read_site(1, words, &s, &err), -EINVAL);
+		assert_true(strlen(err.text) > 20);
+	}
+}
+
+static void what_the_job_carries_is_read_back_and_nothing_else(void **state)
+{
+	static const char *const bad[] = { "",
+					   "vmem=1",
+					   "vmem=-1 jobfs=0 action=kill",
+					   "vmem=1 jobfs=0 action=kill ",
+					   "vmem=01 jobfs=0 action=kill",
+					   "vmem=1 jobfs=0 action=killall",
+					   "vmem=99999999999999999999 jobfs=0 action=kill",
+					   " vmem=1 jobfs=0 action=kill",
+					   "vmem=1  jobfs=0 action=kill",
+					   "vmem=+1 jobfs=0 action=kill" };
+	struct limits l = { 100 * MIB, 5, true }, again;
+	char text[LIMITS_TEXT_MAX];
+	struct err err;
+
+	(void)state;
+	assert_string_equal(limits_encode(&l, text), "vmem=104857600 jobfs=5 action=enomem");
+	assert_int_equal(limits_decode(text, &again, NULL), 0);
+	assert_memory_equal(&again, &l, sizeof(l));
+	l = (struct limits){ INT64_MAX, INT64_MAX, false };
+	assert_int_equal(limits_decode(limits_encode(&l, text), &again, NULL), 0);
+	assert_int_equal(again.vmem_bytes, INT64_MAX);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(limits_decode(bad[i], &again, &err), -EINVAL);
+}
+
+static void the_node_lowers_what_is_above_its_bounds(void **state)
+{
+	const struct limits_site s = site_of("max-vmem=1G", "max-jobfs=10G");
+	struct limits l = { 2048 * MIB, 0, false };
+
+	(void)state;
+	assert_true(limits_lower(&s, &l));
+	assert_int_equal(l.vmem_bytes, 1024 * MIB);
+	assert_int_equal(l.jobfs_bytes, 0); /* none asked for, none given */
+	l = (struct limits){ 0, 20480 * MIB, false };
+	assert_true(limits_lower(&s, &l)); /* no limit at all is above a bound */
+	assert_int_equal(l.vmem_bytes, 1024 * MIB);
+	assert_int_equal(l.jobfs_bytes, 10240 * MIB);
+	assert_false(limits_lower(&s, &l));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_amount_is_read_as_slurm_means_it),
+		cmocka_unit_test(what_could_mean_two_amounts_is_refused),
+		cmocka_unit_test(the_bound_of_the_site_holds),
+		cmocka_unit_test(what_is_not_stated_is_the_default),
+		cmocka_unit_test(an_unknown_word_of_the_site_is_named),
+		cmocka_unit_test(what_the_job_carries_is_read_back_and_nothing_else),
+		cmocka_unit_test(the_node_lowers_what_is_above_its_bounds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
