@@ -119,6 +119,7 @@ const struct conf_key agent_config_keys[] = {
 	{ 0 },
 };
 
+/* Texts are on the heap, defaults too: conf_load() frees what it replaces. */
 static int set_text(char **to, const char *value)
 {
 	*to = strdup(value);
@@ -155,6 +156,7 @@ static int set_defaults(struct agent_config *c, struct err *err)
 	return 0;
 }
 
+/* 300 leaves room for the names that are made below it (struct node has 512 bytes for each). */
 static int check_path(const char *key, const char *path, struct err *err)
 {
 	if (path[0] != '/' || strlen(path) > 300)
@@ -171,6 +173,7 @@ static int read_features(struct agent_config *c, struct err *err)
 	return r < 0 ? err_prefix(err, r, "Features=%.80s", typed) : 0;
 }
 
+/* What the table of keys cannot check of one key: names that go into paths and units. */
 static int check_config(const struct agent_config *c, struct err *err)
 {
 	size_t n = strlen(c->slice);
@@ -215,6 +218,7 @@ int agent_config_load(const char *path, struct agent_config *ret, struct err *er
 		agent_config_done(&c);
 		return r;
 	}
+	/* "Controller =" switches off one of an earlier file: NULL is the only form of "none". */
 	if (c.controller && !*c.controller) {
 		free(c.controller);
 		c.controller = NULL;

@@ -17,9 +17,10 @@
 #define OBJECT "/org/reeve/Agent1"
 #define ROW "(xissst)"
 
-/* ---- who asks ---- */
+/* ---- the caller ---- */
 
-/* (uid_t)-1 where the bus does not say. */
+/* The effective uid as the bus recorded it when the caller connected; (uid_t)-1, which owns no job,
+ * where it does not say. */
 static uid_t caller_of(sd_bus_message *call)
 {
 	sd_bus_creds *creds = NULL;
@@ -32,14 +33,13 @@ static uid_t caller_of(sd_bus_message *call)
 	return uid;
 }
 
-/* A job is its owner's and root's business; to others it does not exist, as in the controller's
- * answers. */
+/* Its owner and root see a job; for others it does not exist, as in the controller's answers. */
 static bool is_visible(const struct job *j, uid_t caller)
 {
 	return caller == 0 || (caller != (uid_t)-1 && caller == j->s.request.uid);
 }
 
-/* ---- what it shows ---- */
+/* ---- reading: properties and methods for every user ---- */
 
 static int get_tier(sd_bus *bus, const char *path, const char *interface, const char *property,
 		    sd_bus_message *reply, void *userdata, sd_bus_error *error)
@@ -102,6 +102,7 @@ static int list_jobs(sd_bus_message *call, void *userdata, sd_bus_error *error)
 	return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
 }
 
+/* Before the job runs, and after a restart until its clock is read again, the saved times count. */
 static void set_times(struct doc *d, const struct job *j)
 {
 	bool has_clock = j->clock.start_ns;
@@ -113,6 +114,7 @@ static void set_times(struct doc *d, const struct job *j)
 		has_clock ? clock_suspended_ns(&j->clock, now_ns) : j->s.clock.suspended_ns);
 }
 
+/* NULL: no memory. The caller owns the document. */
 static json_t *describe_job(struct job *j)
 {
 	char cpus[CPULIST_TEXT_MAX], line[REASON_TEXT_MAX];
@@ -260,7 +262,8 @@ static int reply_status(sd_bus_message *call, void *userdata, sd_bus_error *erro
 	return r;
 }
 
-/* The D-Bus policy lets only root call this; asked again here, because a policy is a file. */
+/* The D-Bus policy lets only root call this. Checked here too, since a policy is a file that may be
+ * missing or changed. */
 static int check_root(sd_bus_message *call, sd_bus_error *error)
 {
 	if (caller_of(call) != 0)
@@ -269,7 +272,8 @@ static int check_root(sd_bus_message *call, sd_bus_error *error)
 	return 0;
 }
 
-/* The same document as the controller's answer to a sync, see docs/protocol.md. */
+/* Order(document): the same document as the controller's answer to a sync, see docs/protocol.md. Its
+ * jobs need no user's signature: root could start anything. */
 static int apply_order(sd_bus_message *call, void *userdata, sd_bus_error *error)
 {
 	_cleanup_json_ json_t *doc = NULL;
@@ -321,7 +325,7 @@ int dbus_open(struct node *n, struct err *err)
 	r = sd_bus_request_name(n->bus, NAME, 0);
 	if (r == -EEXIST)
 		return err_set(err, r, "another agent runs on this host");
-	/* The policy may not be installed yet: jobs matter more than the window on them. */
+	/* The policy may not be installed yet: the node still runs jobs. */
 	if (r < 0)
 		node_note(n,
 			  "cannot take the name %s on the system bus (%s): status only "

@@ -10,7 +10,7 @@
 
 struct mapping {
 	uintptr_t from, to;
-	bool is_file; /* private, not to be written to */
+	bool is_file; /* of a file, private and read-only: its pages can be read again */
 };
 
 /* A line of proc_pid_smaps(5) that heads a mapping; false: it is one of its figures. */

@@ -1,8 +1,8 @@
-/* memory.h - hand back what the agent needed only to start: the node's memory is the jobs'. */
+/* memory.h - returns the memory that the agent needed only to start: jobs need it more. */
 #pragma once
 
-/* Free heap, and the pages of programs and libraries of which this process holds no copy of its
+/* Returns free heap, and the pages of programs and libraries of which this process has no copy of its
  * own: those in use come back from the page cache at the next touch, the rest (start-up code,
- * relocations, what the kernel mapped around a fault) does not. Never fails; at worst nothing
- * is given back. */
+ * relocations, what the kernel mapped around a fault) does not. Never fails; at worst it returns
+ * nothing. */
 void memory_give_back(void);

@@ -39,6 +39,7 @@ void node_note(struct node *n, const char *fmt, ...)
 	log_line(LOG_NOTICE, "note: %s", text);
 }
 
+/* The texts move, the pointers in note_list stay as they are: entry i is always notes[i]. */
 void node_unnote(struct node *n, const char *begin)
 {
 	int kept = 0;

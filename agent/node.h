@@ -76,15 +76,16 @@ struct node {
 
 	char notes[NODE_NOTES_MAX][512]; /* what cannot be enforced or measured here */
 	int n_notes;
-	bool is_roots_order; /* the desired state being applied came from root over D-Bus */
+	bool is_roots_order; /* the desired state being applied came from root over D-Bus: needs no
+				signature of the user */
 	const char *note_list[NODE_NOTES_MAX + 1];
 };
 
-/* A sentence for status and reports; the same one only once. */
+/* Adds a sentence to status and reports, and logs it; the same one only once, at most NODE_NOTES_MAX. */
 void node_note(struct node *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Remove the notes that begin with `begin`. */
 void node_unnote(struct node *n, const char *begin);
-/* Enforcement tier as a whole: the worst of vmem, guard and events. */
+/* Enforcement tier as a whole: the worse of those of vmem and events. What the guard lacks is a note. */
 int node_tier(const struct node *n);
 
 int64_t node_now_ns(void);	/* CLOCK_BOOTTIME */

@@ -20,7 +20,7 @@
 #include "agent/step/steps.h"
 #include "agent/state_dir.h"
 
-/* Rooms give their notes as lines. */
+/* Makes a note of each line of a module's status text. */
 static void note_lines(struct node *n, const char *room, const char *lines)
 {
 	_cleanup_free_ char *copy = strdup(lines ? lines : "");
@@ -31,6 +31,7 @@ static void note_lines(struct node *n, const char *room, const char *lines)
 			node_note(n, "%s: %s", room, line);
 }
 
+/* chmod, since mkdir applies the umask and the directory may be an older one. */
 static int make_dir(const char *path, mode_t mode, struct err *err)
 {
 	if (mkdir(path, mode) < 0 && errno != EEXIST)
@@ -80,7 +81,7 @@ static int open_store(struct node *n, struct err *err)
 	r = spool_open(n->db, n->conf->spool_max_bytes, &n->spool, err);
 	if (r < 0)
 		return r;
-	/* On a full disk the node still ends what runs here. */
+	/* On a full disk the node must still start, to end the jobs that run here. */
 	if (state_boot(n->db, n->boot, &number, err) < 0)
 		node_note(n, "the boot could not be counted: %s", err->text);
 	return 0;
@@ -123,7 +124,7 @@ static int open_topology(struct node *n, struct err *err)
 	return 0;
 }
 
-/* Without a disk for jobs the node still runs those that ask for none. */
+/* A node without a disk for jobs still runs those that request no jobfs: a failure is a note. */
 static int open_jobfs(struct node *n, struct err *err)
 {
 	struct jobfs_config c = { .dir = n->conf->jobfs_dir,
@@ -162,8 +163,8 @@ static int open_manager(struct node *n, struct err *err)
 		c.hidden[1] = n->conf->jobfs_dir;
 	c.parent = n->ops == &manager_systemd ? n->conf->slice : n->conf->cgroup_parent;
 	r = sd_bus_open_system(&n->bus);
-	/* Ends the handshake now: the daemon gives it 30 s, a slow self-test can take longer.
-	 */
+	/* sd_bus_get_unique_name() waits for the end of the handshake: the daemon allows it 30 s, and a
+	 * slow self-test, before the event loop runs, can take longer. */
 	if (r >= 0)
 		r = sd_bus_get_unique_name(n->bus, &(const char *){ NULL });
 	if (r >= 0)
@@ -285,7 +286,8 @@ static int open_sampler(struct node *n, const char *pins, struct err *err)
 	return 0;
 }
 
-/* Depth of the cgroups in which the users' processes are: "work" below each job's. */
+/* Depth of the cgroups in which the users' processes are, root = 0: "work" below each job's. Inode 1 is
+ * the root of the hierarchy; in a container's part of it depths would be others. */
 static int work_level(struct node *n, uint32_t *ret, struct err *err)
 {
 	const char *mount = manager_mount(), *at = n->ops->parent(n->manager);
@@ -299,7 +301,7 @@ static int work_level(struct node *n, uint32_t *ret, struct err *err)
 	return 0;
 }
 
-/* What it would tell is worth less than the node: without it jobs still run. */
+/* A failure is a note: jobs run without the profile. */
 static void open_prof(struct node *n, const char *pins)
 {
 	char dir[600];
@@ -327,7 +329,7 @@ static int open_kernel_side(struct node *n, struct err *err)
 	const char *pins = n->conf->pin_dir;
 	int r = 0;
 
-	/* Where there is no bpffs the rooms say what they lose. */
+	/* Where there is no bpffs each module notes what it loses. */
 	if (mkdir(pins, 0700) < 0 && errno != EEXIST)
 		node_note(n,
 			  "BPF programs cannot be kept at %s: %s; limits in the kernel end "
@@ -344,10 +346,12 @@ static int open_kernel_side(struct node *n, struct err *err)
 		open_prof(n, pins);
 	if (!r)
 		job_gpus_open(n);
-	malloc_trim(0); /* for each program libbpf had the kernel's BTF in memory */
+	malloc_trim(0); /* libbpf has freed the kernel's BTF, some MB for each program */
 	return r;
 }
 
+/* The order is that of dependence: the manager hides the jobfs directory from jobs, the kernel side
+ * needs the manager's cgroup. After a failure the caller calls node_close(). */
 int node_open(struct node *n, const struct agent_config *conf, struct err *err)
 {
 	int r;
@@ -371,6 +375,7 @@ int node_open(struct node *n, const struct agent_config *conf, struct err *err)
 	return r;
 }
 
+/* Ends no job and detaches no pinned program: both outlive the agent. */
 void node_close(struct node *n)
 {
 	steps_close(n);

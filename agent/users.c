@@ -15,6 +15,7 @@ static bool is_number(const char *word)
 	return *word && word[strspn(word, "0123456789")] == '\0';
 }
 
+/* UINT32_MAX is no id: chown() and setresuid() take it for "leave as it is". */
 static int read_id(const char *word, bool is_group, uint32_t *ret, struct err *err)
 {
 	uint32_t gid;

@@ -1,4 +1,4 @@
-/* users - whose jobs a node runs at all: MinUid, MinGid, RefusedUsers and RefusedGroups of
+/* users.h - whose jobs a node runs at all: MinUid, MinGid, RefusedUsers and RefusedGroups of
  * agent.conf. The node decides it by itself, whatever a controller says.
  */
 #pragma once
@@ -20,14 +20,14 @@ struct users {
 	struct users_ids refused, refused_groups;
 };
 
-/* Names are looked up here, once; numbers need no look-up. -ENOENT: a name that is none on this
- * machine: a list that refuses less than it says must not be taken. -EINVAL: not such a list.
- */
+/* Looks the names up, once; numbers need no look-up. -ENOENT: a name that this machine does not have;
+ * the agent then does not start, since the list would refuse fewer users than it names. -EINVAL: not
+ * such a list. */
 int users_open(const struct agent_config *conf, struct users *ret, struct err *err);
 void users_done(struct users *u);
 
-/* Pure. `groups`: all of the user's, the job's own among them. NULL: the node runs their jobs;
- * else why not, in `buf`. Root and "no user" are refused whatever was configured. */
+/* Pure. `groups`: all of the user's, that of the job too. Returns NULL where the node runs the user's
+ * jobs, else the reason, in `buf`. Root and (uid_t)-1 are refused whatever was configured. */
 struct users_who {
 	uint32_t uid, gid;
 	const uint32_t *groups;
@@ -36,6 +36,7 @@ struct users_who {
 const char *users_refuse(const struct users *u, const struct users_who *who,
 			 char buf[static USERS_TEXT_MAX]);
 
-/* The same of the user of this uid, whose groups are looked up where groups are refused. */
+/* users_refuse() for a uid. Looks its groups up where RefusedGroups is set: may ask a directory service
+ * and block. A failed look-up refuses. */
 const char *users_check(const struct users *u, uint32_t uid, uint32_t gid,
 			char buf[static USERS_TEXT_MAX]);

@@ -49,7 +49,8 @@ static const char *const migrations[] = {
 	NULL,
 };
 
-/* What SQLite itself finds wrong with the file. */
+/* -EBADMSG: SQLite's own check finds the file damaged. quick_check leaves out the comparison of indices
+ * with tables: the agent starts on slow disks too. */
 static int check_schema(struct db *db, const char *path, struct err *err)
 {
 	struct db_row *st;
@@ -85,7 +86,7 @@ static int open_checked(const char *path, struct db **ret, struct err *err)
 	return 0;
 }
 
-/* PATH.damaged-N with the first free N. */
+/* Renames PATH+suffix to PATH.damaged-N+suffix. A file that is not there is no error. */
 static int move_aside(const char *path, const char *suffix, int n, struct err *err)
 {
 	_cleanup_free_ char *from = NULL, *to = NULL;
@@ -99,6 +100,7 @@ static int move_aside(const char *path, const char *suffix, int n, struct err *e
 	return err_set(err, -errno, "rename %s to %s: %m", from, to);
 }
 
+/* The first N without a PATH.damaged-N, or < 0. */
 static int free_number(const char *path)
 {
 	for (int n = 1; n < ASIDE_MAX; n++) {
@@ -112,7 +114,8 @@ static int free_number(const char *path)
 	return -EEXIST;
 }
 
-/* The write-ahead log goes first: never may an old one lie beside a new file. */
+/* The write-ahead log goes first: after a crash in between, no old log may be beside a new file, for
+ * SQLite would replay it. */
 static int set_aside(const char *path, int *ret_n, struct err *err)
 {
 	int n = free_number(path), r;
