@@ -8,6 +8,7 @@
 #include "cli/admin/accounts_import.h"
 #include "cli/admin/accounts_source.h"
 #include "cli/admin/admin.h"
+#include "cli/client/options.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/accounts/rows.h"
@@ -226,21 +227,7 @@ static const struct table_column log_columns[] = {
 	{ 0 },
 };
 
-static int read_limit(const struct verb_call *call, int64_t *ret, struct err *err)
-{
-	const char *text = verb_value(call, "limit");
-	char *end = NULL;
-
-	*ret = 100;
-	if (!text)
-		return 0;
-	errno = 0;
-	*ret = strtoll(text, &end, 10);
-	if (errno || end == text || *end || *ret < 1 || *ret > 10000)
-		return err_set(err, -EINVAL, "--limit %.32s: write a number from 1 to 10000",
-			       text);
-	return 0;
-}
+#define LOG_LIMIT_MAX 10000
 
 static int show_log(const struct verb_call *call, void *ctx, struct err *err)
 {
@@ -248,10 +235,10 @@ static int show_log(const struct verb_call *call, void *ctx, struct err *err)
 	_cleanup_(table_freep) struct table *t = NULL;
 	_cleanup_json_ json_t *entries = NULL;
 	struct cli *c = ctx;
-	int64_t limit;
+	int64_t limit = 100;
 	json_t *entry;
 	size_t i;
-	int r = read_limit(call, &limit, err);
+	int r = options_read_limit(call, LOG_LIMIT_MAX, &limit, err);
 
 	if (r == 0)
 		r = accounts_source_open(c, call, &s, err);

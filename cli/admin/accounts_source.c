@@ -1,13 +1,13 @@
 /* accounts_source.c - reads and changes accounts through the controller or in a ledger file. */
 #include <errno.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <string.h>
 #include <time.h>
 #include "cli/admin/accounts_source.h"
+#include "cli/admin/author.h"
 #include "cli/offline/ledger_file.h"
-#include "common/err.h"
 #include "common/clock.h"
+#include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/accounts/accounts_change.h"
 
@@ -57,16 +57,14 @@ void accounts_source_done(struct accounts_source *s)
 static int change_file(struct accounts_source *s, const struct accounts_source_order *w,
 		       json_t **ret, struct err *err)
 {
-	const struct passwd *me = getpwuid(getuid());
-	char number[32];
+	char author[AUTHOR_MAX];
 
-	snprintf(number, sizeof(number), "uid %u", (unsigned)getuid());
 	return accounts_change_apply(
 		s->store,
 		&(struct accounts_order){ .now = s->now,
 					  .revision = w->revision,
 					  .new = w->new,
-					  .author = me ? me->pw_name : number,
+					  .author = author_name(author),
 					  .now_ns = clock_ns(CLOCK_REALTIME),
 					  .is_dry_run = w->is_dry_run },
 		ret, err);

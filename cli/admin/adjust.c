@@ -2,14 +2,13 @@
  * `reeve admin adjustments` lists these entries. */
 #include <errno.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include "cli/admin/admin.h"
+#include "cli/admin/author.h"
 #include "cli/offline/ledger_file.h"
-#include "common/err.h"
 #include "common/clock.h"
+#include "common/err.h"
 #include "common/wire/doc.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/usage/adjust.h"
@@ -141,15 +140,13 @@ static int adjust_file(const char *path, struct store_adjustment *a, struct tabl
 		       struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
-	const struct passwd *me = getpwuid(getuid());
-	char number[32];
+	char author[AUTHOR_MAX];
 	int r = ledger_file_open(path, LEDGER_FILE_THERE, &s, err);
 
 	if (r < 0)
 		return r;
-	snprintf(number, sizeof(number), "uid %u", (unsigned)getuid());
 	a->at_ns = clock_ns(CLOCK_REALTIME);
-	a->author = me ? me->pw_name : number;
+	a->author = author_name(author);
 	return store_adjust(s, a, add_row, t, err);
 }
 

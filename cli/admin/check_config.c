@@ -28,7 +28,7 @@ struct report {
 	const struct table_format *format;
 };
 
-/* For people as compilers say it; for programs as a row. */
+/* Prints "FILE:LINE: ..." at once for people; adds a row for programs. */
 static void print_fault(void *ctx, const struct conf_fault *fault)
 {
 	struct report *report = ctx;
@@ -44,7 +44,8 @@ static void print_fault(void *ctx, const struct conf_fault *fault)
 	fputc('\n', report->format->to);
 }
 
-/* A file, or the name of a profile that ships. */
+/* *ret is the path of a file, or of the shipped profile with that name. A file of that name in the
+ * current directory comes first. */
 static int find_config(const char *name, char **ret, struct err *err)
 {
 	if (!strchr(name, '/') && access(name, F_OK) < 0)
@@ -110,14 +111,14 @@ static int check_config(const struct verb_call *call, void *ctx, struct err *err
 		fprintf(c->format.to, ": %d fault%s\n", n, n > 1 ? "s" : "");
 	else
 		fprintf(c->format.to, ": no faults\n");
-	/* Agents retry within a minute: see NodeLost in docs/operation.md. */
+	/* Agents retry after up to a minute: see NodeLost in docs/operation.md. */
 	if (config && config->node_lost_s < 90)
 		fprintf(c->format.to,
 			"warning: NodeLost=%lld is below 90 s: a restart of the network alone "
 			"may end jobs\n",
 			(long long)config->node_lost_s);
 	if (config && config->n_accounts)
-		fputs("its [Account] sections count until 'reeve admin accounts apply' stores "
+		fputs("its [Account] sections are active until 'reeve admin accounts apply' stores "
 		      "accounts in the ledger\n",
 		      c->format.to);
 	return 0;

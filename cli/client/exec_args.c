@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cli/client/exec_args.h"
+#include "cli/client/words.h"
 #include "common/err.h"
 #include "common/utf8.h"
 #include "common/wire/wire.h"
@@ -13,28 +14,13 @@ extern char **environ;
 
 /* --- NULL-terminated lists of words --- */
 
-static char **free_words(char **list)
-{
-	for (char **p = list; p && *p; p++)
-		free(*p);
-	free(list);
-	return NULL;
-}
-
 static int append_word(char ***list, const char *word, size_t size, struct err *err)
 {
 	size_t n = 0;
-	char **more;
 
 	while (*list && (*list)[n])
 		n++;
-	more = realloc(*list, (n + 2) * sizeof(*more));
-	if (!more)
-		return err_set(err, -ENOMEM, "out of memory");
-	*list = more;
-	more[n] = strndup(word, size);
-	more[n + 1] = NULL;
-	return more[n] ? 0 : err_set(err, -ENOMEM, "out of memory");
+	return words_append(list, &n, strndup(word, size), err);
 }
 
 static int append_all(char ***list, char *const *words, struct err *err)
@@ -163,7 +149,7 @@ static int read_rsh(const struct verb_call *call, struct exec_args *w, struct er
 
 	if (r == 0)
 		r = parse_rsh(words, w, err);
-	free_words(words);
+	words_free(words);
 	return r;
 }
 
@@ -200,8 +186,8 @@ int exec_args_read(const struct verb_call *call, struct exec_args *ret, struct e
 
 void exec_args_done(struct exec_args *w)
 {
-	w->argv = free_words(w->argv);
-	w->nodes = free_words(w->nodes);
+	w->argv = words_free(w->argv);
+	w->nodes = words_free(w->nodes);
 }
 
 /* --- the environment --- */

@@ -42,6 +42,7 @@ static int parse_from(const char *text, int64_t *ret_ns, struct err *err)
 		text);
 }
 
+/* Adds the time of --from; without one the controller drains at once. */
 static int add_from(const char *from, json_t *body, struct err *err)
 {
 	int64_t from_ns;
@@ -74,6 +75,7 @@ static int make_body(const struct verb_call *call, json_t **ret, struct err *err
 	return 0;
 }
 
+/* Checks everything that needs no controller, so that a mistake changes no node. */
 static int check_words(const struct verb_call *call, struct err *err)
 {
 	const char *word = call->args[0];
@@ -117,7 +119,7 @@ int nodes_drain_run(const struct verb_call *call, struct cli *c, struct err *err
 	return table_print(t, &c->format, err);
 }
 
-static void put_time(FILE *to, const char *word, int64_t at_ns)
+static void print_time(FILE *to, const char *word, int64_t at_ns)
 {
 	time_t at = (time_t)(at_ns / S_NS);
 	char text[64];
@@ -145,9 +147,9 @@ void nodes_drain_print_reasons(const struct cli *c, const json_t *nodes)
 		fputs(": drained by ", to);
 		cli_put(to, by ? by : "?");
 		if (cli_int(drain, "from_ns", 0) > cli_int(drain, "at_ns", 0))
-			put_time(to, "from", cli_int(drain, "from_ns", 0));
+			print_time(to, "from", cli_int(drain, "from_ns", 0));
 		else
-			put_time(to, "since", cli_int(drain, "at_ns", 0));
+			print_time(to, "since", cli_int(drain, "at_ns", 0));
 		fputs(": ", to);
 		cli_put(to, why ? why : "");
 		fputc('\n', to);

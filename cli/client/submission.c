@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "cli/client/submission.h"
+#include "cli/client/words.h"
 #include "common/err.h"
 #include "common/signature/signature.h"
 #include "common/utf8.h"
@@ -101,21 +102,6 @@ static void make_name(char to[static REQUEST_NAME_MAX], const char *path)
 		strcpy(to, "job");
 }
 
-/* Takes ownership of item, also after an error. */
-static int append_item(char ***list, size_t *n, char *item, struct err *err)
-{
-	char **more = item ? realloc(*list, (*n + 2) * sizeof(*more)) : NULL;
-
-	if (!more) {
-		free(item);
-		return err_set(err, -ENOMEM, "out of memory");
-	}
-	more[(*n)++] = item;
-	more[*n] = NULL;
-	*list = more;
-	return 0;
-}
-
 static int copy_args(char ***list, char *const *args, struct err *err)
 {
 	size_t n = 0;
@@ -124,7 +110,7 @@ static int copy_args(char ***list, char *const *args, struct err *err)
 	for (; *args && r == 0; args++) {
 		if (!utf8_is_valid(*args))
 			return err_set(err, -EINVAL, "argument %zu is not UTF-8 text", n + 1);
-		r = append_item(list, &n, strdup(*args), err);
+		r = words_append(list, &n, strdup(*args), err);
 	}
 	return r;
 }
@@ -155,7 +141,7 @@ static int set_env(struct env *e, const char *name, size_t name_size, const char
 		e->list[i] = item;
 		return 0;
 	}
-	return append_item(&e->list, &e->n, item, err);
+	return words_append(&e->list, &e->n, item, err);
 }
 
 /* --export: all, none, or (NULL) the usual variables. */

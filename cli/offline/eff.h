@@ -10,4 +10,6 @@ struct eff_ledger {
 	const char *start, *end;    /* NULL: any; valid days */
 	struct store_eff_ask ask;   /* all but the days and the price */
 };
+/* *ret_answer has the form of the controller's answer; the caller frees it. -ENOENT: no such file or
+ * profile; -EBADMSG: a fault in the profile. */
 int eff_ledger_read(struct eff_ledger *l, json_t **ret_answer, struct err *err);

@@ -9,7 +9,7 @@ int ledger_file_open(const char *path, enum ledger_file_want want, struct store 
 		     struct err *err)
 {
 	if (!path)
-		return err_set(err, -EINVAL, "say which ledger: --ledger FILE");
+		return err_set(err, -EINVAL, "no ledger; give --ledger FILE");
 	if (want == LEDGER_FILE_THERE && !pg_is_place(path) && access(path, F_OK) < 0)
 		return err_set(err, -ENOENT, "open ledger %.200s: %m", path);
 	return store_open(path, ret, err);
@@ -19,6 +19,6 @@ int ledger_file_open_zone(const char *path, const char *zone, struct store **ret
 			  struct err *err)
 {
 	if (!path)
-		return err_set(err, -EINVAL, "say which ledger: --ledger FILE");
+		return err_set(err, -EINVAL, "no ledger; give --ledger FILE");
 	return store_open_zone(path, zone, ret, err);
 }

@@ -7,7 +7,7 @@
 #include "common/wire/doc.h"
 #include "controller/quota/quota.h"
 
-/* Quotas need accounts. */
+/* Opens ledger and profile; refuses a ledger without accounts, which has no quotas. */
 static int open_site(const struct verb_call *call, struct site_file *f, struct err *err)
 {
 	int r = site_file_open(call, SITE_FILE_POLICY, f, err);
@@ -34,7 +34,7 @@ static int add_view(void *ctx, const struct quota_view *v, struct err *err)
 	return 0;
 }
 
-/* Without --at: at the ledger's last charge, whenever one looks. */
+/* Without --at the time is that of the ledger's last charge, not now. */
 static int read_ask(const struct verb_call *call, const struct site_file *f,
 		    struct quota_query *ask, struct err *err)
 {
@@ -48,14 +48,14 @@ static int read_ask(const struct verb_call *call, const struct site_file *f,
 	if (r < 0)
 		return r;
 	ask->at_day = (int32_t)store_day(f->store, ask->now_ns - 1);
-	if (at) /* that day is over: what is active since is not of then */
+	if (at) /* the end of that day: jobs active now say nothing about it */
 		ask->now_ns = store_first_ns(f->store, ask->at_day + 1);
 	return 0;
 }
 
-/* One account, or every one. */
-static int look_at_accounts(const struct site_file *f, const char *account,
-			    struct quota_query *ask, struct answer *a, struct err *err)
+/* Adds the quotas of one account, or (account NULL) of every account. */
+static int add_accounts(const struct site_file *f, const char *account, struct quota_query *ask,
+			struct answer *a, struct err *err)
 {
 	const struct quota_site site = { f->store, f->config, f->accounts };
 	const struct quota_each each = { add_view, a };
@@ -92,7 +92,7 @@ int quota_ledger_read(const struct verb_call *call, json_t **ret, struct err *er
 		r = read_ask(call, &f, &ask, err);
 	a.config = f.config;
 	if (r >= 0)
-		r = look_at_accounts(&f, account, &ask, &a, err);
+		r = add_accounts(&f, account, &ask, &a, err);
 	if (r < 0)
 		return r;
 	if (json_object_set_new(doc, "time_zone", json_string(store_zone(f.store))) < 0)

@@ -8,7 +8,7 @@ void share_file_done(struct share_file *f)
 	site_file_done(&f->site);
 }
 
-static int load_standing(const struct verb_call *call, struct share_file *f, struct err *err)
+static int load_sharetree(const struct verb_call *call, struct share_file *f, struct err *err)
 {
 	const struct sharetree_config c = { f->site.config, f->site.accounts };
 	int r = site_file_at(&f->site, verb_value(call, "at"), &f->at_ns, err);
@@ -24,7 +24,7 @@ int share_file_open(const struct verb_call *call, struct share_file *ret, struct
 	int r = site_file_open(call, SITE_FILE_POLICY, &f.site, err);
 
 	if (r >= 0)
-		r = load_standing(call, &f, err);
+		r = load_sharetree(call, &f, err);
 	if (r < 0)
 		share_file_done(&f);
 	else

@@ -20,6 +20,7 @@ void site_file_done(struct site_file *f)
 	f->store = store_close(f->store);
 }
 
+/* From the file; without one, those applied to the ledger. f->accounts stays NULL where none were. */
 static int read_accounts(const char *path, struct site_file *f, struct err *err)
 {
 	int64_t revision;
@@ -41,16 +42,17 @@ static int read_policy(const char *profile, struct site_file *f, struct err *err
 	return r < 0 || !profile ? r : config_load(path, &f->config, err);
 }
 
+/* Imported jobs that another profile priced than `profile` ("NAME@DIGEST"). */
 struct other_prices {
 	const char *profile;
 	int64_t jobs;
 	char by[80]; /* of the first other one */
 };
 
-static int see_prices(void *ctx, const char *profile, int64_t jobs, struct err *err)
+/* Counts `jobs`, priced by `profile`, where the digests differ; the names do not matter. */
+static int compare_prices(void *ctx, const char *profile, int64_t jobs, struct err *err)
 {
 	struct other_prices *o = ctx;
-
 	const char *at = strchr(profile, '@'), *mine = strchr(o->profile, '@');
 
 	(void)err;
@@ -58,7 +60,8 @@ static int see_prices(void *ctx, const char *profile, int64_t jobs, struct err *
 		return 0;
 	o->jobs += jobs;
 	if (!*o->by && !strcmp(profile, "?"))
-		snprintf(o->by, sizeof(o->by), "what an older version did not record");
+		snprintf(o->by, sizeof(o->by),
+			 "a profile that an older version did not record");
 	else if (!*o->by && !*profile)
 		snprintf(o->by, sizeof(o->by), "no profile (cores x time)");
 	else if (!*o->by)
@@ -76,7 +79,7 @@ int site_file_warn_prices(struct store *s, const char *profile, struct err *err)
 	if (r >= 0 && path)
 		r = import_profile_name(path, name, err);
 	if (r >= 0 && path)
-		r = store_imports_priced(s, see_prices, &o, err);
+		r = store_imports_priced(s, compare_prices, &o, err);
 
 	if (r >= 0 && o.jobs)
 		fprintf(stderr,
@@ -94,8 +97,9 @@ int site_file_open(const struct verb_call *call, enum site_file_need need,
 	int r;
 
 	if (need == SITE_FILE_POLICY && !verb_value(call, "profile"))
-		return err_set(err, -EINVAL,
-			       "--ledger needs --profile: the policy to weigh usage by");
+		return err_set(
+			err, -EINVAL,
+			"--ledger needs --profile NAME|FILE, the policy that weights usage");
 	r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &f.store, err);
 	if (r < 0)
 		return r;
@@ -127,7 +131,7 @@ int site_file_at(const struct site_file *f, const char *at, int64_t *ret_ns, str
 	if (at)
 		return parse_at(f, at, ret_ns, err);
 	r = store_last_charge(f->store, ret_ns, err);
-	if (r == 1) /* nothing stands yet, at whatever time */
+	if (r == 1) /* the ledger has no charge yet */
 		*ret_ns = (int64_t)time(NULL) * S_NS;
 	return r < 0 ? r : 0;
 }

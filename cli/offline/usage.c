@@ -6,14 +6,16 @@
 #include "controller/ledger/calendar.h"
 #include "controller/quota/usage_names.h"
 
-static int64_t day_of(const char *text, int64_t def)
+/* run_usage() has refused a text that is not a day. */
+static int64_t parse_day(const char *text, int64_t def)
 {
 	if (text)
 		calendar_parse_day(text, &def);
 	return def;
 }
 
-/* The verb has refused what is none. */
+/* The period of --start and --end; without both, the allocation year or quarter of the profile;
+ * without a profile, all days. ask->now_ns is set. */
 static void read_period(const struct verb_call *call, const struct site_file *f,
 			const enum store_by by[static 2], struct projection_query *ask)
 {
@@ -29,12 +31,12 @@ static void read_period(const struct verb_call *call, const struct site_file *f,
 				    .cluster = verb_value(call, "cluster"),
 				    .from_day = INT32_MIN,
 				    .to_day = INT32_MAX };
-	/* The end of the last charge is the first moment after it: of that year or the next. */
+	/* now_ns is the first moment after the last charge, which may be in the next year. */
 	if (f->config && !start && !end)
 		projection_find_year(f->config, store_day(f->store, ask->now_ns - 1),
 				     &p->from_day, &p->to_day);
-	p->from_day = day_of(start, p->from_day);
-	p->to_day = day_of(end, p->to_day);
+	p->from_day = parse_day(start, p->from_day);
+	p->to_day = parse_day(end, p->to_day);
 }
 
 int usage_ledger_read(const struct verb_call *call, const enum store_by by[static 2],

@@ -15,10 +15,10 @@ struct simulate_qos {
 	uint32_t *of;	      /* of each job of the view */
 	struct simulate_note *notes;
 	size_t n_notes;
-	int64_t refused; /* jobs */
+	int64_t refused; /* jobs left out, since the site would refuse them */
 };
 
-/* A note, and how many jobs it is about. */
+/* A note that is printed below the table, and the number of jobs that it concerns. */
 struct simulate_note {
 	char text[192];
 	int64_t jobs;
@@ -26,7 +26,7 @@ struct simulate_note {
 
 struct simulate_qos_ask {
 	const struct config *config;
-	const struct accounts *accounts; /* NULL: none are known */
+	const struct accounts *accounts; /* NULL: without --accounts */
 	const struct sim_trace *trace;
 	const char *all; /* the QOS of all jobs, whatever the trace says; NULL */
 };

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"
+#include "cli/client/options.h"
 #include "cli/offline/eff.h"
 #include "common/err.h"
 #include "common/model/amount.h"
@@ -102,29 +103,6 @@ static int check_word(const char *option, const char *word, const char *const *w
 	return err_set(err, -EINVAL, "--%s %.32s: write one of %s", option, word, known);
 }
 
-static int check_day(const struct verb_call *call, const char *option, struct err *err)
-{
-	const char *text = verb_value(call, option);
-	int64_t day;
-
-	if (text && calendar_parse_day(text, &day) < 0)
-		return err_set(err, -EINVAL, "--%s '%.32s' is not a day; write 2026-11-01",
-			       option, text);
-	return 0;
-}
-
-static int read_limit(const struct verb_call *call, struct asked *a, struct err *err)
-{
-	const char *text = verb_value(call, "limit");
-	int64_t most = verb_value(call, "ledger") ? LEDGER_LIMIT_MAX : LIMIT_MAX;
-
-	a->limit = LIMIT_DEFAULT;
-	if (text &&
-	    (amount_parse_count(text, &a->limit, NULL) < 0 || a->limit < 1 || a->limit > most))
-		return err_set(err, -EINVAL, "--limit %.32s: write 1 to %" PRId64, text, most);
-	return 0;
-}
-
 static int read_jobs(const struct verb_call *call, struct asked *a, struct err *err)
 {
 	int r = 0;
@@ -153,6 +131,7 @@ static int read_asked(const struct verb_call *call, struct asked *a, struct err 
 
 	a->by = verb_value(call, "by");
 	a->sort = verb_value(call, "sort");
+	a->limit = LIMIT_DEFAULT;
 	if (!a->by)
 		a->by = usual_by(call);
 	if (!a->sort)
@@ -161,13 +140,13 @@ static int read_asked(const struct verb_call *call, struct asked *a, struct err 
 	if (r == 0)
 		r = check_word("sort", a->sort, store_eff_sort_words, err);
 	if (r == 0)
-		r = check_day(call, "start", err);
-	if (r == 0)
-		r = check_day(call, "end", err);
+		r = options_check_period(call, err);
 	if (r == 0 && verb_value(call, "profile") && !verb_value(call, "ledger"))
 		r = err_set(err, -EINVAL, "--profile needs --ledger FILE");
 	if (r == 0)
-		r = read_limit(call, a, err);
+		r = options_read_limit(
+			call, verb_value(call, "ledger") ? LEDGER_LIMIT_MAX : LIMIT_MAX,
+			&a->limit, err);
 	return r < 0 ? r : read_jobs(call, a, err);
 }
 

@@ -108,6 +108,7 @@ static int on_patience(sd_event_source *s, uint64_t usec, void *ctx)
 	return 0;
 }
 
+/* Cancels all steps, and waits for their end for CANCEL_WAIT_US at most. Called again: no effect. */
 static void cancel_steps(struct exec *x)
 {
 	if (!x->n_steps || x->patience)
@@ -118,6 +119,7 @@ static void cancel_steps(struct exec *x)
 	cancel_next(x);
 }
 
+/* The first signal cancels the steps; the second exits without waiting for their end. */
 static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *ctx)
 {
 	struct exec *x = ctx;
@@ -238,6 +240,7 @@ static int find_job(struct exec *x, const struct verb_call *call, struct err *er
 	return r;
 }
 
+/* Whether `reeve exec` itself runs inside the job. */
 static bool is_inside(const struct exec *x)
 {
 	const char *here = getenv("REEVE_JOB");
@@ -278,6 +281,7 @@ static int add_all(const struct exec *x, json_t *nodes, struct err *err)
 	return r;
 }
 
+/* The nodes of --node or --rsh; inside the job this node; else all parts (--all) or the first. */
 static int choose_nodes(const struct exec *x, json_t *nodes, struct err *err)
 {
 	const char *state = cli_text(x->job, "state");

@@ -30,9 +30,9 @@ struct run {
 	sd_event_source *signals[2], *tick;
 	int64_t job;
 	int interrupts;
-	char said[512]; /* the last progress line */
-	bool ticking;	/* a request for progress is under way */
-	bool finished;	/* the event loop ends, with `result` */
+	char shown[512]; /* the last progress line */
+	bool ticking;	 /* a request for progress is under way */
+	bool finished;	 /* the event loop ends, with `result` */
 	int result;
 	struct err *err;
 };
@@ -147,11 +147,12 @@ static int watch_signals(struct run *run, struct err *err)
 
 /* ---- progress ---- */
 
+/* Prints a line only when it differs from the last one. */
 static void print_progress(struct run *run, const char *text)
 {
-	if (!strcmp(run->said, text))
+	if (!strcmp(run->shown, text))
 		return;
-	snprintf(run->said, sizeof(run->said), "%s", text);
+	snprintf(run->shown, sizeof(run->shown), "%s", text);
 	fprintf(stderr, "job %" PRId64 ": ", run->job);
 	cli_put(stderr, text);
 	fputc('\n', stderr);
@@ -180,7 +181,7 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *ctx)
 	char path[64];
 
 	(void)usec;
-	for (int i = 0; i < STREAMS; i++) /* its output shows that it runs */
+	for (int i = 0; i < STREAMS; i++) /* printed output already shows that the job runs */
 		if (run->streams[i] && stream_bytes(run->streams[i]))
 			return 0;
 	snprintf(path, sizeof(path), "/v1/jobs/%" PRId64, run->job);
@@ -214,6 +215,8 @@ static void run_done(struct run *run)
 
 /* ---- the verb ---- */
 
+/* Blocks the signals before the submission: an interrupt in between cancels the job as soon as its
+ * number is known, and no job is left behind. */
 static int start_job(struct run *run, const struct verb_call *call, struct err *err)
 {
 	_cleanup_(request_done) struct request r;
@@ -244,15 +247,16 @@ static int follow_to_end(struct run *run, struct err *err)
 	return r < 0 ? r : run->result;
 }
 
-/* The record of the ended job. All output is here; the record may be a moment behind, or the
- * controller away for a while. */
+/* Fetches the record of the ended job. Its output has ended, but the final report may not have
+ * arrived yet, or the controller may be restarting: asks until the state is "ended".
+ * LEFT: interrupted. The caller frees *ret. */
 static int fetch_record(struct run *run, json_t **ret, struct err *err)
 {
 	struct job_view v;
 	char path[64];
 	int r;
 
-	http_cancel(run->cli->http); /* a progress question, if any */
+	http_cancel(run->cli->http); /* a progress request may be under way */
 	run->finished = false;
 	snprintf(path, sizeof(path), "/v1/jobs/%" PRId64, run->job);
 	while (!run->finished) {

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include "cli/cli.h"
+#include "cli/client/options.h"
 #include "cli/offline/usage.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
@@ -101,16 +102,6 @@ static int read_by(const struct verb_call *call, enum store_by ret[static 2], st
 	const char *by = verb_value(call, "by");
 
 	return store_by_parse(by ? by : "account", ret, err);
-}
-
-static int check_day(const char *option, const char *text, struct err *err)
-{
-	int64_t day;
-
-	if (text && calendar_parse_day(text, &day) < 0)
-		return err_set(err, -EINVAL, "--%s '%.32s' is not a day; write 2026-11-01",
-			       option, text);
-	return 0;
 }
 
 static int make_path(const struct verb_call *call, char **path, struct err *err)
@@ -331,9 +322,7 @@ static int check_options(const struct verb_call *call, struct err *err)
 	int r = read_by(call, by, err);
 
 	if (r == 0)
-		r = check_day("start", verb_value(call, "start"), err);
-	if (r == 0)
-		r = check_day("end", verb_value(call, "end"), err);
+		r = options_check_period(call, err);
 	for (size_t i = 0; i < ARRAY_LEN(of_ledger) && r == 0; i++)
 		if (verb_value(call, of_ledger[i]) && !verb_value(call, "ledger"))
 			r = err_set(err, -EINVAL, "--%s needs --ledger FILE", of_ledger[i]);
