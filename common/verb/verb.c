@@ -67,8 +67,11 @@ static int bad_option(const struct getopt_table *t, const char *typed, struct er
 	struct nearest near;
 
 	if (strncmp(typed, "--", 2))
-		return err_set(err, -EINVAL, "unknown option -%c (see --help)",
-			       optopt > ' ' && optopt < 0x7f ? optopt : '?');
+		return err_set(err, -EINVAL, "unknown option -%c%s (see --help)",
+			       optopt > ' ' && optopt < 0x7f ? optopt : '?',
+			       optopt >= '0' && optopt <= '9'
+				       ? "; write -- before a negative number"
+				       : "");
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(typed + 2, "="), typed + 2);
 	nearest_init(&near, name);
 	for (int i = 0; i < t->n; i++)
@@ -123,11 +126,13 @@ static int check_arity(const struct verb *v, const struct verb_call *call, struc
 	if (verb_count(call, "help") || verb_count(call, "version"))
 		return 0;
 	if (call->n_args < v->min_args)
-		return err_set(err, -EINVAL, "%s is missing (see --help)",
-			       v->args && *v->args ? v->args : "an argument");
+		return err_set(err, -EINVAL,
+			       "an argument is missing; write: %s %s (see --help)", v->name,
+			       v->args ? v->args : "");
 	if (v->max_args >= 0 && call->n_args > v->max_args)
-		return err_set(err, -EINVAL, "unexpected argument '%.60s' (see --help)",
-			       call->args[v->max_args]);
+		return err_set(err, -EINVAL, "unexpected argument '%.60s'%s (see --help)",
+			       call->args[v->max_args],
+			       v->max_args ? "" : "; this command takes options only");
 	return 0;
 }
 

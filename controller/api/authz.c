@@ -48,8 +48,8 @@ static int refuse_others(struct call *c, struct err *err)
 		"only operators see the jobs and usage of others, and coordinators those of "
 		"their accounts");
 	return call_refuse(c, 403, NULL,
-			   "leave user= out, or name with account= an account that you "
-			   "coordinate");
+			   "leave the user out, or name an account that you "
+			   "coordinate (--account)");
 }
 
 int authz_narrow_jobs(struct call *c, const char *account, const char **user, struct err *err)

@@ -562,7 +562,7 @@ int store_parse_at(struct store *s, const char *text, int64_t *ret_ns, struct er
 {
 	return calendar_parse_at(s->calendar, text, ret_ns) < 0
 		       ? err_set(err, -EINVAL,
-				 "'%.32s' is no moment: write a day, 2026-11-21 (its end is "
+				 "'%.32s' is not a time; write a day, 2026-11-21 (its end is "
 				 "meant), or an instant, 2026-11-21T08:00, of %s",
 				 text, store_zone(s))
 		       : 0;

@@ -207,7 +207,7 @@ static int refuse_others(struct call *c, struct err *err)
 	err_set(err, 0, "only operators change the accounts and see their log");
 	return call_refuse(
 		c, 403, NULL,
-		"ask an operator; GET /v1/accounts shows the accounts that you are in");
+		"ask an operator; 'reeve admin accounts show' lists the accounts that you are in");
 }
 
 static int refuse_stale(struct call *c, int64_t revision, struct err *err)

@@ -136,7 +136,7 @@ int route_share(struct call *c, struct err *err)
 		r = call_query_int(c, "from", (struct wire_int){ 0, INT64_MAX, &none }, &t.from,
 				   err);
 	if (r >= 0 && cluster && !config_cluster(config, cluster))
-		r = err_set(err, -EINVAL, "cluster=%.64s: there is none of that name", cluster);
+		r = err_set(err, -EINVAL, "there is no cluster '%.64s'", cluster);
 	if (r < 0)
 		return r;
 	c->answer = wire_new();

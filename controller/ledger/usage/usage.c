@@ -39,7 +39,7 @@ int store_by_parse(const char *text, enum store_by ret[static 2], struct err *er
 	ret[1] = text[n] ? find_by(text + n + 1, strlen(text + n + 1)) : STORE_BY_NONE;
 	if (ret[0] == STORE_BY_NONE || ret[0] == ret[1] || (text[n] && ret[1] == STORE_BY_NONE))
 		return err_set(err, -EINVAL,
-			       "by %.40s: it is account, user or cluster, or two of these as "
+			       "by %.40s: write account, user or cluster, or two of these: "
 			       "user,cluster",
 			       text);
 	return 0;

@@ -42,7 +42,7 @@ static int count_cores(const struct tariff *t, const struct tariff_request *ask,
 	int64_t nodes = ask->nodes, cores;
 
 	if (ask->ncpus < 1)
-		return err_set(err, -EINVAL, "no cores are asked for; state ncpus=N");
+		return err_set(err, -EINVAL, "the request has no cores; add -l ncpus=N");
 	if (!t->exclusive) {
 		*ret = ask->ncpus;
 		return 0;

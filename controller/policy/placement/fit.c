@@ -381,5 +381,7 @@ bool fit_is_possible(const struct fit_node *nodes, size_t n_nodes, const struct 
 	fit_say_kind(why, want);
 	fit_say(why, " could ever hold it; the nearest, %s, has ", best->name);
 	add_capacity(why, best);
+	if (want->ngpus > 0 && best->gpus.n == 0 && best->capacity.ngpus == 0)
+		fit_say(why, ", no GPUs");
 	return false;
 }

@@ -72,7 +72,7 @@ is "an instant is of its day" "$(figure g1 2012-02-29 used_ms)" "$(figure g1 201
 has "normal again in words" "normal again on 1 April 2012 if nothing more is used, or sooner" "$(quota -p g5 --at 2012-02-29)"
 is "every account, as json" 6 "$(quota --at 2012-03-05 --json | grep -c '"available_ms"')"
 has "an account that is not there" "no account 'ghost'" "$(quota -p ghost 2>&1)"
-has "a day that is none" "--at: '2012-02-30' is no moment" "$(quota --at 2012-02-30 2>&1)"
+has "a day that is none" "--at: '2012-02-30' is not a time" "$(quota --at 2012-02-30 2>&1)"
 
 printf '[Policy]\nProfile = rwth\nQuota = window-3x\n' >"$dir/newer.conf"
 newer() { "$reeve" quota --ledger "$dir/rwth.db" --profile "$dir/newer.conf" --accounts "$dir/accounts.conf" --csv --noheader "$@"; }

@@ -140,7 +140,8 @@ has "nci has quarters, rwth the calendar year" '2022-07-01 up to 2022-10-01 2022
 out=$("$reeve" usage --profile $profile 2>&1)
 is "a profile without a ledger: status" 2 $?
 has "is refused with the reason" '--profile needs --ledger FILE' "$out"
-has "a moment that is none" "--at: 'soon' is no moment" "$(usage --profile $profile --at soon)"
+has "a period that ends before it begins is refused" "--end 2026-01-01 is not after --start 2026-02-01" "$(usage --start 2026-02-01 --end 2026-01-01)"
+has "a moment that is none" "--at: 'soon' is not a time" "$(usage --profile $profile --at soon)"
 has "a profile that is none" "no-such" "$(usage --profile no-such)"
 has "accounts that are not there" "nowhere.conf" "$(usage --profile $profile --accounts "$dir/nowhere.conf")"
 tap_end

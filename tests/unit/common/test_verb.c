@@ -145,11 +145,12 @@ static void every_mistake_is_refused_with_the_remedy(void **state)
 	bad(ARGV("tool", "xyzzyplugh"), "'tool help' lists them");
 	bad(ARGV("tool", "list", "--jsn"), "did you mean --json?");
 	bad(ARGV("tool", "list", "--json=1"), "--json takes no value");
-	bad(ARGV("tool", "list", "-z"), "unknown option -z");
+	bad(ARGV("tool", "list", "-z"), "unknown option -z (see");
+	bad(ARGV("tool", "list", "-5"), "unknown option -5; write -- before a negative number");
 	bad(ARGV("tool", "list", "-o"), "-o (--columns) needs a value: -o LIST");
 	bad(ARGV("tool", "list", "--output"), "--output needs a value: --output FORM");
 	bad(ARGV("tool", "list", "1", "2"), "unexpected argument '2'");
-	bad(ARGV("tool", "send"), "FILE [ARG]... is missing");
+	bad(ARGV("tool", "send"), "an argument is missing; write: send FILE [ARG]...");
 	bad(ARGV("tool", "list", "-\033"), "unknown option -?");
 }
 

@@ -259,6 +259,11 @@ static void the_words_have_the_numbers(void **state)
 	assert_string_equal(why,
 			    "no node of this cluster could ever hold it; the nearest, n1, has "
 			    "8 cores, 16.0 GiB memory, 100 GiB jobfs");
+	j.want.ngpus = 1;
+	assert_false(fit_is_possible(nodes, 1, &j.want, why));
+	assert_string_equal(why,
+			    "no node of this cluster could ever hold it; the nearest, n1, has "
+			    "8 cores, 16.0 GiB memory, 100 GiB jobfs, no GPUs");
 }
 
 static void a_full_node_is_possible_and_no_node_is_unknown(void **state)
