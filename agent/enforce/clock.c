@@ -7,6 +7,7 @@ static int64_t clamp(int64_t v, int64_t low, int64_t high)
 	return v < low ? low : v > high ? high : v;
 }
 
+/* From start to end, or to `now_ns` while the job has not ended. 0 before the start. */
 static int64_t elapsed_ns(const struct clock *c, int64_t now_ns)
 {
 	int64_t until = c->end_ns ? c->end_ns : now_ns;
@@ -19,6 +20,8 @@ void clock_start(struct clock *c, int64_t at_ns)
 	*c = (struct clock){ .start_ns = at_ns };
 }
 
+/* A second freeze, and one of a job that has ended, changes nothing; so does a thaw without a freeze: events
+ * may come twice, from a hook and from the file. */
 void clock_freeze(struct clock *c, int64_t at_ns)
 {
 	if (!c->since_ns && c->start_ns && !c->end_ns)
@@ -34,6 +37,7 @@ void clock_thaw(struct clock *c, int64_t at_ns)
 	c->since_ns = 0;
 }
 
+/* The account is the kernel's own: it replaces what single events added up to, some of which may be lost. */
 void clock_sync(struct clock *c, struct clock_account k, int64_t at_ns)
 {
 	int64_t open_ns;
@@ -65,6 +69,7 @@ int64_t clock_running_ns(const struct clock *c, int64_t now_ns)
 	return elapsed_ns(c, now_ns) - clock_suspended_ns(c, now_ns);
 }
 
+/* A frozen job has none: its deadline moves until it is thawed. */
 int64_t clock_deadline_ns(const struct clock *c, int64_t limit_s)
 {
 	int64_t limit_ns, at_ns;

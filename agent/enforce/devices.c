@@ -120,7 +120,9 @@ static void drop_other_numbers(int fd, uint32_t generation)
 	}
 }
 
-static struct devices_major major_of(const struct devices_list *list, __u32 major)
+/* What the gate does with a major number: is any of its devices gated, and is a range of minors gated
+ * whether listed or not? */
+static struct devices_major find_major(const struct devices_list *list, __u32 major)
 {
 	struct devices_major m = { 0 };
 
@@ -133,11 +135,11 @@ static struct devices_major major_of(const struct devices_list *list, __u32 majo
 	return m;
 }
 
-/* `gated_only` 1: the majors with gated devices; 0: the others. */
+/* `gated_only` 1: writes the majors with gated devices; 0: clears the others. */
 static int write_majors(int fd, const struct devices_list *list, int gated_only)
 {
 	for (__u32 major = 0; major < DEVICES_MAJORS; major++) {
-		struct devices_major m = major_of(list, major), old;
+		struct devices_major m = find_major(list, major), old;
 
 		if (!!m.is_gated != gated_only)
 			continue;
@@ -190,6 +192,7 @@ int devices_gate(struct devices *d, const struct devices_list *list, struct err 
 
 /* ---- the link ---- */
 
+/* The id of the cgroup at `path`: its inode number. 0: there is none. */
 static uint64_t cgroup_of(const char *path)
 {
 	struct stat st;
@@ -208,6 +211,8 @@ static uint64_t link_cgroup(const struct bpf_link *link)
 	return info.type == BPF_LINK_TYPE_CGROUP ? info.cgroup.cgroup_id : 0;
 }
 
+/* A new link on the cgroup as it is now. The old link, of a cgroup that is gone, is closed last, so that
+ * d->link is never without one that works. */
 static int attach_gate(struct devices *d, struct err *err)
 {
 	_cleanup_close_ int fd = open(d->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -301,6 +306,7 @@ static void drop_grants(const struct devices *d, const struct devices_job *job)
 	}
 }
 
+/* -ENOSPC: more grants on the node than the map holds. */
 static int write_grants(const struct devices *d, const struct devices_job *job)
 {
 	int fd = skeleton_map(d->kern, "grants"), r = 0;
@@ -315,7 +321,8 @@ static int write_grants(const struct devices *d, const struct devices_job *job)
 	return r;
 }
 
-/* Grants come before the job is published: until then its processes open no gated device. */
+/* Grants come before the job is published: until then its processes open no gated device. A job of an
+ * earlier agent loses what it has no more before it gets what is new. After a failure it has no grants. */
 int devices_add(struct devices *d, const struct devices_job *job, struct err *err)
 {
 	uint32_t slot;
@@ -372,6 +379,8 @@ int devices_read(const struct devices *d, uint64_t cgroup_id, struct devices_cou
 	return 0;
 }
 
+/* BPF_F_QUERY_EFFECTIVE counts the programs of the cgroups above too: systemd attaches its own to the unit,
+ * our gate is above it. */
 int devices_is_held(const char *cgroup)
 {
 	_cleanup_close_ int fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -92,6 +92,8 @@ static void report_oom(const struct events *e, const struct watched *w,
 		e->config.on_oom(e->config.ctx, &oom);
 }
 
+/* A message of the ring buffer; 0 goes on to the next. The size is checked, since the programs may be
+ * those of an earlier agent. The callbacks may remove the job: `w` is not used after them. */
 static int on_message(void *ctx, void *data, size_t size)
 {
 	const struct events_message *m = data;
@@ -151,6 +153,7 @@ static int configure(struct bpf_object *obj, void *ctx)
 	return slots_configure(obj, e->n_jobs);
 }
 
+/* After a failure the caller calls close_kern(): what was opened before it stays in `e`. */
 static int open_kern(struct events *e, struct err *err)
 {
 	struct skeleton_spec spec = {
@@ -304,6 +307,9 @@ static int reconcile_record(struct events_record *rec, const char *path)
 	return 1;
 }
 
+/* slots_add() returns 1 for a job that an earlier agent had added: its record goes on counting. The record
+ * is complete before slots_publish() shows it to the hooks; only then is the file read, so that no change
+ * falls between the two. */
 static int add_to_kern(struct events *e, struct watched *w, struct err *err)
 {
 	uint32_t slot;
@@ -323,6 +329,8 @@ static int add_to_kern(struct events *e, struct watched *w, struct err *err)
 	return 0;
 }
 
+/* The watches are set before the files are read: a change in between is then reported, perhaps twice,
+ * but never lost. */
 int events_add(struct events *e, const struct events_job *job, struct err *err)
 {
 	_cleanup_(watched_freep) struct watched *w = NULL;
@@ -446,6 +454,7 @@ static struct watched *find_was_empty(const struct events *e)
 	return NULL;
 }
 
+/* Jobs that were empty when they were added come first: no event will come for them. */
 int events_dispatch(struct events *e, struct err *err)
 {
 	struct watched *w;
@@ -467,6 +476,7 @@ int events_dispatch(struct events *e, struct err *err)
 	return r < 0 ? err_set(err, r, "read the ring buffer: %s", strerror(-r)) : 0;
 }
 
+/* The frozen hook decides between 2 and 3: without it suspended time is not exact. */
 int events_tier(const struct events *e)
 {
 	if (!e->kern || e->by_files & EVENTS_FILES_FROZEN)

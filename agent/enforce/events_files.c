@@ -100,6 +100,7 @@ int events_files_fd(const struct events_files *f)
 	return f->fd;
 }
 
+/* The kernel reports changes of these files as IN_MODIFY. Returns the watch, < 0: errno says why. */
 static int watch_file(const struct events_files *f, const char *path, const char *file)
 {
 	char name[PATH_MAX];
@@ -124,14 +125,17 @@ int events_files_add(struct events_files *f, int64_t job, const char *path, unsi
 		job_free(j);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
-	if (what & (EVENTS_FILES_FROZEN | EVENTS_FILES_EMPTY))
+	if (what & (EVENTS_FILES_FROZEN | EVENTS_FILES_EMPTY)) {
 		j->wd_state = watch_file(f, path, "cgroup.events");
+		if (j->wd_state < 0) {
+			int r = err_set(err, -errno, "watch %s/cgroup.events: %m", path);
+
+			job_free(j);
+			return r;
+		}
+	}
 	if (what & EVENTS_FILES_OOM) /* not there without the memory controller */
 		j->wd_memory = watch_file(f, path, "memory.events");
-	if (what & (EVENTS_FILES_FROZEN | EVENTS_FILES_EMPTY) && j->wd_state < 0) {
-		job_free(j);
-		return err_set(err, -errno, "watch %s/cgroup.events: %m", path);
-	}
 	j->frozen = events_files_read(path, "frozen") == 1;
 	j->populated = events_files_read(path, "populated") == 1;
 	read_number(path, "memory.events", "oom_kill", &j->n_oom);
@@ -190,6 +194,7 @@ static void check_files(struct events_files_job *j, events_files_fn fn, void *ct
 	}
 }
 
+/* NULL for an event that was queued before its watch was removed. */
 static struct events_files_job *find_by_watch(const struct events_files *f, int wd)
 {
 	for (struct events_files_job *j = f->jobs; j; j = j->next)

@@ -53,6 +53,7 @@ static const struct text_key {
 	{ "status", offsetof(struct final, status), sizeof(((struct final *)0)->status) },
 };
 
+/* A decimal number of the whole text, not negative; -EINVAL. */
 static int parse_number(const char *text, int64_t *ret)
 {
 	char *end;
@@ -66,6 +67,8 @@ static int parse_number(const char *text, int64_t *ret)
 	return 0;
 }
 
+/* A line before the first section. Unknown keys are skipped, so that a newer writer can add some; -EINVAL for
+ * a text that is too long for its field. */
 static int set_head(struct final *f, const char *key, const char *value)
 {
 	int64_t n;
@@ -90,6 +93,7 @@ static int set_head(struct final *f, const char *key, const char *value)
 	return 0;
 }
 
+/* A figure that is unknown, no number, or too large for its unit is skipped: not measured. */
 static void set_counter(struct final *f, const char *file, const char *key, const char *value)
 {
 	int64_t n, *to;
@@ -152,6 +156,7 @@ static int parse_line(struct final *f, const char *section, char *line)
 	return 0;
 }
 
+/* Cuts `text` into lines. 0 only for a record with "[end]", a job, an attempt and an exit code. */
 static int parse_lines(char *text, struct final *f)
 {
 	char section[64] = "", *line, *rest = text;

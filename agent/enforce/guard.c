@@ -156,6 +156,7 @@ static void on_dquot(void *ctx, const struct dquot_excess *excess)
 	}
 }
 
+/* Sizes the maps, between opening and loading the object: later they are fixed. */
 static int configure(struct bpf_object *obj, void *ctx)
 {
 	const struct guard *g = ctx;
@@ -167,6 +168,7 @@ static int configure(struct bpf_object *obj, void *ctx)
 	return bpf_map__set_max_entries(projects, g->n_jobs);
 }
 
+/* After a failure the caller calls close_kern(): what was opened before it stays in `g`. */
 static int open_kern(struct guard *g, struct err *err)
 {
 	struct skeleton_spec spec = {
@@ -259,6 +261,7 @@ struct guard *guard_close(struct guard *g)
 	return NULL;
 }
 
+/* Project id -> slot, for the quota hook, which sees an id and no cgroup. 0: the job has no jobfs. */
 static int add_project(const struct guard *g, uint32_t projid, uint32_t slot)
 {
 	int fd = skeleton_map(g->kern, "projects");
@@ -293,6 +296,7 @@ static int add_to_kern(const struct guard *g, const struct guard_job *job, struc
 	return 0;
 }
 
+/* Two jobs with one project id are refused: an excess of one would kill the writer of the other. */
 int guard_add(struct guard *g, const struct guard_job *job, struct err *err)
 {
 	struct kept *k;
@@ -364,6 +368,7 @@ unsigned guard_prune(struct guard *g)
 	return n;
 }
 
+/* The latch keeps one excess from being reported at each write. After this the next one is reported again. */
 void guard_rearm(struct guard *g, uint64_t cgroup_id)
 {
 	struct kept *k = find_guarded(g, cgroup_id);

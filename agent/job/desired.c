@@ -125,6 +125,8 @@ static void on_want(void *ctx, const struct sync_order *o)
 	job_act_after(j, 0);
 }
 
+/* The controller has committed the final report: the job can be forgotten. Before REPORT it is about an
+ * earlier report. */
 static void on_settled(void *ctx, int64_t id, int32_t attempt)
 {
 	struct job *j = job_find(ctx, id, attempt);

@@ -49,6 +49,7 @@ static void arm_timer(struct node *n, int64_t at_ns)
 		sd_event_exit(n->event, r);
 }
 
+/* One entry each time: the callback may free any job, and the event loop gets its turn between two. */
 static int on_timer(sd_event_source *s, uint64_t usec, void *userdata)
 {
 	struct node *n = userdata;
@@ -67,6 +68,7 @@ static int on_timer(sd_event_source *s, uint64_t usec, void *userdata)
 	return 0;
 }
 
+/* A later time than the timer is set to needs no new setting: on_timer() finds what is first. */
 void job_due_set(struct job *j, enum job_due what, int64_t at_ns)
 {
 	struct node *n = j->node;

@@ -22,6 +22,7 @@
 
 #define START_PATIENCE_NS (60 * S_NS)
 
+/* The final record appears by rename, whole, when the unit has ended. */
 static bool has_record(struct node *n, const struct job *j)
 {
 	char path[600];
@@ -31,7 +32,9 @@ static bool has_record(struct node *n, const struct job *j)
 	return access(path, F_OK) == 0;
 }
 
-/* Called whenever something changed: bring the job nearer to its desired state. */
+/* Called whenever something changed: brings the job nearer to its desired state. The record comes first: of a
+ * unit that has ended nothing can be suspended or killed. Then the latched end: a job with a reason to end is
+ * killed whatever its desired state is. */
 static int act_running(struct node *n, struct job *j)
 {
 	if (has_record(n, j)) {
@@ -67,6 +70,7 @@ static int act_unit(struct node *n, struct job *j)
 	return job_is_slurms(j) ? 0 : job_start_unit(n, j);
 }
 
+/* A job without a record that runs here already is recovered, not started a second time. */
 static int act_prepare(struct node *n, struct job *j)
 {
 	if (!job_recover_unknown(n, j))
@@ -120,6 +124,7 @@ static void on_due(struct node *n, struct job *j, enum job_due what)
 		limit_check_clock(n, j);
 }
 
+/* The timer first: recovered jobs are due at once. */
 int job_phases_open(struct node *n, struct err *err)
 {
 	int r = job_due_open(n, on_due, err);
@@ -183,6 +188,7 @@ void job_phases_tick(struct node *n)
 	}
 }
 
+/* A result may come after its job is gone: it is dropped. */
 void job_phases_on_done(void *ctx, struct manager_id id, enum manager_order order, int result,
 			const struct err *err)
 {
@@ -199,6 +205,8 @@ void job_phases_on_done(void *ctx, struct manager_id id, enum manager_order orde
 		suspend_on_done(n, j, order, result, err);
 }
 
+/* The unit is gone, perhaps without a record (the launcher was killed too). PREPARE has none yet; later phases
+ * have dealt with it. */
 void job_phases_on_gone(void *ctx, struct manager_id id)
 {
 	struct job *j = job_find(ctx, id.job, id.attempt);

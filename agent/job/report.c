@@ -48,6 +48,7 @@ static int64_t clip_to_int64(uint64_t v)
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
+/* Only cores that the job used; `cores` is sparse. */
 static void add_cores(const struct sample *s, struct usage *u)
 {
 	if (!(s->have & SAMPLE_CPU_CORES))
@@ -91,6 +92,7 @@ static void subtract_baseline(const struct job *j, struct usage *u)
 							  : u->cores[i].ns;
 }
 
+/* To be called when the launcher is ready to execute the job's command, once: see subtract_baseline(). */
 void report_save_baseline(struct node *n, struct job *j)
 {
 	struct usage u = { 0 };
@@ -186,6 +188,8 @@ void report_measure(struct node *n)
 		log_line(LOG_WARNING, "sampling: %s", err.text);
 }
 
+/* The last figures, from the live cgroup and, where `f` is given, from the final record, which has what
+ * happened after the last sample. Of counters and peaks merging keeps the larger: no order of the two loses any. */
 void report_measure_last(struct node *n, struct job *j, const struct final *f)
 {
 	struct usage u = { 0 };
@@ -252,6 +256,8 @@ static int save_report_and_state(struct node *n, struct job *j, struct report *r
 	return r < 0 ? r : 0;
 }
 
+/* 0, or REPORT_UNSAVED: the store fails and the report is in memory only; it is sent all the same. The sequence
+ * number grows in both cases, so that the controller takes the report for a new one. */
 int report_put(struct node *n, struct job *j, struct err *err)
 {
 	struct report report;
@@ -259,8 +265,8 @@ int report_put(struct node *n, struct job *j, struct err *err)
 
 	fill_report(j, &report);
 	report.seq = j->report_seq;
-	job_gpus_report(n, j, &report.gpus,
-			&report.n_gpus); /* out of memory: the report lists none */
+	/* Out of memory: the report lists no GPUs. */
+	job_gpus_report(n, j, &report.gpus, &report.n_gpus);
 	gpu_meter_keep(j);
 	r = save_report_and_state(n, j, &report, err);
 	job_save_done(j, r, err);

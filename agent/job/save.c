@@ -26,6 +26,8 @@ static void clock_to_state(struct job *j)
 	j->s.clock.at_ns = j->clock.end_ns ? j->clock.end_ns : now;
 }
 
+/* Writes the state as it is, inside the caller's transaction if there is one. job_save_done() then has to be
+ * called with the result of the whole. */
 int job_save_row(struct job *j, struct err *err)
 {
 	snprintf(j->s.step, sizeof(j->s.step), "%s", job_phase_name(j->phase));
@@ -69,7 +71,8 @@ void job_save_done(struct job *j, int result, const struct err *err)
 	note_store_state(j->node, result, err);
 }
 
-/* One transaction: the new job, and the signature that it was started on. */
+/* One transaction: the new job, and the signature that it was started on. A crash leaves both or neither: the
+ * job is not started twice on one signature, and no signature is used up without a job. */
 static int save_start(struct job *j, struct err *err)
 {
 	struct db *db = j->node->db;
@@ -99,6 +102,7 @@ int job_save(struct job *j, struct err *err)
 	return r;
 }
 
+/* A failure is retried at each tick; a restart before that reports the job once more, which changes nothing. */
 void job_save_forget(struct node *n, struct manager_id id)
 {
 	struct leftover *l;

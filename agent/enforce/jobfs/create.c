@@ -65,6 +65,7 @@ static int find_projid(struct jobfs *fs, const struct jobfs_spec *spec, uint32_t
 	return err_set(err, -EAGAIN, "%s: no free project id found", fs->dir);
 }
 
+/* Changes owner and mode through a descriptor that was opened without following links. */
 static int make_subdir(int dir_fd, const char *name, mode_t mode, const struct jobfs_spec *spec,
 		       struct err *err)
 {
@@ -201,6 +202,8 @@ static int fill_directory(struct jobfs *fs, int dir_fd, const struct jobfs_spec 
 	return fchmod(dir_fd, 0711) < 0 ? err_set(err, -errno, "chmod: %m") : 0;
 }
 
+/* Checks the request and fills *ret: the limit rounded up to blocks, the default number of files, a free
+ * project id. Nothing is changed on disk. */
 static int plan_quota(struct jobfs *fs, const struct jobfs_spec *spec, struct jobfs_job *ret,
 		      struct err *err)
 {
@@ -225,6 +228,8 @@ static int plan_quota(struct jobfs *fs, const struct jobfs_spec *spec, struct jo
 	return find_projid(fs, spec, &ret->projid, err);
 }
 
+/* A failure removes what was made. A crash leaves a directory that only root can enter, which the next agent
+ * finds in jobfs_list() and removes. -EEXIST: the attempt has one already. */
 int jobfs_create(struct jobfs *fs, const struct jobfs_spec *spec, struct jobfs_job *ret,
 		 struct err *err)
 {
@@ -254,6 +259,8 @@ int jobfs_create(struct jobfs *fs, const struct jobfs_spec *spec, struct jobfs_j
 	return 0;
 }
 
+/* Without what root wrote at the start (base_bytes). "Full" is less than one block, or one file, below the
+ * limit: a write that exceeds it fails before the sum reaches it. */
 int jobfs_usage(struct jobfs *fs, const struct jobfs_job *job, struct jobfs_usage *ret,
 		struct err *err)
 {

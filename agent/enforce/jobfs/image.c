@@ -24,6 +24,7 @@ static int wait_child(pid_t pid, int *ret_status)
 	return 0;
 }
 
+/* No reserved blocks (-m 0): they are for root's daemons, and the image has none. */
 static int run_mkfs(const char *path, struct err *err)
 {
 	pid_t pid = fork();
@@ -140,6 +141,8 @@ static int mount_device(const char *device, const char *dir, struct err *err)
 	return 0;
 }
 
+/* An image that exists is used as it is, whatever its size: it has jobs' files of before. Closing `loop`
+ * after the mount does not free the device (LO_FLAGS_AUTOCLEAR counts the mount). */
 int image_mount(const char *image, int64_t bytes, const char *dir, struct err *err)
 {
 	_cleanup_close_ int fd = -1, loop = -1;

@@ -172,6 +172,7 @@ static int inspect_directory(const struct jobfs *fs, const char *name, struct jo
 	return 0;
 }
 
+/* Grows by doubling, without a field for the size. */
 static int add_job(struct jobfs_job **list, size_t *n, const struct jobfs_job *job)
 {
 	struct jobfs_job *more = *list;
@@ -244,6 +245,7 @@ static int64_t overhead_bytes(const struct jobfs *fs, int64_t total)
 	return total / (strcmp(fs->type, "xfs") == 0 ? 24 : 128);
 }
 
+/* Of the free blocks and what jobs have written, so that it stays the same while jobs fill their disks. */
 int jobfs_capacity(struct jobfs *fs, int64_t *ret_bytes, struct err *err)
 {
 	_cleanup_free_ struct jobfs_job *jobs = NULL;

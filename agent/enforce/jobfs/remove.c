@@ -137,6 +137,8 @@ static void free_removing(struct jobfs_removing *rm)
 	free(rm);
 }
 
+/* Reaps the child too. A child that died without a verdict is -EIO: the directory stays and is removed by
+ * the next try. */
 static void read_verdict(struct jobfs_removing *rm, struct verdict *v)
 {
 	int status = 0;
@@ -192,6 +194,7 @@ static int start_child(struct jobfs *fs, struct jobfs_removing *rm, struct err *
 	return rm->pid < 0 ? err_set(err, -errno, "fork: %m") : 0;
 }
 
+/* A child, since removing a million files takes minutes, and the limits of other jobs must not wait. */
 int jobfs_remove(struct jobfs *fs, const struct jobfs_job *job, const struct jobfs_removal *how,
 		 struct err *err)
 {
@@ -222,6 +225,8 @@ int jobfs_remove(struct jobfs *fs, const struct jobfs_job *job, const struct job
 	return 0;
 }
 
+/* The children go on until the agent exits (PR_SET_PDEATHSIG); on_verdict() frees each entry, but calls no
+ * callback. */
 void jobfs_abandon_removals(struct jobfs *fs)
 {
 	struct jobfs_removing *rm, *next;

@@ -98,6 +98,7 @@ static int watch_fd(struct vmem *v, int fd)
 	return fd < 0 || epoll_ctl(v->epoll_fd, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
 }
 
+/* CLOCK_BOOTTIME: it goes on while the node is suspended. */
 static int start_timer(struct vmem *v)
 {
 	uint32_t ms = v->config.poll_ms ? v->config.poll_ms : POLL_MS;
@@ -148,6 +149,8 @@ static int audit_all(struct vmem *v, struct err *err)
 	return first;
 }
 
+/* The ring buffer may have lost events (it was full, or the agent was away); the latches have not. A wake-up by
+ * kick_fd or the timer therefore looks at all latches. */
 int vmem_dispatch(struct vmem *v, struct err *err)
 {
 	uint64_t n;

@@ -54,6 +54,7 @@ static int update_known(struct vmem *v, struct vmem_known *known, const struct v
 	return vmem_set_limit(v, r->cgroup_id, r->limit_bytes, err) ?: 1;
 }
 
+/* true also when the file cannot be read: an audit too many does no harm. */
 static bool is_populated(int cgroup_fd)
 {
 	_cleanup_close_ int fd = openat(cgroup_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
@@ -74,6 +75,8 @@ static int count_insiders(struct vmem *v, struct vmem_known *known, struct err *
 	return rc;
 }
 
+/* The job is in the table before those inside are counted: a process that forks meanwhile is entered by the
+ * hooks, and one that both see is entered once (keyed by address space). */
 int vmem_add(struct vmem *v, const struct vmem_request *r, struct err *err)
 {
 	struct vmem_known *known = vmem_table_find(v, r->cgroup_id);
@@ -145,6 +148,8 @@ int vmem_set_parts(struct vmem *v, uint64_t cgroup_id, const int *part_fds, size
 	return vmem_parts_set(v, known, ids, n, err);
 }
 
+/* The limit is stored before the sum is read: a growth in between is compared by the kernel side with the new
+ * limit. */
 int vmem_set_limit(struct vmem *v, uint64_t cgroup_id, uint64_t limit_bytes, struct err *err)
 {
 	struct vmem_known *known = find_known(v, cgroup_id, err);
