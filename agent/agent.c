@@ -41,6 +41,7 @@ struct daemon {
 	struct handshake_server *gate;
 	struct adopt_server *adopter;
 	struct slurm_server *slurm; /* NULL: Engine=reeve */
+	struct sync_slurm_job *slurm_jobs;
 	sd_event_source *tick, *final, *vmem, *events, *guard;
 	unsigned n_ticks;
 	int n_pieces;		       /* of jobs' own output, in the document that is made */
@@ -211,6 +212,11 @@ static int describe_node(void *ctx, struct sync *ret)
 			      .gpus = d->gpus,
 			      .n_gpus = job_gpus_describe(n, d->gpus) };
 	name_node(n, ret);
+	ret->engine = (enum engine)n->conf->engine;
+	if (ret->engine == ENGINE_SLURM &&
+	    slurm_jobs_describe(n, &d->slurm_jobs, &ret->n_slurm_jobs) < 0)
+		return -ENOMEM;
+	ret->slurm_jobs = d->slurm_jobs;
 	ret->n_steps = steps_describe(n, &ret->steps);
 	describe_free(n, ret);
 	return ret->steps ? 0 : -ENOMEM;
@@ -318,7 +324,7 @@ static int open_all(struct daemon *d, const struct agent_config *conf, struct er
 		r = handshake_server_open(&d->node, &d->gate, err);
 	if (!r)
 		r = adopt_server_open(&d->node, &d->adopter, err);
-	if (r >= 0 && d->node.conf->engine == CONFIG_ENGINE_SLURM)
+	if (r >= 0 && d->node.conf->engine == ENGINE_SLURM)
 		r = slurm_server_open(&d->node, &d->slurm, err);
 	if (!r)
 		r = watch_all(d, err);
@@ -367,6 +373,7 @@ static int run_daemon(const struct agent_config *conf, struct err *err)
 	sd_event_unref(d->node.event);
 	free(d->jobs);
 	free(d->found);
+	free(d->slurm_jobs);
 	free(d);
 	return r;
 }

@@ -8,10 +8,10 @@
 #include "agent/config.h"
 #include "common/cleanup.h"
 #include "common/err.h"
+#include "common/model/engine.h"
 #include "common/time_units.h"
 
 static const char *const managers[] = { "auto", "systemd", "cgroup", NULL };
-static const char *const engines[] = { "reeve", "slurm", NULL };
 static const char *const tiers[] = { "auto", "1", "2", "3", NULL };
 static const char *const gpus[] = { "held", "unheld", "off", NULL };
 static const char *const pids_actions[] = { "contain", "kill", NULL };
@@ -109,7 +109,7 @@ const struct conf_key agent_config_keys[] = {
 	{ "Agent", "GpuLaunchProfile", CONF_BOOL, AT(gpu_launch_profile), 0, 0, NULL,
 	  "with CudaLibrary=: count each launch of GPU work of jobs; costs them a uprobe each",
 	  "no" },
-	WORD("Engine", engine, engines,
+	WORD("Engine", engine, engine_words,
 	     "who starts jobs: Reeve's controller, or Slurm (docs/slurm.md)", "reeve"),
 	WORD("Manager", manager, managers, "who owns jobs: systemd or, without it, the agent",
 	     "auto"),

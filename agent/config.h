@@ -7,7 +7,6 @@
 struct err;
 
 enum config_manager { CONFIG_MANAGER_AUTO, CONFIG_MANAGER_SYSTEMD, CONFIG_MANAGER_CGROUP };
-enum config_engine { CONFIG_ENGINE_REEVE, CONFIG_ENGINE_SLURM };
 enum config_gpus {
 	CONFIG_GPUS_HELD,   /* given to jobs where they can be held */
 	CONFIG_GPUS_UNHELD, /* given to jobs also where every job can open every GPU */

@@ -156,7 +156,7 @@ static int open_manager(struct node *n, struct err *err)
 
 	if (n->conf->manager == CONFIG_MANAGER_SYSTEMD && !has_systemd)
 		return err_set(err, -EINVAL, "Manager=systemd, but systemd does not run here");
-	n->ops = n->conf->engine == CONFIG_ENGINE_SLURM			     ? &manager_slurm
+	n->ops = n->conf->engine == ENGINE_SLURM			     ? &manager_slurm
 		 : n->conf->manager == CONFIG_MANAGER_CGROUP || !has_systemd ? &manager_cgroup
 									     : &manager_systemd;
 	if (n->jobfs && !manager_is_below(n->conf->jobfs_dir, n->conf->state_dir))

@@ -28,7 +28,7 @@ int state_dir_open(struct node *n, struct err *err)
 			       "(chown root %s; chmod 700 %s)",
 			       dir, dir, dir);
 	/* Jobs of Slurm have no view of their own: they reach their disk by this path. */
-	if (n->conf->engine == CONFIG_ENGINE_SLURM) {
+	if (n->conf->engine == ENGINE_SLURM) {
 		if (chmod(dir, PASSABLE) < 0)
 			return err_set(err, -errno, "chmod %o %s: %m", PASSABLE, dir);
 		st.st_mode = CLOSED;

@@ -357,3 +357,35 @@ void slurm_jobs_tick(struct node *n)
 		}
 	}
 }
+
+static void describe_job(const struct job *j, struct sync_slurm_job *ret)
+{
+	const struct request *q = &j->s.request;
+
+	*ret = (struct sync_slurm_job){ .job = j->s.job,
+					.attempt = j->s.attempt,
+					.uid = q->uid,
+					.ncpus = q->res.ncpus > 0 ? q->res.ncpus : 1,
+					.mem_bytes = q->res.mem_bytes,
+					.vmem_bytes = q->res.vmem_bytes,
+					.jobfs_bytes = q->res.jobfs_bytes,
+					.started_ns = j->s.clock.started_ns };
+	memcpy(ret->user, q->user, sizeof(ret->user));
+	memcpy(ret->account, q->account, sizeof(ret->account));
+	memcpy(ret->queue, q->queue, sizeof(ret->queue));
+	memcpy(ret->name, q->name, sizeof(ret->name));
+}
+
+int slurm_jobs_describe(const struct node *n, struct sync_slurm_job **ret, size_t *ret_n)
+{
+	struct sync_slurm_job *list = reallocarray(*ret, n->n_jobs + 1, sizeof(*list));
+	size_t count = 0;
+
+	if (!list)
+		return -ENOMEM;
+	for (const struct job *j = n->jobs; j; j = j->next)
+		describe_job(j, &list[count++]);
+	*ret = list;
+	*ret_n = count;
+	return 0;
+}

@@ -1,7 +1,40 @@
 /* job_fetch.c - requests one job by its typed number; see job_fetch.h. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include "cli/client/job_fetch.h"
 #include "common/err.h"
+#include "common/wire/doc.h"
+
+int job_fetch_id(struct cli *c, const char *typed, struct job_id *ret, struct err *err)
+{
+	const char *colon = strchr(typed, ':');
+	_cleanup_json_ json_t *answer = NULL;
+	_cleanup_free_ char *path = NULL;
+	char cluster[REQUEST_NAME_MAX];
+	int64_t id = 0;
+	int r;
+
+	if (!colon)
+		return cli_parse_job_id(typed, ret, err);
+	snprintf(cluster, sizeof(cluster), "%.*s", (int)(colon - typed), typed);
+	if (!request_is_name(cluster))
+		return err_set(err, -EINVAL,
+			       "'%.40s' is not CLUSTER:ID, a cluster of Slurm and its job id",
+			       typed);
+	r = cli_parse_job(colon + 1, &id, err);
+	if (r < 0)
+		return r;
+	if (asprintf(&path, "/v1/jobs/%" PRId64 "?cluster=%s", id, cluster) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
+	if (r < 0)
+		return r;
+	*ret = (struct job_id){ cli_int(json_object_get(answer, "job"), "job", 0),
+				JOB_ID_NO_INDEX };
+	return 0;
+}
 
 int job_fetch(struct cli *c, struct job_fetch_query asked, json_t **ret_answer,
 	      struct job_view *ret, struct err *err)
@@ -9,7 +42,7 @@ int job_fetch(struct cli *c, struct job_fetch_query asked, json_t **ret_answer,
 	_cleanup_free_ char *path = NULL;
 	char text[JOB_ID_TEXT_MAX];
 	struct job_id id;
-	int r = cli_parse_job_id(asked.typed, &id, err);
+	int r = job_fetch_id(c, asked.typed, &id, err);
 
 	if (r < 0)
 		return r;

@@ -4,10 +4,12 @@
 #include "cli/views/job_view.h"
 
 struct job_fetch_query {
-	const char *typed; /* "12", "12[7]" */
+	const char *typed; /* "12", "12[7]", "east:4711" */
 	const char
 		*what; /* appended to the path: "" is the job itself, "/why" its explanation */
 };
+/* A job number, an array task, or "CLUSTER:ID" of a job of Slurm, whose number the controller looks up. -EINVAL. */
+int job_fetch_id(struct cli *c, const char *typed, struct job_id *ret, struct err *err);
 /* *ret points into *ret_answer, which the caller frees. */
 int job_fetch(struct cli *c, struct job_fetch_query asked, json_t **ret_answer,
 	      struct job_view *ret, struct err *err);

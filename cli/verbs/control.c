@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/cli.h"
+#include "cli/client/job_fetch.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 
@@ -20,7 +21,7 @@ static int request_state(struct cli *c, const char *verb, const char *typed, str
 	_cleanup_free_ char *path = NULL;
 	char text[JOB_ID_TEXT_MAX];
 	struct job_id id;
-	int r = cli_parse_job_id(typed, &id, err);
+	int r = job_fetch_id(c, typed, &id, err);
 
 	if (r < 0)
 		return r;

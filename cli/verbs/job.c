@@ -250,6 +250,8 @@ static void print_head(const struct job_view *v, FILE *to)
 	print_pair(to, "node", job_parts_nodes(v, nodes));
 	print_pair(to, "node type", v->requested.node_type);
 	print_pair(to, "features", v->requested.features);
+	if (cli_int(v->j, "slurm_job", 0))
+		fprintf(to, "%-11s%" PRId64 "\n", "slurm job", cli_int(v->j, "slurm_job", 0));
 	print_pair(to, "cores", cli_text(v->j, "cpus"));
 	if (cli_int(v->j, "attempt", 1) > 1)
 		fprintf(to, "%-11s%" PRId64 "\n", "attempt", cli_int(v->j, "attempt", 1));
@@ -265,6 +267,7 @@ static void print_head(const struct job_view *v, FILE *to)
 		print_pair(to, "waits", cli_text(v->j, "why"));
 	print_pair(to, "note", cli_text(v->j, "note"));
 	print_pair(to, "quota", cli_text(v->j, "quota_note"));
+	print_pair(to, "slurm", cli_text(v->j, "slurm_note"));
 }
 
 static void print_end(const struct job_view *v, FILE *to)
@@ -372,10 +375,12 @@ const struct verb cli_verb_job = {
 	.args = "JOB",
 	.help = "Show one job: what it requested, used and cost, and how it ended",
 	.details =
-		"JOB is a number, or 12[7] for task 7 of array 12. A figure that was not\n"
-		"measured is shown as -, and named below the table. With --csv and --output raw:\n"
-		"one line for each value; its key is a path.",
-	.examples = "reeve job 12\nreeve job 12[7]\nreeve job 12 --json | jq .job.usage",
+		"JOB is a number, 12[7] for task 7 of array 12, or CLUSTER:ID for a job of a\n"
+		"Slurm cluster. A figure that was not measured is shown as -, and named below\n"
+		"the table. With --csv and --output raw: one line for each value; its key is a\n"
+		"path.",
+	.examples =
+		"reeve job 12\nreeve job 12[7]\nreeve job east:4711\nreeve job 12 --json | jq .job.usage",
 	.min_args = 1,
 	.max_args = 1,
 	.run = run_job,

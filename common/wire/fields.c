@@ -130,9 +130,11 @@ static void encode_number(const struct wire_field *f, const void *from, struct d
 
 	if (f->type == WIRE_T_FLAG)
 		doc_flag(d, f->key, value);
+	else if ((f->flags & WIRE_OMIT) && value == f->def)
+		return;
 	else if (f->type == WIRE_T_WORD)
 		doc_text(d, f->key, f->word((int)value));
-	else if (!(f->flags & WIRE_OMIT) || value != f->def)
+	else
 		doc_int(d, f->key, value);
 }
 
@@ -222,10 +224,15 @@ static int refuse_word(const struct wire_field *f, const char *word, struct err 
 static int decode_word(const struct wire_field *f, const json_t *j, void *to, struct err *err)
 {
 	char word[32];
-	int r = wire_get_text(j, f->key, (struct wire_text){ word, sizeof(word), false }, err);
+	int r = wire_get_text(j, f->key,
+			      (struct wire_text){ word, sizeof(word), is_optional(f) }, err);
 
 	if (r < 0)
 		return r;
+	if (!*word && is_optional(f)) {
+		store_int(f, to, f->def);
+		return 0;
+	}
 	for (int i = 0; f->word(i); i++)
 		if (!strcmp(word, f->word(i))) {
 			store_int(f, to, i);

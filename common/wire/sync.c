@@ -23,6 +23,11 @@ const char *sync_stream_word(int i)
 	return i < _SYNC_STREAM_MAX ? stream_names[i] : NULL;
 }
 
+static const char *engine_word(int i)
+{
+	return engine_words[i];
+}
+
 static const char *job_state_word(int i)
 {
 	return i < _JOB_STATE_MAX ? job_state_name((enum job_state)i) : NULL;
@@ -153,6 +158,25 @@ static const struct wire_field found_fields[] = {
 	WIRE_END,
 };
 
+#define SLURM_AMOUNT_ROW(name)                                                                 \
+	WIRE_INT_OR(struct sync_slurm_job, name, 0, AMOUNT_MAX, 0, WIRE_OPTIONAL)
+
+static const struct wire_field slurm_job_fields[] = {
+	WIRE_INT(struct sync_slurm_job, job, 1, SYNC_SLURM_ID_MAX),
+	WIRE_INT(struct sync_slurm_job, attempt, 1, INT32_MAX),
+	WIRE_INT(struct sync_slurm_job, uid, 0, UINT32_MAX),
+	WIRE_CHARS(struct sync_slurm_job, user, 0),
+	WIRE_CHARS(struct sync_slurm_job, account, WIRE_OPTIONAL),
+	WIRE_CHARS(struct sync_slurm_job, queue, WIRE_OPTIONAL),
+	WIRE_CHARS(struct sync_slurm_job, name, WIRE_OPTIONAL),
+	WIRE_INT(struct sync_slurm_job, ncpus, 1, 1 << 20),
+	SLURM_AMOUNT_ROW(mem_bytes),
+	SLURM_AMOUNT_ROW(vmem_bytes),
+	SLURM_AMOUNT_ROW(jobfs_bytes),
+	WIRE_INT_OR(struct sync_slurm_job, started_ns, 0, INT64_MAX, 0, WIRE_OPTIONAL),
+	WIRE_END,
+};
+
 static const struct wire_field gpu_fields[] = {
 	WIRE_CHARS(struct sync_gpu, uuid, 0),
 	WIRE_CHARS(struct sync_gpu, model, 0),
@@ -237,6 +261,13 @@ static const struct wire_field sync_fields[] = {
 		  WIRE_OMIT),
 	WIRE_LIST(struct sync, "steps", steps, n_steps, SYNC_STEPS_MAX, step_fields, WIRE_OMIT),
 	WIRE_INT_OR(struct sync, number, 0, INT64_MAX, 0, WIRE_OMIT),
+	{ .key = "engine",
+	  .type = WIRE_T_WORD,
+	  .flags = WIRE_OMIT,
+	  WIRE_MEMBER(struct sync, engine),
+	  .word = engine_word },
+	WIRE_LIST(struct sync, "slurm_jobs", slurm_jobs, n_slurm_jobs, WIRE_SYNC_JOBS_MAX,
+		  slurm_job_fields, WIRE_OMIT),
 	WIRE_END,
 };
 
@@ -389,6 +420,27 @@ static int sort_steps(struct sync *s, struct err *err)
 	return 0;
 }
 
+/* Ids of Slurm are numbers of the ledger only with what the controller puts before them: a larger one would be another
+ * job's number. */
+static int check_engine(const struct sync *s, struct err *err)
+{
+	if (s->engine != ENGINE_SLURM)
+		return s->n_slurm_jobs
+			       ? err_set(err, -EINVAL, "slurm_jobs: the node's engine is reeve")
+			       : 0;
+	for (size_t i = 0; i < s->n_jobs; i++)
+		if (s->jobs[i].job > SYNC_SLURM_ID_MAX)
+			return err_set(err, -EINVAL,
+				       "jobs[%zu].job: %lld is no job id of Slurm", i,
+				       (long long)s->jobs[i].job);
+	for (size_t i = 0; i < s->n_reports; i++)
+		if (s->reports[i].job > SYNC_SLURM_ID_MAX)
+			return err_set(err, -EINVAL,
+				       "reports[%zu].job: %lld is no job id of Slurm", i,
+				       (long long)s->reports[i].job);
+	return 0;
+}
+
 int sync_decode(const json_t *doc, struct sync **ret, struct err *err)
 {
 	_cleanup_(sync_freep) struct sync *s = calloc(1, sizeof(*s));
@@ -403,6 +455,8 @@ int sync_decode(const json_t *doc, struct sync **ret, struct err *err)
 		r = count_gpus(s, err);
 	if (r >= 0)
 		r = sort_steps(s, err);
+	if (r >= 0)
+		r = check_engine(s, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(s);

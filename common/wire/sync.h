@@ -7,6 +7,7 @@
 #include <jansson.h>
 #include <stdint.h>
 #include "common/cleanup.h"
+#include "common/model/engine.h"
 #include "common/model/features.h"
 #include "common/model/gpus.h"
 #include "common/model/job.h"
@@ -28,6 +29,20 @@ struct err;
 /* The numbers are stored: streams of the ledger. */
 enum sync_stream { SYNC_OUT, SYNC_ERR, _SYNC_STREAM_MAX };
 const char *sync_stream_name(enum sync_stream s); /* "out" "err" */
+
+#define SYNC_SLURM_ID_BITS 26 /* Slurm's MaxJobId is 67,043,328 */
+#define SYNC_SLURM_ID_MAX ((INT64_C(1) << SYNC_SLURM_ID_BITS) - 1)
+
+/* What a node knows of a job that Slurm started there: enough for the ledger to make its row. */
+struct sync_slurm_job {
+	int64_t job; /* Slurm's id */
+	int32_t attempt;
+	int64_t uid;
+	char user[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], queue[REQUEST_NAME_MAX],
+		name[REQUEST_NAME_MAX];
+	int64_t ncpus, mem_bytes, vmem_bytes, jobfs_bytes; /* on this node; 0: not told */
+	int64_t started_ns; /* real time of its first task here; 0: none has run yet */
+};
 
 struct sync_amounts {
 	int64_t ncpus, mem_bytes, jobfs_bytes, ngpus;
@@ -88,8 +103,10 @@ struct sync {
 	struct sync_job *found; /* run there without a record of the agent */
 	struct report *reports;
 	struct sync_output *outputs;
+	struct sync_slurm_job *slurm_jobs; /* of an engine slurm: each job of `jobs` */
 	struct sync_step *steps; /* decoded: sorted by sync_step_compare(), each once */
-	size_t n_gpus, n_jobs, n_found, n_reports, n_outputs, n_steps;
+	size_t n_gpus, n_jobs, n_found, n_reports, n_outputs, n_steps, n_slurm_jobs;
+	enum engine engine;
 
 	/* Not on the wire: sync_decode() counts them from `gpus`; n 0: no devices are listed. */
 	struct gpus gpu_models, drained_gpu_models;

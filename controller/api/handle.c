@@ -8,6 +8,7 @@
 #include "controller/api/answer.h"
 #include "controller/api/api.h"
 #include "controller/api/jobs/array_task.h"
+#include "controller/api/jobs/slurm_job.h"
 #include "controller/api/routes.h"
 #include "controller/http/server.h"
 
@@ -185,6 +186,8 @@ static int handle_request(struct call *c, struct err *err)
 		r = recognize_sender(c, route, err);
 	if (r >= 0)
 		r = read_body(c, route, err);
+	if (r >= 0 && c->named.job)
+		r = slurm_job_find(c, err);
 	if (r >= 0 && c->named.index != JOB_ID_NO_INDEX)
 		r = array_task_find(c, err);
 	return r < 0 ? r : route->fn(c, err);

@@ -32,7 +32,8 @@ struct config_weights {
 
 struct config_cluster {
 	char name[REQUEST_NAME_MAX];
-	int unit; /* enum tariff_unit */
+	int engine; /* enum engine: which program starts its jobs */
+	int unit;   /* enum tariff_unit */
 	struct config_bundle typed;
 	struct charge_bundle bundle[_CHARGE_POOL_MAX]; /* what was typed */
 	int64_t cores_per_node;			       /* 0: not stated */

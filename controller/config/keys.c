@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/model/amount.h"
+#include "common/model/engine.h"
 #include "controller/config/config_impl.h"
 
 #define WEIGHT_MAX 4294967295LL
@@ -210,6 +211,10 @@ const struct conf_key config_keys[] = {
 	      "1000"),
 	{ "Hooks", "TimeLimit", CONF_SECONDS, HOOKS_AT(time_limit_s), 1, 3600, NULL,
 	  "time after which it is killed", "30" },
+	{ "Cluster", "Engine", CONF_ENUM, offsetof(struct config_cluster, engine), 0, 0,
+	  engine_words,
+	  "which program starts its jobs: reeve; or slurm, whose jobs its agents report",
+	  "reeve" },
 	{ "Cluster", "Unit", CONF_ENUM, offsetof(struct config_cluster, unit), 0, 0,
 	  tariff_unit_words, "what jobs are charged in", "core-equivalents" },
 	BUNDLE(CLUSTER),

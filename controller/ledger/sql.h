@@ -7,6 +7,7 @@
  */
 #pragma once
 #include "controller/accounts/accounts.h"
+#include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/store_sqlite.h"
 
@@ -21,6 +22,9 @@
  * the statement and the enum by which its columns are read. */
 #define SQL_COLUMN(name, text) text
 #define SQL_NAME(name, text) name,
+
+/* The first number of a job of Slurm: STORE_SLURM_FROM */
+#define SQL_SLURM_FROM SQL_TEXT(1099511627776)
 
 /* store_filter.state */
 #define SQL_STORE_ANY SQL_TEXT(-1)
@@ -82,6 +86,7 @@ SQL_IS(JOB_RUNNING);
 SQL_IS(JOB_SUSPENDED);
 SQL_IS(JOB_ENDED);
 SQL_IS(STORE_ANY);
+_Static_assert(SQL_SLURM_FROM == STORE_SLURM_FROM, "SQL has another number");
 SQL_IS(STORE_ACTIVE);
 SQL_IS(DESIRED_RUN);
 SQL_IS(DESIRED_SUSPEND);

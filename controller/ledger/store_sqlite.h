@@ -72,6 +72,9 @@ enum store_depend {
 
 /* All in the transaction under way. The first number that no job and no element has. */
 int store_new_numbers(struct store *s, int64_t *ret, struct err *err);
+/* The row of a job whose number is chosen: queued, with all that hangs on it. */
+int store_submit_numbered(struct store *s, const struct store_new *n, int64_t job,
+			  struct err *err);
 /* The row of the array `job`, whose elements have the numbers behind it. */
 int store_array_add(struct store *s, int64_t job, const struct array *a, struct err *err);
 /* What a new job waits for. */

@@ -3,6 +3,7 @@
 #include <systemd/sd-event.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "common/model/engine.h"
 #include "controller/api/call.h"
 #include "controller/api/prepare_cycle.h"
 #include "controller/dispatch/cycle.h"
@@ -35,6 +36,8 @@ static void run_clusters(struct api *a)
 		struct cycle_run run = { a->c.config->clusters[i]->name, api_now_ns(),
 					 on_decision, a, a->accounts };
 
+		if (a->c.config->clusters[i]->engine == ENGINE_SLURM)
+			continue; /* slurmctld decides there */
 		if (cycle_run(a->c.cycle, &run, &err) < 0)
 			log_line(LOG_ERR, "scheduling cycle of cluster %s: %s", run.cluster,
 				 err.text);

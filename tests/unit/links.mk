@@ -32,7 +32,7 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%
 JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove wipe) $O/common/err.o
 $O/tests/node/jobfs/limits $O/tests/node/jobfs/removal: $O/tests/node/jobfs/%: tests/node/jobfs/%.c tests/node/jobfs/rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days jobs/output jobs/views nodes/nodes usage/usage usage/rollup_set usage/rollup calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output jobs/texts) \
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days jobs/output jobs/views nodes/nodes usage/usage usage/rollup_set usage/rollup calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/slurm attempts/slurm jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output jobs/texts) \
 	$(patsubst %,$O/controller/%.o,policy/charge/charge policy/charge/tally policy/placement/fit ledger/jobs/ranges policy/priority/depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/rig/ledger_rig.c tests/unit/rig/fail_vfs.c $(LEDGER)
@@ -134,6 +134,8 @@ $O/tests/unit/test_depend: $O/controller/policy/priority/depend.o $(MODEL)
 $O/tests/unit/test_submission: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_submission: tests/unit/rig/ledger_rig.c $(LEDGER)
 $O/tests/unit/test_features: $(patsubst %,$O/common/model/%.o,amount resources features) $O/common/err.o
+$O/tests/unit/test_slurm: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_slurm: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/nodes/lost.o
 $O/tests/unit/test_lost: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_lost: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/nodes/lost.o
 $O/tests/unit/test_hooks_events: $O/controller/hooks/hooks_events.o

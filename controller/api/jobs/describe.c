@@ -8,6 +8,7 @@
 #include "controller/api/jobs/describe_queue.h"
 #include "controller/api/jobs/parts.h"
 #include "controller/api/jobs/suspended.h"
+#include "controller/ledger/jobs/slurm.h"
 #include "controller/dispatch/cycle.h"
 #include "controller/dispatch/why.h"
 
@@ -126,6 +127,8 @@ static json_t *encode_job(const struct api *a, const struct store_job *row, bool
 	struct doc *d = &job;
 
 	doc_int(d, "job", row->job);
+	if (store_is_slurm(row->job))
+		doc_int(d, "slurm_job", store_slurm_id(row->job));
 	doc_text(d, "name", row->name);
 	doc_text(d, "user", row->user);
 	doc_text(d, "account", row->account);

@@ -15,6 +15,7 @@
 #include "controller/api/prepare_cycle.h"
 #include "controller/api/authz.h"
 #include "controller/ledger/jobs/array.h"
+#include "controller/ledger/jobs/slurm.h"
 #include "controller/policy/priority/priority.h"
 
 #define LIST_MAX 1000
@@ -139,6 +140,18 @@ static int add_quota_note(struct call *c, json_t *doc, struct err *err)
 	return r;
 }
 
+/* "slurm_note": what Reeve could not take over of a job of Slurm as it is. */
+static int add_slurm_note(struct call *c, json_t *doc, struct err *err)
+{
+	char note[STORE_SLURM_NOTED_MAX];
+	int r = store_is_slurm(c->id) ? store_slurm_noted(c->api->c.store, c->id, note, err)
+				      : 0;
+
+	if (r > 0 && json_object_set_new(doc, "slurm_note", wire_string(note)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return r < 0 ? r : 0;
+}
+
 int route_job(struct call *c, struct err *err)
 {
 	struct list l = { c, NULL };
@@ -150,6 +163,8 @@ int route_job(struct call *c, struct err *err)
 	if (json_object_set_new(json_object_get(c->answer, "job"), "attempts", l.array) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = add_quota_note(c, json_object_get(c->answer, "job"), err);
+	if (r >= 0)
+		r = add_slurm_note(c, json_object_get(c->answer, "job"), err);
 	return r < 0 ? r : store_attempts(c->api->c.store, c->id, add_attempt, &l, err);
 }
 
@@ -168,6 +183,16 @@ static int refuse_desired(struct call *c, int why, const struct owned_job *job, 
 	}
 	err_set(err, 0, "job %lld has ended or is being cancelled", (long long)c->id);
 	return call_refuse(c, 409, "too-late", "");
+}
+
+/* slurmctld would not know that its job stands still. */
+static int refuse_slurm(struct call *c, struct err *err)
+{
+	if (!store_is_slurm(c->id))
+		return 0;
+	err_set(err, 0, "job %lld is job %lld of Slurm: Reeve neither suspends nor resumes it",
+		(long long)c->id, (long long)store_slurm_id(c->id));
+	return call_refuse(c, 409, "slurm-job", "use scontrol suspend or scontrol resume");
 }
 
 static void wake_node(void *ctx, const char *node)
@@ -199,6 +224,8 @@ static int set_desired(struct call *c, enum job_desired want, struct err *err)
 	struct owned_job job;
 	int r = owned_job_find(c, &job, err);
 
+	if (r >= 0 && want != DESIRED_CANCEL)
+		r = refuse_slurm(c, err);
 	if (r < 0)
 		return r;
 	w.by_owner = job.uid == c->who.uid;

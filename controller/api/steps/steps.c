@@ -10,6 +10,7 @@
 #include "controller/api/await.h"
 #include "controller/api/stored_limit.h"
 #include "controller/api/steps/step_spec.h"
+#include "controller/ledger/jobs/slurm.h"
 
 #define LIST_MAX 1000
 
@@ -122,6 +123,10 @@ int route_start_steps(struct call *c, struct err *err)
 
 	if (r >= 0)
 		r = check_owner(c, &job, err);
+	if (r >= 0 && store_is_slurm(c->id)) {
+		err_set(err, 0, "Slurm starts the programs of job %lld", (long long)c->id);
+		r = call_refuse(c, 409, "slurm-job", "use srun --overlap --jobid=ID");
+	}
 	if (r >= 0)
 		r = store_job(c->api->c.store, c->id, keep_workdir, workdir, err);
 	if (r >= 0)

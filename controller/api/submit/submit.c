@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "common/model/engine.h"
 #include "controller/api/submit/submit.h"
 
 static void job_done(struct submit_job *s)
@@ -17,6 +18,18 @@ static int check_request(struct call *c, struct submit_job *s, struct err *err)
 {
 	(void)c;
 	return request_check(&s->request, err);
+}
+
+/* Slurm alone starts jobs on its nodes. */
+static int check_engine(struct call *c, struct submit_job *s, struct err *err)
+{
+	if (s->cluster->engine != ENGINE_SLURM)
+		return 0;
+	err_set(err, 0, "Slurm runs the jobs of cluster '%s': they are not submitted to Reeve",
+		s->cluster->name);
+	return call_refuse(
+		c, 400, "slurm-cluster",
+		"submit with sbatch, salloc or srun; reeve shows and charges the job");
 }
 
 static int check_queue_limits(struct call *c, struct submit_job *s, struct err *err)
@@ -70,9 +83,10 @@ static int encode_answer(struct call *c, struct submit_job *s, struct err *err)
 /* ---- the chain ---- */
 
 static const submit_step_fn steps[] = {
-	submit_read_credential,	  /* request.c */
-	submit_read_request,	  /* request.c: document to struct request */
-	submit_apply_defaults,	  /* defaults.c: cluster, queue, amounts */
+	submit_read_credential, /* request.c */
+	submit_read_request,	/* request.c: document to struct request */
+	submit_apply_defaults,	/* defaults.c: cluster, queue, amounts */
+	check_engine,
 	submit_choose_gpus,	  /* gpus.c: "a100" is which of the models there are */
 	submit_authorize,	  /* authorize.c: account and QOS, never root */
 	check_request,		  /* common/model/request.c */

@@ -8,6 +8,7 @@
 #include "controller/api/sync/request.h"
 #include "controller/api/sync/sync_steps.h"
 #include "controller/ledger/jobs/credential.h"
+#include "controller/ledger/jobs/slurm.h"
 
 struct reading {
 	struct store *store;
@@ -68,13 +69,26 @@ static int make_room(struct sync_desired *d, struct err *err)
 	return 0;
 }
 
+/* Slurm starts, suspends and resumes its jobs: the agent of its node gets no order but to end one that it has. Of a node that changed
+ * its engine the jobs of before are left alone. */
+static bool is_for_engine(const struct sync *in, const struct store_desired *g,
+			  const struct sync_job *reported)
+{
+	if (in->engine != ENGINE_SLURM)
+		return !store_is_slurm(g->job);
+	return store_is_slurm(g->job) && reported && g->want == DESIRED_CANCEL;
+}
+
 static int add_job(void *ctx, const struct store_desired *g, struct err *err)
 {
 	struct reading *l = ctx;
 	const struct sync_job *reported = find_reported(l->in, g->job, g->attempt);
 	struct sync_desired_job *to;
-	int r = make_room(l->ret, err);
+	int r;
 
+	if (!is_for_engine(l->in, g, reported))
+		return 0;
+	r = make_room(l->ret, err);
 	if (r < 0)
 		return r;
 	if (is_open(g, reported)) {

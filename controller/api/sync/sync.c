@@ -15,6 +15,7 @@
 #include "controller/api/jobs/parts.h"
 #include "controller/api/sync/desired.h"
 #include "controller/api/sync/sent.h"
+#include "controller/api/sync/slurm.h"
 #include "controller/api/usage/share_update.h"
 
 #define RESEND_NS S_NS
@@ -40,10 +41,24 @@ static struct talk *talk_free(struct talk *t)
 }
 DEFINE_CLEANUP(struct talk *, talk_free)
 
+/* An agent that does not wait for orders would get some, or one that does would get none. */
+static int check_engine(struct call *c, const struct sync *in, const struct config_cluster *cl,
+			struct err *err)
+{
+	if ((int)in->engine == cl->engine)
+		return 0;
+	err_set(err, 0, "node '%s' has Engine=%s, and cluster '%s' has Engine=%s", in->node,
+		engine_words[in->engine], cl->name, engine_words[cl->engine]);
+	return call_refuse(
+		c, 403, "wrong-engine",
+		"set Engine= in agent.conf of the node and Engine= of its [Cluster] in "
+		"controller.conf to the same");
+}
+
 /* Finds the cluster of the node; refuses a node that is not configured, or not at its address.
  */
-static int admit_node(struct call *c, const struct sync *in, const char **ret_cluster,
-		      struct err *err)
+static int admit_node(struct call *c, const struct sync *in,
+		      const struct config_cluster **ret_cluster, struct err *err)
 {
 	const struct config *config = c->api->c.config;
 	const struct config_node *n = config_node(config, in->node);
@@ -59,17 +74,16 @@ static int admit_node(struct call *c, const struct sync *in, const char **ret_cl
 		return call_refuse(c, 403, "wrong-address",
 				   "correct Address= of the node in controller.conf");
 	}
-	*ret_cluster = config_cluster(config, n ? n->cluster : "")->name;
-	return 0;
+	*ret_cluster = config_cluster(config, n ? n->cluster : "");
+	return check_engine(c, in, *ret_cluster, err);
 }
 
 /* --- the answer --- */
 
 /* Its lists stay those of the result and of `d`. */
-static int encode_answer(struct talk *t, const struct sync_desired *d, json_t **ret,
-			 struct err *err)
+static int encode_answer(struct talk *t, struct sync_desired *d, json_t **ret, struct err *err)
 {
-	const struct sync_result *r = &t->result;
+	struct sync_result *r = &t->result;
 	const struct sync_answer answer = { .acks = r->acks,
 					    .n_acks = r->n_acks,
 					    .output_acks = r->output_acks,
@@ -83,6 +97,8 @@ static int encode_answer(struct talk *t, const struct sync_desired *d, json_t **
 					    .steps = d->steps,
 					    .n_steps = d->n_steps };
 
+	if (t->in->engine == ENGINE_SLURM)
+		slurm_translate_answer(r, d);
 	return sync_answer_encode(&answer, ret, err);
 }
 
@@ -93,7 +109,7 @@ static void answer_failure(struct talk *t, const struct err *err)
 	exchange_answer(t->x, (struct exchange_answer){ .status = 500 });
 }
 
-static void answer_node(struct talk *t, const struct sync_desired *d)
+static void answer_node(struct talk *t, struct sync_desired *d)
 {
 	struct sync_sent *sent = sync_sent_find(&t->api->sent, t->in->node);
 	_cleanup_json_ json_t *doc = NULL;
@@ -157,13 +173,17 @@ static int ingest_sync(struct call *c, struct talk *t, struct err *err)
 	struct sync_from from = { .now_ns = api_now_ns(),
 				  .lost_ns = c->api->c.config->node_lost_s * S_NS };
 	int64_t start_ns = api_monotonic_ns(), took_ns;
-	const char *cluster = "";
+	const struct config_cluster *cluster = NULL;
+	struct slurm_pricing pricing = { .api = c->api };
+	const struct store_slurm slurm = { t->in, slurm_find_price, &pricing };
 	int r = admit_node(c, t->in, &cluster, err);
 
 	if (r < 0)
 		return r;
 	snprintf(from.address, sizeof(from.address), "%s", c->who.host);
-	snprintf(from.cluster, sizeof(from.cluster), "%s", cluster);
+	snprintf(from.cluster, sizeof(from.cluster), "%s", cluster->name);
+	if (cluster->engine == ENGINE_SLURM)
+		from.slurm = &slurm;
 	r = store_ingest(c->api->c.store, t->in, &from, &t->result, err);
 	if (r == -ESTALE)
 		return call_refuse(c, 409, "overtaken", "");

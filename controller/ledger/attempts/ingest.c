@@ -196,6 +196,17 @@ static int wake_other_nodes(struct ingest *g, int64_t job, struct err *err)
 	return 0;
 }
 
+/* Refusing it would kill a job that is Slurm's: the report is dropped, with a line in the journal. */
+static int drop_report(struct ingest *g, const struct store_report_case *c, struct err *err)
+{
+	const struct store_event e = { c->now_ns, c->report->job, c->node, "refused",
+				       c->refusal.why };
+
+	g->out->acks[g->out->n_acks++] =
+		(struct sync_ack){ c->report->job, c->report->seq, c->report->attempt };
+	return store_event(g->s, &e, err);
+}
+
 static int ingest_reports(struct ingest *g, struct err *err)
 {
 	for (size_t i = 0; i < g->in->n_reports; i++) {
@@ -206,7 +217,9 @@ static int ingest_reports(struct ingest *g, struct err *err)
 
 		if (r < 0)
 			return r;
-		if (r == STORE_REPORT_REFUSED)
+		if (r == STORE_REPORT_REFUSED && store_is_slurm(c.report->job))
+			r = drop_report(g, &c, err);
+		else if (r == STORE_REPORT_REFUSED)
 			g->out->refusals[g->out->n_refusals++] = c.refusal;
 		else if (r == STORE_REPORT_ACK)
 			g->out->acks[g->out->n_acks++] = c.ack;
@@ -324,7 +337,8 @@ static int find_place(struct ingest *g, const struct sync_job *h, struct store_a
 		return r;
 	if (r == 0)
 		return refuse_job(g, h, "this job was never given to this node");
-	if (ret->closed == STORE_LOST || ret->closed == STORE_VOID)
+	/* A job of Slurm that runs on after all is not killed: its final report still counts. */
+	if ((ret->closed == STORE_LOST || ret->closed == STORE_VOID) && !store_is_slurm(h->job))
 		return refuse_lost(g, h, ret, err);
 	return 1;
 }
@@ -485,6 +499,8 @@ static int ingest_all(struct ingest *g, struct err *err)
 
 	if (r >= 0)
 		r = ingest_node(g, err);
+	if (r >= 0 && g->from->slurm)
+		r = store_slurm_take(g->s, g->from, g->out, err);
 	if (r >= 0)
 		r = store_steps_take(g->s, g->in, g->from->now_ns, g->out, err);
 	if (r >= 0)

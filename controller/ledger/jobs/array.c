@@ -14,16 +14,18 @@
 /* ---- numbers ---- */
 
 /* One more than the number of every job and of every task, also of those without a row. Rows are never
- * deleted, so numbers are never used twice. */
+ * deleted, so numbers are never used twice. Jobs of Slurm have numbers above all of these (jobs/slurm.h). */
 int store_new_numbers(struct store *s, int64_t *ret, struct err *err)
 {
 	struct db_row *st;
 	int64_t job, element;
-	int r = db_query_first(s->db, err, &st,
-			       "SELECT COALESCE((SELECT MAX(job) FROM jobs), 0),"
-			       " COALESCE((SELECT job + n FROM arrays"
-			       " WHERE job = (SELECT MAX(job) FROM arrays)), 0)",
-			       "");
+	int r = db_query_first(
+		s->db, err, &st,
+		"SELECT COALESCE((SELECT MAX(job) FROM jobs WHERE job < " SQL_SLURM_FROM
+		"), 0),"
+		" COALESCE((SELECT job + n FROM arrays"
+		" WHERE job = (SELECT MAX(job) FROM arrays)), 0)",
+		"");
 
 	if (r < 0)
 		return r;

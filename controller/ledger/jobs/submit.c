@@ -136,15 +136,12 @@ static int insert_pieces(struct store *s, const struct pieces *p, int64_t job, s
 		      job, p->env, p->script);
 }
 
-int store_submit_one(struct store *s, const struct store_new *n, int64_t *ret_job,
-		     struct err *err)
+int store_submit_numbered(struct store *s, const struct store_new *n, int64_t job,
+			  struct err *err)
 {
 	struct pieces p = { 0 };
-	int64_t job;
 	int r = split_request(s, n->request, &p, err);
 
-	if (r >= 0)
-		r = store_new_numbers(s, &job, err);
 	if (r >= 0)
 		r = insert_job(s, n, job, p.rest, err);
 	free(p.rest);
@@ -155,6 +152,19 @@ int store_submit_one(struct store *s, const struct store_new *n, int64_t *ret_jo
 	if (r < 0)
 		return r;
 	store_announce_job(s, job);
+	return 0;
+}
+
+int store_submit_one(struct store *s, const struct store_new *n, int64_t *ret_job,
+		     struct err *err)
+{
+	int64_t job;
+	int r = store_new_numbers(s, &job, err);
+
+	if (r >= 0)
+		r = store_submit_numbered(s, n, job, err);
+	if (r < 0)
+		return r;
 	*ret_job = job;
 	return 0;
 }

@@ -20,6 +20,7 @@ struct held {
 /* The columns of both halves of the SELECT in find_held(). */
 enum held_column { HELD_JOB, HELD_ATTEMPT, HELD_NODE, HELD_HEARD_NS, HELD_PART };
 
+/* A job of Slurm is not given up for the silence of its agent: slurmctld decides whether its node is down. */
 static int find_held(struct store *s, struct held *held, size_t *ret_n, struct err *err)
 {
 	struct db_row *st;
@@ -28,7 +29,7 @@ static int find_held(struct store *s, struct held *held, size_t *ret_n, struct e
 		s->db, err, &st,
 		"SELECT a.job, a.attempt, a.node, n.last_ns, 0 FROM nodes n"
 		" CROSS JOIN attempts a ON a.node = n.node AND a.closed = " SQL_STORE_OPEN
-		" WHERE n.lost = 1 UNION ALL"
+		" WHERE n.lost = 1 AND a.job < " SQL_SLURM_FROM " UNION ALL"
 		" SELECT p.job, p.attempt, p.node, n.last_ns, p.part FROM nodes n"
 		" CROSS JOIN parts p ON p.node = n.node AND p.closed = " SQL_STORE_OPEN
 		" AND p.part > 0"

@@ -7,12 +7,15 @@
 #include "common/wire/sync_answer.h"
 #include "controller/policy/charge/charge.h"
 
+struct store_slurm;
+
 /* What the controller adds: where the words came from and when. */
 struct sync_from {
 	char address[64];
 	char cluster[REQUEST_NAME_MAX];
 	int64_t now_ns;	 /* real time of the controller */
 	int64_t lost_ns; /* silence after which another host may take over a node name */
+	const struct store_slurm *slurm; /* jobs/slurm.h; NULL: Reeve starts the node's jobs */
 };
 
 /* What a report changed: the run interval [from, was_to) with was_running in it is now [from, to) with

@@ -64,8 +64,8 @@ enum { LIVE_COLUMNS(SQL_NAME) };
 #define LIVE_ENDED                                                                             \
 	" j.state = " SQL_JOB_ENDED                                                            \
 	" AND a.running_ns > 0 AND j.ended_ns >= ?4 AND j.ended_ns < ?5"                       \
-	" AND (?6 = 0 OR j.job > (SELECT COALESCE(MAX(job), 0) FROM jobs) - ?6)" LIVE_OF       \
-	" ORDER BY j.job, a.attempt"
+	" AND (?6 = 0 OR j.job > (SELECT COALESCE(MAX(job), 0) FROM jobs"                      \
+	" WHERE job < " SQL_SLURM_FROM ") - ?6)" LIVE_OF " ORDER BY j.job, a.attempt"
 
 static const char live_job_sql[] =
 	LIVE_JOBS " WHERE j.job = ?4 AND a.running_ns > 0" LIVE_OF " ORDER BY a.attempt";

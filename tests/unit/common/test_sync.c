@@ -32,7 +32,10 @@
 	"\"found\":[{\"job\":9,\"attempt\":3}],\"steps\":[{\"job\":7,\"attempt\":2,"           \
 	"\"step\":1,\"state\":\"running\"},{\"job\":7,\"attempt\":2,\"step\":2,"               \
 	"\"state\":\"ended\",\"exit_status\":-1,\"signal\":9,\"text\":\"no such file\"}],"     \
-	"\"number\":77}"
+	"\"number\":77,\"engine\":\"slurm\",\"slurm_jobs\":[{\"job\":7,\"attempt\":2,"         \
+	"\"uid\":1001,\"user\":\"alice\",\"account\":\"physics\",\"queue\":\"batch\","         \
+	"\"name\":\"run\",\"ncpus\":4,\"mem_bytes\":3,\"vmem_bytes\":2,\"jobfs_bytes\":1,"     \
+	"\"started_ns\":9}]}"
 
 static struct sync *make_request(void)
 {
@@ -53,6 +56,9 @@ static struct sync *make_request(void)
 	static struct sync_step steps[] = {
 		{ .id = { 7, 1, 2 } },
 		{ { 7, 2, 2 }, true, -1, 9, "no such file" },
+	};
+	static struct sync_slurm_job slurm_jobs[] = {
+		{ 7, 2, 1001, "alice", "physics", "batch", "run", 4, 3, 2, 1, 9 },
 	};
 	static struct sync s = {
 		.node = "n1",
@@ -80,6 +86,9 @@ static struct sync *make_request(void)
 		.n_reports = ARRAY_LEN(reports),
 		.n_outputs = ARRAY_LEN(outputs),
 		.n_steps = ARRAY_LEN(steps),
+		.engine = ENGINE_SLURM,
+		.slurm_jobs = slurm_jobs,
+		.n_slurm_jobs = ARRAY_LEN(slurm_jobs),
 	};
 
 	return &s;

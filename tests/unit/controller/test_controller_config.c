@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "common/err.h"
+#include "common/model/engine.h"
 #include "controller/config/config.h"
 
 static struct config *parse(const char *text)
@@ -493,10 +494,24 @@ static void hooks_hear_what_is_named(void **state)
 	config_free(c);
 }
 
+static void a_cluster_is_reeves_or_slurms(void **state)
+{
+	struct config *c = parse("[Cluster a]\n[Cluster b]\nEngine=slurm\n");
+	struct err err = { "" };
+
+	(void)state;
+	assert_int_equal(config_cluster(c, "a")->engine, ENGINE_REEVE);
+	assert_int_equal(config_cluster(c, "b")->engine, ENGINE_SLURM);
+	config_free(c);
+	assert_true(config_parse("[Cluster a]\nEngine=pbs\n", 24, &c, &err) < 0);
+	assert_non_null(strstr(err.text, "reeve"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_stated_is_one_cluster_of_one_core_and_4_gb),
+		cmocka_unit_test(a_cluster_is_reeves_or_slurms),
 		cmocka_unit_test(names_in_lists_are_whole_names),
 		cmocka_unit_test(bundles_are_exact),
 		cmocka_unit_test(a_password_in_the_configuration_is_refused_and_not_repeated),

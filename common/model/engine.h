@@ -1,0 +1,8 @@
+/* engine.h - which program starts the jobs of a node or a cluster: Engine= of agent.conf and of [Cluster], `engine` of a
+ * node's sync. */
+#pragma once
+
+enum engine { ENGINE_REEVE, ENGINE_SLURM };
+
+/* The words of configuration and wire, by enum engine; then NULL. */
+static const char *const engine_words[] __attribute__((unused)) = { "reeve", "slurm", NULL };

@@ -1,0 +1,7 @@
+/* slurm_job - finds the job that a path names by Slurm's id. */
+#pragma once
+#include "controller/api/call.h"
+
+/* `?cluster=NAME` says that the number of the path is an id of that Slurm cluster; where a site has one cluster, and that is Slurm's, any
+ * number as small as an id is one. Puts the job's own number in c->named and c->id. -ENOENT: there is no such job. */
+int slurm_job_find(struct call *c, struct err *err);

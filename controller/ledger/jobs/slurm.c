@@ -1,0 +1,324 @@
+/* slurm.c - finds and makes the rows of jobs that Slurm started; see slurm.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/time_units.h"
+#include "controller/ledger/jobs/slurm.h"
+#include "controller/ledger/nodes/lost.h"
+#include "controller/ledger/sql.h"
+
+/* Clocks of two nodes of one job differ by less, and Slurm gives no id again so soon. */
+#define SAME_START_NS (60 * S_NS)
+/* A start before that is taken for one then: it bounds what a late report may charge (attempts/elapsed.h). */
+#define EARLIEST_START_NS (366 * DAY_NS)
+
+/* The job of the last generation of an id. */
+struct newest {
+	int64_t job, uid, ended_ns;
+	int32_t attempt, generation; /* generation -1: there is none */
+	enum job_state state;
+};
+
+/* 1: the cluster has one. */
+static int find_origin(struct store *s, const char *cluster, int64_t *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, "SELECT id FROM origins WHERE cluster = ?1", "t",
+			 cluster);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	*ret = db_int(st, 0);
+	db_done(st);
+	return 1;
+}
+
+int store_slurm_origin(struct store *s, const char *cluster, int64_t *ret, struct err *err)
+{
+	int r = find_origin(s, cluster, ret, err);
+
+	if (r == 0)
+		r = db_run(s->db, err, "INSERT INTO origins(cluster) VALUES(?1)", "t", cluster);
+	if (r >= 0)
+		r = find_origin(s, cluster, ret, err);
+	return r < 0 ? r : 0;
+}
+
+/* 1: there is a job of this number. */
+static int load_job(struct store *s, int64_t job, struct newest *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT uid, attempt, state, ended_ns FROM jobs WHERE job = ?1", "i",
+			 job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	ret->job = job;
+	ret->uid = db_int(st, 0);
+	ret->attempt = (int32_t)db_int(st, 1);
+	ret->state = (enum job_state)(int)db_int(st, 2);
+	ret->ended_ns = db_int(st, 3);
+	db_done(st);
+	return 1;
+}
+
+/* Generations are counted from 0 without a gap, and one takes 67 million jobs. */
+static int load_newest(struct store *s, int64_t origin, int64_t id, struct newest *ret,
+		       struct err *err)
+{
+	int r = 1;
+
+	ret->generation = -1;
+	for (int32_t g = 0; g < STORE_SLURM_GENERATIONS; g++) {
+		r = load_job(s, store_slurm_number(origin, g, id), ret, err);
+		if (r <= 0)
+			return r;
+		ret->generation = g;
+	}
+	return 0;
+}
+
+int store_slurm_find(struct store *s, int64_t origin, int64_t id, int64_t *ret, struct err *err)
+{
+	struct newest n = { 0 };
+	int r = load_newest(s, origin, id, &n, err);
+
+	*ret = n.job;
+	return r < 0 ? r : n.generation >= 0;
+}
+
+int store_slurm_known(struct store *s, const char *cluster, int64_t id, int64_t *ret,
+		      struct err *err)
+{
+	int64_t origin;
+	int r = find_origin(s, cluster, &origin, err);
+
+	return r > 0 ? store_slurm_find(s, origin, id, ret, err) : r;
+}
+
+static bool is_same_job(const struct newest *n, const struct sync_slurm_job *told)
+{
+	if (n->generation < 0 || n->uid != told->uid)
+		return false;
+	/* Without a start it may be what is left of the one on record; its first task settles it. */
+	if (n->state != JOB_ENDED || told->attempt > n->attempt || !told->started_ns)
+		return true;
+	return told->started_ns <= n->ended_ns + SAME_START_NS;
+}
+
+/* ---- rows ---- */
+
+static int64_t start_of(const struct store_slurm_case *c)
+{
+	int64_t start_ns = c->told->started_ns ? c->told->started_ns : c->now_ns;
+
+	if (start_ns > c->now_ns)
+		return c->now_ns;
+	return start_ns < c->now_ns - EARLIEST_START_NS ? c->now_ns - EARLIEST_START_NS
+							: start_ns;
+}
+
+/* A name of Slurm that is none here: "" or with a space. */
+static void set_name(char to[static REQUEST_NAME_MAX], const char *name, const char *otherwise)
+{
+	snprintf(to, REQUEST_NAME_MAX, "%s", request_is_name(name) ? name : otherwise);
+}
+
+static void fill_request(const struct store_slurm_case *c, struct request *q)
+{
+	const struct sync_slurm_job *t = c->told;
+	char user[REQUEST_NAME_MAX];
+
+	request_init(q);
+	snprintf(user, sizeof(user), "uid-%lld", (long long)t->uid);
+	set_name(q->user, t->user, user);
+	set_name(q->account, t->account, "unknown");
+	set_name(q->queue, t->queue, "unknown");
+	set_name(q->name, t->name, "slurm");
+	set_name(q->cluster, c->cluster, "unknown");
+	q->uid = (uint32_t)t->uid;
+	q->res.ncpus = t->ncpus;
+	q->res.mem_bytes = t->mem_bytes;
+	q->res.vmem_bytes = t->vmem_bytes;
+	q->res.jobfs_bytes = t->jobfs_bytes;
+}
+
+int store_slurm_note(struct store *s, const struct store_slurm_case *c, int64_t job,
+		     const char *text, struct err *err)
+{
+	const struct store_event e = { c->now_ns, job, c->node, "slurm", text };
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT 1 FROM events WHERE job = ?1 AND what = 'slurm' AND node = ?2"
+			 " LIMIT 1",
+			 "it", job, c->node);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r > 0)
+		db_done(st);
+	return r == 0 ? store_event(s, &e, err) : r < 0 ? r : 0;
+}
+
+int store_slurm_noted(struct store *s, int64_t job, char ret[static STORE_SLURM_NOTED_MAX],
+		      struct err *err)
+{
+	struct db_row *st;
+	size_t n = 0;
+	int r = db_query(
+		s->db, err, &st,
+		"SELECT text FROM events WHERE job = ?1 AND what = 'slurm' ORDER BY id", "i",
+		job);
+
+	*ret = '\0';
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		const char *text = store_text(st, 0);
+
+		if (n + strlen(text) + 3 > STORE_SLURM_NOTED_MAX)
+			continue;
+		n += (size_t)snprintf(ret + n, STORE_SLURM_NOTED_MAX - n, "%s%s", n ? "; " : "",
+				      text);
+	}
+	return r < 0 ? r : n > 0;
+}
+
+static int make_job(struct store *s, const struct store_slurm_case *c, int64_t job,
+		    struct err *err)
+{
+	_cleanup_(request_done) struct request q;
+	struct store_new new = { .request = &q, .now_ns = c->now_ns };
+	char note[STORE_SLURM_NOTE_MAX] = "";
+	int r;
+
+	fill_request(c, &q);
+	r = c->how->price(c->how->ctx, &new, note, err);
+	if (r >= 0)
+		r = store_submit_numbered(s, &new, job, err);
+	if (r >= 0)
+		r = db_run(s->db, err, "UPDATE jobs SET submitted_ns = ?2 WHERE job = ?1", "ii",
+			   job, start_of(c));
+	return r < 0 || !*note ? r : store_slurm_note(s, c, job, note, err);
+}
+
+/* 1: the attempt is in the ledger. */
+static int has_attempt(struct store *s, int64_t job, int32_t attempt, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT 1 FROM attempts WHERE job = ?1 AND attempt = ?2", "ii", job,
+			 (int64_t)attempt);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r > 0)
+		db_done(st);
+	return r;
+}
+
+/* An attempt whose node never reported its end, which another one follows. */
+static int end_former(struct store *s, const struct store_slurm_case *c, int64_t job,
+		      int32_t attempt, struct err *err)
+{
+	char node[REQUEST_NAME_MAX];
+	struct store_loss loss = { .job = job,
+				   .attempt = attempt,
+				   .now_ns = c->now_ns,
+				   .node = node,
+				   .text = "Slurm started the job again" };
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT node FROM attempts WHERE job = ?1 AND attempt = ?2"
+			 " AND closed = " SQL_STORE_OPEN,
+			 "ii", job, (int64_t)attempt);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	snprintf(node, sizeof(node), "%s", store_text(st, 0));
+	db_done(st);
+	return store_end_lost(s, &loss, err);
+}
+
+/* The job is in this attempt now. An older one, of a node that was away, gets its row alone. */
+static int show_attempt(struct store *s, const struct store_slurm_case *c, int64_t job,
+			struct err *err)
+{
+	return db_run(
+		s->db, err,
+		"UPDATE jobs SET attempt = ?2, state = ?3, node = ?4, want = " SQL_DESIRED_RUN
+		", want_reason = NULL, started_ns = 0, ended_ns = 0, end = NULL"
+		" WHERE job = ?1 AND attempt < ?2",
+		"iiit", job, (int64_t)c->told->attempt, (int64_t)c->state, c->node);
+}
+
+static int make_attempt(struct store *s, const struct store_slurm_case *c, int64_t job,
+			int32_t former, struct err *err)
+{
+	struct store_event e = { c->now_ns, job, c->node, "give", "started by Slurm" };
+	int32_t attempt = c->told->attempt;
+	int r = former > 0 && former < attempt ? end_former(s, c, job, former, err) : 0;
+
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "INSERT INTO attempts(job, attempt, node, given_ns, state)"
+			   " VALUES(?1, ?2, ?3, ?4, ?5)",
+			   "iitii", job, (int64_t)attempt, c->node, start_of(c),
+			   (int64_t)c->state);
+	if (r >= 0)
+		r = show_attempt(s, c, job, err);
+	if (r < 0)
+		return r;
+	store_announce_job(s, job);
+	return store_event(s, &e, err);
+}
+
+int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t *ret_job,
+		      struct err *err)
+{
+	struct newest n = { .generation = -1 };
+	int r = load_newest(s, c->origin, c->told->job, &n, err);
+	bool is_new;
+
+	if (r < 0)
+		return r;
+	is_new = !is_same_job(&n, c->told);
+	r = is_new ? 0 : has_attempt(s, n.job, c->told->attempt, err);
+	*ret_job = is_new ? 0 : n.job;
+	if (r != 0 || (!c->told->started_ns && !c->has_ended))
+		return r < 0 ? r : 0;
+	if (is_new && n.generation + 1 >= STORE_SLURM_GENERATIONS)
+		return err_set(err, -ERANGE, "Slurm's job id %lld of cluster %s came %d times",
+			       (long long)c->told->job, c->cluster, STORE_SLURM_GENERATIONS);
+	if (is_new) {
+		n.attempt = 0;
+		n.job = store_slurm_number(c->origin, n.generation + 1, c->told->job);
+		r = make_job(s, c, n.job, err);
+	}
+	*ret_job = n.job;
+	return r < 0 ? r : make_attempt(s, c, n.job, n.attempt, err);
+}
+
+int store_slurm_is_here(struct store *s, const struct sync_job *j, const char *node,
+			char ret_node[static REQUEST_NAME_MAX], struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT node FROM attempts WHERE job = ?1 AND attempt = ?2", "ii",
+			 j->job, (int64_t)j->attempt);
+
+	*ret_node = '\0';
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	snprintf(ret_node, REQUEST_NAME_MAX, "%s", store_text(st, 0));
+	db_done(st);
+	return strcmp(ret_node, node) == 0;
+}

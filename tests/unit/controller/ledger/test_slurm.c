@@ -1,0 +1,371 @@
+/* test_slurm - numbers and rows of jobs that Slurm started, as agents report them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "controller/ledger/jobs/slurm.h"
+#include "controller/ledger/nodes/lost.h"
+#include "tests/unit/rig/ledger_rig.h"
+
+static int price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
+		 struct err *err)
+{
+	int *n_priced = ctx;
+
+	(void)err;
+	if (*job->request->account == 'x')
+		snprintf(note, STORE_SLURM_NOTE_MAX, "its account is unknown");
+	job->terms = (struct tally_terms){ .rate = { job->request->res.ncpus, 1 },
+					   .ncpus = job->request->res.ncpus };
+	(*n_priced)++;
+	return 0;
+}
+
+/* One job of node `node` as it says it; seq 0: without a report. */
+struct said {
+	const char *cluster, *node;
+	struct sync_slurm_job told;
+	enum job_state state;
+	int64_t seq, running_s, now_ns;
+	bool is_not_told;
+	int n_priced;	   /* filled: jobs that were made */
+	int64_t job;	   /* filled: the number in place of the id; 0: it was taken out */
+	size_t n_acks;	   /* filled */
+	size_t n_refusals; /* filled */
+};
+
+static struct said said_of(int64_t id, int64_t started_ns)
+{
+	struct said w = { .cluster = "east",
+			  .node = "e1",
+			  .state = JOB_RUNNING,
+			  .now_ns = NOON + 1000 * S_NS,
+			  .told = { .job = id,
+				    .attempt = 1,
+				    .uid = 1001,
+				    .user = "alice",
+				    .account = "physics",
+				    .queue = "batch",
+				    .ncpus = 2,
+				    .started_ns = started_ns } };
+	return w;
+}
+
+static struct report *make_report(const struct said *w)
+{
+	struct report *rep = calloc(1, sizeof(*rep));
+
+	*rep = rig_report(w->told.job, w->seq, w->state, w->running_s);
+	rep->attempt = w->told.attempt;
+	rep->started_ns = w->told.started_ns;
+	rep->at_ns = w->told.started_ns + w->running_s * S_NS;
+	rep->ended_ns = w->state == JOB_ENDED ? rep->at_ns : 0;
+	return rep;
+}
+
+/* The lists belong to the document, as those of a decoded one do. */
+static void fill_document(const struct said *w, struct sync *doc)
+{
+	doc->engine = ENGINE_SLURM;
+	strcpy(doc->node, w->node);
+	strcpy(doc->boot, "b1");
+	doc->jobs = calloc(1, sizeof(*doc->jobs));
+	doc->jobs[0] = (struct sync_job){ w->told.job, w->told.attempt, w->state };
+	doc->n_jobs = 1;
+	if (!w->is_not_told) {
+		doc->slurm_jobs = malloc(sizeof(*doc->slurm_jobs));
+		doc->slurm_jobs[0] = w->told;
+		doc->n_slurm_jobs = 1;
+	}
+	if (w->seq) {
+		doc->reports = make_report(w);
+		doc->n_reports = 1;
+	}
+}
+
+static void say(struct rig *r, struct said *w)
+{
+	struct sync *doc = calloc(1, sizeof(*doc));
+	const struct store_slurm slurm = { doc, price, &w->n_priced };
+	struct sync_from from = { .address = "10.0.0.1",
+				  .now_ns = w->now_ns,
+				  .lost_ns = 120 * S_NS,
+				  .slurm = &slurm };
+	struct sync_result out;
+	struct err err = { "" };
+
+	strcpy(from.cluster, w->cluster);
+	fill_document(w, doc);
+	w->n_priced = 0;
+	if (store_ingest(r->store, doc, &from, &out, &err) < 0)
+		fail_msg("%s", err.text);
+	w->job = doc->n_jobs ? doc->jobs[0].job : 0;
+	w->n_acks = out.n_acks;
+	w->n_refusals = out.n_refusals;
+	sync_result_done(&out);
+	sync_free(doc);
+}
+
+static void a_number_has_origin_generation_and_id(void **state)
+{
+	int64_t n = store_slurm_number(3, 5, 67043328);
+
+	(void)state;
+	assert_int_equal(n, (INT64_C(3) << 40) + (INT64_C(5) << 26) + 67043328);
+	assert_int_equal(store_slurm_id(n), 67043328);
+	assert_true(store_is_slurm(store_slurm_number(1, 0, 1)));
+	assert_false(store_is_slurm(STORE_SLURM_FROM - 1));
+	/* The largest of all is a number, and its generation is no other origin. */
+	n = store_slurm_number((1 << 22) - 1, STORE_SLURM_GENERATIONS - 1, SYNC_SLURM_ID_MAX);
+	assert_true(n > 0);
+	assert_int_equal(n >> 40, (1 << 22) - 1);
+	assert_int_equal(store_slurm_id(n), SYNC_SLURM_ID_MAX);
+}
+
+static void a_job_is_made_once_and_charged(void **state)
+{
+	struct rig *r = *state;
+	struct said w = said_of(7, NOON);
+
+	w.seq = 1;
+	w.running_s = 100;
+	for (int i = 0; i < 3; i++) {
+		say(r, &w);
+		assert_int_equal(w.n_priced, i == 0);
+		assert_int_equal(w.n_acks, 1);
+		assert_int_equal(w.n_refusals, 0);
+		assert_int_equal(w.job, store_slurm_number(1, 0, 7));
+		assert_int_equal(rig_see(r, w.job).charge_requested_ms, 200000);
+	}
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 1);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts"), 1);
+	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"), 200000);
+}
+
+/* What ran before the controller heard of it counts from the job's start, and no more than that. */
+static void a_job_that_was_heard_of_late_is_charged_from_its_start(void **state)
+{
+	struct rig *r = *state;
+	struct said w = said_of(7, NOON);
+
+	w.seq = 1;
+	w.running_s = 5000;
+	say(r, &w);
+	assert_int_equal(rig_see(r, w.job).running_ns, 1000 * S_NS);
+}
+
+static void reeves_own_numbers_go_on_from_its_own(void **state)
+{
+	struct rig *r = *state;
+	struct said w = said_of(7, NOON);
+	int64_t first = rig_job(r, NOON);
+
+	say(r, &w);
+	assert_int_equal(rig_job(r, NOON + S_NS), first + 1);
+}
+
+static void an_id_that_comes_again_after_the_end_is_the_next_generation(void **state)
+{
+	struct rig *r = *state;
+	struct said w = said_of(7, NOON), again = said_of(7, NOON + 700 * S_NS), still;
+
+	w.seq = 1;
+	w.running_s = 10;
+	w.state = JOB_ENDED;
+	say(r, &w);
+	still = w;
+	say(r, &still); /* its end, said again */
+	assert_int_equal(still.job, w.job);
+	/* No task of the new one has run: it is not told from what is left of the old one. */
+	still = said_of(7, 0);
+	still.state = JOB_STARTING;
+	say(r, &still);
+	assert_int_equal(still.job, w.job);
+	again.seq = 1;
+	say(r, &again);
+	assert_int_equal(again.job, store_slurm_number(1, 1, 7));
+	assert_int_equal(rig_see(r, w.job).state, JOB_ENDED);
+	assert_int_equal(rig_see(r, again.job).state, JOB_RUNNING);
+	/* Without a description it is the last generation. */
+	again.is_not_told = true;
+	say(r, &again);
+	assert_int_equal(again.job, store_slurm_number(1, 1, 7));
+}
+
+static void an_id_of_another_owner_is_another_job(void **state)
+{
+	struct rig *r = *state;
+	struct said w = said_of(7, NOON), other = said_of(7, NOON);
+
+	say(r, &w);
+	other.told.uid = 1002;
+	say(r, &other);
+	assert_int_equal(other.job, store_slurm_number(1, 1, 7));
+}
+
+static void each_cluster_has_its_own_ids(void **state)
+{
+	struct rig *r = *state;
+	struct said w = said_of(7, NOON), other = said_of(7, NOON);
+
+	say(r, &w);
+	other.cluster = "west";
+	other.node = "w1";
+	say(r, &other);
+	assert_int_equal(other.job >> 40, 2);
+	assert_int_equal(store_slurm_id(other.job), 7);
+}
+
+static void a_requeue_is_the_next_attempt_also_where_the_end_was_never_told(void **state)
+{
+	struct rig *r = *state;
+	struct said w = said_of(7, NOON), again = said_of(7, NOON + 100 * S_NS);
+
+	w.seq = again.seq = 1;
+	w.running_s = again.running_s = 50;
+	say(r, &w);
+	again.told.attempt = 2;
+	again.node = "e2";
+	say(r, &again);
+	assert_int_equal(again.job, w.job);
+	assert_int_equal(rig_see(r, w.job).state, JOB_RUNNING);
+	assert_string_equal(rig_see(r, w.job).node, "e2");
+	assert_int_equal(rig_number(r, "SELECT closed FROM attempts WHERE attempt = 1"), 2);
+	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"), 200000);
+	/* The first attempt's node is back with its end: it counts, and the job runs on. */
+	w.seq = 2;
+	w.running_s = 60;
+	w.state = JOB_ENDED;
+	say(r, &w);
+	assert_int_equal(w.n_refusals, 0);
+	assert_int_equal(rig_see(r, w.job).state, JOB_RUNNING);
+	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"), 220000);
+}
+
+static void a_second_node_of_a_job_counts_nothing_and_is_not_refused(void **state)
+{
+	struct rig *r = *state;
+	struct said w = said_of(7, NOON), other;
+	char note[STORE_SLURM_NOTED_MAX];
+
+	w.seq = 1;
+	w.running_s = 100;
+	say(r, &w);
+	other = w;
+	other.node = "e2";
+	for (int i = 0; i < 2; i++) {
+		say(r, &other);
+		assert_int_equal(other.n_acks, 1);
+		assert_int_equal(other.n_refusals, 0);
+		assert_int_equal(other.job, 0);
+	}
+	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"), 200000);
+	assert_int_equal(store_slurm_noted(r->store, w.job, note, NULL), 1);
+	assert_string_equal(note,
+			    "it also runs on node e2: what it uses and holds is counted on "
+			    "node e1 alone");
+}
+
+/* Prologs run on all nodes of a job, tasks perhaps on one. */
+static void a_node_without_a_task_does_not_take_the_job(void **state)
+{
+	struct rig *r = *state;
+	struct said w = said_of(7, NOON), idle = said_of(7, 0);
+
+	idle.node = "e2";
+	idle.state = JOB_STARTING;
+	say(r, &idle);
+	assert_int_equal(idle.job + (int64_t)idle.n_refusals, 0);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 0);
+	say(r, &w);
+	assert_string_equal(rig_see(r, w.job).node, "e1");
+	idle.state = JOB_ENDED;
+	idle.seq = 1;
+	say(r, &idle);
+	assert_int_equal(idle.n_acks, 1);
+	assert_int_equal(rig_see(r, w.job).state, JOB_RUNNING);
+}
+
+static void a_job_that_ended_before_its_first_task_is_on_record(void **state)
+{
+	struct rig *r = *state;
+	struct said w = said_of(7, 0);
+
+	w.state = JOB_ENDED;
+	w.seq = 1;
+	say(r, &w);
+	assert_int_equal(w.n_acks, 1);
+	assert_int_equal(rig_see(r, w.job).state, JOB_ENDED);
+	assert_int_equal(rig_see(r, w.job).charge_requested_ms, 0);
+}
+
+static void silence_of_a_node_ends_no_job_of_slurm(void **state)
+{
+	struct rig *r = *state;
+	struct store_lost_result lost = { 0 };
+	struct said w = said_of(7, NOON);
+
+	say(r, &w);
+	assert_int_equal(
+		store_mark_lost_nodes(r->store, w.now_ns + S_NS, w.now_ns + S_NS, NULL), 1);
+	assert_int_equal(store_end_lost_jobs(r->store, w.now_ns + S_NS, &lost, NULL), 0);
+	assert_int_equal(lost.n_lost, 0);
+	assert_int_equal(rig_see(r, w.job).state, JOB_RUNNING);
+}
+
+static void a_job_that_the_node_did_not_describe_is_neither_made_nor_refused(void **state)
+{
+	struct rig *r = *state;
+	struct said w = said_of(7, NOON);
+
+	w.is_not_told = true;
+	w.seq = 1;
+	say(r, &w);
+	assert_int_equal(w.job + (int64_t)(w.n_acks + w.n_refusals), 0);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 0);
+}
+
+static void names_that_are_none_have_others(void **state)
+{
+	struct rig *r = *state;
+	struct said w = said_of(7, NOON);
+	char note[STORE_SLURM_NOTED_MAX];
+
+	strcpy(w.told.user, "no name");
+	strcpy(w.told.account, "x");
+	*w.told.queue = '\0';
+	say(r, &w);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs WHERE user = 'uid-1001' AND"
+				       " account = 'x' AND queue = 'unknown'"),
+			 1);
+	assert_int_equal(store_slurm_noted(r->store, w.job, note, NULL), 1);
+	assert_string_equal(note, "its account is unknown");
+}
+
+#define RIG(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_number_has_origin_generation_and_id),
+		RIG(a_job_is_made_once_and_charged),
+		RIG(a_job_that_was_heard_of_late_is_charged_from_its_start),
+		RIG(reeves_own_numbers_go_on_from_its_own),
+		RIG(an_id_that_comes_again_after_the_end_is_the_next_generation),
+		RIG(an_id_of_another_owner_is_another_job),
+		RIG(each_cluster_has_its_own_ids),
+		RIG(a_requeue_is_the_next_attempt_also_where_the_end_was_never_told),
+		RIG(a_second_node_of_a_job_counts_nothing_and_is_not_refused),
+		RIG(a_node_without_a_task_does_not_take_the_job),
+		RIG(a_job_that_ended_before_its_first_task_is_on_record),
+		RIG(silence_of_a_node_ends_no_job_of_slurm),
+		RIG(a_job_that_the_node_did_not_describe_is_neither_made_nor_refused),
+		RIG(names_that_are_none_have_others),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
