@@ -8,6 +8,7 @@
 #include "agent/enforce/manager/slurm.h"
 #include "agent/job/phase/attach.h"
 #include "agent/job/phase/limit.h"
+#include "agent/job/phase/recover.h"
 #include "agent/job/report.h"
 #include "agent/job/save.h"
 #include "agent/slurm/jobs.h"
@@ -180,7 +181,8 @@ static struct job *find_job(struct node *n, const struct slurm_question *q, int3
 		return NULL;
 	}
 	j = job_find(n, q->job, attempt_of(q));
-	if (!j)
+	/* A job that began before the agent came goes on as it began, with its further steps. */
+	if (!j && !job_recover_is_found(n, q->job))
 		refuse(ret,
 		       "reeve-agent on node %s does not know job %u: it was away when the job's Prolog ran, or refused it "
 		       "(journalctl -u reeve-agent)",

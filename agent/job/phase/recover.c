@@ -235,6 +235,11 @@ static void on_cgroup(void *ctx, struct manager_id id)
 		return;
 	l->n_unknown++;
 	note_found(l->node, id);
+	if (l->node->ops == &manager_slurm) {
+		log_job(LOG_NOTICE, id.job, "unknown",
+			"began under Slurm before this agent: it is not held to Reeve's limits");
+		return;
+	}
 	log_job(LOG_WARNING, id.job, "unknown",
 		"runs here, but the agent has no record of it; it goes on under systemd's and "
 		"the kernel's limits until the controller says what it is");
@@ -273,15 +278,25 @@ int job_recover_list_found(struct node *n, struct sync_job **ret, size_t *ret_n)
 	}
 	n->n_found = kept;
 	*ret = list;
-	*ret_n = kept;
+	*ret_n = n->ops == &manager_slurm
+			 ? 0
+			 : kept; /* Slurm's jobs are not the controller's to refuse */
 	return 0;
+}
+
+bool job_recover_is_found(const struct node *n, int64_t job)
+{
+	for (size_t i = 0; i < n->n_found; i++)
+		if (n->found[i].job == job)
+			return true;
+	return false;
 }
 
 int job_recover_refuse(struct node *n, struct manager_id id)
 {
 	struct err err = { "" };
 
-	for (size_t i = 0; i < n->n_found; i++) {
+	for (size_t i = 0; i < n->n_found && n->ops != &manager_slurm; i++) {
 		if (n->found[i].job != id.job || n->found[i].attempt != id.attempt)
 			continue;
 		if (n->ops->signal(n->manager, id, SIGKILL, &err) < 0)

@@ -14,3 +14,5 @@ int job_recover_unknown(struct node *n, struct job *j);
 int job_recover_list_found(struct node *n, struct sync_job **ret, size_t *ret_n);
 /* Kill one of them. 0: it is not one of them. */
 int job_recover_refuse(struct node *n, struct manager_id id);
+/* Is it one of them? */
+bool job_recover_is_found(const struct node *n, int64_t job);

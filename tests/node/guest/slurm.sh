@@ -85,14 +85,24 @@ slurm_plugin max-vmem=1G unguarded=run
 slurm_batch alice --vmem=100M <<<'echo runs'
 has "$out" 'runs without Reeve.s limits' "with unguarded=run it runs, and its error file has a warning" "$out"
 has "$out" '^runs$' "to its end"
+# ---- a job that is older than Reeve on its node ----
+: >/etc/slurm/plugstack.conf
+job=$(as alice sbatch --parsable -o /home/alice/older.out --wrap 'echo begins; until [ -e /tmp/reeve-is-here ]; do sleep 1; done; srun echo a further step')
+begins() { grep -q begins /home/alice/older.out; }
+wait_for 30 begins
+slurm_plugin max-vmem=1G default-vmem=500M
+systemctl start reeve-agent
+touch /tmp/reeve-is-here
+wait_for 60 slurm_is_over "$job"
+has "$(cat /home/alice/older.out)" '^a further step' "a job that began before the agent goes on, with its further steps" "$(cat /home/alice/older.out)"
+has "$(journalctl -u reeve-agent -o cat)" "job $job: began under Slurm before this agent" "and the journal says that it is not held"
+
 # ---- what it costs: said, not judged ----
 time_of_steps() { # N: seconds of N steps that do nothing, inside one allocation
 	local begin=$EPOCHREALTIME
 	as alice salloc -Q -n 1 sh -c "for i in \$(seq $1); do srun -n 1 true || exit 1; done" || return 1
 	awk -v b="$begin" -v e="$EPOCHREALTIME" 'BEGIN { print e - b }'
 }
-slurm_plugin max-vmem=1G default-vmem=500M
-systemctl start reeve-agent
 time_of_steps 1 >/dev/null
 with=$(time_of_steps 10)
 : >/etc/slurm/plugstack.conf
