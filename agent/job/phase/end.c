@@ -204,8 +204,16 @@ int job_clean(struct node *n, struct job *j)
 int job_report_final(struct node *n, struct job *j)
 {
 	struct err err;
-	int r = report_put(n, j, &err);
+	int r;
 
+	/* Beside Slurm an agent may run without a controller, and then for years: no job may stay for a report that goes nowhere. */
+	if (job_is_slurms(j) && !n->uplink) {
+		if (spool_forget(n->spool, j->s.job, j->s.attempt, &err) < 0)
+			log_job(LOG_WARNING, j->s.job, "report", "%s", err.text);
+		job_settle(n, j);
+		return 0;
+	}
+	r = report_put(n, j, &err);
 	if (r < 0)
 		log_job(LOG_ERR, j->s.job, "report", "%s", err.text);
 	if (r) /* the record may be needed again until the report is saved */
