@@ -103,7 +103,7 @@ keeps_nothing() { [ "$(kept)" = '0 attempts, 0 reports' ]; }
 wait_for 30 keeps_nothing; ok $? "without a controller the agent keeps nothing of jobs that have ended" "$(kept)"
 
 # ---- what it costs: said, not judged ----
-# Steps that do nothing, with the plugin and without it by turns, in one allocation: srun and slurmstepd read plugstack.conf anew.
+# Steps that do nothing, with the plugin and without it by turns, in one allocation: srun and slurmstepd read plugstack.conf each time.
 slurm_plugin max-vmem=1G default-vmem=500M
 as alice salloc -Q --no-shell -n 1 -J cost
 job=$(squeue -h -n cost -o %i)
