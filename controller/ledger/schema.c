@@ -1,15 +1,12 @@
-/* schema.c - the tables, opening and closing, and the journal of events. See store.h. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include "common/err.h"
+/* schema.c - the ledger's tables, as a list of migrations. See store.h.
+ *
+ * A migration never changes once it is released: ledgers have gone through it. A new one is appended to
+ * store_migrations[]. PostgreSQL goes through the same list (controller/postgres/pg.h).
+ */
 #include "controller/ledger/store_sqlite.h"
-#include "controller/postgres/pg.h"
 
-/* attempts.closed: 0 open, 1 the node's final report is in, 2 ended by the controller (a later
- * word of the node still counts).
- * jobs.state mirrors the current attempt. The terms of charging (rate_, bundle_) are fixed at
- * submission. Day: see calendar.h. */
+/* jobs.state is the state of the current attempt. The terms of charging (rate_, bundle_) are fixed at
+ * submission. attempts.closed: enum store_closed. Days: calendar.h. */
 static const char schema_1[] =
 	"CREATE TABLE jobs("
 	" job INTEGER PRIMARY KEY AUTOINCREMENT, attempt INTEGER NOT NULL DEFAULT 0,"
@@ -79,10 +76,9 @@ static const char schema_1[] =
 	" what TEXT NOT NULL, text TEXT NOT NULL) STRICT;"
 	"CREATE INDEX events_job ON events(job) WHERE job IS NOT NULL;";
 
-/* Jobs that ran before Reeve, or elsewhere. imported.id is origin << 40 | the job's number
- * there, so that a job is in the ledger once. Times are seconds; NULL: not told; a rate that is
- * NULL is the cores / 1. imports: how far each file has been read, in the transaction that
- * brought the jobs. */
+/* Jobs imported from other systems. imported.id is origin << 40 | the job's number there, so that a job
+ * is in the ledger once. Times are seconds; NULL: the history did not record it; a rate that is NULL is
+ * cores / 1. imports: how far each file has been read, written in the transaction of the jobs. */
 static const char schema_2[] =
 	"CREATE TABLE associations("
 	" id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, account TEXT NOT NULL,"
@@ -106,9 +102,9 @@ static const char schema_2[] =
 	"CREATE INDEX rollups_account ON rollups(account, day);"
 	"CREATE INDEX rollups_user ON rollups(user, day);"
 
-	/* On which days the figures of an attempt fall: its counts, and either the one day of
-	 * all its usage or, when sliced, what each day has of it. Day STORE_NO_DAY: none yet;
-	 * STORE_BASE_DAY: in rollups_base, days known before slices were kept. */
+	/* The days of an attempt: those of its start and end, and usage_day, on which all its usage
+	 * is; or, where `sliced` is 1, the table slices has what each day has of it. STORE_NO_DAY: none
+	 * yet; STORE_BASE_DAY: the usage is in rollups_base, the sums from before there were slices. */
 	"ALTER TABLE attempts ADD COLUMN started_day INTEGER NOT NULL DEFAULT -1000000;"
 	"ALTER TABLE attempts ADD COLUMN ended_day INTEGER NOT NULL DEFAULT -1000000;"
 	"ALTER TABLE attempts ADD COLUMN usage_day INTEGER NOT NULL DEFAULT -1000000;"
@@ -139,9 +135,9 @@ static const char schema_2[] =
 	"UPDATE attempts SET ended_day = -1000001 WHERE closed <> 0;";
 _Static_assert(STORE_NO_DAY == -1000000 && STORE_BASE_DAY == -1000001, "days on disk");
 
-/* The zone whose days the sums are of; ledgers from before had days of UTC.
- * Adjustments: what was refunded (< 0) or charged again, in the sums of their day too.
- * months: the sums of days once more, by month. */
+/* meta: the time zone of the ledger's days (older ledgers had days of UTC).
+ * adjustments: refunds (< 0) and recharges, which rollups and months have in adjusted_ms.
+ * months: the rollups added up by month. */
 #define MONTH_OF_DAY                                                                           \
 	" 12 * CAST(strftime('%Y', day * 86400, 'unixepoch') AS INTEGER)"                      \
 	" + CAST(strftime('%m', day * 86400, 'unixepoch') AS INTEGER) - 1"
@@ -174,7 +170,7 @@ static const char schema_3[] =
 	" SUM(charge_requested_ms), SUM(charge_used_ms), SUM(core_ms), SUM(gpu_ms), 0"
 	" FROM rollups JOIN associations a USING(cluster, account, user) GROUP BY 1, 2, 3;";
 
-/* When attempts ran: usage/charges.h. Attempts known before are taken as even. */
+/* Run intervals: usage/charges.h. Each attempt from before has one even interval. */
 static const char schema_stretches[] =
 	"CREATE TABLE stretches("
 	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, from_ns INTEGER NOT NULL,"
@@ -184,8 +180,8 @@ static const char schema_stretches[] =
 	" MAX(CASE WHEN ended_ns > 0 THEN ended_ns ELSE at_ns END, started_ns, given_ns),"
 	" running_ns, suspended_ns = 0 FROM attempts WHERE running_ns > 0;";
 
-/* Who there is: the statements of the canonical accounts.conf, and every change of them. key ''
- * is the head of a section, item '' what is no list; in the log both are NULL. */
+/* The statements of the canonical accounts.conf, and the log of their changes. key '': the head of a
+ * section; item '': the value is no list; in the log both are NULL then. */
 static const char schema_accounts[] =
 	"CREATE TABLE accounts("
 	" section TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, item TEXT NOT NULL,"
@@ -201,30 +197,30 @@ _Static_assert(JOB_ENDED == 5 && JOB_QUEUED == 0, "states are on disk as numbers
 _Static_assert(END_NODE_LOST == 6, "end kinds are on disk as numbers");
 _Static_assert(CHARGE_GPUS == 0 && CHARGE_MEMORY == 2, "sides are on disk as numbers");
 
-/* The unit and the rule of the charge in words, as they were at submission. */
+/* The unit of the charge, and its rule as a text, as they were at submission. */
 static const char schema_terms[] =
 	"ALTER TABLE jobs ADD COLUMN unit INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE jobs ADD COLUMN rule TEXT NOT NULL DEFAULT '';";
 _Static_assert(TARIFF_EQUIVALENTS == 0, "units are on disk as numbers");
 
-/* The days of a user are found by its associations; a third index slowed every import down. */
+/* The rollups of a user are found by its associations; this index only made imports slower. */
 static const char schema_indices[] = "DROP INDEX rollups_user;";
 
-/* When the last charge ended: of live jobs by an index, of imported ones in meta, kept by
- * import/import.c. */
+/* For store_last_charge(): live jobs have an index; for imported ones meta has the last end, which
+ * import/import_batch.c writes. */
 static const char schema_ends[] = "CREATE INDEX stretches_until ON stretches(to_ns);"
 				  "INSERT INTO meta SELECT 'imported_until_s', "
 				  "CAST(MAX(submit_s + wait_s + run_s) AS TEXT)"
 				  " FROM imported HAVING COUNT(*) > 0;";
 
-/* Whole nodes, and what moves a job's priority: nice is the user's, site the operators'. */
+/* Jobs on whole nodes; changes of priority: `nice` by the user, `site` by operators. */
 static const char schema_weights[] =
 	"ALTER TABLE jobs ADD COLUMN exclusive INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE jobs ADD COLUMN nice INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE jobs ADD COLUMN site INTEGER NOT NULL DEFAULT 0;";
 
-/* GPUs by model: asked for, there (gpus.h has the form of the texts), and how each was used
- * (JSON). */
+/* GPUs by model: of requests and of nodes (gpus.h has the form of the texts), and the use of each by an
+ * attempt (JSON). */
 static const char schema_gpus[] =
 	"ALTER TABLE jobs ADD COLUMN gpu_model TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE attempts ADD COLUMN gpus TEXT;"
@@ -232,23 +228,23 @@ static const char schema_gpus[] =
 	"ALTER TABLE nodes ADD COLUMN gpu_models TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE nodes ADD COLUMN free_gpu_models TEXT NOT NULL DEFAULT '';";
 
-/* Active jobs of an account: not found among all that it ever had. */
+/* Finds the active jobs of an account without its ended ones. */
 static const char schema_active[] =
 	"CREATE INDEX jobs_active_account ON jobs(account, job) WHERE state < 5;";
 
-/* Of the models of a node, those that are not clean and not given for now. */
+/* The GPUs of a node that are not allocated for now, since they are not clean: by model. */
 static const char schema_drained[] =
 	"ALTER TABLE nodes ADD COLUMN drained_gpu_models TEXT NOT NULL DEFAULT '';";
 
-/* Of a job that is suspended: the job that preempted it; 0: a user or operator suspended it. And since when it is overdue. */
+/* gave_way_to: the preemptor of a preempted job; 0: a user or operator suspended it. due_ns: since when
+ * the job is overdue. */
 static const char schema_preempt[] =
 	"ALTER TABLE jobs ADD COLUMN gave_way_to INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE jobs ADD COLUMN due_ns INTEGER NOT NULL DEFAULT 0;";
 
-/* What keeps queued jobs back, and arrays: jobs/hold.h, jobs/depend.h, jobs/array.h.
- * The planner takes the index of elements only where "array_job > 0" is said.
- * Elements are made of their array's row: a column of jobs that a submission fills in is named
- * there too. */
+/* Holds, dependencies and arrays: jobs/hold.h, jobs/depend.h, jobs/array.h. SQLite uses the index of
+ * array tasks only in statements that contain "array_job > 0". The row of a task is a copy of its
+ * array's row: jobs/array.c names each column of jobs that a submission fills in. */
 static const char schema_submission[] =
 	"ALTER TABLE jobs ADD COLUMN withheld INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE jobs ADD COLUMN array_job INTEGER NOT NULL DEFAULT 0;"
@@ -272,16 +268,15 @@ static const char schema_submission[] =
 	"CREATE INDEX arrays_open ON arrays(job) WHERE is_open = 1;";
 _Static_assert(AFTER_OK == 0 && AFTER_ANY == 1, "kinds of dependencies are on disk as numbers");
 
-/* Of which type a node is and what it has, and what requests ask for: features.h has the form
- * of the lists. */
+/* Types and features of nodes, and of requests: features.h has the form of the lists. */
 static const char schema_kinds[] =
 	"ALTER TABLE nodes ADD COLUMN node_type TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE nodes ADD COLUMN features TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE jobs ADD COLUMN node_type TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE jobs ADD COLUMN features TEXT NOT NULL DEFAULT '';";
 
-/* Nodes drained by operators (nodes/drain.h); boots of nodes and the number of the last
- * exchange in each (nodes/sync_number.c). */
+/* Nodes drained by operators (nodes/drain.h); boots of nodes, each with the number of its last exchange
+ * (nodes/sync_number.c). */
 static const char schema_dispatch[] =
 	"CREATE TABLE drains("
 	" node TEXT PRIMARY KEY, at_ns INTEGER NOT NULL, author TEXT NOT NULL,"
@@ -291,17 +286,19 @@ static const char schema_dispatch[] =
 	" is_over INTEGER NOT NULL, at_ns INTEGER NOT NULL,"
 	" PRIMARY KEY(node, boot)) STRICT, WITHOUT ROWID;";
 
-/* A node may be taken out of use from a moment on that is still to come. */
+/* A drain may begin at a later time. */
 static const char schema_maintenance[] =
 	"ALTER TABLE drains ADD COLUMN from_ns INTEGER NOT NULL DEFAULT 0;";
 
-/* Jobs on several nodes. jobs.chunks: what was asked for (select.h), "" for one chunk;
- * attempts.hosts: what each part's node gets, "" where there is one; attempts.verdict: the
- * end (JSON) of the part that brought the job down, verdict_kind: of which kind;
- * attempts.held_ns: since when the end of part 0 waits for those of the others. parts: what an
- * attempt has of each node, and what that node said of it. Part 0 is the attempt's own node:
- * its state and whether it was shown or is missing are the attempt's, whose usage is the sum of
- * all; its row is closed when the attempt is. placements: all of it, a row a job and node.
+/* Jobs on several nodes.
+ * jobs.chunks: the chunks of the request (select.h), "" for one chunk.
+ * attempts.hosts: the nodes and what each part has there, "" where there is one node;
+ * attempts.verdict: the end (JSON) of the part that ended the job, verdict_kind its kind;
+ * attempts.held_ns: since when the end of part 0 waits for the ends of the others.
+ * parts: what is allocated to an attempt on each node, and what that node reported. Part 0 is on the
+ * attempt's own node: `state`, `shown` and `missing_ns` of it are the attempt's, whose usage is the sum
+ * of all parts; its row is closed with the attempt.
+ * placements: every attempt on every node, a row each.
  * steps: what `reeve exec` started; state 0: wanted, 1: runs, 2: ended. */
 static const char schema_parts[] =
 	"ALTER TABLE jobs ADD COLUMN chunks TEXT NOT NULL DEFAULT '';"
@@ -345,8 +342,8 @@ static const char schema_parts[] =
 	" PRIMARY KEY(job, step)) STRICT;"
 	"CREATE INDEX steps_open ON steps(node, job) WHERE state < 2;";
 
-/* Steps that have not ended, by job; since when a step that ran was not listed by its node.
- * streams: -1 stands for all of a job's steps; is_cut: what came beyond kept is dropped. */
+/* steps.missing_ns: since when the node of a running step no longer lists it. streams: stream -1 stands
+ * for all of a job's steps; is_cut: output beyond `kept` was dropped. */
 static const char schema_steps[] =
 	"ALTER TABLE streams ADD COLUMN is_cut INTEGER NOT NULL DEFAULT 0;"
 	"UPDATE streams SET is_cut = 1 WHERE kept > 8388608;"
@@ -354,11 +351,11 @@ static const char schema_steps[] =
 	"CREATE INDEX chunks_of_steps ON chunks(job, id) WHERE stream > 1;"
 	"CREATE INDEX steps_open_job ON steps(job) WHERE state < 2;";
 
-/* Whether the terms of charging are added up (UsageRule=sum) or the largest of them counts. */
+/* summed: the terms of charging are added up (UsageRule=sum); 0: the largest of them counts. */
 static const char schema_sums[] =
 	"ALTER TABLE jobs ADD COLUMN summed INTEGER NOT NULL DEFAULT 0;";
 
-/* What is active of a user, an account and a node is found without what has ended of them. */
+/* Finds the active jobs of a user, an account and a node without their ended ones. */
 static const char schema_hot[] =
 	"DROP INDEX jobs_queued_user;"
 	"DROP INDEX jobs_active_account;"
@@ -367,18 +364,19 @@ static const char schema_hot[] =
 	"CREATE INDEX jobs_node ON jobs(node, job) WHERE node IS NOT NULL;"
 	"CREATE INDEX parts_node ON parts(node, job) WHERE part > 0;";
 
-/* Since when a job could start for all that its owner and others hold back: 0, since it was
+/* eligible_ns: since when neither a hold nor a dependency keeps the job from starting; 0: since it was
  * submitted. */
 static const char schema_eligible[] =
 	"ALTER TABLE jobs ADD COLUMN eligible_ns INTEGER NOT NULL DEFAULT 0;";
 
-/* What users signed of jobs that have not ended, for the nodes: jobs/credential.h. */
+/* The signed requests of jobs that have not ended, for their nodes: jobs/credential.h. */
 static const char schema_credentials[] =
 	"CREATE TABLE credentials("
 	" job INTEGER PRIMARY KEY, credential TEXT NOT NULL) STRICT;";
-/* Large texts of requests and steps, each once for a user: jobs/texts.h. jobs.env,
- * jobs.script, steps.command: numbers of texts, 0: the text is in the row itself. jobs.kept:
- * how much of an ended job is there, jobs/prune.c. stored: bytes of each user. */
+
+/* Large texts of requests and steps, each stored once for a user: jobs/texts.h. jobs.env, jobs.script,
+ * steps.command: ids of texts; 0: the text is in the row itself. jobs.kept: enum store_kept. stored:
+ * bytes that each user has stored. */
 static const char schema_texts[] =
 	"CREATE TABLE texts("
 	" id INTEGER PRIMARY KEY, user TEXT NOT NULL, digest TEXT NOT NULL,"
@@ -399,11 +397,10 @@ static const char schema_texts[] =
 	"CREATE INDEX chunks_job ON chunks(job, id);"
 	"DROP INDEX chunks_of_steps;";
 
-/* imported: run_s is what was charged; suspended_s of the time to the end was not. kind: what
- * the job's accounting told besides, so that it can be priced again. imports: by which profile
- * it was priced ("": by none; NULL: by a version that did not record it), the digest of the
- * file alone, and whose clocks its times were. reruns: origins of the second and later runs of
- * requeued jobs. */
+/* imported: run_s was charged; suspended_s, also between start and end, was not. kind: import_kinds.id,
+ * what else the job can be priced by. imports.profile: the profile that priced it ("": none; NULL: an
+ * older version, which did not record it); content: the digest of the file alone; zone: that its times
+ * were of. reruns: origins of the second and later runs of requeued jobs. */
 static const char schema_history[] =
 	"CREATE TABLE import_kinds("
 	" id INTEGER PRIMARY KEY, queue TEXT NOT NULL, qos TEXT NOT NULL, gpus TEXT NOT NULL,"
@@ -418,18 +415,16 @@ static const char schema_history[] =
 	"ALTER TABLE imports ADD COLUMN content TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE imports ADD COLUMN zone TEXT NOT NULL DEFAULT '';";
 
-/* The quality of service of a job; '': it has none. */
+/* The QOS of a job; '': none. */
 static const char schema_qos[] = "ALTER TABLE jobs ADD COLUMN qos TEXT NOT NULL DEFAULT '';";
 
-/* jobs.owner_suspended_ns: since when its owner has had it suspended; 0: not by its owner
- * (attempts/suspended.h). */
+/* owner_suspended_ns: since when the job is suspended by its owner; 0: it is not (attempts/suspended.h). */
 static const char schema_suspended[] =
 	"ALTER TABLE jobs ADD COLUMN owner_suspended_ns INTEGER NOT NULL DEFAULT 0;"
 	"CREATE INDEX jobs_suspended ON jobs(owner_suspended_ns)"
 	" WHERE owner_suspended_ns > 0 AND state < 5;";
 
-/* What a user had on a node is found without the rest of either's past. parts.user: the
- * job's. */
+/* Finds the jobs of a user on a node without all other jobs of either. parts.user: the job's. */
 static const char schema_user_node[] =
 	"ALTER TABLE parts ADD COLUMN user TEXT NOT NULL DEFAULT '';"
 	"UPDATE parts SET user = (SELECT j.user FROM jobs j WHERE j.job = parts.job);"
@@ -472,129 +467,3 @@ const char *const store_migrations[] = {
 	schema_account_node,
 	NULL,
 };
-
-/* "" when none is fixed yet. */
-static int load_zone(struct store *s, char **ret, struct err *err)
-{
-	struct db_row *st;
-	int r = db_query_first(s->db, err, &st,
-			       "SELECT value FROM meta WHERE key = 'time_zone'", "");
-
-	if (r < 0)
-		return r;
-	*ret = strdup(r > 0 ? store_text(st, 0) : "");
-	db_done(st);
-	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
-}
-
-/* A zone was asked for and is not the one of the ledger: fine as long as nothing is in it. */
-static int change_zone(struct store *s, const char *was, struct err *err)
-{
-	int r = db_run(s->db, err,
-		       "UPDATE meta SET value = ?1 WHERE key = 'time_zone'"
-		       " AND NOT EXISTS(SELECT 1 FROM rollups)",
-		       "t", store_zone(s));
-
-	if (r < 0 || db_changes(s->db) > 0)
-		return r;
-	return err_set(
-		err, -EEXIST,
-		"the ledger's days are those of %.64s, not of %.64s: keep TimeZone=%.64s, or "
-		"start "
-		"a new ledger, or, where all its jobs were imported, cut its days again with "
-		"reeve admin rebuild --time-zone",
-		was, store_zone(s), was);
-}
-
-/* The calendar was opened where a zone was asked for. */
-static int fix_zone(struct store *s, struct err *err)
-{
-	_cleanup_free_ char *was = NULL;
-	int r = load_zone(s, &was, err);
-
-	if (r >= 0 && !s->calendar)
-		r = calendar_open(*was ? was : "UTC", &s->calendar, err);
-	if (r < 0)
-		return r;
-	if (!*was)
-		return db_run(s->db, err,
-			      "INSERT INTO meta(key, value) VALUES('time_zone', ?1)", "t",
-			      store_zone(s));
-	return strcmp(was, store_zone(s)) ? change_zone(s, was, err) : 0;
-}
-
-int store_open_zone(const char *path, const char *zone, struct store **ret, struct err *err)
-{
-	_cleanup_(store_closep) struct store *s = calloc(1, sizeof(*s));
-	int r = s ? 0 : err_set(err, -ENOMEM, "out of memory");
-
-	/* No file is made for a zone that is none. */
-	if (r >= 0 && zone)
-		r = calendar_open(zone, &s->calendar, err);
-	if (r >= 0)
-		r = (pg_is_place(path) ? pg_open : db_open)(path, store_migrations, &s->db,
-							    err);
-	if (r >= 0)
-		r = fix_zone(s, err);
-	if (r < 0)
-		return r;
-	store_announced_start(s);
-	*ret = TAKE_PTR(s);
-	return 0;
-}
-
-int store_open(const char *path, struct store **ret, struct err *err)
-{
-	return store_open_zone(path, NULL, ret, err);
-}
-
-int64_t store_day(struct store *s, int64_t at_ns)
-{
-	return calendar_day(s->calendar, at_ns);
-}
-
-int64_t store_first_ns(struct store *s, int64_t day)
-{
-	return calendar_first_ns(s->calendar, day);
-}
-
-int store_parse_at(struct store *s, const char *text, int64_t *ret_ns, struct err *err)
-{
-	return calendar_parse_at(s->calendar, text, ret_ns) < 0
-		       ? err_set(err, -EINVAL,
-				 "'%.32s' is not a time; write a day, 2026-11-21 (its end is "
-				 "meant), or an instant, 2026-11-21T08:00, of %s",
-				 text, store_zone(s))
-		       : 0;
-}
-
-const char *store_zone(const struct store *s)
-{
-	return calendar_zone(s->calendar);
-}
-
-struct store *store_close(struct store *s)
-{
-	if (!s)
-		return NULL;
-	calendar_close(s->calendar);
-	db_close(s->db);
-	store_announced_done(s);
-	free(s);
-	return NULL;
-}
-
-int store_event(struct store *s, const struct store_event *e, struct err *err)
-{
-	return db_run(s->db, err,
-		      "INSERT INTO events(at_ns, job, node, what, text)"
-		      " VALUES(?1, NULLIF(?2, 0), ?3, ?4, ?5)",
-		      "iittt", e->at_ns, e->job, e->node, e->what, e->text);
-}
-
-const char *store_text(struct db_row *st, int column)
-{
-	const char *text = db_text(st, column);
-
-	return text ? text : "";
-}
