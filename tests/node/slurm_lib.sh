@@ -68,6 +68,17 @@ slurm_start() {
 	wait_for 60 slurm_is_idle || { sinfo; tail -n 20 /var/log/slurm/*.log; return 1; }
 }
 
+# slurm_with_controller: a controller of Reeve on the same host, whose cluster is Slurm's; after slurm_configure.
+slurm_with_controller() {
+	sed -i '/^\[Cluster/,$d' /etc/reeve/controller.conf
+	printf '%s\n' '[Cluster vc]' 'Engine = slurm' '[Account physics]' 'Users = alice, bob' >>/etc/reeve/controller.conf
+	printf '%s\n' 'Controller = http://127.0.0.1:8640' 'ControllerUser = reeve' >>/etc/reeve/agent.conf
+	systemd-sysusers >/dev/null 2>&1
+	systemd-tmpfiles --create >/dev/null 2>&1
+	systemctl daemon-reload
+	systemctl start munge reeve-controller
+}
+
 slurm_is_over() { [ -z "$(squeue -h -j "$1" 2>/dev/null)" ]; }
 
 # slurm_batch USER OPTION... <<< SCRIPT: submits, waits for the end; $job, and its output in $out.
