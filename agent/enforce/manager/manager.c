@@ -11,6 +11,7 @@
 #include "agent/enforce/manager/manager.h"
 #include "common/cleanup.h"
 
+/* "unified": a host that mounts cgroup v1 too. */
 const char *manager_mount(void)
 {
 	return access("/sys/fs/cgroup/cgroup.procs", F_OK) ? "/sys/fs/cgroup/unified"
@@ -181,6 +182,8 @@ static bool is_in_cgroup(const char *path, int32_t pid)
 	return manager_cgroup_of(pid, its, sizeof(its), NULL) == 0 && !strcmp(its, path);
 }
 
+/* cgroup.kill, then a signal to each process that is left: cgroup.kill does not reach a process whose main thread
+ * has exited (seen on 6.1 and 6.18). */
 int manager_kill_all(const char *path, int kill_fd)
 {
 	char procs[MANAGER_PATH_MAX + 32];

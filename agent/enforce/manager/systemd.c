@@ -61,6 +61,7 @@ static void set_oom_group(void *ctx, struct manager_id id)
 		log_job(LOG_WARNING, id.job, "oom", "write 1 to %s: %m", path);
 }
 
+/* memory.oom.group after each change of properties: systemd has just cleared it. */
 static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *unused)
 {
 	struct order *o = userdata;
@@ -107,6 +108,8 @@ static int new_call(struct manager *m, const char *method, sd_bus_message **ret,
 	return r < 0 ? err_set(err, r, "call systemd: %s", strerror(-r)) : 0;
 }
 
+/* Mode "fail" instead of "replace": a job of systemd that is queued for the unit, such as its stop, is not
+ * cancelled. */
 static int start_job(struct manager *m, const struct manager_spec *spec, struct err *err)
 {
 	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
@@ -233,6 +236,7 @@ static int on_unit_removed(sd_bus_message *msg, void *userdata, sd_bus_error *un
 	return 0;
 }
 
+/* After the reload: systemd has written the cgroups' files again. */
 static int on_reloading(sd_bus_message *msg, void *userdata, sd_bus_error *unused)
 {
 	struct manager *m = userdata;
@@ -260,6 +264,7 @@ static int call_and_wait(struct manager *m, sd_bus_message *msg, struct err *err
 	return r < 0 ? r : 0;
 }
 
+/* Properties of the slice, at runtime only: a changed configuration leaves nothing behind at the next boot. */
 static int bound_jobs(struct manager *m, const struct cpulist *cpus, int64_t mem_bytes,
 		      struct err *err)
 {
@@ -343,6 +348,7 @@ static struct manager *manager_close(struct manager *m)
 	return NULL;
 }
 
+/* Subscribed before the slice is started: no end of a unit is missed from then on. */
 static int manager_open(const struct manager_config *c, struct manager **ret, struct err *err)
 {
 	struct manager *m = calloc(1, sizeof(*m));

@@ -28,6 +28,8 @@ static bool is_directory(const struct path *p)
 	return stat(p->text, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* Unpinning detaches a program that no process has open. Stops at the first failure; what is left is found by the
+ * next call. */
 static int remove_set(const char *path, struct err *err)
 {
 	_cleanup_closedir_ DIR *dir = opendir(path);
@@ -112,6 +114,7 @@ int vmem_pins_get(const char *pin_dir, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/* An unfinished new set of an agent that died is removed first. */
 int vmem_pins_begin(const char *pin_dir, struct err *err)
 {
 	struct path new;

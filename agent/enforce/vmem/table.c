@@ -38,6 +38,8 @@ struct vmem_known *vmem_table_find(struct vmem *v, uint64_t cgroup_id)
 	return i < v->n_known && v->known[i].cgroup_id == cgroup_id ? &v->known[i] : NULL;
 }
 
+/* Keeps the order by cgroup id. The array may move: pointers to known jobs do not outlive an insertion or a
+ * removal. */
 static int known_insert(struct vmem *v, uint64_t cgroup_id, uint32_t slot,
 			struct vmem_known **ret)
 {
@@ -153,6 +155,8 @@ static int kernel_enter(struct vmem *v, const struct vmem_job *head, uint32_t sl
 	return 0;
 }
 
+/* cgroup_id is stored last, then the slot is shown to the hooks (`slots`): a hook never sees a half-filled job. A
+ * crash in between leaves a job that vmem_table_learn() finds. */
 int vmem_table_enter(struct vmem *v, const struct vmem_job *head, struct vmem_known **ret,
 		     struct err *err)
 {
@@ -189,6 +193,7 @@ int vmem_table_enter(struct vmem *v, const struct vmem_job *head, struct vmem_kn
 	return 0;
 }
 
+/* The next key before this one is deleted: a walk from a deleted key starts again. */
 static void forget_gone(struct vmem *v, uint64_t cgroup_id)
 {
 	int fd = v->kernel->map_fd[VMEM_MAP_GONE];
@@ -203,6 +208,8 @@ static void forget_gone(struct vmem *v, uint64_t cgroup_id)
 	}
 }
 
+/* First out of `slots`, so that no new address space is entered under it. Those that are left keep the slot and
+ * count down in it, without a limit. */
 int vmem_table_leave(struct vmem *v, struct vmem_known *known, struct err *err)
 {
 	struct vmem_job *job = &v->jobs[known->slot];
@@ -229,6 +236,8 @@ int vmem_table_leave(struct vmem *v, struct vmem_known *known, struct err *err)
 	return 0;
 }
 
+/* Fills the list of known jobs from a table that was taken over. Jobs without an id are those of a self-test that was
+ * cut off: they are removed. */
 int vmem_table_learn(struct vmem *v, struct err *err)
 {
 	struct vmem_known *known;
@@ -257,6 +266,8 @@ int vmem_table_learn(struct vmem *v, struct err *err)
 	return 0;
 }
 
+/* Latches an excess that user space has found, by the same rule as latch_excess() in bpf/vmem_core.h: the one that
+ * moves the state to FILLING writes the latch. False: another has latched one. */
 bool vmem_table_latch(struct vmem *v, struct vmem_known *known, enum vmem_op op,
 		      enum vmem_cause cause)
 {

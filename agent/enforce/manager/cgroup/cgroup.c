@@ -26,6 +26,7 @@ static int set_number(struct manager *m, const char *path, const char *file, int
 	return tree_set(&m->tree, path, file, text, err);
 }
 
+/* `nodes` NULL: the memory nodes stay as they are. */
 static int set_cores(struct manager *m, const char *path, const struct cpulist *cpus,
 		     const struct cpulist *nodes, struct err *err)
 {
@@ -84,6 +85,8 @@ static int start_supervisor(struct manager *m, const struct manager_spec *s, con
 	return r < 0 ? r : 0;
 }
 
+/* Repeated after a restart of the agent: a unit that is followed, or has ended, is not started again. The limits
+ * are set before the supervisor starts, so that no process runs without them. */
 static int start_job(struct manager *m, const struct manager_spec *s, struct err *err)
 {
 	char path[MANAGER_PATH_MAX], file[MANAGER_PATH_MAX];
@@ -120,6 +123,7 @@ static int set_cpus(struct manager *m, struct manager_id id, const struct cpulis
 	return unit_answer_later(m, d, err);
 }
 
+/* The kernel freezes in the background; unit_await() answers when cgroup.events shows it. */
 static int set_frozen(struct manager *m, struct manager_id id, enum manager_order order,
 		      struct err *err)
 {

@@ -15,6 +15,8 @@
 #define RETRY_US 20000 /* a dying process keeps its cgroup for a moment */
 #define FREEZE_PATIENCE_US (60 * UINT64_C(1000000))
 
+/* An order is answered from the event loop and never from within the order itself: the caller has not stored yet
+ * what the answer is about. A callback may give new orders: their answers join the end of the list. */
 static int on_defer(sd_event_source *s, void *userdata)
 {
 	struct manager *m = userdata;
@@ -146,6 +148,7 @@ bool unit_has_record(const struct manager *m, struct manager_id id)
 	return access(path, F_OK) == 0;
 }
 
+/* Stops following the process; it is not signalled. */
 static void release_process(struct unit *u)
 {
 	u->over = sd_event_source_disable_unref(u->over);
@@ -208,6 +211,7 @@ static int on_begins(sd_event_source *s, const struct inotify_event *e, void *us
 	return 0;
 }
 
+/* Adds one order to those that wait for the job's begin: the supervisor marks the spec then (supervisor.h). */
 int unit_await_begin(struct unit *u, struct err *err)
 {
 	int r = 0;
@@ -248,6 +252,8 @@ int unit_follow(struct unit *u, int pid_fd)
 	return sd_event_add_io(u->m->c.event, &u->over, pid_fd, EPOLLIN, on_process_over, u);
 }
 
+/* The supervisor died before it wrote the record: writes it in its place, from the cgroup that is still there,
+ * without the exit status. */
 static void start_final_record(struct unit *u)
 {
 	const struct manager_config *c = &u->m->c;
@@ -321,6 +327,7 @@ static void advance_alone(struct unit *u)
 	}
 }
 
+/* Moves the unit on as far as it can go now. Safe to call at any time: a followed process decides alone. */
 static void advance_unit(struct unit *u)
 {
 	if (u->pid_fd >= 0)
@@ -376,6 +383,7 @@ static int on_patience_over(sd_event_source *s, uint64_t usec, void *userdata)
 	return 0;
 }
 
+/* The watch is set before the state is read, so that no change falls between the two. */
 int unit_await(struct unit *u, enum manager_order order, struct err *err)
 {
 	int r;
