@@ -39,7 +39,7 @@ static struct devices *open_devices(const char *pin_dir)
 	return d;
 }
 
-static int gate(struct devices *d, const struct devices_number *numbers, size_t n)
+static int gate_devices(struct devices *d, const struct devices_number *numbers, size_t n)
 {
 	struct devices_list list = { numbers, n, &later, n == 2 };
 	struct err err = { "" };
@@ -50,7 +50,8 @@ static int gate(struct devices *d, const struct devices_number *numbers, size_t 
 	return r;
 }
 
-static int add(struct devices *d, const struct testjob *j, const struct devices_number *granted)
+static int add_job(struct devices *d, const struct testjob *j,
+		   const struct devices_number *granted)
 {
 	struct devices_job job = { j->job, j->id, granted, granted != NULL };
 	struct err err = { "" };
@@ -87,16 +88,16 @@ static int try_mknod(void *arg)
 	return mknod(arg, S_IFCHR | 0666, makedev(gpu0.major, gpu0.minor)) < 0 ? errno : 0;
 }
 
-static int run(const struct testjob *j, int (*fn)(void *), const char *path)
+static int run_in(const struct testjob *j, int (*fn)(void *), const char *path)
 {
 	int status = testjob_wait(testjob_run(j, fn, (void *)(uintptr_t)path));
 
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void expect(const struct testjob *j, const char *path, int want, const char *what)
+static void expect_open(const struct testjob *j, const char *path, int want, const char *what)
 {
-	int r = run(j, try_open, path);
+	int r = run_in(j, try_open, path);
 
 	tap_ok(r == want, "%s: %s", what, r ? strerror(r) : "opened");
 }
@@ -109,16 +110,17 @@ static void test_grants(struct devices *d, const struct testjob *a, const struct
 
 	testjob_make(&stray, "jobs/stray", 3);
 	testjob_make(&none, "jobs/none", 4);
-	tap_ok(add(d, a, &gpu0) == 0 && add(d, b, &gpu1) == 0 && add(d, &none, NULL) == 0,
+	tap_ok(add_job(d, a, &gpu0) == 0 && add_job(d, b, &gpu1) == 0 &&
+		       add_job(d, &none, NULL) == 0,
 	       "two jobs with a GPU each, one without");
-	expect(a, path0, 0, "a job opens its GPU");
-	expect(a, path1, EPERM, "and not its neighbour's");
-	expect(b, path1, 0, "which the neighbour opens");
-	expect(b, path0, EPERM, "but not the other");
-	expect(&none, path0, EPERM, "a job without GPUs opens none");
-	expect(&stray, path0, EPERM, "nor does a process of no known job");
-	expect(&stray, "/dev/null", 0, "to which all other devices are open");
-	expect(a, path2, EPERM, "a GPU that no list has is denied by its major number");
+	expect_open(a, path0, 0, "a job opens its GPU");
+	expect_open(a, path1, EPERM, "and not its neighbour's");
+	expect_open(b, path1, 0, "which the neighbour opens");
+	expect_open(b, path0, EPERM, "but not the other");
+	expect_open(&none, path0, EPERM, "a job without GPUs opens none");
+	expect_open(&stray, path0, EPERM, "nor does a process of no known job");
+	expect_open(&stray, "/dev/null", 0, "to which all other devices are open");
+	expect_open(a, path2, EPERM, "a GPU that no list has is denied by its major number");
 	tap_ok(try_open(path0) == 0 && try_open(path1) == 0,
 	       "outside the jobs nothing is held");
 	testjob_remove(&stray);
@@ -132,19 +134,20 @@ static void test_ways(const struct testjob *b)
 	char path[96];
 	int fd = open(path0, O_RDWR | O_CLOEXEC);
 
-	tap_ok(run(b, try_child, path0) == EPERM, "a child neither");
-	expect(b, link0, EPERM, "nor through a symbolic link");
+	tap_ok(run_in(b, try_child, path0) == EPERM, "a child neither");
+	expect_open(b, link0, EPERM, "nor through a symbolic link");
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)getpid(), fd);
-	expect(b, path, EPERM, "nor through /proc/PID/fd of a process that has it open");
+	expect_open(b, path, EPERM, "nor through /proc/PID/fd of a process that has it open");
 	close(fd);
 	snprintf(path, sizeof(path), "%s/own", dir);
-	tap_ok(run(b, try_mknod, path) == EPERM, "nor can root in the job make a node of it");
+	tap_ok(run_in(b, try_mknod, path) == EPERM,
+	       "nor can root in the job make a node of it");
 	snprintf(path, sizeof(path), "%s/second", dir);
 	mknod(path, S_IFCHR | 0666, makedev(gpu0.major, gpu0.minor));
-	expect(b, path, EPERM, "nor through another file of the same number");
+	expect_open(b, path, EPERM, "nor through another file of the same number");
 	testjob_make(&below, "jobs/b/below", 0);
-	expect(&below, path0, EPERM, "nor from a cgroup below the job's");
-	expect(&below, path1, 0, "from where its own is open");
+	expect_open(&below, path0, EPERM, "nor from a cgroup below the job's");
+	expect_open(&below, path1, 0, "from where its own is open");
 	testjob_remove(&below);
 }
 
@@ -155,9 +158,9 @@ static void test_counts(struct devices *d, const struct testjob *a)
 	if (devices_read(d, a->id, &before) < 0)
 		tap_ok(false, "devices_read");
 	for (int i = 0; i < 5; i++)
-		run(a, try_open, path0);
+		run_in(a, try_open, path0);
 	for (int i = 0; i < 3; i++)
-		run(a, try_open, path1);
+		run_in(a, try_open, path1);
 	devices_read(d, a->id, &after);
 	tap_ok(after.n_granted - before.n_granted == 5 &&
 		       after.n_refused - before.n_refused == 3 &&
@@ -180,11 +183,11 @@ static void test_others(const struct testjob *b)
 
 	tap_ok(prog >= 0 && bpf_prog_attach(prog, cgroup, BPF_CGROUP_DEVICE, 0) == 0,
 	       "a program that lets all through is attached to the job's cgroup");
-	expect(b, path0, EPERM, "the gate refuses all the same");
+	expect_open(b, path0, EPERM, "the gate refuses all the same");
 	bpf_prog_detach2(prog, cgroup, BPF_CGROUP_DEVICE);
 	tap_ok(bpf_prog_detach(above, BPF_CGROUP_DEVICE) < 0,
 	       "to detach what is above the jobs does not open the device gate");
-	expect(b, path0, EPERM, "which refuses as before");
+	expect_open(b, path0, EPERM, "which refuses as before");
 	close(prog);
 	close(cgroup);
 	close(above);
@@ -227,7 +230,8 @@ static void test_restarts(const char *pin_dir, const struct testjob *a, const st
 	for (int i = 0; i < 30; i++) {
 		struct devices *d = open_devices(pin_dir);
 
-		n_bad += gate(d, both, 2) < 0 || add(d, a, &gpu0) < 0 || add(d, b, &gpu1) < 0;
+		n_bad += gate_devices(d, both, 2) < 0 || add_job(d, a, &gpu0) < 0 ||
+			 add_job(d, b, &gpu1) < 0;
 		n_taken += devices_hold(d, &err) == 1;
 		devices_prune(d);
 		poll(NULL, 0, 5);
@@ -255,26 +259,26 @@ static void test_return(const char *pin_dir, const struct testjob *a, const stru
 	struct devices *d;
 	struct err err;
 
-	expect(a, path0, 0, "no agent: a job opens its GPU");
-	expect(a, path1, EPERM, "no agent: and not its neighbour's");
+	expect_open(a, path0, 0, "no agent: a job opens its GPU");
+	expect_open(a, path1, EPERM, "no agent: and not its neighbour's");
 	d = open_devices(pin_dir);
 	tap_ok(devices_hold(d, &err) == 1, "an agent that comes back takes the gate over");
-	tap_ok(add(d, a, &gpu0) == 0, "the job is there again");
+	tap_ok(add_job(d, a, &gpu0) == 0, "the job is there again");
 	devices_read(d, a->id, &c);
 	tap_ok(c.n_granted > 100, "with the counts of before (%llu)",
 	       (unsigned long long)c.n_granted);
 	tap_ok(devices_prune(d) == 1, "one job of before is not there any more");
-	expect(b, path1, EPERM, "it opens nothing");
-	expect(a, path0, 0, "the other still does");
+	expect_open(b, path1, EPERM, "it opens nothing");
+	expect_open(a, path0, 0, "the other still does");
 	devices_remove(d, a->id);
-	expect(a, path0, EPERM, "a job that was given up opens nothing");
-	tap_ok(add(d, a, &gpu1) == 0, "the job is granted the other GPU");
-	expect(a, path1, 0, "that is open to it");
-	expect(a, path0, EPERM, "the one of before is not");
-	tap_ok(gate(d, &gpu0, 1) == 0, "one GPU is not gated any more");
-	expect(b, path1, 0, "it is open to all");
-	expect(b, path2, 0, "so is what its major held");
-	expect(b, path0, EPERM, "the other is not");
+	expect_open(a, path0, EPERM, "a job that was given up opens nothing");
+	tap_ok(add_job(d, a, &gpu1) == 0, "the job is granted the other GPU");
+	expect_open(a, path1, 0, "that is open to it");
+	expect_open(a, path0, EPERM, "the one of before is not");
+	tap_ok(gate_devices(d, &gpu0, 1) == 0, "one GPU is not gated any more");
+	expect_open(b, path1, 0, "it is open to all");
+	expect_open(b, path2, 0, "so is what its major held");
+	expect_open(b, path0, EPERM, "the other is not");
 	devices_close(d);
 }
 
@@ -292,10 +296,10 @@ static void test_anew(const char *pin_dir, struct testjob *a, const struct testj
 	testjob_make(a, "jobs/a", 1);
 	tap_ok(devices_check(d, &err) == 1,
 	       "the cgroup above the jobs is gated again when it is created again");
-	expect(a, path0, EPERM, "and holds");
+	expect_open(a, path0, EPERM, "and holds");
 	devices_close(d);
 	devices_forget(pin_dir);
-	expect(a, path0, 0, "forgotten on purpose: nothing is held");
+	expect_open(a, path0, 0, "forgotten on purpose: nothing is held");
 }
 
 static void remove_files(void)
@@ -357,8 +361,8 @@ int main(int argc, char **argv)
 	testjob_make(&b, "jobs/b", 2);
 	make_files();
 	d = open_devices(pin_dir);
-	expect(&b, path0, 0, "before the gate holds, all is open");
-	r = gate(d, both, 2) < 0 ? -1 : devices_hold(d, &err);
+	expect_open(&b, path0, 0, "before the gate holds, all is open");
+	r = gate_devices(d, both, 2) < 0 ? -1 : devices_hold(d, &err);
 	tap_ok(r == 0, "the gate holds: %s", r < 0 ? err.text : "attached");
 	test_grants(d, &a, &b);
 	test_ways(&b);

@@ -72,8 +72,8 @@ static struct guard *open_guard(const char *pin_dir, int best_tier, struct seen 
 	return g;
 }
 
-static void add(struct guard *g, const struct testjob *j, uint32_t projid, dev_t dev,
-		enum guard_action action)
+static void add_job(struct guard *g, const struct testjob *j, uint32_t projid, dev_t dev,
+		    enum guard_action action)
 {
 	struct guard_job job = { j->job, j->id, projid, dev, action };
 	struct err err = { "" };
@@ -196,8 +196,8 @@ static void test_ptrace(struct guard *g, struct seen *seen)
 	testjob_make(&j, "ptrace", 21);
 	testjob_make(&other, "ptrace-other", 22);
 	testjob_make(&outside, "ptrace-outside", 0);
-	add(g, &j, 0, 0, GUARD_KILL);
-	add(g, &other, 0, 0, GUARD_KILL);
+	add_job(g, &j, 0, 0, GUARD_KILL);
+	add_job(g, &other, 0, 0, GUARD_KILL);
 	out = testjob_run(&outside, sleeper, NULL);
 	far = testjob_run(&other, sleeper, NULL);
 	in = testjob_run(&j, sleeper, NULL);
@@ -252,7 +252,7 @@ static void test_project(struct guard *g, const char *dir)
 	if (fd < 0 || fchown(fd, USER, USER) < 0 || fstat(fd, &st) < 0)
 		tap_ok(false, "make %s: %s", file, strerror(errno));
 	close(fd);
-	add(g, &j, 0, st.st_dev, GUARD_KILL);
+	add_job(g, &j, 0, st.st_dev, GUARD_KILL);
 	free_r = result_in(&outside, try_project, file);
 	tap_ok(free_r == 0 || free_r == ENOTTY || free_r == EOPNOTSUPP,
 	       "outside: the owner may set the project: %d", free_r);
@@ -278,7 +278,7 @@ static void test_left(struct guard *g, struct seen *seen)
 
 	testjob_make(&j, "left", 24);
 	testjob_make(&away, "left-away", 0);
-	add(g, &j, 0, 0, GUARD_KILL);
+	add_job(g, &j, 0, 0, GUARD_KILL);
 	pid = testjob_run(&j, sleeper, NULL);
 	guard_dispatch(g, NULL);
 	seen->left = 0;
@@ -326,7 +326,7 @@ static void test_restart(const char *pin_dir)
 	}
 	testjob_make(&j, "restart", 25);
 	g = open_guard(pin_dir, 0, &seen);
-	add(g, &j, PROJECT, 0, GUARD_KILL);
+	add_job(g, &j, PROJECT, 0, GUARD_KILL);
 	guard_close(g);
 	r = result_in(&j, try_flags, (void *)(uintptr_t) "/tmp");
 	tap_ok(r == EPERM, "with the agent away it stays refused: %d", r);
@@ -397,7 +397,7 @@ static void check_quota(struct guard *g, struct seen *seen, const char *dir, int
 
 	testjob_make(&j, kind == GUARD_BLOCKS ? "blocks" : "inodes", 26);
 	stat(dir, &st);
-	add(g, &j, PROJECT, st.st_dev, GUARD_KILL);
+	add_job(g, &j, PROJECT, st.st_dev, GUARD_KILL);
 	guard_dispatch(g, NULL); /* what still waits is about the job before */
 	seen->quota = 0;
 	pid = testjob_run(&j, kind == GUARD_BLOCKS ? write_blocks : make_files,
@@ -427,7 +427,7 @@ static void test_notify(struct guard *g, struct seen *seen, const char *dir)
 	if (!(guard_holds(g) & GUARD_QUOTA_KILL))
 		return;
 	testjob_make(&j, "notify", 27);
-	add(g, &j, PROJECT, 0, GUARD_NOTIFY);
+	add_job(g, &j, PROJECT, 0, GUARD_NOTIFY);
 	seen->quota = 0;
 	r = result_in(&j, write_blocks, (void *)(uintptr_t)dir);
 	wait_for(g, &seen->quota, 1);
@@ -442,7 +442,7 @@ static void test_notify(struct guard *g, struct seen *seen, const char *dir)
 }
 
 /* What the project holds; false: it cannot be asked. */
-static bool held(const char *dir, uint64_t *ret_bytes, uint64_t *ret_inodes)
+static bool read_held(const char *dir, uint64_t *ret_bytes, uint64_t *ret_inodes)
 {
 	struct if_dqblk q = { 0 };
 	int fd = open(dir, O_RDONLY | O_CLOEXEC);
@@ -456,7 +456,7 @@ static bool held(const char *dir, uint64_t *ret_bytes, uint64_t *ret_inodes)
 
 /* Files that were removed are counted until the file system has freed them, which xfs does
  * later: what comes next begins when the project holds its directory alone. */
-static void clean(const char *dir)
+static void wait_until_clean(const char *dir)
 {
 	uint64_t end = testjob_now_ns() + 60000ull * MS, bytes = 0, inodes = 0;
 	char path[256];
@@ -467,7 +467,7 @@ static void clean(const char *dir)
 		snprintf(path, sizeof(path), "%s/%d", dir, i);
 		unlink(path);
 	}
-	while (held(dir, &bytes, &inodes) && (bytes > 64 << 10 || inodes > 1) &&
+	while (read_held(dir, &bytes, &inodes) && (bytes > 64 << 10 || inodes > 1) &&
 	       testjob_now_ns() < end)
 		poll(NULL, 0, 10);
 	if (bytes > 64 << 10 || inodes > 1)
@@ -492,9 +492,9 @@ static void test_quota(const char *disk, int best_tier)
 		tap_ok(false, "prepare %s: %s", dir, strerror(errno));
 	check_quota(g, &seen, dir, GUARD_BLOCKS);
 	test_notify(g, &seen, dir);
-	clean(dir);
+	wait_until_clean(dir);
 	check_quota(g, &seen, dir, GUARD_INODES);
-	clean(dir);
+	wait_until_clean(dir);
 	rmdir(dir);
 	guard_close(g);
 }

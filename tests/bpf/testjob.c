@@ -1,4 +1,4 @@
-/* testjob.c - see testjob.h. */
+/* testjob.c - makes cgroups that stand for jobs, runs children in them, prints TAP; see testjob.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +63,7 @@ int tap_done(void)
 	return n_bad != 0 || n_tests == 0;
 }
 
-static void put(const char *path, const char *text)
+static void write_text(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
@@ -99,9 +99,9 @@ static void at_end(void)
 	if (getpid() != root_owner)
 		return;
 	snprintf(file, sizeof(file), "%s/cgroup.kill", root);
-	put(file, "1");
+	write_text(file, "1");
 	snprintf(file, sizeof(file), "%s/cgroup.freeze", root);
-	put(file, "0");
+	write_text(file, "0");
 	for (int i = 0; i < 200; i++) {
 		remove_tree(root);
 		if (access(root, F_OK) < 0)
@@ -128,7 +128,7 @@ const char *testjob_root(const char *test)
 	atexit(at_end);
 	snprintf(file, sizeof(file), "%s/cgroup.subtree_control", root);
 	if (access("/sys/fs/cgroup/unified", F_OK) < 0)
-		put(file, "+cpu +memory +pids +io");
+		write_text(file, "+cpu +memory +pids +io");
 	return root;
 }
 

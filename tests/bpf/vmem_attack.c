@@ -36,7 +36,7 @@ struct board {
 static struct board *board;
 static struct vmem_signal go;
 
-static void touch(char *at, size_t bytes, bool writable)
+static void touch_pages(char *at, size_t bytes, bool writable)
 {
 	size_t i;
 
@@ -62,7 +62,7 @@ static void leave_board(uint64_t bytes)
 }
 
 /* Map `bytes` at a time until refused. Physical memory is given back at once. */
-static uint64_t hog(size_t bytes, int prot, int flags)
+static uint64_t map_until_refused(size_t bytes, int prot, int flags)
 {
 	bool writable = prot & PROT_WRITE;
 	uint64_t granted = 0;
@@ -72,7 +72,7 @@ static uint64_t hog(size_t bytes, int prot, int flags)
 		at = mmap(NULL, bytes, prot, flags | MAP_ANONYMOUS, -1, 0);
 		if (at == MAP_FAILED)
 			break;
-		touch(at, bytes, writable);
+		touch_pages(at, bytes, writable);
 		if (writable && !(flags & MAP_SHARED))
 			madvise(at, bytes, MADV_DONTNEED);
 		granted += bytes;
@@ -83,31 +83,31 @@ static uint64_t hog(size_t bytes, int prot, int flags)
 
 static int mmap_4k(void)
 {
-	hog(4 * KIB, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	map_until_refused(4 * KIB, PROT_READ | PROT_WRITE, MAP_PRIVATE);
 	return 0;
 }
 
 static int mmap_1m(void)
 {
-	hog(MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	map_until_refused(MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE);
 	return 0;
 }
 
 static int mmap_64m(void)
 {
-	hog(64 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	map_until_refused(64 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE);
 	return 0;
 }
 
 static int prot_none(void)
 {
-	hog(16 * MIB, PROT_NONE, MAP_PRIVATE | MAP_NORESERVE);
+	map_until_refused(16 * MIB, PROT_NONE, MAP_PRIVATE | MAP_NORESERVE);
 	return 0;
 }
 
-static int shared(void)
+static int map_shared(void)
 {
-	hog(MIB, PROT_READ | PROT_WRITE, MAP_SHARED);
+	map_until_refused(MIB, PROT_READ | PROT_WRITE, MAP_SHARED);
 	return 0;
 }
 
@@ -121,7 +121,7 @@ static int sysv_shared(void)
 	do {
 		at = shmat(id, NULL, 0);
 		if (at != (char *)-1)
-			touch(at, 16 * MIB, false);
+			touch_pages(at, 16 * MIB, false);
 		shmctl(id, IPC_RMID, NULL);
 	} while (at != (char *)-1);
 	was_refused();
@@ -135,7 +135,7 @@ static int grow_brk(void)
 	for (;;) {
 		if ((char *)syscall(SYS_brk, at + MIB) != at + MIB)
 			break;
-		touch(at, MIB, true);
+		touch_pages(at, MIB, true);
 		madvise(at, MIB, MADV_DONTNEED);
 		at += MIB;
 	}
@@ -154,7 +154,7 @@ static int grow_mremap(void)
 		to = mremap(at, bytes, bytes + MIB, MREMAP_MAYMOVE);
 		if (to == MAP_FAILED)
 			break;
-		touch(to + bytes, MIB, true);
+		touch_pages(to + bytes, MIB, true);
 		madvise(to, bytes, MADV_DONTNEED);
 		at = to;
 		bytes += MIB;
@@ -163,31 +163,32 @@ static int grow_mremap(void)
 	return 0;
 }
 
-__attribute__((noinline)) static void dig(uint64_t pages)
+__attribute__((noinline)) static void dig_stack(uint64_t pages)
 {
 	volatile char here[8192];
 
 	here[0] = here[4096] = 1;
 	__atomic_add_fetch(&board->touched, sizeof(here), __ATOMIC_RELAXED);
 	if (pages)
-		dig(pages - 2);
+		dig_stack(pages - 2);
 	here[1] = here[0];
 }
 
 /* SIGSEGV is the refusal; the test sees the signal. */
 static int grow_stack(void)
 {
-	dig(ROOM / 4096 * 4);
+	dig_stack(ROOM / 4096 * 4);
 	return 1;
 }
 
-static int processes(void)
+static int run_processes(void)
 {
 	int i;
 
 	for (i = 0; i < 8; i++) {
 		if (fork() == 0) {
-			leave_board(hog(MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE));
+			leave_board(
+				map_until_refused(MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE));
 			_exit(0);
 		}
 	}
@@ -203,7 +204,7 @@ static void *thread_hog(void *ctx)
 	return NULL;
 }
 
-static int threads(void)
+static int run_threads(void)
 {
 	pthread_t at[8];
 	int i, n = 0;
@@ -282,7 +283,7 @@ static int fixed_growth(void)
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
 			 0) == MAP_FAILED)
 			break;
-		touch(base + at, 16 * MIB, false);
+		touch_pages(base + at, 16 * MIB, false);
 		at += 16 * MIB;
 	}
 	was_refused();
@@ -298,7 +299,7 @@ static int unaccounted_mremap(void)
 		at = mremap(at, bytes, bytes + 16 * MIB, MREMAP_MAYMOVE);
 		if (at == MAP_FAILED)
 			break;
-		touch(at, 16 * MIB, false);
+		touch_pages(at, 16 * MIB, false);
 		bytes += 16 * MIB;
 	}
 	was_refused();
@@ -316,7 +317,7 @@ static void *lock_holder(void *ctx)
 	(void)ctx;
 	if (at == MAP_FAILED)
 		return NULL;
-	touch(at, 3 * 4096 + LOCK_STACK, false);
+	touch_pages(at, 3 * 4096 + LOCK_STACK, false);
 	__atomic_add_fetch(&board->hosts, 1, __ATOMIC_RELEASE);
 	for (unsigned i = 0;; i++)
 		mprotect(at + 4096, 4096, i & 1 ? PROT_READ : PROT_NONE);
@@ -355,11 +356,11 @@ static const struct attack {
 	{ "PROT_NONE reservations", prot_none, REFUSABLE },
 	{ "brk", grow_brk, REFUSABLE },
 	{ "stack growth", grow_stack, REFUSABLE },
-	{ "8 processes", processes, REFUSABLE },
-	{ "8 threads", threads, REFUSABLE },
+	{ "8 processes", run_processes, REFUSABLE },
+	{ "8 threads", run_threads, REFUSABLE },
 	{ "fork bomb", fork_bomb, REFUSABLE },
 	{ "mremap", grow_mremap, REFUSABLE },
-	{ "shared mappings", shared, REFUSABLE },
+	{ "shared mappings", map_shared, REFUSABLE },
 	{ "System V shared memory", sysv_shared, HOLE },
 	{ "exec in a loop", exec_loop, REFUSABLE },
 	{ "MAP_FIXED growth", fixed_growth, HOLE },
@@ -420,7 +421,7 @@ static int neighbour_main(void *ctx)
 }
 
 /* Serve events until the attacker has ended, at most twenty seconds. */
-static bool serve(struct vmem_test *t, pid_t pid)
+static bool serve_events(struct vmem_test *t, pid_t pid)
 {
 	uint64_t end = testjob_now_ns() + 20000000000u;
 
@@ -435,7 +436,7 @@ static bool serve(struct vmem_test *t, pid_t pid)
 	return false;
 }
 
-static bool play(struct vmem_test *t, const struct attack *a, enum vmem_action action)
+static bool play_attack(struct vmem_test *t, const struct attack *a, enum vmem_action action)
 {
 	static char name[64];
 	static int n;
@@ -456,7 +457,7 @@ static bool play(struct vmem_test *t, const struct attack *a, enum vmem_action a
 	result.limit = result.start + ROOM;
 	vmem_set_limit(t->v, j.id, result.limit, NULL);
 	vmem_signal_send(&go);
-	ended = serve(t, pid);
+	ended = serve_events(t, pid);
 	vmem_dispatch(t->v, NULL);
 	result.dead_ns = testjob_now_ns();
 	if (!ended) {
@@ -484,7 +485,7 @@ static uint64_t allowed(const struct vmem_test *t, const struct attack *a)
 
 static void attack_kill(struct vmem_test *t, const struct attack *a)
 {
-	bool ended = play(t, a, VMEM_KILL), good;
+	bool ended = play_attack(t, a, VMEM_KILL), good;
 	double ms = (double)(result.dead_ns - result.x.at_ns) / 1e6;
 
 	good = ended && result.n_events == 1 && result.n_processes > 0 &&
@@ -506,7 +507,7 @@ static void attack_kill(struct vmem_test *t, const struct attack *a)
 
 static void attack_deny(struct vmem_test *t, const struct attack *a)
 {
-	bool ended = play(t, a, VMEM_DENY), good, bomb = a->run == fork_bomb;
+	bool ended = play_attack(t, a, VMEM_DENY), good, bomb = a->run == fork_bomb;
 
 	/* A bomb that is refused sits there; an exec without room kills its process by itself.
 	 */

@@ -44,14 +44,14 @@ struct worker {
 	int file;
 };
 
-static unsigned int draw(struct worker *w, unsigned int n)
+static unsigned int draw_number(struct worker *w, unsigned int n)
 {
 	return (unsigned int)rand_r(&w->seed) % n;
 }
 
 static struct region *any_region(struct worker *w)
 {
-	return &w->regions[draw(w, REGIONS)];
+	return &w->regions[draw_number(w, REGIONS)];
 }
 
 static void op_mmap(struct worker *w)
@@ -59,14 +59,14 @@ static void op_mmap(struct worker *w)
 	static const int flags[] = { MAP_PRIVATE | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS,
 				     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, MAP_PRIVATE };
 	static const int prots[] = { PROT_NONE, PROT_READ, PROT_READ | PROT_WRITE };
-	unsigned int kind = draw(w, ARRAY_LEN(flags));
+	unsigned int kind = draw_number(w, ARRAY_LEN(flags));
 	struct region *r = any_region(w);
 
 	if (r->at)
 		munmap(r->at, r->bytes);
-	r->bytes = (1 + draw(w, MAX_PAGES)) * PAGE;
-	r->at = mmap(NULL, r->bytes, prots[draw(w, 3)], flags[kind], kind == 3 ? w->file : -1,
-		     0);
+	r->bytes = (1 + draw_number(w, MAX_PAGES)) * PAGE;
+	r->at = mmap(NULL, r->bytes, prots[draw_number(w, 3)], flags[kind],
+		     kind == 3 ? w->file : -1, 0);
 	if (r->at == MAP_FAILED)
 		r->at = NULL;
 }
@@ -79,7 +79,7 @@ static void op_mmap_fixed(struct worker *w)
 
 	if (!r->at || pages < 4)
 		return;
-	from = 1 + draw(w, (unsigned int)pages - 2);
+	from = 1 + draw_number(w, (unsigned int)pages - 2);
 	mmap(r->at + from * PAGE, PAGE * (pages - from), PROT_READ | PROT_WRITE,
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
@@ -91,7 +91,7 @@ static void op_munmap(struct worker *w)
 
 	if (!r->at)
 		return;
-	if (half && draw(w, 2)) {
+	if (half && draw_number(w, 2)) {
 		munmap(r->at + half, r->bytes - half);
 		r->bytes = half;
 		return;
@@ -104,7 +104,7 @@ static void op_munmap(struct worker *w)
 static void op_mremap(struct worker *w)
 {
 	struct region *r = any_region(w);
-	size_t bytes = (1 + draw(w, MAX_PAGES)) * PAGE;
+	size_t bytes = (1 + draw_number(w, MAX_PAGES)) * PAGE;
 	char *at;
 
 	if (!r->at)
@@ -121,12 +121,12 @@ static void op_mprotect(struct worker *w)
 	struct region *r = any_region(w);
 
 	if (r->at)
-		mprotect(r->at, PAGE, draw(w, 2) ? PROT_NONE : PROT_READ | PROT_WRITE);
+		mprotect(r->at, PAGE, draw_number(w, 2) ? PROT_NONE : PROT_READ | PROT_WRITE);
 }
 
 static void op_shm(struct worker *w)
 {
-	int id = shmget(IPC_PRIVATE, (1 + draw(w, MAX_PAGES)) * PAGE, IPC_CREAT | 0600);
+	int id = shmget(IPC_PRIVATE, (1 + draw_number(w, MAX_PAGES)) * PAGE, IPC_CREAT | 0600);
 	char *at, *again;
 
 	if (id < 0)
@@ -142,7 +142,7 @@ static void op_shm(struct worker *w)
 
 static void op_brk(struct worker *w)
 {
-	size_t pages = draw(w, MAX_PAGES);
+	size_t pages = draw_number(w, MAX_PAGES);
 
 	if (!w->brk_base)
 		w->brk_base = (char *)syscall(SYS_brk, 0);
@@ -155,7 +155,7 @@ static void op_touch(struct worker *w)
 	struct region *r = any_region(w);
 
 	if (r->at)
-		madvise(r->at, r->bytes, draw(w, 2) ? MADV_WILLNEED : MADV_DONTNEED);
+		madvise(r->at, r->bytes, draw_number(w, 2) ? MADV_WILLNEED : MADV_DONTNEED);
 }
 
 static void op_fork_exit(struct worker *w)
@@ -178,7 +178,7 @@ static void op_fork_exit(struct worker *w)
 /* A child that stays over the quiet point; its predecessor is killed. */
 static void op_fork_keep(struct worker *w)
 {
-	pid_t *slot = &w->kept[draw(w, KEPT)];
+	pid_t *slot = &w->kept[draw_number(w, KEPT)];
 
 	if (*slot > 0) {
 		kill(*slot, SIGKILL);
@@ -249,19 +249,19 @@ static void op_threads(struct worker *w)
 		pthread_join(threads[n], NULL);
 }
 
-__attribute__((noinline)) static void deep(unsigned int pages)
+__attribute__((noinline)) static void use_stack(unsigned int pages)
 {
 	volatile char here[4096];
 
 	here[0] = (char)pages;
 	if (pages)
-		deep(pages - 1);
+		use_stack(pages - 1);
 	here[1] = here[0];
 }
 
 static void op_stack(struct worker *w)
 {
-	deep(draw(w, 200));
+	use_stack(draw_number(w, 200));
 }
 
 static const struct {
@@ -276,7 +276,7 @@ static const struct {
 
 static void op_any(struct worker *w)
 {
-	unsigned int at = draw(w, 100);
+	unsigned int at = draw_number(w, 100);
 	size_t i;
 
 	for (i = 0; i < ARRAY_LEN(ops) - 1 && at >= ops[i].weight; i++)
@@ -322,7 +322,7 @@ static void round_play(struct crew *crew, pid_t *pids)
 		waitpid(pids[i], NULL, WUNTRACED);
 }
 
-static void storm(struct vmem_test *t)
+static void run_storm(struct vmem_test *t)
 {
 	struct crew crew = { .seed = t->seed, .per_round = t->ops / ROUNDS / WORKERS };
 	struct vmem_request count_only = { 0 };
@@ -557,7 +557,7 @@ int main(int argc, char **argv)
 	vmem_test_open(&t, "vmem-storm", argc, argv, &config);
 	tap_note("--seed %u --ops %lu", t.seed, t.ops);
 	vmem_signal_init(&ready);
-	storm(&t);
+	run_storm(&t);
 	case_leader_gone(&t);
 	case_clone_vm(&t);
 	case_move(&t);

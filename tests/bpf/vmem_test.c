@@ -1,4 +1,4 @@
-/* vmem_test.c - see vmem_test.h. */
+/* vmem_test.c - opens the tier under test, makes counted jobs, compares count and audit; see vmem_test.h. */
 #include <fcntl.h>
 #include <getopt.h>
 #include <poll.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "tests/bpf/vmem_test.h"
 
-static void parse(struct vmem_test *t, int argc, char **argv)
+static void parse_options(struct vmem_test *t, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "tier", required_argument, NULL, 't' },
@@ -40,7 +40,7 @@ void vmem_test_open(struct vmem_test *t, const char *name, int argc, char **argv
 	struct err err = { "" };
 
 	t->tier = 1;
-	parse(t, argc, argv);
+	parse_options(t, argc, argv);
 	c.first_tier = t->tier;
 	c.scratch_dir = testjob_root(name);
 	if (vmem_open(&c, &t->v, &err) < 0) {
