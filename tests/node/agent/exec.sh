@@ -47,7 +47,7 @@ cat /proc/self/oom_score_adj; cut -d' ' -f4- /proc/self/mountinfo; ls /proc/self
 grep -E '^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp|Cpus_allowed|Mems_allowed|Sig[BIC])' /proc/self/status
 END
 chmod 755 $HOME_DIR/facts
-submit 1 "${SMALL/600/7200}" '' sh -c '$HOME/facts; exec sleep 1000'
+submit 1 "${SMALL/600/7200}" '' sh -c '$HOME/facts; exec sleep 7000'
 wait_state 1 running 30
 ok $? "a job runs" "$(job 1)"
 exec_step 1 1 sh -c '$HOME/facts; echo $TMPDIR >&2; touch $TMPDIR/from-step /tmp/in-tmp; exit 5'
