@@ -275,9 +275,9 @@ exits "no such job" 125 'no job 999' -j 999 true
 exits "not its node" 125 'its nodes are n1' -j "$job" -n n7 true
 exits "a job that waits" 125 'queued' -j "$waits" true
 exits "--all and --node" 2 'one of them' -j "$job" -a -n n1 true
-exits "--rsh as another user" 2 'runs as its owner' -j "$job" --rsh n1 -l root true
+exits "--rsh as another user" 2 'runs as the owner of the job' -j "$job" --rsh n1 -l root true
 exits "--rsh without a command" 2 'no command' -j "$job" --rsh n1
-exits "a variable that is not there" 2 'no variable NOSUCH' -j "$job" --export NOSUCH true
+exits "a variable that is not there" 2 'the variable NOSUCH is not set' -j "$job" --export NOSUCH true
 export REEVE_CONTROLLER=http://127.0.0.1:1
 exits "no controller" 125 '127.0.0.1:1' -j "$job" true
 unset REEVE_CONTROLLER
