@@ -146,7 +146,7 @@ const char *users_check(const struct users *u, uint32_t uid, uint32_t gid,
 
 	if (why || u->refused_groups.n == 0)
 		return why;
-	/* A user who is not known on this node is in no group there: systemd could give it none. */
+	/* The node's user database does not have this user, so the user is in no group here, and systemd could set none. */
 	if (auth_user_groups(uid, gid, &groups, &who.n_groups, &err) < 0)
 		return format_refusal(buf, "the groups of uid %u cannot be looked up: %.80s",
 				      uid, err.text);

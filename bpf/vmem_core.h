@@ -200,7 +200,7 @@ INLINE __s64 promise_pages(struct op *op, struct vmem_job *job, __s64 pages)
 		}
 	}
 	/* Too many racing calls: add first, compare afterwards. A call that would just fit may
-	 * be refused while the sum is too large for a moment; none is let through. */
+	 * be refused for a moment, while the sum is too large; no growth beyond the limit is allowed. */
 	held = __sync_fetch_and_add(&job->held_pages, pages) + pages;
 	op->promised = pages;
 	if (!limit || held <= limit)

@@ -25,7 +25,7 @@ static bool is_meant(const struct private_files *files, const char *name)
 
 /* 1: its mode was changed, which *err tells for the log; 0: nothing had to be; < 0: it cannot be.
  * Links are left alone: fchmodat() follows them, so the check is by fstatat() first, and only a
- * user who may write the directory could put a link between the two. */
+ * user with write permission to the directory could replace the file by a link between the two calls. */
 static int mend_one(int dir_fd, const struct private_files *files, const char *name,
 		    struct err *err)
 {

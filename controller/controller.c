@@ -169,8 +169,8 @@ static int open_sharetree(struct controller *c, struct err *err)
 }
 
 /* Makes the ledger private: it has every user's scripts and environments. In a directory in
- * which everyone may create files it is not safe: another user could create the journal that
- * SQLite reads beside it. */
+ * which everyone may create files it is not safe: another user could create the journal file of
+ * the ledger (NAME-journal), which SQLite would read. */
 static int close_ledger_to_others(const char *path, struct err *err)
 {
 	_cleanup_free_ char *copy = strdup(path);

@@ -74,8 +74,8 @@ struct config_queue {
 
 #define CONFIG_NO_LIMIT (-1)
 
-/* A quality of service, beside queues: the users who may have it, its price, its priority, and
- * what each user may have in it. Limits: CONFIG_NO_LIMIT where there is none. */
+/* A quality of service (QOS), a class of jobs that is independent of queues: its users, price, priority and limits for
+ * each user. Limits: CONFIG_NO_LIMIT where there is none. */
 struct config_qos {
 	char name[REQUEST_NAME_MAX];
 	char *typed_factor;

@@ -269,7 +269,7 @@ const struct conf_key config_keys[] = {
 	KEY("Qos", "AllowUsers", CONF_TEXT, offsetof(struct config_qos, allow_users),
 	    "users who may use it; not set: all", "alice,bob"),
 	KEY("Account", "Users", CONF_TEXT, offsetof(struct config_account, users),
-	    "users who may charge the account", "alice,bob"),
+	    "users whose jobs may be charged to the account", "alice,bob"),
 	KEY("Account", "Clusters", CONF_TEXT, offsetof(struct config_account, clusters),
 	    "where; not set: on all clusters", "main"),
 	KEY("Node", "Address", CONF_TEXT, offsetof(struct config_node, address),

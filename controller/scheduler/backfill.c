@@ -1,5 +1,6 @@
-/* backfill.c - one pass by priority: starts jobs in order, gives the first that does not fit a
- * reservation, and starts later ones only beside it. With SCHEDULE_FIFO it stops there. */
+/* backfill.c - one pass by priority: starts jobs in order, makes a reservation for the first that does
+ * not fit, and starts a later one only if that does not delay the reservation. With SCHEDULE_FIFO it stops at the
+ * first that does not fit. */
 #include "controller/scheduler/schedule_impl.h"
 
 /* A pass tries to make a reservation for so many jobs: one that never fits (its nodes are down) gets

@@ -51,7 +51,7 @@ void node_allocate_job(struct schedule *s, const struct job *j, enum node_amount
 		       int sign);
 /* GPUs of a model that are free; model 0: whole ones of any model. */
 int32_t node_gpus_free(const struct schedule *s, const struct node_gpus *g, int32_t model);
-/* Does one chunk of a job fit on this node now? Not checked: whether others may be beside it. */
+/* Does one chunk of a job fit on this node now? Exclusive use of the node is not checked here. */
 bool node_fits(const struct schedule *s, const struct node *n, const struct schedule_chunk *c,
 	       const struct job *j);
 /* How many of a chunk fit on a node now, beside what is there; INT32_MAX: any number. */

@@ -1,7 +1,7 @@
 /* systemd.c - runs jobs as transient services of systemd; see manager.h.
  *
- * systemd owns the cgroups: everything that it has a property for is set through it. The one
- * cgroup file written beside it is memory.oom.group, for which it has no property of its own.
+ * systemd owns the cgroups: everything that it has a property for is set through it. The agent
+ * writes one cgroup file itself, memory.oom.group: systemd has no property for that.
  * Calls are asynchronous; only opening and bounding wait for the answer.
  */
 #include <errno.h>

@@ -43,7 +43,7 @@ static size_t list_minors(const struct node *n, struct devices_minors ret[3])
 	return k;
 }
 
-/* Puts every GPU file of the node behind the gate; no job is let through by that. */
+/* Adds every GPU file of the node to the controlled devices: no job may open one until it is granted. */
 static int gate_all(struct node *n, struct err *err)
 {
 	struct devices_number numbers[GPU_DEVICES_MAX * GPU_FILES_MAX];
