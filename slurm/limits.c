@@ -151,15 +151,17 @@ const char *limits_encode(const struct limits *l, char buf[static LIMITS_TEXT_MA
 int limits_decode(const char *text, struct limits *ret, struct err *err)
 {
 	char action[8] = "", again[LIMITS_TEXT_MAX];
+	struct limits l = { 0 };
 
-	*ret = (struct limits){ 0 };
-	if (sscanf(text, "vmem=%" SCNd64 " jobfs=%" SCNd64 " action=%7s", &ret->vmem_bytes,
-		   &ret->jobfs_bytes, action) == 3) {
-		ret->refuses = !strcmp(action, "enomem");
+	if (sscanf(text, "vmem=%" SCNd64 " jobfs=%" SCNd64 " action=%7s", &l.vmem_bytes,
+		   &l.jobfs_bytes, action) == 3) {
+		l.refuses = !strcmp(action, "enomem");
 		/* Only what limits_encode() writes: no sign, no blank, nothing behind it. */
-		if (ret->vmem_bytes >= 0 && ret->jobfs_bytes >= 0 &&
-		    !strcmp(limits_encode(ret, again), text))
+		if (l.vmem_bytes >= 0 && l.jobfs_bytes >= 0 &&
+		    !strcmp(limits_encode(&l, again), text)) {
+			*ret = l;
 			return 0;
+		}
 	}
 	return err_set(
 		err, -EINVAL,

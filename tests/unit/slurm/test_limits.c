@@ -132,8 +132,10 @@ static void what_the_job_carries_is_read_back_and_nothing_else(void **state)
 	l = (struct limits){ INT64_MAX, INT64_MAX, false };
 	assert_int_equal(limits_decode(limits_encode(&l, text), &again, NULL), 0);
 	assert_int_equal(again.vmem_bytes, INT64_MAX);
-	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		assert_int_equal(limits_decode(bad[i], &again, &err), -EINVAL);
+		assert_memory_equal(&again, &l, sizeof(l)); /* left as it was */
+	}
 }
 
 static void the_node_lowers_what_is_above_its_bounds(void **state)
