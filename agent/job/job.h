@@ -65,12 +65,13 @@ struct job {
 	bool is_attached; /* vmem, events, guard and sampler have it */
 	bool is_frozen;	  /* by the agent or by root */
 	enum job_pause pause;
-	bool is_told_to_wait; /* a note says why it does not start or resume yet */
-	bool is_executed;     /* the launcher has become the user's program */
-	bool is_begun;	      /* its clock is armed and its output watched */
-	bool is_killing;      /* TERM or KILL was sent */
-	bool is_removing;     /* jobfs removal is under way */
-	bool is_commenting;   /* agent/slurm: scontrol is writing the reason to slurmctld */
+	bool is_told_to_wait;  /* a note says why it does not start or resume yet */
+	bool is_executed;      /* the launcher has become the user's program */
+	bool is_begun;	       /* its clock is armed and its output watched */
+	bool is_killing;       /* TERM or KILL was sent */
+	bool is_removing;      /* jobfs removal is under way */
+	bool is_commenting;    /* agent/slurm: scontrol is writing the reason to slurmctld */
+	bool has_slurm_status; /* agent/slurm: this agent has received slurm_status */
 	int slurm_status; /* agent/slurm: of the last task that ended, as wait(2) gives it */
 	int64_t waits_until_ns; /* deadline of DRAIN, or of waiting for a final record */
 	int64_t reported_ns;	/* CLOCK_BOOTTIME of the last report */

@@ -9,6 +9,7 @@
 #include "agent/job/phase/attach.h"
 #include "agent/job/phase/limit.h"
 #include "agent/job/phase/recover.h"
+#include "agent/job/phase/start.h"
 #include "agent/job/report.h"
 #include "agent/job/save.h"
 #include "agent/slurm/jobs.h"
@@ -16,9 +17,8 @@
 #include "common/time_units.h"
 #include "common/utf8.h"
 
-#define STEPS_MAX 1024
-#define LOST_NS                                                                                \
-	(120 * S_NS) /* a job without a cgroup whose Epilog did not come by then has ended */
+/* A job without a cgroup whose Epilog did not come by then has ended. */
+#define LOST_NS (120 * S_NS)
 
 static void refuse(struct slurm_answer *ret, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -79,7 +79,7 @@ static int check_peer(struct node *n, const struct slurm_question *q, int32_t pe
 
 /* ---- BEGIN ---- */
 
-static void fill_request(struct node *n, struct request *r, const struct slurm_question *q)
+static void fill_request(struct request *r, const struct slurm_question *q)
 {
 	request_init(r);
 	utf8_copy(r->user, sizeof(r->user), q->user, strnlen(q->user, sizeof(q->user)));
@@ -95,28 +95,16 @@ static void fill_request(struct node *n, struct request *r, const struct slurm_q
 	r->res.jobfs_bytes = q->jobfs_bytes;
 	r->res.mem_bytes = q->mem_bytes;
 	r->vmem_policy = q->vmem_refuses ? VMEM_POLICY_DENY : VMEM_POLICY_KILL;
-	(void)n;
 }
 
+/* A job that asks for no disk has none: $TMPDIR stays Slurm's. */
 static int make_disk(struct node *n, struct job *j, struct err *err)
 {
-	const struct jobfs_spec spec = { .job = j->s.job,
-					 .attempt = j->s.attempt,
-					 .uid = j->s.request.uid,
-					 .gid = j->s.request.gid,
-					 .limit_bytes = j->s.request.res.jobfs_bytes };
-	struct jobfs_job left = { .job = j->s.job, .attempt = j->s.attempt };
-	int r;
-
-	if (!spec.limit_bytes)
+	if (!j->s.request.res.jobfs_bytes)
 		return 0;
 	if (!n->jobfs)
 		return err_set(err, -ENODEV, "no job disk: %.200s", n->jobfs_why.text);
-	r = jobfs_create(n->jobfs, &spec, &j->s.jobfs, err);
-	if (r != -EEXIST)
-		return r;
-	r = jobfs_remove_now(n->jobfs, &left, err); /* of an agent that died while it made it */
-	return r < 0 ? r : jobfs_create(n->jobfs, &spec, &j->s.jobfs, err);
+	return job_make_jobfs(n, j, err);
 }
 
 /* Slurm runs a job once at a time on a node: an attempt without an Epilog has ended all the same. */
@@ -137,7 +125,7 @@ static int begin_job(struct node *n, const struct slurm_question *q, struct err 
 
 	if (!j)
 		return err_set(err, -ENOMEM, "out of memory");
-	fill_request(n, &j->s.request, q);
+	fill_request(&j->s.request, q);
 	j->order = DESIRED_RUN;
 	snprintf(j->s.unit, sizeof(j->s.unit), "job_%u", q->job);
 	r = make_disk(n, j, err);
@@ -162,6 +150,7 @@ void slurm_jobs_begin(struct node *n, const struct slurm_question *q, struct slu
 	if (job_find(n, q->job, attempt_of(q)))
 		return; /* slurmd runs a Prolog again after its own restart */
 	end_stale(n, q->job);
+	job_recover_drop_found(n, q->job); /* Slurm has requeued it: from now on it is held */
 	if (why)
 		refuse(ret, "%s", why);
 	else if (begin_job(n, q, &err) < 0)
@@ -215,22 +204,10 @@ static bool is_same_cgroup(const struct job *j)
 /* All steps that are there now; the one that asks is among them. */
 static int guard_steps(struct node *n, struct job *j, struct err *err)
 {
-	char path[MANAGER_PATH_MAX];
-	int fds[STEPS_MAX], r;
-	size_t count;
-
 	/* Without the extern step (PrologFlags=Contain) the cgroup goes with the last step and comes again with the next. */
 	if (j->is_attached && !is_same_cgroup(j))
 		job_detach(n, j);
-	r = j->is_attached ? 0 : job_attach(n, j, 0, err);
-	if (r < 0)
-		return r;
-	count = slurm_open_steps(job_cgroup(j, path), fds, STEPS_MAX);
-	r = count ? vmem_set_parts(n->vmem, j->work_id, fds, count, err)
-		  : err_set(err, -ESRCH, "%s has no cgroup \"user\" in any step", path);
-	for (size_t i = 0; i < count; i++)
-		close(fds[i]);
-	return r;
+	return j->is_attached ? job_attach_steps(n, j, err) : job_attach(n, j, 0, err);
 }
 
 static void begin_running(struct node *n, struct job *j)
@@ -290,6 +267,7 @@ void slurm_jobs_exit(struct node *n, const struct slurm_question *q, int32_t pee
 	if (!j)
 		return;
 	j->slurm_status = q->wait_status;
+	j->has_slurm_status = true;
 	report_measure_last(n, j, NULL); /* while its cgroup is there */
 	limit_read_latches(n, j);	 /* the event of the kernel may still be on its way */
 	if (j->s.end.kind == END_NONE)
@@ -321,7 +299,8 @@ static void end_job(struct node *n, struct job *j)
 	if (job_has_ended(j))
 		return;
 	limit_read_latches(n, j);
-	if (j->s.end.kind == END_NONE)
+	/* No task's end was seen, by this agent at least: job_finish() notes that how the job ended is not known. */
+	if (j->s.end.kind == END_NONE && j->has_slurm_status)
 		latch_status(j);
 	job_enter_phase(j, PHASE_FINAL);
 }

@@ -3,7 +3,7 @@
 #include "agent/job/job.h"
 
 /* The first line of `text` becomes the job's AdminComment, which `scontrol show job` and `sacct -o AdminComment` show. slurmctld takes it of a job that
- * runs and of no other: j->is_commenting is set until it has, and the answer to EXIT, for which slurmstepd waits, is sent after that. */
+ * runs and of no other: j->is_commenting is set until it has, and the answer to EXIT, for which slurmstepd waits, is sent after that, or after 10 s. */
 void scontrol_comment(struct job *j, const char *text);
 /* End the job also where no process of it is left to be killed (salloc). */
 void scontrol_cancel(struct job *j);

@@ -12,7 +12,9 @@
 #include "common/time_units.h"
 
 #define CONNECTIONS_MAX 4096 /* each task of a job that begins has one for a moment */
-#define END_LOOK_US 50000
+#define LOOK_US 50000
+/* slurmctld that does not answer scontrol must not keep the end message from the user: the plugin waits 30 s for it. */
+#define COMMENT_NS (10 * S_NS)
 
 struct slurm_server {
 	struct node *node;
@@ -31,6 +33,7 @@ struct connection {
 	sd_event_source *io, *timer;
 	struct slurm_question q;
 	struct slurm_answer answer;
+	int64_t asked_ns; /* CLOCK_BOOTTIME */
 };
 
 static void connection_free(struct connection *c)
@@ -61,9 +64,10 @@ static bool is_to_wait(const struct connection *c)
 {
 	struct node *n = c->server->node;
 
-	return c->q.kind == SLURM_END
-		       ? !slurm_jobs_is_over(n, &c->q)
-		       : c->q.kind == SLURM_EXIT && slurm_jobs_is_commenting(n, &c->q);
+	if (c->q.kind == SLURM_END)
+		return !slurm_jobs_is_over(n, &c->q);
+	return c->q.kind == SLURM_EXIT && slurm_jobs_is_commenting(n, &c->q) &&
+	       node_now_ns() - c->asked_ns < COMMENT_NS;
 }
 
 static int on_look(sd_event_source *s, uint64_t usec, void *userdata)
@@ -76,7 +80,7 @@ static int on_look(sd_event_source *s, uint64_t usec, void *userdata)
 		send_answer(c, &c->answer);
 		return 0;
 	}
-	r = sd_event_source_set_time_relative(s, END_LOOK_US);
+	r = sd_event_source_set_time_relative(s, LOOK_US);
 	return r < 0 ? r : sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 
@@ -93,6 +97,7 @@ static void answer(struct connection *c)
 	struct slurm_answer *a = &c->answer;
 	struct node *n = c->server->node;
 
+	c->asked_ns = node_now_ns();
 	a->kind = SLURM_GO;
 	switch (c->q.kind) {
 	case SLURM_BEGIN:

@@ -52,5 +52,5 @@ struct slurm_answer {
 	uint32_t version;
 	uint32_t kind;	  /* enum slurm_answer_kind */
 	char tmpdir[256]; /* STEP: the job's disk; "": it has none */
-	char text[1024];  /* valid UTF-8, one line */
+	char text[1024];  /* valid UTF-8, for the user; an end message may have several lines */
 };

@@ -11,8 +11,6 @@
 #include "agent/enforce/manager/slurm.h"
 #include "common/cleanup.h"
 
-#define STEPS_MAX 1024 /* of a job on a node at once */
-
 struct manager {
 	char scope[MANAGER_PATH_MAX];
 };
@@ -27,44 +25,67 @@ static int open_user_cgroup(int job_fd, const char *step)
 	return openat(job_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-size_t slurm_open_steps(const char *job_path, int *ret_fds, size_t max)
+/* Calls fn with the "user" cgroup of each step, and closes it unless fn takes it. Ends at the first result < 0, and returns it. */
+static int each_step(const char *job_path, int (*fn)(void *ctx, int *user_fd), void *ctx)
 {
 	_cleanup_closedir_ DIR *d = opendir(job_path);
 	const struct dirent *e;
-	size_t n = 0;
+	int r = 0;
 
-	while (d && n < max && (e = readdir(d))) {
-		int fd = strncmp(e->d_name, "step_", 5) ? -1
-							: open_user_cgroup(dirfd(d), e->d_name);
+	while (d && r >= 0 && (e = readdir(d))) {
+		_cleanup_close_ int fd = strncmp(e->d_name, "step_", 5)
+						 ? -1
+						 : open_user_cgroup(dirfd(d), e->d_name);
 
-		if (fd >= 0)
-			ret_fds[n++] = fd;
+		r = fd < 0 ? 0 : fn(ctx, &fd);
 	}
-	return n;
+	return r;
 }
 
-/* cgroup.kill takes all cgroups below with it. */
-static int kill_step(int fd)
-{
-	_cleanup_close_ int file = openat(fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+struct step_fds {
+	int *fds;
+	int n, max;
+};
 
-	if (file < 0)
-		return errno == ENOENT ? 0 : -errno; /* the step ended meanwhile */
-	return write(file, "1", 1) < 0 && errno != ENODEV ? -errno : 0;
+static int take_step(void *ctx, int *user_fd)
+{
+	struct step_fds *to = ctx;
+
+	if (to->n == to->max)
+		return -E2BIG;
+	to->fds[to->n++] = TAKE_FD(*user_fd);
+	return 0;
+}
+
+int slurm_open_steps(const char *job_path, int *ret_fds, int max)
+{
+	struct step_fds to = { .fds = ret_fds, .max = max };
+	int r = each_step(job_path, take_step, &to);
+
+	while (r < 0 && to.n > 0)
+		close(to.fds[--to.n]);
+	return r < 0 ? r : to.n;
+}
+
+/* cgroup.kill takes all cgroups below with it. A failure is kept for the end: the other steps are killed all the same. */
+static int kill_step(void *ctx, int *user_fd)
+{
+	_cleanup_close_ int file = openat(*user_fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
+	int *first_error = ctx;
+
+	/* ENOENT, ENODEV: the step ended meanwhile. */
+	if ((file < 0 || write(file, "1", 1) < 0) && errno != ENOENT && errno != ENODEV &&
+	    !*first_error)
+		*first_error = -errno;
+	return 0;
 }
 
 int slurm_kill_steps(const char *job_path)
 {
-	int fds[STEPS_MAX], r = 0;
-	size_t n = slurm_open_steps(job_path, fds, STEPS_MAX);
+	int first_error = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		int one = kill_step(fds[i]);
-
-		r = r ?: one;
-		close(fds[i]);
-	}
-	return r;
+	each_step(job_path, kill_step, &first_error);
+	return first_error;
 }
 
 /* ---- the manager ---- */

@@ -12,9 +12,9 @@
 
 #define SLURM_USER_DEPTH 2 /* of step_X/user below job_12 */
 
-/* Open directories of the "user" cgroups of all steps of the job whose cgroup is `job_path`, at most `max`; the caller closes them. Returns how many;
- * 0: it is gone. */
-size_t slurm_open_steps(const char *job_path, int *ret_fds, size_t max);
+/* Open directories of the "user" cgroups of all steps of the job whose cgroup is `job_path`; the caller closes them.
+ * Returns how many, 0: the job is gone. -E2BIG: more than `max`; none is open then. */
+int slurm_open_steps(const char *job_path, int *ret_fds, int max);
 /* SIGKILL to all processes of the user, in all steps. -errno of the first write that failed; the other steps were killed all the same. */
 int slurm_kill_steps(const char *job_path);
 /* The scope has another path than was thought when the manager was opened: the kernel has shown a step there. */

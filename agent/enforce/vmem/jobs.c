@@ -49,6 +49,7 @@ static int update_known(struct vmem *v, struct vmem_known *known, const struct v
 	closep(&known->cgroup_fd);
 	known->cgroup_fd = fd;
 	job->job_id = r->job_id;
+	job->is_parted = r->part_depth > 0; /* an older version's table did not have it */
 	__atomic_store_n(&job->max_spaces, max_spaces(r), __ATOMIC_RELEASE);
 	__atomic_store_n(&job->action, (uint32_t)r->action, __ATOMIC_RELEASE);
 	return vmem_set_limit(v, r->cgroup_id, r->limit_bytes, err) ?: 1;

@@ -73,7 +73,10 @@ static int enter_part(struct vmem *v, struct vmem_known *known, uint64_t id, str
 	if (bpf_map_lookup_elem(fd, &id, &slot) == 0 && slot == known->slot)
 		return 0;
 	if (bpf_map_update_elem(fd, &id, &known->slot, BPF_ANY))
-		return err_set(err, -errno, "enter a part of a job in the kernel's table: %m");
+		return err_set(
+			err, -errno,
+			"the kernel's table of cgroups, for %d jobs and steps of this node, does not take one more: %m",
+			VMEM_MAX_JOBS);
 	r = audit_part(v, known, id, err);
 	return r < 0 ? r : audit_part(v, known, id, err);
 }

@@ -269,6 +269,24 @@ static int watch_vmem(struct node *n, struct job *j, struct err *err)
 }
 
 /* -EEXIST is fine everywhere: after a restart of the agent the pinned maps have the job already. */
+int job_attach_steps(struct node *n, struct job *j, struct err *err)
+{
+	int fds[JOB_STEPS_MAX], r, count;
+	char path[MANAGER_PATH_MAX];
+
+	count = slurm_open_steps(job_cgroup(j, path), fds, JOB_STEPS_MAX);
+	if (count < 0)
+		return err_set(
+			err, count,
+			"the job has %d steps on this node at once, and more cannot be guarded: start fewer, or use "
+			"srun for several tasks",
+			JOB_STEPS_MAX);
+	r = vmem_set_parts(n->vmem, j->work_id, fds, (size_t)count, err);
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
+	return r;
+}
+
 static int watch_rest(struct node *n, struct job *j, struct err *err)
 {
 	char path[MANAGER_PATH_MAX];
@@ -317,6 +335,8 @@ int job_attach(struct node *n, struct job *j, int32_t pid, struct err *err)
 		check_ipc(j, pid);
 	if (!r)
 		r = watch_vmem(n, j, err);
+	if (!r && job_is_slurms(j))
+		r = job_attach_steps(n, j, err);
 	if (!r)
 		r = watch_rest(n, j, err);
 	j->is_attached = true; /* job_detach() also removes a part */

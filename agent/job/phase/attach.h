@@ -12,6 +12,10 @@
  * memory and processes back from the kernel. 0, or < 0 with the reason why the limits of this job are not in force.
  * Idempotent. */
 int job_attach(struct node *n, struct job *j, int32_t pid, struct err *err);
+/* Of a job of Slurm: put what is in its steps at the moment under its limits. A part of job_attach(), and needed again for
+ * each new step. -E2BIG: more steps at once than can be guarded; the new one must not run. */
+#define JOB_STEPS_MAX 1024
+int job_attach_steps(struct node *n, struct job *j, struct err *err);
 /* After a restart, for a job whose cgroup may be gone: find its entry in the vmem table by its job id, so that the
  * latched excess and the peak can be read and the entry removed. */
 void job_attach_remains(struct node *n, struct job *j);

@@ -284,6 +284,16 @@ int job_recover_list_found(struct node *n, struct sync_job **ret, size_t *ret_n)
 	return 0;
 }
 
+void job_recover_drop_found(struct node *n, int64_t job)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n->n_found; i++)
+		if (n->found[i].job != job)
+			n->found[kept++] = n->found[i];
+	n->n_found = kept;
+}
+
 bool job_recover_is_found(const struct node *n, int64_t job)
 {
 	for (size_t i = 0; i < n->n_found; i++)

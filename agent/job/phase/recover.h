@@ -16,3 +16,5 @@ int job_recover_list_found(struct node *n, struct sync_job **ret, size_t *ret_n)
 int job_recover_refuse(struct node *n, struct manager_id id);
 /* Is it one of them? */
 bool job_recover_is_found(const struct node *n, int64_t job);
+/* It is none of them any more. */
+void job_recover_drop_found(struct node *n, int64_t job);

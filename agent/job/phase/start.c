@@ -157,7 +157,7 @@ static int update_fences(struct node *n, struct job *fresh)
 	return 0;
 }
 
-static int make_jobfs(struct node *n, struct job *j, struct err *err)
+int job_make_jobfs(struct node *n, struct job *j, struct err *err)
 {
 	const struct request *q = &j->s.request;
 	const char *script = job_is_sister(j) ? NULL : q->script;
@@ -244,7 +244,7 @@ int job_prepare(struct node *n, struct job *j)
 		r = update_fences(n, j);
 	}
 	if (!r) {
-		r = make_jobfs(n, j, &err);
+		r = job_make_jobfs(n, j, &err);
 		if (r < 0)
 			job_fail(j, "cannot make the job's disk: %.200s", err.text);
 	}

@@ -4,6 +4,9 @@
 
 /* PREPARE: admission, cores, memory, jobfs. Enters UNIT, or FINAL with the reason and the number that is missing. */
 int job_prepare(struct node *n, struct job *j);
+/* Makes the job's directory with its quota; one that an agent left half made is made again. Nothing where it is made
+ * already. n->jobfs must be open. */
+int job_make_jobfs(struct node *n, struct job *j, struct err *err);
 /* UNIT: starts the unit. The launcher in it then connects to handshake/handshake.c. */
 int job_start_unit(struct node *n, struct job *j);
 /* The manager's answer to it. */
