@@ -37,7 +37,8 @@ CLI        := $(call sources,cli)
 BPF        := $(wildcard bpf/*.bpf.c)
 SKELS      := $(patsubst bpf/%.bpf.c,$O/bpf-skel/%.skel.h,$(BPF))
 objs        = $(patsubst %.c,$O/%.o,$(sort $1))
-OBJS       := $(call objs,$(COMMON) $(CONTROLLER) $(AGENT) $(LAUNCH) $(CLI))
+FOLLOW     := $(call sources,slurm/follow)
+OBJS       := $(call objs,$(COMMON) $(CONTROLLER) $(AGENT) $(LAUNCH) $(CLI) $(FOLLOW))
 
 LIB_COMMON := -lsystemd -ljansson -lmunge -lsqlite3 -lnettle -lz -lm
 LIB_AGENT  := $(LIB_COMMON) -lbpf -lelf -lcgroup -lhwloc
@@ -51,7 +52,7 @@ PAM        := $(wildcard agent/pam/*.c) $(patsubst %,agent/launch/%.c,step/view 
 SPANK      := $(wildcard slurm/*.c) common/err.c common/model/amount.c
 HAS_SLURM  := $(wildcard /usr/include/slurm/spank.h)
 
-BINS := $(if $(HAS_SLURM),$O/lib/reeve_spank.so) $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch $O/lib/pam_reeve.so
+BINS := $(if $(HAS_SLURM),$O/lib/reeve_spank.so $O/bin/reeve-slurm) $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch $O/lib/pam_reeve.so
 
 all: $(BINS)
 
@@ -64,6 +65,10 @@ $O/bin/reeve-controller: $(call objs,$(COMMON) $(CONTROLLER))
 $O/bin/reeve: $(call objs,$(COMMON) $(CLI) $(LIBRARY))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_CLI)
+# The one program that is linked with libslurm.
+$O/bin/reeve-slurm: $(call objs,$(COMMON) $(FOLLOW))
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_COMMON) -lslurm
 # What runs inside a job before the user's program does: libc only, so that it starts fast.
 $O/bin/reeve-launch: $(call objs,$(LAUNCH))
 	$(call say,LINK,$@)

@@ -13,6 +13,9 @@ install: all
 	$(INSTALL) -D -m 755 -t $(libexecdir) $O/bin/reeve-launch
 	$(INSTALL) -D -m 644 -t $(pamdir) $O/lib/pam_reeve.so
 	$(if $(HAS_SLURM),$(INSTALL) -D -m 644 -t $(slurmdir) $O/lib/reeve_spank.so)
+	$(if $(HAS_SLURM),$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $O/bin/reeve-slurm)
+	$(if $(HAS_SLURM),$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-slurm.service)
+	$(if $(HAS_SLURM),$(INSTALL) -D -m 644 -t $(DESTDIR)/etc/reeve units/reeve-slurm.conf)
 	$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-agent.service units/reeve-controller.service \
 		units/reeve.slice
 	$(INSTALL) -D -m 644 units/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/reeve.conf
@@ -31,3 +34,4 @@ install: all
 	scdoc < docs/man/reeve.conf.5.scd > $(DESTDIR)$(PREFIX)/share/man/man5/reeve.conf.5
 	scdoc < docs/man/reeve-agent.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-agent.8
 	scdoc < docs/man/reeve-controller.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-controller.8
+	$(if $(HAS_SLURM),scdoc < docs/man/reeve-slurm.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-slurm.8)

@@ -1,0 +1,51 @@
+/* batch.c - cuts a list of jobs in documents and sends one after the other; see batch.h. */
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "slurm/follow/batch.h"
+
+#define ROUTE "/v1/slurm/jobs"
+
+static int send_one(struct follow *f, const struct slurm_batch *b,
+		    struct slurm_batch_answer *ret, struct err *err)
+{
+	_cleanup_json_ json_t *doc = NULL, *answer = NULL;
+	int r = slurm_batch_encode(b, &doc, err);
+
+	if (r >= 0)
+		r = follow_ask(f, ROUTE, doc, &answer, err);
+	if (r < 0)
+		return r;
+	r = slurm_batch_decode_answer(answer, ret, err);
+	return r < 0 ? err_prefix(err, r, "the controller's answer") : 0;
+}
+
+int batch_send(struct follow *f, const struct slurm_batch *all, struct slurm_batch_answer *ret,
+	       struct err *err)
+{
+	size_t most = (size_t)f->config.batch, sent = 0;
+	struct slurm_batch_answer answer = { 0 };
+
+	for (;;) {
+		struct slurm_batch b = *all;
+		bool is_last = all->n_jobs - sent <= most;
+		int r;
+
+		b.jobs = all->jobs + sent;
+		b.n_jobs = is_last ? all->n_jobs - sent : most;
+		if (!is_last) {
+			b.mark_s = 0;
+			b.is_whole = false;
+			b.n_present = 0;
+		}
+		slurm_batch_answer_done(&answer);
+		answer = (struct slurm_batch_answer){ 0 };
+		r = send_one(f, &b, &answer, err);
+		if (r < 0)
+			return r;
+		sent += b.n_jobs;
+		if (is_last)
+			break;
+	}
+	*ret = answer;
+	return 0;
+}

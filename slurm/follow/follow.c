@@ -1,0 +1,95 @@
+/* follow.c - opens libslurm and the controller's address, and makes one exchange at a time; see follow.h. */
+#include <errno.h>
+#include <slurm/slurm.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-event.h>
+#include "common/auth/auth.h"
+#include "common/err.h"
+#include "common/http/http.h"
+#include "slurm/follow/accounting.h"
+#include "slurm/follow/follow.h"
+#include "slurm/follow/live.h"
+
+static int open_http(struct follow *f, struct err *err)
+{
+	const struct follow_config *c = &f->config;
+	struct http_config config = { .url = c->controller,
+				      .munge_socket = c->munge_socket,
+				      .timeout_s = (long)c->timeout_s,
+				      .answer_uid = -1,
+				      .reader = &f->controller_uid,
+				      .ca_file = c->ca_file };
+	uint32_t gid;
+	int r = auth_user_lookup(c->controller_user, &f->controller_uid, &gid, err);
+
+	if (r < 0)
+		return err_prefix(err, r, "ControllerUser=%s", c->controller_user);
+	r = http_open(&config, &f->http, err);
+	return r < 0 ? r : http_attach(f->http, f->event, err);
+}
+
+int follow_open(struct follow *f, struct err *err)
+{
+	int r = sd_event_new(&f->event);
+
+	if (r < 0)
+		return err_set(err, r, "make an event loop: %s", strerror(-r));
+	r = open_http(f, err);
+	if (r < 0)
+		return r;
+	/* libslurm ends the program where its configuration is not readable, with its own words. */
+	slurm_init(f->config.slurm_conf);
+	r = live_open(&f->live, err);
+	return r < 0 ? r : accounting_open(&f->accounting, err);
+}
+
+void follow_done(struct follow *f)
+{
+	f->accounting = accounting_close(f->accounting);
+	f->live = live_close(f->live);
+	f->http = http_close(f->http);
+	f->event = sd_event_unref(f->event);
+	follow_config_done(&f->config);
+}
+
+/* One request whose answer has not come. */
+struct waiting {
+	bool is_answered;
+	int result;
+	json_t *answer;
+	struct err *err;
+};
+
+static void on_answer(void *ctx, int result, json_t *answer, const struct err *err)
+{
+	struct waiting *w = ctx;
+
+	w->result = result;
+	w->answer = answer;
+	*w->err = *err;
+	w->is_answered = true;
+}
+
+int follow_ask(struct follow *f, const char *path, const json_t *body, json_t **ret,
+	       struct err *err)
+{
+	const struct http_call call = { .method = body ? "POST" : "GET",
+					.path = path,
+					.body = body };
+	struct waiting w = { .err = err };
+	int r = http_start(f->http, call, on_answer, &w, err);
+
+	while (r >= 0 && !w.is_answered)
+		r = sd_event_run(f->event, UINT64_MAX);
+	if (r < 0) {
+		http_cancel(f->http);
+		return err_set(err, r, "event loop: %s", strerror(-r));
+	}
+	if (w.result == 0) {
+		*ret = w.answer;
+		return 0;
+	}
+	json_decref(w.answer);
+	return w.result > 0 ? -EREMOTEIO : w.result;
+}

@@ -1,0 +1,105 @@
+/* reeve_slurm.c - reeve-slurm: follows the slurmctld and slurmdbd of one cluster and tells the controller of its jobs.
+ *
+ * It keeps nothing: how far slurmdbd has been read stands in the controller's ledger, written in the transaction that
+ * stored the jobs. So it may be killed and started at any time, and it leaves SIGTERM its default action.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include "common/cleanup.h"
+#include "common/err.h"
+#include "common/log.h"
+#include "common/verb/verb.h"
+#include "common/version.h"
+#include "slurm/follow/accounting.h"
+#include "slurm/follow/follow.h"
+#include "slurm/follow/live.h"
+#include "slurm/follow/loop.h"
+
+/* To add a task: its two functions, and its row here. Accounting first: it closes what the live list no longer has. */
+static const struct loop_task tasks[] = {
+	{ "slurmdbd", accounting_interval_s, accounting_run },
+	{ "slurmctld", live_interval_s, live_run },
+	{ 0 },
+};
+
+static const struct verb_option options[] = {
+	{ "config", 'c', "FILE", "configuration (" FOLLOW_CONFIG_FILE ")", NULL },
+	{ "check", 0, NULL, "read the configuration, say what is wrong with it, and leave",
+	  NULL },
+	{ "once", 0, NULL, "do each task until nothing is left to do, and leave", NULL },
+	{ "debug", 0, NULL, "log more", NULL },
+	{ "version", 0, NULL, "print the version", NULL },
+	{ "help", 'h', NULL, "print this", NULL },
+	{ 0 },
+};
+static const struct verb verb = {
+	.name = "reeve-slurm",
+	.args = "",
+	.help = "follows slurmctld and slurmdbd and tells the controller of their jobs",
+	.examples = "reeve-slurm --config " FOLLOW_CONFIG_FILE " --check\nreeve-slurm --once",
+	.options = options,
+};
+static const struct verb *const verbs[] = { &verb, NULL };
+static const struct verb_tool tool = {
+	.name = "reeve-slurm",
+	.help = "Slurm's jobs for Reeve's ledger",
+	.verbs = verbs,
+	.common = options,
+	.footer = "Exit status: 0 done, 1 failed, 2 wrong usage.",
+};
+
+static int run_tasks(struct follow *f, bool once, struct err *err)
+{
+	int r = follow_open(f, err);
+
+	if (r < 0)
+		return r;
+	log_line(LOG_INFO, "cluster %s of Slurm is cluster %s of the controller at %s",
+		 follow_config_slurm_cluster(&f->config), f->config.cluster,
+		 f->config.controller);
+	sd_notify(0, "READY=1");
+	return loop_run(f, tasks, once, err);
+}
+
+static int run_program(const struct verb_call *call, struct err *err)
+{
+	const char *path = verb_value(call, "config");
+	struct follow f = { 0 };
+	int r = follow_config_load(path ? path : FOLLOW_CONFIG_FILE, &f.config, err);
+
+	if (r < 0)
+		return r;
+	if (verb_count(call, "check"))
+		printf("%s: fine\n", path ? path : FOLLOW_CONFIG_FILE);
+	else
+		r = run_tasks(&f, verb_count(call, "once") > 0, err);
+	follow_done(&f);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct verb_call call;
+	struct err err = { "" };
+	int r = verb_parse(&verb, NULL, (struct verb_argv){ argv, argc }, &call, &err);
+
+	if (r < 0) {
+		fprintf(stderr, "reeve-slurm: %s\n", err.text);
+		return 2;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	log_open("reeve-slurm", verb_count(&call, "debug") ? LOG_DEBUG : LOG_INFO);
+	if (verb_count(&call, "help"))
+		verb_help(&tool, &verb, stdout);
+	else if (verb_count(&call, "version"))
+		puts("reeve-slurm " REEVE_VERSION);
+	else
+		r = run_program(&call, &err);
+	verb_done(&call);
+	if (r < 0)
+		log_line(LOG_ERR, "%s", err.text);
+	return r < 0;
+}
