@@ -195,6 +195,7 @@ pack_wait()
 
 	pack_begin
 	install -m 755 "$VM_NODE_DIR/vm_wait.sh" "$VM_TMP/stage/.reeve-vm/guest"
+	install -m 755 -t "$VM_TMP/stage/.reeve-vm" "$VM_NODE_DIR/vm_clock.sh"
 	write_units "$VM_TMP/stage/etc/systemd/system"
 	pack_end
 }

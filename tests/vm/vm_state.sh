@@ -74,7 +74,7 @@ state_key()
 	{
 		echo "$VM_IMAGE $VM_INITRD $smp $mem $jobfs $(vm_accel) $VM_KERNEL_ARGS"
 		stat -Lc '%n %i %s %Y' "$VM_IMAGE/root.img" "$(command -v qemu-system-x86_64)"
-		cat /proc/sys/kernel/random/boot_id "$VM_NODE_DIR"/vm{,_lib,_state,_wait}.sh
+		cat /proc/sys/kernel/random/boot_id "$VM_NODE_DIR"/vm{,_lib,_state,_wait,_clock}.sh
 		grep -m1 '^model name' /proc/cpuinfo
 	} | sha256sum | cut -c1-16
 }

@@ -181,6 +181,35 @@ restored_time_is_now()
 	[ $(($(date +%s) - at)) -ge -2 ] && [ $(($(date +%s) - at)) -le 10 ]
 }
 
+# On a busy machine: two processes that always compute, beside the node.
+keeps_the_rate_under_load()
+{
+	local pids="" rc
+
+	for _ in 1 2; do
+		bash -c 'while :; do :; done' &
+		pids="$pids $!"
+	done
+	"$vm" run "$@" -- "$here/vm_clock.sh" 15
+	rc=$?
+	# shellcheck disable=SC2086
+	kill $pids
+	return "$rc"
+}
+
+saved_under_load_keeps_the_rate()
+{
+	keeps_the_rate_under_load 2>"$tmp/a.log" && said "$tmp/a.log" '^vm: node saved' '^vm: restored' &&
+		rm -rf -- "$(states)"
+}
+
+# What the check is for: a kernel that takes the counter for three times as slow runs three times as fast.
+wrong_rate_is_found()
+{
+	returns 1 "$vm" run --jobfs none --kernel-arg tsc_early_khz=$(($(cat "$REEVE_CACHE"/vm/tsc-khz-*) / 3)) \
+		-- "$here/vm_clock.sh"
+}
+
 make_unit()
 {
 	rm -rf "$tmp/pay"
@@ -334,10 +363,14 @@ law "run: output byte for byte" output_is_exact "$vm" run --jobfs none
 law "run: a kernel crash is 125" returns 125 "$vm" run -- "$tmp/crash"
 law "run: time out is 124" returns 124 "$vm" run --timeout 4 -- "$tmp/ready"
 law "run: two at once are apart, /out comes back" runs_are_apart --jobfs xfs
+law "run: a node that is booted on a busy machine keeps the host's rate" keeps_the_rate_under_load --boot
 law "run: the payload is laid over, NUMA nodes are there" payload_is_laid_over
 empty_cache || { echo "Bail out! no cache" && exit 1; }
 export REEVE_CACHE=$tmp/cache
 if [ "$(cat "$tmp/cache/vm"/accel-*)" = tcg ]; then
+	law "saved: a node that is saved and restored on a busy machine keeps the host's rate" \
+		saved_under_load_keeps_the_rate
+	law "saved: a clock with another rate is found" wrong_rate_is_found
 	law "saved: two at once save one node and are apart on it" two_share_one_state
 	law "saved: two restored nodes draw no number alike" restored_twins_differ
 	law "saved: a restored node has the host's time" restored_time_is_now

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs inside a node that is to be saved (vm_state.sh), in the place of vm_guest.sh: says that the
-# node is booted, then waits. The machine is saved in this wait and restored in it, with a new job
+# node is booted and its clock right, then waits. The machine is saved in this wait and restored in it, with a new job
 # disk. After that the node gets the host's time and randomness of its own, the payload is laid over
 # / and what it enables is started, as a boot would; then vm_guest.sh of the payload goes on.
 dir=/.reeve-vm
@@ -26,6 +26,7 @@ for port in reeve.go reeve.ctl reeve.files; do
 	done
 done
 udevadm settle
+rate=$("$dir/vm_clock.sh" 5) || give_up "the clock has not the host's rate: $rate"
 find / -xdev ! -type d -printf '%P\n' >"$ports/reeve.files"
 exec 3<"$ports/reeve.go"
 echo ready >"$ports/reeve.ctl"
