@@ -64,8 +64,9 @@ int ask_agent(const char *socket_path, const struct slurm_question *q, int patie
 		n = recv(fd, ret, sizeof(*ret), 0);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return err_set(err, errno == EAGAIN ? -ETIMEDOUT : -errno,
-			       "reeve-agent did not answer within %d s", patience_s);
+		return err_set(
+			err, errno == EAGAIN ? -ETIMEDOUT : -errno,
+			"reeve-agent runs and does not answer: systemctl status reeve-agent");
 	if (n != (ssize_t)sizeof(*ret) || ret->version != SLURM_HANDSHAKE_VERSION)
 		return err_set(
 			err, -EPROTO,

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 #include <slurm/slurm.h>
 #include <slurm/spank.h>
@@ -20,14 +21,17 @@ SPANK_PLUGIN(reeve, 1)
 
 #define CONTROL_VARIABLE "REEVE_LIMITS" /* the Prolog sees SPANK_REEVE_LIMITS */
 #define PATIENCE_S 30
-#define END_PATIENCE_S 60 /* a large job disk is being removed */
+#define END_PATIENCE_S 60  /* a large job disk is being removed */
+#define PATIENCE_AGAIN_S 1 /* after a failure that is not older than */
+#define FAILURE_HOLDS_S 60
 
 static struct limits_site site;
 static struct err site_error;
 static struct {
 	char *vmem, *jobfs, *vmem_action;
 } typed;
-static bool is_told; /* this slurmstepd has told the user why its tasks end */
+static bool
+	has_told_user; /* this slurmstepd has written why its tasks end, or run without limits */
 static char tmpdir[sizeof(((struct slurm_answer *)0)->tmpdir)];
 
 /* Called by Slurm for an option of the command line, and again in slurmstepd, where it is of no use. */
@@ -142,6 +146,18 @@ static void warn_of_step_limits(void)
 
 /* ---- questions to the agent ---- */
 
+/* An agent that does not answer is waited for once, not once for each of a hundred tasks of the step. */
+static int ask(const struct slurm_question *q, int patience_s, struct slurm_answer *ret,
+	       struct err *err)
+{
+	static time_t failed_s;
+	bool is_again = failed_s && time(NULL) - failed_s < FAILURE_HOLDS_S;
+	int r = ask_agent(site.socket, q, is_again ? PATIENCE_AGAIN_S : patience_s, ret, err);
+
+	failed_s = r < 0 ? time(NULL) : 0;
+	return r;
+}
+
 static struct slurm_question make_question(spank_t sp, enum slurm_question_kind kind)
 {
 	struct slurm_question q = { .version = SLURM_HANDSHAKE_VERSION, .kind = kind };
@@ -193,9 +209,9 @@ static void read_prolog(struct slurm_question *q)
 /* Once for all tasks of the step. slurm_error() of slurmstepd goes to the error file of a batch job and to the terminal of srun. */
 static void tell_user(const char *what, const char *why)
 {
-	if (!is_told)
+	if (!has_told_user)
 		slurm_error("reeve: %s%s", what, why);
-	is_told = true;
+	has_told_user = true;
 }
 
 /* An error that a callback returns to slurmstepd ends it, and slurmctld drains the node; a task that is killed before its exec
@@ -225,7 +241,7 @@ static void begin_step(spank_t sp)
 	struct err err;
 
 	/* Without an agent: see slurm_spank_task_post_fork(). */
-	if (ask_agent(site.socket, &q, PATIENCE_S, &a, &err) >= 0)
+	if (ask(&q, PATIENCE_S, &a, &err) >= 0)
 		memcpy(tmpdir, a.tmpdir, sizeof(tmpdir));
 }
 
@@ -263,7 +279,7 @@ int slurm_spank_task_post_fork(spank_t sp, int n_words, char **words)
 		q.pid = pid;
 	if (site_error.text[0])
 		decide_without_agent(pid, site_error.text);
-	else if (ask_agent(site.socket, &q, PATIENCE_S, &a, &err) < 0)
+	else if (ask(&q, PATIENCE_S, &a, &err) < 0)
 		decide_without_agent(pid, err.text);
 	else if (a.kind == SLURM_REFUSED)
 		refuse_task(pid, "this job may not run: ", a.text);
@@ -280,11 +296,8 @@ int slurm_spank_task_exit(spank_t sp, int n_words, char **words)
 	(void)n_words, (void)words;
 	if (spank_get_item(sp, S_TASK_EXIT_STATUS, &status) == ESPANK_SUCCESS)
 		q.wait_status = status;
-	if (ask_agent(site.socket, &q, PATIENCE_S, &a, &err) < 0 || a.kind != SLURM_ENDED ||
-	    is_told)
-		return 0;
-	is_told = true;
-	slurm_error("reeve: %s", a.text);
+	if (ask(&q, PATIENCE_S, &a, &err) >= 0 && a.kind == SLURM_ENDED)
+		tell_user("", a.text);
 	return 0;
 }
 
@@ -311,7 +324,7 @@ int slurm_spank_job_prolog(spank_t sp, int n_words, char **words)
 	q.vmem_bytes = l.vmem_bytes;
 	q.jobfs_bytes = l.jobfs_bytes;
 	q.vmem_refuses = l.refuses;
-	if (ask_agent(site.socket, &q, PATIENCE_S, &a, &err) < 0)
+	if (ask(&q, PATIENCE_S, &a, &err) < 0)
 		slurm_error("reeve: job %u: %s", q.job, err.text);
 	else if (a.kind == SLURM_REFUSED)
 		slurm_error("reeve: job %u: %s", q.job, a.text);
@@ -326,7 +339,7 @@ int slurm_spank_job_epilog(spank_t sp, int n_words, char **words)
 
 	read_site(n_words, words);
 	read_prolog(&q);
-	if (ask_agent(site.socket, &q, END_PATIENCE_S, &a, &err) < 0)
+	if (ask(&q, END_PATIENCE_S, &a, &err) < 0)
 		slurm_error("reeve: job %u: %s", q.job, err.text);
 	return 0;
 }

@@ -23,17 +23,8 @@ struct newest {
 /* 1: the cluster has one. */
 static int find_origin(struct store *s, const char *cluster, int64_t *ret, struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st, "SELECT id FROM origins WHERE cluster = ?1", "t",
-			 cluster);
-
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r <= 0)
-		return r;
-	*ret = db_int(st, 0);
-	db_done(st);
-	return 1;
+	return db_query_int(s->db, err, ret, "SELECT id FROM origins WHERE cluster = ?1", "t",
+			    cluster);
 }
 
 int store_slurm_origin(struct store *s, const char *cluster, int64_t *ret, struct err *err)
@@ -47,23 +38,30 @@ int store_slurm_origin(struct store *s, const char *cluster, int64_t *ret, struc
 	return r < 0 ? r : 0;
 }
 
+/* clang-format off */
+#define NEWEST_COLUMNS(X) \
+	X(NEWEST_UID,     "uid") \
+	X(NEWEST_ATTEMPT, ", attempt") \
+	X(NEWEST_STATE,   ", state") \
+	X(NEWEST_ENDED,   ", ended_ns")
+/* clang-format on */
+enum { NEWEST_COLUMNS(SQL_NAME) };
+
 /* 1: there is a job of this number. */
 static int load_job(struct store *s, int64_t job, struct newest *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT uid, attempt, state, ended_ns FROM jobs WHERE job = ?1", "i",
-			 job);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT " NEWEST_COLUMNS(SQL_COLUMN) " FROM jobs WHERE job = ?1",
+			       "i", job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	ret->job = job;
-	ret->uid = db_int(st, 0);
-	ret->attempt = (int32_t)db_int(st, 1);
-	ret->state = (enum job_state)(int)db_int(st, 2);
-	ret->ended_ns = db_int(st, 3);
+	ret->uid = db_int(st, NEWEST_UID);
+	ret->attempt = (int32_t)db_int(st, NEWEST_ATTEMPT);
+	ret->state = (enum job_state)(int)db_int(st, NEWEST_STATE);
+	ret->ended_ns = db_int(st, NEWEST_ENDED);
 	db_done(st);
 	return 1;
 }
@@ -153,16 +151,12 @@ int store_slurm_note(struct store *s, const struct store_slurm_case *c, int64_t 
 		     const char *text, struct err *err)
 {
 	const struct store_event e = { c->now_ns, job, c->node, "slurm", text };
-	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT 1 FROM events WHERE job = ?1 AND what = 'slurm' AND node = ?2"
-			 " LIMIT 1",
-			 "it", job, c->node);
+	int r = db_has_row(
+		s->db, err,
+		"SELECT 1 FROM events WHERE job = ?1 AND what = 'slurm' AND node = ?2"
+		" LIMIT 1",
+		"it", job, c->node);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r > 0)
-		db_done(st);
 	return r == 0 ? store_event(s, &e, err) : r < 0 ? r : 0;
 }
 
@@ -209,16 +203,8 @@ static int make_job(struct store *s, const struct store_slurm_case *c, int64_t j
 /* 1: the attempt is in the ledger. */
 static int has_attempt(struct store *s, int64_t job, int32_t attempt, struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT 1 FROM attempts WHERE job = ?1 AND attempt = ?2", "ii", job,
-			 (int64_t)attempt);
-
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r > 0)
-		db_done(st);
-	return r;
+	return db_has_row(s->db, err, "SELECT 1 FROM attempts WHERE job = ?1 AND attempt = ?2",
+			  "ii", job, (int64_t)attempt);
 }
 
 /* An attempt whose node never reported its end, which another one follows. */
@@ -232,13 +218,11 @@ static int end_former(struct store *s, const struct store_slurm_case *c, int64_t
 				   .node = node,
 				   .text = "Slurm started the job again" };
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT node FROM attempts WHERE job = ?1 AND attempt = ?2"
-			 " AND closed = " SQL_STORE_OPEN,
-			 "ii", job, (int64_t)attempt);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT node FROM attempts WHERE job = ?1 AND attempt = ?2"
+			       " AND closed = " SQL_STORE_OPEN,
+			       "ii", job, (int64_t)attempt);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	snprintf(node, sizeof(node), "%s", store_text(st, 0));
@@ -309,13 +293,11 @@ int store_slurm_is_here(struct store *s, const struct sync_job *j, const char *n
 			char ret_node[static REQUEST_NAME_MAX], struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT node FROM attempts WHERE job = ?1 AND attempt = ?2", "ii",
-			 j->job, (int64_t)j->attempt);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT node FROM attempts WHERE job = ?1 AND attempt = ?2",
+			       "ii", j->job, (int64_t)j->attempt);
 
 	*ret_node = '\0';
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	snprintf(ret_node, REQUEST_NAME_MAX, "%s", store_text(st, 0));
