@@ -29,4 +29,13 @@ is_running() { reeve job "vc:$job" --json | grep -q '"state": *"running"'; }
 wait_for 30 is_running; ok $? "a job that runs is shown as running"
 as alice reeve cancel "vc:$job" >/dev/null
 wait_for 60 slurm_is_over "$job"; ok $? "reeve cancel ends a job of Slurm" "$(squeue)"
+job=$(as alice sbatch --parsable --wrap 'sleep 5')
+wait_for 30 is_running
+systemctl stop reeve-agent
+wait_for 60 slurm_is_over "$job"
+systemctl start reeve-agent
+wait_for 200 is_ended "$job"
+text=$(as alice reeve job "vc:$job")
+has "$text" 'how the job ended was not recorded' "a job that ended while its agent was away has no exit status, and says so" "$text"
+[[ $text != *'exit 0'* ]]; ok $? "not even that of success" "$text"
 tap_end
