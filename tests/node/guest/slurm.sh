@@ -87,6 +87,7 @@ slurm_batch alice --vmem=100M <<<'echo runs'
 has "$out" 'runs without Reeve.s limits' "with unguarded=run it runs, and its error file has a warning" "$out"
 has "$out" '^runs$' "to its end"
 systemctl start reeve-agent
+systemctl service-watchdogs no # else a new agent answers after a minute
 systemctl kill -s STOP reeve-agent
 begun=$SECONDS
 out=$(as alice srun -n 4 --vmem=100M echo runs 2>&1)
@@ -94,6 +95,7 @@ out=$(as alice srun -n 4 --vmem=100M echo runs 2>&1)
 has "$out" 'reeve-agent runs and does not answer' "and the warning says that it hangs" "$out"
 [ "$(grep -cx runs <<<"$out")" = 4 ]; ok $? "all tasks run then" "$out"
 systemctl kill -s CONT reeve-agent
+systemctl service-watchdogs yes
 systemctl stop reeve-agent
 # ---- a job that is older than Reeve on its node ----
 : >/etc/slurm/plugstack.conf
