@@ -15,6 +15,7 @@
 #include <slurm/spank.h>
 #include "common/cleanup.h"
 #include "slurm/ask_agent.h"
+#include "slurm/cores.h"
 #include "slurm/limits.h"
 
 SPANK_PLUGIN(reeve, 1)
@@ -193,12 +194,40 @@ static void copy_variable(char *to, size_t size, const char *variable)
 	snprintf(to, size, "%s", text ? text : "");
 }
 
+/* Of this node in the list of the job's nodes. -1: it is not there. */
+static int find_node(void)
+{
+	const char *nodes = getenv("SLURM_NODELIST"), *name = getenv("SLURMD_NODENAME");
+	__auto_type list = nodes && name ? slurm_hostlist_create(nodes) : NULL;
+	int index = list ? slurm_hostlist_find(list, name) : -1;
+
+	if (list)
+		slurm_hostlist_destroy(list);
+	return index;
+}
+
+static void read_cores(struct slurm_question *q)
+{
+	const char *text = getenv("SLURM_JOB_CPUS_PER_NODE");
+	int index = find_node();
+	struct cores c;
+
+	if (!text || index < 0 || cores_read(text, (uint32_t)index, &c) < 0) {
+		slurm_error(
+			"reeve: job %u: SLURM_NODELIST and SLURM_JOB_CPUS_PER_NODE do not say how many cores it has here",
+			q->job);
+		return;
+	}
+	q->ncpus = c.here;
+	q->job_ncpus = c.total;
+	q->nodes = c.nodes;
+}
+
 /* The Prolog's environment, which slurmd makes; see prolog_epilog of Slurm's documentation. */
 static void read_prolog(struct slurm_question *q)
 {
 	q->gid = number_of("SLURM_JOB_GID");
 	q->restarts = number_of("SLURM_JOB_RESTART_COUNT");
-	q->ncpus = number_of("SLURM_JOB_CPUS_PER_NODE");
 	copy_variable(q->account, sizeof(q->account), "SLURM_JOB_ACCOUNT");
 	copy_variable(q->partition, sizeof(q->partition), "SLURM_JOB_PARTITION");
 	copy_variable(q->user, sizeof(q->user), "SLURM_JOB_USER");
@@ -314,6 +343,7 @@ int slurm_spank_job_prolog(spank_t sp, int n_words, char **words)
 
 	read_site(n_words, words); /* Slurm does not call slurm_spank_init() here */
 	read_prolog(&q);
+	read_cores(&q);
 	l = (struct limits){ site.default_vmem_bytes, site.default_jobfs_bytes, false };
 	if (text && limits_decode(text, &l, &err) < 0)
 		slurm_error("reeve: job %u: %s; it gets the site's defaults", q.job, err.text);

@@ -39,6 +39,8 @@ static const struct field fields[] = {
 	FIELD(CPUS, cpus),
 	FIELD(CPUS, mem_nodes),
 	FIELD(INT64, mem_max_bytes),
+	FIELD(INT64, slurm_nodes),
+	FIELD(INT64, slurm_ncpus),
 	FIELD(UINT32, jobfs.projid),
 	FIELD(INT64, jobfs.limit_bytes),
 	FIELD(INT64, jobfs.limit_files),

@@ -126,6 +126,8 @@ static int begin_job(struct node *n, const struct slurm_question *q, struct err 
 	if (!j)
 		return err_set(err, -ENOMEM, "out of memory");
 	fill_request(&j->s.request, q);
+	j->s.slurm_nodes = q->nodes;
+	j->s.slurm_ncpus = q->job_ncpus;
 	j->order = DESIRED_RUN;
 	snprintf(j->s.unit, sizeof(j->s.unit), "job_%u", q->job);
 	r = make_disk(n, j, err);
@@ -350,6 +352,8 @@ static void describe_job(const struct job *j, struct sync_slurm_job *ret)
 					.mem_bytes = q->res.mem_bytes,
 					.vmem_bytes = q->res.vmem_bytes,
 					.jobfs_bytes = q->res.jobfs_bytes,
+					.nodes = j->s.slurm_nodes > 0 ? j->s.slurm_nodes : 1,
+					.job_ncpus = j->s.slurm_ncpus,
 					.started_ns = j->s.clock.started_ns };
 	memcpy(ret->user, q->user, sizeof(ret->user));
 	memcpy(ret->account, q->account, sizeof(ret->account));

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #define SLURM_SOCKET "/run/reeve/slurm.sock"
-#define SLURM_HANDSHAKE_VERSION 1
+#define SLURM_HANDSHAKE_VERSION 2
 
 enum slurm_question_kind {
 	SLURM_BEGIN = 1,
@@ -38,6 +38,7 @@ struct slurm_question {
 	int64_t mem_bytes;   /* STEP, TASK: allocated by Slurm on this node; 0: not known */
 	uint32_t
 		vmem_refuses; /* BEGIN: 1: what exceeds vmem gets ENOMEM; 0: the job is killed */
+	uint32_t nodes, job_ncpus; /* BEGIN: of the whole job; 0: not known */
 	uint32_t spare;
 	char account[64], partition[64], user[64]; /* BEGIN; each ends with a NUL byte */
 };

@@ -175,4 +175,5 @@ $O/tests/unit/test_stored: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_stored: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,jobs/prune verify/verify verify/verify_parts)
 # Texts of the ledger are known by their digests; who does not need it does not get it (--as-needed).
 $(UNIT): LDLIBS += -lnettle
+$O/tests/unit/test_cores: $(call objs,slurm/cores.c)
 $O/tests/unit/test_limits: $(call objs,slurm/limits.c common/model/amount.c common/err.c)

@@ -9,6 +9,7 @@
 #include "common/utf8.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/part.h"
+#include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/sql.h"
 
@@ -279,6 +280,8 @@ int store_part_ended(struct store *s, const struct store_part_end *f, struct err
 
 	reason_format_line(&end, line, sizeof(line));
 	r = store_event(s, &e, err);
+	if (r >= 0 && store_is_slurm(f->at.job) && end.kind != END_LIMIT)
+		return 0; /* Slurm ends its parts with the job, in no order, or decides what a lost one means */
 	if (r >= 0 && end.kind != END_CANCELLED)
 		r = is_attempt_open(s, &f->at, err);
 	else if (r >= 0)

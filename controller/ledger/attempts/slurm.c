@@ -80,7 +80,7 @@ static int translate(struct taking *t, struct sync_job *j, struct err *err)
 		r = store_slurm_find(t->s, t->origin, j->job, &j->job, err);
 	if (r > 0)
 		r = store_slurm_is_here(t->s, j, t->doc->node, node, err);
-	if (r == 0 && i < t->doc->n_slurm_jobs && *node) {
+	if (r == 0 && i < t->doc->n_slurm_jobs && *node && t->doc->slurm_jobs[i].nodes <= 1) {
 		const struct store_slurm_case c = case_of(t, &t->doc->slurm_jobs[i]);
 
 		snprintf(

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/time_units.h"
+#include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/sql.h"
@@ -128,6 +129,14 @@ static void set_name(char to[static REQUEST_NAME_MAX], const char *name, const c
 	snprintf(to, REQUEST_NAME_MAX, "%s", request_is_name(name) ? name : otherwise);
 }
 
+/* An amount for each node of the job. Beyond what 64 bits hold it is that of one node. */
+static int64_t on_all_nodes(const struct sync_slurm_job *t, int64_t amount)
+{
+	int64_t all;
+
+	return __builtin_mul_overflow(amount, t->nodes, &all) ? amount : all;
+}
+
 static void fill_request(const struct store_slurm_case *c, struct request *q)
 {
 	const struct sync_slurm_job *t = c->told;
@@ -141,10 +150,10 @@ static void fill_request(const struct store_slurm_case *c, struct request *q)
 	set_name(q->name, t->name, "slurm");
 	set_name(q->cluster, c->cluster, "unknown");
 	q->uid = (uint32_t)t->uid;
-	q->res.ncpus = t->ncpus;
-	q->res.mem_bytes = t->mem_bytes;
-	q->res.vmem_bytes = t->vmem_bytes;
-	q->res.jobfs_bytes = t->jobfs_bytes;
+	q->res.ncpus = t->job_ncpus ? t->job_ncpus : t->ncpus;
+	q->res.mem_bytes = on_all_nodes(t, t->mem_bytes);
+	q->res.vmem_bytes = on_all_nodes(t, t->vmem_bytes);
+	q->res.jobfs_bytes = on_all_nodes(t, t->jobfs_bytes);
 }
 
 int store_slurm_note(struct store *s, const struct store_slurm_case *c, int64_t job,
@@ -242,6 +251,30 @@ static int show_attempt(struct store *s, const struct store_slurm_case *c, int64
 		"iiit", job, (int64_t)c->told->attempt, (int64_t)c->state, c->node);
 }
 
+/* What the node has of a job on several nodes. Parts are numbered in the order in which nodes report them. */
+static int insert_part(struct store *s, const struct store_slurm_case *c, int64_t job,
+		       struct err *err)
+{
+	const struct sync_slurm_job *t = c->told;
+	char host[REQUEST_NAME_MAX + 32];
+	int r = db_run(
+		s->db, err,
+		"INSERT INTO parts(job, attempt, part, node, ncpus, vmem_bytes, mem_bytes,"
+		" jobfs_bytes, ngpus, state, user) SELECT j.job, ?2, (SELECT COUNT(*)"
+		" FROM parts p WHERE p.job = ?1 AND p.attempt = ?2), ?3, ?4, ?5, ?6, ?7, 0,"
+		" ?8, j.user FROM jobs j WHERE j.job = ?1",
+		"iitiiiii", job, (int64_t)t->attempt, c->node, t->ncpus, t->vmem_bytes,
+		t->mem_bytes, t->jobfs_bytes, (int64_t)c->state);
+
+	snprintf(host, sizeof(host), "%s=%lld", c->node, (long long)t->ncpus);
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE attempts SET hosts = CASE WHEN hosts = '' THEN ?3"
+			   " ELSE hosts || ',' || ?3 END WHERE job = ?1 AND attempt = ?2",
+			   "iit", job, (int64_t)t->attempt, host);
+	return r;
+}
+
 static int make_attempt(struct store *s, const struct store_slurm_case *c, int64_t job,
 			int32_t former, struct err *err)
 {
@@ -255,12 +288,38 @@ static int make_attempt(struct store *s, const struct store_slurm_case *c, int64
 			   " VALUES(?1, ?2, ?3, ?4, ?5)",
 			   "iitii", job, (int64_t)attempt, c->node, start_of(c),
 			   (int64_t)c->state);
+	if (r >= 0 && c->told->nodes > 1)
+		r = insert_part(s, c, job, err);
 	if (r >= 0)
 		r = show_attempt(s, c, job, err);
 	if (r < 0)
 		return r;
 	store_announce_job(s, job);
 	return store_event(s, &e, err);
+}
+
+/* Another node of the job runs a task of it. Where the agent of the first node was too old to report that there are others, nothing of
+ * them is counted. */
+static int adopt_part(struct store *s, const struct store_slurm_case *c, int64_t job,
+		      struct err *err)
+{
+	const struct store_at at = { job, c->told->attempt, c->node };
+	struct store_place p;
+	int r = c->told->nodes > 1 && c->told->started_ns ? store_place_find(s, &at, &p, err)
+							  : 1;
+
+	if (r == 0)
+		r = db_has_row(s->db, err,
+			       "SELECT 1 FROM attempts WHERE job = ?1 AND attempt = ?2"
+			       " AND hosts <> ''",
+			       "ii", job, (int64_t)c->told->attempt);
+	else
+		return r < 0 ? r : 0;
+	if (r > 0)
+		r = insert_part(s, c, job, err);
+	if (r >= 0)
+		store_announce_job(s, job);
+	return r < 0 ? r : 0;
 }
 
 int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t *ret_job,
@@ -275,6 +334,8 @@ int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t
 	is_new = !is_same_job(&n, c->told);
 	r = is_new ? 0 : has_attempt(s, n.job, c->told->attempt, err);
 	*ret_job = is_new ? 0 : n.job;
+	if (r > 0)
+		return adopt_part(s, c, n.job, err);
 	if (r != 0 || (!c->told->started_ns && !c->has_ended))
 		return r < 0 ? r : 0;
 	if (is_new && n.generation + 1 >= STORE_SLURM_GENERATIONS)
@@ -292,15 +353,20 @@ int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t
 int store_slurm_is_here(struct store *s, const struct sync_job *j, const char *node,
 			char ret_node[static REQUEST_NAME_MAX], struct err *err)
 {
+	const struct store_at at = { j->job, j->attempt, node };
+	struct store_place p;
 	struct db_row *st;
-	int r = db_query_first(s->db, err, &st,
-			       "SELECT node FROM attempts WHERE job = ?1 AND attempt = ?2",
-			       "ii", j->job, (int64_t)j->attempt);
+	int r = store_place_find(s, &at, &p, err);
 
 	*ret_node = '\0';
+	if (r != 0)
+		return r;
+	r = db_query_first(s->db, err, &st,
+			   "SELECT node FROM attempts WHERE job = ?1 AND attempt = ?2", "ii",
+			   j->job, (int64_t)j->attempt);
 	if (r <= 0)
 		return r;
 	snprintf(ret_node, REQUEST_NAME_MAX, "%s", store_text(st, 0));
 	db_done(st);
-	return strcmp(ret_node, node) == 0;
+	return 0;
 }

@@ -9,7 +9,11 @@
  *
  * An id that comes again is another job, of the next generation, when it has another owner, or when the job on record has ended and
  * this one started later without being its next attempt. The attempt is Slurm's count of restarts + 1: a job that Slurm requeues keeps
- * its number. Of a job on several nodes the first one that reports a task makes the row, and only what that node reports is counted.
+ * its number.
+ *
+ * A job on several nodes has a part on each node that ran a task of it (attempts/multinode.h); part 0, whose time is the job's, is that of
+ * the node that reported first. What the job requested is counted for all its nodes, as its Prolog has them. A part that ends
+ * otherwise than by a limit does not end the job: Slurm decides that.
  */
 #pragma once
 #include "common/wire/sync.h"
@@ -71,7 +75,7 @@ int store_slurm_known(struct store *s, const char *cluster, int64_t id, int64_t 
  * the job may. *ret_job 0: there is none. */
 int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t *ret_job,
 		      struct err *err);
-/* 1: the attempt is on this node; 0: on another one, or there is none; *ret_node says which ("": none). */
+/* 1: the attempt, or a part of it, is on this node; 0: on others alone, or there is none; *ret_node is its first node ("": none). */
 int store_slurm_is_here(struct store *s, const struct sync_job *j, const char *node,
 			char ret_node[static REQUEST_NAME_MAX], struct err *err);
 /* Once for each job and node: a line that `reeve job` shows. */

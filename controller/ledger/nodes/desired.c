@@ -34,6 +34,8 @@ enum given_column {
 	ASSIGNED_JOBFS_BYTES,
 	ASSIGNED_NGPUS,
 };
+/* When the first part of a job has ended, its others get an order to end. Not those of Slurm: its cancel names a job's id, which may be the
+ * next attempt's by then. */
 static const char desired_sql[] =
 	"SELECT a.job, a.attempt, j.want, a.state, j.want_reason," REQUEST
 	", j.array_job, j.array_index, a.hosts, 0, a.node, p.ncpus, p.vmem_bytes, p.mem_bytes,"
@@ -46,8 +48,9 @@ static const char desired_sql[] =
 	"  WHERE o.job = a.job AND o.attempt = a.attempt AND o.part > 0 AND o.state < " SQL_JOB_RUNNING
 	"))"
 	" UNION ALL"
-	" SELECT p.job, p.attempt, CASE WHEN a.closed <> " SQL_STORE_OPEN
-	" OR a.held_ns > 0 THEN " SQL_DESIRED_CANCEL " ELSE j.want END, p.state,"
+	" SELECT p.job, p.attempt, CASE WHEN p.job < " SQL_SLURM_FROM
+	" AND (a.closed <> " SQL_STORE_OPEN " OR a.held_ns > 0) THEN " SQL_DESIRED_CANCEL
+	" ELSE j.want END, p.state,"
 	" CASE WHEN a.closed <> " SQL_STORE_OPEN " OR a.held_ns > 0 THEN 'the job has ended'"
 	" ELSE j.want_reason END," REQUEST
 	", j.array_job, j.array_index, a.hosts, p.part, p.node, p.ncpus, p.vmem_bytes,"

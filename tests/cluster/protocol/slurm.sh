@@ -45,12 +45,12 @@ amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
 now=$(date +%s)
 start=$((now - 1000)) # of the jobs
 told() { # ID [KEY=VALUE]...: an element of slurm_jobs
-	local id=$1 attempt=1 uid=$daemon user=daemon account=physics queue=batch ncpus=2 started=$start
+	local id=$1 attempt=1 uid=$daemon user=daemon account=physics queue=batch ncpus=2 nodes=1 job_ncpus=0 started=$start
 	shift
 	[ $# = 0 ] || local "$@"
 	printf '{"job":%s,"attempt":%s,"uid":%s,"user":"%s","account":"%s","queue":"%s","name":"run","ncpus":%s,' \
 		"$id" "$attempt" "$uid" "$user" "$account" "$queue" "$ncpus"
-	printf '"mem_bytes":1000000,"vmem_bytes":0,"jobfs_bytes":0,"started_ns":%s}' "$((started * 1000000000))"
+	printf '"mem_bytes":1000000,"vmem_bytes":0,"jobfs_bytes":0,"nodes":%s,"job_ncpus":%s,"started_ns":%s}' "$nodes" "$job_ncpus" "$((started * 1000000000))"
 }
 speak() { # NODE [TOLD [JOBS [REPORTS]]]
 	node_sync node="$1" jobs="${3:-}" reports="${4:-}" more=",\"engine\":\"slurm\",\"slurm_jobs\":[${2:-}]"
@@ -160,9 +160,26 @@ speak e1 "$(told 8 uid=2 user=bin queue=express)" "$(job_entry 8 running)" "$(re
 has "an id of another owner is another job, too" '"user":"bin"' "$(job "$(number east 8 1)")"
 
 # ---- two nodes ----
+two='nodes=2 job_ncpus=6' # of which each agent reports its own
+# shellcheck disable=SC2086
+{
+	speak e1 "$(told 21 $two)" "$(job_entry 21 running)" "$(report 21 1 running 10)" >/dev/null
+	out=$(speak e2 "$(told 21 $two ncpus=4)" "$(job_entry 21 running)" "$(report 21 1 running 9)")
+	has "the report of a job's second node is acknowledged" '"job":21,"attempt":1,"seq":1' "$out"
+	d=$(number east 21)
+	is "charged are the cores of both, for the time of the first" 60000 "$(sql "SELECT charge_requested_ms FROM attempts WHERE job = $d")"
+	has "its page has a part on each" '"node":"e2"' "$(job "$d")"
+	lacks "and no note" 'it also runs' "$(cli job "$d")"
+	out=$(speak e2 "$(told 21 $two ncpus=4)" "$(job_entry 21 ended)" \
+		"$(report 21 2 ended 12 kind=limit limit=vmem requested=100 reached=200 host=e2 exit_status=-1)")
+	has "a limit on the second node ends the job on the first" '"job":21,"attempt":1,"want":"cancel"' \
+		"$(speak e1 "$(told 21 $two)" "$(job_entry 21 running)" "$(report 21 2 running 11)")"
+	speak e1 "$(told 21 $two)" "$(job_entry 21 ended)" "$(report 21 3 ended 12 kind=cancelled exit_status=-1)" >/dev/null
+	has "and is its end" 'vmem limit exceeded on e2' "$(cli job "$d")"
+}
 speak e1 "$(told 20)" "$(job_entry 20 running)" "$(report 20 1 running 10)" >/dev/null
 out=$(speak e2 "$(told 20)" "$(job_entry 20 running)" "$(report 20 4 running 11)")
-lacks "the second node of a job is not refused" '"why"' "$out"
+lacks "a second node that an older agent did not announce is not refused" '"why"' "$out"
 has "its report is acknowledged" '"job":20,"attempt":1,"seq":4' "$out"
 is "and charges nothing" 20000 "$(sql "SELECT charge_requested_ms FROM attempts WHERE job = $(number east 20)")"
 has "a note says what is counted" 'it also runs on node e2: what it uses and holds is counted on node e1 alone' "$(cli job "$(number east 20)")"

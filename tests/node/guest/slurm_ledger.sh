@@ -36,6 +36,6 @@ wait_for 60 slurm_is_over "$job"
 systemctl start reeve-agent
 wait_for 200 is_ended "$job"
 text=$(as alice reeve job "vc:$job")
-has "$text" 'how the job ended was not recorded' "a job that ended while its agent was away has no exit status, and says so" "$text"
+has "$text" 'how the job ended was not recorded' "a job that ended while its agent was away has no exit status, and a note of that" "$text"
 [[ $text != *'exit 0'* ]]; ok $? "not even that of success" "$text"
 tap_end

@@ -32,10 +32,11 @@ struct said {
 	enum job_state state;
 	int64_t seq, running_s, now_ns;
 	bool is_not_told;
-	int n_priced;	   /* filled: jobs that were made */
-	int64_t job;	   /* filled: the number in place of the id; 0: it was taken out */
-	size_t n_acks;	   /* filled */
-	size_t n_refusals; /* filled */
+	enum job_end_kind end; /* of a report of JOB_ENDED; END_NONE: it exited */
+	int n_priced;	       /* filled: jobs that were made */
+	int64_t job;	       /* filled: the number in place of the id; 0: it was taken out */
+	size_t n_acks;	       /* filled */
+	size_t n_refusals;     /* filled */
 };
 
 static struct said said_of(int64_t id, int64_t started_ns)
@@ -51,6 +52,7 @@ static struct said said_of(int64_t id, int64_t started_ns)
 				    .account = "physics",
 				    .queue = "batch",
 				    .ncpus = 2,
+				    .nodes = 1,
 				    .started_ns = started_ns } };
 	return w;
 }
@@ -64,6 +66,8 @@ static struct report *make_report(const struct said *w)
 	rep->started_ns = w->told.started_ns;
 	rep->at_ns = w->told.started_ns + w->running_s * S_NS;
 	rep->ended_ns = w->state == JOB_ENDED ? rep->at_ns : 0;
+	if (w->end != END_NONE)
+		rep->end.kind = w->end;
 	return rep;
 }
 
@@ -246,7 +250,7 @@ static void a_requeue_is_the_next_attempt_also_where_the_end_was_never_told(void
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"), 220000);
 }
 
-static void a_second_node_of_a_job_counts_nothing_and_is_not_refused(void **state)
+static void a_second_node_that_an_old_agent_did_not_announce_counts_nothing(void **state)
 {
 	struct rig *r = *state;
 	struct said w = said_of(7, NOON), other;
@@ -268,6 +272,115 @@ static void a_second_node_of_a_job_counts_nothing_and_is_not_refused(void **stat
 	assert_string_equal(note,
 			    "it also runs on node e2: what it uses and holds is counted on "
 			    "node e1 alone");
+}
+
+static struct said part_of_two_nodes(const char *node, int64_t ncpus)
+{
+	struct said w = said_of(7, NOON);
+
+	w.node = node;
+	w.seq = 1;
+	w.told.ncpus = ncpus;
+	w.told.nodes = 2;
+	w.told.job_ncpus = 6;
+	w.told.mem_bytes = 1000;
+	return w;
+}
+
+static void a_job_on_two_nodes_is_one_job_with_a_part_on_each(void **state)
+{
+	struct rig *r = *state;
+	struct said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
+
+	a.running_s = 100;
+	b.running_s = 90;
+	for (int i = 0; i < 2; i++) {
+		say(r, &a);
+		say(r, &b);
+		assert_int_equal(b.job, a.job);
+		assert_int_equal(b.n_acks, 1);
+		assert_int_equal(b.n_refusals, 0);
+	}
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM parts"), 2);
+	assert_int_equal(rig_number(r, "SELECT ncpus FROM parts WHERE node = 'e2'"), 4);
+	assert_int_equal(rig_number(r, "SELECT mem_bytes FROM jobs"), 2000);
+	/* The time of the first node, the cores of both; what both used. */
+	assert_int_equal(rig_see(r, a.job).charge_requested_ms, 600000);
+	assert_int_equal(rig_number(r, "SELECT SUM(cpu_ms) FROM rollups"), 190000);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM events WHERE what = 'slurm'"), 0);
+}
+
+static void a_part_that_ends_leaves_the_job_to_slurm(void **state)
+{
+	struct rig *r = *state;
+	struct said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
+
+	say(r, &a);
+	say(r, &b);
+	b.seq = 2;
+	b.running_s = 40;
+	b.state = JOB_ENDED;
+	say(r, &b);
+	assert_int_equal(b.n_acks, 1);
+	assert_int_equal(rig_see(r, a.job).state, JOB_RUNNING);
+	assert_int_equal(rig_number(r, "SELECT want FROM jobs"), DESIRED_RUN);
+	a.seq = 2;
+	a.running_s = 50;
+	a.state = JOB_ENDED;
+	say(r, &a);
+	assert_int_equal(rig_see(r, a.job).end, END_EXITED);
+}
+
+static int count_cancels(void *ctx, const struct store_desired *g, struct err *err)
+{
+	(void)err;
+	*(int *)ctx += g->want == DESIRED_CANCEL;
+	return 0;
+}
+
+/* Slurm's cancel names an id: by the time that the agent gives it the job may run again. */
+static void a_part_that_is_late_is_not_cancelled(void **state)
+{
+	struct rig *r = *state;
+	struct said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
+	int n_cancels = 0;
+
+	say(r, &a);
+	say(r, &b);
+	a.seq = 2;
+	a.running_s = 50;
+	a.state = JOB_ENDED;
+	say(r, &a);
+	assert_int_equal(rig_see(r, a.job).state, JOB_ENDED);
+	assert_int_equal(store_desired(r->store, "e2", count_cancels, &n_cancels, NULL), 0);
+	assert_int_equal(n_cancels, 0);
+	b.seq = 2;
+	b.running_s = 50;
+	b.state = JOB_ENDED;
+	say(r, &b);
+	/* What it used still counts. */
+	assert_int_equal(rig_number(r, "SELECT SUM(cpu_ms) FROM rollups"), 100000);
+}
+
+static void a_limit_on_one_node_ends_the_job_on_all(void **state)
+{
+	struct rig *r = *state;
+	struct said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
+	int n_cancels = 0;
+
+	say(r, &a);
+	say(r, &b);
+	b.seq = 2;
+	b.state = JOB_ENDED;
+	b.end = END_LIMIT;
+	say(r, &b);
+	assert_int_equal(store_desired(r->store, "e1", count_cancels, &n_cancels, NULL), 0);
+	assert_int_equal(n_cancels, 1);
+	a.seq = 2;
+	a.state = JOB_ENDED;
+	a.end = END_CANCELLED;
+	say(r, &a);
+	assert_int_equal(rig_see(r, a.job).end, END_LIMIT);
 }
 
 /* Prologs run on all nodes of a job, tasks perhaps on one. */
@@ -359,7 +472,11 @@ int main(void)
 		RIG(an_id_of_another_owner_is_another_job),
 		RIG(each_cluster_has_its_own_ids),
 		RIG(a_requeue_is_the_next_attempt_also_where_the_end_was_never_told),
-		RIG(a_second_node_of_a_job_counts_nothing_and_is_not_refused),
+		RIG(a_second_node_that_an_old_agent_did_not_announce_counts_nothing),
+		RIG(a_job_on_two_nodes_is_one_job_with_a_part_on_each),
+		RIG(a_part_that_ends_leaves_the_job_to_slurm),
+		RIG(a_part_that_is_late_is_not_cancelled),
+		RIG(a_limit_on_one_node_ends_the_job_on_all),
 		RIG(a_node_without_a_task_does_not_take_the_job),
 		RIG(a_job_that_ended_before_its_first_task_is_on_record),
 		RIG(silence_of_a_node_ends_no_job_of_slurm),
