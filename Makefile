@@ -52,7 +52,14 @@ PAM        := $(wildcard agent/pam/*.c) $(patsubst %,agent/launch/%.c,step/view 
 SPANK      := $(wildcard slurm/*.c) common/err.c common/model/amount.c
 HAS_SLURM  := $(wildcard /usr/include/slurm/spank.h)
 
-BINS := $(if $(HAS_SLURM),$O/lib/reeve_spank.so $O/bin/reeve-slurm) $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch $O/lib/pam_reeve.so
+# Answers job_submit.lua: needs nothing of Slurm's to be built.
+SLURM_SUBMIT := $(wildcard slurm/submit/*.c) slurm/follow/config.c
+
+# The module of Lua that job_submit.lua needs: for the Lua that slurmctld's plugin job_submit/lua is linked with. make LUA=lua5.4
+LUA     ?= lua5.1
+HAS_LUA := $(shell pkg-config --exists $(LUA) && echo yes)
+
+BINS := $O/bin/reeve-slurm-submit $(if $(HAS_LUA),$O/lib/reeve_lua.so) $(if $(HAS_SLURM),$O/lib/reeve_spank.so $O/bin/reeve-slurm) $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch $O/lib/pam_reeve.so
 
 all: $(BINS)
 
@@ -84,10 +91,19 @@ $O/lib/reeve_spank.so: $(patsubst %.c,$O/pic/%.o,$(SPANK)) slurm/reeve_spank.map
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -shared -Wl,-z,relro,-z,now \
 		-Wl,--version-script=slurm/reeve_spank.map -o $@ $(filter %.o,$^)
+# Loaded by slurmctld, which has the functions of liblua.
+$O/pic/slurm/lua/%.o: ALLFLAGS += $(shell pkg-config --cflags $(LUA))
+$O/lib/reeve_lua.so: $O/pic/slurm/lua/reeve_lua.o slurm/lua/reeve_lua.map
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -shared -Wl,-z,relro,-z,now \
+		-Wl,--version-script=slurm/lua/reeve_lua.map -o $@ $(filter %.o,$^)
 $O/pic/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) -fPIC -c $< -o $@
 
+$O/bin/reeve-slurm-submit: $(call objs,$(COMMON) $(SLURM_SUBMIT))
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_COMMON)
 # Only the files that include a skeleton wait for the BPF programs.
 $(patsubst %.c,$O/%.o,$(shell grep -rls --include='*.c' 'skel\.h"' agent)): | $(SKELS)
 $O/%.o: %.c

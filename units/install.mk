@@ -5,6 +5,8 @@ unitdir    = $(DESTDIR)$(PREFIX)/lib/systemd/system
 pamdir    ?= $(DESTDIR)$(PREFIX)/lib/$(shell $(CC) -print-multiarch)/security
 # Where Slurm of Debian looks for plugins (scontrol show config: PluginDir); elsewhere e.g. /usr/lib64/slurm.
 slurmdir  ?= $(DESTDIR)$(PREFIX)/lib/$(shell $(CC) -print-multiarch)/slurm-wlm
+# Where that Lua looks for modules in C (lua5.1 -e 'print(package.cpath)').
+luadir    ?= $(DESTDIR)$(PREFIX)/lib/$(shell $(CC) -print-multiarch)/lua/$(LUA:lua%=%)
 libexecdir = $(DESTDIR)$(PREFIX)/libexec/reeve
 
 install: all
@@ -16,6 +18,10 @@ install: all
 	$(if $(HAS_SLURM),$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $O/bin/reeve-slurm)
 	$(if $(HAS_SLURM),$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-slurm.service)
 	$(if $(HAS_SLURM),$(INSTALL) -D -m 644 -t $(DESTDIR)/etc/reeve units/reeve-slurm.conf)
+	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $O/bin/reeve-slurm-submit
+	$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-slurm-submit.service
+	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/reeve/slurm slurm/lua/job_submit.lua
+	$(if $(HAS_LUA),$(INSTALL) -D -m 644 -t $(luadir) $O/lib/reeve_lua.so)
 	$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-agent.service units/reeve-controller.service \
 		units/reeve.slice
 	$(INSTALL) -D -m 644 units/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/reeve.conf
@@ -34,4 +40,5 @@ install: all
 	scdoc < docs/man/reeve.conf.5.scd > $(DESTDIR)$(PREFIX)/share/man/man5/reeve.conf.5
 	scdoc < docs/man/reeve-agent.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-agent.8
 	scdoc < docs/man/reeve-controller.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-controller.8
+	scdoc < docs/man/reeve-slurm-submit.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-slurm-submit.8
 	$(if $(HAS_SLURM),scdoc < docs/man/reeve-slurm.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-slurm.8)

@@ -66,6 +66,8 @@ const struct route routes[] = {
 	  "what is left of allocations" },
 	{ "POST", "/v1/cost", ROLE_USER, BODY_REQUEST, route_cost,
 	  "what a request would be charged" },
+	{ "POST", "/v1/slurm/submit", ROLE_USER, BODY_SMALL, route_slurm_submit,
+	  "may a job be submitted to Slurm" },
 	{ "GET", "/v1/cluster", ROLE_USER, BODY_NONE, route_cluster,
 	  "clusters, bundles, queues" },
 	{ "GET", "/v1/accounts", ROLE_USER, BODY_NONE, route_accounts, "what is declared" },

@@ -30,10 +30,15 @@ struct config_weights {
 
 #define CONFIG_UNIT_UNSTATED (-1)
 
+/* Which side of a Slurm cluster declares accounts, users and limits; the other one is brought in step with it. */
+enum config_accounts { CONFIG_ACCOUNTS_SLURM, CONFIG_ACCOUNTS_REEVE };
+
 struct config_cluster {
 	char name[REQUEST_NAME_MAX];
-	int engine; /* enum engine: which program starts its jobs */
-	int unit;   /* enum tariff_unit */
+	int engine;			   /* enum engine: which program starts its jobs */
+	int accounts;			   /* enum config_accounts; of a Slurm cluster */
+	char slurm_user[REQUEST_NAME_MAX]; /* likewise: may speak for its users */
+	int unit;			   /* enum tariff_unit */
 	struct config_bundle typed;
 	struct charge_bundle bundle[_CHARGE_POOL_MAX]; /* what was typed */
 	int64_t cores_per_node;			       /* 0: not stated */

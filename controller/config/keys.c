@@ -53,6 +53,7 @@
 		     "cores of a node, for queues that hold whole nodes", "48")
 
 static const char *const members_words[] = { "own", "account", NULL };
+static const char *const accounts_words[] = { "slurm", "reeve", NULL };
 static const char *const accept_words[] = { "listed", "any", NULL };
 static const char *const suspend_words[] = { "resume", "end", NULL };
 static const char *const metrics_words[] = { "operators", "public", NULL };
@@ -215,6 +216,13 @@ const struct conf_key config_keys[] = {
 	  engine_words,
 	  "which program starts its jobs: reeve; or slurm, whose jobs its agents report",
 	  "reeve" },
+	{ "Cluster", "Accounts", CONF_ENUM, offsetof(struct config_cluster, accounts), 0, 0,
+	  accounts_words,
+	  "of a Slurm cluster: accounts and users are declared in slurmdbd (slurm), or here and "
+	  "brought to slurmdbd (reeve)",
+	  "slurm" },
+	CLUSTER(CONF_NAME, "SlurmUser", slurm_user,
+		"of a Slurm cluster: user that slurmctld runs as", "slurm"),
 	{ "Cluster", "Unit", CONF_ENUM, offsetof(struct config_cluster, unit), 0, 0,
 	  tariff_unit_words, "what jobs are charged in", "core-equivalents" },
 	BUNDLE(CLUSTER),

@@ -55,6 +55,12 @@ const struct conf_key follow_config_keys[] = {
 	       "1000"),
 	NUMBER("Timeout", CONF_SECONDS, timeout_s, 1, 600,
 	       "how long to wait for the controller's answer", "60s"),
+	TEXT("SubmitSocket", submit_socket, "where reeve-slurm-submit answers job_submit.lua",
+	     "/run/reeve-slurm/submit.sock"),
+	NUMBER("SubmitLimit", CONF_COUNT, submit_limit_ms, 10, 10000,
+	       "milliseconds that the controller has for one submission: less than job_submit.lua's "
+	       "500",
+	       "400"),
 	{ 0 },
 };
 
@@ -96,9 +102,12 @@ int follow_config_load(const char *path, struct follow_config *ret, struct err *
 				   .overlap_s = 600,
 				   .window_s = 6 * HOUR_S,
 				   .batch = 1000,
-				   .timeout_s = 60 };
+				   .timeout_s = 60,
+				   .submit_limit_ms = 400 };
 	int r = set_default(&c.controller_user, "reeve", err);
 
+	if (r >= 0)
+		r = set_default(&c.submit_socket, FOLLOW_SUBMIT_SOCKET, err);
 	if (r >= 0)
 		r = conf_load(path, follow_config_keys, NULL, &c, err);
 	if (r >= 0)

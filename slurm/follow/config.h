@@ -6,6 +6,7 @@
 
 struct err;
 
+#define FOLLOW_SUBMIT_SOCKET "/run/reeve-slurm/submit.sock"
 #define FOLLOW_CONFIG_FILE "/etc/reeve/reeve-slurm.conf"
 
 struct follow_config {
@@ -20,6 +21,8 @@ struct follow_config {
 	int64_t live_s, progress_s, accounting_s, overlap_s, window_s; /* seconds */
 	int64_t batch; /* jobs of one exchange */
 	int64_t timeout_s;
+	char *submit_socket; /* of reeve-slurm-submit (slurm/submit/) */
+	int64_t submit_limit_ms;
 };
 
 extern const struct conf_key follow_config_keys[];

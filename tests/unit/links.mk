@@ -177,3 +177,5 @@ $O/tests/unit/test_stored: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O
 $(UNIT): LDLIBS += -lnettle
 $O/tests/unit/test_cores: $(call objs,slurm/cores.c)
 $O/tests/unit/test_limits: $(call objs,slurm/limits.c common/model/amount.c common/err.c)
+$O/tests/unit/test_question: LDLIBS += -ljansson
+$O/tests/unit/test_question: $(call objs,slurm/submit/question.c common/wire/slurm_submit.c) $(MODEL) $(WIRE)

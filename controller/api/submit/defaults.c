@@ -43,7 +43,7 @@ static const char *format_amount(const struct resource_def *d, int64_t n, char *
 	return buf;
 }
 
-static int check_bounds(struct call *c, const struct submit_job *s, struct err *err)
+int submit_check_bounds(struct call *c, struct submit_job *s, struct err *err)
 {
 	struct resources res = s->request.res, defaults = s->cluster->defaults,
 			 max = s->cluster->max;
@@ -69,7 +69,7 @@ int submit_apply_defaults(struct call *c, struct submit_job *s, struct err *err)
 	if (r >= 0)
 		r = price_fill_chunks(s->cluster, &s->request, err);
 	if (r >= 0)
-		r = check_bounds(c, s, err);
+		r = submit_check_bounds(c, s, err);
 	if (r >= 0)
 		price_fill(s->cluster, &s->request.res);
 	return r;

@@ -28,6 +28,8 @@ typedef int (*submit_step_fn)(struct call *c, struct submit_job *s, struct err *
 int submit_read_credential(struct call *c, struct submit_job *s, struct err *err);
 int submit_read_request(struct call *c, struct submit_job *s, struct err *err);
 int submit_apply_defaults(struct call *c, struct submit_job *s, struct err *err);
+/* Of submit_apply_defaults(): refuses amounts above the cluster's maximum for one job. */
+int submit_check_bounds(struct call *c, struct submit_job *s, struct err *err);
 int submit_choose_gpus(struct call *c, struct submit_job *s, struct err *err);
 int submit_authorize(struct call *c, struct submit_job *s, struct err *err);
 int submit_split_chunks(struct call *c, struct submit_job *s, struct err *err);
@@ -61,5 +63,6 @@ int submit_run(struct call *c, struct queue_limits *limits, struct submit_result
 /* After the commit. */
 void submit_finish(struct call *c, const struct submit_result *r);
 
-int route_submit(struct call *c, struct err *err); /* batch.c */
-int route_cost(struct call *c, struct err *err);   /* cost.c */
+int route_submit(struct call *c, struct err *err);	 /* batch.c */
+int route_cost(struct call *c, struct err *err);	 /* cost.c */
+int route_slurm_submit(struct call *c, struct err *err); /* slurm.c */

@@ -24,6 +24,7 @@
 STAND_IN(route_sync)
 STAND_IN(route_submit)
 STAND_IN(route_cost)
+STAND_IN(route_slurm_submit)
 STAND_IN(route_jobs)
 STAND_IN(route_job)
 STAND_IN(route_why)
