@@ -164,6 +164,32 @@ static int read_schema_version(struct pg *p, int *ret, struct err *err)
 	return 0;
 }
 
+/* A ledger that `reeve admin migrate` has begun to fill (ledger/migrate) is not used before all of it is
+ * there and was compared. */
+static int check_is_filled(struct pg *p, struct err *err)
+{
+	PGresult *result = pq.PQexec(p->conn, "SELECT to_regclass('reeve_migration') IS NULL");
+	bool has_marker;
+
+	if (pq.PQresultStatus(result) != PGRES_TUPLES_OK)
+		return pg_fail(p, result, "looking for a migration", err);
+	has_marker = pq.PQgetvalue(result, 0, 0)[0] == 'f';
+	pq.PQclear(result);
+	if (!has_marker)
+		return 0;
+	result = pq.PQexec(p->conn, "SELECT source FROM reeve_migration WHERE NOT is_done");
+	if (pq.PQresultStatus(result) != PGRES_TUPLES_OK)
+		return pg_fail(p, result, "reading the state of a migration", err);
+	if (pq.PQntuples(result))
+		err_set(err, -EBUSY,
+			"database %s: the migration of %.200s into it has not finished: run "
+			"reeve admin migrate again",
+			p->place, pq.PQgetvalue(result, 0, 0));
+	has_marker = pq.PQntuples(result) > 0;
+	pq.PQclear(result);
+	return has_marker ? -EBUSY : 0;
+}
+
 static int apply_migrations(struct pg *p, const char *const *migrations, struct err *err)
 {
 	int have = 0, known = 0, r;
@@ -173,7 +199,9 @@ static int apply_migrations(struct pg *p, const char *const *migrations, struct 
 	r = begin_transaction(&p->db, err);
 	if (r < 0)
 		return r;
-	r = read_schema_version(p, &have, err);
+	r = check_is_filled(p, err);
+	if (r >= 0)
+		r = read_schema_version(p, &have, err);
 	if (r >= 0 && have > known)
 		r = err_set(
 			err, -EPROTO,

@@ -18,13 +18,17 @@ struct err;
 	X(PQexitPipelineMode)                                                                  \
 	X(PQfinish)                                                                            \
 	X(PQfreemem)                                                                           \
+	X(PQgetCopyData)                                                                       \
 	X(PQgetResult)                                                                         \
 	X(PQgetisnull)                                                                         \
 	X(PQgetvalue)                                                                          \
 	X(PQhost)                                                                              \
+	X(PQnfields)                                                                           \
 	X(PQntuples)                                                                           \
 	X(PQpipelineSync)                                                                      \
 	X(PQprepare)                                                                           \
+	X(PQputCopyData)                                                                       \
+	X(PQputCopyEnd)                                                                        \
 	X(PQreset)                                                                             \
 	X(PQsendQueryPrepared)                                                                 \
 	X(PQresultErrorField)                                                                  \
