@@ -7,7 +7,8 @@ packages='
 	libbpf-dev libelf-dev zlib1g-dev libsystemd-dev libcgroup-dev libpam0g-dev libhwloc-dev
 	libmicrohttpd-dev libcurl4-gnutls-dev libjansson-dev libmunge-dev munge
 	libsqlite3-dev libpq-dev libslurm-dev postgresql libsmartcols-dev nettle-dev linux-libc-dev xfslibs-dev
-	liblua5.1-0-dev slurmctld slurm-client slurm-wlm-basic-plugins libcmocka-dev libclang-rt-14-dev clang-format scdoc
+	liblua5.1-0-dev slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins mariadb-server
+	libcmocka-dev libclang-rt-14-dev clang-format scdoc
 	qemu-system-x86 mmdebstrap e2fsprogs xfsprogs busybox-static cpio zstd kmod
 	valgrind curl util-linux procps sqlite3 python3 uidmap'
 missing=

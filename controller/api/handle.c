@@ -80,18 +80,20 @@ static int identify_sender(struct call *c, const struct route *route, struct aut
 	return 0;
 }
 
-/* The largest bodies are accepted from operators only. */
+/* The largest bodies are accepted from operators, and from Slurm's own user, only. */
 static size_t body_bytes(struct call *c, const struct route *route,
 			 const struct auth_said *said)
 {
+	const struct config *config = c->api->c.config;
 	struct err err;
+	bool may;
 
-	if (route->body != BODY_ACCOUNTS)
+	if (route->body != BODY_ACCOUNTS && route->body != BODY_SLURM)
 		return route_bodies[route->body].bytes;
-	if (auth_user_name(said->who.uid, c->user, sizeof(c->user), &err) >= 0 &&
-	    config_is_operator(c->api->c.config, c->user))
-		return route_bodies[BODY_ACCOUNTS].bytes;
-	return route_bodies[BODY_SMALL].bytes;
+	may = auth_user_name(said->who.uid, c->user, sizeof(c->user), &err) >= 0 &&
+	      (route->body == BODY_ACCOUNTS ? config_is_operator(config, c->user)
+					    : config_is_slurm_user(config, NULL, c->user));
+	return route_bodies[may ? route->body : BODY_SMALL].bytes;
 }
 
 void api_admit(void *ctx, struct exchange *x)

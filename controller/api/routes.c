@@ -7,6 +7,7 @@
 #include "controller/api/routes.h"
 #include "controller/api/steps/steps.h"
 #include "controller/api/submit/submit.h"
+#include "controller/api/sync/slurm_jobs.h"
 #include "controller/api/sync/sync.h"
 #include "controller/api/usage/usage.h"
 
@@ -21,11 +22,14 @@ const struct route_body route_bodies[_BODY_MAX] = {
 	[BODY_REQUEST] = { 2 * MIB, { 200000, 1024, 16 } },
 	[BODY_ACCOUNTS] = { 8 * MIB, { 64, 8, 8 } },
 	[BODY_SYNC] = { 8 * MIB, { 1200000, 120000, 16 } },
+	[BODY_SLURM] = { 8 * MIB, { 1200000, 120000, 8 } },
 };
 
 const struct route routes[] = {
 	{ "POST", "/v1/node/sync", ROLE_NODE, BODY_SYNC, route_sync,
 	  "a node's reports; its desired states" },
+	{ "POST", "/v1/slurm/jobs", ROLE_USER, BODY_SLURM, route_slurm_jobs,
+	  "what slurmctld and slurmdbd say of jobs" },
 	{ "POST", "/v1/jobs", ROLE_USER, BODY_REQUEST, route_submit, "submit a job" },
 	{ "GET", "/v1/jobs", ROLE_USER, BODY_NONE, route_jobs, "list jobs" },
 	{ "GET", "/v1/jobs/#", ROLE_USER, BODY_NONE, route_job, "one job in full" },

@@ -15,6 +15,7 @@ enum route_body_kind {
 	BODY_REQUEST,  /* a job or a step: script and environment */
 	BODY_ACCOUNTS, /* a file as one string */
 	BODY_SYNC,
+	BODY_SLURM, /* jobs of Slurm: from its own user only */
 	_BODY_MAX,
 };
 struct route_body {

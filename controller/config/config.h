@@ -35,10 +35,12 @@ enum config_accounts { CONFIG_ACCOUNTS_SLURM, CONFIG_ACCOUNTS_REEVE };
 
 struct config_cluster {
 	char name[REQUEST_NAME_MAX];
-	int engine;			   /* enum engine: which program starts its jobs */
-	int accounts;			   /* enum config_accounts; of a Slurm cluster */
-	char slurm_user[REQUEST_NAME_MAX]; /* likewise: may speak for its users */
-	int unit;			   /* enum tariff_unit */
+	int engine;   /* enum engine: which program starts its jobs */
+	int accounts; /* enum config_accounts; of a Slurm cluster */
+	char slurm_user
+		[REQUEST_NAME_MAX]; /* likewise: may speak for its users, and tell of its jobs */
+	int64_t slurm_forgotten_s;  /* likewise: of a job whose end Slurm does not know */
+	int unit;		    /* enum tariff_unit */
 	struct config_bundle typed;
 	struct charge_bundle bundle[_CHARGE_POOL_MAX]; /* what was typed */
 	int64_t cores_per_node;			       /* 0: not stated */
@@ -299,6 +301,9 @@ const char *config_renamed(const struct config *c, const char *old,
 const struct conf_key *config_all_keys(void);
 
 bool config_is_operator(const struct config *c, const char *user);
+/* May the user send what Slurm says of the jobs of this cluster (NULL: of any)? */
+bool config_is_slurm_user(const struct config *c, const struct config_cluster *cl,
+			  const char *user);
 bool config_is_member(const struct config_account *a, const char *user);
 bool config_allows_cluster(const struct config_account *a, const char *cluster);
 bool config_has_queue(const struct config_cluster *c, const char *queue);

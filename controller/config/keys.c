@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/model/engine.h"
+#include "common/time_units.h"
 #include "controller/config/config_impl.h"
 
 #define WEIGHT_MAX 4294967295LL
@@ -222,7 +223,13 @@ const struct conf_key config_keys[] = {
 	  "brought to slurmdbd (reeve)",
 	  "slurm" },
 	CLUSTER(CONF_NAME, "SlurmUser", slurm_user,
-		"of a Slurm cluster: user that slurmctld runs as", "slurm"),
+		"of a Slurm cluster: user that slurmctld and reeve-slurm run as, beside root",
+		"slurm"),
+	{ "Cluster", "SlurmForgotten", CONF_SECONDS,
+	  offsetof(struct config_cluster, slurm_forgotten_s), 60, 366 * DAY_S, NULL,
+	  "of a Slurm cluster: a job that slurmctld no longer has, and slurmdbd does not have "
+	  "ended, ends as lost after this; default: 24:00:00",
+	  "24:00:00" },
 	{ "Cluster", "Unit", CONF_ENUM, offsetof(struct config_cluster, unit), 0, 0,
 	  tariff_unit_words, "what jobs are charged in", "core-equivalents" },
 	BUNDLE(CLUSTER),

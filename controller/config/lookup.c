@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "common/model/engine.h"
 #include "common/err.h"
 #include "common/nearest.h"
 #include "common/time_units.h"
@@ -130,6 +131,19 @@ int64_t config_gpu_idle_ns(const struct config *c)
 bool config_is_operator(const struct config *c, const char *user)
 {
 	return has_name(c->operators, user);
+}
+
+bool config_is_slurm_user(const struct config *c, const struct config_cluster *cl,
+			  const char *user)
+{
+	for (size_t i = 0; i < c->n_clusters; i++) {
+		const struct config_cluster *one = c->clusters[i];
+
+		if ((!cl || one == cl) && one->engine == ENGINE_SLURM &&
+		    (!strcmp(user, "root") || !strcmp(user, one->slurm_user)))
+			return true;
+	}
+	return false;
 }
 
 bool config_is_member(const struct config_account *a, const char *user)

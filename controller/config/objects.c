@@ -80,6 +80,7 @@ int config_add_cluster(void *target, const char *name, void **ret_object, struct
 	snprintf(new->slurm_user, sizeof(new->slurm_user), "slurm");
 	clear_sides(new->bundle);
 	new->bundle[CHARGE_POOL_CPU].side[CHARGE_CORES] = (struct fraction){ 1, 1 };
+	new->slurm_forgotten_s = DAY_S;
 	return config_set_text(&new->queues, "normal", err);
 }
 

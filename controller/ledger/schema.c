@@ -435,6 +435,29 @@ static const char schema_user_node[] =
 static const char schema_account_node[] =
 	"CREATE INDEX jobs_account_node ON jobs(account, node, job) WHERE node IS NOT NULL;";
 
+/* slurm_attempts: what Slurm said of each attempt (slurm/batch.h). submit_s: of the attempt, with the id Slurm's own key.
+ * state: enum slurm_batch_state. source: 1: slurmctld, 2: slurmdbd said it last. gone_ns: since when slurmctld no longer
+ * has it, while it has not ended; due_ns: when to look at it again; 0: it has not to be looked at. slurm_marks: how far
+ * slurmdbd has been read, when slurmctld's jobs were last told. */
+static const char schema_slurm[] =
+	"CREATE TABLE slurm_attempts("
+	" origin INTEGER NOT NULL, id INTEGER NOT NULL, submit_s INTEGER NOT NULL,"
+	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, state INTEGER NOT NULL,"
+	" start_s INTEGER NOT NULL, end_s INTEGER NOT NULL, suspended_s INTEGER NOT NULL,"
+	" exit_status INTEGER NOT NULL, signal INTEGER NOT NULL, ncpus INTEGER NOT NULL,"
+	" nodes TEXT NOT NULL, node TEXT NOT NULL,"
+	" array_job INTEGER NOT NULL, array_task INTEGER NOT NULL,"
+	" het_job INTEGER NOT NULL, het_offset INTEGER NOT NULL,"
+	" source INTEGER NOT NULL, at_s INTEGER NOT NULL,"
+	" gone_ns INTEGER NOT NULL DEFAULT 0, due_ns INTEGER NOT NULL DEFAULT 0,"
+	" PRIMARY KEY(origin, id, submit_s)) STRICT;"
+	"CREATE INDEX slurm_attempts_job ON slurm_attempts(job, attempt);"
+	"CREATE INDEX slurm_attempts_due ON slurm_attempts(due_ns) WHERE due_ns > 0;"
+	"CREATE INDEX slurm_attempts_open ON slurm_attempts(origin, id) WHERE end_s = 0;"
+	"CREATE INDEX slurm_attempts_end ON slurm_attempts(origin, end_s);"
+	"CREATE TABLE slurm_marks("
+	" origin INTEGER PRIMARY KEY, mark_s INTEGER NOT NULL, live_ns INTEGER NOT NULL) STRICT;";
+
 const char *const store_migrations[] = {
 	schema_1,
 	schema_2,
@@ -465,5 +488,6 @@ const char *const store_migrations[] = {
 	schema_suspended,
 	schema_user_node,
 	schema_account_node,
+	schema_slurm,
 	NULL,
 };

@@ -106,6 +106,9 @@ struct store_report_case {
 	const struct report *report;
 	const char *node;
 	int64_t now_ns;
+	/* It is made of what Slurm says (slurm/rule.h), not by the agent: it has no sequence number, and an end that it
+	 * brings can still be replaced by the agent's. */
+	bool is_followed;
 	struct report
 		believed;    /* the copy that `report` points to where its time was bounded */
 	struct sync_ack ack; /* filled when accepted or known */

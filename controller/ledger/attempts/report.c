@@ -11,9 +11,11 @@
 #include "controller/ledger/attempts/elapsed.h"
 #include "controller/ledger/sql.h"
 
-static int write_attempt(struct store *s, const struct store_known *k, const struct report *rep,
-			 const struct tally *now, struct err *err)
+static int write_attempt(struct store *s, const struct store_known *k,
+			 const struct store_report_case *c, const struct tally *now,
+			 struct err *err)
 {
+	const struct report *rep = c->report;
 	const struct job_end *how = store_known_end(k, rep);
 	_cleanup_json_ json_t *usage_doc = wire_encode_usage(&k->usage);
 	_cleanup_json_ json_t *end_doc = wire_encode_end(how);
@@ -25,23 +27,26 @@ static int write_attempt(struct store *s, const struct store_known *k, const str
 		return err_set(err, -ENOMEM, "out of memory");
 	store_announce_job(s, rep->job);
 	return db_run(s->db, err,
-		      "UPDATE attempts SET seq = ?3, at_ns = ?4, state = ?5, shown = 1,"
+		      "UPDATE attempts SET seq = ?3, at_ns = ?4, state = ?5,"
+		      " shown = CASE WHEN ?20 <> 0 THEN shown ELSE 1 END,"
 		      " missing_ns = 0, started_ns = ?6, ended_ns = ?7, running_ns = ?8,"
 		      " suspended_ns = ?9, charge_requested_ms = ?10, charge_used_ms = ?11,"
-		      " cpus = ?12, note = ?13, usage = ?14,"
-		      " closed = CASE WHEN ?15 <> 0 THEN " SQL_STORE_FINAL " ELSE closed END,"
+		      " cpus = CASE WHEN ?20 <> 0 THEN cpus ELSE ?12 END,"
+		      " note = CASE WHEN ?20 <> 0 THEN note ELSE ?13 END, usage = ?14,"
+		      " closed = CASE WHEN ?15 = 0 THEN closed"
+		      " WHEN ?20 <> 0 THEN " SQL_STORE_LOST " ELSE " SQL_STORE_FINAL " END,"
 		      " end = CASE WHEN ?15 <> 0 THEN ?16 ELSE end END,"
 		      " end_kind = CASE WHEN ?15 <> 0 THEN ?17 ELSE end_kind END,"
 		      " exit_status = CASE WHEN ?15 <> 0 THEN ?18 ELSE exit_status END,"
 		      " signal = CASE WHEN ?15 <> 0 THEN ?19 ELSE signal END"
 		      " WHERE job = ?1 AND attempt = ?2",
 		      "iiiiiiiiiii"
-		      "tttitiii",
+		      "tttitiiii",
 		      rep->job, (int64_t)rep->attempt, rep->seq, rep->at_ns, (int64_t)k->state,
 		      k->started_ns, k->ended_ns, now->running_ns, now->suspended_ns,
 		      now->charge_requested_ms, now->charge_used_ms, rep->cpus, rep->note,
 		      usage, (int64_t)has_ended, has_ended ? end : NULL, (int64_t)how->kind,
-		      (int64_t)how->exit_status, (int64_t)how->signal);
+		      (int64_t)how->exit_status, (int64_t)how->signal, (int64_t)c->is_followed);
 }
 
 /* The job's row mirrors its present attempt; a late report of an earlier one does not change it. */
@@ -124,7 +129,7 @@ static int accept_report(struct store *s, struct store_report_case *c, struct st
 		k->started_ns = rep->started_ns;
 	if (rep->ended_ns)
 		k->ended_ns = rep->ended_ns;
-	r = write_attempt(s, k, rep, &span->after, err);
+	r = write_attempt(s, k, c, &span->after, err);
 	if (r >= 0)
 		r = write_job(s, k, rep, err);
 	if (r >= 0 && k->state != was)
@@ -197,12 +202,14 @@ static int load_its_part(struct store *s, const struct store_report_case *c,
 
 /* The report can add nothing. Of an attempt that the controller ended only a final report counts: one
  * that still runs is refused by the node's list. */
-static bool is_over(const struct store_known *k, const struct report *rep)
+static bool is_over(const struct store_known *k, const struct store_report_case *c)
 {
+	const struct report *rep = c->report;
 	int64_t closed = k->part.part ? (int64_t)k->part.closed : k->closed;
 	int64_t seq = k->is_several ? k->part.seq : k->seq;
 
-	if (closed == STORE_FINAL || closed == STORE_VOID || rep->seq <= seq)
+	if (closed == STORE_FINAL || closed == STORE_VOID ||
+	    (rep->seq <= seq && !c->is_followed))
 		return true;
 	return closed == STORE_LOST && rep->state != JOB_ENDED;
 }
@@ -245,8 +252,13 @@ int store_report(struct store *s, struct store_report_case *c, struct err *err)
 	if (rep->state == JOB_QUEUED)
 		return refuse_report(c,
 				     "a job that was given to a node cannot be queued there");
+	if (c->is_followed) {
+		c->believed = *rep;
+		c->believed.seq = newest_seq(&k, rep);
+		c->report = rep = &c->believed;
+	}
 	c->ack = (struct sync_ack){ rep->job, newest_seq(&k, rep), rep->attempt };
-	if (is_over(&k, rep))
+	if (is_over(&k, c))
 		return STORE_REPORT_ACK;
 	r = is_early(s, c, &k, err);
 	if (r != 0)

@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/ledger/attempts/part.h"
+#include "common/wire/slurm_batch.h"
 #include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/sql.h"
@@ -137,6 +138,17 @@ static int64_t on_all_nodes(const struct sync_slurm_job *t, int64_t amount)
 	return __builtin_mul_overflow(amount, t->nodes, &all) ? amount : all;
 }
 
+/* What only Slurm's own row has. GPUs of a model that Reeve could not name are GPUs of any model. */
+static void fill_whole_request(const struct slurm_batch_job *row, struct request *q)
+{
+	q->res.walltime_s = row->walltime_s;
+	q->res.ngpus = row->ngpus;
+	if (resources_is_gpu_model(row->gpu_model))
+		snprintf(q->res.gpu_model, sizeof(q->res.gpu_model), "%s", row->gpu_model);
+	if (request_is_name(row->qos))
+		snprintf(q->qos, sizeof(q->qos), "%s", row->qos);
+}
+
 static void fill_request(const struct store_slurm_case *c, struct request *q)
 {
 	const struct sync_slurm_job *t = c->told;
@@ -154,6 +166,8 @@ static void fill_request(const struct store_slurm_case *c, struct request *q)
 	q->res.mem_bytes = on_all_nodes(t, t->mem_bytes);
 	q->res.vmem_bytes = on_all_nodes(t, t->vmem_bytes);
 	q->res.jobfs_bytes = on_all_nodes(t, t->jobfs_bytes);
+	if (c->row)
+		fill_whole_request(c->row, q);
 }
 
 int store_slurm_note(struct store *s, const struct store_slurm_case *c, int64_t job,
@@ -205,15 +219,37 @@ static int make_job(struct store *s, const struct store_slurm_case *c, int64_t j
 		r = store_submit_numbered(s, &new, job, err);
 	if (r >= 0)
 		r = db_run(s->db, err, "UPDATE jobs SET submitted_ns = ?2 WHERE job = ?1", "ii",
-			   job, start_of(c));
+			   job,
+			   c->row && c->row->submit_s ? c->row->submit_s * S_NS : start_of(c));
 	return r < 0 || !*note ? r : store_slurm_note(s, c, job, note, err);
 }
 
-/* 1: the attempt is in the ledger. */
-static int has_attempt(struct store *s, int64_t job, int32_t attempt, struct err *err)
+/* 1: the attempt is in the ledger, and *ret_is_unclaimed: it was made of what slurmctld said, and no agent has reported it. */
+static int has_attempt(struct store *s, const struct store_slurm_case *c, int64_t job,
+		       bool *ret_is_unclaimed, struct err *err)
 {
-	return db_has_row(s->db, err, "SELECT 1 FROM attempts WHERE job = ?1 AND attempt = ?2",
-			  "ii", job, (int64_t)attempt);
+	struct db_row *st;
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT CASE WHEN seq = 0 AND shown = 0 AND hosts = '' THEN 1"
+			       " ELSE 0 END FROM attempts WHERE job = ?1 AND attempt = ?2",
+			       "ii", job, (int64_t)c->told->attempt);
+
+	*ret_is_unclaimed = false;
+	if (r <= 0)
+		return r;
+	*ret_is_unclaimed = !c->row && db_int(st, 0) != 0;
+	db_done(st);
+	return 1;
+}
+
+/* 1: reeve-slurm follows the cluster, and will soon send this job. */
+static int is_awaited(struct store *s, const struct store_slurm_case *c, struct err *err)
+{
+	if (c->row || c->told->started_ns < c->now_ns - STORE_SLURM_FOLLOWED_NS)
+		return 0;
+	return db_has_row(s->db, err,
+			  "SELECT 1 FROM slurm_marks WHERE origin = ?1 AND live_ns > ?2", "ii",
+			  c->origin, c->now_ns - STORE_SLURM_FOLLOWED_NS);
 }
 
 /* An attempt whose node never reported its end, which another one follows. */
@@ -322,21 +358,47 @@ static int adopt_part(struct store *s, const struct store_slurm_case *c, int64_t
 	return r < 0 ? r : 0;
 }
 
+/* This agent is the first to report the attempt, so it is on its node. Only the agent has the limits that are Reeve's own. */
+static int claim_attempt(struct store *s, const struct store_slurm_case *c, int64_t job,
+			 struct err *err)
+{
+	const struct sync_slurm_job *t = c->told;
+	int r = db_run(s->db, err,
+		       "UPDATE attempts SET node = ?3 WHERE job = ?1 AND attempt = ?2", "iit",
+		       job, (int64_t)t->attempt, c->node);
+
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET vmem_bytes = ?3, jobfs_bytes = ?4, node = ?5"
+			   " WHERE job = ?1 AND attempt = ?2",
+			   "iiiit", job, (int64_t)t->attempt, on_all_nodes(t, t->vmem_bytes),
+			   on_all_nodes(t, t->jobfs_bytes), c->node);
+	if (r >= 0 && t->nodes > 1)
+		r = insert_part(s, c, job, err);
+	store_announce_job(s, job);
+	return r;
+}
+
 int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t *ret_job,
 		      struct err *err)
 {
 	struct newest n = { .generation = -1 };
 	int r = load_newest(s, c->origin, c->told->job, &n, err);
-	bool is_new;
+	bool is_new, is_unclaimed = false;
 
 	if (r < 0)
 		return r;
 	is_new = !is_same_job(&n, c->told);
-	r = is_new ? 0 : has_attempt(s, n.job, c->told->attempt, err);
+	r = is_new ? 0 : has_attempt(s, c, n.job, &is_unclaimed, err);
 	*ret_job = is_new ? 0 : n.job;
+	if (r > 0 && is_unclaimed)
+		return claim_attempt(s, c, n.job, err);
 	if (r > 0)
-		return adopt_part(s, c, n.job, err);
+		return c->row ? 0 : adopt_part(s, c, n.job, err);
 	if (r != 0 || (!c->told->started_ns && !c->has_ended))
+		return r < 0 ? r : 0;
+	r = is_new ? is_awaited(s, c, err) : 0;
+	if (r != 0)
 		return r < 0 ? r : 0;
 	if (is_new && n.generation + 1 >= STORE_SLURM_GENERATIONS)
 		return err_set(err, -ERANGE, "Slurm's job id %lld of cluster %s came %d times",
@@ -347,7 +409,7 @@ int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t
 		r = make_job(s, c, n.job, err);
 	}
 	*ret_job = n.job;
-	return r < 0 ? r : make_attempt(s, c, n.job, n.attempt, err);
+	return r < 0 || c->is_unstarted ? r : make_attempt(s, c, n.job, n.attempt, err);
 }
 
 int store_slurm_is_here(struct store *s, const struct sync_job *j, const char *node,

@@ -14,12 +14,17 @@
  * A job on several nodes has a part on each node that ran a task of it (attempts/multinode.h); part 0, whose time is the job's, is that of
  * the node that reported first. What the job requested is counted for all its nodes, as its Prolog has them. A part that ends
  * otherwise than by a limit does not end the job: Slurm decides that.
+ *
+ * Where reeve-slurm follows the cluster (slurm/batch.h), the row is made of what slurmctld says: the amounts of all nodes. So an
+ * agent's first report waits for it, for STORE_SLURM_FOLLOWED_NS at most.
  */
 #pragma once
+#include "common/time_units.h"
 #include "common/wire/sync.h"
 #include "controller/ledger/store.h"
 
 struct err;
+struct slurm_batch_job;
 
 #define STORE_SLURM_FROM (INT64_C(1) << 40) /* the numbers of other jobs are smaller */
 #define STORE_SLURM_GENERATIONS (1 << 14)
@@ -41,6 +46,8 @@ static inline int64_t store_slurm_number(int64_t origin, int32_t generation, int
 }
 
 #define STORE_SLURM_NOTE_MAX 384
+/* reeve-slurm follows a cluster as long as it was heard of within this. */
+#define STORE_SLURM_FOLLOWED_NS (5 * MIN_NS)
 
 /* Fills in the price of a new job, and what its owner is to know of it ("": nothing). */
 typedef int (*store_slurm_price_fn)(void *ctx, struct store_new *job,
@@ -61,6 +68,9 @@ struct store_slurm_case {
 	bool has_ended; /* `state` is what it was before */
 	int64_t origin, now_ns;
 	const struct store_slurm *how;
+	/* The same as Slurm itself has it, of all its nodes; NULL: an agent says it. */
+	const struct slurm_batch_job *row;
+	bool is_unstarted; /* of such a row: the job never ran, and gets no attempt */
 };
 
 /* The number of the origin of a cluster, made where there is none. All of these in the transaction under way. */

@@ -200,6 +200,50 @@ has "an operator's cancel is ordered by Slurm's id" '"job":20,"attempt":1,"want"
 live_stop
 live_start || bail "the controller does not start: $(cat "$dir/controller.log")"
 has "also after a restart of the controller" '"job":20,"attempt":1,"want":"cancel"' "$(speak e1 "$(told 20)" "$(job_entry 20 running)")"
+
+# ---- what reeve-slurm tells ----
+batch() { # KEY=VALUE...: the document of one job of cluster west
+	local id=50 attempt=1 state=running start=$((now - 200)) end= more= user=daemon account=physics nodes=m1 suspended=0 whole=
+	[ $# = 0 ] || local "$@"
+	printf '{"schema":"reeve/1","cluster":"west","source":"slurmctld","at_s":%s,%s"jobs":[{"job":%s,"attempt":%s,"uid":%s,' \
+		"$((now - 100))" "$whole" "$id" "$attempt" "$daemon"
+	printf '"state":"%s","user":"%s","account":"%s","queue":"normal","name":"run","nodes":"%s","node":"%s","ncpus":4,' \
+		"$state" "$user" "$account" "$nodes" "$nodes"
+	printf '"submit_s":%s,"start_s":%s,%s%s"suspended_s":%s}]}' "$((now - 300))" "$start" "${end:+\"end_s\":$end,}" "$more" "$suspended"
+}
+tell() { ask 0 POST /v1/slurm/jobs "$(batch "$@")"; }
+charge() { sql "SELECT charge_requested_ms FROM attempts WHERE job = $(number west "$1")"; }
+has "what Slurm says of jobs: its own user alone may send it" "user 'daemon' may not tell of the jobs of cluster 'west'" \
+	"$(ask "$daemon" POST /v1/slurm/jobs "$(batch)")"
+has "of a cluster of Slurm" "no cluster 'main' with Engine=slurm" "$(ask 0 POST /v1/slurm/jobs "$(batch | sed 's/west/main/')")"
+has "an unknown state is named" "jobs[0]: state: 'dreaming'" "$(tell state=dreaming)"
+has "a job that Slurm runs on a node without an agent" '"n_changed":1' "$(tell)"
+is "is charged from Slurm's start to what Slurm said last" 400000 "$(charge 50)"
+has "and runs" '"state":"running"' "$(job "$(number west 50)")"
+tell state=suspended suspended=50 >/dev/null
+has "suspended it is shown so" '"state":"suspended"' "$(job "$(number west 50)")"
+tell state=completed end=$((now - 90)) suspended=60 >/dev/null
+is "suspended seconds are not charged, nor is any second charged twice" 400000 "$(charge 50)"
+has "its end is Slurm's" '"kind":"exited"' "$(job "$(number west 50)")"
+tell id=51 state=completed end=$((now - 150)) suspended=20 >/dev/null
+is "of one that was sent once: 30 s" 120000 "$(charge 51)"
+tell id=51 state=running >/dev/null
+has "an end is never taken back" '"state":"ended"' "$(job "$(number west 51)")"
+tell id=52 state=completed end=$((now - 250)) >/dev/null
+has "an end before the start is noted" 'ended before it started' "$(cli job "$(number west 52)")"
+is "and charged nothing" 0 "$(charge 52)"
+tell id=53 state=completed start=0 end=$((now - 250)) >/dev/null
+has "an end without a start is noted" 'it ran, but not from when' "$(cli job "$(number west 53)")"
+tell id=54 state=cancelled end=$((now - 250)) nodes= >/dev/null
+has "a job that was cancelled while it waited is in the ledger" 'cancelled: in Slurm' "$(cli job "$(number west 54)")"
+is "without an attempt" "" "$(charge 54)"
+tell id=$(((3 << 26) + 56)) more='"array_job":50,"array_task":7,"het_job":40,"het_offset":1,' >/dev/null
+out=$(cli job "$(number west 56)")
+has "a federated id counts without its cluster" "its id in Slurm's federation is $(((3 << 26) + 56))" "$out"
+has "an element of an array names both" "task 7 of Slurm's array 50" "$out"
+has "a component its leader" "component 1 of Slurm's heterogeneous job 40" "$out"
+has "what slurmctld no longer has is wanted of slurmdbd" '"wanted":[{"job":'"$(((3 << 26) + 56))"',"attempt":1}]' \
+	"$(tell id=51 whole='"whole":true,"present":[],')"
 out=$("$reeve" admin verify --ledger "$dir/ledger.db" 2>&1)
 tap_result $? "the sums of the ledger are those of its jobs" "$out"
 live_stop

@@ -10,6 +10,7 @@
 #include "controller/api/routes.h"
 #include "controller/api/steps/steps.h"
 #include "controller/api/submit/submit.h"
+#include "controller/api/sync/slurm_jobs.h"
 #include "controller/api/sync/sync.h"
 #include "controller/api/usage/usage.h"
 
@@ -22,6 +23,7 @@
 		return 0;                                                                      \
 	}
 STAND_IN(route_sync)
+STAND_IN(route_slurm_jobs)
 STAND_IN(route_submit)
 STAND_IN(route_cost)
 STAND_IN(route_slurm_submit)

@@ -1,0 +1,10 @@
+/* slurm_jobs - POST /v1/slurm/jobs: stores what reeve-slurm tells of the jobs of a cluster of Slurm, and answers how far the
+ * ledger has them (common/wire/slurm_batch.h). */
+#pragma once
+#include "controller/api/call.h"
+
+int route_slurm_jobs(struct call *c, struct err *err);
+
+/* The cluster of that name, which must be Slurm's; its SlurmUser= alone may speak for it. Refuses others. */
+int route_slurm_admit(struct call *c, const char *cluster, const struct config_cluster **ret,
+		      struct err *err);

@@ -1,0 +1,195 @@
+/* batch.c - finds the attempt of each row, keeps what Slurm said of it, and lets settle.c write what follows; then the jobs
+ * that slurmctld no longer has. See batch.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/ledger/slurm/settle.h"
+
+static bool has_ended(const struct slurm_batch_job *row)
+{
+	return row->state > SLURM_BATCH_SUSPENDED;
+}
+
+/* Of rows of the last generation of an id, in their order: the attempt that this one is. A row that comes late goes where
+ * its start belongs. */
+static int32_t place_attempt(const struct rows_attempt *of, size_t n,
+			     const struct slurm_batch_job *row)
+{
+	const struct rows_attempt *before = NULL;
+
+	for (size_t i = 0; i < n && of[i].job == of[0].job; i++)
+		if (of[i].row.submit_s < row->submit_s)
+			before = &of[i];
+	if (before) {
+		const struct rule_former former = { before->row.state, before->row.end_s };
+
+		return rule_is_next_attempt(&former, row) ? before->attempt + 1 : 1;
+	}
+	return of[0].attempt > 1 ? of[0].attempt - 1 : 1;
+}
+
+/* slurmdbd does not say which attempt of its job a row is. */
+static int find_attempt_number(struct settle *t, const struct slurm_batch_job *row,
+			       int32_t *ret, struct err *err)
+{
+	_cleanup_(rows_list_done) struct rows_list known = { 0 };
+	int r;
+
+	if (row->attempt) {
+		*ret = (int32_t)row->attempt;
+		return 0;
+	}
+	r = rows_of_id(t->s, t->origin, row->job, &known, err);
+	*ret = r >= 0 && known.n ? place_attempt(known.of, known.n, row) : 1;
+	return r;
+}
+
+/* True: the row says nothing that is not known. slurmdbd's word on an attempt that has ended is the last one; slurmctld may
+ * still have it as it was. */
+static bool is_old(const struct rows_attempt *known, const struct slurm_batch_job *row,
+		   enum slurm_batch_source source)
+{
+	const struct slurm_batch_job *k = &known->row;
+
+	if (k->end_s && known->source > source)
+		return true;
+	if (k->end_s && !has_ended(row))
+		return true;
+	return k->end_s && known->source == source && k->state == row->state &&
+	       k->start_s == row->start_s && k->end_s == row->end_s &&
+	       k->suspended_s == row->suspended_s;
+}
+
+static int take_row(struct settle *t, const struct slurm_batch_job *row, struct err *err)
+{
+	struct rows_attempt a;
+	int r;
+
+	if (row->state == SLURM_BATCH_PENDING || row->state == SLURM_BATCH_REVOKED)
+		return 0;
+	r = rows_load(t->s, t->origin, row, &a, err);
+	if (r < 0 || (r > 0 && is_old(&a, row, t->batch->source)))
+		return r < 0 ? r : 0;
+	if (r == 0) {
+		a = (struct rows_attempt){ .origin = t->origin };
+		r = find_attempt_number(t, row, &a.attempt, err);
+		if (r < 0)
+			return r;
+	}
+	a.row = *row;
+	/* An end without a time is when Slurm said it. */
+	if (has_ended(row) && !a.row.end_s)
+		a.row.end_s = t->batch->at_s;
+	a.source = t->batch->source;
+	a.at_s = t->batch->at_s;
+	t->n_changed++;
+	return settle_new(t, &a, err);
+}
+
+/* ---- attempts that slurmctld no longer has ---- */
+
+static int compare_present(const void *a, const void *b)
+{
+	const struct slurm_batch_present *x = a, *y = b;
+
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	return (x->attempt > y->attempt) - (x->attempt < y->attempt);
+}
+
+static bool is_present(const struct slurm_batch *b, const struct rows_attempt *a)
+{
+	const struct slurm_batch_present key = { a->row.job, a->attempt };
+
+	return b->n_present &&
+	       bsearch(&key, b->present, b->n_present, sizeof(key), compare_present);
+}
+
+static void add_wanted(struct slurm_batch_answer *to, const struct rows_attempt *a)
+{
+	if (to->n_wanted < SLURM_BATCH_WANTED_MAX)
+		to->wanted[to->n_wanted++] =
+			(struct slurm_batch_present){ a->row.job, a->attempt };
+}
+
+static int take_open(struct settle *t, struct rows_attempt *a, struct slurm_batch_answer *to,
+		     struct err *err)
+{
+	int64_t now_ns = t->from->now_ns;
+
+	if (is_present(t->batch, a))
+		return a->gone_ns ? rows_set_gone(t->s, a, 0, err) : 0;
+	add_wanted(to, a);
+	if (!a->gone_ns)
+		return rows_set_gone(t->s, a, now_ns, err);
+	return now_ns - a->gone_ns >= t->from->forgotten_ns ? settle_forgotten(t, a, err) : 0;
+}
+
+static int take_whole(struct settle *t, struct slurm_batch_answer *to, struct err *err)
+{
+	_cleanup_(rows_list_done) struct rows_list open = { 0 };
+	int r = rows_open(t->s, t->origin, &open, err);
+
+	if (t->batch->n_present)
+		qsort(t->batch->present, t->batch->n_present, sizeof(*t->batch->present),
+		      compare_present);
+	for (size_t i = 0; i < open.n && r >= 0; i++)
+		r = take_open(t, &open.of[i], to, err);
+	return r < 0 ? r : rows_set_live(t->s, t->origin, t->from->now_ns, err);
+}
+
+static int take_due(struct settle *t, struct err *err)
+{
+	_cleanup_(rows_list_done) struct rows_list due = { 0 };
+	int r = rows_due(t->s, t->origin, t->from->now_ns, &due, err);
+
+	for (size_t i = 0; i < due.n && r >= 0; i++)
+		r = settle_due(t, &due.of[i], err);
+	return r;
+}
+
+static int take_all(struct settle *t, struct slurm_batch_answer *to, struct err *err)
+{
+	const struct slurm_batch *b = t->batch;
+	int r = store_slurm_origin(t->s, b->cluster, &t->origin, err);
+
+	for (size_t i = 0; i < b->n_jobs && r >= 0; i++)
+		r = take_row(t, &b->jobs[i], err);
+	if (r >= 0)
+		r = take_due(t, err);
+	if (r >= 0 && b->is_whole)
+		r = take_whole(t, to, err);
+	if (r >= 0 && b->mark_s)
+		r = rows_set_mark(t->s, t->origin, b->mark_s, err);
+	return r < 0 ? r : rows_load_mark(t->s, t->origin, &to->mark_s, err);
+}
+
+int store_slurm_batch(struct store *s, const struct slurm_batch *b,
+		      const struct store_slurm_from *from, struct store_slurm_result *ret,
+		      struct err *err)
+{
+	struct settle t = { .s = s, .batch = b, .from = from };
+	struct store_slurm_result out = { .answer.wanted = calloc(SLURM_BATCH_WANTED_MAX,
+								  sizeof(*out.answer.wanted)) };
+	int r = out.answer.wanted ? db_begin(s->db, err)
+				  : err_set(err, -ENOMEM, "out of memory");
+
+	t.changes = &out.changes;
+	if (r >= 0)
+		r = db_end(s->db, take_all(&t, &out.answer, err), err);
+	if (r < 0) {
+		store_slurm_result_done(&out);
+		return r;
+	}
+	out.answer.n_changed = t.n_changed;
+	*ret = out;
+	return 0;
+}
+
+void store_slurm_result_done(struct store_slurm_result *r)
+{
+	slurm_batch_answer_done(&r->answer);
+	sync_result_done(&r->changes);
+	*r = (struct store_slurm_result){ 0 };
+}

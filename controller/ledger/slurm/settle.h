@@ -1,0 +1,23 @@
+/* settle - writes what follows from what Slurm says of one attempt: the rows of the job and its attempt, its charge, its end.
+ * For batch.c, in the transaction under way. */
+#pragma once
+#include "controller/ledger/slurm/batch.h"
+#include "controller/ledger/slurm/rows.h"
+#include "controller/ledger/slurm/rule.h"
+
+struct settle {
+	struct store *s;
+	const struct slurm_batch *batch;
+	const struct store_slurm_from *from;
+	int64_t origin, n_changed;
+	struct sync_result *changes; /* its deltas grow */
+	size_t deltas_room;
+};
+
+/* An attempt as a row of the batch has it: makes the job and its attempt where they are missing, keeps the row, and writes
+ * what the rule says. a->attempt is set; a->job may be 0. */
+int settle_new(struct settle *t, struct rows_attempt *a, struct err *err);
+/* One whose wait for an agent is over. */
+int settle_due(struct settle *t, struct rows_attempt *a, struct err *err);
+/* One that neither slurmctld nor slurmdbd knows the end of. */
+int settle_forgotten(struct settle *t, struct rows_attempt *a, struct err *err);
