@@ -7,23 +7,33 @@
 #include "common/err.h"
 #include "common/wire/doc.h"
 
-int job_fetch_id(struct cli *c, const char *typed, struct job_id *ret, struct err *err)
+int job_fetch_split(const char *typed, char ret_cluster[static REQUEST_NAME_MAX],
+		    int64_t *ret_id, struct err *err)
 {
 	const char *colon = strchr(typed, ':');
+	int r;
+
+	if (!colon)
+		return 0;
+	snprintf(ret_cluster, REQUEST_NAME_MAX, "%.*s", (int)(colon - typed), typed);
+	if (!request_is_name(ret_cluster))
+		return err_set(err, -EINVAL,
+			       "'%.40s' is not CLUSTER:ID, a cluster of Slurm and its job id",
+			       typed);
+	r = cli_parse_job(colon + 1, ret_id, err);
+	return r < 0 ? r : 1;
+}
+
+int job_fetch_id(struct cli *c, const char *typed, struct job_id *ret, struct err *err)
+{
 	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_free_ char *path = NULL;
 	char cluster[REQUEST_NAME_MAX];
 	int64_t id = 0;
-	int r;
+	int r = job_fetch_split(typed, cluster, &id, err);
 
-	if (!colon)
+	if (r == 0)
 		return cli_parse_job_id(typed, ret, err);
-	snprintf(cluster, sizeof(cluster), "%.*s", (int)(colon - typed), typed);
-	if (!request_is_name(cluster))
-		return err_set(err, -EINVAL,
-			       "'%.40s' is not CLUSTER:ID, a cluster of Slurm and its job id",
-			       typed);
-	r = cli_parse_job(colon + 1, &id, err);
 	if (r < 0)
 		return r;
 	if (asprintf(&path, "/v1/jobs/%" PRId64 "?cluster=%s", id, cluster) < 0)

@@ -8,6 +8,9 @@ struct job_fetch_query {
 	const char
 		*what; /* appended to the path: "" is the job itself, "/why" its explanation */
 };
+/* "CLUSTER:ID": the cluster and Slurm's id. 0: it is not of that form. -EINVAL. */
+int job_fetch_split(const char *typed, char ret_cluster[static REQUEST_NAME_MAX],
+		    int64_t *ret_id, struct err *err);
 /* A job number, an array task, or "CLUSTER:ID" of a job of Slurm, whose number the controller looks up. -EINVAL. */
 int job_fetch_id(struct cli *c, const char *typed, struct job_id *ret, struct err *err);
 /* *ret points into *ret_answer, which the caller frees. */

@@ -1,10 +1,12 @@
 /* prio.c - `reeve prio`: shows the priority of queued jobs, or (--ledger) of a request that is not
  * submitted, factor by factor. */
 #include <errno.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <string.h>
 #include "cli/cli.h"
 #include "cli/offline/share_file.h"
+#include "cli/client/job_fetch.h"
 #include "cli/client/submission.h"
 #include "common/err.h"
 #include "common/model/amount.h"
@@ -159,15 +161,20 @@ static int print_priorities(struct cli *c, const json_t *answer, const json_t *r
 static int make_path(const struct verb_call *call, const char *job, char **path,
 		     struct err *err)
 {
-	int64_t n;
-	int r = job ? cli_parse_job(job, &n, err) : 0;
+	char cluster[REQUEST_NAME_MAX], number[JOB_ID_TEXT_MAX];
+	int64_t n = 0;
+	int is_slurm = job ? job_fetch_split(job, cluster, &n, err) : 0;
+	int r = job && !is_slurm ? cli_parse_job(job, &n, err) : is_slurm;
 
 	if (r < 0)
 		return r;
+	snprintf(number, sizeof(number), "%" PRId64, n);
 	*path = strdup("/v1/prio");
 	if (!*path)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = cli_query(path, "job", job, err);
+	r = cli_query(path, "job", job ? number : NULL, err);
+	if (r == 0 && is_slurm)
+		r = cli_query(path, "cluster", cluster, err);
 	if (r == 0)
 		r = cli_query(path, "user", verb_value(call, "user"), err);
 	return r < 0 ? r : cli_query(path, "account", verb_value(call, "account"), err);
@@ -438,7 +445,8 @@ const struct verb cli_verb_prio = {
 		"value and weight of every factor is shown, and the largest ones in words.\n"
 		"\n"
 		"You see your own queued jobs and those of accounts that you coordinate;\n"
-		"operators see all. --ledger needs no controller: it shows the priority that a\n"
+		"operators see all. CLUSTER:ID is a job that waits in Slurm: Reeve's part of its\n"
+		"priority. --ledger needs no controller: it shows the priority that a\n"
 		"job of that user, account and request would have.",
 	.examples = "reeve prio\nreeve prio 1204\nreeve prio -A physics --csv\n"
 		    "reeve prio --ledger history.db --profile bmrc --accounts accounts.conf "

@@ -109,6 +109,42 @@ static int show_why(struct cli *c, const json_t *answer, const struct job_view *
 	return r;
 }
 
+static void print_slurm(const json_t *j, FILE *to)
+{
+	char since[TABLE_CELL_MAX], head[64];
+
+	snprintf(head, sizeof(head), "job %lld", (long long)cli_int(j, "job", 0));
+	fprintf(to, "%s queued in Slurm, since %s\n", head,
+		table_format_cell(CELL_TIME_NS, cli_int(j, "submitted_ns", 0), since));
+	print_line(to, "slurmctld", cli_text(j, "reason"));
+	fprintf(to, "%-10s%lld. ", "priority", (long long)cli_int(j, "priority", 0));
+	cli_put(to, cli_text(j, "share"));
+	fputc('\n', to);
+	if (cli_text(j, "quota_note"))
+		print_line(to, "quota", cli_text(j, "quota_note"));
+	else
+		print_line(to, "quota", "nothing of Reeve's quotas and limits holds it back");
+}
+
+/* A job of Slurm by its id: it may wait there, and then has no number of Reeve's. *ret_answer NULL: it does not. */
+static int fetch_slurm(struct cli *c, const char *typed, json_t **ret_answer, struct err *err)
+{
+	char cluster[REQUEST_NAME_MAX];
+	_cleanup_json_ json_t *answer = NULL;
+	_cleanup_free_ char *path = NULL;
+	int64_t id = 0;
+	int r = job_fetch_split(typed, cluster, &id, err);
+
+	if (r <= 0)
+		return r;
+	if (asprintf(&path, "/v1/jobs/%" PRId64 "/why?cluster=%s", id, cluster) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
+	if (r >= 0 && json_object_get(answer, "slurm"))
+		*ret_answer = TAKE_PTR(answer);
+	return r;
+}
+
 static int run_why(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
@@ -117,6 +153,12 @@ static int run_why(const struct verb_call *call, void *ctx, struct err *err)
 	int r = cli_begin(c, call, err);
 
 	if (r == 0)
+		r = fetch_slurm(c, call->args[0], &answer, err);
+	if (r == 0 && answer && c->format.output == TABLE_TABLE) {
+		print_slurm(json_object_get(answer, "slurm"), c->format.to);
+		return 0;
+	}
+	if (r == 0 && !answer)
 		r = job_fetch(c, (struct job_fetch_query){ call->args[0], "/why" }, &answer, &v,
 			      err);
 	if (r < 0)
@@ -133,7 +175,8 @@ const struct verb cli_verb_why = {
 	.details =
 		"Of a queued job: what it waits for, its priority factor by factor, and the time\n"
 		"at which it starts if jobs run to their walltimes. Of an ended job: its end\n"
-		"message. With --csv and --output raw: one line for each value; its key is a\n"
+		"message. CLUSTER:ID is a job of Slurm by Slurm's id; of one that waits, slurmctld's\n"
+		"reason and what Reeve adds: share and quota. With --csv and --output raw: one line for each value; its key is a\n"
 		"path.",
 	.examples = "reeve why 12\nreeve why 12 --json | jq .forecast.starts_in_s",
 	.min_args = 1,

@@ -9,6 +9,8 @@
 
 #define WAIT_MAX_S 60
 
+struct slurm_pending_job;
+
 struct call {
 	struct api *api;
 	struct exchange *x;
@@ -17,7 +19,10 @@ struct call {
 	bool is_operator;
 	struct job_id named; /* the job in the path, as it was named */
 	int64_t id;	     /* its number; of an array task without a row: its array's */
-	json_t *body;	     /* of a POST */
+	/* The path names a job that waits in Slurm: it, and its cluster; NULL: it does not. */
+	const struct slurm_pending_job *pending;
+	const struct config_cluster *pending_cluster;
+	json_t *body; /* of a POST */
 	/* the route's answer */
 	unsigned status; /* 0: 200 */
 	json_t *answer;

@@ -25,6 +25,7 @@ struct sd_event;
 struct sd_event_source;
 struct server;
 struct sharetree;
+struct slurm_pending_table;
 struct submit_batches;
 struct sync_sent;
 
@@ -54,8 +55,9 @@ struct api {
 	int64_t cycle_due_ns;		/* CLOCK_MONOTONIC: the next cycle not before this */
 	struct submit_batches *batches; /* made by the first submission */
 	struct sync_sent *sent;		/* desired states last sent to each node */
-	struct hooks *hooks;		/* NULL: the site has none */
-	struct metrics_usage *metrics_usage; /* NULL until the first GET /metrics */
+	struct slurm_pending_table *slurm_pending; /* NULL until reeve-slurm sends a list */
+	struct hooks *hooks;			   /* NULL: the site has none */
+	struct metrics_usage *metrics_usage;	   /* NULL until the first GET /metrics */
 	struct api_counts counts;
 	bool is_node_loss_paused; /* refused connections may be nodes': maintenance/ */
 	struct log_limit munge_log;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "controller/api/accounts/accounts.h"
 #include "controller/api/jobs/jobs.h"
+#include "controller/api/jobs/slurm_pending.h"
 #include "controller/api/nodes/nodes.h"
 #include "controller/api/routes.h"
 #include "controller/api/steps/steps.h"
@@ -72,6 +73,8 @@ const struct route routes[] = {
 	  "what a request would be charged" },
 	{ "POST", "/v1/slurm/submit", ROLE_USER, BODY_SMALL, route_slurm_submit,
 	  "may a job be submitted to Slurm" },
+	{ "POST", "/v1/slurm/pending", ROLE_USER, BODY_REQUEST, route_slurm_pending,
+	  "jobs that wait in Slurm; their site factors" },
 	{ "GET", "/v1/cluster", ROLE_USER, BODY_NONE, route_cluster,
 	  "clusters, bundles, queues" },
 	{ "GET", "/v1/accounts", ROLE_USER, BODY_NONE, route_accounts, "what is declared" },

@@ -55,6 +55,12 @@ const struct conf_key follow_config_keys[] = {
 	       "1000"),
 	NUMBER("Timeout", CONF_SECONDS, timeout_s, 1, 600,
 	       "how long to wait for the controller's answer", "60s"),
+	NUMBER("Priority", CONF_BOOL, sets_priority, 0, 0,
+	       "write Reeve's fairshare into SiteFactor of jobs that wait", "yes"),
+	NUMBER("PriorityInterval", CONF_SECONDS, priority_s, 1, 3600,
+	       "between looks at the jobs that wait", "60s"),
+	NUMBER("PriorityUpdates", CONF_COUNT, priority_updates, 1, 100000,
+	       "jobs whose SiteFactor is written in one interval, at most", "500"),
 	TEXT("SubmitSocket", submit_socket, "where reeve-slurm-submit answers job_submit.lua",
 	     "/run/reeve-slurm/submit.sock"),
 	NUMBER("SubmitLimit", CONF_COUNT, submit_limit_ms, 10, 10000,
@@ -103,6 +109,8 @@ int follow_config_load(const char *path, struct follow_config *ret, struct err *
 				   .window_s = 6 * HOUR_S,
 				   .batch = 1000,
 				   .timeout_s = 60,
+				   .priority_s = 60,
+				   .priority_updates = 500,
 				   .submit_limit_ms = 400 };
 	int r = set_default(&c.controller_user, "reeve", err);
 

@@ -1,5 +1,6 @@
 /* config - reeve-slurm.conf: which cluster of Slurm is followed, and where the controller is. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include "common/conf/conf.h"
 #include "common/model/request.h"
@@ -21,6 +22,8 @@ struct follow_config {
 	int64_t live_s, progress_s, accounting_s, overlap_s, window_s; /* seconds */
 	int64_t batch; /* jobs of one exchange */
 	int64_t timeout_s;
+	bool sets_priority; /* SiteFactor of pending jobs: priority.h */
+	int64_t priority_s, priority_updates;
 	char *submit_socket; /* of reeve-slurm-submit (slurm/submit/) */
 	int64_t submit_limit_ms;
 };

@@ -17,11 +17,13 @@
 #include "slurm/follow/follow.h"
 #include "slurm/follow/live.h"
 #include "slurm/follow/loop.h"
+#include "slurm/follow/priority.h"
 
 /* To add a task: its two functions, and its row here. Accounting first: it closes what the live list no longer has. */
 static const struct loop_task tasks[] = {
 	{ "slurmdbd", accounting_interval_s, accounting_run },
 	{ "slurmctld", live_interval_s, live_run },
+	{ "priority", priority_interval_s, priority_run },
 	{ 0 },
 };
 
@@ -30,6 +32,8 @@ static const struct verb_option options[] = {
 	{ "check", 0, NULL, "read the configuration, say what is wrong with it, and leave",
 	  NULL },
 	{ "once", 0, NULL, "do each task until nothing is left to do, and leave", NULL },
+	{ "task", 0, "NAME", "this task alone: slurmdbd, slurmctld or priority",
+	  "slurmdbd slurmctld priority" },
 	{ "debug", 0, NULL, "log more", NULL },
 	{ "version", 0, NULL, "print the version", NULL },
 	{ "help", 'h', NULL, "print this", NULL },
@@ -51,9 +55,27 @@ static const struct verb_tool tool = {
 	.footer = "Exit status: 0 done, 1 failed, 2 wrong usage.",
 };
 
-static int run_tasks(struct follow *f, bool once, struct err *err)
+/* The task of this name alone, into `ret`, which ends with an empty one. */
+static int choose_task(const char *name, struct loop_task ret[static 2], struct err *err)
 {
-	int r = follow_open(f, err);
+	for (const struct loop_task *t = tasks; t->run; t++) {
+		if (strcmp(t->name, name) != 0)
+			continue;
+		ret[0] = *t;
+		ret[1] = (struct loop_task){ 0 };
+		return 0;
+	}
+	return err_set(err, -EINVAL, "--task %.40s: there are slurmdbd, slurmctld and priority",
+		       name);
+}
+
+static int run_tasks(struct follow *f, const char *only, bool once, struct err *err)
+{
+	struct loop_task one[2];
+	int r = only ? choose_task(only, one, err) : 0;
+
+	if (r >= 0)
+		r = follow_open(f, err);
 
 	if (r < 0)
 		return r;
@@ -61,7 +83,7 @@ static int run_tasks(struct follow *f, bool once, struct err *err)
 		 follow_config_slurm_cluster(&f->config), f->config.cluster,
 		 f->config.controller);
 	sd_notify(0, "READY=1");
-	return loop_run(f, tasks, once, err);
+	return loop_run(f, only ? one : tasks, once, err);
 }
 
 static int run_program(const struct verb_call *call, struct err *err)
@@ -75,7 +97,7 @@ static int run_program(const struct verb_call *call, struct err *err)
 	if (verb_count(call, "check"))
 		printf("%s: fine\n", path ? path : FOLLOW_CONFIG_FILE);
 	else
-		r = run_tasks(&f, verb_count(call, "once") > 0, err);
+		r = run_tasks(&f, verb_value(call, "task"), verb_count(call, "once") > 0, err);
 	follow_done(&f);
 	return r;
 }

@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "common/model/engine.h"
 #include "controller/api/jobs/slurm_job.h"
+#include "controller/api/jobs/slurm_pending.h"
 #include "controller/ledger/jobs/slurm.h"
 
 /* *ret NULL: the path has a number of the ledger. */
@@ -30,9 +31,15 @@ int slurm_job_find(struct call *c, struct err *err)
 
 	if (r < 0 || !cl || c->named.job > SYNC_SLURM_ID_MAX)
 		return r;
+	c->pending = slurm_pending_find(c->api->slurm_pending, cl->name, c->named.job);
+	c->pending_cluster = cl;
 	r = store_slurm_known(c->api->c.store, cl->name, c->named.job, &job, err);
 	if (r < 0)
 		return r;
+	if (r == 0 && c->pending) {
+		c->named.job = c->id = 0; /* it has no row in the ledger */
+		return 0;
+	}
 	if (r == 0)
 		return err_set(err, -ENOENT, "no agent of cluster '%s' has reported job %lld",
 			       cl->name, (long long)c->named.job);

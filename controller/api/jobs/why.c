@@ -7,6 +7,7 @@
 #include "controller/api/call.h"
 #include "controller/api/jobs/describe.h"
 #include "controller/api/jobs/describe_queue.h"
+#include "controller/api/jobs/slurm_pending.h"
 #include "controller/api/authz.h"
 #include "controller/dispatch/why.h"
 
@@ -47,5 +48,7 @@ static int answer_why(void *ctx, const struct store_job *row, struct err *err)
 
 int route_why(struct call *c, struct err *err)
 {
+	if (c->pending)
+		return slurm_pending_answer_why(c, err);
 	return store_job(c->api->c.store, c->id, answer_why, c, err);
 }

@@ -23,7 +23,7 @@
 /* May the sender speak for the users of the cluster? */
 static int check_sender(struct call *c, const struct config_cluster *cl, struct err *err)
 {
-	if (c->who.uid == 0 || c->is_operator || !strcmp(c->user, cl->slurm_user))
+	if (c->is_operator || config_is_slurm_user(c->api->c.config, cl, c->user))
 		return 0;
 	err_set(err, 0, "user '%s' may not speak for the users of cluster '%s'", c->user,
 		cl->name);
@@ -32,8 +32,8 @@ static int check_sender(struct call *c, const struct config_cluster *cl, struct 
 		"run reeve-slurm-submit as the cluster's SlurmUser= (controller.conf)");
 }
 
-static int find_cluster(struct call *c, const char *name, const struct config_cluster **ret,
-			struct err *err)
+int submit_find_slurm_cluster(struct call *c, const char *name,
+			      const struct config_cluster **ret, struct err *err)
 {
 	*ret = config_cluster(c->api->c.config, name);
 	if (*ret && *name && (*ret)->engine == ENGINE_SLURM)
@@ -170,9 +170,9 @@ static void job_done(struct submit_job *s)
 }
 
 /* Slurm chooses one of the partitions, so each must be allowed: the first that is not decides. */
-static int judge(struct call *c, const struct slurm_submit *from,
-		 const struct config_cluster *cl, struct slurm_submit_answer *ret,
-		 struct err *err)
+int submit_judge_slurm(struct call *c, const struct slurm_submit *from,
+		       const struct config_cluster *cl, struct slurm_submit_answer *ret,
+		       struct err *err)
 {
 	const char *rest = from->queues;
 	int r = 0;
@@ -206,9 +206,9 @@ int route_slurm_submit(struct call *c, struct err *err)
 	int r = wire_decode_fields(slurm_submit_fields, c->body, &from, err);
 
 	if (r >= 0)
-		r = find_cluster(c, from.cluster, &cl, err);
+		r = submit_find_slurm_cluster(c, from.cluster, &cl, err);
 	if (r >= 0)
-		r = judge(c, &from, cl, &answer, err);
+		r = submit_judge_slurm(c, &from, cl, &answer, err);
 	if (r < 0)
 		return r;
 	if (answer.verdict != SLURM_SUBMIT_ACCEPT)

@@ -63,6 +63,15 @@ int submit_run(struct call *c, struct queue_limits *limits, struct submit_result
 /* After the commit. */
 void submit_finish(struct call *c, const struct submit_result *r);
 
-int route_submit(struct call *c, struct err *err);	 /* batch.c */
-int route_cost(struct call *c, struct err *err);	 /* cost.c */
+int route_submit(struct call *c, struct err *err); /* batch.c */
+int route_cost(struct call *c, struct err *err);   /* cost.c */
+/* slurm.c: -EINVAL unless the sender may speak for the users of this Slurm cluster. */
+int submit_find_slurm_cluster(struct call *c, const char *name,
+			      const struct config_cluster **ret, struct err *err);
+/* What is decided about a job for Slurm; *ret: accepted, at first. */
+struct slurm_submit;
+struct slurm_submit_answer;
+int submit_judge_slurm(struct call *c, const struct slurm_submit *from,
+		       const struct config_cluster *cl, struct slurm_submit_answer *ret,
+		       struct err *err);
 int route_slurm_submit(struct call *c, struct err *err); /* slurm.c */

@@ -6,7 +6,9 @@
 #include "common/err.h"
 #include "common/wire/doc.h"
 #include "controller/api/usage/usage.h"
+#include "common/model/engine.h"
 #include "controller/api/authz.h"
+#include "controller/api/jobs/slurm_pending.h"
 #include "controller/ledger/jobs/waiting.h"
 #include "controller/quota/usage_names.h"
 #include "controller/sharetree/rank.h"
@@ -277,6 +279,21 @@ static int add_cluster(struct queued *q, const char *cluster, struct err *err)
 	return r < 0 ? r : store_withheld(q->c->api->c.store, cluster, add_queued, q, err);
 }
 
+/* Of a Slurm cluster the job that is asked for by Slurm's id, and no list: squeue and sprio have it. */
+static int add_pending(struct queued *q, const char *cluster, struct err *err)
+{
+	const char *name = call_query_text(q->c, "cluster");
+	const struct slurm_pending_job *j =
+		q->job ? slurm_pending_find(q->c->api->slurm_pending, cluster, q->job) : NULL;
+
+	if (!j || (name && strcmp(name, cluster) != 0) ||
+	    !authz_sees_job(q->c, (uint32_t)j->uid, j->account))
+		return 0;
+	if (json_array_append_new(q->rows, slurm_pending_encode_prio(q->c, cluster, j)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
 int route_prio(struct call *c, struct err *err)
 {
 	static const int64_t none = 0, limit = PRIO_LIMIT;
@@ -305,7 +322,9 @@ int route_prio(struct call *c, struct err *err)
 	answer = doc_edit(c->answer);
 	doc_text(&answer, "order", rank_is_used(config) ? "priority" : "submission");
 	for (size_t i = 0; i < config->n_clusters && r >= 0; i++)
-		r = add_cluster(&q, config->clusters[i]->name, err);
+		r = config->clusters[i]->engine == ENGINE_SLURM
+			    ? add_pending(&q, config->clusters[i]->name, err)
+			    : add_cluster(&q, config->clusters[i]->name, err);
 	doc_int(&answer, "left_out", q.left_out);
 	if (r >= 0)
 		r = doc_check(&answer, err);

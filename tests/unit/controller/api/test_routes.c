@@ -10,6 +10,7 @@
 #include "controller/api/routes.h"
 #include "controller/api/steps/steps.h"
 #include "controller/api/submit/submit.h"
+#include "controller/api/jobs/slurm_pending.h"
 #include "controller/api/sync/slurm_jobs.h"
 #include "controller/api/sync/sync.h"
 #include "controller/api/usage/usage.h"
@@ -27,6 +28,7 @@ STAND_IN(route_slurm_jobs)
 STAND_IN(route_submit)
 STAND_IN(route_cost)
 STAND_IN(route_slurm_submit)
+STAND_IN(route_slurm_pending)
 STAND_IN(route_jobs)
 STAND_IN(route_job)
 STAND_IN(route_why)
