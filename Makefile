@@ -38,7 +38,7 @@ BPF        := $(wildcard bpf/*.bpf.c)
 SKELS      := $(patsubst bpf/%.bpf.c,$O/bpf-skel/%.skel.h,$(BPF))
 objs        = $(patsubst %.c,$O/%.o,$(sort $1))
 FOLLOW     := $(call sources,slurm/follow)
-OBJS       := $(call objs,$(COMMON) $(CONTROLLER) $(AGENT) $(LAUNCH) $(CLI) $(FOLLOW))
+OBJS       := $(call objs,$(COMMON) $(CONTROLLER) $(AGENT) $(LAUNCH) $(CLI) $(FOLLOW) $(wildcard slurm/submit/*.c))
 
 LIB_COMMON := -lsystemd -ljansson -lmunge -lsqlite3 -lnettle -lz -lm
 LIB_AGENT  := $(LIB_COMMON) -lbpf -lelf -lcgroup -lhwloc
@@ -160,4 +160,4 @@ clean:
 .SECONDARY:
 include units/install.mk tests/bpf/scan.mk tests/bpf/vmem.mk tests/gpu/gpu.mk
 bpf-tests: $(VMEM_BINS) $(SCAN_BINS)
--include $(OBJS:.o=.d) $(UNIT:=.d) $(patsubst %.c,$O/pic/%.d,$(PAM)) $(wildcard $O/tests/bpf/*.d $O/tests/bench/*/*.d)
+-include $(OBJS:.o=.d) $(UNIT:=.d) $(patsubst %.c,$O/pic/%.d,$(PAM) $(SPANK) slurm/lua/reeve_lua.c) $(wildcard $O/tests/bpf/*.d $O/tests/bench/*/*.d)

@@ -70,7 +70,7 @@ submit_start() {
 	before=$(grep -c "answers at" "$dir/submit.log" 2>/dev/null)
 	setpriv --reuid slurm --regid slurm --clear-groups build/bin/reeve-slurm-submit --config "$dir/reeve-slurm.conf" 2>>"$dir/submit.log" &
 	submitter=$!
-	for _ in $(seq 100); do [ "$(grep -c "answers at" "$dir/submit.log")" != "${before:-0}" ] && return; sleep 0.02; done
+	for _ in $(seq 500); do [ "$(grep -c "answers at" "$dir/submit.log")" != "${before:-0}" ] && return; sleep 0.02; done
 	bail "reeve-slurm-submit does not start: $(cat "$dir/submit.log")"
 }
 submit_stop() {
