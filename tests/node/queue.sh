@@ -7,9 +7,10 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
+. tests/node/nodes_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
-deadline_s=${REEVE_DEADLINE:-300} # of each thing that is awaited; what comes early costs nothing
 live_dir nodes
+trap end_all EXIT
 live_munge
 mkdir -p "$dir/home/.config" && chmod 777 "$dir/home"
 
@@ -34,25 +35,9 @@ grants() { # without one, all is bonus
 	done >"$dir/accounts.conf"
 	reeve 0 admin accounts apply "$dir/accounts.conf" >/dev/null || bail "no grants"
 }
-make_tree() {
+make_counter() { # the jobs' program
 	local tree=$dir/tree
-	make --no-print-directory -s install DESTDIR="$tree" >/dev/null || bail "make install"
 	install -D -m 755 -t "$tree/usr/local/bin" build/tests/node/load
-	install -D -m 644 "$dir/munge.key" "$tree/usr/local/lib/reeve-tests/munge.key"
-	cat >"$tree/etc/reeve/agent.conf" <<-'CONF'
-		[Agent]
-		Node = @NODE@
-		Controller = http://10.0.2.2:@PORT@
-		ControllerUser = root
-		MinUid = 1
-		MinGid = 1
-		ReportInterval = 1s
-		SampleInterval = 1s
-		KillGrace = 2s
-	CONF
-	mkdir -p "$tree/etc/systemd/network"
-	printf '[Match]\nType=ether\n[Network]\nAddress=10.0.2.15/24\nGateway=10.0.2.2\n' \
-		>"$tree/etc/systemd/network/host.network"
 	cat >"$tree/usr/local/bin/counter" <<-'JOB'
 		#!/bin/bash
 		# counter N: counts to N in /tmp/count.JOB, about one a second of running
@@ -65,73 +50,16 @@ make_tree() {
 	JOB
 	chmod 755 "$tree/usr/local/bin/counter"
 }
-declare -A power # of each node: the process of its machine
-power_on() { # NODE
-	: >"$dir/$1.log"
-	REEVE_VM_SILENCE_S=600 tests/vm/vm.sh run --smp 2 --mem 1G --net host --timeout 2400 \
-		--kernel-arg cryptomgr.notests=1 --kernel-arg modprobe.blacklist=aesni_intel,ata_piix,ata_generic \
-		--payload "$dir/tree" -- tests/node/guest/queue.sh "$1" "$port" >"$dir/$1.log" 2>"$dir/$1.err" &
-	power[$1]=$!
-}
-power_off() { # NODE: cut
-	[ -z "${power[$1]:-}" ] || { kill "${power[$1]}" && wait "${power[$1]}"; } 2>/dev/null
-	power[$1]=
-}
-end_all() {
-	for node in "${!power[@]}"; do power_off "$node"; done
-	live_end
-}
-trap end_all EXIT
 
 # ---- what is asked, and awaited ----
-declare -A name=([1]=daemon [2]=bin [0]=root)
-reeve() { # UID WORDS...
-	(cd / && as "$1" env HOME="$dir/home" USER="${name[$1]}" LC_ALL=C.UTF-8 \
-		REEVE_CONTROLLER="$url" "$dir/reeve" "${@:2}" 2>&1)
-}
-log_progress() { # seconds since the suite began, and words
-	echo "# $SECONDS s: $*"
-}
 submit() { # UID QUEUE NCPUS WALLTIME N [OPTION...]: a job that counts to N; sets $id
 	id=$(reeve "$1" submit -q "$2" -l "ncpus=$3,vmem=100MB,jobfs=1MB,walltime=$4" -d /tmp \
 		-N "$2" "${@:6}" -- /usr/local/bin/counter "$5" | tail -n 1)
 	[[ $id =~ ^[0-9]+$ ]] || bail "not submitted: $id"
 	log_progress "job $id: ${name[$1]}, $2, cores $3, walltime $4"
 }
-of() { # JOB EXPRESSION over j, its document
-	reeve 0 job "$1" --json | python3 -c "
-import json, sys
-j = json.load(sys.stdin)['job']
-print($2)" 2>&1 | tail -n 1
-}
-state() { of "$1" 'j["state"]'; }
-node_state() { # NODE
-	reeve 0 nodes --json | python3 -c "
-import json, sys
-for n in json.load(sys.stdin)['nodes']:
-    if n['node'] == '$1': print('drain' if n.get('drain') else n['state'])"
-}
-# What the kernel of a node says of a job, last: "n1 frozen". With NODE, of that one.
-# shellcheck disable=SC2086
-kernel_state() { cat "$dir"/${2:-n?}.log | sed -n "s/^\(n[0-9]\) $1 \(running\|frozen\|gone\).*/\1 \2/p" | tail -n 1; } # JOB [NODE]
 # shellcheck disable=SC2086
 counted() { cat "$dir"/${2:-n?}.log | sed -n "s/^n[0-9] $1 counted //p" | tail -n 1; } # JOB
-await() { # PATTERN COMMAND...: until its output matches; prints the last output
-	local end=$((SECONDS + deadline_s)) out
-	# shellcheck disable=SC2053
-	until out=$("${@:2}") && [[ $out == $1 ]] || [ $SECONDS -ge $end ]; do sleep 0.2; done
-	echo "$out"
-}
-becomes() { # NAME PATTERN COMMAND...: a test that it is awaited in vain or not
-	local out
-	out=$(await "$2" "${@:3}")
-	# shellcheck disable=SC2053
-	[[ $out == $2 ]]
-	tap_result $? "$1" "awaited '$2', the last was '$out'"
-}
-is_law() { # NAME JOB EXPRESSION
-	is "$1" True "$(of "$2" "$3")"
-}
 add_up='abs(j["ended_ns"] - j["started_ns"] - j["running_ns"] - j["suspended_ns"]) < 2e9'
 charged() { # FACTOR: of the running time alone, to the millisecond
 	echo "abs(j['charge_requested_ms'] * 1000000 - j['running_ns'] * j['request']['resources']['ncpus'] * $1) < 2000000"
@@ -142,12 +70,10 @@ cp build/bin/reeve "$dir/reeve"
 printf '[Client]\nMungeSocket = %s\n' "$dir/munge.sock" >"$dir/home/.config/reeve.conf"
 live_open configure
 grants
-make_tree
-for node in n1 n2 n3; do power_on $node; done
-for node in n1 n2 n3; do
-	deadline_s=1200 becomes "$node registers" up node_state $node
-	[ "$(node_state $node)" = up ] || { tail -n 20 "$dir/$node.log" "$dir/$node.err"; bail "no node"; }
-done
+nodes_tree
+make_counter
+for node in n1 n2 n3; do power_on $node tests/node/guest/queue.sh --smp 2 --mem 1G; done
+for node in n1 n2 n3; do registers $node; done
 log_progress "three nodes are up"
 
 # What the kernel of its node did with a job: all of it, in order; cores where it ran last.
