@@ -2,6 +2,7 @@
 # demo.sh - `make demo`: real jobs on a real node. On this machine when it is fit (root, systemd as
 # PID 1, cgroup v2), else on a virtual one; says which, and why.
 set -u
+unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that called: its jobs are not ours
 cd "$(dirname "$0")/../../.."
 O=build
 tree=$O/demo-root
