@@ -151,6 +151,12 @@ void db_scan(struct db_row *row)
 		row->db->ops->scan(row);
 }
 
+void db_stream(struct db_row *row)
+{
+	if (row->db->ops->stream)
+		row->db->ops->stream(row);
+}
+
 /* Rows that a statement returns (RETURNING) are read and dropped. */
 static int step_to_end(struct db *d, struct db_row *row, struct err *err)
 {

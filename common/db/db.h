@@ -92,6 +92,10 @@ int db_has_row(struct db *d, struct err *err, const char *sql, const char *forma
 /* Before the first step, where the answer may be large: no more than some thousand rows of it
  * are then in this process at a time. */
 void db_scan(struct db_row *row);
+/* Before the first step, where the answer may be large: a row is read while the server makes the
+ * next ones, which takes half of the time. No other statement may run in this database before
+ * the last row or db_done(): it is refused with -EBUSY. */
+void db_stream(struct db_row *row);
 /* 1: a row, 0: no more, < 0: error; after 0 and < 0 the statement is done. */
 int db_step(struct db *d, struct db_row *row, struct err *err);
 /* Gives up what has not been read; needed where the caller stops before db_step() returns 0. */

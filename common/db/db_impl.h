@@ -27,7 +27,8 @@ struct db_ops {
 	/* Prepared and kept by the address of `sql`; bound; not yet run. */
 	int (*query)(struct db *d, const char *sql, const struct db_values *values,
 		     struct db_row **ret, struct err *err);
-	void (*scan)(struct db_row *row); /* NULL: every answer is read row by row */
+	void (*scan)(struct db_row *row);   /* NULL: every answer is read row by row */
+	void (*stream)(struct db_row *row); /* NULL: every answer is read row by row */
 	/* Runs the statement without waiting; NULL: it is run at once. */
 	int (*send)(struct db_row *row, struct err *err);
 	/* NULL: one after the other. */

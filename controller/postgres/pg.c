@@ -46,9 +46,10 @@ static void rollback_transaction(struct db *d)
 {
 	struct pg *p = pg_of(d);
 
-	pg_settle(p, NULL);
+	/* First the rows that are arriving: while they do, nothing else can be sent. */
 	for (size_t i = 0; i < p->n_statements; i++)
 		pg_done((struct db_row *)p->statements[i]);
+	pg_settle(p, NULL);
 	if (pq.PQtransactionStatus(p->conn) != PQTRANS_IDLE)
 		pg_exec(p, "ROLLBACK", NULL);
 	release_lock(p);
@@ -111,6 +112,7 @@ static const struct db_ops pg_ops = {
 	.rollback = rollback_transaction,
 	.query = pg_query,
 	.scan = pg_scan,
+	.stream = pg_stream,
 	.send = pg_send,
 	.run_int_rows = pg_run_int_rows,
 	.step = pg_step,

@@ -99,6 +99,10 @@ int pg_settle(struct pg *p, struct err *err)
 	int64_t changed;
 	int r = 0;
 
+	if (p->is_streaming)
+		return err_set(err, -EBUSY,
+			       "database %s: a statement between the rows of another one",
+			       p->place);
 	if (!n)
 		return 0;
 	p->n_sent = 0;
@@ -119,6 +123,7 @@ int pg_set_up(struct pg *p, struct err *err)
 	p->generation++;
 	p->has_lock = false;
 	p->n_sent = 0;
+	p->is_streaming = false;
 	return pg_exec(p,
 		       "SET synchronous_commit = on; SET lock_timeout = '5s';"
 		       "SET client_encoding = 'UTF8'; SET client_min_messages = warning",

@@ -1,7 +1,8 @@
 /* pg_impl - the connection and its statements; shared by the files of this folder only.
  *
  * pg_conn.c has errors and the connection, pg_rows.c statements with values and their rows,
- * pg_pipeline.c statements for many rows, pg.c transactions and the schema.
+ * pg_stream.c rows that are read while they arrive, pg_pipeline.c statements for many rows, pg.c
+ * transactions and the schema.
  */
 #pragma once
 #include "common/db/db_impl.h"
@@ -21,9 +22,10 @@ struct pg {
 	/* Of the connection: grows when it is made again. A statement that was prepared in an earlier
 	 * one is unknown to the server and is prepared again. */
 	int generation;
-	bool has_lock;	 /* PG_LOCK is ours, from before BEGIN until after the end */
-	size_t n_sent;	 /* statements in the pipeline whose answers were not read */
-	char place[256]; /* for messages: "NAME on HOST, schema S" */
+	bool has_lock;	   /* PG_LOCK is ours, from before BEGIN until after the end */
+	size_t n_sent;	   /* statements in the pipeline whose answers were not read */
+	bool is_streaming; /* rows of a COPY are arriving: no other statement may run */
+	char place[256];   /* for messages: "NAME on HOST, schema S" */
 };
 
 static inline struct pg *pg_of(struct db *d)
@@ -39,6 +41,8 @@ int pg_query(struct db *d, const char *sql, const struct db_values *values, stru
 	     struct err *err);
 /* The answer will be read through a cursor, some thousand rows at a time. */
 void pg_scan(struct db_row *row);
+/* The answer will be read while it arrives: pg_stream.c. */
+void pg_stream(struct db_row *row);
 const char *pg_name(const struct db_row *row); /* the server's name of the prepared statement */
 /* Sends the bound statement in a pipeline. Its answer is read by pg_settle(). */
 int pg_send(struct db_row *row, struct err *err);
@@ -52,6 +56,22 @@ void pg_forget(struct pg *p); /* frees all statements */
 /* dialect_query() with a message. *ret is malloc()ed. */
 int pg_translate(const char *sql, char **ret, struct err *err);
 
+/* ---- pg_stream.c ---- */
+
+struct pg_stream {
+	bool is_open;	/* the connection has more rows of it */
+	char *line;	/* the current row, cut into columns; libpq's */
+	char **columns; /* point into line; NULL: the value is NULL */
+	size_t n_columns;
+};
+/* Runs a translated SELECT. After an error too the caller needs pg_stream_done(). */
+int pg_stream_begin(struct pg *p, struct pg_stream *s, const char *sql,
+		    const struct db_values *values, struct err *err);
+/* 1: a row; 0: that was all of them, and the server said so; < 0: some or all are missing. */
+int pg_stream_next(struct pg *p, struct pg_stream *s, struct err *err);
+/* Reads and drops the rows that are left. */
+void pg_stream_done(struct pg *p, struct pg_stream *s);
+
 /* ---- pg_pipeline.c ---- */
 
 /* db_ops.run_int_rows, in the transaction under way. */
@@ -61,7 +81,8 @@ int pg_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *row
 /* ---- pg_conn.c ---- */
 
 /* Reads the answers of the statements that pg_send() sent, before anything else is sent to the
- * server. Returns the first error among them, after which the transaction has failed. */
+ * server. Returns the first error among them, after which the transaction has failed. -EBUSY: the
+ * rows of a stream are being read. */
 int pg_settle(struct pg *p, struct err *err);
 /* Statements in a pipeline at a time. */
 #define PG_SENT_MAX 512

@@ -1,5 +1,5 @@
 /* pg_rows.c - prepares statements, runs them and reads their rows: all rows at once, or through a
- * cursor, or sent ahead in a pipeline. See pg_impl.h.
+ * cursor, or while they arrive, or sent ahead in a pipeline. See pg_impl.h.
  *
  * Parameters travel in binary, except texts; answers come as text (the last argument 0 of
  * PQexecPrepared()), because the type of a column is not known here.
@@ -25,7 +25,8 @@ struct pg_statement {
 	size_t n_values;
 	PGresult *result;
 	int at; /* the current row of the result; -1: before the first one, or not run yet */
-	bool is_scan, has_cursor;
+	bool is_scan, has_cursor, is_stream;
+	struct pg_stream stream;
 	unsigned char *blob; /* that pg_get_blob() returned last; libpq's */
 };
 
@@ -62,6 +63,8 @@ void pg_done(struct db_row *row)
 
 	pq.PQclear(s->result);
 	s->result = NULL;
+	if (s->is_stream)
+		pg_stream_done(pg_of(row->db), &s->stream);
 	if (s->has_cursor)
 		close_cursor(s);
 	pq.PQfreemem(s->blob);
@@ -180,7 +183,7 @@ int pg_query(struct db *d, const char *sql, const struct db_values *values, stru
 	r = prepare_statement(p, s, err);
 	if (r < 0)
 		return r;
-	s->is_scan = false;
+	s->is_scan = s->is_stream = false;
 	*ret = &s->row;
 	return 0;
 }
@@ -188,6 +191,11 @@ int pg_query(struct db *d, const char *sql, const struct db_values *values, stru
 void pg_scan(struct db_row *row)
 {
 	statement_of(row)->is_scan = true;
+}
+
+void pg_stream(struct db_row *row)
+{
+	statement_of(row)->is_stream = true;
 }
 
 /* Values as libpq takes them: `data` points into `numbers` or at the caller's texts and blobs. */
@@ -317,10 +325,26 @@ static int next_row(struct pg *p, struct pg_statement *s, struct err *err)
 	return r < 0 ? r : ++s->at < pq.PQntuples(s->result);
 }
 
+/* The same, while the rows arrive. */
+static int next_streamed(struct pg *p, struct pg_statement *s, struct err *err)
+{
+	const struct db_values values = { s->values, s->n_values };
+	_cleanup_free_ char *sql = NULL;
+	int r;
+
+	if (s->stream.is_open)
+		return pg_stream_next(p, &s->stream, err);
+	r = pg_translate(s->sql, &sql, err);
+	if (r >= 0)
+		r = pg_stream_begin(p, &s->stream, sql, &values, err);
+	return r < 0 ? r : pg_stream_next(p, &s->stream, err);
+}
+
 int pg_step(struct db_row *row, struct err *err)
 {
 	struct pg_statement *s = statement_of(row);
-	int r = next_row(pg_of(row->db), s, err);
+	struct pg *p = pg_of(row->db);
+	int r = s->is_stream ? next_streamed(p, s, err) : next_row(p, s, err);
 
 	if (r <= 0)
 		pg_done(row);
@@ -341,6 +365,8 @@ const char *pg_get_text(const struct db_row *row, int column)
 {
 	const struct pg_statement *s = statement_of(row);
 
+	if (s->is_stream)
+		return s->stream.columns[column];
 	return pq.PQgetisnull(s->result, s->at, column)
 		       ? NULL
 		       : pq.PQgetvalue(s->result, s->at, column);
@@ -360,7 +386,5 @@ const void *pg_get_blob(const struct db_row *row, int column, size_t *ret_size)
 
 bool pg_is_null(const struct db_row *row, int column)
 {
-	const struct pg_statement *s = statement_of(row);
-
-	return pq.PQgetisnull(s->result, s->at, column);
+	return !pg_get_text(row, column);
 }

@@ -11,6 +11,7 @@ struct err;
 	X(PQconnectdb)                                                                         \
 	X(PQdb)                                                                                \
 	X(PQerrorMessage)                                                                      \
+	X(PQescapeLiteral)                                                                     \
 	X(PQexec)                                                                              \
 	X(PQenterPipelineMode)                                                                 \
 	X(PQexecParams)                                                                        \

@@ -100,6 +100,8 @@ static int pass_queued(struct store *s, const char *sql, const char *cluster,
 	struct db_row *st;
 	int r = db_query(s->db, err, &st, sql, "t", cluster);
 
+	if (r >= 0)
+		db_stream(st);
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		r = pass_waiting(st, to->fn, to->ctx, err);
 		if (r < 0)

@@ -152,7 +152,10 @@ int store_allocated(struct store *s, const char *cluster, store_allocated_fn fn,
 	if (r >= 0)
 		r = db_query(s->db, err, &st, has_left ? and_over_sql : placed_sql, "t",
 			     cluster);
-	return r < 0 ? r : pass_rows(s, st, &held, &to, err);
+	if (r < 0)
+		return r;
+	db_stream(st);
+	return pass_rows(s, st, &held, &to, err);
 }
 
 static int pass_some(struct store *s, const struct db_ints *jobs, const struct telling *to,

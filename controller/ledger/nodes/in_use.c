@@ -166,8 +166,10 @@ int store_bare_nodes(struct store *s, const char *cluster, struct fit_node **ret
 	struct db_row *st;
 	int r = db_query(s->db, err, &st, bare_sql, "t", cluster);
 
-	if (r >= 0)
+	if (r >= 0) {
+		db_stream(st);
 		r = read_nodes(s, st, &nodes, err);
+	}
 	if (r < 0) {
 		free(nodes.of);
 		return r;

@@ -351,6 +351,152 @@ static void what_is_run_later_is_run_in_order(void **state)
 	db_close(d);
 }
 
+/* ---- rows that are read while they arrive ---- */
+
+static const char many_sql[] = "SELECT a, 'a row of the answer' FROM generate_series(1, ?1) a";
+#define MANY INT64_C(300000) /* more than the buffers between the server and us */
+
+/* The statement, at its first row. */
+static struct db_row *stream_many(struct db *d)
+{
+	struct db_row *row;
+
+	assert_int_equal(db_query(d, NULL, &row, many_sql, "i", MANY), 0);
+	db_stream(row);
+	assert_int_equal(db_step(d, row, NULL), 1);
+	assert_int_equal(db_int(row, 0), 1);
+	return row;
+}
+
+static void streamed_values_are_those_of_the_table(void **state)
+{
+	static const char sql[] =
+		"SELECT ?1, ?2, ?3, ?4 IS NULL, ?5 = 5, b, '$9', '\\N', '', ?6 FROM t ORDER BY a";
+	static const char *const texts[] = { "\t\n\r\b\f\v\\", "\\N", "\\", "", "\xc3\xa4'\"" };
+	static const char hostile[] = "'; DROP TABLE t; --\\'$1";
+	_cleanup_(db_closep) struct db *d = open_or_fail();
+	struct db_row *row;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		assert_int_equal(db_run(d, NULL, insert, "t", texts[i]), 0);
+	assert_int_equal(db_query(d, NULL, &row, sql, "itttii", INT64_MIN, hostile, NULL, NULL,
+				  (int64_t)5, INT64_MAX),
+			 0);
+	db_stream(row);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		assert_int_equal(db_step(d, row, NULL), 1);
+		assert_true(db_int(row, 0) == INT64_MIN);
+		assert_string_equal(db_text(row, 1), hostile);
+		assert_true(db_is_null(row, 2));
+		assert_int_equal(db_int(row, 3), 1);
+		assert_int_equal(db_int(row, 4), 1);
+		assert_string_equal(db_text(row, 5), texts[i]);
+		assert_string_equal(db_text(row, 6), "$9");
+		assert_string_equal(db_text(row, 7), "\\N");
+		assert_string_equal(db_text(row, 8), "");
+		assert_true(db_int(row, 9) == INT64_MAX);
+	}
+	assert_int_equal(db_step(d, row, NULL), 0);
+	assert_int_equal(count(d), 5);
+}
+
+static void a_streamed_statement_takes_no_blob(void **state)
+{
+	_cleanup_(db_closep) struct db *d = open_or_fail();
+	struct db_row *row;
+
+	(void)state;
+	assert_int_equal(db_query(d, NULL, &row, "SELECT ?1", "b", "x", (size_t)1), 0);
+	db_stream(row);
+	assert_int_equal(db_step(d, row, NULL), -EINVAL);
+	assert_int_equal(count(d), 0);
+}
+
+static void a_statement_between_streamed_rows_is_refused(void **state)
+{
+	_cleanup_(db_closep) struct db *d = open_or_fail();
+	struct db_row *row = stream_many(d);
+	struct err err = { "" };
+	int64_t n = 1;
+	int r;
+
+	(void)state;
+	assert_int_equal(db_run(d, &err, insert, "t", "x"), -EBUSY);
+	assert_non_null(strstr(err.text, "between the rows"));
+	assert_int_equal(db_begin(d, NULL), -EBUSY);
+	while ((r = db_step(d, row, NULL)) > 0)
+		assert_int_equal(db_int(row, 0), ++n);
+	assert_int_equal(r, 0);
+	assert_int_equal(n, MANY);
+	assert_int_equal(db_run(d, NULL, insert, "t", "x"), 0);
+	assert_int_equal(count(d), 1);
+}
+
+static void a_stream_that_is_given_up_leaves_the_connection_usable(void **state)
+{
+	_cleanup_(db_closep) struct db *d = open_or_fail();
+
+	(void)state;
+	db_done(stream_many(d));
+	assert_int_equal(db_begin(d, NULL), 0);
+	assert_int_equal(db_run(d, NULL, insert, "t", "x"), 0);
+	db_done(stream_many(d));
+	assert_int_equal(db_commit(d, NULL), 0);
+	assert_int_equal(count(d), 1);
+	assert_int_equal(db_begin(d, NULL), 0);
+	assert_int_equal(db_run(d, NULL, insert, "t", "y"), 0);
+	stream_many(d);
+	db_rollback(d);
+	assert_int_equal(count(d), 1);
+	stream_many(d); /* and is closed in between */
+}
+
+/* Never the end: a caller would take half of the rows for all of them. */
+static void a_connection_lost_between_streamed_rows_is_an_error(void **state)
+{
+	_cleanup_(db_closep) struct db *d = open_or_fail();
+	struct db_row *row = stream_many(d);
+	struct err err = { "" };
+	int64_t n = 1;
+	int r;
+
+	(void)state;
+	cut_all();
+	while ((r = db_step(d, row, &err)) > 0)
+		n++;
+	assert_true(r < 0);
+	assert_true(n < MANY);
+	assert_true(strlen(err.text) > 0);
+	assert_int_equal(count(d), 0); /* on a new connection */
+	db_done(stream_many(d));
+}
+
+static void an_error_between_streamed_rows_fails_the_statement(void **state)
+{
+	static const char sql[] = "SELECT 1 / (?1 - a) FROM generate_series(1, 100000) a";
+	_cleanup_(db_closep) struct db *d = open_or_fail();
+	struct err err = { "" };
+	struct db_row *row;
+	int64_t n = 0;
+	int r;
+
+	(void)state;
+	for (int is_begun = 0; is_begun < 2; is_begun++) {
+		if (is_begun)
+			assert_int_equal(db_begin(d, NULL), 0);
+		assert_int_equal(db_query(d, NULL, &row, sql, "i", INT64_C(50000)), 0);
+		db_stream(row);
+		for (n = 0; (r = db_step(d, row, &err)) > 0; n++)
+			;
+		assert_int_equal(r, -EINVAL);
+		assert_int_equal(n, 49999);
+		assert_non_null(strstr(err.text, "division by zero"));
+	}
+	assert_true(db_commit(d, NULL) < 0);
+	assert_int_equal(count(d), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,6 +510,15 @@ int main(void)
 		cmocka_unit_test_setup(a_row_that_fails_in_between_fails_them_all, set_up),
 		cmocka_unit_test_setup(rows_as_arrays_tell_new_from_known, set_up),
 		cmocka_unit_test_setup(what_is_run_later_is_run_in_order, set_up),
+		cmocka_unit_test_setup(streamed_values_are_those_of_the_table, set_up),
+		cmocka_unit_test_setup(a_streamed_statement_takes_no_blob, set_up),
+		cmocka_unit_test_setup(a_statement_between_streamed_rows_is_refused, set_up),
+		cmocka_unit_test_setup(a_stream_that_is_given_up_leaves_the_connection_usable,
+				       set_up),
+		cmocka_unit_test_setup(a_connection_lost_between_streamed_rows_is_an_error,
+				       set_up),
+		cmocka_unit_test_setup(an_error_between_streamed_rows_fails_the_statement,
+				       set_up),
 		cmocka_unit_test_setup(errors_say_where_and_never_the_password, set_up),
 	};
 
