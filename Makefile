@@ -1,4 +1,4 @@
-# One Makefile, no recursion. `make`, `make demo`, `make check`; `make V=1` shows commands.
+# One Makefile, no recursion. `make`, `make demo`, `make demo-slurm`, `make check`; `make V=1` shows commands.
 O        := build
 CC       ?= cc
 CLANG    ?= clang
@@ -145,6 +145,9 @@ check-quick check check-all: deps
 demo: deps
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/node/demo/demo.sh
+demo-slurm: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/node/demo/slurm.sh
 bench: all
 	$(Q)tests/bench/run.sh
 deps:
@@ -155,7 +158,7 @@ sanitized-tests:
 
 clean:
 	$(Q)rm -rf $O
-.PHONY: all check check-quick check-all demo bench deps unit-tests sanitized-tests bpf-tests install clean
+.PHONY: all check check-quick check-all demo demo-slurm bench deps unit-tests sanitized-tests bpf-tests install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 include units/install.mk tests/bpf/scan.mk tests/bpf/vmem.mk tests/gpu/gpu.mk

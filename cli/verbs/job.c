@@ -316,7 +316,9 @@ static void print_charge(const struct job_view *v, FILE *to)
 
 static void print_advice(const struct job_view *v, FILE *to)
 {
-	struct advice_facts facts = { &v->requested, &v->usage, &v->end, v->running_ns };
+	struct advice_facts facts = { &v->requested, &v->usage, &v->end, v->running_ns,
+				      cli_int(v->j, "slurm_job", 0) ? ENGINE_SLURM
+								    : ENGINE_REEVE };
 	char text[ADVICE_MAX];
 
 	if (*advice_format(&facts, text))

@@ -8,7 +8,7 @@ struct err;
 struct job_view {
 	const json_t *j; /* the whole object; borrowed */
 	int64_t job;
-	char id[JOB_ID_TEXT_MAX]; /* "12", "12[7]" */
+	char id[REQUEST_NAME_MAX + 16]; /* "12", "12[7]", "CLUSTER:12" */
 	enum job_state state;
 	struct resources requested;
 	struct usage usage; /* nothing measured: `have` is 0 */

@@ -33,14 +33,6 @@ grants() { # without one, all is bonus
 		$(($(date +%Y) - 1)) $(($(date +%Y) + 2)) >"$dir/accounts.conf"
 	reeve 0 admin accounts apply "$dir/accounts.conf" >/dev/null || bail "no grants"
 }
-ring() { # mpi_ring.c for the nodes: by the Open MPI of their image, so that this machine needs none
-	local image lib
-	image=$(tests/vm/vm.sh prepare --with mpi 2>&1 | sed -n 's/^vm: \(\/.*\)$/\1/p')
-	lib=$image/dev/usr/lib/x86_64-linux-gnu
-	[ -e "$lib/openmpi/include/mpi.h" ] || bail "no Open MPI in the image '$image'"
-	${CC:-cc} -std=gnu17 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Werror -O1 -g -I. -isystem "$lib/openmpi/include" \
-		-o "$1" tests/node/mpi_ring.c "$lib/libmpi.so.40" -Wl,--allow-shlib-undefined || bail "mpi_ring.c does not compile"
-}
 node_on() { # NODE OTHER
 	power_on "$1" tests/node/guest/mpi.sh --with mpi --smp 2 --mem 2G --link "$dir/$1.cable,$dir/$2.cable"
 }
@@ -107,7 +99,7 @@ live_open configure
 grants
 nodes_tree
 install -D -m 755 -t "$dir/tree/usr/local/bin" build/tests/node/load
-ring "$dir/tree/usr/local/bin/mpi_ring"
+tests/node/mpi_ring.sh mpi "$dir/tree/usr/local/bin/mpi_ring" || bail "mpi_ring.c does not compile"
 out=/var/tmp/out # of submitted jobs
 node_on n1 n2
 node_on n2 n1

@@ -1,14 +1,25 @@
 #!/bin/bash
-# suite.sh GUEST [VM-OPTION...] - run tests/node/guest/GUEST.sh on a virtual node with Reeve
+# suite.sh GUEST [--nodes N] [VM-OPTION...] - run tests/node/guest/GUEST.sh on a virtual node with Reeve
 # installed and configured as in tests/node/etc. TAP comes out; what it leaves in /out goes to
-# build/check/GUEST.
+# build/check/GUEST. With --nodes, on N nodes in one network, each as `GUEST.sh NUMBER N`, with one
+# munge key: TAP is that of node 1, and the others are switched off when it ends; what they say is in
+# build/check/GUEST/node-NUMBER.log.
 set -eu
 cd "$(dirname "$0")/../.."
-guest=$1
+guest=$1 nodes=1
 shift
+if [ "${1:-}" = --nodes ]; then
+	nodes=$2
+	shift 2
+fi
 O=build
 tree=$(mktemp -d "${TMPDIR:-/tmp}/reeve-suite.XXXXXX")
-trap 'rm -rf "$tree"' EXIT
+others=()
+end() {
+	for pid in "${others[@]}"; do kill "$pid" && wait "$pid"; done 2>/dev/null
+	rm -rf "$tree"
+}
+trap end EXIT
 make --no-print-directory -s install DESTDIR="$tree" >/dev/null
 cp -r tests/node/etc/. "$tree/etc/"
 for p in load escape sql; do
@@ -18,7 +29,21 @@ done
 install -D -m 755 -t "$tree/usr/local/lib/reeve-tests" tests/node/node_lib.sh tests/node/slurm_lib.sh "tests/node/guest/$guest.sh"
 cat > "$tree/start.sh" <<EOF
 #!/bin/sh
-exec env ${KILLS:+KILLS=$KILLS} /usr/local/lib/reeve-tests/$guest.sh
+exec env ${KILLS:+KILLS=$KILLS} /usr/local/lib/reeve-tests/$guest.sh "\$@"
 EOF
 mkdir -p $O/check/"$guest"
-tests/vm/vm.sh run --smp 4 --mem 2G --timeout 1800 "$@" --payload "$tree" --out $O/check/"$guest" -- "$tree/start.sh"
+run_node() { # VM-OPTION... -- ARG...
+	tests/vm/vm.sh run --smp 4 --mem 2G --timeout 1800 --payload "$tree" "$@"
+}
+if [ "$nodes" = 1 ]; then
+	run_node "$@" --out $O/check/"$guest" -- "$tree/start.sh"
+	exit
+fi
+case " $* " in *' --with slurm '*) tests/node/mpi_ring.sh slurm "$tree/usr/local/bin/mpi_ring" ;; esac
+head -c 1024 /dev/urandom >"$tree/usr/local/lib/reeve-tests/munge.key"
+lan=$((20000 + $$ % 20000))
+for ((i = 2; i <= nodes; i++)); do
+	run_node "$@" --lan "$lan,$i" -- "$tree/start.sh" "$i" "$nodes" >"$O/check/$guest/node-$i.log" 2>&1 &
+	others+=($!)
+done
+run_node "$@" --lan "$lan,1" --out $O/check/"$guest" -- "$tree/start.sh" 1 "$nodes"

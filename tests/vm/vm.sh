@@ -19,6 +19,7 @@ payload=
 out=
 net=none
 link=
+lan=
 limit_s=600
 kernel_args=
 boot_always=${REEVE_VM_BOOT:-}
@@ -40,7 +41,7 @@ usage()
 
 		Under emulation, run restores a saved node instead of booting one: a few seconds, not half a
 		minute or more. A shape (--smp, --mem, --jobfs, --with) is saved when it is first run.
-		With --boot, --numa, --net, --link, --kernel-arg, under KVM, or with a payload that
+		With --boot, --numa, --net, --link, --lan, --kernel-arg, under KVM, or with a payload that
 		replaces a file of the node or has what only a boot reads, run boots, and says why. Restored
 		nodes share one boot id and the start of their uptime; time and randomness are their own.
 
@@ -57,6 +58,9 @@ usage()
 		                      address that it takes (none)
 		  --link HERE,THERE   a second network card, at the end of a cable to another guest, whose
 		                      --link is THERE,HERE: two paths of sockets that qemu makes
+		  --lan PORT,N        a network card in a network of guests: those of the same PORT of this
+		                      machine's loopback; N (1 to 254) is the last byte of its address,
+		                      06:00:00:00:00:N
 		  --with NAME         a node that has the packages of packages_NAME.txt as well
 		  --timeout S         seconds from power-on to power-off (600)
 		  --kernel-arg ARG    one more word for the kernel command line; repeatable
@@ -101,6 +105,7 @@ parse_options()
 		--out) out=$2 ;;
 		--net) net=$2 ;;
 		--link) link=$2 ;;
+		--lan) lan=$2 ;;
 		--with) VM_WITH=$2 ;;
 		--timeout) limit_s=$2 ;;
 		--kernel-arg) kernel_args="$kernel_args $2" ;;
@@ -125,6 +130,8 @@ check_options()
 	*) bad_usage "--net $net is neither host nor none" ;;
 	esac
 	[ -z "$link" ] || [[ $link =~ ^[^,]+,[^,]+$ ]] || bad_usage "--link $link is not HERE,THERE"
+	[ -z "$lan" ] || [[ $lan =~ ^[0-9]+,[0-9]+$ && ${lan#*,} -ge 1 && ${lan#*,} -le 254 ]] ||
+		bad_usage "--lan $lan is not PORT,N with N from 1 to 254"
 	[ -z "$VM_WITH" ] || [ -f "$VM_NODE_DIR/packages_$VM_WITH.txt" ] ||
 		bad_usage "--with $VM_WITH: there is no packages_$VM_WITH.txt"
 	[ -z "$payload" ] || [ -d "$payload" ] || bad_usage "--payload $payload is no directory"
@@ -170,6 +177,8 @@ machine_shape()
 	[ -z "$link" ] || machine+=(-netdev
 		"dgram,id=n1,local.type=unix,local.path=${link%,*},remote.type=unix,remote.path=${link#*,}"
 		-device "virtio-net-pci,netdev=n1,romfile=,mac=$(link_address "${link%,*}")")
+	[ -z "$lan" ] || machine+=(-netdev "socket,id=n2,mcast=230.0.0.1:${lan%,*},localaddr=127.0.0.1"
+		-device "virtio-net-pci,netdev=n2,romfile=,mac=$(printf '06:00:00:00:00:%02x' "${lan#*,}")")
 }
 
 # An address of the locally administered ones: the ends of a cable must not have the same.

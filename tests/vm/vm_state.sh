@@ -36,7 +36,7 @@ state_why_boot()
 {
 	local word
 
-	for word in ${boot_always:+--boot} ${numa:+--numa} ${link:+--link} \
+	for word in ${boot_always:+--boot} ${numa:+--numa} ${link:+--link} ${lan:+--lan} \
 		${kernel_args:+--kernel-arg}; do
 		echo "$word" && return
 	done

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
+#include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/usage/eff.h"
 #include "controller/policy/efficiency/advice.h"
 
@@ -45,6 +46,11 @@ static bool is_one(const struct store_eff_row *n)
 	return n->job != 0;
 }
 
+static enum engine engine_of(int64_t job)
+{
+	return store_is_slurm(job) ? ENGINE_SLURM : ENGINE_REEVE;
+}
+
 /* What to request next time, and what it would have cost. */
 static void write_advice(const struct store_eff_row *n, char words[static WORDS_MAX])
 {
@@ -53,7 +59,7 @@ static void write_advice(const struct store_eff_row *n, char words[static WORDS_
 				     .reason = { .limit = s->limit,
 						 .requested = s->limit_requested,
 						 .reached = s->limit_reached } };
-	const struct advice_facts facts = { .end = &end };
+	const struct advice_facts facts = { .end = &end, .engine = engine_of(n->job) };
 	char list[ADVICE_MAX], was[CHARGE_MAX], would[CHARGE_MAX];
 
 	words[0] = '\0';
@@ -70,14 +76,14 @@ static void write_advice(const struct store_eff_row *n, char words[static WORDS_
 		return;
 	format_charge(s->charge_ms, was);
 	format_charge(s->charge_ms - s->saved_ms, would);
-	advice_list(&s->most_fit, list);
+	advice_options(&s->most_fit, engine_of(is_one(n) ? n->job : s->most_job), list);
 	if (is_one(n))
-		add_words(words, "; ", "next time -l %s would do: charge %s -> %s", list, was,
+		add_words(words, "; ", "next time %s would do: charge %s -> %s", list, was,
 			  would);
 	else
 		add_words(words, "; ",
 			  "%" PRId64 " of %" PRId64 " jobs could have asked for less: charge %s"
-			  " -> %s; most in job %" PRId64 ": -l %s",
+			  " -> %s; most in job %" PRId64 ": %s",
 			  s->jobs_saving, s->jobs, was, would, s->most_job, list);
 }
 

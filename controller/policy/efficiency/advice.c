@@ -1,8 +1,10 @@
 /* advice.c - proposes a request from what a finished job used; see advice.h. The thresholds are
  * those of advice.h; usage_has() is false for a figure that the node could not measure, and
  * such a figure never leads to advice. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "common/cleanup.h"
 #include "common/model/amount.h"
 #include "common/time_units.h"
 #include "controller/policy/efficiency/advice.h"
@@ -45,9 +47,50 @@ static int64_t fit_seconds(int64_t s)
 	return round_seconds(with_margin(s));
 }
 
-const char *advice_list(const struct resources *fit, char buf[static ADVICE_MAX])
+/* As options of sbatch: units are powers of 1024 there. Cores have several options, and the user knows which of them was used. */
+static const char *format_slurm_options(const struct resources *fit,
+					char buf[static ADVICE_MAX])
 {
-	return resources_format(fit, buf, ADVICE_MAX);
+	const struct {
+		const char *option;
+		int64_t bytes;
+	} sizes[] = { { "--vmem", fit->vmem_bytes },
+		      { "--mem", fit->mem_bytes },
+		      { "--jobfs", fit->jobfs_bytes } };
+	char time[AMOUNT_TEXT_MAX];
+	size_t n = 0;
+
+	buf[0] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		bool is_gib = sizes[i].bytes % GIB == 0;
+
+		if (sizes[i].bytes)
+			n += (size_t)snprintf(
+				buf + n, ADVICE_MAX - n, "%s%s=%" PRId64 "%c", n ? " " : "",
+				sizes[i].option,
+				(int64_t)((sizes[i].bytes + MIB - 1) / (is_gib ? GIB : MIB)),
+				is_gib ? 'G' : 'M');
+	}
+	if (fit->walltime_s)
+		n += (size_t)snprintf(buf + n, ADVICE_MAX - n, "%s--time=%s", n ? " " : "",
+				      amount_format_seconds(fit->walltime_s, time));
+	if (fit->ngpus)
+		n += (size_t)snprintf(buf + n, ADVICE_MAX - n, "%s--gpus=%" PRId64,
+				      n ? " " : "", fit->ngpus);
+	if (fit->ncpus)
+		snprintf(buf + n, ADVICE_MAX - n, "%s%" PRId64 " core%s", n ? " with " : "",
+			 fit->ncpus, fit->ncpus == 1 ? "" : "s");
+	return buf;
+}
+
+const char *advice_options(const struct resources *fit, enum engine engine,
+			   char buf[static ADVICE_MAX])
+{
+	if (engine == ENGINE_SLURM)
+		return format_slurm_options(fit, buf);
+	strcpy(buf, "-l ");
+	resources_format(fit, buf + 3, ADVICE_MAX - 3);
+	return buf;
 }
 
 /* A limit was reached: how much more to request. The measured excess is a lower bound of the
@@ -72,8 +115,9 @@ const char *advice_more(const struct advice_facts *f, char buf[static ADVICE_MAX
 		fit.walltime_s = fit_seconds(need);
 	else
 		return buf;
-	snprintf(buf, ADVICE_MAX, "next time request more %s: at least -l %.*s",
-		 limit_kind_name(r->limit), ADVICE_MAX - 64, advice_list(&fit, list));
+	snprintf(buf, ADVICE_MAX, "next time request more %s: at least %.*s",
+		 limit_kind_name(r->limit), ADVICE_MAX - 64,
+		 advice_options(&fit, f->engine, list));
 	return buf;
 }
 
@@ -160,8 +204,9 @@ const char *advice_format(const struct advice_facts *f, char buf[static ADVICE_M
 	struct resources fit;
 
 	if (advice_less(f, &fit))
-		snprintf(buf, ADVICE_MAX, "%s%snext time -l %.*s would do", is_idle ? idle : "",
-			 is_idle ? "; " : "", ADVICE_MAX - 80, advice_list(&fit, list));
+		snprintf(buf, ADVICE_MAX, "%s%snext time %.*s would do", is_idle ? idle : "",
+			 is_idle ? "; " : "", ADVICE_MAX - 80,
+			 advice_options(&fit, f->engine, list));
 	else if (is_idle)
 		snprintf(buf, ADVICE_MAX, "%s", idle);
 	else

@@ -12,6 +12,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
+#include "common/model/engine.h"
 #include "common/model/job.h"
 
 struct advice_facts {
@@ -19,6 +20,7 @@ struct advice_facts {
 	const struct usage *usage;
 	const struct job_end *end; /* kind END_NONE: still running, no advice */
 	int64_t running_ns;
+	enum engine engine; /* whose options are proposed */
 };
 
 /* The resources that could have been smaller, with the smaller amount; 0 in all others. False:
@@ -31,8 +33,9 @@ bool advice_gpus_idle(const struct advice_facts *f);
 
 #define ADVICE_MAX 256
 
-/* "ncpus=2,vmem=3GiB": what is not 0, as -l takes it. */
-const char *advice_list(const struct resources *fit, char buf[static ADVICE_MAX]);
+/* "-l ncpus=2,vmem=3GiB", or for Slurm "--vmem=3G with 2 cores": what is not 0, as it is typed. */
+const char *advice_options(const struct resources *fit, enum engine engine,
+			   char buf[static ADVICE_MAX]);
 /* For a job that a limit killed: "next time request more vmem: at least -l vmem=5GiB"; else "".
  */
 const char *advice_more(const struct advice_facts *f, char buf[static ADVICE_MAX]);

@@ -132,7 +132,10 @@ static int64_t find_saving(const struct eff_attempt *a, const struct resources *
 
 static int add_saving(struct eff_sum *sum, const struct eff_attempt *a)
 {
-	const struct advice_facts facts = { &a->requested, &a->usage, &a->end, a->running_ns };
+	const struct advice_facts facts = { .requested = &a->requested,
+					    .usage = &a->usage,
+					    .end = &a->end,
+					    .running_ns = a->running_ns };
 	struct resources fit;
 	int64_t saved = advice_less(&facts, &fit) ? find_saving(a, &fit) : 0;
 
@@ -154,7 +157,10 @@ static int add_saving(struct eff_sum *sum, const struct eff_attempt *a)
 
 static void add_gpus(struct eff_sum *sum, const struct eff_attempt *a, int64_t ms)
 {
-	const struct advice_facts facts = { &a->requested, &a->usage, &a->end, a->running_ns };
+	const struct advice_facts facts = { .requested = &a->requested,
+					    .usage = &a->usage,
+					    .end = &a->end,
+					    .running_ns = a->running_ns };
 
 	if (a->requested.ngpus <= 0)
 		return;

@@ -97,10 +97,10 @@ before=$(rows)
 speak e1 "$(told 7)" "$(job_entry 7 running)" "$(report 7 1 running 10)" >/dev/null
 is "the same document twice makes no other row" "$before" "$(rows)"
 is "and charges nothing" 20000 "$(charged)"
-has "its owner sees it" "$a" "$(cli jobs --all 2>&1)"
+has "its owner sees it" "east:7 " "$(cli jobs --all 2>&1)"
 out=$(cli job "$a")
 has "its page names Slurm's id" 'slurm job  7' "$out"
-has "reeve job takes CLUSTER:ID" "job $a  run  running" "$(cli job east:7)"
+has "reeve job takes CLUSTER:ID, and shows it" "job east:7  run  running" "$(cli job east:7)"
 has "and names a cluster that there is not" "no cluster 'nowhere' of Slurm" "$(cli job nowhere:7)"
 has "or a job that no agent has reported" "no agent of cluster 'west' has reported job 7" "$(cli job west:7)"
 has "reeve neither suspends it" 'neither suspends nor resumes' "$(ask "$daemon" POST "/v1/jobs/$a/suspend")"

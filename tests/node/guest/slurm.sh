@@ -65,6 +65,24 @@ job=$(SLURM_CONF=/tmp/own/slurm.conf as alice env SLURM_CONF=/tmp/own/slurm.conf
 wait_for 60 slurm_is_over "$job"
 has "$(cat /home/alice/own.out)" 'requested 1.00 GiB' "a user's own plugstack.conf does not raise the node's bound" "$job $(cat /home/alice/own.out)"
 
+# ---- ssh, with pam_slurm_adopt ----
+sed -i -e '/^@include common-account/a account required pam_slurm_adopt.so' -e '/pam_systemd/d' /etc/pam.d/sshd
+sed -i '/pam_systemd/d' /etc/pam.d/common-session
+runuser -u alice -- sh -c 'mkdir -m 700 ~/.ssh; ssh-keygen -q -t ed25519 -N "" -f ~/.ssh/id_ed25519; cp ~/.ssh/id_ed25519.pub ~/.ssh/authorized_keys'
+ssh-keygen -A >/dev/null
+systemctl restart ssh
+visit() { as alice timeout 60 ssh -o StrictHostKeyChecking=no -o LogLevel=ERROR "$(hostname)" "$@" 2>&1; }
+out=$(visit echo came in)
+[[ $out != *'came in'* ]]; ok $? "without a job ssh is refused" "$out"
+job=$(as alice sbatch --parsable -o /home/alice/visited.out --vmem=100M --wrap 'sleep 100')
+begins() { journalctl -u reeve-agent -o cat | grep -q "job $job: began"; }
+wait_for 30 begins
+has "$(visit cat /proc/self/cgroup)" "job_$job/step_extern/" "with one the session is in the job's cgroup"
+out=$(visit 'load map 300; echo not reached')
+! grep -q 'not reached' <<<"$out"; ok $? "what it maps counts as the job's, and is over the limit" "$out"
+wait_for 60 slurm_is_over "$job"
+has "$(cat /home/alice/visited.out)$(slurm_comment "$job")" 'requested 100 MiB' "which ends the job, with its reason" "$(journalctl -u reeve-agent -o cat -n 20)"
+
 # ---- the agent dies, or is away ----
 job=$(as alice sbatch --parsable -o /home/alice/late.out --vmem=100M --wrap 'sleep 12; load map 300; echo not reached')
 begins() { journalctl -u reeve-agent -o cat | grep -q "job $job: began"; }

@@ -27,12 +27,36 @@ static void start(void)
 	end = (struct job_end){ .kind = END_EXITED };
 }
 
+static enum engine engine;
+
 static void is(int64_t running_s, const char *expected)
 {
-	struct advice_facts f = { &requested, &used, &end, running_s * S };
+	struct advice_facts f = { &requested, &used, &end, running_s * S, engine };
 	char buf[ADVICE_MAX];
 
 	assert_string_equal(advice_format(&f, buf), expected);
+}
+
+static void for_slurm_it_has_the_options_of_sbatch(void **state)
+{
+	(void)state;
+	start();
+	engine = ENGINE_SLURM;
+	used.vmem_peak_bytes = 2 * GIB;
+	is(7000, "next time --vmem=2560M would do");
+	used.cpu_ns = 7000 * S + 50 * S;
+	requested.jobfs_bytes = 100 * GIB;
+	used.jobfs_peak_bytes = 10 * GIB;
+	is(7000, "next time --vmem=2560M --jobfs=12G with 1 core would do");
+	start();
+	used.cpu_ns = 4 * 1000 * S;
+	is(1000, "next time --time=0:20:00 would do");
+	end = (struct job_end){
+		.kind = END_LIMIT,
+		.reason = { .limit = LIMIT_VMEM, .requested = GIB, .reached = 2 * GIB }
+	};
+	is(10, "next time request more vmem: at least --vmem=2560M");
+	engine = ENGINE_REEVE;
 }
 
 static void a_good_request_gets_no_advice(void **state)
@@ -123,7 +147,7 @@ static void a_limit_names_how_much_more(void **state)
 
 static void what_is_advised_is_parseable_and_enough(void **state)
 {
-	struct advice_facts f = { &requested, &used, &end, 7000 * S };
+	struct advice_facts f = { &requested, &used, &end, 7000 * S, ENGINE_REEVE };
 	char buf[ADVICE_MAX], *list;
 	struct resources r;
 
@@ -166,6 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_good_request_gets_no_advice),
+		cmocka_unit_test(for_slurm_it_has_the_options_of_sbatch),
 		cmocka_unit_test(gpus_that_did_nothing_are_named),
 		cmocka_unit_test(each_large_excess_is_named),
 		cmocka_unit_test(small_things_are_let_be),

@@ -1,0 +1,3 @@
+#!/bin/sh
+# slurm_start.sh - what the virtual node runs for `make demo-slurm`.
+DEMO_COLOR=$1 exec /usr/local/lib/reeve-demo/slurm_guest.sh
