@@ -109,7 +109,7 @@ systemctl service-watchdogs no # else a new agent answers after a minute
 systemctl kill -s STOP reeve-agent
 begun=$SECONDS
 out=$(as alice srun -n 4 --vmem=100M echo runs 2>&1)
-[ $((SECONDS - begun)) -lt 110 ]; ok $? "an agent that hangs is waited for once in the Prolog and once in a step, not for each task" "$((SECONDS - begun)) s"
+[ $((SECONDS - begun)) -lt 200 ]; ok $? "an agent that hangs is waited for once in the Prolog and once in a step, not for each task" "$((SECONDS - begun)) s"
 has "$out" 'reeve-agent runs and does not answer' "and the warning says that it hangs" "$out"
 [ "$(grep -cx runs <<<"$out")" = 4 ]; ok $? "all tasks run then" "$out"
 systemctl kill -s CONT reeve-agent
