@@ -231,6 +231,7 @@ static void read_prolog(struct slurm_question *q)
 	copy_variable(q->account, sizeof(q->account), "SLURM_JOB_ACCOUNT");
 	copy_variable(q->partition, sizeof(q->partition), "SLURM_JOB_PARTITION");
 	copy_variable(q->user, sizeof(q->user), "SLURM_JOB_USER");
+	copy_variable(q->gpus, sizeof(q->gpus), "SLURM_JOB_GPUS");
 }
 
 /* ---- in slurmstepd ---- */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "agent/enforce/manager/slurm.h"
+#include "agent/job/gpus/gpus.h"
 #include "agent/job/phase/attach.h"
 #include "agent/job/phase/limit.h"
 #include "agent/job/phase/recover.h"
@@ -126,6 +127,7 @@ static int begin_job(struct node *n, const struct slurm_question *q, struct err 
 	if (!j)
 		return err_set(err, -ENOMEM, "out of memory");
 	fill_request(&j->s.request, q);
+	job_gpus_take(n, j, q->gpus);
 	j->s.slurm_nodes = q->nodes;
 	j->s.slurm_ncpus = q->job_ncpus;
 	j->order = DESIRED_RUN;
@@ -352,9 +354,11 @@ static void describe_job(const struct job *j, struct sync_slurm_job *ret)
 					.mem_bytes = q->res.mem_bytes,
 					.vmem_bytes = q->res.vmem_bytes,
 					.jobfs_bytes = q->res.jobfs_bytes,
+					.ngpus = q->res.ngpus,
 					.nodes = j->s.slurm_nodes > 0 ? j->s.slurm_nodes : 1,
 					.job_ncpus = j->s.slurm_ncpus,
 					.started_ns = j->s.clock.started_ns };
+	memcpy(ret->gpu_model, q->res.gpu_model, sizeof(ret->gpu_model));
 	memcpy(ret->user, q->user, sizeof(ret->user));
 	memcpy(ret->account, q->account, sizeof(ret->account));
 	memcpy(ret->queue, q->queue, sizeof(ret->queue));

@@ -41,6 +41,8 @@ struct slurm_question {
 	uint32_t nodes, job_ncpus; /* BEGIN: of the whole job; 0: not known */
 	uint32_t spare;
 	char account[64], partition[64], user[64]; /* BEGIN; each ends with a NUL byte */
+	char gpus
+		[256]; /* BEGIN: SLURM_JOB_GPUS, the numbers of their device files: "0,3"; "": none */
 };
 
 enum slurm_answer_kind {

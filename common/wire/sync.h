@@ -41,8 +41,10 @@ struct sync_slurm_job {
 	char user[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], queue[REQUEST_NAME_MAX],
 		name[REQUEST_NAME_MAX];
 	int64_t ncpus, mem_bytes, vmem_bytes, jobfs_bytes; /* on this node; 0: not told */
-	int64_t nodes,
-		job_ncpus;  /* of the whole job; 1 and 0: not told, as of an older agent */
+	int64_t ngpus;					   /* on this node */
+	char gpu_model[REQUEST_NAME_MAX];		   /* "": none, or several */
+	/* Of the whole job; 1 and 0: not told, as of an older agent. */
+	int64_t nodes, job_ncpus;
 	int64_t started_ns; /* real time of its first task here; 0: none has run yet */
 };
 

@@ -27,6 +27,11 @@ for p in load escape sql; do
 	install -D -m 755 $O/tests/node/$p "$tree/usr/local/bin/$p"
 done
 install -D -m 755 -t "$tree/usr/local/lib/reeve-tests" tests/node/node_lib.sh tests/node/slurm_lib.sh "tests/node/guest/$guest.sh"
+if [[ $guest = *gpus* ]]; then # a simulated driver
+	make --no-print-directory -s $O/tests/gpu/libcuda.so.1 $O/tests/gpu/r535/libnvidia-ml.so.1 $O/tests/gpu/load
+	install -m 755 -t "$tree/usr/local/lib/reeve-tests" $O/tests/gpu/libcuda.so.1 $O/tests/gpu/r535/libnvidia-ml.so.1
+	install -m 755 $O/tests/gpu/load "$tree/usr/local/lib/reeve-tests/gpu-load"
+fi
 cat > "$tree/start.sh" <<EOF
 #!/bin/sh
 exec env ${KILLS:+KILLS=$KILLS} /usr/local/lib/reeve-tests/$guest.sh "\$@"

@@ -247,6 +247,53 @@ int job_gpus_grant(struct node *n, struct job *j, const struct cpulist *spare)
 	return save_uuids(n, j);
 }
 
+/* Slurm counts GPUs by their device files: 0 is /dev/nvidia0, 128 is /dev/dri/renderD128. */
+static bool has_number(const struct gpu_device *d, long number)
+{
+	for (int f = 0; f < d->n_files; f++) {
+		const char *digits = strpbrk(d->files[f].path, "0123456789");
+
+		if (digits && atol(digits) == number)
+			return true;
+	}
+	return false;
+}
+
+/* The whole GPU of that number; -1: there is none. */
+static int find_number(const struct node *n, long number)
+{
+	for (int i = 0; i < count_gpus(n); i++)
+		if (gpu_device(n->gpu, i)->parent < 0 &&
+		    has_number(gpu_device(n->gpu, i), number))
+			return i;
+	return -1;
+}
+
+void job_gpus_take(struct node *n, struct job *j, const char *numbers)
+{
+	struct resources *res = &j->s.request.res;
+	char *end;
+
+	for (const char *at = numbers; *at; at = *end ? end + 1 : end) {
+		long number = strtol(at, &end, 10);
+		int i = end > at ? find_number(n, number) : -1;
+
+		end += strcspn(end, ",");
+		res->ngpus++;
+		if (i >= 0)
+			j->gpus |= BIT(i);
+		else
+			job_note(
+				j,
+				"its GPU %.*s is not in this node's inventory, and is not measured",
+				(int)(end - at < 16 ? end - at : 16), at);
+	}
+	snprintf(res->gpu_model, sizeof(res->gpu_model), "%s", job_gpus_model(n, j));
+	if (j->gpus && save_uuids(n, j) < 0)
+		job_note(j, "no memory: its GPUs are measured until the agent is restarted");
+	gpu_meter_start(n, j);
+}
+
 void job_gpus_recover(struct node *n, struct job *j)
 {
 	_cleanup_free_ char *copy = j->s.gpus ? strdup(j->s.gpus) : NULL;
@@ -346,7 +393,7 @@ int job_gpus_watch(struct node *n, struct job *j, struct err *err)
 
 	watch_work(n, j);
 	if (!n->devices)
-		return j->gpus ? check_policy(j, err) : 0;
+		return j->gpus && !job_is_slurms(j) ? check_policy(j, err) : 0;
 	dj.granted = numbers;
 	for (int i = 0; i < count_gpus(n); i++) {
 		const struct gpu_device *d = gpu_device(n->gpu, i);
@@ -381,7 +428,8 @@ static void check_leftovers(struct node *n, struct job *j)
 	char text[GPU_TEXT_MAX];
 
 	for (int i = 0; i < count_gpus(n); i++) {
-		if (!(j->gpus & BIT(i)) || is_clean(n, i))
+		/* Under Slurm the GPU may be another job's already, and is not the agent's to drain. */
+		if (!(j->gpus & BIT(i)) || job_is_slurms(j) || is_clean(n, i))
 			continue;
 		if (gpu_check_clean(n->gpu, i, text) != 1)
 			continue;

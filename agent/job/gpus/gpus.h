@@ -12,7 +12,7 @@
 #include "agent/job/gpus/env.h"
 #include "agent/report/sync.h"
 
-/* Opens the inventory, what jobs may have of it, and the device gate. The gate of an earlier agent
+/* Opens the inventory, what jobs may have of it, and the device gate (not under Slurm, which holds its devices itself). The gate of an earlier agent
  * stays in force until job_gpus_hold(). A failure is a note: the node works without GPUs. */
 void job_gpus_open(struct node *n);
 /* Puts the device gate in force. To be called once all jobs are recovered: a job that the gate does
@@ -24,6 +24,9 @@ void job_gpus_close(struct node *n);
  * j->s.gpus. 0 also for a job that wants none or has them already. 1: there are not enough, and the
  * job has failed with a sentence. -ENOMEM. */
 int job_gpus_grant(struct node *n, struct job *j, const struct cpulist *spare);
+/* The GPUs that Slurm gave to its job, by the numbers of their device files (SLURM_JOB_GPUS): the same, and the job's request has them. One
+ * that the inventory lacks is a note of the job. */
+void job_gpus_take(struct node *n, struct job *j, const char *numbers);
 /* Fills j->gpus from the uuids in j->s.gpus that an earlier agent saved. A device that is gone is a
  * note of the job. */
 void job_gpus_recover(struct node *n, struct job *j);

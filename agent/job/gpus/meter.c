@@ -177,7 +177,8 @@ static bool is_foreign(const struct node *n, const struct job *j, const struct m
 
 	if (r == -ESRCH)
 		return !d->is_sampled;
-	return r < 0 || id.job != j->s.job || id.attempt != j->s.attempt;
+	/* Attempt 0: a job of Slurm, which is here in one attempt at a time. */
+	return r < 0 || id.job != j->s.job || (id.attempt && id.attempt != j->s.attempt);
 }
 
 static struct metered *find_metered(struct node *n, int device, struct job **ret_job)

@@ -203,6 +203,11 @@ void job_gpus_open(struct node *n)
 	if (gpu_count(n->gpu) == 0)
 		return;
 	open_work(n);
+	if (n->ops == &manager_slurm) {
+		devices_forget(pin_dir(n, dir));
+		count_gpus(n);
+		return;
+	}
 	if (open_gate(n, &err) < 0)
 		go_without_gate(n, &err);
 }

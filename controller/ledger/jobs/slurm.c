@@ -166,6 +166,8 @@ static void fill_request(const struct store_slurm_case *c, struct request *q)
 	q->res.mem_bytes = on_all_nodes(t, t->mem_bytes);
 	q->res.vmem_bytes = on_all_nodes(t, t->vmem_bytes);
 	q->res.jobfs_bytes = on_all_nodes(t, t->jobfs_bytes);
+	q->res.ngpus = on_all_nodes(t, t->ngpus);
+	snprintf(q->res.gpu_model, sizeof(q->res.gpu_model), "%s", t->gpu_model);
 	if (c->row)
 		fill_whole_request(c->row, q);
 }
@@ -297,10 +299,10 @@ static int insert_part(struct store *s, const struct store_slurm_case *c, int64_
 		s->db, err,
 		"INSERT INTO parts(job, attempt, part, node, ncpus, vmem_bytes, mem_bytes,"
 		" jobfs_bytes, ngpus, state, user) SELECT j.job, ?2, (SELECT COUNT(*)"
-		" FROM parts p WHERE p.job = ?1 AND p.attempt = ?2), ?3, ?4, ?5, ?6, ?7, 0,"
+		" FROM parts p WHERE p.job = ?1 AND p.attempt = ?2), ?3, ?4, ?5, ?6, ?7, ?9,"
 		" ?8, j.user FROM jobs j WHERE j.job = ?1",
-		"iitiiiii", job, (int64_t)t->attempt, c->node, t->ncpus, t->vmem_bytes,
-		t->mem_bytes, t->jobfs_bytes, (int64_t)c->state);
+		"iitiiiiii", job, (int64_t)t->attempt, c->node, t->ncpus, t->vmem_bytes,
+		t->mem_bytes, t->jobfs_bytes, (int64_t)c->state, t->ngpus);
 
 	snprintf(host, sizeof(host), "%s=%lld", c->node, (long long)t->ncpus);
 	if (r >= 0)
