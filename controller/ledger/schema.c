@@ -458,6 +458,32 @@ static const char schema_slurm[] =
 	"CREATE TABLE slurm_marks("
 	" origin INTEGER PRIMARY KEY, mark_s INTEGER NOT NULL, live_ns INTEGER NOT NULL) STRICT;";
 
+/* Months of jobs that were moved out of the ledger: archive/archive.h. archived_runs: their run intervals;
+ * archive_sums: of their attempts; mem_bytes: vmem where it was requested, else mem. */
+static const char schema_archives[] =
+	"CREATE TABLE archives("
+	" id INTEGER PRIMARY KEY, month INTEGER NOT NULL, part INTEGER NOT NULL,"
+	" dir TEXT NOT NULL, begun_ns INTEGER NOT NULL, is_done INTEGER NOT NULL DEFAULT 0,"
+	" jobs INTEGER NOT NULL DEFAULT 0, first_job INTEGER NOT NULL DEFAULT 0,"
+	" last_job INTEGER NOT NULL DEFAULT 0, UNIQUE(month, part)) STRICT;"
+	"CREATE TABLE archive_files("
+	" archive INTEGER NOT NULL, name TEXT NOT NULL, rows INTEGER NOT NULL,"
+	" bytes INTEGER NOT NULL, digest TEXT NOT NULL,"
+	" PRIMARY KEY(archive, name)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE archive_sums("
+	" archive INTEGER NOT NULL, association INTEGER NOT NULL, pool INTEGER NOT NULL,"
+	" attempts INTEGER NOT NULL, running_ms INTEGER NOT NULL,"
+	" charge_requested_ms INTEGER NOT NULL, charge_used_ms INTEGER NOT NULL,"
+	" PRIMARY KEY(archive, association, pool)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE archived_runs("
+	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, from_ns INTEGER NOT NULL,"
+	" to_ns INTEGER NOT NULL, running_ns INTEGER NOT NULL, association INTEGER NOT NULL,"
+	" queue TEXT NOT NULL, pool INTEGER NOT NULL, rate_num INTEGER NOT NULL,"
+	" rate_den INTEGER NOT NULL, ncpus INTEGER NOT NULL, ngpus INTEGER NOT NULL,"
+	" mem_bytes INTEGER NOT NULL, PRIMARY KEY(job, attempt, from_ns))"
+	" STRICT, WITHOUT ROWID;"
+	"CREATE INDEX archived_runs_until ON archived_runs(to_ns);";
+
 const char *const store_migrations[] = {
 	schema_1,
 	schema_2,
@@ -489,5 +515,6 @@ const char *const store_migrations[] = {
 	schema_user_node,
 	schema_account_node,
 	schema_slurm,
+	schema_archives,
 	NULL,
 };

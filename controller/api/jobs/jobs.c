@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "controller/api/jobs/owned_job.h"
 #include "controller/api/jobs/jobs.h"
+#include "controller/ledger/archive/archive.h"
 #include "controller/ledger/usage/quota.h"
 #include "controller/api/call.h"
 #include "controller/api/jobs/describe.h"
@@ -113,7 +114,7 @@ static int show_job(void *ctx, const struct store_job *row, struct err *err)
 	json_t *j;
 
 	if (!authz_sees_job(c, row->uid, row->account))
-		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
+		return store_no_job(c->api->c.store, row->job, err);
 	/* Scripts and environments may hold secrets: coordinators do not see them. */
 	if (c->is_operator || row->uid == c->who.uid)
 		j = describe_job_in_full(c->api, row);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "common/err.h"
 #include "controller/api/jobs/owned_job.h"
+#include "controller/ledger/archive/archive.h"
 
 struct search {
 	const struct call *c;
@@ -14,7 +15,7 @@ static int check_owner(void *ctx, const struct store_job *row, struct err *err)
 	struct search *s = ctx;
 
 	if (!s->c->is_operator && row->uid != s->c->who.uid)
-		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
+		return store_no_job(s->c->api->c.store, row->job, err);
 	s->ret->state = row->state;
 	s->ret->preemptor = row->preempted_by;
 	s->ret->uid = row->uid;

@@ -9,6 +9,7 @@
 #include "controller/api/jobs/describe_queue.h"
 #include "controller/api/jobs/slurm_pending.h"
 #include "controller/api/authz.h"
+#include "controller/ledger/archive/archive.h"
 #include "controller/dispatch/why.h"
 
 /* The conditions of the forecast, for users. */
@@ -34,7 +35,7 @@ static int answer_why(void *ctx, const struct store_job *row, struct err *err)
 	int r = 0;
 
 	if (!authz_sees_job(c, row->uid, row->account))
-		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
+		return store_no_job(c->api->c.store, row->job, err);
 	c->answer = wire_new();
 	if (!c->answer || json_object_set_new(c->answer, "job", describe_job(c->api, row)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");

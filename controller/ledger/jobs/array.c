@@ -13,8 +13,8 @@
 
 /* ---- numbers ---- */
 
-/* One more than the number of every job and of every task, also of those without a row. Rows are never
- * deleted, so numbers are never used twice. Jobs of Slurm have numbers above all of these (jobs/slurm.h). */
+/* One more than the number of every job and of every task, also of those without a row. The rows with the
+ * largest numbers are never deleted (archive/rows.c), so numbers are never used twice. Jobs of Slurm have numbers above all of these (jobs/slurm.h). */
 int store_new_numbers(struct store *s, int64_t *ret, struct err *err)
 {
 	struct db_row *st;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
+#include "controller/ledger/archive/archive.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/credential.h"
@@ -44,7 +45,7 @@ static int load_now(struct store *s, int64_t job, struct job_now *ret, struct er
 	if (r < 0)
 		return r;
 	if (r == 0)
-		return err_set(err, -ENOENT, "no job %lld", (long long)job);
+		return store_no_job(s, job, err);
 	ret->state = (enum job_state)(int)db_int(st, NOW_STATE);
 	ret->want = (enum job_desired)(int)db_int(st, NOW_WANT);
 	snprintf(ret->node, sizeof(ret->node), "%s", store_text(st, NOW_NODE));

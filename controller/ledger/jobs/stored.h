@@ -2,8 +2,8 @@
  * Part of the contract of store.h.
  *
  * These count: scripts, environments and commands of steps (each text once for a user), output
- * that is kept, and a constant for each step. Jobs, attempts, charges, run intervals and
- * rollups are never removed, so that sums can be recomputed at any time.
+ * that is kept, and a constant for each step. Jobs and attempts are removed only by the archive
+ * (archive/archive.h), which keeps what is needed to recompute the sums at any time.
  */
 #pragma once
 #include "controller/ledger/store.h"

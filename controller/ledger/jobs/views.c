@@ -2,6 +2,7 @@
  * their index. See store.h. */
 #include <errno.h>
 #include "common/err.h"
+#include "controller/ledger/archive/archive.h"
 #include "controller/ledger/jobs/texts.h"
 #include "controller/ledger/sql.h"
 
@@ -218,7 +219,7 @@ int store_job(struct store *s, int64_t job, store_job_fn fn, void *ctx, struct e
 	if (r >= 0)
 		r = each_job(s, st, fn, ctx, err);
 	if (r == 0)
-		return err_set(err, -ENOENT, "no job %lld", (long long)job);
+		return store_no_job(s, job, err);
 	return r < 0 ? r : 0;
 }
 

@@ -110,17 +110,25 @@ static int read_charges(const struct charges *c, const char *sql, int64_t unit, 
 	" FROM imported i JOIN associations a ON a.id = i.association"                         \
 	" WHERE submit_s + wait_s + run_s + COALESCE(suspended_s, 0) >= ?1"                    \
 	" AND submit_s + wait_s < ?2"
+/* Of jobs that were moved to files: archive/archive.h. */
+#define ARCHIVED                                                                               \
+	"SELECT a.cluster, a.account, a.user, x.queue, x.pool, x.from_ns, x.to_ns,"            \
+	" x.running_ns, x.rate_num, x.rate_den, x.ncpus, x.ngpus, 0, x.mem_bytes"              \
+	" FROM archived_runs x JOIN associations a ON a.id = x.association"                    \
+	" WHERE x.to_ns >= ?1 AND x.from_ns < ?2"
 static const char intervals_sql[] = INTERVALS;
+static const char archived_sql[] = ARCHIVED;
 static const char imported_sql[] = IMPORTED;
 
 /* ---- adjustments ---- */
 
-/* The run intervals of one job, live or imported. */
+/* The run intervals of one job: live, archived or imported. */
 #define OF_LIVE_JOB " AND x.job = ?3 AND j.cluster = ?4"
 #define OF_IMPORTED_JOB                                                                        \
 	" AND i.id = (SELECT o.id FROM origins o WHERE o.cluster = ?4) * 1099511627776 + ?3"
 static const char job_intervals_sql[] = INTERVALS OF_LIVE_JOB;
 static const char job_imported_sql[] = IMPORTED OF_IMPORTED_JOB;
+static const char job_archived_sql[] = ARCHIVED " AND x.job = ?3 AND a.cluster = ?4";
 
 struct of_job {
 	const struct charges *c;
@@ -157,7 +165,9 @@ static int each_of_job(const struct of_job *o, const struct store_adjustment *a,
 	static const struct {
 		const char *sql;
 		int64_t unit;
-	} kinds[] = { { job_intervals_sql, 1 }, { job_imported_sql, S_NS } };
+	} kinds[] = { { job_intervals_sql, 1 },
+		      { job_archived_sql, 1 },
+		      { job_imported_sql, S_NS } };
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds) && r >= 0; i++) {
@@ -233,8 +243,10 @@ int store_charges(struct store *s, const struct store_charge_span *span, store_c
 {
 	static const struct store_adjustments all = { 0 };
 	struct charges c = { s, span, fn, ctx };
-	int r = read_charges(&c, intervals_sql, 1, err);
+	int r = read_charges(&c, archived_sql, 1, err);
 
+	if (r >= 0)
+		r = read_charges(&c, intervals_sql, 1, err);
 	if (r >= 0)
 		r = read_charges(&c, imported_sql, S_NS, err);
 	return r < 0 ? r : store_adjustments(s, &all, adjust_one, &c, err);
@@ -247,7 +259,8 @@ int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err)
 	struct db_row *st;
 	int64_t live, imported = -1;
 	int r = db_query_first(s->db, err, &st,
-			       "SELECT COALESCE((SELECT MAX(to_ns) FROM stretches), -1),"
+			       "SELECT COALESCE((SELECT MAX(to_ns) FROM stretches),"
+			       " (SELECT MAX(to_ns) FROM archived_runs), -1),"
 			       " (SELECT value FROM meta WHERE key = 'imported_until_s')",
 			       "");
 

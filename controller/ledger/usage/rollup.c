@@ -74,22 +74,35 @@ bool rollup_is_zero(const struct rollup *r)
 				AND(adjusted_ms, table)
 _Static_assert(_ROLLUP_MAX == 10, "ADD_FIGURES and the statements below name every figure");
 
-int rollup_write_day(struct db *db, const struct rollup_key *k, const struct rollup *r,
-		     struct err *err)
+#define DAY_SQL(table)                                                                         \
+	"INSERT INTO " table "(cluster, account, user, pool, day," ROLLUP_FIGURES ")"          \
+	" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"                                     \
+	" ?11, ?12, ?13, ?14, ?15)" ADD_FIGURES(table, "cluster, account, user, pool, day")
+
+/* `sql`: a DAY_SQL() */
+static int write_day(struct db *db, const char *sql, const struct rollup_key *k,
+		     const struct rollup *r, struct err *err)
 {
 	const int64_t *f = r->figure;
 
-	return db_run_later(
-		db, err,
-		"INSERT INTO rollups(cluster, account, user, pool, day," ROLLUP_FIGURES ")"
-		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-		" ?11, ?12, ?13, ?14, ?15)" ADD_FIGURES("rollups",
-							"cluster, account, user, pool, day"),
-		"ttti"
-		"iiiiii"
-		"iiiii",
-		k->cluster, k->account, k->user, k->pool, k->day, f[0], f[1], f[2], f[3], f[4],
-		f[5], f[6], f[7], f[8], f[9]);
+	return db_run_later(db, err, sql,
+			    "ttti"
+			    "iiiiii"
+			    "iiiii",
+			    k->cluster, k->account, k->user, k->pool, k->day, f[0], f[1], f[2],
+			    f[3], f[4], f[5], f[6], f[7], f[8], f[9]);
+}
+
+int rollup_write_day(struct db *db, const struct rollup_key *k, const struct rollup *r,
+		     struct err *err)
+{
+	return write_day(db, DAY_SQL("rollups"), k, r, err);
+}
+
+int rollup_write_base(struct db *db, const struct rollup_key *k, const struct rollup *r,
+		      struct err *err)
+{
+	return write_day(db, DAY_SQL("rollups_base"), k, r, err);
 }
 
 int rollup_write_month(struct db *db, const struct rollup_month *m, const struct rollup *r,

@@ -47,6 +47,9 @@ int rollup_write(struct db *db, const struct rollup_key *k, const struct rollup 
  * may be reported by a later call (db_run_later()). */
 int rollup_write_day(struct db *db, const struct rollup_key *k, const struct rollup *r,
 		     struct err *err);
+/* Adds *r to a day of rollups_base: usage that the ledger has no attempts of any more (archive/). */
+int rollup_write_base(struct db *db, const struct rollup_key *k, const struct rollup *r,
+		      struct err *err);
 struct rollup_month {
 	int64_t association, pool, month; /* the id of the association on disk */
 };

@@ -226,16 +226,10 @@ static int count_attempt(struct verify *v, struct db_row *st, struct err *err)
 
 #define DAYS "SELECT cluster, account, user, pool, day," ROLLUP_FIGURES " FROM "
 #define WHOSE "SELECT j.cluster, j.account, j.user, j.pool, "
-/* An attempt's figures in the columns of slices; cores x time is rounded half up. */
-#define FIGURES                                                                                \
-	" a.running_ns / 1000000, a.suspended_ns / 1000000,"                                   \
-	" COALESCE(a.usage ->> '$.cpu_ns', 0) / 1000000, a.charge_requested_ms,"               \
-	" a.charge_used_ms, (a.running_ns * j.ncpus + 500000) / 1000000,"                      \
-	" (a.running_ns * j.ngpus + 500000) / 1000000"
 #define ATTEMPTS " FROM attempts a JOIN jobs j USING(job)"
 
 /* Days before the first slices are in rollups_base; the day numbers: store_sqlite.h. */
-static const char whole_sql[] = WHOSE "a.usage_day," FIGURES ATTEMPTS
+static const char whole_sql[] = WHOSE "a.usage_day," VERIFY_FIGURES ATTEMPTS
 				      " WHERE a.sliced = 0 AND a.usage_day > " SQL_STORE_NO_DAY;
 static const char slices_sql[] =
 	WHOSE "x.day, x.running_ms, x.suspended_ms, x.cpu_ms, x.charge_requested_ms,"
@@ -260,7 +254,7 @@ enum sliced_column {
 };
 /* The slices of an attempt sum to its own figures. */
 static const char sliced_sql[] =
-	WHOSE "a.job," FIGURES ", SUM(x.running_ms), SUM(x.suspended_ms), SUM(x.cpu_ms),"
+	WHOSE "a.job," VERIFY_FIGURES ", SUM(x.running_ms), SUM(x.suspended_ms), SUM(x.cpu_ms),"
 	      " SUM(x.charge_requested_ms), SUM(x.charge_used_ms), SUM(x.core_ms),"
 	      " SUM(x.gpu_ms)" ATTEMPTS
 	      " LEFT JOIN slices x ON x.job = a.job AND x.attempt = a.attempt"

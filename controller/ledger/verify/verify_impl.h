@@ -4,6 +4,13 @@
 #include "controller/ledger/usage/rollup_set.h"
 #include "controller/ledger/verify/verify.h"
 
+/* An attempt's figures in the columns of slices; cores x time is rounded half up. */
+#define VERIFY_FIGURES                                                                         \
+	" a.running_ns / 1000000, a.suspended_ns / 1000000,"                                   \
+	" COALESCE(a.usage ->> '$.cpu_ns', 0) / 1000000, a.charge_requested_ms,"               \
+	" a.charge_used_ms, (a.running_ns * j.ncpus + 500000) / 1000000,"                      \
+	" (a.running_ns * j.ngpus + 500000) / 1000000"
+
 struct verify {
 	struct store *s;
 	struct rollup_set *sums; /* recomputed, by day; verify.c zeroes what it has compared */
