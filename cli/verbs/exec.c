@@ -1,7 +1,7 @@
 /* exec.c - `reeve exec`: starts a command in a running job, on one node or several, shows its
  * output, and exits with its status.
  *
- * One event loop has the output of all steps, and the signals. The first interrupt cancels the
+ * One event loop reads the output of all steps and handles the signals. The first interrupt cancels the
  * steps and waits at most CANCEL_WAIT_US for their end; the second exits at once.
  */
 #include <errno.h>
@@ -28,17 +28,18 @@ struct exec_step {
 
 struct exec {
 	struct cli *cli;
-	struct exec_args words;
-	struct http *control; /* a connection for cancel alone: the other may be busy */
-	sd_event_source *signals[3], *patience;
-	char path[64]; /* of the job */
-	json_t *job;   /* its record, where it is needed */
+	struct exec_args args;
+	struct http
+		*control; /* a connection for cancel requests alone: the other may be busy */
+	sd_event_source *signals[3], *cancel_timer;
+	char path[64]; /* /v1/jobs/JOB */
+	json_t *job;   /* its record; NULL: was not needed, see make_body() */
 	struct exec_step *steps;
-	size_t n_steps, n_cancelled;
+	size_t n_steps, n_cancelled; /* a cancel request was sent for the first n_cancelled */
 	struct exec_output output;
 	int signal; /* the first one that came; 0: none */
-	bool left;  /* end the event loop */
-	int result; /* of the output */
+	bool quit;  /* leave the event loop */
+	int result; /* 0; or why the output could not be read or written: negative errno */
 	struct err *err;
 };
 
@@ -87,7 +88,7 @@ static void cancel_next(struct exec *x)
 	struct err err = { "" };
 
 	if (x->n_cancelled == x->n_steps) {
-		x->left |= x->result < 0; /* no output will report their end */
+		x->quit |= x->result < 0; /* no output will report their end */
 		return;
 	}
 	body = json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, "step",
@@ -98,24 +99,24 @@ static void cancel_next(struct exec *x)
 		cli_complain("exec", &err);
 }
 
-static int on_patience(sd_event_source *s, uint64_t usec, void *ctx)
+static int on_cancel_timer(sd_event_source *s, uint64_t usec, void *ctx)
 {
 	struct exec *x = ctx;
 
 	(void)s;
 	(void)usec;
-	x->left = true;
+	x->quit = true;
 	return 0;
 }
 
 /* Cancels all steps, and waits for their end for CANCEL_WAIT_US at most. Called again: no effect. */
 static void cancel_steps(struct exec *x)
 {
-	if (!x->n_steps || x->patience)
+	if (!x->n_steps || x->cancel_timer)
 		return;
-	if (sd_event_add_time_relative(x->cli->event, &x->patience, CLOCK_MONOTONIC,
-				       CANCEL_WAIT_US, 0, on_patience, x) < 0)
-		x->left = true;
+	if (sd_event_add_time_relative(x->cli->event, &x->cancel_timer, CLOCK_MONOTONIC,
+				       CANCEL_WAIT_US, 0, on_cancel_timer, x) < 0)
+		x->quit = true;
 	cancel_next(x);
 }
 
@@ -126,7 +127,7 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 
 	(void)s;
 	if (x->signal) {
-		x->left = true;
+		x->quit = true;
 		return 0;
 	}
 	x->signal = (int)si->ssi_signo;
@@ -142,6 +143,8 @@ static bool ignores_hangup(void)
 	return sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
+/* Blocks the signals before the steps are started, so that none of them ends this program and
+ * leaves steps behind without a reader. */
 static int watch_signals(struct exec *x, struct err *err)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
@@ -168,7 +171,7 @@ static void on_output_end(void *ctx, int result, const struct err *err)
 {
 	struct exec *x = ctx;
 
-	x->left = result == 0;
+	x->quit = result == 0;
 	if (result == 0)
 		return;
 	x->result = result;
@@ -214,7 +217,7 @@ static int follow_steps(struct exec *x, const struct verb_call *call, struct err
 		r = exec_output_start(x->cli, o, err);
 	if (r == 0 && x->signal)
 		cancel_steps(x);
-	while (r >= 0 && !x->left)
+	while (r >= 0 && !x->quit)
 		r = sd_event_run(x->cli->event, UINT64_MAX);
 	exec_output_done(o);
 	return r < 0 ? r : x->result;
@@ -269,7 +272,7 @@ static int add_node(json_t *nodes, const char *node, struct err *err)
 	return 0;
 }
 
-static int add_all(const struct exec *x, json_t *nodes, struct err *err)
+static int add_all_nodes(const struct exec *x, json_t *nodes, struct err *err)
 {
 	const json_t *parts = json_object_get(x->job, "parts");
 	int r = 0;
@@ -287,36 +290,36 @@ static int choose_nodes(const struct exec *x, json_t *nodes, struct err *err)
 	const char *state = cli_text(x->job, "state");
 	int r = 0;
 
-	for (char **p = x->words.nodes; p && *p && r == 0; p++)
+	for (char **p = x->args.nodes; p && *p && r == 0; p++)
 		r = add_node(nodes, *p, err);
-	if (x->words.nodes)
+	if (x->args.nodes)
 		return r;
-	if (!x->words.all && is_inside(x) && getenv("REEVE_NODE"))
+	if (!x->args.all && is_inside(x) && getenv("REEVE_NODE"))
 		return add_node(nodes, getenv("REEVE_NODE"), err);
 	if (!cli_text(x->job, "node"))
 		return err_set(
 			err, -EREMOTEIO,
 			"cannot run a command in a job that is %s; wait until it is running",
 			state ? state : "?");
-	return x->words.all ? add_all(x, nodes, err)
-			    : add_node(nodes, cli_text(x->job, "node"), err);
+	return x->args.all ? add_all_nodes(x, nodes, err)
+			   : add_node(nodes, cli_text(x->job, "node"), err);
 }
 
-static int fill_argv(const struct exec *x, json_t *body, struct err *err)
+static int set_argv(const struct exec *x, json_t *body, struct err *err)
 {
 	json_t *argv = json_array();
 
 	if (json_object_set_new(body, "argv", argv) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	for (char **p = x->words.argv; *p; p++)
+	for (char **p = x->args.argv; *p; p++)
 		if (json_array_append_new(argv, json_string(*p)) < 0)
 			return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
 
 /* With --rsh the directory is the job's: rsh does not keep the caller's either. */
-static int fill_workdir(const struct exec *x, const struct verb_call *call, json_t *body,
-			struct err *err)
+static int set_workdir(const struct exec *x, const struct verb_call *call, json_t *body,
+		       struct err *err)
 {
 	const char *typed = verb_value(call, "rsh") ? NULL : verb_value(call, "workdir");
 	_cleanup_free_ char *here = getcwd(NULL, 0), *path = NULL;
@@ -344,6 +347,8 @@ static int sign_body(const struct exec *x, json_t *body, struct err *err)
 	return r < 0 ? r : cli_seal(x->cli, statement, body, err);
 }
 
+/* Makes the signed request that starts the steps. The job's record is requested only where the
+ * request depends on it (environment, nodes, an array task's job number), to save a round trip. */
 static int make_body(struct exec *x, const struct verb_call *call, json_t **ret,
 		     struct err *err)
 {
@@ -355,15 +360,15 @@ static int make_body(struct exec *x, const struct verb_call *call, json_t **ret,
 	if (!body || json_object_set_new(body, "nodes", nodes) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (exec_args_needs_job(&e) || strchr(x->path, '.') ||
-	    (!x->words.nodes && !(is_inside(x) && getenv("REEVE_NODE") && !x->words.all)))
+	    (!x->args.nodes && !(is_inside(x) && getenv("REEVE_NODE") && !x->args.all)))
 		r = request_job(x, err);
 	e.is_inside = is_inside(x);
 	if (r == 0)
 		r = choose_nodes(x, nodes, err);
 	if (r == 0)
-		r = fill_argv(x, body, err);
+		r = set_argv(x, body, err);
 	if (r == 0)
-		r = fill_workdir(x, call, body, err);
+		r = set_workdir(x, call, body, err);
 	if (r == 0)
 		r = exec_args_env(&e, x->job, &env, err);
 	if (r == 0 && env && json_object_set_new(body, "env", env) < 0)
@@ -464,8 +469,8 @@ static int print_record(struct exec *x, struct err *err)
 	int r;
 
 	snprintf(path, sizeof(path), "%s/steps?after=%" PRId64, x->path, x->steps[0].step - 1);
-	x->left = false; /* from here on set by an interrupt */
-	r = retry_request(x->cli, (struct http_call){ .method = "GET", .path = path }, &x->left,
+	x->quit = false; /* from here on set by an interrupt */
+	r = retry_request(x->cli, (struct http_call){ .method = "GET", .path = path }, &x->quit,
 			  &answer, err);
 	steps = json_object_get(answer, "steps");
 	for (size_t i = 0; i < x->n_steps && r == 0; i++)
@@ -482,15 +487,15 @@ static void exec_done(struct exec *x)
 	x->control = http_close(x->control);
 	for (size_t i = 0; i < ARRAY_LEN(x->signals); i++)
 		sd_event_source_disable_unref(x->signals[i]);
-	sd_event_source_disable_unref(x->patience);
+	sd_event_source_disable_unref(x->cancel_timer);
 	json_decref(x->job);
-	exec_args_done(&x->words);
+	exec_args_done(&x->args);
 }
 
 /* ---- the verb ---- */
 
 /* Exit status 125, unlike that of a command that failed. Wrong usage stays 2. */
-static int not_started(struct exec *x, int r, const struct err *err)
+static int report_not_started(struct exec *x, int r, const struct err *err)
 {
 	if (r == -EINVAL && !x->n_steps)
 		return r;
@@ -502,7 +507,7 @@ static int not_started(struct exec *x, int r, const struct err *err)
 static int run_exec(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(exec_done) struct exec x = { .cli = ctx, .err = err };
-	int r = exec_args_read(call, &x.words, err);
+	int r = exec_args_read(call, &x.args, err);
 
 	if (r == 0)
 		r = cli_begin(x.cli, call, err);
@@ -512,7 +517,7 @@ static int run_exec(const struct verb_call *call, void *ctx, struct err *err)
 		return r;
 	r = start_steps(&x, call, err);
 	if (r < 0)
-		return not_started(&x, r, err);
+		return report_not_started(&x, r, err);
 	r = follow_steps(&x, call, err);
 	if (r >= 0 && !x.signal)
 		r = print_record(&x, err);

@@ -1,5 +1,5 @@
-/* window.c - `reeve window`: calculates what a sliding monthly allowance leaves for a month,
- * without a controller. */
+/* window.c - `reeve window`: reads a table of monthly allowances and usage, and prints what the
+ * sliding allowance (controller/policy/charge) leaves for one month. Needs no controller. */
 #include <errno.h>
 #include <string.h>
 #include "cli/cli.h"
@@ -18,7 +18,8 @@ static const struct verb_option options[] = {
 	{ 0 },
 };
 
-/* Every figure, once: --csv and --json print them by these names. */
+/* All figures; --csv and --json print them by these names. The table omits those whose title begins
+ * with "-". */
 static const struct table_column columns[] = {
 	{ "month", "MONTH", CELL_TEXT },
 	{ "rule", "-RULE", CELL_TEXT },
@@ -52,6 +53,7 @@ struct cells {
 	char text[ARRAY_LEN(columns)][CELL_MAX]; /* "": there is none */
 };
 
+/* `name` is one of `columns`. */
 static char *find_cell(struct cells *all, const char *name)
 {
 	size_t i = 0;
@@ -80,6 +82,7 @@ static void put_month(struct cells *all, const char *name, int month)
 	put_text(all, name, window_month_format(month, text));
 }
 
+/* The percentage is rounded (window_compute()); percentage_exact is the fraction n/d. */
 static void put_percentage(struct cells *all, const struct window *w)
 {
 	int64_t num = w->share * 100;
@@ -120,11 +123,11 @@ static void fill_cells(struct cells *all, const struct window *w, const struct w
 	put_text(all, "why", w->why);
 }
 
-/* ---- the three forms ---- */
+/* ---- output: JSON object, table row, or lines to read ---- */
 
-/* A JSON number: integral as such, else a decimal of up to 15 significant digits, which is
- * exact below 10^9 core-hours. */
-static json_t *json_of(const struct table_column *column, const char *text)
+/* NULL when out of memory. A number without a fraction becomes a JSON integer, any other a decimal
+ * of up to 15 significant digits, which is exact below 10^9 core-hours. */
+static json_t *make_json(const struct table_column *column, const char *text)
 {
 	if (!*text)
 		return json_null();
@@ -149,7 +152,7 @@ static int print_json(const struct cli *c, const struct cells *all, const struct
 		int i = chosen.column[k];
 
 		r = json_object_set_new(doc, columns[i].name,
-					json_of(&columns[i], all->text[i]));
+					make_json(&columns[i], all->text[i]));
 	}
 	if (r < 0)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -234,19 +237,20 @@ static int run_window(const struct verb_call *call, void *ctx, struct err *err)
 	_cleanup_(window_file_done) struct window_file f = { 0 };
 	enum window_rule rule = WINDOW_SLIDING;
 	struct window w;
-	int at, r;
+	int month_number, r;
 
 	r = cli_begin_offline(ctx, call, err);
 	if (r == 0 && (!path || !month))
 		r = err_set(err, -EINVAL, "--allowance FILE and --month YYYY-MM are needed");
 	if (r == 0)
-		r = window_month_parse(month, &at, err);
+		r = window_month_parse(month, &month_number, err);
 	if (r == 0 && rule_name)
 		r = window_rule_parse(rule_name, &rule, err);
 	if (r == 0)
 		r = window_file_read(path, &f, err);
 	if (r == 0)
-		r = window_compute(&(struct window_period){ f.months, f.n }, at, rule, &w, err);
+		r = window_compute(&(struct window_period){ f.months, f.n }, month_number, rule,
+				   &w, err);
 	return r < 0 ? r : print_window(ctx, &w, &f, err);
 }
 
