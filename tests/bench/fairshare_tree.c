@@ -14,7 +14,7 @@ enum { FANOUT = 27, TURNS = 9 };
 
 static uint64_t state = 1;
 
-static uint64_t draw(uint64_t below)
+static uint64_t draw_number(uint64_t below)
 {
 	state = state * 6364136223846793005u + 1442695040888963407u;
 	return (state >> 20) % below;
@@ -22,7 +22,7 @@ static uint64_t draw(uint64_t below)
 
 /* Row i is below row (i - 1) / FANOUT: the first rows are accounts, those without rows users.
  */
-static void make(struct fairshare_row *rows, int32_t n, const char *shape)
+static void make_tree(struct fairshare_row *rows, int32_t n, const char *shape)
 {
 	bool flat = !strcmp(shape, "flat"), tied = !strcmp(shape, "tied");
 
@@ -34,16 +34,16 @@ static void make(struct fairshare_row *rows, int32_t n, const char *shape)
 				  : flat ? 0
 					 : (i - 1) / FANOUT,
 			.user = user,
-			.raw_shares = tied ? 7 : (int64_t)draw(1000),
+			.raw_shares = tied ? 7 : (int64_t)draw_number(1000),
 			.leaf_usage = !user  ? 0
 				      : tied ? 1000003
-					     : draw(1000000000000),
+					     : draw_number(1000000000000),
 			.order = i,
 		};
 	}
 }
 
-static void print(const struct fairshare_row *rows, int32_t n)
+static void print_tree(const struct fairshare_row *rows, int32_t n)
 {
 	puts("id,parent_id,account,user,raw_shares,order,leaf_usage");
 	for (int32_t i = 0; i < n; i++) {
@@ -68,27 +68,27 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
 	return (x > y) - (x < y);
 }
 
-static double rival(double *numbers, int32_t n)
+static double time_qsort(double *numbers, int32_t n)
 {
 	double begin;
 
 	for (int32_t i = 0; i < n; i++)
-		numbers[i] = (double)draw(1u << 30);
+		numbers[i] = (double)draw_number(1u << 30);
 	begin = now_ms();
-	qsort(numbers, (size_t)n, sizeof(*numbers), compare);
+	qsort(numbers, (size_t)n, sizeof(*numbers), compare_doubles);
 	return now_ms() - begin;
 }
 
 /* Sums and ranks, from rows to results; *ret_sum is for the sums alone. */
-static double ranks(const struct fairshare_row *rows, int32_t n,
-		    struct fairshare_result *results, double *ret_sum)
+static double time_ranks(const struct fairshare_row *rows, int32_t n,
+			 struct fairshare_result *results, double *ret_sum)
 {
 	_cleanup_(fairshare_tree_freep) struct fairshare_tree *t = NULL;
 	double begin = now_ms();
@@ -103,7 +103,7 @@ static double ranks(const struct fairshare_row *rows, int32_t n,
 	return now_ms() - begin;
 }
 
-static int measure(const struct fairshare_row *rows, int32_t n, const char *shape)
+static int measure_shape(const struct fairshare_row *rows, int32_t n, const char *shape)
 {
 	struct fairshare_result *results = calloc((size_t)n, sizeof(*results));
 	double *numbers = calloc((size_t)n, sizeof(*numbers));
@@ -112,9 +112,9 @@ static int measure(const struct fairshare_row *rows, int32_t n, const char *shap
 	if (!results || !numbers)
 		return 1;
 	for (int i = 0; i < TURNS; i++) {
-		v = rival(numbers, n);
+		v = time_qsort(numbers, n);
 		best_rival = v < best_rival ? v : best_rival;
-		v = ranks(rows, n, results, &sum);
+		v = time_ranks(rows, n, results, &sum);
 		best = v < best ? v : best;
 		best_sum = sum < best_sum ? sum : best_sum;
 	}
@@ -136,11 +136,11 @@ int main(int argc, char **argv)
 		fputs("usage: fairshare_tree csv|time ROWS flat|deep|tied\n", stderr);
 		return 64;
 	}
-	make(rows, n, argv[3]);
+	make_tree(rows, n, argv[3]);
 	if (!strcmp(argv[1], "csv"))
-		print(rows, n);
+		print_tree(rows, n);
 	else
-		r = measure(rows, n, argv[3]);
+		r = measure_shape(rows, n, argv[3]);
 	free(rows);
 	return r;
 }

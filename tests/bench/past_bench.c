@@ -33,7 +33,7 @@ static struct http *open_http(const char *url, const char *socket)
 }
 
 /* Takes the body. munged looks at who connects to it. */
-static json_t *ask(struct http *h, const char *method, const char *path, json_t *body)
+static json_t *send_request(struct http *h, const char *method, const char *path, json_t *body)
 {
 	struct http_call call = { method, path, body, 20 };
 	json_t *answer = NULL;
@@ -51,7 +51,7 @@ static json_t *ask(struct http *h, const char *method, const char *path, json_t 
 	return answer;
 }
 
-static json_t *amounts(void)
+static json_t *make_capacity(void)
 {
 	return json_pack("{s:i,s:I,s:I,s:i}", "ncpus", 64, "mem_bytes", (json_int_t)1 << 40,
 			 "jobfs_bytes", (json_int_t)1 << 40, "ngpus", 0);
@@ -60,14 +60,15 @@ static json_t *amounts(void)
 /* Takes both lists. */
 static json_t *sync_node(json_t *jobs, json_t *reports)
 {
-	return ask(as_node, "POST", "/v1/node/sync?wait=20",
-		   json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:i,s:[],s:o,s:o,s:[]}", "schema",
-			     "reeve/1", "node", "n1", "boot", "b1", "version", "t", "capacity",
-			     amounts(), "free", amounts(), "state", "up", "tier", 1, "notes",
-			     "jobs", jobs, "reports", reports, "output"));
+	return send_request(as_node, "POST", "/v1/node/sync?wait=20",
+			    json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:i,s:[],s:o,s:o,s:[]}",
+				      "schema", "reeve/1", "node", "n1", "boot", "b1",
+				      "version", "t", "capacity", make_capacity(), "free",
+				      make_capacity(), "state", "up", "tier", 1, "notes",
+				      "jobs", jobs, "reports", reports, "output"));
 }
 
-static json_t *report(json_int_t job, int seq, const char *state)
+static json_t *make_report(json_int_t job, int seq, const char *state)
 {
 	int is_over = !strcmp(state, "ended");
 	json_int_t now = (json_int_t)time(NULL) * 1000000000;
@@ -84,21 +85,21 @@ static json_t *report(json_int_t job, int seq, const char *state)
 
 static void one_life(void)
 {
-	json_t *answer =
-		ask(as_user, "POST", "/v1/jobs",
-		    json_pack("{s:s,s:{s:{s:i,s:I,s:i},s:s,s:s,s:[s],s:[],s:s}}", "schema",
-			      "reeve/1", "request", "resources", "ncpus", 1, "vmem_bytes",
-			      (json_int_t)1000000, "walltime_s", 60, "account", "physics",
-			      "name", "bench", "argv", "/bin/true", "env", "workdir", "/"));
+	json_t *answer = send_request(
+		as_user, "POST", "/v1/jobs",
+		json_pack("{s:s,s:{s:{s:i,s:I,s:i},s:s,s:s,s:[s],s:[],s:s}}", "schema",
+			  "reeve/1", "request", "resources", "ncpus", 1, "vmem_bytes",
+			  (json_int_t)1000000, "walltime_s", 60, "account", "physics", "name",
+			  "bench", "argv", "/bin/true", "env", "workdir", "/"));
 	json_int_t job = json_integer_value(json_object_get(answer, "job"));
 
 	json_decref(answer);
 	json_decref(sync_node(json_array(), json_array()));
 	json_decref(sync_node(
 		json_pack("[{s:I,s:i,s:s}]", "job", job, "attempt", 1, "state", "running"),
-		report(job, 1, "running")));
-	json_decref(ask(as_user, "GET", "/v1/jobs?state=active", NULL));
-	json_decref(sync_node(json_array(), report(job, 2, "ended")));
+		make_report(job, 1, "running")));
+	json_decref(send_request(as_user, "GET", "/v1/jobs?state=active", NULL));
+	json_decref(sync_node(json_array(), make_report(job, 2, "ended")));
 }
 
 static double cpu_ms(const char *pid)

@@ -18,7 +18,7 @@
 
 static uint64_t seed = 1;
 
-static int64_t pick(int64_t low, int64_t high)
+static int64_t pick_number(int64_t low, int64_t high)
 {
 	seed ^= seed << 13;
 	seed ^= seed >> 7;
@@ -34,7 +34,7 @@ static double cpu_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static void must(int r, const char *what)
+static void require_success(int r, const char *what)
 {
 	if (r == 0)
 		return;
@@ -44,9 +44,9 @@ static void must(int r, const char *what)
 
 static struct schedule_chunk chunk_of(int64_t most)
 {
-	return (struct schedule_chunk){ .cores = pick(1, most),
-					.mem_bytes = pick(1, 4) * GIB,
-					.jobfs_bytes = pick(0, 10) * GIB,
+	return (struct schedule_chunk){ .cores = pick_number(1, most),
+					.mem_bytes = pick_number(1, 4) * GIB,
+					.jobfs_bytes = pick_number(0, 10) * GIB,
 					.n = 1 };
 }
 
@@ -55,13 +55,13 @@ static struct schedule_job job_of(const struct schedule_chunk *c)
 	static int64_t id;
 
 	return (struct schedule_job){ .id = ++id,
-				      .user = (int32_t)pick(0, USERS - 1),
-				      .group = (int32_t)pick(0, GROUPS - 1),
+				      .user = (int32_t)pick_number(0, USERS - 1),
+				      .group = (int32_t)pick_number(0, GROUPS - 1),
 				      .chunks = c,
 				      .n_chunks = 1,
-				      .priority = pick(1, 1000000),
+				      .priority = pick_number(1, 1000000),
 				      .submit_s = id,
-				      .limit_s = pick(600, 48 * 3600) };
+				      .limit_s = pick_number(600, 48 * 3600) };
 }
 
 struct size {
@@ -69,7 +69,7 @@ struct size {
 };
 
 /* Each node gets its part of those that run, and they fill it. */
-static void fill(struct schedule *s, struct size n)
+static void fill_schedule(struct schedule *s, struct size n)
 {
 	struct schedule_node node = { .cores = CORES,
 				      .mem_bytes = 256 * GIB,
@@ -79,7 +79,7 @@ static void fill(struct schedule *s, struct size n)
 	int32_t job;
 
 	for (int i = 0; i < n.nodes; i++)
-		must(schedule_add_node(s, &node), "a node");
+		require_success(schedule_add_node(s, &node), "a node");
 	for (int i = 0; i < n.running; i++) {
 		struct schedule_chunk c = chunk_of(1);
 		int32_t at = i % n.nodes;
@@ -89,35 +89,35 @@ static void fill(struct schedule *s, struct size n)
 		c.cores = i / n.nodes < each - 1 ? CORES / each
 						 : CORES - (each - 1) * (CORES / each);
 		j = job_of(&c);
-		must(schedule_add_allocated(s, &j, &h, &job), "a running job");
+		require_success(schedule_add_allocated(s, &j, &h, &job), "a running job");
 	}
 	for (int i = 0; i < n.queued; i++) {
 		struct schedule_chunk c = chunk_of(CORES);
 		struct schedule_job j = job_of(&c);
 
-		if (pick(0, 9) == 0)
-			c.n = (int32_t)pick(2, 16);
-		must(schedule_add(s, &j, &job), "a queued job");
+		if (pick_number(0, 9) == 0)
+			c.n = (int32_t)pick_number(2, 16);
+		require_success(schedule_add(s, &j, &job), "a queued job");
 	}
 }
 
-static double pass(struct schedule *s, int64_t now_s, size_t *ret_n)
+static double time_pass(struct schedule *s, int64_t now_s, size_t *ret_n)
 {
 	const struct schedule_action *actions;
 	double start = cpu_ms();
 
-	must(schedule_pass(s, now_s, &actions, ret_n), "a pass");
+	require_success(schedule_pass(s, now_s, &actions, ret_n), "a pass");
 	return cpu_ms() - start;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_descending(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
 	return (x < y) - (x > y);
 }
 
-static double sorting(int n)
+static double time_sort(int n)
 {
 	int64_t *keys = malloc((size_t)n * sizeof(*keys));
 	double start, took;
@@ -125,26 +125,26 @@ static double sorting(int n)
 	if (!keys)
 		exit(1);
 	for (int i = 0; i < n; i++)
-		keys[i] = pick(0, INT32_MAX);
+		keys[i] = pick_number(0, INT32_MAX);
 	start = cpu_ms();
-	qsort(keys, (size_t)n, sizeof(*keys), compare);
+	qsort(keys, (size_t)n, sizeof(*keys), compare_descending);
 	took = cpu_ms() - start;
 	free(keys);
 	return took;
 }
 
-static void bench(const char *name, enum schedule_rule rule, struct size n)
+static void bench_rule(const char *name, enum schedule_rule rule, struct size n)
 {
 	struct schedule_config c = { .rule = rule, .reserve_after_s = 7 * 86400 };
-	double first, full = 0, end = 0, tenth, rival = sorting(n.queued);
+	double first, full = 0, end = 0, tenth, rival = time_sort(n.queued);
 	struct schedule *s;
 	size_t acts, started;
 
-	must(schedule_new(&c, &s), "a schedule");
-	fill(s, n);
-	first = pass(s, 1, &acts); /* sorts the queue for the first time */
+	require_success(schedule_new(&c, &s), "a schedule");
+	fill_schedule(s, n);
+	first = time_pass(s, 1, &acts); /* sorts the queue for the first time */
 	for (int i = 0; i < PASSES; i++) {
-		double ms = pass(s, 2 + i, &acts);
+		double ms = time_pass(s, 2 + i, &acts);
 
 		full = ms > full ? ms : full;
 	}
@@ -153,13 +153,13 @@ static void bench(const char *name, enum schedule_rule rule, struct size n)
 
 		if (schedule_state(s, i * 17) != SCHEDULE_QUEUED)
 			schedule_remove(s, i * 17);
-		ms = pass(s, 100 + i, &acts);
+		ms = time_pass(s, 100 + i, &acts);
 		end = ms > end ? ms : end;
 	}
 	for (int32_t i = 1; i < n.running; i += 10)
 		if (schedule_state(s, i) == SCHEDULE_RUNNING && i % 17)
 			schedule_remove(s, i);
-	tenth = pass(s, 1000, &started);
+	tenth = time_pass(s, 1000, &started);
 	printf("%-9s first %.1f ms, full %.1f ms, after an end %.1f ms, a tenth of the jobs "
 	       "ended: %.1f ms (%zu actions); sorting %d numbers %.1f ms: x%.2f\n",
 	       name, first, full, end, tenth, started, n.queued, rival, full / rival);
@@ -179,8 +179,8 @@ int main(int argc, char **argv)
 	}
 	printf("%d queued, %d running, %d nodes of %d cores\n", n.queued, n.running, n.nodes,
 	       CORES);
-	bench("priority", SCHEDULE_PRIORITY, n);
-	bench("fifo", SCHEDULE_FIFO, n);
-	bench("preempt", SCHEDULE_PREEMPT, n);
+	bench_rule("priority", SCHEDULE_PRIORITY, n);
+	bench_rule("fifo", SCHEDULE_FIFO, n);
+	bench_rule("preempt", SCHEDULE_PREEMPT, n);
 	return 0;
 }

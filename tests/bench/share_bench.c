@@ -28,7 +28,7 @@ struct bench {
 	unsigned seed;
 };
 
-static void check(int r, const struct err *err)
+static void require_success(int r, const struct err *err)
 {
 	if (r >= 0)
 		return;
@@ -44,7 +44,7 @@ static double cpu_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static unsigned next(struct bench *b)
+static unsigned next_random(struct bench *b)
 {
 	b->seed = b->seed * 1103515245 + 12345;
 	return b->seed >> 8;
@@ -52,7 +52,7 @@ static unsigned next(struct bench *b)
 
 /* Accounts a0, a1 ...: each below the one of half its number, so that the tree is a few deep.
  */
-static char *declare(size_t accounts, size_t users)
+static char *make_accounts(size_t accounts, size_t users)
 {
 	char *text = NULL;
 	size_t size;
@@ -77,7 +77,7 @@ static void find_who(struct bench *b)
 	struct sharetree_view v;
 	struct err err;
 
-	check(sharetree_get_view(b->sharetree, b->where, b->now_ns, &v, &err), &err);
+	require_success(sharetree_get_view(b->sharetree, b->where, b->now_ns, &v, &err), &err);
 	b->who = calloc(v.n, sizeof(*b->who));
 	for (size_t i = 0; i < v.n; i++) {
 		if (!*v.rows[i].user)
@@ -88,22 +88,22 @@ static void find_who(struct bench *b)
 	printf("tree: %zu rows, %zu of them users\n", v.n, b->n_who);
 }
 
-static void charge(struct bench *b)
+static void charge_random_user(struct bench *b)
 {
-	size_t k = next(b) % b->n_who;
+	size_t k = next_random(b) % b->n_who;
 	struct store_charge c = { .cluster = b->where.cluster,
 				  .account = b->who[k][0],
 				  .user = b->who[k][1],
 				  .queue = "",
 				  .from_ns = b->now_ns,
-				  .running_ns = (int64_t)(1 + next(b) % 1000) * S_NS,
+				  .running_ns = (int64_t)(1 + next_random(b) % 1000) * S_NS,
 				  .rate = { 4, 1 },
 				  .ncpus = 4 };
 	struct err err;
 
 	b->now_ns += c.running_ns;
 	c.to_ns = b->now_ns;
-	check(sharetree_charge(b->sharetree, &c, b->now_ns, &err), &err);
+	require_success(sharetree_charge(b->sharetree, &c, b->now_ns, &err), &err);
 }
 
 static double time_charges(struct bench *b, int n, bool is_rebuilt)
@@ -113,15 +113,16 @@ static double time_charges(struct bench *b, int n, bool is_rebuilt)
 	double start = cpu_s();
 
 	for (int i = 0; i < n; i++) {
-		charge(b);
+		charge_random_user(b);
 		if (is_rebuilt)
 			sharetree_set_accounts(b->sharetree, b->accounts);
-		check(sharetree_get_view(b->sharetree, b->where, b->now_ns, &v, &err), &err);
+		require_success(sharetree_get_view(b->sharetree, b->where, b->now_ns, &v, &err),
+				&err);
 	}
 	return (cpu_s() - start) / n * 1e6;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
 
@@ -134,9 +135,9 @@ static double time_sort(struct bench *b, int n)
 
 	for (int i = 0; i < n; i++) {
 		for (size_t k = 0; k < b->n_who; k++)
-			v[k] = next(b);
+			v[k] = next_random(b);
 		start = cpu_s();
-		qsort(v, b->n_who, sizeof(*v), compare);
+		qsort(v, b->n_who, sizeof(*v), compare_doubles);
 		took += cpu_s() - start;
 	}
 	free(v);
@@ -149,10 +150,10 @@ static void open_ledger(struct bench *b, const char *path)
 	struct err err;
 	double start;
 
-	check(store_open(path, &s, &err), &err);
-	check(store_last_charge(s, &b->now_ns, &err), &err);
+	require_success(store_open(path, &s, &err), &err);
+	require_success(store_last_charge(s, &b->now_ns, &err), &err);
 	start = cpu_s();
-	check(sharetree_load(b->sharetree, s, b->now_ns, &err), &err);
+	require_success(sharetree_load(b->sharetree, s, b->now_ns, &err), &err);
 	printf("start: %.3f s to weigh all charges of the ledger\n", cpu_s() - start);
 	store_close(s);
 	if (!sharetree_tree(b->sharetree, 0, &b->where))
@@ -167,15 +168,17 @@ int main(int argc, char **argv)
 	int n = atoi(argv[argc - 1]);
 	double path, rebuilt, sort;
 
-	check(config_parse(policy, sizeof(policy) - 1, &b.config, &err), &err);
+	require_success(config_parse(policy, sizeof(policy) - 1, &b.config, &err), &err);
 	if (argc == 4) {
-		char *text = declare(strtoul(argv[1], NULL, 10), strtoul(argv[2], NULL, 10));
+		char *text =
+			make_accounts(strtoul(argv[1], NULL, 10), strtoul(argv[2], NULL, 10));
 
-		check(accounts_parse(text, strlen(text), "bench", &b.accounts, &err), &err);
+		require_success(accounts_parse(text, strlen(text), "bench", &b.accounts, &err),
+				&err);
 		free(text);
 	}
 	c = (struct sharetree_config){ b.config, b.accounts };
-	check(sharetree_new(&c, &b.sharetree, &err), &err);
+	require_success(sharetree_new(&c, &b.sharetree, &err), &err);
 	if (argc == 3)
 		open_ledger(&b, argv[1]);
 	find_who(&b);

@@ -46,7 +46,7 @@ static struct http *open_http(const char *url, const char *socket)
 	return h;
 }
 
-static json_t *amounts(void)
+static json_t *make_capacity(void)
 {
 	return json_pack("{s:i,s:I,s:I,s:i}", "ncpus", 1000000, "mem_bytes",
 			 (json_int_t)1 << 50, "jobfs_bytes", (json_int_t)1 << 50, "ngpus", 0);
@@ -57,11 +57,11 @@ static void play_node(struct http *h)
 	json_t *jobs = json_array();
 
 	for (;;) {
-		json_t *body =
-			json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:i,s:[],s:O,s:[],s:[]}",
-				  "schema", "reeve/1", "node", "n1", "boot", "b1", "version",
-				  "t", "capacity", amounts(), "free", amounts(), "state", "up",
-				  "tier", 1, "notes", "jobs", jobs, "reports", "output");
+		json_t *body = json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:i,s:[],s:O,s:[],s:[]}",
+					 "schema", "reeve/1", "node", "n1", "boot", "b1",
+					 "version", "t", "capacity", make_capacity(), "free",
+					 make_capacity(), "state", "up", "tier", 1, "notes",
+					 "jobs", jobs, "reports", "output");
 		struct http_call call = { "POST", "/v1/node/sync?wait=20", body, 20 };
 		json_t *answer = NULL, *job;
 		struct err err = { "" };
@@ -87,7 +87,7 @@ static void play_node(struct http *h)
 	}
 }
 
-static json_int_t submit(struct http *h)
+static json_int_t submit_job(struct http *h)
 {
 	json_t *body = json_pack("{s:s,s:{s:{s:i,s:I,s:i},s:s,s:s,s:[s],s:[],s:s}}", "schema",
 				 "reeve/1", "request", "resources", "ncpus", 1, "vmem_bytes",
@@ -108,16 +108,16 @@ static json_int_t submit(struct http *h)
 	return id;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_int64(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
 	return (x > y) - (x < y);
 }
 
-static void tell(const char *what, int64_t *ns, int n)
+static void print_percentiles(const char *what, int64_t *ns, int n)
 {
-	qsort(ns, (size_t)n, sizeof(*ns), compare);
+	qsort(ns, (size_t)n, sizeof(*ns), compare_int64);
 	printf("%s: p50 %.1f ms, p99 %.1f ms, most %.1f ms\n", what, (double)ns[n / 2] / 1e6,
 	       (double)ns[n * 99 / 100] / 1e6, (double)ns[n - 1] / 1e6);
 }
@@ -132,7 +132,7 @@ static int hand_in(const char *url, const char *socket, unsigned uid, int n)
 	h = open_http(url, socket);
 	for (int i = 0; i < n; i++) {
 		int64_t start = now_ns(), until = start + 10 * INT64_C(1000000000);
-		json_int_t id = submit(h);
+		json_int_t id = submit_job(h);
 
 		if (id <= 0 || id >= JOBS_MAX)
 			return 1;
@@ -144,8 +144,8 @@ static int hand_in(const char *url, const char *socket, unsigned uid, int n)
 		to_node[i] = shared->came_ns[id] - start;
 		usleep(20000); /* the node is back in its exchange */
 	}
-	tell("submission to the node", to_node, n);
-	tell("the submission alone  ", to_answer, n);
+	print_percentiles("submission to the node", to_node, n);
+	print_percentiles("the submission alone  ", to_answer, n);
 	return 0;
 }
 

@@ -83,16 +83,16 @@ static void hand_in(struct group *g)
 	_exit(0);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_int32(const void *a, const void *b)
 {
 	return *(const int32_t *)a - *(const int32_t *)b;
 }
 
-static void report(struct group *g, double seconds)
+static void print_group(struct group *g, double seconds)
 {
 	size_t n = g->n < SAMPLES_MAX ? g->n : SAMPLES_MAX;
 
-	qsort(g->took_us, n, sizeof(*g->took_us), compare);
+	qsort(g->took_us, n, sizeof(*g->took_us), compare_int32);
 	printf("uid %u, %d connections: %zu taken, %.0f/s, answer p50 %.1f ms, p99 %.1f ms, "
 	       "most "
 	       "%.1f ms%s\n",
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 	while (wait(NULL) > 0 || errno == EINTR)
 		;
 	for (int i = 0; i < n_groups; i++) {
-		report(&groups[i], (double)(now_ns() - start_ns) / 1e9);
+		print_group(&groups[i], (double)(now_ns() - start_ns) / 1e9);
 		bad |= groups[i].n_bad > 0;
 	}
 	return bad;

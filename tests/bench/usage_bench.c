@@ -20,7 +20,7 @@ static double now_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_doubles(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
 
@@ -95,7 +95,7 @@ static void compare_designs(struct store *s, sqlite3 *db)
 	for (size_t v = 0; v < ARRAY_LEN(views); v++) {
 		for (int i = 0; i < ROUNDS; i++)
 			t[i] = view_ms(s, &views[v], &want);
-		qsort(t, ROUNDS, sizeof(*t), compare);
+		qsort(t, ROUNDS, sizeof(*t), compare_doubles);
 		printf("view %-18s %8.3f ms\n", names[v], t[ROUNDS / 2]);
 		ours = v == 0 ? t[ROUNDS / 2] : ours;
 	}
@@ -107,7 +107,7 @@ static void compare_designs(struct store *s, sqlite3 *db)
 		for (int i = 0; i < ROUNDS; i++)
 			t[i] = sql_ms(st, rivals[k].column, &sum);
 		sqlite3_finalize(st);
-		qsort(t, ROUNDS, sizeof(*t), compare);
+		qsort(t, ROUNDS, sizeof(*t), compare_doubles);
 		printf("rival %-30s %8.3f ms: view by user takes x%.2f of it\n", rivals[k].name,
 		       t[ROUNDS / 2], ours / t[ROUNDS / 2]);
 		if (sum != want) {
@@ -140,7 +140,7 @@ static void every_account(struct store *s, sqlite3 *db)
 	sqlite3_finalize(st);
 	if (!n)
 		return;
-	qsort(t, (size_t)n, sizeof(*t), compare);
+	qsort(t, (size_t)n, sizeof(*t), compare_doubles);
 	printf("one account by user, monthly: %d accounts, p50 %.3f ms, p99 %.3f ms, "
 	       "slowest %.3f ms\n",
 	       n, t[n / 2], t[n - 1 - n / 100], t[n - 1]);

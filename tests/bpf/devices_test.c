@@ -198,7 +198,7 @@ struct hammer {
 	volatile uint64_t n_opened, n_refused;
 };
 
-static int hammer(void *arg)
+static int open_until_killed(void *arg)
 {
 	struct hammer *h = arg;
 
@@ -225,8 +225,8 @@ static void test_restarts(const char *pin_dir, const struct testjob *a, const st
 
 	h[0] = (struct hammer){ .path = path0 };
 	h[1] = (struct hammer){ .path = path0 };
-	pids[0] = testjob_run(a, hammer, &h[0]);
-	pids[1] = testjob_run(b, hammer, &h[1]);
+	pids[0] = testjob_run(a, open_until_killed, &h[0]);
+	pids[1] = testjob_run(b, open_until_killed, &h[1]);
 	for (int i = 0; i < 30; i++) {
 		struct devices *d = open_devices(pin_dir);
 
@@ -336,7 +336,7 @@ static void make_files(void)
 	}
 }
 
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	return getenv("TEST_VERBOSE") && level < LIBBPF_DEBUG ? vprintf(fmt, ap) : 0;
 }
@@ -353,7 +353,7 @@ int main(int argc, char **argv)
 		printf("Bail out! usage: devices_test PIN_DIR\n");
 		return 64;
 	}
-	libbpf_set_print(quiet);
+	libbpf_set_print(print_libbpf);
 	testjob_root("devices");
 	testjob_make(&jobs, "jobs", 0);
 	snprintf(jobs_path, sizeof(jobs_path), "%s", jobs.path);

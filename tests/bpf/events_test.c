@@ -73,7 +73,7 @@ static struct events *open_events(const char *pin_dir, int best_tier, struct see
 	return e;
 }
 
-static void add(struct events *e, const struct testjob *j)
+static void add_job(struct events *e, const struct testjob *j)
 {
 	struct events_job job = { j->job, j->id, j->path };
 	struct err err = { "" };
@@ -82,7 +82,7 @@ static void add(struct events *e, const struct testjob *j)
 		tap_ok(false, "events_add: %s", err.text);
 }
 
-static struct events_freeze ask(struct events *e, const struct testjob *j)
+static struct events_freeze read_freeze(struct events *e, const struct testjob *j)
 {
 	struct events_freeze f = { 0 };
 	struct err err = { "" };
@@ -103,7 +103,7 @@ static void wait_for(struct events *e, const int *counter, int n)
 			events_dispatch(e, NULL);
 }
 
-static int sleeper(void *arg)
+static int sleep_forever(void *arg)
 {
 	while (pause() < 0)
 		;
@@ -131,7 +131,8 @@ static void until_known(struct events *e, const struct testjob *j, bool frozen)
 {
 	uint64_t end = testjob_now_ns() + 60000ull * MS;
 
-	while (e && events_tier(e) == 3 && ask(e, j).frozen != frozen && testjob_now_ns() < end)
+	while (e && events_tier(e) == 3 && read_freeze(e, j).frozen != frozen &&
+	       testjob_now_ns() < end)
 		pass_time(e, 1);
 }
 
@@ -162,8 +163,8 @@ static void freeze_for(struct events *e, const struct testjob *at, const struct 
 	t->most += testjob_now_ns() - asked;
 }
 
-static bool agrees(const struct events_freeze *f, const struct truth *t, uint64_t slack,
-		   const char *what)
+static bool agrees_with_truth(const struct events_freeze *f, const struct truth *t,
+			      uint64_t slack, const char *what)
 {
 	return tap_ok(f->total_ns + slack >= t->least && f->total_ns <= t->most + slack,
 		      "%s: %llu us, truth %llu to %llu us", what,
@@ -182,19 +183,19 @@ static void test_freeze(int best_tier)
 
 	testjob_make(&above, "above", 0);
 	testjob_make(&j, "above/freeze", 11);
-	testjob_run(&j, sleeper, NULL);
-	add(e, &j);
+	testjob_run(&j, sleep_forever, NULL);
+	add_job(e, &j);
 	freeze_for(e, &j, &j, 60, &t);
 	wait_for(e, &seen.thawed, 1);
-	f = ask(e, &j);
-	agrees(&f, &t, slack, "frozen time of the job");
+	f = read_freeze(e, &j);
+	agrees_with_truth(&f, &t, slack, "frozen time of the job");
 	tap_ok(seen.frozen == 1 && seen.thawed == 1 && seen.job == 11 && f.count == 1 &&
 		       !f.frozen,
 	       "told once frozen and once thawed");
 	freeze_for(e, &above, &j, 40, &t);
 	wait_for(e, &seen.thawed, 2);
-	f = ask(e, &j);
-	agrees(&f, &t, 2 * slack, "an ancestor's freezing counts");
+	f = read_freeze(e, &j);
+	agrees_with_truth(&f, &t, 2 * slack, "an ancestor's freezing counts");
 	tap_ok(f.count == 2, "as the second time");
 	tap_ok(f.exact == (best_tier != 3), "exact: %s", f.exact ? "yes" : "no");
 	testjob_kill(&j);
@@ -215,17 +216,17 @@ static void test_already(int best_tier)
 
 	testjob_make(&j, "already", 12);
 	testjob_make(&k, "empty", 13);
-	testjob_run(&j, sleeper, NULL);
+	testjob_run(&j, sleep_forever, NULL);
 	freeze_for(NULL, &j, &j, -1, &t);
 	pass_time(NULL, 20);
 	begin = testjob_now_ns();
 	e = open_events(NULL, best_tier, &seen);
-	add(e, &j);
-	add(e, &k);
+	add_job(e, &j);
+	add_job(e, &k);
 	wait_for(e, &seen.empty, 1);
 	tap_ok(seen.empty == 1 && seen.job == 13,
 	       "a job that is empty when added is reported as empty");
-	f = ask(e, &j);
+	f = read_freeze(e, &j);
 	tap_ok(f.frozen && f.total_ns <= testjob_now_ns() - begin && !f.exact,
 	       "one that is frozen counts from then on, and not as exact");
 	events_close(e);
@@ -238,10 +239,10 @@ static int watch_and_wait(const char *pin_dir, const struct testjob *j, int read
 	struct seen seen = { 0 };
 	struct events *e = open_events(pin_dir, 0, &seen);
 
-	add(e, j);
+	add_job(e, j);
 	if (write(ready_fd, "x", 1) != 1)
 		return 1;
-	return sleeper(NULL);
+	return sleep_forever(NULL);
 }
 
 static void test_killed_watcher(const char *pin_dir)
@@ -260,7 +261,7 @@ static void test_killed_watcher(const char *pin_dir)
 		return;
 	}
 	testjob_make(&j, "killed", 14);
-	testjob_run(&j, sleeper, NULL);
+	testjob_run(&j, sleep_forever, NULL);
 	if (pipe(ready) < 0)
 		exit(1);
 	fflush(stdout);
@@ -276,11 +277,11 @@ static void test_killed_watcher(const char *pin_dir)
 	pass_time(NULL, 20);
 	e = open_events(pin_dir, 0, &seen);
 	tap_ok(events_adopted(e), "the hooks of a killed watcher are taken over");
-	add(e, &j);
+	add_job(e, &j);
 	t.least += testjob_now_ns();
-	f = ask(e, &j);
+	f = read_freeze(e, &j);
 	t.most += testjob_now_ns();
-	agrees(&f, &t, 2 * MS, "frozen time went on without it");
+	agrees_with_truth(&f, &t, 2 * MS, "frozen time went on without it");
 	tap_ok(f.count == 2 && f.frozen && f.exact, "frozen twice, frozen now, exact");
 	events_dispatch(e, NULL);
 	tap_ok(seen.frozen == 2 && seen.thawed == 1,
@@ -302,7 +303,7 @@ static void test_prune(const char *pin_dir)
 	}
 	testjob_make(&j, "prune", 15);
 	e = open_events(pin_dir, 0, &seen);
-	add(e, &j);
+	add_job(e, &j);
 	events_close(e);
 	e = open_events(pin_dir, 0, &seen);
 	tap_ok(events_prune(e) == 1 && events_prune(e) == 0,
@@ -311,7 +312,7 @@ static void test_prune(const char *pin_dir)
 	testjob_remove(&j);
 }
 
-static int eat(void *arg)
+static int touch_memory(void *arg)
 {
 	size_t size = *(size_t *)arg;
 	char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -339,8 +340,8 @@ static void test_oom(int best_tier)
 	}
 	testjob_write(&j, "memory.oom.group", "1");
 	e = open_events(NULL, best_tier, &seen);
-	add(e, &j);
-	pid = testjob_run(&j, eat, &size);
+	add_job(e, &j);
+	pid = testjob_run(&j, touch_memory, &size);
 	status = testjob_wait(pid);
 	wait_for(e, &seen.oom, 1);
 	tap_ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && seen.oom >= 1,
@@ -358,7 +359,7 @@ static void test_oom(int best_tier)
 	testjob_remove(&j);
 }
 
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	return getenv("TEST_VERBOSE") && level < LIBBPF_DEBUG ? vprintf(fmt, ap) : 0;
 }
@@ -370,7 +371,7 @@ int main(int argc, char **argv)
 	struct seen seen = { 0 };
 	struct events *e;
 
-	libbpf_set_print(quiet);
+	libbpf_set_print(print_libbpf);
 	testjob_root("events");
 	for (int i = 0; i < 3; i++) {
 		e = open_events(NULL, tiers[i], &seen);

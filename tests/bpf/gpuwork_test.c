@@ -29,7 +29,7 @@ __attribute__((noinline)) int cuGraphLaunch(int n)
 	return n + 1;
 }
 
-static int launch(void *arg)
+static int launch_kernels(void *arg)
 {
 	uint64_t *ns = arg, start = testjob_now_ns();
 
@@ -43,7 +43,7 @@ static int launch(void *arg)
 
 /* ---- the tracepoints' programs, by hand ---- */
 
-static int program(const char *name)
+static int open_program(const char *name)
 {
 	__u32 id = 0, size;
 
@@ -63,7 +63,7 @@ static int program(const char *name)
 
 static int fd_queue, fd_run, fd_done;
 
-static void give(int fd, uint64_t gpu_job)
+static void set_gpu_job(int fd, uint64_t gpu_job)
 {
 	uint64_t args[2] = { gpu_job, 0 };
 	LIBBPF_OPTS(bpf_test_run_opts, o, .ctx_in = args, .ctx_size_in = sizeof(args));
@@ -75,15 +75,15 @@ static void give(int fd, uint64_t gpu_job)
 static int queue_two(void *arg)
 {
 	(void)arg;
-	give(fd_queue, 0x1000);
-	give(fd_queue, 0x2000);
+	set_gpu_job(fd_queue, 0x1000);
+	set_gpu_job(fd_queue, 0x2000);
 	return 0;
 }
 
 static int queue_other(void *arg)
 {
 	(void)arg;
-	give(fd_queue, 0x3000);
+	set_gpu_job(fd_queue, 0x3000);
 	return 0;
 }
 
@@ -102,31 +102,31 @@ static void check_sched(struct gpuwork *g, const struct testjob *a, const struct
 
 	testjob_wait(testjob_run(a, queue_two, NULL));
 	testjob_wait(testjob_run(b, queue_other, NULL));
-	give(fd_queue, 0x4000); /* of no job */
+	set_gpu_job(fd_queue, 0x4000); /* of no job */
 	start = testjob_now_ns();
-	give(fd_run, 0x1000);
-	give(fd_run, 0x4000);
+	set_gpu_job(fd_run, 0x1000);
+	set_gpu_job(fd_run, 0x4000);
 	usleep(20000);
-	give(fd_run, 0x2000); /* they overlap */
+	set_gpu_job(fd_run, 0x2000); /* they overlap */
 	usleep(20000);
-	give(fd_done, 0x1000);
+	set_gpu_job(fd_done, 0x1000);
 	usleep(20000);
-	give(fd_done, 0x2000);
+	set_gpu_job(fd_done, 0x2000);
 	start = testjob_now_ns() - start;
-	give(fd_done, 0x4000);
-	give(fd_done, 0x5000); /* begun before anybody counted */
+	set_gpu_job(fd_done, 0x4000);
+	set_gpu_job(fd_done, 0x5000); /* begun before anybody counted */
 	c = counts_of(g, a);
 	tap_ok(c.n_run == 2, "its GPU jobs are counted: %llu", (unsigned long long)c.n_run);
 	tap_ok(c.busy_ns >= 60000000 && c.busy_ns <= start,
 	       "time with one there at least, once where they overlap: %llu ns of %llu",
 	       (unsigned long long)c.busy_ns, (unsigned long long)start);
-	give(fd_done, 0x2000);
-	give(fd_run, 0x1000); /* handed over once */
+	set_gpu_job(fd_done, 0x2000);
+	set_gpu_job(fd_run, 0x1000); /* handed over once */
 	c = counts_of(g, a);
 	tap_ok(c.n_run == 2 && c.busy_ns <= start, "each of them once");
 	c = counts_of(g, b);
 	tap_ok(c.n_run == 0 && c.busy_ns == 0, "queued is not run");
-	give(fd_run, 0x3000);
+	set_gpu_job(fd_run, 0x3000);
 	c = counts_of(g, b);
 	tap_ok(c.n_run == 1 && c.busy_ns == 0, "nor is run done");
 }
@@ -144,9 +144,9 @@ static struct gpuwork *open_all(const char *pin_dir)
 		tap_ok(false, "open: %s", err.text);
 		exit(tap_done());
 	}
-	fd_queue = program("gpuwork_queue");
-	fd_run = program("gpuwork_run");
-	fd_done = program("gpuwork_done");
+	fd_queue = open_program("gpuwork_queue");
+	fd_run = open_program("gpuwork_run");
+	fd_done = open_program("gpuwork_done");
 	return g;
 }
 
@@ -170,10 +170,10 @@ static void check_return(const char *pin_dir, const struct testjob *a, const str
 	busy_ns = c.busy_ns;
 	tap_ok(gpuwork_prune(g) == 1, "one that is gone is dropped");
 	tap_ok(gpuwork_add(g, b->id, b->job) == 0, "and may come again");
-	give(fd_done, 0x3000); /* in flight when the first agent went */
+	set_gpu_job(fd_done, 0x3000); /* in flight when the first agent went */
 	testjob_wait(testjob_run(a, queue_two, NULL));
-	give(fd_run, 0x1000);
-	give(fd_done, 0x1000);
+	set_gpu_job(fd_run, 0x1000);
+	set_gpu_job(fd_done, 0x1000);
 	c = counts_of(g, a);
 	tap_ok(c.n_run == 3 && c.busy_ns > busy_ns && c.busy_ns < busy_ns + 10 * SECOND_NS,
 	       "it goes on from there");
@@ -201,14 +201,14 @@ int main(int argc, char **argv)
 	testjob_root("gpuwork");
 	testjob_make(&a, "a", 1);
 	testjob_make(&b, "b", 2);
-	testjob_wait(testjob_run(&a, launch, ns));
+	testjob_wait(testjob_run(&a, launch_kernels, ns));
 	bare = *ns;
 	g = open_all(pin_dir);
 	tap_ok(gpuwork_add(g, a.id, a.job) == 0 && gpuwork_add(g, b.id, b.job) == 0,
 	       "two jobs");
 	tap_ok(gpuwork_add(g, a.id, a.job) == -EEXIST, "each once");
-	launch(&outside);
-	testjob_wait(testjob_run(&a, launch, ns));
+	launch_kernels(&outside);
+	testjob_wait(testjob_run(&a, launch_kernels, ns));
 	c = counts_of(g, &a);
 	tap_ok(c.have & GPUWORK_HAVE_LAUNCHES,
 	       "launches are counted, though one function is missing");

@@ -94,7 +94,7 @@ static void wait_for(struct guard *g, const int *counter, int n)
 
 /* What a child does: returns 0, or the errno of what it tried. */
 
-static int sleeper(void *arg)
+static int sleep_forever(void *arg)
 {
 	while (pause() < 0)
 		;
@@ -198,9 +198,9 @@ static void test_ptrace(struct guard *g, struct seen *seen)
 	testjob_make(&outside, "ptrace-outside", 0);
 	add_job(g, &j, 0, 0, GUARD_KILL);
 	add_job(g, &other, 0, 0, GUARD_KILL);
-	out = testjob_run(&outside, sleeper, NULL);
-	far = testjob_run(&other, sleeper, NULL);
-	in = testjob_run(&j, sleeper, NULL);
+	out = testjob_run(&outside, sleep_forever, NULL);
+	far = testjob_run(&other, sleep_forever, NULL);
+	in = testjob_run(&j, sleep_forever, NULL);
 	r = result_in(&outside, try_attach, &out);
 	tap_ok(r == 0, "outside: ptrace works: %d", r);
 	r = result_in(&outside, try_attach, &in);
@@ -279,7 +279,7 @@ static void test_left(struct guard *g, struct seen *seen)
 	testjob_make(&j, "left", 24);
 	testjob_make(&away, "left-away", 0);
 	add_job(g, &j, 0, 0, GUARD_KILL);
-	pid = testjob_run(&j, sleeper, NULL);
+	pid = testjob_run(&j, sleep_forever, NULL);
 	guard_dispatch(g, NULL);
 	seen->left = 0;
 	snprintf(pid_text, sizeof(pid_text), "%d", pid);
@@ -499,7 +499,7 @@ static void test_quota(const char *disk, int best_tier)
 	guard_close(g);
 }
 
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	return getenv("TEST_VERBOSE") && level < LIBBPF_DEBUG ? vprintf(fmt, ap) : 0;
 }
@@ -511,7 +511,7 @@ int main(int argc, char **argv)
 	struct seen seen = { 0 };
 	struct guard *g;
 
-	libbpf_set_print(quiet);
+	libbpf_set_print(print_libbpf);
 	testjob_root("guard");
 	g = open_guard(NULL, 0, &seen);
 	tap_note("holds %x", guard_holds(g));

@@ -38,7 +38,7 @@ struct work {
 	const int *gate; /* a pipe: begin when its write end is closed */
 };
 
-static int work(void *arg)
+static int do_work(void *arg)
 {
 	const struct work *w = arg;
 	uint64_t from;
@@ -83,7 +83,7 @@ static struct sampler *open_sampler(const char *pin_dir, bool files_only)
 	return s;
 }
 
-static void add(struct sampler *s, const struct testjob *j)
+static void add_job(struct sampler *s, const struct testjob *j)
 {
 	struct sample_job job = { j->job, j->id, j->path };
 	struct err err = { "" };
@@ -92,7 +92,7 @@ static void add(struct sampler *s, const struct testjob *j)
 		tap_ok(false, "sample_add: %s", err.text);
 }
 
-static void get(struct sampler *s, const struct testjob *j, struct sample *ret)
+static void get_sample(struct sampler *s, const struct testjob *j, struct sample *ret)
 {
 	struct err err = { "" };
 
@@ -138,7 +138,7 @@ static void check_cpu(struct sampler *s, const struct testjob *j, const char *wh
 
 	do {
 		us = quiet_us(j);
-		get(s, j, &u);
+		get_sample(s, j, &u);
 	} while (file_us(j) != us && testjob_now_ns() < end);
 	tap_ok(u.have & SAMPLE_CPU && u.cpu_ns / 1000 == (uint64_t)us,
 	       "%s: on-cpu total is cpu.stat's: %llu us, file %lld us", when,
@@ -160,14 +160,14 @@ static void test_cpu(struct sampler *s)
 
 	testjob_make(&j, "cpu", 1);
 	testjob_make(&sub, "cpu/sub", 0);
-	add(s, &j);
-	pids[0] = testjob_run(&j, work, &a);
-	pids[1] = testjob_run(&j, work, &b);
-	pids[2] = testjob_run(&sub, work, &b);
+	add_job(s, &j);
+	pids[0] = testjob_run(&j, do_work, &a);
+	pids[1] = testjob_run(&j, do_work, &b);
+	pids[2] = testjob_run(&sub, do_work, &b);
 	for (int i = 0; i < 3; i++)
 		testjob_wait(pids[i]);
 	check_cpu(s, &j, "exited");
-	get(s, &j, &u);
+	get_sample(s, &j, &u);
 	/* 120 ms each, at least half of it. A core that wakes a task on another one books what
 	 * ran there since the last tick as its own: so does the kernel, so the figures do. */
 	if (u.have & SAMPLE_CPU_CORES)
@@ -210,11 +210,11 @@ static void test_tasks(struct sampler *s)
 	pid_t pid;
 
 	testjob_make(&j, "tasks", 2);
-	add(s, &j);
+	add_job(s, &j);
 	pid = testjob_run(&j, with_threads, (void *)(uintptr_t)up);
 	while (!*up)
 		sched_yield();
-	get(s, &j, &u);
+	get_sample(s, &j, &u);
 	if (u.have & SAMPLE_PROCS)
 		tap_ok(u.procs == 1, "one process with four threads is one: %llu",
 		       (unsigned long long)u.procs);
@@ -229,7 +229,7 @@ static void test_tasks(struct sampler *s)
 		tap_ok(u.tasks_peak == (uint64_t)peak, "the peak is pids.peak");
 	testjob_kill(&j);
 	testjob_wait(pid); /* the pids controller counts a process until it is reaped */
-	get(s, &j, &u);
+	get_sample(s, &j, &u);
 	if (u.have & SAMPLE_TASKS)
 		tap_ok(u.tasks == 0 && u.tasks_peak == 4,
 		       "all gone: none now, peak stays 4: %llu",
@@ -238,7 +238,7 @@ static void test_tasks(struct sampler *s)
 	testjob_remove(&j);
 }
 
-static bool near(uint64_t a, int64_t b, uint64_t slack)
+static bool is_near(uint64_t a, int64_t b, uint64_t slack)
 {
 	return b >= 0 && (a > (uint64_t)b ? a - (uint64_t)b : (uint64_t)b - a) <= slack;
 }
@@ -252,7 +252,7 @@ static int64_t get_beside(struct sampler *s, const struct testjob *j, const char
 
 	do {
 		before = testjob_number(j, file[0], file[1]);
-		get(s, j, ret);
+		get_sample(s, j, ret);
 		after = testjob_number(j, file[0], file[1]);
 	} while (before != after && testjob_now_ns() < end);
 	return after;
@@ -304,7 +304,7 @@ static void check_memory(struct sampler *s, const struct testjob *j)
 		if (wanted < 0 || (!has && figures[i].have == SAMPLE_MEM_KERNEL))
 			tap_skip(figures[i].name, "not on this kernel");
 		else
-			tap_ok(has && near(value, wanted, figures[i].slack_kib << 10),
+			tap_ok(has && is_near(value, wanted, figures[i].slack_kib << 10),
 			       "%s: %llu, %lld", figures[i].name, (unsigned long long)value,
 			       (long long)wanted);
 	}
@@ -318,10 +318,10 @@ static void test_memory(struct sampler *s)
 	struct sample u;
 
 	testjob_make(&j, "mem", 3);
-	add(s, &j);
-	testjob_run(&j, work, &w);
+	add_job(s, &j);
+	testjob_run(&j, do_work, &w);
 	do
-		get(s, &j, &u);
+		get_sample(s, &j, &u);
 	while (u.have & SAMPLE_RSS && u.rss_bytes < w.touch_bytes && testjob_now_ns() < end);
 	if (u.have & SAMPLE_RSS)
 		tap_ok(u.rss_bytes >= w.touch_bytes && u.rss_bytes < (36u << 20) &&
@@ -350,19 +350,19 @@ static void test_run_delay(struct sampler *s)
 	pid_t a, b;
 
 	testjob_make(&j, "delay", 4);
-	add(s, &j);
+	add_job(s, &j);
 	start = testjob_now_ns();
 	if (pipe(gate) < 0)
 		tap_ok(false, "pipe: %s", strerror(errno));
 	w.gate = gate;
-	a = testjob_run(&j, work, &w);
-	b = testjob_run(&j, work, &w);
+	a = testjob_run(&j, do_work, &w);
+	b = testjob_run(&j, do_work, &w);
 	close(gate[0]);
 	close(gate[1]);
 	testjob_wait(a);
 	testjob_wait(b);
 	start = testjob_now_ns() - start;
-	get(s, &j, &u);
+	get_sample(s, &j, &u);
 	if (!(u.have & SAMPLE_RUN_DELAY))
 		tap_skip("run delay", "needs BPF");
 	else
@@ -382,11 +382,11 @@ static void test_gone(struct sampler *s)
 	int64_t us;
 
 	testjob_make(&j, "gone", 5);
-	add(s, &j);
-	testjob_wait(testjob_run(&j, work, &w));
+	add_job(s, &j);
+	testjob_wait(testjob_run(&j, do_work, &w));
 	us = quiet_us(&j);
 	testjob_remove(&j); /* never sampled while it lived */
-	get(s, &j, &u);
+	get_sample(s, &j, &u);
 	tap_ok(u.gone, "a removed cgroup is no error but gone");
 	if (sample_tier(s) == 1)
 		tap_ok(u.cpu_ns / 1000 == (uint64_t)us,
@@ -408,19 +408,19 @@ static void test_restart(const char *pin_dir)
 	}
 	testjob_make(&j, "restart", 6);
 	s = open_sampler(pin_dir, false);
-	add(s, &j);
-	testjob_wait(testjob_run(&j, work, &w));
-	get(s, &j, &u);
+	add_job(s, &j);
+	testjob_wait(testjob_run(&j, do_work, &w));
+	get_sample(s, &j, &u);
 	sample_close(s);
 	w.ms = 30;
-	testjob_wait(testjob_run(&j, work, &w)); /* while no sampler is there */
+	testjob_wait(testjob_run(&j, do_work, &w)); /* while no sampler is there */
 	s = open_sampler(pin_dir, false);
-	add(s, &j);
+	add_job(s, &j);
 	check_cpu(s, &j, "after a restart");
 	{
 		struct sample v;
 
-		get(s, &j, &v);
+		get_sample(s, &j, &v);
 		tap_ok(v.minor_faults > u.minor_faults && v.run_delay_ns >= u.run_delay_ns,
 		       "faults and delay of those that exited meanwhile are kept: %llu > %llu",
 		       (unsigned long long)v.minor_faults, (unsigned long long)u.minor_faults);
@@ -462,7 +462,7 @@ static void check_written(struct sampler *s, const struct testjob *j)
 
 	do { /* until nothing is on its way to the disk */
 		before = file_written(j);
-		get(s, j, &u);
+		get_sample(s, j, &u);
 		after = file_written(j);
 	} while (before != after && testjob_now_ns() < end);
 	tap_ok(u.have & SAMPLE_IO && u.written_bytes >= 8 << 20, "and counted: %llu",
@@ -477,7 +477,7 @@ static void test_io(struct sampler *s, const char *disk_dir)
 	struct testjob j;
 
 	testjob_make(&j, "io", 7);
-	add(s, &j);
+	add_job(s, &j);
 	if (!disk_dir || file_written(&j) < 0) {
 		tap_skip("block I/O", "no disk or no io controller here");
 	} else {
@@ -492,7 +492,7 @@ static void test_io(struct sampler *s, const char *disk_dir)
 	testjob_remove(&j);
 }
 
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	return getenv("TEST_VERBOSE") && level < LIBBPF_DEBUG ? vprintf(fmt, ap) : 0;
 }
@@ -503,7 +503,7 @@ int main(int argc, char **argv)
 	const char *disk_dir = argc > 2 ? argv[2] : NULL;
 	struct sampler *s;
 
-	libbpf_set_print(quiet);
+	libbpf_set_print(print_libbpf);
 	testjob_root("scan");
 	for (int files_only = 0; files_only < 2; files_only++) {
 		s = open_sampler(NULL, files_only);

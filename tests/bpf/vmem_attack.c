@@ -468,14 +468,14 @@ static bool play_attack(struct vmem_test *t, const struct attack *a, enum vmem_a
 	return ended;
 }
 
-static uint64_t overshoot(void)
+static uint64_t compute_overshoot(void)
 {
 	return board->touched > ROOM ? board->touched - ROOM : 0;
 }
 
 /* Tier 3 promises nothing but that it ends; so does tier 2 about fork on kernels where a
  * newborn cannot be killed before it runs. */
-static uint64_t allowed(const struct vmem_test *t, const struct attack *a)
+static uint64_t allowed_overshoot(const struct vmem_test *t, const struct attack *a)
 {
 	bool may_be_born = t->tier == 2 && a->run == fork_bomb &&
 			   !strstr(vmem_hooks(t->v), "fork_kill, fork_seen");
@@ -489,14 +489,15 @@ static void attack_kill(struct vmem_test *t, const struct attack *a)
 	double ms = (double)(result.dead_ns - result.x.at_ns) / 1e6;
 
 	good = ended && result.n_events == 1 && result.n_processes > 0 &&
-	       result.x.reached_bytes > result.limit && overshoot() <= allowed(t, a);
+	       result.x.reached_bytes > result.limit &&
+	       compute_overshoot() <= allowed_overshoot(t, a);
 	tap_ok(good,
 	       "kill: %s: %s of %llu KiB, overshoot %llu KiB, dead in %.1f ms, %zu in the "
 	       "table, "
 	       "largest %s %llu KiB",
 	       a->name, result.x.operation ? result.x.operation : "(no event)",
 	       (unsigned long long)(result.x.requested_bytes / KIB),
-	       (unsigned long long)(overshoot() / KIB), ms, result.n_processes,
+	       (unsigned long long)(compute_overshoot() / KIB), ms, result.n_processes,
 	       result.top[0].comm, (unsigned long long)(result.top[0].bytes / KIB));
 	if (!good)
 		tap_note("ended %d events %d status %x reached %llu limit %llu touched %llu",
@@ -511,14 +512,14 @@ static void attack_deny(struct vmem_test *t, const struct attack *a)
 
 	/* A bomb that is refused sits there; an exec without room kills its process by itself.
 	 */
-	good = result.n_events >= 1 && overshoot() == 0 && (ended || bomb);
+	good = result.n_events >= 1 && compute_overshoot() == 0 && (ended || bomb);
 	if (a->deny == REFUSABLE)
 		good = good && result.x.is_refused && !result.x.is_killed &&
 		       (board->refused > 0 || WIFSIGNALED(result.status) ||
 			WEXITSTATUS(result.status) == 77);
 	tap_ok(good, "deny: %s: %s, overshoot %llu KiB", a->name,
 	       result.x.is_refused ? "ENOMEM and the job lives" : "seen after, job killed",
-	       (unsigned long long)(overshoot() / KIB));
+	       (unsigned long long)(compute_overshoot() / KIB));
 	if (!good)
 		tap_note("ended %d events %d status %x refusals %llu; last: %s of %llu KiB by "
 			 "%s, "

@@ -36,7 +36,7 @@ static void on_excess(void *ctx, const struct vmem_excess *x)
 }
 
 /* A job's process: maps 8 MiB at each command and confirms it. */
-static int grower(void *ctx)
+static int grow_on_signal(void *ctx)
 {
 	(void)ctx;
 	while (vmem_signal_wait(&order)) {
@@ -48,7 +48,7 @@ static int grower(void *ctx)
 	return 0;
 }
 
-static int hog(void *ctx)
+static int exceed_on_signal(void *ctx)
 {
 	struct vmem_signal *go = ctx;
 
@@ -66,7 +66,7 @@ struct scene {
 	pid_t grower, hog;
 };
 
-static void reopen(struct scene *s)
+static void reopen_vmem(struct scene *s)
 {
 	struct err err = { "" };
 
@@ -78,7 +78,7 @@ static void reopen(struct scene *s)
 	exit(1);
 }
 
-static int add(struct scene *s, const struct testjob *j, uint64_t limit)
+static int add_job(struct scene *s, const struct testjob *j, uint64_t limit)
 {
 	struct vmem_request r = { .job_id = (uint64_t)j->job,
 				  .cgroup_id = j->id,
@@ -95,10 +95,10 @@ static int add(struct scene *s, const struct testjob *j, uint64_t limit)
 }
 
 /* The holder: what an agent does, until it is killed. */
-static int holder(struct scene *s)
+static int run_holder(struct scene *s)
 {
-	reopen(s);
-	if (add(s, &s->steady, 0) < 0 || add(s, &s->greedy, 64 * MIB) < 0)
+	reopen_vmem(s);
+	if (add_job(s, &s->steady, 0) < 0 || add_job(s, &s->greedy, 64 * MIB) < 0)
 		return 1;
 	vmem_signal_send(&s->held);
 	for (;;)
@@ -111,7 +111,7 @@ static void hold_and_die(struct scene *s)
 	pid_t pid = fork();
 
 	if (pid == 0)
-		_exit(holder(s));
+		_exit(run_holder(s));
 	if (!vmem_signal_wait(&s->held)) {
 		printf("Bail out! the holder ended\n");
 		exit(1);
@@ -120,7 +120,7 @@ static void hold_and_die(struct scene *s)
 	waitpid(pid, NULL, 0);
 }
 
-static void grow(void)
+static void grow_once(void)
 {
 	vmem_signal_send(&order);
 	vmem_signal_wait(&done);
@@ -131,8 +131,8 @@ static void while_away(struct scene *s)
 	int status = 0;
 
 	hold_and_die(s);
-	grow();
-	grow();
+	grow_once();
+	grow_once();
 	vmem_signal_send(&s->go);
 	waitpid(s->hog, &status, 0);
 	tap_ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
@@ -147,7 +147,7 @@ static void come_back(struct scene *s)
 	size_t n = 0;
 	bool equal;
 
-	reopen(s);
+	reopen_vmem(s);
 	tap_ok(vmem_origin(s->t.v) == VMEM_ADOPTED, "the next holder adopts (origin %d)",
 	       vmem_origin(s->t.v));
 	vmem_jobs(s->t.v, jobs, ARRAY_LEN(jobs), &n);
@@ -169,9 +169,9 @@ static void come_back(struct scene *s)
 	tap_ok(n == 1 && top[0].is_gone && top[0].pid == (uint32_t)s->hog,
 	       "the dead job's table is whole: %zu, %s[%u] %llu bytes", n, top[0].comm,
 	       top[0].pid, (unsigned long long)top[0].bytes);
-	tap_ok(add(s, &s->steady, 0) == 1, "adding a known job again returns 'known'");
+	tap_ok(add_job(s, &s->steady, 0) == 1, "adding a known job again returns 'known'");
 	s->t.v = vmem_close(s->t.v);
-	reopen(s);
+	reopen_vmem(s);
 	vmem_dispatch(s->t.v, NULL);
 	tap_ok(n_told == 0, "an excess that was delivered is not delivered again");
 	s->t.v = vmem_close(s->t.v);
@@ -190,8 +190,8 @@ static void other_version(struct scene *s)
 	snprintf(old, sizeof(old), "%s/vmem-v0", pin_dir);
 	if (rename(now, old))
 		tap_note("rename: %s", strerror(errno));
-	grow();
-	reopen(s);
+	grow_once();
+	reopen_vmem(s);
 	tap_ok(vmem_origin(s->t.v) == VMEM_UPGRADED && stat(old, &st) && !stat(now, &st),
 	       "another version's set is replaced (origin %d)", vmem_origin(s->t.v));
 	equal = vmem_test_equal(&s->t, &s->steady, &bytes);
@@ -199,7 +199,7 @@ static void other_version(struct scene *s)
 	       "its jobs are counted exactly: %llu", (unsigned long long)bytes);
 	vmem_read(s->t.v, s->greedy.id, &use, NULL);
 	tap_ok(use.is_exceeded && use.limit_bytes == 64 * MIB, "limit and latch crossed over");
-	grow();
+	grow_once();
 	equal = vmem_test_equal(&s->t, &s->steady, &bytes);
 	tap_ok(equal, "the new set counts on: %llu", (unsigned long long)bytes);
 	s->t.v = vmem_close(s->t.v);
@@ -213,7 +213,7 @@ static void other_size(struct scene *s)
 	bool equal;
 
 	s->config.max_processes = 4 * 65536;
-	reopen(s);
+	reopen_vmem(s);
 	vmem_room(s->t.v, &room);
 	equal = vmem_test_equal(&s->t, &s->steady, &bytes);
 	tap_ok(vmem_origin(s->t.v) == VMEM_UPGRADED && equal &&
@@ -226,7 +226,7 @@ static void other_size(struct scene *s)
 	s->t.v = vmem_close(s->t.v);
 }
 
-static void damaged(struct scene *s)
+static void check_damaged(struct scene *s)
 {
 	char link[200];
 	uint64_t bytes = 0;
@@ -235,7 +235,7 @@ static void damaged(struct scene *s)
 	snprintf(link, sizeof(link), "%s/vmem-v%d/attach_seen", pin_dir, VMEM_VERSION);
 	if (unlink(link))
 		tap_note("unlink: %s", strerror(errno));
-	reopen(s);
+	reopen_vmem(s);
 	equal = vmem_test_equal(&s->t, &s->steady, &bytes);
 	tap_ok(vmem_origin(s->t.v) == VMEM_REBUILT && equal,
 	       "a set with a hook missing is rebuilt and reported (origin %d), count %llu",
@@ -295,13 +295,13 @@ int main(int argc, char **argv)
 	vmem_signal_init(&s.held);
 	testjob_make(&s.steady, "steady", 1);
 	testjob_make(&s.greedy, "greedy", 2);
-	s.grower = testjob_run(&s.steady, grower, NULL);
-	s.hog = testjob_run(&s.greedy, hog, &s.go);
+	s.grower = testjob_run(&s.steady, grow_on_signal, NULL);
+	s.hog = testjob_run(&s.greedy, exceed_on_signal, &s.go);
 	while_away(&s);
 	come_back(&s);
 	other_version(&s);
 	other_size(&s);
-	damaged(&s);
+	check_damaged(&s);
 	clean_up();
 	vmem_test_kill(&s.steady);
 	waitpid(s.grower, NULL, 0);

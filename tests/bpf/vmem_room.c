@@ -110,7 +110,7 @@ static int fork_and_end(void *ctx)
 }
 
 /* Serve events until the storm is over: it is done, or the job dead. True: dead. */
-static bool serve(struct vmem_test *t, pid_t pid)
+static bool serve_until_exit(struct vmem_test *t, pid_t pid)
 {
 	uint64_t end = testjob_now_ns() + 20000000000U;
 	int status;
@@ -136,7 +136,8 @@ struct outcome {
 	uint32_t born, refused;
 };
 
-static struct outcome storm(struct vmem_test *t, const struct testjob *j, int (*main)(void *))
+static struct outcome run_storm(struct vmem_test *t, const struct testjob *j,
+				int (*main)(void *))
 {
 	struct outcome o = { 0 };
 	pid_t pid;
@@ -145,7 +146,7 @@ static struct outcome storm(struct vmem_test *t, const struct testjob *j, int (*
 	n_told = 0;
 	told_job = j;
 	pid = testjob_run(j, main, NULL);
-	o.is_dead = serve(t, pid);
+	o.is_dead = serve_until_exit(t, pid);
 	poll(NULL, 0, 50); /* the last that were born */
 	vmem_dispatch(t->v, NULL);
 	vmem_read(t->v, j->id, &o.use, NULL);
@@ -169,7 +170,7 @@ static bool is_held(struct vmem_test *t, const struct outcome *o, uint32_t max_s
 	       o->refused && board->error == EAGAIN && o->use.n_no_room && n_told == 0;
 }
 
-static void show(const struct outcome *o)
+static void note_outcome(const struct outcome *o)
 {
 	tap_note("dead %d, %u born, %u refused (%s), %u there, counted %llu of %llu bytes, "
 		 "told %d, no room %llu",
@@ -212,11 +213,11 @@ static void case_fork(struct vmem_test *t, const struct vmem_room *room)
 		r.limit_bytes *= 4;
 	}
 	vmem_test_job(t, &j, "fork", &r);
-	o = storm(t, &j, fork_storm);
+	o = run_storm(t, &j, fork_storm);
 	tap_ok(is_held(t, &o, (uint32_t)room->max_spaces),
 	       "a fork storm in a full table: %s, nothing lives uncounted",
 	       o.is_dead ? "the job is killed" : "fork fails with EAGAIN");
-	show(&o);
+	note_outcome(&o);
 	vmem_test_drop(t, &j);
 }
 
@@ -227,10 +228,10 @@ static void case_exec(struct vmem_test *t)
 	struct testjob j;
 
 	vmem_test_job(t, &j, "exec", &r);
-	o = storm(t, &j, exec_storm);
+	o = run_storm(t, &j, exec_storm);
 	tap_ok(o.is_dead && is_held(t, &o, JOB_SPACES),
 	       "a storm of vfork and exec: the job is killed, nothing lives uncounted");
-	show(&o);
+	note_outcome(&o);
 	vmem_test_drop(t, &j);
 }
 
@@ -248,7 +249,7 @@ static void case_neighbour(struct vmem_test *t)
 	memset(board, 0, sizeof(*board));
 	told_job = &greedy;
 	pid = testjob_run(&greedy, fork_storm, NULL);
-	serve(t, pid);
+	serve_until_exit(t, pid);
 	vmem_read(t->v, greedy.id, &use, NULL);
 	tap_ok(use.n_processes <= JOB_SPACES,
 	       "a job has no more address spaces than its own bound allows (%u of %d)",
@@ -262,9 +263,9 @@ static void case_neighbour(struct vmem_test *t)
 	vmem_test_drop(t, &other);
 	/* The same slots once more. */
 	vmem_test_job(t, &other, "again", &r);
-	o = storm(t, &other, fork_storm);
+	o = run_storm(t, &other, fork_storm);
 	tap_ok(is_held(t, &o, JOB_SPACES), "and the next job is held the same way");
-	show(&o);
+	note_outcome(&o);
 	vmem_test_drop(t, &other);
 }
 

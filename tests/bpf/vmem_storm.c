@@ -414,7 +414,7 @@ static void case_leader_gone(struct vmem_test *t)
 	waitpid(pid, NULL, 0);
 }
 
-static int stay(void *ctx)
+static int stay_alive(void *ctx)
 {
 	(void)ctx;
 	vmem_signal_send(&ready);
@@ -430,7 +430,7 @@ static int pair_main(void *ctx)
 
 	(void)ctx;
 	mmap(NULL, 64 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (clone(stay, stack + MIB, CLONE_VM | SIGCHLD, NULL) < 0)
+	if (clone(stay_alive, stack + MIB, CLONE_VM | SIGCHLD, NULL) < 0)
 		return 1;
 	for (;;)
 		pause();
@@ -461,7 +461,7 @@ static void case_clone_vm(struct vmem_test *t)
 static int map_some(void *ctx)
 {
 	mmap(NULL, 32 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return stay(ctx);
+	return stay_alive(ctx);
 }
 
 static void case_move(struct vmem_test *t)
@@ -536,7 +536,7 @@ static void case_clone_into(struct vmem_test *t)
 	args.cgroup = (uint64_t)fd;
 	pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 	if (pid == 0)
-		_exit(stay(NULL));
+		_exit(stay_alive(NULL));
 	vmem_signal_wait(&ready);
 	equal = vmem_test_equal(t, &j, &bytes);
 	tap_ok(pid > 0 && equal && bytes > 0 && bytes == vmem_test_statm(&j),

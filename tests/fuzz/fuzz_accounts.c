@@ -23,7 +23,7 @@
 #include "common/err.h"
 #include "controller/accounts/accounts.h"
 
-static void check(const struct accounts *a)
+static void check_accounts(const struct accounts *a)
 {
 	_cleanup_(accounts_diff_freep) struct accounts_diff *d = NULL;
 	_cleanup_(accounts_freep) struct accounts *again = NULL;
@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (r > 0 || (r < 0) != !a || (r < 0 && strncmp(err.text, "fuzz, line ", 11) != 0))
 		abort();
 	if (a)
-		check(a);
+		check_accounts(a);
 	free(exact);
 	return 0;
 }

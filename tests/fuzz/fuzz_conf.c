@@ -42,7 +42,7 @@ static const struct conf_key keys[] = {
 
 static struct site named;
 
-static int add(void *target, const char *x, void **ret, struct err *err)
+static int add_section(void *target, const char *x, void **ret, struct err *err)
 {
 	(void)target;
 	if (!request_is_name(x))
@@ -51,7 +51,7 @@ static int add(void *target, const char *x, void **ret, struct err *err)
 	return 0;
 }
 
-static const struct conf_section sections[] = { { "X", add }, { NULL, NULL } };
+static const struct conf_section sections[] = { { "X", add_section }, { NULL, NULL } };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

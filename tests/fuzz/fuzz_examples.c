@@ -50,7 +50,7 @@ static const char site[] = "[Policy]\nQuota=window\nTresWeights=cpu=1,mem=1/GB\n
 			   "[NodeType c/t]\nGpuModel=v\nGpuBundleGpus=1\n[GpuModel v]\n"
 			   "[Queue whole]\nExclusive=yes\nFactor=3\n";
 
-static void tell(void *ctx, const struct example_figure *f)
+static void check_figure(void *ctx, const struct example_figure *f)
 {
 	(void)ctx;
 	if (!f->published || !f->here || !*f->what)
@@ -74,6 +74,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (r < 0 && !*err.text)
 		abort();
 	if (r == 0)
-		examples_check(c, e, tell, NULL, &err);
+		examples_check(c, e, check_figure, NULL, &err);
 	return 0;
 }

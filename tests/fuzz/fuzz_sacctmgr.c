@@ -43,7 +43,7 @@ static int read_dump(const char *text, size_t size, struct accounts **ret, struc
 }
 
 /* A dump of them is a fixed point: what sacctmgr's quotes cost is lost the first time. */
-static void check(const struct accounts *a)
+static void check_accounts(const struct accounts *a)
 {
 	_cleanup_(accounts_diff_freep) struct accounts_diff *d = NULL;
 	_cleanup_(accounts_freep) struct accounts *once = NULL, *twice = NULL;
@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (r > 0 || (r < 0) != !a || (r < 0 && strncmp(err.text, "fuzz:", 5) != 0))
 		abort();
 	if (a)
-		check(a);
+		check_accounts(a);
 	free(exact);
 	return 0;
 }

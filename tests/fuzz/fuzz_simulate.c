@@ -17,13 +17,13 @@
 #define CORES 16
 #define JOBS_MAX 300
 
-static void must(bool ok)
+static void require(bool ok)
 {
 	if (!ok)
 		__builtin_trap();
 }
 
-static void replay(const struct sim_trace *t, const char *name)
+static void replay_trace(const struct sim_trace *t, const char *name)
 {
 	_cleanup_(sim_fairness_freep) struct sim_fairness *fair = NULL;
 	_cleanup_(sim_policy_done) struct sim_policy policy = { 0 };
@@ -35,17 +35,17 @@ static void replay(const struct sim_trace *t, const char *name)
 	struct sim_summary sum;
 	struct err err;
 
-	must(sim_fairness_new(t->groups.n, NULL, &fair) == 0);
-	must(sim_baseline_new(name, t, CORES, &policy) == 0);
+	require(sim_fairness_new(t->groups.n, NULL, &fair) == 0);
+	require(sim_baseline_new(name, t, CORES, &policy) == 0);
 	r.fair = fair;
-	must(sim_replay_run(&r, &err) == 0);
-	must(sim_summarise(&r, &sum) == 0);
+	require(sim_replay_run(&r, &err) == 0);
+	require(sim_summarise(&r, &sum) == 0);
 	for (size_t i = 0; i < t->n; i++) {
-		must(times[i].start_s >= t->jobs[i].submit_s);
-		must(times[i].end_s == times[i].start_s + t->jobs[i].run_s);
+		require(times[i].start_s >= t->jobs[i].submit_s);
+		require(times[i].end_s == times[i].start_s + t->jobs[i].run_s);
 	}
-	must(strcmp(name, "fcfs") != 0 || sum.overtaken.max == 0);
-	must(t->n == 0 || (sum.utilisation > 0 && sum.utilisation < 1.000001));
+	require(strcmp(name, "fcfs") != 0 || sum.overtaken.max == 0);
+	require(t->n == 0 || (sum.utilisation > 0 && sum.utilisation < 1.000001));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -58,14 +58,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (p < end && t.n < JOBS_MAX) {
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
 
-		must(sim_trace_line(&t, p, (size_t)((nl ? nl : end) - p)) == 0);
+		require(sim_trace_line(&t, p, (size_t)((nl ? nl : end) - p)) == 0);
 		p = nl ? nl + 1 : end;
 	}
 	sim_trace_finish(&t, CORES);
 	for (size_t i = 1; i < t.n; i++)
-		must(t.jobs[i - 1].submit_s <= t.jobs[i].submit_s);
-	replay(&t, "fcfs");
-	replay(&t, "easy");
+		require(t.jobs[i - 1].submit_s <= t.jobs[i].submit_s);
+	replay_trace(&t, "fcfs");
+	replay_trace(&t, "easy");
 	sim_trace_done(&t);
 	return 0;
 }

@@ -26,7 +26,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static size_t sum(const json_t *texts)
+static size_t sum_lengths(const json_t *texts)
 {
 	size_t n = 0;
 
@@ -35,7 +35,7 @@ static size_t sum(const json_t *texts)
 	return n;
 }
 
-static void check(const char *text)
+static void check_command(const char *text)
 {
 	_cleanup_json_ json_t *spec = json_loads(text, 0, NULL);
 	const json_t *argv = json_object_get(spec, "argv");
@@ -43,7 +43,7 @@ static void check(const char *text)
 
 	if (!spec || !json_string_length(json_array_get(argv, 0)) || !dir || *dir != '/' ||
 	    strlen(dir) >= STEP_WORKDIR_MAX ||
-	    sum(argv) + sum(json_object_get(spec, "env")) > STEP_SPEC_MAX)
+	    sum_lengths(argv) + sum_lengths(json_object_get(spec, "env")) > STEP_SPEC_MAX)
 		abort();
 }
 
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (wire_parse((const char *)data, size, &j, &err) < 0)
 		return 0;
 	if (step_spec_read(j, "/home/alice", &spec, &err) == 0)
-		check(spec);
+		check_command(spec);
 	else if (!*err.text)
 		abort();
 	if (step_spec_nodes(j, &nodes, &err) == 0 &&

@@ -28,7 +28,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check(const struct sync *s)
+static void check_sync(const struct sync *s)
 {
 	if (!request_is_name(s->node) || !*s->boot || s->n_reports > SYNC_REPORTS_MAX ||
 	    s->n_jobs > WIRE_SYNC_JOBS_MAX || s->n_outputs > SYNC_OUTPUT_MAX ||
@@ -57,7 +57,7 @@ static void check_steps(const struct sync *s)
 	}
 }
 
-static void decode(const char *text, size_t size)
+static void decode_sync(const char *text, size_t size)
 {
 	_cleanup_json_ json_t *j = NULL;
 	_cleanup_(sync_freep) struct sync *s = NULL;
@@ -66,7 +66,7 @@ static void decode(const char *text, size_t size)
 	if (wire_parse(text, size, &j, &err) < 0)
 		return;
 	if (sync_decode(j, &s, &err) == 0) {
-		check(s);
+		check_sync(s);
 		check_steps(s);
 	} else if (!*err.text)
 		abort();
@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memcpy(text, data, size);
 	text[size] = '\0';
-	decode(text, size);
+	decode_sync(text, size);
 	if (inflate_body(data, size, INFLATE_MAX, &t, NULL) == 0) {
 		if (t.size > INFLATE_MAX)
 			abort();

@@ -64,7 +64,7 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void count(int64_t bytes)
+static void count_truth(int64_t bytes)
 {
 	truth->bytes += bytes;
 	truth->n_allocs += bytes > 0;
@@ -83,13 +83,13 @@ static void work_at_random(unsigned seed, int rounds)
 
 		if (held[k]) {
 			if (cu_free(held[k]) == 0)
-				count(-(int64_t)size[k]);
+				count_truth(-(int64_t)size[k]);
 			held[k] = 0;
 			continue;
 		}
 		size[k] = (size_t)rand_r(&seed) % (1 << 20) + 1;
 		if (cu_alloc(&held[k], size[k]) == 0)
-			count((int64_t)size[k]);
+			count_truth((int64_t)size[k]);
 		if (i % 16 == 0 && cu_alloc(&none, REFUSED) == 0)
 			_exit(8);
 	}
@@ -104,7 +104,7 @@ static void wait_for(int stage)
 	assert_true(truth->stage >= stage);
 }
 
-static pid_t run(void (*fn)(void))
+static pid_t run_in_child(void (*fn)(void))
 {
 	pid_t pid;
 
@@ -119,7 +119,7 @@ static pid_t run(void (*fn)(void))
 	return pid;
 }
 
-static void end(pid_t pid)
+static void kill_child(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
@@ -152,14 +152,14 @@ static void what_is_told_is_what_was_asked_for_to_the_byte(void **unused)
 {
 	struct allocs *a = open_probes();
 	struct allocs_of of;
-	pid_t pid = run(random_child);
+	pid_t pid = run_in_child(random_child);
 
 	(void)unused;
 	wait_for(9);
 	expect_truth(a, pid);
 	assert_true(truth->n_allocs > 5000 && truth->bytes > 0);
 	assert_int_equal(allocs_read(a, getpid(), &of), -ENOENT);
-	end(pid);
+	kill_child(pid);
 	allocs_prune(a, is_not, &pid);
 	assert_int_equal(allocs_read(a, pid, &of), -ENOENT);
 	allocs_close(a);
@@ -178,13 +178,13 @@ static void early_child(void)
 	if (cu_alloc(&later, 500))
 		_exit(8);
 	cu_free(before);
-	count(500);
+	count_truth(500);
 }
 
 /* The library is mapped already, and the first allocation is not known. */
 static void a_process_from_before_is_told_of_from_then_on(void **unused)
 {
-	pid_t pid = run(early_child);
+	pid_t pid = run_in_child(early_child);
 	struct allocs *a;
 
 	(void)unused;
@@ -193,11 +193,11 @@ static void a_process_from_before_is_told_of_from_then_on(void **unused)
 	truth->stage = 2;
 	wait_for(9);
 	expect_truth(a, pid);
-	end(pid);
+	kill_child(pid);
 	allocs_close(a);
 }
 
-static void *thread(void *seed)
+static void *allocate_in_thread(void *seed)
 {
 	uint64_t p;
 
@@ -213,7 +213,7 @@ static void threads_child(void)
 
 	load_cuda();
 	for (uintptr_t i = 0; i < 4; i++)
-		pthread_create(&t[i], NULL, thread, (void *)((i + 1) * 100));
+		pthread_create(&t[i], NULL, allocate_in_thread, (void *)((i + 1) * 100));
 	for (int i = 0; i < 4; i++)
 		pthread_join(t[i], NULL);
 }
@@ -221,7 +221,7 @@ static void threads_child(void)
 static void threads_are_one_process(void **unused)
 {
 	struct allocs *a = open_probes();
-	pid_t pid = run(threads_child);
+	pid_t pid = run_in_child(threads_child);
 	struct allocs_of of = { 0 };
 
 	(void)unused;
@@ -231,7 +231,7 @@ static void threads_are_one_process(void **unused)
 	assert_int_equal(of.n_allocs, 20000);
 	assert_int_equal(of.n_frees, 10000);
 	assert_true(of.peak_bytes >= of.bytes);
-	end(pid);
+	kill_child(pid);
 	allocs_close(a);
 }
 
@@ -256,21 +256,21 @@ static void probes_are_gone_when_closed_and_their_cost_is_told(void **unused)
 {
 	struct allocs *a;
 	int64_t without, with;
-	pid_t pid = run(timed_child);
+	pid_t pid = run_in_child(timed_child);
 
 	(void)unused;
 	wait_for(9);
 	without = truth->pair_ns;
-	end(pid);
+	kill_child(pid);
 	a = open_probes();
-	pid = run(timed_child);
+	pid = run_in_child(timed_child);
 	wait_for(9);
 	with = truth->pair_ns;
-	end(pid);
+	kill_child(pid);
 	allocs_close(a);
-	pid = run(timed_child);
+	pid = run_in_child(timed_child);
 	wait_for(9);
-	end(pid);
+	kill_child(pid);
 	print_message("# a pair of cuMemAlloc and cuMemFree: %lld ns more (%lld without, %lld "
 		      "after closing)\n",
 		      (long long)(with - without), (long long)without,
@@ -289,7 +289,7 @@ static void no_library_is_said(void **unused)
 	assert_true(allocs_open("build/tests/gpu/r535/libnvidia-ml.so.1", &a, &err) < 0);
 }
 
-static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+static int drop_message(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	(void)level;
 	(void)fmt;
@@ -307,7 +307,7 @@ int main(void)
 		cmocka_unit_test(no_library_is_said),
 	};
 
-	libbpf_set_print(quiet);
+	libbpf_set_print(drop_message);
 	unsetenv("REEVE_CUDA_LOADS");
 	truth = mmap(NULL, sizeof(*truth), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		     -1, 0);

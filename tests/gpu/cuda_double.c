@@ -22,7 +22,7 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static void tell(void)
+static void write_load(void)
 {
 	const char *dir = getenv("REEVE_CUDA_LOADS");
 	char path[300], temp[320];
@@ -63,7 +63,7 @@ FN(cuCtxCreate_v2, (void **c, unsigned flags, int d))
 	(void)d;
 	*c = &gpu;
 	begin_ns = now_ns();
-	tell();
+	write_load();
 	return 0;
 }
 
@@ -77,7 +77,7 @@ FN(cuMemAlloc_v2, (uint64_t * p, size_t n))
 	*block = n;
 	*p = (uint64_t)(uintptr_t)block;
 	__atomic_add_fetch(&allocated, n, __ATOMIC_RELAXED);
-	tell();
+	write_load();
 	return 0;
 }
 
@@ -87,7 +87,7 @@ FN(cuMemFree_v2, (uint64_t p))
 
 	__atomic_sub_fetch(&allocated, *block, __ATOMIC_RELAXED);
 	free(block);
-	tell();
+	write_load();
 	return 0;
 }
 
@@ -107,7 +107,7 @@ FN(cuModuleGetFunction, (void **f, void *m, const char *name))
 }
 
 /* On a busy machine it takes longer than it was asked to. */
-static unsigned spin(void **args)
+static unsigned spin_kernel(void **args)
 {
 	int64_t start = now_ns();
 	uint64_t ns = *(uint64_t *)args[0];
@@ -124,7 +124,7 @@ FN(cuLaunchKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 	(void)f;
 	(void)stream;
 	(void)extra;
-	return !gx || !gy || !gz || !bx || !by || !bz || shared ? 1 : spin(args);
+	return !gx || !gy || !gz || !bx || !by || !bz || shared ? 1 : spin_kernel(args);
 }
 
 FN(cuLaunchKernelEx, (const void *config, void *f, void **args, void **extra))
@@ -132,7 +132,7 @@ FN(cuLaunchKernelEx, (const void *config, void *f, void **args, void **extra))
 	(void)config;
 	(void)f;
 	(void)extra;
-	return spin(args);
+	return spin_kernel(args);
 }
 
 FN(cuGraphLaunch, (void *graph, void *stream))
@@ -144,6 +144,6 @@ FN(cuGraphLaunch, (void *graph, void *stream))
 
 FN(cuCtxSynchronize, (void))
 {
-	tell();
+	write_load();
 	return 0;
 }

@@ -9,7 +9,7 @@
 static struct rig r;
 static bool can_make_nodes;
 
-static void node(const char *path, unsigned minor_)
+static void make_device_node(const char *path, unsigned minor_)
 {
 	char full[160];
 
@@ -27,7 +27,7 @@ static void write_in(const char *bus, const char *file, const char *text)
 	rig_write(&r, path, text);
 }
 
-static void card(const char *bus, const char *vendor, const char *device, int render)
+static void make_card(const char *bus, const char *vendor, const char *device, int render)
 {
 	char path[64];
 
@@ -38,11 +38,11 @@ static void card(const char *bus, const char *vendor, const char *device, int re
 	snprintf(path, sizeof(path), "drm/renderD%d/x", render);
 	write_in(bus, path, "");
 	snprintf(path, sizeof(path), "dev/dri/renderD%d", render);
-	node(path, (unsigned)render);
+	make_device_node(path, (unsigned)render);
 }
 
 /* Descriptor `fd` of `pid`, open on renderD`render`. */
-static void descriptor(int pid, int fd, int render, const char *fdinfo)
+static void make_descriptor(int pid, int fd, int render, const char *fdinfo)
 {
 	char path[64], link[160], target[160];
 
@@ -65,7 +65,7 @@ static void amd_says(int pid, int fd, int client, int mib, long long ns)
 		 "drm-memory-vram:\t%d MiB\ndrm-engine-gfx:\t5 ns\ndrm-engine-compute:\t%lld "
 		 "ns\n",
 		 client, mib, ns);
-	descriptor(pid, fd, 128, text);
+	make_descriptor(pid, fd, 128, text);
 }
 
 static void xe_says(int pid, int fd, int client, long long cycles, long long total)
@@ -77,13 +77,13 @@ static void xe_says(int pid, int fd, int client, long long cycles, long long tot
 		"drm-driver:\txe\ndrm-client-id:\t%d\ndrm-pdev:\t0000:03:00.0\n"
 		"drm-total-vram0:\t8 MiB\ndrm-cycles-ccs:\t%lld\ndrm-total-cycles-ccs:\t%lld\n",
 		client, cycles, total);
-	descriptor(pid, fd, 129, text);
+	make_descriptor(pid, fd, 129, text);
 }
 
-static void begin(void)
+static void begin_rig(void)
 {
 	rig_init(&r, "r535", "fail code=9\n");
-	card("0000:c4:00.0", "0x1002\n", "0x740f\n", 128);
+	make_card("0000:c4:00.0", "0x1002\n", "0x740f\n", 128);
 	if (!can_make_nodes) {
 		rig_done(&r);
 		skip();
@@ -91,16 +91,16 @@ static void begin(void)
 	write_in("0000:c4:00.0", "mem_info_vram_total", "68702699520\n");
 	write_in("0000:c4:00.0", "mem_info_vram_used", "10485760\n");
 	write_in("0000:c4:00.0", "unique_id", "60c7b2a3d4e5f601\n");
-	card("0000:03:00.0", "0x8086\n", "0x0bd5\n", 129);
+	make_card("0000:03:00.0", "0x8086\n", "0x0bd5\n", 129);
 	write_in("0000:03:00.0", "resource",
 		 "0x0000 0x00ff 0x0\n0x0 0x0 0x0\n"
 		 "0x0000380000000000 0x0000381fffffffff 0x000000000014220c\n");
 	write_in("0000:03:00.0", "hwmon/hwmon3/energy1_input", "5000000\n");
 	/* graphics of a processor, of a board's controller, and a card without its driver */
-	card("0000:00:02.0", "0x8086\n", "0x4680\n", 130);
+	make_card("0000:00:02.0", "0x8086\n", "0x4680\n", 130);
 	write_in("0000:00:02.0", "resource",
 		 "0x0 0x0 0x0\n0x0 0x0 0x0\n0x1000 0x10000fff 0x0\n");
-	card("0000:05:00.0", "0x1a03\n", "0x2000\n", 131);
+	make_card("0000:05:00.0", "0x1a03\n", "0x2000\n", 131);
 	write_in("0000:06:00.0", "vendor", "0x1002\n");
 	write_in("0000:06:00.0", "device", "0x74a1\n");
 	write_in("0000:06:00.0", "class", "0x120000\n");
@@ -112,7 +112,7 @@ static void cards_with_memory_of_their_own_are_offered(void **unused)
 	const struct gpu_device *d;
 
 	(void)unused;
-	begin();
+	begin_rig();
 	rig_open(&r);
 	assert_int_equal(gpu_count(r.g), 2);
 	d = gpu_device(r.g, 0);
@@ -137,7 +137,7 @@ static void cards_with_memory_of_their_own_are_offered(void **unused)
 static void a_client_is_counted_once_however_it_is_shared(void **unused)
 {
 	(void)unused;
-	begin();
+	begin_rig();
 	amd_says(100, 3, 7, 256, 1000);
 	amd_says(100, 4, 7, 256, 1000); /* dup */
 	amd_says(101, 3, 7, 256, 1000); /* a child has it too */
@@ -179,7 +179,7 @@ static void a_client_is_counted_once_however_it_is_shared(void **unused)
 static void cycles_count_as_their_part_of_the_time_that_passed(void **unused)
 {
 	(void)unused;
-	begin();
+	begin_rig();
 	xe_says(200, 3, 1, 1000, 1000000);
 	rig_open(&r);
 	rig_sample(&r, 10);
@@ -200,7 +200,7 @@ static void a_process_that_closed_it_or_ended_is_told_for_the_last_time(void **u
 	char path[160];
 
 	(void)unused;
-	begin();
+	begin_rig();
 	amd_says(100, 3, 7, 256, 1000);
 	rig_open(&r);
 	rig_sample(&r, 1);
@@ -222,11 +222,11 @@ static void a_process_that_closed_it_or_ended_is_told_for_the_last_time(void **u
 static void work_that_fdinfo_does_not_count_is_not_called_idle(void **unused)
 {
 	(void)unused;
-	begin();
+	begin_rig();
 	amd_says(100, 3, 7, 256, 0);
 	rig_write(&r, "sys/class/kfd/kfd/proc/100/pasid", "32774\n");
-	descriptor(300, 3, 128, "drm-driver:\tamdgpu\ndrm-engine-gfx:\t1 ns\n");
-	descriptor(301, 3, 128, "drm-driver:\tamdgpu\ndrm-client-id:\tmany\n");
+	make_descriptor(300, 3, 128, "drm-driver:\tamdgpu\ndrm-engine-gfx:\t1 ns\n");
+	make_descriptor(301, 3, 128, "drm-driver:\tamdgpu\ndrm-client-id:\tmany\n");
 	rig_open(&r);
 	rig_sample(&r, 1);
 	assert_int_equal(r.n, 1);
@@ -243,7 +243,7 @@ static void leftovers_are_found(void **unused)
 	char text[GPU_TEXT_MAX];
 
 	(void)unused;
-	begin();
+	begin_rig();
 	rig_open(&r);
 	rig_sample(&r, 1);
 	assert_int_equal(gpu_check_clean(r.g, 0, text), 0);

@@ -32,12 +32,12 @@ void *__wrap_reallocarray(void *p, size_t n, size_t size)
 	return fails_now() ? NULL : __real_reallocarray(p, n, size);
 }
 
-static void begin(const char *script)
+static void begin_rig(const char *script)
 {
 	rig_begin(&r, script);
 }
 
-static int64_t busy(int device, int pid)
+static int64_t get_busy_ns(int device, int pid)
 {
 	return rig_busy(&r, device, pid);
 }
@@ -53,13 +53,13 @@ static void lists_that_grow_while_they_are_asked_for_come_whole(void **unused)
 		at += snprintf(script + at, sizeof(script) - (size_t)at,
 			       "process 0 pid=%d mem=%d sm=%d%s\n", 1000 + i, i + 1, i < 100,
 			       i >= 70 ? " late=yes" : "");
-	begin(script);
+	begin_rig(script);
 	rig_sample(&r, 0);
 	assert_int_equal(r.n, 130);
 	rig_sample(&r, 2);
 	for (int i = 0; i < 130; i++) {
 		assert_int_equal(rig_process(&r, 0, 1000 + i)->mem_bytes, (i + 1) * MIB);
-		assert_int_equal(busy(0, 1000 + i), i < 100 ? 2 * PERCENT_SECOND : 0);
+		assert_int_equal(get_busy_ns(0, 1000 + i), i < 100 ? 2 * PERCENT_SECOND : 0);
 	}
 	rig_done(&r);
 }
@@ -78,7 +78,7 @@ static void entries_of_any_size_are_read_right(void **unused)
 				 "process 0 pid=13 mem=300 sm=1\n"
 				 "process 0 pid=13 mem=310 sm=0 graphics=yes\n",
 			 layouts[i]);
-		begin(script);
+		begin_rig(script);
 		rig_sample(&r, 0);
 		assert_int_equal(r.n, 3);
 		assert_int_equal(rig_process(&r, 0, 11)->mem_bytes, 100 * MIB);
@@ -91,7 +91,7 @@ static void entries_of_any_size_are_read_right(void **unused)
 static void a_driver_that_goes_away_takes_no_figure_with_it(void **unused)
 {
 	(void)unused;
-	begin(TWO_GPUS "process 0 pid=100 mem=10 sm=50\nfail from=5 to=12 code=9\n");
+	begin_rig(TWO_GPUS "process 0 pid=100 mem=10 sm=50\nfail from=5 to=12 code=9\n");
 	rig_sample(&r, 0);
 	rig_sample(&r, 4);
 	assert_int_equal(rig_sample(&r, 6), 2);
@@ -106,7 +106,7 @@ static void a_driver_that_goes_away_takes_no_figure_with_it(void **unused)
 	rig_assert_noted(&r, "GPU 0 (GPU-a) is back");
 	assert_int_equal(rig_sample(&r, 40), 0);
 	/* it went on all the time, and the driver of this world kept its samples */
-	assert_int_equal(busy(0, 100), 40 * 50 * PERCENT_SECOND);
+	assert_int_equal(get_busy_ns(0, 100), 40 * 50 * PERCENT_SECOND);
 	/* its counter restarted at 12 s: what it used from 4 to 12 s is not known */
 	assert_int_equal(gpu_total(r.g, 0)->energy_mj, (4 + 28) * 300 * 1000);
 	assert_int_equal(r.n_ended, 0);
@@ -116,27 +116,27 @@ static void a_driver_that_goes_away_takes_no_figure_with_it(void **unused)
 static void one_lost_gpu_leaves_the_others_alone(void **unused)
 {
 	(void)unused;
-	begin(TWO_GPUS "process 0 pid=100 mem=10 sm=50\nprocess 1 pid=200 mem=10 sm=30\n"
-		       "fail from=5 to=70 gpu=1 code=15\n");
+	begin_rig(TWO_GPUS "process 0 pid=100 mem=10 sm=50\nprocess 1 pid=200 mem=10 sm=30\n"
+			   "fail from=5 to=70 gpu=1 code=15\n");
 	for (int t = 0; t < 60; t += 2)
 		assert_int_equal(rig_sample(&r, t), t > 5);
 	assert_true(gpu_total(r.g, 1)->is_lost);
 	assert_false(gpu_total(r.g, 0)->is_lost);
-	assert_int_equal(busy(0, 100), 58 * 50 * PERCENT_SECOND);
-	assert_int_equal(busy(1, 200), 4 * 30 * PERCENT_SECOND);
+	assert_int_equal(get_busy_ns(0, 100), 58 * 50 * PERCENT_SECOND);
+	assert_int_equal(get_busy_ns(1, 200), 4 * 30 * PERCENT_SECOND);
 	rig_assert_noted(&r, "GPU 1 (GPU-b) is lost: GPU is lost");
 	for (int t = 60; t < 500; t += 5)
 		rig_sample(&r, t);
 	assert_false(gpu_total(r.g, 1)->is_lost);
-	assert_true(busy(1, 200) > 4 * 30 * PERCENT_SECOND);
+	assert_true(get_busy_ns(1, 200) > 4 * 30 * PERCENT_SECOND);
 	rig_done(&r);
 }
 
 static void what_a_driver_calls_invalid_is_not_a_lost_gpu(void **unused)
 {
 	(void)unused;
-	begin(ONE_GPU "process 0 pid=100 mem=10 sm=50\n"
-		      "fail code=2 call=nvmlDeviceGetProcessUtilization\n");
+	begin_rig(ONE_GPU "process 0 pid=100 mem=10 sm=50\n"
+			  "fail code=2 call=nvmlDeviceGetProcessUtilization\n");
 	for (int t = 0; t <= 20; t++)
 		assert_int_equal(rig_sample(&r, t), 0);
 	assert_int_equal(rig_process(&r, 0, 100)->have, GPU_HAVE_MEM);
@@ -155,7 +155,7 @@ static void older_releases_tell_less_and_that_is_said(void **unused)
 	rig_open(&r);
 	rig_sample(&r, 0);
 	rig_sample(&r, 2);
-	assert_int_equal(busy(0, 101), 2 * 20 * PERCENT_SECOND);
+	assert_int_equal(get_busy_ns(0, 101), 2 * 20 * PERCENT_SECOND);
 	assert_int_equal(rig_process(&r, 0, 101)->mem_bytes, 20 * MIB);
 	rig_done(&r);
 
@@ -227,7 +227,7 @@ static void any_call_may_fail_with_any_code(void **unused)
 					  "process 0 pid=150 from=6.2 to=6.4 mem=10 sm=50\n"
 					  "fail from=5 to=12 code=%d %s%s\n",
 				 codes[k], calls[c][0] ? "call=" : "", calls[c]);
-			begin(script);
+			begin_rig(script);
 			for (int t = 0; t < 60; t += 2) {
 				int64_t busy_ns = gpu_total(r.g, 0)->busy_ns;
 
@@ -236,7 +236,7 @@ static void any_call_may_fail_with_any_code(void **unused)
 			}
 			assert_int_equal(rig_sample(&r, 60), 0);
 			assert_int_equal(rig_process(&r, 0, 100)->mem_bytes, 10 * MIB);
-			assert_in_range(busy(0, 100), 50 * 50 * PERCENT_SECOND,
+			assert_in_range(get_busy_ns(0, 100), 50 * 50 * PERCENT_SECOND,
 					60 * 50 * PERCENT_SECOND);
 			rig_done(&r);
 		}
@@ -251,18 +251,18 @@ static void a_clock_that_is_set_makes_no_busy_time(void **unused)
 
 	(void)unused;
 	for (int i = 0; i < 4; i++) {
-		begin(ONE_GPU "process 0 pid=100 mem=10 sm=50\n");
+		begin_rig(ONE_GPU "process 0 pid=100 mem=10 sm=50\n");
 		*(void **)&shift = dlsym(r.handle, "nvml_double_shift_us");
 		assert_non_null(shift);
 		/* the world's times are an hour old: ahead of all clocks first, then back */
 		shift(jumps_us[i] < -7000000000 ? -jumps_us[i] : 0);
 		for (int t = 0; t <= 10; t++)
 			rig_sample(&r, t);
-		assert_int_equal(busy(0, 100), 10 * 50 * PERCENT_SECOND);
+		assert_int_equal(get_busy_ns(0, 100), 10 * 50 * PERCENT_SECOND);
 		shift(jumps_us[i]);
 		for (int t = 11; t <= 30; t++)
 			rig_sample(&r, t);
-		assert_in_range(busy(0, 100), 25 * 50 * PERCENT_SECOND,
+		assert_in_range(get_busy_ns(0, 100), 25 * 50 * PERCENT_SECOND,
 				32 * 50 * PERCENT_SECOND);
 		assert_in_range(gpu_total(r.g, 0)->busy_ns, 25 * 50 * PERCENT_SECOND,
 				32 * 50 * PERCENT_SECOND);
@@ -303,7 +303,7 @@ static void any_request_for_memory_may_fail(void **unused)
 		if (rc == 0 && gpu_count(r.g) == 3) {
 			rig_sample(&r, 11);
 			assert_int_equal(rig_process(&r, 0, 100)->mem_bytes, 10 * MIB);
-			assert_in_range(busy(0, 100), 8 * 50 * PERCENT_SECOND,
+			assert_in_range(get_busy_ns(0, 100), 8 * 50 * PERCENT_SECOND,
 					11 * 50 * PERCENT_SECOND);
 			n_opened++;
 		}
@@ -338,7 +338,7 @@ static void who_asks_a_driver_that_hangs_goes_on(void **unused)
 		assert_memory_equal(text, since, strlen(since));
 		assert_int_equal(gpu_check_clean(r.g, 1, again), -ETIMEDOUT);
 		assert_string_equal(text, again); /* since it was asked first */
-		assert_int_equal(busy(0, 100), 4 * 50 * PERCENT_SECOND);
+		assert_int_equal(get_busy_ns(0, 100), 4 * 50 * PERCENT_SECOND);
 		assert_int_equal(gpu_total(r.g, 0)->busy_ns, 4 * 50 * PERCENT_SECOND);
 		assert_int_equal(gpu_count(r.g), 2);
 		assert_string_equal(gpu_source(r.g, 0, GPU_HAVE_BUSY), "nvml");
@@ -347,7 +347,7 @@ static void who_asks_a_driver_that_hangs_goes_on(void **unused)
 	assert_int_equal(rig_sample(&r, 10), 0);
 	assert_int_equal(rig_sample(&r, 11), 0);
 	/* of the hang, so much at least as is sure to have passed since the look before */
-	assert_in_range(busy(0, 100), 6 * 50 * PERCENT_SECOND, 10 * 50 * PERCENT_SECOND);
+	assert_in_range(get_busy_ns(0, 100), 6 * 50 * PERCENT_SECOND, 10 * 50 * PERCENT_SECOND);
 	assert_int_equal(gpu_check_clean(r.g, 1, text), 0);
 	rig_done(&r);
 }

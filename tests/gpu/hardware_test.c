@@ -39,7 +39,7 @@ static int64_t now_ns(void)
 }
 
 /* A load that has its memory. */
-static pid_t start(const char *mib, const char *duty, const char *seconds)
+static pid_t start_load(const char *mib, const char *duty, const char *seconds)
 {
 	char line[64] = "";
 	int fds[2];
@@ -62,13 +62,13 @@ static pid_t start(const char *mib, const char *duty, const char *seconds)
 	return pid;
 }
 
-static void end(pid_t pid)
+static void kill_load(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
 
-static void told(void *ctx, const struct gpu_process *p)
+static void on_process(void *ctx, const struct gpu_process *p)
 {
 	for (struct seen *s = ctx; s->pid; s++)
 		if (s->pid == p->pid && p->device == 0) {
@@ -78,16 +78,16 @@ static void told(void *ctx, const struct gpu_process *p)
 }
 
 /* A look each second, as the agent has it. */
-static void look(struct seen *list, int seconds)
+static void sample_for(struct seen *list, int seconds)
 {
 	for (int i = 0; i <= seconds; i++) {
-		gpu_sample(g, now_ns(), told, list, NULL);
+		gpu_sample(g, now_ns(), on_process, list, NULL);
 		if (i < seconds)
 			sleep(1);
 	}
 }
 
-static int setup(void **unused)
+static int open_gpu(void **unused)
 {
 	struct gpu_options o = { .nvml = library, .cuda = cuda };
 
@@ -99,7 +99,7 @@ static int setup(void **unused)
 	return gpu_count(g) ? 0 : -1;
 }
 
-static int teardown(void **unused)
+static int close_gpu(void **unused)
 {
 	(void)unused;
 	g = gpu_close(g);
@@ -117,13 +117,13 @@ static void it_is_clean_before(void **unused)
 
 static void memory_is_that_of_the_load(void **unused)
 {
-	struct seen s[3] = { { .pid = start("1024", "0", "60") },
-			     { .pid = start("5120", "0", "60") } };
+	struct seen s[3] = { { .pid = start_load("1024", "0", "60") },
+			     { .pid = start_load("5120", "0", "60") } };
 	char text[GPU_TEXT_MAX];
 	int64_t diff;
 
 	(void)unused;
-	look(s, 1);
+	sample_for(s, 1);
 	assert_true(s[0].is_there && s[1].is_there);
 	/* each has a context of the same size besides */
 	diff = s[1].p.mem_bytes - s[0].p.mem_bytes;
@@ -140,23 +140,23 @@ static void memory_is_that_of_the_load(void **unused)
 			      (long long)s[i].p.alloc_bytes);
 		assert_int_equal(s[i].p.alloc_bytes, (i ? 5120 : 1024) * MIB);
 	}
-	end(s[0].pid);
-	end(s[1].pid);
+	kill_load(s[0].pid);
+	kill_load(s[1].pid);
 }
 
 static void two_on_one_gpu_are_told_apart(void **unused)
 {
-	struct seen s[3] = { { .pid = start("256", "100", "60") },
-			     { .pid = start("256", "0", "60") } };
+	struct seen s[3] = { { .pid = start_load("256", "100", "60") },
+			     { .pid = start_load("256", "0", "60") } };
 	int64_t before[2], total, begin, passed;
 
 	(void)unused;
-	look(s, 2);
+	sample_for(s, 2);
 	before[0] = s[0].p.busy_ns;
 	before[1] = s[1].p.busy_ns;
 	total = gpu_total(g, 0)->busy_ns;
 	begin = now_ns();
-	look(s, run_s);
+	sample_for(s, run_s);
 	passed = now_ns() - begin;
 	assert_true(s[0].is_there && s[1].is_there);
 	if (!(s[0].p.have & GPU_HAVE_BUSY))
@@ -168,38 +168,38 @@ static void two_on_one_gpu_are_told_apart(void **unused)
 		      gpu_source(g, 0, GPU_HAVE_BUSY));
 	assert_in_range(s[0].p.busy_ns - before[0], passed * 85 / 100, passed * 110 / 100);
 	assert_in_range(s[1].p.busy_ns - before[1], 0, passed * 3 / 100);
-	end(s[0].pid);
-	end(s[1].pid);
+	kill_load(s[0].pid);
+	kill_load(s[1].pid);
 }
 
 static void one_that_holds_it_idle_is_seen_to_do_nothing(void **unused)
 {
-	struct seen s[2] = { { .pid = start("512", "0", "60") } };
+	struct seen s[2] = { { .pid = start_load("512", "0", "60") } };
 	int64_t before, total;
 
 	(void)unused;
-	look(s, 3);
+	sample_for(s, 3);
 	before = s[0].p.busy_ns;
 	total = gpu_total(g, 0)->busy_ns;
-	look(s, 6);
+	sample_for(s, 6);
 	assert_true(s[0].is_there);
 	assert_true(s[0].p.mem_bytes >= 512 * MIB);
 	if (s[0].p.have & GPU_HAVE_BUSY)
 		assert_int_equal(s[0].p.busy_ns, before);
 	if (gpu_total(g, 0)->have & GPU_HAVE_BUSY)
 		assert_in_range(gpu_total(g, 0)->busy_ns - total, 0, 300000000);
-	end(s[0].pid);
+	kill_load(s[0].pid);
 }
 
 static void its_end_is_told_and_it_is_clean_after(void **unused)
 {
-	struct seen s[2] = { { .pid = start("300", "50", "2") } };
+	struct seen s[2] = { { .pid = start_load("300", "50", "2") } };
 	char text[GPU_TEXT_MAX];
 
 	(void)unused;
-	look(s, 1);
+	sample_for(s, 1);
 	assert_int_equal(waitpid(s[0].pid, NULL, 0), s[0].pid);
-	look(s, 3);
+	sample_for(s, 3);
 	assert_true(s[0].is_there);
 	assert_true(s[0].p.has_ended);
 	assert_true(s[0].p.mem_peak_bytes >= 300 * MIB);
@@ -226,5 +226,5 @@ int main(int argc, char **argv)
 	library = argc > 3 ? argv[3] : NULL;
 	if (library) /* time there is exact */
 		run_s = 4;
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, open_gpu, close_gpu);
 }

@@ -72,7 +72,7 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int work(void *spin, int duty, int64_t until_ns)
+static int run_load(void *spin, int duty, int64_t until_ns)
 {
 	while (now_ns() < until_ns) {
 		uint64_t ns = (uint64_t)(SLICE_NS / 100 * duty);
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
 	}
 	printf("ready %zu\n", bytes);
 	fflush(stdout);
-	d = work(spin, atoi(argv[2]), now_ns() + (int64_t)(strtod(argv[3], NULL) * 1e9));
+	d = run_load(spin, atoi(argv[2]), now_ns() + (int64_t)(strtod(argv[3], NULL) * 1e9));
 	if (memory)
 		cu.release(memory);
 	return d;

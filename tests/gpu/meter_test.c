@@ -87,7 +87,7 @@ int gpuwork_read(const struct gpuwork *g, uint64_t cgroup_id, struct gpuwork_cou
 	return 0;
 }
 
-static const char *parent(const struct manager *m)
+static const char *parent_cgroup(const struct manager *m)
 {
 	(void)m;
 	return "/";
@@ -95,14 +95,14 @@ static const char *parent(const struct manager *m)
 
 /* ---- a job ---- */
 
-static void look(double at_s)
+static void tick_at(double at_s)
 {
 	r.set_us((uint64_t)(at_s * 1e6 + 0.5));
 	now_ns = (int64_t)(at_s * 1e9 + 0.5);
 	gpu_meter_tick(&n);
 }
 
-static void take(struct job *j, int64_t id, uint64_t gpus)
+static void start_job(struct job *j, int64_t id, uint64_t gpus)
 {
 	*j = (struct job){ .node = &n, .phase = PHASE_RUNNING, .gpus = gpus };
 	j->s.job = id;
@@ -113,7 +113,7 @@ static void take(struct job *j, int64_t id, uint64_t gpus)
 	assert_non_null(j->meter);
 }
 
-static void drop(struct job *j)
+static void drop_job(struct job *j)
 {
 	gpu_meter_free(j->meter);
 	free(j->s.gpu_use);
@@ -134,9 +134,9 @@ static void is_near(int64_t ns, double s)
 		fail_msg("%.3f s, not %.3f", (double)ns / SECOND, s);
 }
 
-static void begin(int wait_ms)
+static void begin_rig(int wait_ms)
 {
-	static const struct manager_ops ops = { .parent = parent };
+	static const struct manager_ops ops = { .parent = parent_cgroup };
 
 	rig_init(&r, "r535", script);
 	r.wait_ms = wait_ms;
@@ -152,19 +152,19 @@ static void jobs_are_told_apart(void **state)
 	struct gpu_use u;
 
 	(void)state;
-	begin(120000);
-	take(&b, 8, 2);
+	begin_rig(120000);
+	start_job(&b, 8, 2);
 	for (int s = 0; s <= 4; s++)
-		look(s);
-	take(&a, 7, 1);
+		tick_at(s);
+	start_job(&a, 7, 1);
 	for (int s = 5; s <= 10; s++)
-		look(s);
+		tick_at(s);
 	u = use_of(&a, "GPU-a");
 	assert_int_equal(u.mem_bytes, 1024 * MIB);
 	assert_int_equal(u.mem_peak_bytes, 1536 * MIB);
 	assert_int_equal(u.idle_ns, 0);
 	for (int s = 11; s <= 20; s++)
-		look(s);
+		tick_at(s);
 	u = use_of(&a, "GPU-a");
 	is_near(u.busy_ns, 8 * 0.5 + 2 * 0.2);
 	assert_int_equal(u.mem_bytes, 0);
@@ -179,8 +179,8 @@ static void jobs_are_told_apart(void **state)
 	u.idle_ns = use_of(&b, "GPU-b").busy_ns;
 	assert_true(u.idle_ns > 3.58 * SECOND && u.idle_ns < 4.02 * SECOND);
 	assert_true(sums.gpu_busy_ns == u.busy_ns && sums.gpu_mem_peak_bytes == 1536 * MIB);
-	drop(&a);
-	drop(&b);
+	drop_job(&a);
+	drop_job(&b);
 	rig_done(&r);
 }
 
@@ -192,12 +192,12 @@ static void an_agent_that_comes_back_goes_on(void **state)
 	struct gpu_use u;
 
 	(void)state;
-	begin(120000);
+	begin_rig(120000);
 	for (int s = 0; s <= 4; s++)
-		look(s);
-	take(&a, 7, 1);
+		tick_at(s);
+	start_job(&a, 7, 1);
 	for (int s = 5; s <= 8; s++)
-		look(s);
+		tick_at(s);
 	is_near(use_of(&a, "GPU-a").busy_ns, 3 * 0.5 + 0.2);
 	gpu_meter_keep(&a);
 	assert_non_null(a.s.gpu_use);
@@ -218,13 +218,13 @@ static void an_agent_that_comes_back_goes_on(void **state)
 	now_ns = 9 * SECOND;
 	gpu_meter_start(&n, &again);
 	for (int s = 9; s <= 15; s++)
-		look(s);
+		tick_at(s);
 	u = use_of(&again, "GPU-a");
 	is_near(u.busy_ns, 3 * 0.5 + 0.2 + 4 * 0.5);
 	assert_int_equal(u.mem_peak_bytes, 1536 * MIB);
 	is_near(u.idle_ns, 2);
-	drop(&a);
-	drop(&again);
+	drop_job(&a);
+	drop_job(&again);
 	rig_done(&r);
 }
 
@@ -233,24 +233,24 @@ static void what_never_ran_is_idle_from_the_start(void **state)
 	struct job a;
 
 	(void)state;
-	begin(120000);
+	begin_rig(120000);
 	now_ns = 14 * SECOND;
 	r.set_us(14000000);
-	take(&a, 7, 1);
+	start_job(&a, 7, 1);
 	for (int s = 14; s <= 19; s++)
-		look(s);
+		tick_at(s);
 	is_near(use_of(&a, "GPU-a").idle_ns, 5);
 	assert_int_equal(use_of(&a, "GPU-a").busy_ns, 0);
 	assert_int_equal(use_of(&a, "GPU-a").mem_bytes, 0);
 	is_near(sums.gpu_idle_ns, 5);
 	/* an ended job is not looked at any more, but once */
 	a.phase = PHASE_FINAL;
-	look(20);
+	tick_at(20);
 	is_near(use_of(&a, "GPU-a").idle_ns, 5);
 	now_ns = 21 * SECOND;
 	gpu_meter_last(&n, &a);
 	is_near(use_of(&a, "GPU-a").idle_ns, 7);
-	drop(&a);
+	drop_job(&a);
 	rig_done(&r);
 }
 
@@ -260,27 +260,27 @@ static void a_driver_that_hangs_leaves_all_as_it_was(void **state)
 	struct job a;
 
 	(void)state;
-	begin(3000);
+	begin_rig(3000);
 	for (int s = 0; s <= 4; s++)
-		look(s);
-	take(&a, 7, 1);
+		tick_at(s);
+	start_job(&a, 7, 1);
 	for (int s = 5; s <= 9; s++)
-		look(s);
+		tick_at(s);
 	before = use_of(&a, "GPU-a");
 	rig_hang(&r);
 	for (int s = 10; s <= 12; s++) {
-		look(s);
+		tick_at(s);
 		u = use_of(&a, "GPU-a");
 		assert_memory_equal(&u, &before, sizeof(u));
 	}
 	gpu_meter_last(&n, &a); /* nor is the end of a job kept waiting */
 	rig_unhang(&r);
 	for (int s = 13; s <= 16; s++)
-		look(s);
+		tick_at(s);
 	u = use_of(&a, "GPU-a");
 	is_near(u.busy_ns, 8 * 0.5 + 2 * 0.2);
 	is_near(u.idle_ns, 3);
-	drop(&a);
+	drop_job(&a);
 	rig_done(&r);
 }
 
@@ -289,23 +289,23 @@ static void a_process_for_which_there_is_no_memory_is_told(void **state)
 	struct job a;
 
 	(void)state;
-	begin(120000);
+	begin_rig(120000);
 	for (int s = 0; s <= 4; s++)
-		look(s);
-	take(&a, 7, 1);
+		tick_at(s);
+	start_job(&a, 7, 1);
 	n_notes = 0;
-	look(5);
+	tick_at(5);
 	a.meter = gpu_meter_free(a.meter);
 	gpu_meter_start(&n, &a); /* it knows none */
 	is_short = true;
 	for (int s = 8; s <= 10; s++)
-		look(s);
+		tick_at(s);
 	is_short = false;
 	assert_int_equal(n_notes, 1);
 	assert_string_equal(note, "no memory: not all processes on its GPU GPU-a were counted");
-	look(11); /* and it goes on when there is memory again */
+	tick_at(11); /* and it goes on when there is memory again */
 	assert_int_equal(use_of(&a, "GPU-a").mem_bytes, 1024 * MIB);
-	drop(&a);
+	drop_job(&a);
 	rig_done(&r);
 }
 
@@ -314,22 +314,22 @@ static void what_the_kernel_saw_is_told_and_what_it_cannot_is_absent(void **stat
 	struct job a;
 
 	(void)state;
-	begin(120000);
-	take(&a, 7, 1);
-	look(1);
+	begin_rig(120000);
+	start_job(&a, 7, 1);
+	tick_at(1);
 	assert_false(usage_has(&sums, &sums.gpu_launches));
 	n.gpuwork = (struct gpuwork *)&n; /* never looked into */
 	counts = (struct gpuwork_counts){ .have = GPUWORK_HAVE_LAUNCHES,
 					  .launches = 41,
 					  .n_run = 3 };
-	look(2);
+	tick_at(2);
 	assert_int_equal(sums.gpu_launches, 41);
 	assert_false(usage_has(&sums, &sums.gpu_sched_jobs));
 	counts.have |= GPUWORK_HAVE_RUN;
-	look(3);
+	tick_at(3);
 	assert_int_equal(sums.gpu_sched_jobs, 3);
 	assert_false(usage_has(&sums, &sums.gpu_sched_busy_ns));
-	drop(&a);
+	drop_job(&a);
 	rig_done(&r);
 }
 

@@ -54,7 +54,7 @@ static void make_files(void)
 }
 
 /* Which of the files open: bit i for files[i]; 1 << 7: for another reason than the gate's. */
-static int opens(void *arg)
+static int try_open_files(void *arg)
 {
 	char path[160];
 	int bits = 0;
@@ -77,7 +77,7 @@ static int opens(void *arg)
 
 static int opens_in(const struct testjob *j)
 {
-	int status = testjob_wait(testjob_run(j, opens, NULL));
+	int status = testjob_wait(testjob_run(j, try_open_files, NULL));
 
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
@@ -92,7 +92,7 @@ static size_t numbers_of(int device, struct devices_number *ret)
 	return (size_t)d->n_files;
 }
 
-static void grant(struct devices *d, const struct testjob *j, int device)
+static void grant_device(struct devices *d, const struct testjob *j, int device)
 {
 	struct devices_number granted[GPU_FILES_MAX];
 	struct devices_job job = { .job = j->job, .cgroup_id = j->id, .granted = granted };
@@ -102,7 +102,7 @@ static void grant(struct devices *d, const struct testjob *j, int device)
 	assert_int_equal(devices_add(d, &job, NULL), 0);
 }
 
-static struct devices *hold(const char *cgroup)
+static struct devices *open_gate(const char *cgroup)
 {
 	struct devices_number all[3 * GPU_FILES_MAX];
 	struct devices_list list = { .numbers = all };
@@ -142,16 +142,16 @@ static void a_job_opens_its_instance_and_not_another(void **state)
 	testjob_make(&b, "b", 2);
 	testjob_make(&none, "none", 3);
 	assert_int_equal(opens_in(&a), 0x1f); /* before there is a gate: all */
-	d = hold(root);
-	grant(d, &a, 1);
-	grant(d, &b, 2);
-	grant(d, &none, -1);
+	d = open_gate(root);
+	grant_device(d, &a, 1);
+	grant_device(d, &b, 2);
+	grant_device(d, &none, -1);
 	assert_int_equal(opens_in(&a), 0x07);
 	assert_int_equal(opens_in(&b), 0x19);
 	assert_int_equal(opens_in(&none), 0);
-	assert_int_equal(opens(NULL), 0x1f); /* outside of jobs nothing is held */
+	assert_int_equal(try_open_files(NULL), 0x1f); /* outside of jobs nothing is held */
 	devices_remove(d, a.id);
-	grant(d, &a, 2);
+	grant_device(d, &a, 2);
 	assert_int_equal(opens_in(&a), 0x19);
 	devices_close(d);
 	rig_done(&r);

@@ -39,7 +39,7 @@ void nvml_double_shift_us(int64_t us)
 }
 
 /* As a driver that never answers: as long as that file is there. */
-static void hang(void)
+static void hang_while_asked(void)
 {
 	const char *world = getenv("REEVE_NVML_DOUBLE");
 	char path[512];
@@ -50,10 +50,10 @@ static void hang(void)
 }
 
 /* What every call does first: the world goes on, and it may fail as the file says. */
-static unsigned enter(const char *call, const struct nvml_handle *h)
+static unsigned enter_call(const char *call, const struct nvml_handle *h)
 {
 	nvml_double_calls++;
-	hang();
+	hang_while_asked();
 	world_tick(&w);
 	for (int i = 0; i < w.n_failures; i++) {
 		const struct world_failure *f = &w.failures[i];
@@ -70,7 +70,7 @@ static unsigned enter(const char *call, const struct nvml_handle *h)
 
 #define ENTER(h)                                                                               \
 	do {                                                                                   \
-		unsigned enter_rc = enter(__func__, h);                                        \
+		unsigned enter_rc = enter_call(__func__, h);                                   \
 		if (enter_rc)                                                                  \
 			return enter_rc;                                                       \
 	} while (0)
@@ -211,8 +211,8 @@ static int is_listed(const struct nvml_handle *h, const struct world_process *p,
 	       (h->instance < 0 || h->instance == p->instance);
 }
 
-static unsigned list(const struct nvml_handle *h, unsigned *count, void *to,
-		     unsigned layout_graphics)
+static unsigned list_processes(const struct nvml_handle *h, unsigned *count, void *to,
+			       unsigned layout_graphics)
 {
 	unsigned n = 0, room = *count, size = layout_graphics >> 1;
 	int graphics = layout_graphics & 1;
@@ -251,13 +251,13 @@ static unsigned list(const struct nvml_handle *h, unsigned *count, void *to,
 	   (nvml_dev d, unsigned *count, void *to))                                            \
 	{                                                                                      \
 		ENTER(d);                                                                      \
-		return list(d, count, to, (unsigned)(size) << 1);                              \
+		return list_processes(d, count, to, (unsigned)(size) << 1);                    \
 	}                                                                                      \
 	FN(nvmlDeviceGetGraphicsRunningProcesses##version,                                     \
 	   (nvml_dev d, unsigned *count, void *to))                                            \
 	{                                                                                      \
 		ENTER(d);                                                                      \
-		return list(d, count, to, (unsigned)(size) << 1 | 1);                          \
+		return list_processes(d, count, to, (unsigned)(size) << 1 | 1);                \
 	}
 LISTS(, sizeof(struct nvml_process_v1))
 #if DOUBLE_RELEASE >= 450

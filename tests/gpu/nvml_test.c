@@ -7,12 +7,12 @@
 
 static struct rig r;
 
-static void begin(const char *script)
+static void begin_rig(const char *script)
 {
 	rig_begin(&r, script);
 }
 
-static int64_t busy(int device, int pid)
+static int64_t get_busy_ns(int device, int pid)
 {
 	return rig_busy(&r, device, pid);
 }
@@ -47,7 +47,7 @@ static void devices_are_listed_as_the_driver_has_them(void **unused)
 	rig_done(&r);
 }
 
-static void node(const char *path, unsigned major_, unsigned minor_)
+static void make_device_node(const char *path, unsigned major_, unsigned minor_)
 {
 	char full[160];
 
@@ -74,10 +74,10 @@ static void an_instance_has_the_files_of_its_card_and_its_own(void **unused)
 	rig_write(&r, "proc/driver/nvidia/capabilities/gpu3/mig/gi7/ci0/access",
 		  "DeviceFileMinor: 67\nDeviceFileMode: 292\n");
 	rig_write(&r, "sys/bus/pci/devices/0000:3b:00.0/drm/renderD130/x", "");
-	node("dev/nvidia3", 195, 3);
-	node("dev/dri/renderD130", 226, 130);
-	node("dev/nvidia-caps/nvidia-cap66", 237, 66);
-	node("dev/nvidia-caps/nvidia-cap67", 237, 67);
+	make_device_node("dev/nvidia3", 195, 3);
+	make_device_node("dev/dri/renderD130", 226, 130);
+	make_device_node("dev/nvidia-caps/nvidia-cap66", 237, 66);
+	make_device_node("dev/nvidia-caps/nvidia-cap67", 237, 67);
 	rig_open(&r);
 	assert_int_equal(gpu_count(r.g), 3);
 	assert_true(gpu_device(r.g, 0)->is_partitioned);
@@ -100,12 +100,12 @@ static void an_instance_has_the_files_of_its_card_and_its_own(void **unused)
 static void of_instances_memory_is_told_and_busy_time_is_absent(void **unused)
 {
 	(void)unused;
-	begin("gpu 0 uuid=GPU-a name=H100_80GB_HBM3 mem=81559 bus=0000:3B:00.0 mig=yes "
-	      "watts=9\n"
-	      "instance 0 uuid=MIG-1 profile=1g.10gb mem=9984 gi=7\n"
-	      "instance 0 uuid=MIG-2 profile=1g.10gb mem=9984 gi=8\n"
-	      "process 0 pid=100 instance=0 mem=1000 sm=50\n"
-	      "process 0 pid=200 instance=1 mem=2000 sm=50\n");
+	begin_rig("gpu 0 uuid=GPU-a name=H100_80GB_HBM3 mem=81559 bus=0000:3B:00.0 mig=yes "
+		  "watts=9\n"
+		  "instance 0 uuid=MIG-1 profile=1g.10gb mem=9984 gi=7\n"
+		  "instance 0 uuid=MIG-2 profile=1g.10gb mem=9984 gi=8\n"
+		  "process 0 pid=100 instance=0 mem=1000 sm=50\n"
+		  "process 0 pid=200 instance=1 mem=2000 sm=50\n");
 	rig_sample(&r, 1);
 	rig_sample(&r, 4);
 	assert_int_equal(r.n, 2);
@@ -124,27 +124,27 @@ static void of_instances_memory_is_told_and_busy_time_is_absent(void **unused)
 static void busy_time_is_the_integral_of_the_samples(void **unused)
 {
 	(void)unused;
-	begin(ONE_GPU "samples each\nprocess 0 pid=100 from=0 to=4 mem=10 sm=50\n"
-		      "process 0 pid=100 from=4 to=10 mem=30 sm=25\n"
-		      "process 0 pid=200 from=6 to=12 mem=20 sm=40\n");
+	begin_rig(ONE_GPU "samples each\nprocess 0 pid=100 from=0 to=4 mem=10 sm=50\n"
+			  "process 0 pid=100 from=4 to=10 mem=30 sm=25\n"
+			  "process 0 pid=200 from=6 to=12 mem=20 sm=40\n");
 	rig_sample(&r, 0);
 	rig_sample(&r, 2);
-	assert_int_equal(busy(0, 100), 2 * 50 * PERCENT_SECOND);
+	assert_int_equal(get_busy_ns(0, 100), 2 * 50 * PERCENT_SECOND);
 	rig_sample(&r, 2.4); /* no new sample yet */
-	assert_int_equal(busy(0, 100), 2 * 50 * PERCENT_SECOND);
+	assert_int_equal(get_busy_ns(0, 100), 2 * 50 * PERCENT_SECOND);
 	rig_sample(&r, 3);
 	rig_sample(&r, 5);
 	rig_sample(&r, 6);
-	assert_int_equal(busy(0, 100), (4 * 50 + 2 * 25) * PERCENT_SECOND);
+	assert_int_equal(get_busy_ns(0, 100), (4 * 50 + 2 * 25) * PERCENT_SECOND);
 	assert_int_equal(rig_process(&r, 0, 100)->mem_bytes, 30 * MIB);
 	rig_sample(&r, 8);
-	assert_int_equal(busy(0, 100), (4 * 50 + 4 * 25) * PERCENT_SECOND);
-	assert_int_equal(busy(0, 200), 2 * 40 * PERCENT_SECOND);
+	assert_int_equal(get_busy_ns(0, 100), (4 * 50 + 4 * 25) * PERCENT_SECOND);
+	assert_int_equal(get_busy_ns(0, 200), 2 * 40 * PERCENT_SECOND);
 	rig_sample(&r, 19);
 	assert_false(rig_process(&r, 0, 200)->has_ended);
 	rig_sample(&r, 20);
-	assert_int_equal(busy(0, 100), (4 * 50 + 6 * 25) * PERCENT_SECOND);
-	assert_int_equal(busy(0, 200), 6 * 40 * PERCENT_SECOND);
+	assert_int_equal(get_busy_ns(0, 100), (4 * 50 + 6 * 25) * PERCENT_SECOND);
+	assert_int_equal(get_busy_ns(0, 200), 6 * 40 * PERCENT_SECOND);
 	assert_true(rig_process(&r, 0, 200)->has_ended);
 	assert_int_equal(gpu_total(r.g, 0)->busy_ns,
 			 (4 * 50 + 6 * 25 + 6 * 40) * PERCENT_SECOND);
@@ -176,7 +176,7 @@ static void no_sample_is_counted_twice_or_lost_whenever_looked(void **unused)
 				       sm);
 			sum += s > 0 && s < 59 ? sm : 0;
 		}
-		begin(script);
+		begin_rig(script);
 		rig_sample(&r, 1);
 		while (t < 59) {
 			t += (rand_r(&seed) % 900 + 20) / 100.0;
@@ -186,7 +186,7 @@ static void no_sample_is_counted_twice_or_lost_whenever_looked(void **unused)
 		}
 		/* a mean over whole seconds loses less than one percent of the time by rounding
 		 */
-		assert_in_range(busy(0, 7),
+		assert_in_range(get_busy_ns(0, 7),
 				sum * PERCENT_SECOND - (is_each ? 0 : 59 * PERCENT_SECOND),
 				sum * PERCENT_SECOND);
 		assert_true(looks > 5);
@@ -197,12 +197,12 @@ static void no_sample_is_counted_twice_or_lost_whenever_looked(void **unused)
 static void what_was_done_before_the_first_look_is_not_counted(void **unused)
 {
 	(void)unused;
-	begin(ONE_GPU "process 0 pid=100 mem=10 sm=80\n");
+	begin_rig(ONE_GPU "process 0 pid=100 mem=10 sm=80\n");
 	rig_sample(&r, 50);
-	assert_int_equal(busy(0, 100), 0);
+	assert_int_equal(get_busy_ns(0, 100), 0);
 	assert_int_equal(gpu_total(r.g, 0)->busy_ns, 0);
 	rig_sample(&r, 51);
-	assert_int_equal(busy(0, 100), 80 * PERCENT_SECOND);
+	assert_int_equal(get_busy_ns(0, 100), 80 * PERCENT_SECOND);
 	rig_done(&r);
 }
 
@@ -211,12 +211,12 @@ static void what_was_done_before_the_first_look_is_not_counted(void **unused)
 static void the_first_work_on_an_idle_gpu_counts_whole(void **unused)
 {
 	(void)unused;
-	begin(ONE_GPU "process 0 pid=100 from=0 to=90 mem=10 sm=0\n"
-		      "process 0 pid=300 from=7 mem=10 sm=80\n");
+	begin_rig(ONE_GPU "process 0 pid=100 from=0 to=90 mem=10 sm=0\n"
+			  "process 0 pid=300 from=7 mem=10 sm=80\n");
 	for (int t = 0; t <= 12; t++)
 		rig_sample(&r, t);
-	assert_int_equal(busy(0, 300), 5 * 80 * PERCENT_SECOND);
-	assert_int_equal(busy(0, 100), 0);
+	assert_int_equal(get_busy_ns(0, 300), 5 * 80 * PERCENT_SECOND);
+	assert_int_equal(get_busy_ns(0, 100), 0);
 	rig_done(&r);
 }
 
@@ -234,13 +234,13 @@ static void a_pause_is_not_filled_with_what_came_after_it(void **unused)
 			 ONE_GPU "samples %s\nprocess 0 pid=100 to=3590 mem=10 sm=0\n"
 				 "process 0 pid=300 from=3590 mem=10 sm=100\n",
 			 kinds[i]);
-		begin(script);
+		begin_rig(script);
 		rig_sample(&r, 1);
 		rig_sample(&r, 3600);
-		assert_in_range(busy(0, 300), 9 * SECOND, 11 * SECOND);
+		assert_in_range(get_busy_ns(0, 300), 9 * SECOND, 11 * SECOND);
 		assert_in_range(gpu_total(r.g, 0)->busy_ns, 9 * SECOND, 10 * SECOND);
 		rig_sample(&r, 3610);
-		assert_in_range(busy(0, 300), 19 * SECOND, 21 * SECOND);
+		assert_in_range(get_busy_ns(0, 300), 19 * SECOND, 21 * SECOND);
 		rig_done(&r);
 	}
 }
@@ -248,10 +248,10 @@ static void a_pause_is_not_filled_with_what_came_after_it(void **unused)
 static void an_idle_process_is_told_with_0_not_as_absent(void **unused)
 {
 	(void)unused;
-	begin(ONE_GPU "process 0 pid=100 mem=500 sm=0\n");
+	begin_rig(ONE_GPU "process 0 pid=100 mem=500 sm=0\n");
 	for (int t = 0; t < 100; t += 10)
 		assert_int_equal(rig_sample(&r, t), 0);
-	assert_int_equal(busy(0, 100), 0);
+	assert_int_equal(get_busy_ns(0, 100), 0);
 	assert_true(gpu_total(r.g, 0)->have & GPU_HAVE_BUSY);
 	assert_int_equal(gpu_total(r.g, 0)->busy_ns, 0);
 	rig_done(&r);
@@ -260,14 +260,14 @@ static void an_idle_process_is_told_with_0_not_as_absent(void **unused)
 static void one_that_lived_between_two_looks_is_told_once(void **unused)
 {
 	(void)unused;
-	begin(ONE_GPU "process 0 pid=100 from=2.2 to=2.6 mem=900 sm=50\n"
-		      "process 0 pid=50 from=0 to=0.5 mem=900 sm=50\n");
+	begin_rig(ONE_GPU "process 0 pid=100 from=2.2 to=2.6 mem=900 sm=50\n"
+			  "process 0 pid=50 from=0 to=0.5 mem=900 sm=50\n");
 	rig_sample(&r, 1);
 	rig_sample(&r, 10);
-	assert_int_equal(busy(0, 100), 400000000 / 2);
+	assert_int_equal(get_busy_ns(0, 100), 400000000 / 2);
 	rig_sample(&r, 10.5);
 	assert_true(rig_process(&r, 0, 100)->has_ended);
-	assert_int_equal(busy(0, 100), 400000000 / 2);
+	assert_int_equal(get_busy_ns(0, 100), 400000000 / 2);
 	assert_int_equal(rig_process(&r, 0, 100)->mem_peak_bytes, 900 * MIB);
 	assert_int_equal(rig_process(&r, 0, 100)->mem_bytes, 0);
 	rig_sample(&r, 11);
@@ -279,8 +279,8 @@ static void one_that_lived_between_two_looks_is_told_once(void **unused)
 static void a_pid_that_comes_again_is_another_process(void **unused)
 {
 	(void)unused;
-	begin(ONE_GPU "process 0 pid=100 from=1 to=3 mem=100 sm=50\n"
-		      "process 0 pid=100 from=9 to=14 mem=100 sm=10\n");
+	begin_rig(ONE_GPU "process 0 pid=100 from=1 to=3 mem=100 sm=50\n"
+			  "process 0 pid=100 from=9 to=14 mem=100 sm=10\n");
 	for (int t = 0; t <= 20; t++)
 		rig_sample(&r, t);
 	assert_int_equal(r.n_ended, 2);
@@ -291,11 +291,12 @@ static void a_pid_that_comes_again_is_another_process(void **unused)
 static void accounting_is_switched_on_where_permitted_and_that_is_said(void **unused)
 {
 	(void)unused;
-	begin("gpu 0 uuid=GPU-a name=Tesla_T4 mem=15360 bus=0000:3B:00.0 accounting=off\n"
-	      "gpu 1 uuid=GPU-b name=Tesla_T4 mem=15360 bus=0000:5E:00.0 accounting=denied\n"
-	      "gpu 2 uuid=GPU-c name=Tesla_T4 mem=15360 bus=0000:6E:00.0 accounting=none\n"
-	      "process 0 pid=1 from=2.2 to=2.7 mem=900 sm=50\n"
-	      "process 1 pid=2 from=2.2 to=2.7 mem=900 sm=0\n");
+	begin_rig(
+		"gpu 0 uuid=GPU-a name=Tesla_T4 mem=15360 bus=0000:3B:00.0 accounting=off\n"
+		"gpu 1 uuid=GPU-b name=Tesla_T4 mem=15360 bus=0000:5E:00.0 accounting=denied\n"
+		"gpu 2 uuid=GPU-c name=Tesla_T4 mem=15360 bus=0000:6E:00.0 accounting=none\n"
+		"process 0 pid=1 from=2.2 to=2.7 mem=900 sm=50\n"
+		"process 1 pid=2 from=2.2 to=2.7 mem=900 sm=0\n");
 	rig_assert_noted(&r, "GPU 0: accounting mode was switched on");
 	rig_assert_noted(&r, "GPU 1: no accounting mode (no permission)");
 	rig_assert_noted(&r, "GPU 2: no accounting mode (not supported)");
@@ -309,16 +310,16 @@ static void accounting_is_switched_on_where_permitted_and_that_is_said(void **un
 static void busy_time_not_supported_is_absent_until_accounting_tells(void **unused)
 {
 	(void)unused;
-	begin("gpu 0 uuid=GPU-a name=Tesla_K80 mem=11441 bus=0000:3B:00.0 accounting=on "
-	      "utilization=no energy=no\n"
-	      "process 0 pid=9 from=1 to=5 mem=100 sm=30\n");
+	begin_rig("gpu 0 uuid=GPU-a name=Tesla_K80 mem=11441 bus=0000:3B:00.0 accounting=on "
+		  "utilization=no energy=no\n"
+		  "process 0 pid=9 from=1 to=5 mem=100 sm=30\n");
 	rig_sample(&r, 0);
 	rig_sample(&r, 3);
 	assert_int_equal(rig_process(&r, 0, 9)->have, GPU_HAVE_MEM);
 	assert_false(gpu_total(r.g, 0)->have & GPU_HAVE_ENERGY);
 	rig_assert_noted(&r, "does not tell the busy time of processes: not supported");
 	rig_sample(&r, 7);
-	assert_int_equal(busy(0, 9), 4 * 30 * PERCENT_SECOND);
+	assert_int_equal(get_busy_ns(0, 9), 4 * 30 * PERCENT_SECOND);
 	rig_done(&r);
 }
 
@@ -337,12 +338,12 @@ static void eight_gpus_and_64_processes_are_all_told(void **unused)
 	for (int i = 0; i < 64; i++)
 		at += snprintf(script + at, sizeof(script) - (size_t)at,
 			       "process %d pid=%d mem=100 sm=10\n", i % 8, 100 + i);
-	begin(script);
+	begin_rig(script);
 	rig_sample(&r, 0);
 	rig_sample(&r, 3);
 	assert_int_equal(r.n, 64);
 	for (int i = 0; i < 64; i++)
-		assert_int_equal(busy(i % 8, 100 + i), 3 * 10 * PERCENT_SECOND);
+		assert_int_equal(get_busy_ns(i % 8, 100 + i), 3 * 10 * PERCENT_SECOND);
 	rig_done(&r);
 }
 

@@ -110,7 +110,7 @@ void rig_begin(struct rig *r, const char *script)
 	rig_open(r);
 }
 
-static int find(const struct rig *r, int device, int pid)
+static int find_process(const struct rig *r, int device, int pid)
 {
 	for (int i = 0; i < r->n; i++)
 		if (r->last[i].device == device && r->last[i].pid == pid)
@@ -118,10 +118,10 @@ static int find(const struct rig *r, int device, int pid)
 	return -1;
 }
 
-static void told(void *ctx, const struct gpu_process *p)
+static void on_process(void *ctx, const struct gpu_process *p)
 {
 	struct rig *r = ctx;
-	int i = find(r, p->device, p->pid);
+	int i = find_process(r, p->device, p->pid);
 
 	if (i < 0) {
 		assert_true(r->n < RIG_PROCESSES);
@@ -140,12 +140,12 @@ int rig_sample(struct rig *r, double at_s)
 {
 	memset(r->is_seen, 0, sizeof(r->is_seen));
 	r->set_us((uint64_t)(at_s * 1e6 + 0.5));
-	return gpu_sample(r->g, (int64_t)(at_s * 1e9 + 0.5), told, r, NULL);
+	return gpu_sample(r->g, (int64_t)(at_s * 1e9 + 0.5), on_process, r, NULL);
 }
 
 const struct gpu_process *rig_process(const struct rig *r, int device, int pid)
 {
-	int i = find(r, device, pid);
+	int i = find_process(r, device, pid);
 
 	return i < 0 ? NULL : &r->last[i];
 }

@@ -12,7 +12,7 @@
 #define MIB (1ULL << 20)
 
 /* "key=value" of one line; "" where it is not there. */
-static const char *value(char *words[], int n, const char *key)
+static const char *find_value(char *words[], int n, const char *key)
 {
 	size_t k = strlen(key);
 
@@ -22,26 +22,26 @@ static const char *value(char *words[], int n, const char *key)
 	return "";
 }
 
-static uint64_t number(char *words[], int n, const char *key, uint64_t otherwise)
+static uint64_t read_number(char *words[], int n, const char *key, uint64_t otherwise)
 {
-	const char *v = value(words, n, key);
+	const char *v = find_value(words, n, key);
 
 	return *v ? strtoull(v, NULL, 0) : otherwise;
 }
 
-static uint64_t seconds(const char *text)
+static uint64_t parse_seconds(const char *text)
 {
 	return (uint64_t)(strtod(text, NULL) * 1e6 + 0.5);
 }
 
-static uint64_t at(char *words[], int n, const char *key, uint64_t otherwise)
+static uint64_t read_time(char *words[], int n, const char *key, uint64_t otherwise)
 {
-	const char *v = value(words, n, key);
+	const char *v = find_value(words, n, key);
 
-	return *v ? seconds(v) : otherwise;
+	return *v ? parse_seconds(v) : otherwise;
 }
 
-static void text(char *to, size_t size, const char *from)
+static void copy_text(char *to, size_t size, const char *from)
 {
 	snprintf(to, size, "%s", from);
 	for (; *to; to++)
@@ -63,19 +63,20 @@ static int parse_gpu(struct world *w, int i, char *words[], int n)
 	if (i < 0 || i >= WORLD_GPUS)
 		return -1;
 	*g = (struct world_gpu){ .is_there = true };
-	snprintf(g->uuid, sizeof(g->uuid), "%s", value(words, n, "uuid"));
-	text(g->name, sizeof(g->name), value(words, n, "name"));
-	snprintf(g->bus, sizeof(g->bus), "%s", value(words, n, "bus"));
-	g->minor = (unsigned)number(words, n, "minor", (uint64_t)i);
-	g->watts = (unsigned)number(words, n, "watts", 0);
-	g->mem = number(words, n, "mem", 16384) * MIB;
-	g->used = number(words, n, "used", 0) * MIB;
-	g->reserved = number(words, n, "reserved", 0) * MIB;
-	g->has_util = strcmp(value(words, n, "utilization"), "no") != 0;
-	g->has_energy = strcmp(value(words, n, "energy"), "no") != 0;
-	g->is_mig = !strcmp(value(words, n, "mig"), "yes");
-	parse_accounting(g, *value(words, n, "accounting") ? value(words, n, "accounting")
-							   : "none");
+	snprintf(g->uuid, sizeof(g->uuid), "%s", find_value(words, n, "uuid"));
+	copy_text(g->name, sizeof(g->name), find_value(words, n, "name"));
+	snprintf(g->bus, sizeof(g->bus), "%s", find_value(words, n, "bus"));
+	g->minor = (unsigned)read_number(words, n, "minor", (uint64_t)i);
+	g->watts = (unsigned)read_number(words, n, "watts", 0);
+	g->mem = read_number(words, n, "mem", 16384) * MIB;
+	g->used = read_number(words, n, "used", 0) * MIB;
+	g->reserved = read_number(words, n, "reserved", 0) * MIB;
+	g->has_util = strcmp(find_value(words, n, "utilization"), "no") != 0;
+	g->has_energy = strcmp(find_value(words, n, "energy"), "no") != 0;
+	g->is_mig = !strcmp(find_value(words, n, "mig"), "yes");
+	parse_accounting(g, *find_value(words, n, "accounting")
+				    ? find_value(words, n, "accounting")
+				    : "none");
 	if (i >= w->n_gpus)
 		w->n_gpus = i + 1;
 	return *g->uuid ? 0 : -1;
@@ -90,12 +91,13 @@ static int parse_instance(struct world *w, int i, char *words[], int n)
 	if (i < 0 || i >= w->n_gpus || g->n_instances == WORLD_INSTANCES)
 		return -1;
 	m = &g->instances[g->n_instances++];
-	snprintf(m->uuid, sizeof(m->uuid), "%s", value(words, n, "uuid"));
+	snprintf(m->uuid, sizeof(m->uuid), "%s", find_value(words, n, "uuid"));
 	snprintf(card, sizeof(card), "%.60s", g->name);
-	snprintf(m->name, sizeof(m->name), "%.50s MIG %.30s", card, value(words, n, "profile"));
-	m->mem = number(words, n, "mem", 4864) * MIB;
-	m->gi = (unsigned)number(words, n, "gi", (uint64_t)g->n_instances);
-	m->ci = (unsigned)number(words, n, "ci", 0);
+	snprintf(m->name, sizeof(m->name), "%.50s MIG %.30s", card,
+		 find_value(words, n, "profile"));
+	m->mem = read_number(words, n, "mem", 4864) * MIB;
+	m->gi = (unsigned)read_number(words, n, "gi", (uint64_t)g->n_instances);
+	m->ci = (unsigned)read_number(words, n, "ci", 0);
 	return 0;
 }
 
@@ -107,14 +109,14 @@ static int parse_process(struct world *w, int i, char *words[], int n)
 		return -1;
 	*p = (struct world_process){
 		.gpu = i,
-		.instance = (int)number(words, n, "instance", UINT64_MAX),
-		.pid = (unsigned)number(words, n, "pid", 0),
-		.sm = (unsigned)number(words, n, "sm", 0),
-		.from_us = at(words, n, "from", 0),
-		.to_us = at(words, n, "to", WORLD_FOREVER),
-		.mem = number(words, n, "mem", 0) * MIB,
-		.is_late = !strcmp(value(words, n, "late"), "yes"),
-		.is_graphics = !strcmp(value(words, n, "graphics"), "yes"),
+		.instance = (int)read_number(words, n, "instance", UINT64_MAX),
+		.pid = (unsigned)read_number(words, n, "pid", 0),
+		.sm = (unsigned)read_number(words, n, "sm", 0),
+		.from_us = read_time(words, n, "from", 0),
+		.to_us = read_time(words, n, "to", WORLD_FOREVER),
+		.mem = read_number(words, n, "mem", 0) * MIB,
+		.is_late = !strcmp(find_value(words, n, "late"), "yes"),
+		.is_graphics = !strcmp(find_value(words, n, "graphics"), "yes"),
 	};
 	w->n_processes++;
 	return p->pid && p->to_us > p->from_us ? 0 : -1;
@@ -127,12 +129,12 @@ static int parse_failure(struct world *w, char *words[], int n)
 	if (w->n_failures == WORLD_FAILURES)
 		return -1;
 	*f = (struct world_failure){
-		.from_us = at(words, n, "from", 0),
-		.to_us = at(words, n, "to", WORLD_FOREVER),
-		.gpu = (int)number(words, n, "gpu", UINT64_MAX),
-		.code = (unsigned)number(words, n, "code", 999),
+		.from_us = read_time(words, n, "from", 0),
+		.to_us = read_time(words, n, "to", WORLD_FOREVER),
+		.gpu = (int)read_number(words, n, "gpu", UINT64_MAX),
+		.code = (unsigned)read_number(words, n, "code", 999),
 	};
-	snprintf(f->call, sizeof(f->call), "%s", value(words, n, "call"));
+	snprintf(f->call, sizeof(f->call), "%s", find_value(words, n, "call"));
 	w->n_failures++;
 	return 0;
 }
@@ -154,7 +156,7 @@ static int parse_words(struct world *w, char *words[], int n)
 	else if (!strcmp(first, "loads"))
 		snprintf(w->loads, sizeof(w->loads), "%s", second);
 	else if (!strcmp(first, "period"))
-		w->period_us = seconds(second);
+		w->period_us = parse_seconds(second);
 	else if (!strcmp(first, "samples"))
 		w->is_each = !strcmp(second, "each");
 	else if (!strcmp(first, "layout"))

@@ -45,7 +45,7 @@ static int read_boot(struct work *w)
 }
 
 /* The first core for all: a bench of memory, not of placing. */
-static void describe(struct state_attempt *a, const struct work *w)
+static void describe_attempt(struct state_attempt *a, const struct work *w)
 {
 	struct request *q = &a->request;
 
@@ -69,7 +69,7 @@ static void describe(struct state_attempt *a, const struct work *w)
 }
 
 /* The texts are borrowed: not for request_done(). */
-static int save(struct db *db, const struct work *w, int64_t job, struct err *err)
+static int save_attempt(struct db *db, const struct work *w, int64_t job, struct err *err)
 {
 	char *argv[] = { strdupa(w->program), strdupa("job"), strdupa(w->n_processes), NULL };
 	static struct state_attempt a;
@@ -77,7 +77,7 @@ static int save(struct db *db, const struct work *w, int64_t job, struct err *er
 	state_attempt_init(&a);
 	a.job = a.jobfs.job = job;
 	a.attempt = a.jobfs.attempt = 1;
-	describe(&a, w);
+	describe_attempt(&a, w);
 	a.request.argv = argv;
 	a.request.env = (char **)(uintptr_t)environment;
 	a.request.workdir = strdupa("/");
@@ -86,7 +86,7 @@ static int save(struct db *db, const struct work *w, int64_t job, struct err *er
 	return state_save(db, &a, err);
 }
 
-static int fill(const char *dir, struct work *w, struct err *err)
+static int fill_store(const char *dir, struct work *w, struct err *err)
 {
 	_cleanup_(db_closep) struct db *db = NULL;
 	char path[512];
@@ -100,7 +100,7 @@ static int fill(const char *dir, struct work *w, struct err *err)
 	if (r >= 0)
 		r = db_begin(db, err);
 	for (int i = 1; r >= 0 && i <= w->n_jobs; i++)
-		r = save(db, w, i, err);
+		r = save_attempt(db, w, i, err);
 	return r < 0 ? r : db_commit(db, err);
 }
 
@@ -130,7 +130,7 @@ int main(int argc, char **argv)
 	w.n_processes = argv[5];
 	if (read_boot(&w) < 0)
 		return 1;
-	if (fill(argv[2], &w, &err) < 0) {
+	if (fill_store(argv[2], &w, &err) < 0) {
 		fprintf(stderr, "agent_memory: %s\n", err.text);
 		return 1;
 	}

@@ -34,7 +34,7 @@ static double cpu_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int loop(void *arg)
+static int open_in_loop(void *arg)
 {
 	struct turn *turn = arg;
 	double begin = cpu_ns();
@@ -49,14 +49,14 @@ static int loop(void *arg)
 	return 0;
 }
 
-static double timed(const struct testjob *j, const char *path)
+static double time_opens(const struct testjob *j, const char *path)
 {
 	static struct turn *turn;
 
 	if (!turn)
 		turn = testjob_shared(sizeof(*turn));
 	turn->path = path;
-	testjob_wait(testjob_run(j, loop, turn));
+	testjob_wait(testjob_run(j, open_in_loop, turn));
 	return turn->ns;
 }
 
@@ -67,14 +67,14 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double median(double *list)
+static double compute_median(double *list)
 {
 	qsort(list, ROUNDS, sizeof(*list), by_value);
 	return list[ROUNDS / 2];
 }
 
-static int gate(const char *pin_dir, const char *cgroup, const struct testjob *j,
-		struct devices **ret)
+static int load_gate(const char *pin_dir, const char *cgroup, const struct testjob *j,
+		     struct devices **ret)
 {
 	static const struct devices_number gpus[] = { { 1, 5 }, { 1, 7 } };
 	struct devices_config config = { pin_dir, cgroup, 1024 };
@@ -121,16 +121,16 @@ int main(int argc, char **argv)
 	make_files();
 	for (int i = 0; i < ROUNDS; i++) {
 		for (int w = 0; w < N_WHAT; w++)
-			without[w][i] = timed(&j, paths[w]);
-		if (gate(argv[1], jobs.path, &j, &d) < 0)
+			without[w][i] = time_opens(&j, paths[w]);
+		if (load_gate(argv[1], jobs.path, &j, &d) < 0)
 			return 1;
 		for (int w = 0; w < N_WHAT; w++)
-			with[w][i] = timed(&j, paths[w]);
+			with[w][i] = time_opens(&j, paths[w]);
 		d = devices_close(d);
 		devices_forget(argv[1]);
 	}
 	for (int w = 0; w < N_WHAT; w++) {
-		double a = median(without[w]), b = median(with[w]);
+		double a = compute_median(without[w]), b = compute_median(with[w]);
 
 		printf("open and close, %-16s %5.0f ns without the gate, %5.0f ns with it: "
 		       "x%.3f; noise of one round x%.3f..x%.3f\n",

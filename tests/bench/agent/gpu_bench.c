@@ -136,7 +136,7 @@ static void ask_accounting(nvml_dev d)
 	free(pids);
 }
 
-static void exporter(void)
+static void sample_like_exporter(void)
 {
 	unsigned count = 0;
 
@@ -169,7 +169,7 @@ static void exporter(void)
 	}
 }
 
-static void told(void *ctx, const struct gpu_process *p)
+static void count_process(void *ctx, const struct gpu_process *p)
 {
 	(void)ctx;
 	n_told += p->busy_ns >= 0;
@@ -188,7 +188,7 @@ struct cost {
 	unsigned long calls;
 };
 
-static struct cost measure(struct gpu *g, int rounds)
+static struct cost measure_samples(struct gpu *g, int rounds)
 {
 	int64_t *ns = calloc((size_t)rounds, sizeof(*ns));
 	struct cost c = { 0 };
@@ -200,9 +200,10 @@ static struct cost measure(struct gpu *g, int rounds)
 		*nv.calls = 0;
 		begin = now_ns();
 		if (g)
-			gpu_sample(g, (int64_t)(i + 10) * 10000000000, told, NULL, NULL);
+			gpu_sample(g, (int64_t)(i + 10) * 10000000000, count_process, NULL,
+				   NULL);
 		else
-			exporter();
+			sample_like_exporter();
 		ns[i] = now_ns() - begin;
 		c.calls = *nv.calls;
 	}
@@ -213,7 +214,7 @@ static struct cost measure(struct gpu *g, int rounds)
 	return c;
 }
 
-static int load(const char *library)
+static int load_library(const char *library)
 {
 	void *h = dlopen(library, RTLD_NOW | RTLD_LOCAL);
 
@@ -239,9 +240,10 @@ int main(int argc, char **argv)
 
 	start_children();
 	setenv("REEVE_NVML_DOUBLE", world, 1);
-	if (fd >= 0 && o.nvml && write_world(world) == 0 && load(o.nvml) == 0 &&
+	if (fd >= 0 && o.nvml && write_world(world) == 0 && load_library(o.nvml) == 0 &&
 	    gpu_open(&o, &g, NULL) == 0 && gpu_count(g) == N_GPUS) {
-		struct cost ours = measure(g, rounds), theirs = measure(NULL, rounds);
+		struct cost ours = measure_samples(g, rounds),
+			    theirs = measure_samples(NULL, rounds);
 
 		printf("one look, %d simulated GPUs, %d processes, %d that ended: %.0f us, %lu "
 		       "calls of the driver\n",

@@ -35,14 +35,14 @@ struct way {
 	uint64_t median_ns;
 };
 
-static int sleeper(void *arg)
+static int sleep_forever(void *arg)
 {
 	while (pause() < 0)
 		;
 	return arg != NULL;
 }
 
-static void take(void *ctx, const struct sample *s)
+static void add_sample(void *ctx, const struct sample *s)
 {
 	*(uint64_t *)ctx += s->cpu_ns + s->mem_bytes + s->tasks;
 }
@@ -51,7 +51,7 @@ static void by_sampler(void *arg)
 {
 	struct err err = { "" };
 
-	if (sample_all(arg, take, &sink, &err) < 0) {
+	if (sample_all(arg, add_sample, &sink, &err) < 0) {
 		printf("sample_all: %s\n", err.text);
 		exit(1);
 	}
@@ -107,14 +107,14 @@ static void by_kept(void *arg)
 				sink += (uint64_t)text[0];
 }
 
-static int compare(const void *a, const void *b)
+static int compare_uint64(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
 	return x < y ? -1 : x > y;
 }
 
-static void measure(struct way *w)
+static void measure_way(struct way *w)
 {
 	uint64_t t[RUNS];
 
@@ -124,7 +124,7 @@ static void measure(struct way *w)
 		w->fn(w->arg);
 		t[i] = testjob_now_ns() - t[i];
 	}
-	qsort(t, RUNS, sizeof(t[0]), compare);
+	qsort(t, RUNS, sizeof(t[0]), compare_uint64);
 	w->median_ns = t[RUNS / 2];
 }
 
@@ -150,7 +150,7 @@ static void make_jobs(int n_processes)
 		snprintf(name, sizeof(name), "job-%d", i);
 		testjob_make(&jobs[i], name, i + 1);
 		for (int p = 0; p < n_processes; p++)
-			pids[n_pids++] = testjob_run(&jobs[i], sleeper, NULL);
+			pids[n_pids++] = testjob_run(&jobs[i], sleep_forever, NULL);
 	}
 	snprintf(path, sizeof(path), "%s/memory.current", jobs[0].path);
 	if (access(path, F_OK) < 0)
@@ -232,7 +232,7 @@ int main(int argc, char **argv)
 	       names[1], names[2], names[3], names[4]);
 	printf("%s", sample_status(ways[2].arg));
 	for (int i = 0; i < 5; i++)
-		measure(&ways[i]);
+		measure_way(&ways[i]);
 	for (int i = 0; i < 5; i++)
 		printf("%-36s %9.3f ms  %6.1f times cheaper than opening\n", ways[i].name,
 		       (double)ways[i].median_ns / 1e6,

@@ -63,7 +63,7 @@ static int by_value(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static double quantile(double *at, int n, double q)
+static double compute_quantile(double *at, int n, double q)
 {
 	int i = (int)(q * n);
 
@@ -73,7 +73,7 @@ static double quantile(double *at, int n, double q)
 
 /* (a) */
 
-static void hog(void)
+static void allocate_until_killed(void)
 {
 	uint64_t granted = 0, i;
 	char *at;
@@ -110,7 +110,7 @@ static int job_main(void *ctx)
 	}
 	vmem_signal_send(&ready);
 	if (vmem_signal_wait(&go))
-		hog();
+		allocate_until_killed();
 	return 1;
 }
 
@@ -237,7 +237,7 @@ static void print_row(const char *who, int n, const struct summary *s,
 	fflush(stdout);
 }
 
-static struct summary measure(struct vmem_test *t, int n, int runs)
+static struct summary measure_kill(struct vmem_test *t, int n, int runs)
 {
 	double ms[MAX_RUNS];
 	struct summary s = { 0 };
@@ -251,8 +251,8 @@ static struct summary measure(struct vmem_test *t, int n, int runs)
 		if (o.overshoot_bytes > s.overshoot)
 			s.overshoot = o.overshoot_bytes;
 	}
-	s.p50 = quantile(ms, runs, 0.5);
-	s.p95 = quantile(ms, runs, 0.95);
+	s.p50 = compute_quantile(ms, runs, 0.5);
+	s.p95 = compute_quantile(ms, runs, 0.95);
 	return s;
 }
 
@@ -280,9 +280,9 @@ static void bench_death(struct vmem_test *t)
 
 	snprintf(name, sizeof(name), "tier %d", vmem_tier(t->v));
 	for (i = 0; i < ARRAY_LEN(sizes); i++) {
-		ours = measure(t, sizes[i].n, sizes[i].runs);
+		ours = measure_kill(t, sizes[i].n, sizes[i].runs);
 		print_row(name, sizes[i].n, &ours, &ours);
-		polled = measure(NULL, sizes[i].n, POLL_RUNS);
+		polled = measure_kill(NULL, sizes[i].n, POLL_RUNS);
 		print_row("poll /proc, 1 s", sizes[i].n, &polled, &ours);
 		batch = compute_poller(&polled, 30000);
 		print_row("poll /proc, 30 s (computed)", sizes[i].n, &batch, &ours);
@@ -291,7 +291,7 @@ static void bench_death(struct vmem_test *t)
 
 /* (b) */
 
-static uint64_t pairs(unsigned long n, size_t touch)
+static uint64_t time_mmap_pairs(unsigned long n, size_t touch)
 {
 	uint64_t begin = cpu_ns();
 	unsigned long i;
@@ -314,9 +314,9 @@ static int pairs_main(void *ctx)
 {
 	unsigned long n = *(unsigned long *)ctx;
 
-	pairs(n / 10 + 1, 4);
-	board->pair_ns[0] = pairs(n, 0);
-	board->pair_ns[1] = pairs(n / 4 + 1, 16);
+	time_mmap_pairs(n / 10 + 1, 4);
+	board->pair_ns[0] = time_mmap_pairs(n, 0);
+	board->pair_ns[1] = time_mmap_pairs(n / 4 + 1, 16);
 	return 0;
 }
 
@@ -357,9 +357,9 @@ static void bench_cost(struct vmem_test *t, const struct vmem_config *config)
 		vmem_test_drop(t, &j);
 	}
 	for (i = 0; i < 2; i++) {
-		a = quantile(none[i], ROUNDS, 0.25);
-		b = quantile(outside[i], ROUNDS, 0.25);
-		c = quantile(inside[i], ROUNDS, 0.25);
+		a = compute_quantile(none[i], ROUNDS, 0.25);
+		b = compute_quantile(outside[i], ROUNDS, 0.25);
+		c = compute_quantile(inside[i], ROUNDS, 0.25);
 		printf("tier %d %-24s no programs %.0f ns, outside a job x%.3f, in a job "
 		       "x%.3f\n",
 		       vmem_tier(t->v), what[i], a, b / a, c / a);

@@ -153,7 +153,7 @@ static void drip_one(struct one *o)
 		shut_one(o);
 }
 
-static void handle(struct one *o, uint32_t events)
+static void handle_events(struct one *o, uint32_t events)
 {
 	char answer[65536];
 	ssize_t n = 1;
@@ -169,7 +169,7 @@ static void handle(struct one *o, uint32_t events)
 	push_one(o);
 }
 
-static void tick(int64_t ticks)
+static void send_tick(int64_t ticks)
 {
 	static int next;
 	int left = PER_SECOND * TICK_MS / 1000;
@@ -221,11 +221,11 @@ int main(int argc, char **argv)
 
 		for (int i = 0; i < n; i++)
 			if (((struct one *)events[i].data.ptr)->fd >= 0)
-				handle(events[i].data.ptr, events[i].events);
+				handle_events(events[i].data.ptr, events[i].events);
 		if (now_ms() < next_tick)
 			continue;
 		next_tick = now_ms() + TICK_MS;
-		tick(ticks++);
+		send_tick(ticks++);
 	}
 	for (int i = 0; i < n_all; i++)
 		held += all[i].fd >= 0;

@@ -54,15 +54,15 @@ static char *read_file(const char *name, size_t *ret_size)
 	return text;
 }
 
-static bool exists(const char *name)
+static bool file_exists(const char *name)
 {
 	_cleanup_free_ char *path = path_in_dir(name);
 
 	return access(path, F_OK) == 0;
 }
 
-static void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void note(const char *format, ...)
+static void log_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void log_line(const char *format, ...)
 {
 	_cleanup_free_ char *path = path_in_dir("log");
 	_cleanup_fclose_ FILE *f = fopen(path, "a");
@@ -74,7 +74,7 @@ static void note(const char *format, ...)
 	va_end(ap);
 }
 
-static void sign(struct MHD_Connection *c, struct MHD_Response *r, const char *text)
+static void sign_response(struct MHD_Connection *c, struct MHD_Response *r, const char *text)
 {
 	const char *credential =
 		MHD_lookup_connection_value(c, MHD_HEADER_KIND, AUTH_REQUEST_HEADER);
@@ -93,13 +93,13 @@ static void sign(struct MHD_Connection *c, struct MHD_Response *r, const char *t
 	MHD_add_response_header(r, AUTH_ANSWER_HEADER, header);
 }
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const char *text)
+static enum MHD_Result send_answer(struct MHD_Connection *c, unsigned status, const char *text)
 {
 	struct MHD_Response *r = MHD_create_response_from_buffer(
 		strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result ok;
 
-	sign(c, r, text);
+	sign_response(c, r, text);
 	ok = MHD_queue_response(c, status, r);
 	MHD_destroy_response(r);
 	return ok;
@@ -134,7 +134,7 @@ static enum MHD_Result serve_output(struct MHD_Connection *c)
 	for (int i = 0; i < WAIT_STEPS && size <= offset && !ended; i++) {
 		usleep(i ? WAIT_STEP_US : 0);
 		free(data);
-		ended = exists("ended");
+		ended = file_exists("ended");
 		data = read_file(name, &size);
 	}
 	n = size > offset ? size - offset : 0;
@@ -146,10 +146,10 @@ static enum MHD_Result serve_output(struct MHD_Connection *c)
 	snprintf(text, sizeof(text),
 		 "{\"schema\":\"reeve/1\",\"data\":\"%s\",\"offset\":%zu,\"end\":%s}", out,
 		 offset + n, ended && offset + n >= size ? "true" : "false");
-	return answer(c, 200, text);
+	return send_answer(c, 200, text);
 }
 
-static void cancel(const char *url)
+static void cancel_step(const char *url)
 {
 	_cleanup_free_ char *ended = path_in_dir("ended"), *from = path_in_dir("cancelled");
 	_cleanup_free_ char *to = NULL;
@@ -175,14 +175,14 @@ static enum MHD_Result serve_file(struct MHD_Connection *c, const char *method, 
 			*p = '_';
 	text = read_file(name, &size);
 	if (!text || !strchr(text, '\n'))
-		return answer(c, 404,
-			      "{\"schema\":\"reeve/1\",\"error\":{\"code\":\"not-found\","
-			      "\"message\":\"no such thing\",\"remedy\":\"\"}}");
-	return answer(c, (unsigned)atoi(text), strchr(text, '\n') + 1);
+		return send_answer(c, 404,
+				   "{\"schema\":\"reeve/1\",\"error\":{\"code\":\"not-found\","
+				   "\"message\":\"no such thing\",\"remedy\":\"\"}}");
+	return send_answer(c, (unsigned)atoi(text), strchr(text, '\n') + 1);
 }
 
-static enum MHD_Result serve(struct MHD_Connection *c, const char *url, const char *method,
-			     struct body *b)
+static enum MHD_Result serve_request(struct MHD_Connection *c, const char *url,
+				     const char *method, struct body *b)
 {
 	const char *credential =
 		MHD_lookup_connection_value(c, MHD_HEADER_KIND, AUTH_REQUEST_HEADER);
@@ -198,23 +198,24 @@ static enum MHD_Result serve(struct MHD_Connection *c, const char *url, const ch
 		abort();
 	if (auth_verify(munge_socket, credential,
 			(struct auth_text){ first, b->data, b->size, NULL }, &who, &err) < 0) {
-		note("REFUSED %s: %s\n", first, err.text);
-		return answer(c, 401,
-			      "{\"schema\":\"reeve/1\",\"error\":{\"code\":\"no\",\"message\":"
-			      "\"bad credential\",\"remedy\":\"look at munge\"}}");
+		log_line("REFUSED %s: %s\n", first, err.text);
+		return send_answer(
+			c, 401,
+			"{\"schema\":\"reeve/1\",\"error\":{\"code\":\"no\",\"message\":"
+			"\"bad credential\",\"remedy\":\"look at munge\"}}");
 	}
-	note("%s uid=%u%s %.*s\n", first, who.uid, packed ? " gzip" : "", (int)b->size,
-	     b->data);
+	log_line("%s uid=%u%s %.*s\n", first, who.uid, packed ? " gzip" : "", (int)b->size,
+		 b->data);
 	if (strstr(url, "/output"))
 		return serve_output(c);
-	if (strstr(url, "/cancel") && exists("cancelled"))
-		cancel(url);
+	if (strstr(url, "/cancel") && file_exists("cancelled"))
+		cancel_step(url);
 	return serve_file(c, method, url);
 }
 
-static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *url,
-			      const char *method, const char *version, const char *data,
-			      size_t *size, void **state)
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const char *url,
+				  const char *method, const char *version, const char *data,
+				  size_t *size, void **state)
 {
 	struct body *b = *state;
 
@@ -232,10 +233,10 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 		*size = 0;
 		return MHD_YES;
 	}
-	return serve(c, url, method, b);
+	return serve_request(c, url, method, b);
 }
 
-static void *begin(void *ctx, const char *target, struct MHD_Connection *c)
+static void *begin_request(void *ctx, const char *target, struct MHD_Connection *c)
 {
 	struct body *b = calloc(1, sizeof(*b));
 
@@ -246,8 +247,8 @@ static void *begin(void *ctx, const char *target, struct MHD_Connection *c)
 	return b;
 }
 
-static void completed(void *ctx, struct MHD_Connection *c, void **state,
-		      enum MHD_RequestTerminationCode why)
+static void on_completed(void *ctx, struct MHD_Connection *c, void **state,
+			 enum MHD_RequestTerminationCode why)
 {
 	(void)ctx;
 	(void)c;
@@ -267,9 +268,9 @@ int main(int argc, char **argv)
 	dir = argv[1];
 	munge_socket = argv[2];
 	d = MHD_start_daemon(MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD, 0,
-			     NULL, NULL, handle, NULL, MHD_OPTION_SOCK_ADDR, &at,
-			     MHD_OPTION_URI_LOG_CALLBACK, begin, NULL,
-			     MHD_OPTION_NOTIFY_COMPLETED, completed, NULL, MHD_OPTION_END);
+			     NULL, NULL, on_request, NULL, MHD_OPTION_SOCK_ADDR, &at,
+			     MHD_OPTION_URI_LOG_CALLBACK, begin_request, NULL,
+			     MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL, MHD_OPTION_END);
 	if (!d)
 		return 1;
 	printf("%d\n", MHD_get_daemon_info(d, MHD_DAEMON_INFO_BIND_PORT)->port);

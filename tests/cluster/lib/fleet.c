@@ -41,7 +41,7 @@ static struct node nodes[NODES_MAX];
 static atomic_int n_samples, n_failed, n_taken, n_ended;
 static float samples[SAMPLES_MAX];
 
-static void rest(int64_t ns)
+static void sleep_ns(int64_t ns)
 {
 	struct timespec t = { ns / S_NS, ns % S_NS };
 
@@ -59,7 +59,7 @@ static int open_http(struct node *n)
 	return http_open(&c, &n->http, &err);
 }
 
-static json_t *describe(struct node *n)
+static json_t *make_sync(struct node *n)
 {
 	json_t *doc = wire_new(), *jobs = json_array(), *reports = json_array();
 
@@ -112,7 +112,7 @@ static void take_answer(struct node *n, const json_t *answer)
 
 static int try_once(struct node *n)
 {
-	_cleanup_json_ json_t *body = describe(n), *answer = NULL;
+	_cleanup_json_ json_t *body = make_sync(n), *answer = NULL;
 	struct http_call call = { "POST", "/v1/node/sync?wait=0", body, 0 };
 	struct err err;
 	int r = http_exchange(n->http, call, &answer, &err);
@@ -136,7 +136,7 @@ static void sync_once(struct node *n)
 		open_http(n);
 	}
 	while (try_once(n) < 0 && clock_ns(CLOCK_MONOTONIC) < s.end_ns)
-		rest(20000000);
+		sleep_ns(20000000);
 	i = n_samples++;
 	if (i < SAMPLES_MAX)
 		samples[i] = (float)(clock_ns(CLOCK_MONOTONIC) - start_ns) / 1e6f;
@@ -148,7 +148,7 @@ static void *run_node(void *ctx)
 	int64_t due_ns = clock_ns(CLOCK_MONOTONIC) + rand_r(&n->seed) % PERIOD_NS;
 
 	while (due_ns < s.end_ns) {
-		rest(due_ns - clock_ns(CLOCK_MONOTONIC));
+		sleep_ns(due_ns - clock_ns(CLOCK_MONOTONIC));
 		sync_once(n);
 		due_ns += PERIOD_NS;
 		if (due_ns < clock_ns(CLOCK_MONOTONIC))
@@ -157,18 +157,18 @@ static void *run_node(void *ctx)
 	return NULL;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_floats(const void *a, const void *b)
 {
 	float x = *(const float *)a, y = *(const float *)b;
 
 	return (x > y) - (x < y);
 }
 
-static void tell(void)
+static void print_percentiles(void)
 {
 	size_t n = (size_t)n_samples < SAMPLES_MAX ? (size_t)n_samples : SAMPLES_MAX;
 
-	qsort(samples, n, sizeof(*samples), compare);
+	qsort(samples, n, sizeof(*samples), compare_floats);
 	printf("syncs %zu failed %d taken %d ended %d p50 %.0f p99 %.0f max %.0f\n", n,
 	       n_failed, n_taken, n_ended, (double)(n ? samples[n / 2] : 0),
 	       (double)(n ? samples[n * 99 / 100] : 0), (double)(n ? samples[n - 1] : 0));
@@ -195,11 +195,11 @@ int main(int argc, char **argv)
 		if (pthread_create(&threads[i], NULL, run_node, &nodes[i]) != 0)
 			return 1;
 	while (n_taken < n && clock_ns(CLOCK_MONOTONIC) < s.end_ns)
-		rest(20000000);
+		sleep_ns(20000000);
 	n_samples = 0; /* what was before every node had its job is not measured */
 	fprintf(stderr, n_taken == n ? "ready\n" : "not ready: %d have a job\n", n_taken);
 	for (int i = 0; i < n; i++)
 		pthread_join(threads[i], NULL);
-	tell();
+	print_percentiles();
 	return 0;
 }

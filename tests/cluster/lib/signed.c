@@ -92,7 +92,7 @@ struct request {
 	char credential[AUTH_HEADER_MAX];
 };
 
-static void sign(struct request *q)
+static void sign_request(struct request *q)
 {
 	_cleanup_free_ char *first = NULL;
 	struct err err = { "" };
@@ -162,7 +162,7 @@ int main(int argc, char **argv)
 	if (argc > 6)
 		q.how = argv[6];
 	q.body = read_file(argc > 5 ? argv[5] : NULL);
-	sign(&q);
+	sign_request(&q);
 	body = !strcmp(q.how, "gzip") ? compress_text(q.body) : q.body;
 	status = send_once(&q, body);
 	if (!strcmp(q.how, "replay")) {

@@ -21,7 +21,7 @@ struct words {
 	int forever, error, count;
 };
 
-static volatile struct words *map(void)
+static volatile struct words *map_words(void)
 {
 	static volatile struct words *w;
 	const char *path = getenv("STORE_FAULT");
@@ -41,7 +41,7 @@ static volatile struct words *map(void)
 #ifdef CONTROL
 int main(int argc, char **argv)
 {
-	volatile struct words *w = map();
+	volatile struct words *w = map_words();
 
 	if (!w || argc < 2)
 		return 2;
@@ -80,10 +80,10 @@ static int is_store(int fd)
 	return strstr(path, "/agent.db") != NULL;
 }
 
-static int fails(int fd)
+static int write_fails(int fd)
 {
 	int saved = errno, is_ours = is_store(fd);
-	volatile struct words *w = is_ours ? map() : NULL;
+	volatile struct words *w = is_ours ? map_words() : NULL;
 
 	errno = saved;
 	if (!w)
@@ -100,31 +100,31 @@ static int fails(int fd)
 
 ssize_t pwrite(int fd, const void *p, size_t n, off_t at)
 {
-	return fails(fd) ? -1 : REAL(pwrite)(fd, p, n, at);
+	return write_fails(fd) ? -1 : REAL(pwrite)(fd, p, n, at);
 }
 ssize_t pwrite64(int fd, const void *p, size_t n, off64_t at)
 {
-	return fails(fd) ? -1 : REAL(pwrite64)(fd, p, n, at);
+	return write_fails(fd) ? -1 : REAL(pwrite64)(fd, p, n, at);
 }
 ssize_t write(int fd, const void *p, size_t n)
 {
-	return fails(fd) ? -1 : REAL(write)(fd, p, n);
+	return write_fails(fd) ? -1 : REAL(write)(fd, p, n);
 }
 int ftruncate(int fd, off_t n)
 {
-	return fails(fd) ? -1 : REAL(ftruncate)(fd, n);
+	return write_fails(fd) ? -1 : REAL(ftruncate)(fd, n);
 }
 int ftruncate64(int fd, off64_t n)
 {
-	return fails(fd) ? -1 : REAL(ftruncate64)(fd, n);
+	return write_fails(fd) ? -1 : REAL(ftruncate64)(fd, n);
 }
 int fsync(int fd)
 {
-	return fails(fd) ? -1 : REAL(fsync)(fd);
+	return write_fails(fd) ? -1 : REAL(fsync)(fd);
 }
 int fdatasync(int fd)
 {
-	return fails(fd) ? -1 : REAL(fdatasync)(fd);
+	return write_fails(fd) ? -1 : REAL(fdatasync)(fd);
 }
 
 /* ---- the disk of the jobs ---- */
@@ -142,7 +142,7 @@ int fstatfs(int fd, struct statfs *st)
 	return r;
 }
 
-static int quota(int cmd, uint32_t project, void *data)
+static int emulate_quota(int cmd, uint32_t project, void *data)
 {
 	struct fs_disk_quota *q = data, *kept = &limits[project % LIMITS_MAX];
 
@@ -174,7 +174,7 @@ long syscall(long number, ...)
 		a[i] = va_arg(ap, long);
 	va_end(ap);
 	if (number == SYS_quotactl_fd)
-		return quota((int)a[1], (uint32_t)a[2], (void *)a[3]);
+		return emulate_quota((int)a[1], (uint32_t)a[2], (void *)a[3]);
 	return REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 

@@ -50,14 +50,14 @@ static struct {
 
 static int n_tests, n_bad;
 
-static void result(bool ok, const char *name)
+static void print_result(bool ok, const char *name)
 {
 	printf("%sok %d - %s\n", ok ? "" : "not ", ++n_tests, name);
 	fflush(stdout);
 	n_bad += !ok;
 }
 
-static void bail(const char *what)
+static void bail_out(const char *what)
 {
 	printf("Bail out! %s\n", what);
 	if (s.pid > 0)
@@ -65,7 +65,7 @@ static void bail(const char *what)
 	exit(1);
 }
 
-static int64_t chance(int64_t n)
+static int64_t draw_number(int64_t n)
 {
 	s.seed = s.seed * 6364136223846793005ULL + 1442695040888963407ULL;
 	return (int64_t)((s.seed >> 33) % (uint64_t)n);
@@ -82,10 +82,10 @@ static void open_notify(void)
 	unlink(a.sun_path);
 	s.notify_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (s.notify_fd < 0 || bind(s.notify_fd, (struct sockaddr *)&a, sizeof(a)) < 0)
-		bail("notify socket");
+		bail_out("notify socket");
 }
 
-static void start(void)
+static void start_controller(void)
 {
 	struct timeval patience = { .tv_sec = 30 };
 	char text[1024];
@@ -101,7 +101,7 @@ static void start(void)
 	do {
 		n = recv(s.notify_fd, text, sizeof(text) - 1, 0);
 		if (n <= 0)
-			bail("the controller did not become ready");
+			bail_out("the controller did not become ready");
 		text[n] = '\0';
 	} while (!strstr(text, "READY=1"));
 }
@@ -116,7 +116,7 @@ static void kill_and_start(void)
 	/* A READY from the last life, if it was killed before we read it. */
 	while (recv(s.notify_fd, stale, sizeof(stale), MSG_DONTWAIT) > 0)
 		;
-	start();
+	start_controller();
 }
 
 /* A child that kills the controller in a moment, while we talk to it. */
@@ -152,12 +152,12 @@ static void pass_time(struct job *j)
 	if (r->state == JOB_ENDED || r->seq >= 4000)
 		return;
 	left = left < 1 ? 1 : left;
-	if (chance(3) == 0)
+	if (draw_number(3) == 0)
 		j->old = *r;
 	r->seq++;
 	/* No longer than since it was taken: more than that is not charged. */
-	r->running_ns += chance(left / 2 + 1);
-	r->suspended_ns += chance(4) ? 0 : chance(left / 2 + 1);
+	r->running_ns += draw_number(left / 2 + 1);
+	r->suspended_ns += draw_number(4) ? 0 : draw_number(left / 2 + 1);
 	r->at_ns = r->started_ns + r->running_ns + r->suspended_ns;
 	usage_set(&r->usage, &r->usage.cpu_ns, r->running_ns / 2);
 	usage_set(&r->usage, &r->usage.rss_peak_bytes, 1000000 * (r->seq % 50 + 1));
@@ -173,7 +173,7 @@ static void end_job(struct job *j)
 	j->now.end.kind = END_EXITED;
 }
 
-static json_t *describe(void)
+static json_t *make_sync(void)
 {
 	json_t *doc = wire_new(), *jobs = json_array(), *reports = json_array();
 
@@ -184,11 +184,11 @@ static json_t *describe(void)
 			continue;
 		json_array_append_new(jobs, json_pack("{s:i,s:i,s:s}", "job", i, "attempt", 1,
 						      "state", job_state_name(j->now.state)));
-		if (chance(4) == 0 && json_array_size(reports) < 400 && j->old.seq > 0)
+		if (draw_number(4) == 0 && json_array_size(reports) < 400 && j->old.seq > 0)
 			json_array_append_new(reports, wire_encode_report(&j->old));
-		if (chance(3) || j->now.state == JOB_ENDED)
+		if (draw_number(3) || j->now.state == JOB_ENDED)
 			json_array_append_new(reports, wire_encode_report(&j->now));
-		if (chance(4) == 0 && json_array_size(reports) < 400 && j->old.seq > 0)
+		if (draw_number(4) == 0 && json_array_size(reports) < 400 && j->old.seq > 0)
 			json_array_append_new(reports, wire_encode_report(&j->old));
 	}
 	json_object_update_new(
@@ -215,7 +215,7 @@ static void take_wants(const json_t *answer)
 		if (id < 1 || id > s.n_jobs || j->is_taken)
 			continue;
 		if (!json_is_object(json_object_get(w, "request")))
-			bail("a job came without its request");
+			bail_out("a job came without its request");
 		j->is_taken = true;
 		j->now.job = id;
 		j->now.attempt = 1;
@@ -230,7 +230,7 @@ static void take_acks(const json_t *answer)
 	const json_t *a = json_object_get(answer, "acks");
 
 	if (json_array_size(json_object_get(answer, "refused")) > 0)
-		bail("a report was refused");
+		bail_out("a report was refused");
 	for (size_t i = 0; i < json_array_size(a); i++) {
 		const json_t *k = json_array_get(a, i);
 		int64_t id = json_integer_value(json_object_get(k, "job"));
@@ -238,7 +238,7 @@ static void take_acks(const json_t *answer)
 		struct job *j = &s.jobs[id];
 
 		if (seq > j->now.seq)
-			bail("acknowledged what was never said");
+			bail_out("acknowledged what was never said");
 		if (seq <= j->acked_seq)
 			continue;
 		j->acked_seq = seq;
@@ -266,7 +266,7 @@ static int exchange_with_leader(struct http *h, struct http_call call, json_t **
 
 static int sync_once(void)
 {
-	_cleanup_json_ json_t *body = describe(), *answer = NULL;
+	_cleanup_json_ json_t *body = make_sync(), *answer = NULL;
 	struct http_call call = { "POST", "/v1/node/sync?wait=0", body, 0 };
 	struct err err = { "" };
 	struct timespec a, z;
@@ -277,7 +277,7 @@ static int sync_once(void)
 	clock_gettime(CLOCK_MONOTONIC, &z);
 	s.syncs++;
 	if (r > 0)
-		bail(err.text);
+		bail_out(err.text);
 	if (r < 0) {
 		s.failed_syncs++;
 		return r;
@@ -290,7 +290,7 @@ static int sync_once(void)
 
 /* --- what the controller says --- */
 
-static json_t *ask(const char *path)
+static json_t *get_document(const char *path)
 {
 	struct http_call call = { "GET", path, NULL, 0 };
 	struct err err = { "" };
@@ -298,7 +298,7 @@ static json_t *ask(const char *path)
 	int r = exchange_with_leader(s.viewer, call, &answer, &err);
 
 	if (r != 0)
-		bail(err.text);
+		bail_out(err.text);
 	return answer;
 }
 
@@ -308,7 +308,7 @@ static int64_t job_figure(int id, const char *key)
 	_cleanup_json_ json_t *doc = NULL;
 
 	snprintf(path, sizeof(path), "/v1/jobs/%d", id);
-	doc = ask(path);
+	doc = get_document(path);
 	return json_integer_value(json_object_get(json_object_get(doc, "job"), key));
 }
 
@@ -333,7 +333,7 @@ static int64_t expected_ms(int id)
 
 static int64_t sum_rollups(const char *key)
 {
-	_cleanup_json_ json_t *doc = ask("/v1/usage?by=account");
+	_cleanup_json_ json_t *doc = get_document("/v1/usage?by=account");
 	const json_t *rows = json_object_get(doc, "rows");
 	int64_t sum = 0;
 
@@ -356,25 +356,26 @@ static void check_end(void)
 			       (long long)expected_ms(i));
 		wrong_time += job_figure(i, "running_ns") != s.jobs[i].now.running_ns;
 	}
-	result(wrong_time == 0, "every job's running time is what its node measured");
-	result(wrong_charge == 0, "every job's charge is exactly rate x running time");
-	result(sum_rollups("charge_requested_ms") == sum,
-	       "the days sum to the charges, nothing twice, nothing lost");
-	result(sum_rollups("jobs_started") == s.n_jobs && sum_rollups("jobs_ended") == s.n_jobs,
-	       "every job started once and ended once");
+	print_result(wrong_time == 0, "every job's running time is what its node measured");
+	print_result(wrong_charge == 0, "every job's charge is exactly rate x running time");
+	print_result(sum_rollups("charge_requested_ms") == sum,
+		     "the days sum to the charges, nothing twice, nothing lost");
+	print_result(sum_rollups("jobs_started") == s.n_jobs &&
+			     sum_rollups("jobs_ended") == s.n_jobs,
+		     "every job started once and ended once");
 }
 
 /* One life of the controller: some exchanges, then a kill in or after one of them. */
 static int one_life(void)
 {
-	int64_t last = 1 + chance(6);
+	int64_t last = 1 + draw_number(6);
 
 	for (int64_t i = 0; i < last; i++) {
 		for (int id = 1; id <= s.n_jobs; id++)
-			if (s.jobs[id].is_taken && chance(2))
+			if (s.jobs[id].is_taken && draw_number(2))
 				pass_time(&s.jobs[id]);
-		if (i == last - 1 && chance(5)) {
-			pid_t killer = kill_soon(chance(s.took_us + 1));
+		if (i == last - 1 && draw_number(5)) {
+			pid_t killer = kill_soon(draw_number(s.took_us + 1));
 
 			sync_once();
 			waitpid(killer, NULL, 0);
@@ -386,13 +387,13 @@ static int one_life(void)
 	return count_lost();
 }
 
-static void finish(void)
+static void check_ledger(void)
 {
 	for (int i = 0; i < 20; i++)
 		sync_once();
 	for (int id = 1; id <= s.n_jobs; id++) {
 		if (!s.jobs[id].is_taken)
-			bail("a job was never given");
+			bail_out("a job was never given");
 		end_job(&s.jobs[id]);
 	}
 	for (int i = 0; i < 20; i++)
@@ -409,7 +410,7 @@ static struct http *open_http(int64_t answer_uid)
 	struct err err = { "" };
 
 	if (http_open(&c, &h, &err) < 0)
-		bail(err.text);
+		bail_out(err.text);
 	return h;
 }
 
@@ -430,23 +431,23 @@ int main(int argc, char **argv)
 	if (s.n_jobs < 1 || s.n_jobs > JOBS_MAX)
 		return 2;
 	open_notify();
-	start();
+	start_controller();
 	s.http = open_http(0);
 	s.viewer = open_http(-1);
 	while (s.kills < kills)
 		lost += one_life();
-	finish();
+	check_ledger();
 	snprintf(text, sizeof(text),
 		 "killed %d times in %d exchanges (%d cut off): no acknowledged second is lost",
 		 s.kills, s.syncs, s.failed_syncs);
-	result(lost == 0, text);
-	result(s.failed_syncs >= kills / 5, "the kills did hit exchanges");
+	print_result(lost == 0, text);
+	print_result(s.failed_syncs >= kills / 5, "the kills did hit exchanges");
 	check_end();
 	http_close(s.http);
 	http_close(s.viewer);
 	kill(s.pid, SIGTERM);
 	waitpid(s.pid, &kills, 0);
-	result(WIFEXITED(kills) && WEXITSTATUS(kills) == 0, "SIGTERM ends it cleanly");
+	print_result(WIFEXITED(kills) && WEXITSTATUS(kills) == 0, "SIGTERM ends it cleanly");
 	unlink(s.notify_path);
 	printf("1..%d\n", n_tests);
 	return n_bad > 0;

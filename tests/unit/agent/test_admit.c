@@ -12,7 +12,7 @@ static const struct admit_capacity small = {
 	.ncpus = 8, .mem_bytes = 8 * GIB, .jobfs_bytes = 100 * GIB, .ngpus = 1, .pids = 1000
 };
 
-static struct admit_allocation hold(int64_t ncpus, int64_t vmem, int64_t jobfs)
+static struct admit_allocation make_allocation(int64_t ncpus, int64_t vmem, int64_t jobfs)
 {
 	return (struct admit_allocation){
 		.job = 1,
@@ -23,7 +23,7 @@ static struct admit_allocation hold(int64_t ncpus, int64_t vmem, int64_t jobfs)
 
 static void says_which_number_is_missing(void **unused)
 {
-	struct admit_allocation holds[] = { hold(5, 6 * GIB + GIB / 2, 60 * GIB) };
+	struct admit_allocation holds[] = { make_allocation(5, 6 * GIB + GIB / 2, 60 * GIB) };
 	struct admit_node node = { small, holds, 1 };
 	struct resources want = { .ncpus = 8, .vmem_bytes = GIB, .jobfs_bytes = GIB };
 	char text[ADMIT_TEXT_MAX];
@@ -113,8 +113,8 @@ static void admitted_exactly_when_the_sums_fit(void **unused)
 
 		for (int i = 0; i < 6; i++, n /= 6)
 			a[i] = n % 6;
-		holds[0] = hold(a[0], a[1], 0);
-		holds[1] = hold(a[2], a[3], 0);
+		holds[0] = make_allocation(a[0], a[1], 0);
+		holds[1] = make_allocation(a[2], a[3], 0);
 		holds[0].phase = code & 1 ? ADMIT_SUSPENDED : ADMIT_ACTIVE;
 		holds[1].phase = code & 2 ? ADMIT_SUSPENDED : ADMIT_ACTIVE;
 		want = (struct resources){ .ncpus = a[4], .vmem_bytes = a[5] };
@@ -132,7 +132,8 @@ static void admitted_exactly_when_the_sums_fit(void **unused)
 
 static void a_suspended_job_frees_its_cores_only(void **unused)
 {
-	struct admit_allocation holds[] = { hold(8, 8 * GIB, 100 * GIB), hold(6, 0, 0) };
+	struct admit_allocation holds[] = { make_allocation(8, 8 * GIB, 100 * GIB),
+					    make_allocation(6, 0, 0) };
 	struct admit_node node = { small, holds, 1 };
 	struct admit_capacity free;
 
@@ -146,8 +147,8 @@ static void a_suspended_job_frees_its_cores_only(void **unused)
 
 static void more_held_than_there_is_leaves_nothing_and_never_wraps(void **unused)
 {
-	struct admit_allocation holds[] = { hold(INT64_MAX, INT64_MAX, INT64_MAX),
-					    hold(INT64_MAX, INT64_MAX, INT64_MAX) };
+	struct admit_allocation holds[] = { make_allocation(INT64_MAX, INT64_MAX, INT64_MAX),
+					    make_allocation(INT64_MAX, INT64_MAX, INT64_MAX) };
 	struct admit_node node = { small, holds, 2 };
 	struct resources want = { .ncpus = 1, .vmem_bytes = 1, .jobfs_bytes = 1 };
 	struct admit_capacity free;

@@ -18,7 +18,7 @@
 	"[pids.events]\nmax 5\n[io.stat]\n254:0 rbytes=10 wbytes=20 rios=1\n"                  \
 	"254:16 rbytes=1 wbytes=2\n7:0 rbytes=100 wbytes=100\n[end]\n"
 
-static int parse(const char *text, struct final *ret)
+static int parse_text(const char *text, struct final *ret)
 {
 	struct err err;
 
@@ -30,8 +30,8 @@ static void a_whole_record_is_read(void **unused)
 	struct final f;
 
 	(void)unused;
-	assert_int_equal(parse(HEAD "result oom-kill\ncode killed\nstatus KILL\n" COUNTERS, &f),
-			 0);
+	assert_int_equal(
+		parse_text(HEAD "result oom-kill\ncode killed\nstatus KILL\n" COUNTERS, &f), 0);
 	assert_int_equal(f.job, 12);
 	assert_int_equal(f.attempt, 3);
 	assert_int_equal(f.boottime_ns, 7);
@@ -81,7 +81,7 @@ static void ends_are_told_apart(void **unused)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		snprintf(text, sizeof(text), HEAD "result x\ncode %s\nstatus %s\n%s[end]\n",
 			 rows[i].code, rows[i].status, rows[i].more);
-		assert_int_equal(parse(text, &f), 0);
+		assert_int_equal(parse_text(text, &f), 0);
 		final_end(&f, &end);
 		assert_int_equal(end.kind, rows[i].kind);
 		assert_int_equal(end.exit_status, rows[i].exit_status);
@@ -95,12 +95,13 @@ static void a_unit_that_was_never_set_up_is_said_in_words(void **unused)
 	struct final f;
 
 	(void)unused;
-	assert_int_equal(parse(HEAD "result exit-code\ncode exited\nstatus 226\n[end]\n", &f),
-			 0);
+	assert_int_equal(
+		parse_text(HEAD "result exit-code\ncode exited\nstatus 226\n[end]\n", &f), 0);
 	assert_true(final_is_setup_failure(&f, &end));
 	assert_int_equal(end.kind, END_FAILED);
 	assert_non_null(strstr(end.reason.text, "226"));
-	assert_int_equal(parse(HEAD "result exit-code\ncode exited\nstatus 1\n[end]\n", &f), 0);
+	assert_int_equal(
+		parse_text(HEAD "result exit-code\ncode exited\nstatus 1\n[end]\n", &f), 0);
 	assert_false(final_is_setup_failure(&f, &end));
 }
 
@@ -123,7 +124,7 @@ static void hostile_texts_are_refused(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(parse(bad[i], &f), -EINVAL);
+		assert_int_equal(parse_text(bad[i], &f), -EINVAL);
 	assert_int_equal(final_parse("reeve-final 1\0[end]\n", 20, &f, &err), -EINVAL);
 	big = calloc(1, FINAL_SIZE_MAX + 2);
 	assert_non_null(big);

@@ -11,7 +11,7 @@
 
 #define GIB ((int64_t)1 << 30)
 
-static int64_t node(int64_t configured, int64_t mem_gib, int64_t kernel_max, int64_t job_max)
+static int64_t pids_of(int64_t configured, int64_t mem_gib, int64_t kernel_max, int64_t job_max)
 {
 	struct pids_node n = { configured, mem_gib * GIB, kernel_max, job_max };
 
@@ -21,13 +21,13 @@ static int64_t node(int64_t configured, int64_t mem_gib, int64_t kernel_max, int
 static void a_node_has_processes_for_its_memory_within_the_kernels_bound(void **unused)
 {
 	(void)unused;
-	assert_int_equal(node(0, 256, 4194304, 4096), 524288);
-	assert_int_equal(node(0, 256, 131072, 4096), 131072);
-	assert_int_equal(node(0, 2, 32768, 4096), 65536);
-	assert_int_equal(node(0, 2, 32768, 100000), 100000);
-	assert_int_equal(node(0, 1 << 20, 4194304, 4096), 4194304);
-	assert_int_equal(node(0, 64, 0, 4096), 131072);
-	assert_int_equal(node(200, 256, 4194304, 4096), 200);
+	assert_int_equal(pids_of(0, 256, 4194304, 4096), 524288);
+	assert_int_equal(pids_of(0, 256, 131072, 4096), 131072);
+	assert_int_equal(pids_of(0, 2, 32768, 4096), 65536);
+	assert_int_equal(pids_of(0, 2, 32768, 100000), 100000);
+	assert_int_equal(pids_of(0, 1 << 20, 4194304, 4096), 4194304);
+	assert_int_equal(pids_of(0, 64, 0, 4096), 131072);
+	assert_int_equal(pids_of(200, 256, 4194304, 4096), 200);
 }
 
 static void jobs_that_state_none_fill_all_cores_twice_over(void **unused)

@@ -21,7 +21,7 @@ static const struct shape shapes[] = {
 static struct place_topology topo;
 
 /* Threads of a core are numbered far apart, as real machines do. */
-static void build(const struct shape *s)
+static void build_topology(const struct shape *s)
 {
 	int total = s->sockets * s->nodes * s->l3 * s->cores;
 
@@ -70,7 +70,7 @@ static int cost_of_nodes(unsigned nodes, const struct cpulist *near)
 	return (__builtin_popcount(sockets) > 1) * 10000 + (int)n * 100 + (int)(near ? far : 0);
 }
 
-static int cheapest(unsigned mask, int ncpus, const struct cpulist *near)
+static int find_cheapest(unsigned mask, int ncpus, const struct cpulist *near)
 {
 	int best = -1;
 
@@ -110,7 +110,7 @@ static void check_grant(unsigned mask, int ncpus, const struct cpulist *near)
 	assert_true(cpulist_contains(&free, &p.cpus));
 	assert_int_equal(place_count_cores(&topo, &p.cpus), ncpus);
 	assert_int_equal(cpulist_count(&p.cpus), ncpus * topo.cores[0].n_threads);
-	assert_int_equal(cost_of_nodes(nodes_of(&p), near), cheapest(mask, ncpus, near));
+	assert_int_equal(cost_of_nodes(nodes_of(&p), near), find_cheapest(mask, ncpus, near));
 	for (int i = 0; i < topo.n_nodes; i++)
 		if (nodes_of(&p) >> i & 1)
 			cpulist_add(&nodes, topo.nodes[i].os_index);
@@ -121,7 +121,7 @@ static void every_choice_is_whole_free_cores_on_the_fewest_nodes(void **unused)
 {
 	(void)unused;
 	for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++) {
-		build(&shapes[s]);
+		build_topology(&shapes[s]);
 		for (unsigned mask = 0; mask < 1u << topo.n_cores; mask++)
 			for (int n = 1; n <= topo.n_cores + 1; n++)
 				check_grant(mask, n, NULL);
@@ -132,7 +132,7 @@ static void nodes_near_the_gpus_come_first_but_never_at_the_price_of_a_split(voi
 {
 	(void)unused;
 	for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++) {
-		build(&shapes[s]);
+		build_topology(&shapes[s]);
 		if (topo.n_cores > 8)
 			continue;
 		for (unsigned near = 0; near < 1u << topo.n_nodes; near++) {
@@ -189,11 +189,11 @@ static void check_best_fit(unsigned mask, int ncpus, int l3)
 static void what_fits_one_node_or_one_l3_goes_into_the_fullest_that_suffices(void **unused)
 {
 	(void)unused;
-	build(&(struct shape){ 2, 2, 1, 3, 1 }); /* one L3 a node */
+	build_topology(&(struct shape){ 2, 2, 1, 3, 1 }); /* one L3 a node */
 	for (unsigned mask = 0; mask < 1u << topo.n_cores; mask++)
 		for (int n = 1; n <= 3; n++)
 			check_best_fit(mask, n, 0);
-	build(&(struct shape){ 1, 1, 3, 4, 1 }); /* three L3 in one node */
+	build_topology(&(struct shape){ 1, 1, 3, 4, 1 }); /* three L3 in one node */
 	for (unsigned mask = 0; mask < 1u << topo.n_cores; mask++)
 		for (int n = 1; n <= 4; n++)
 			check_best_fit(mask, n, 1);
@@ -206,7 +206,7 @@ static void a_core_with_one_thread_taken_is_not_free(void **unused)
 	struct place p;
 
 	(void)unused;
-	build(&(struct shape){ 1, 1, 1, 4, 2 });
+	build_topology(&(struct shape){ 1, 1, 1, 4, 2 });
 	free_cores(0xf, &free);
 	cpulist_add(&one, topo.cores[2].threads[1]);
 	cpulist_remove(&free, &one);
@@ -222,7 +222,7 @@ static void nothing_is_granted_for_no_or_negative_cores(void **unused)
 	struct place p;
 
 	(void)unused;
-	build(&shapes[0]);
+	build_topology(&shapes[0]);
 	free_cores(0xf, &free);
 	for (int64_t n = -3; n <= 0; n++)
 		assert_int_equal(
@@ -262,7 +262,7 @@ static void no_fence_can_starve_its_job(void **unused)
 	int narrow = 0, wide = 0;
 
 	(void)unused;
-	build(&(struct shape){ 2, 1, 1, 2, 1 });
+	build_topology(&(struct shape){ 2, 1, 1, 2, 1 });
 	for (int code = 0; code < 8 * 11 * 11 * 11; code++) {
 		int64_t size[3] = { code / 8 % 11 * 200, code / 88 % 11 * 200,
 				    code / 968 * 200 };
@@ -289,7 +289,7 @@ static void a_job_alone_on_its_node_is_fenced_and_one_too_large_is_not(void **un
 	struct place_fence jobs[2] = { { 900, one_node(1) }, { 900, one_node(3) } };
 
 	(void)unused;
-	build(&(struct shape){ 2, 1, 1, 2, 1 });
+	build_topology(&(struct shape){ 2, 1, 1, 2, 1 });
 	place_fences(&topo, jobs, 2);
 	assert_int_equal(cpulist_count(&jobs[0].fence), 1);
 	assert_int_equal(cpulist_count(&jobs[1].fence), 1);
@@ -395,7 +395,7 @@ static void gpus_are_taken_from_the_fewest_nodes(void **unused)
 	struct cpulist free;
 
 	(void)unused;
-	build(&(struct shape){ 3, 1, 1, 2, 2 });
+	build_topology(&(struct shape){ 3, 1, 1, 2, 2 });
 	free_cores(0x3f, &free);
 	for (int code = 0; code < 256; code++)
 		for (int want = 1; want <= 12; want++) {
@@ -421,7 +421,7 @@ static void gpus_near_free_cores_come_before_a_better_fit(void **unused)
 	struct cpulist free;
 
 	(void)unused;
-	build(&(struct shape){ 2, 1, 1, 2, 2 });
+	build_topology(&(struct shape){ 2, 1, 1, 2, 2 });
 	free_cores(0xf, &free);
 	assert_int_equal(place_choose_gpus(&topo, &free, &g), 0);
 	assert_true(g.is_chosen[0]); /* the smaller hole */
@@ -436,7 +436,7 @@ static void gpus_near_free_cores_come_before_a_better_fit(void **unused)
 static void a_gpus_node_is_that_of_its_bus(void **unused)
 {
 	(void)unused;
-	build(&(struct shape){ 2, 1, 1, 2, 2 });
+	build_topology(&(struct shape){ 2, 1, 1, 2, 2 });
 	topo.n_gpus = 2;
 	topo.gpus[0] = (struct place_gpu){ "0000:3b:00.0", 1 };
 	topo.gpus[1] = (struct place_gpu){ "0000:5e:00.0", -1 };

@@ -13,7 +13,7 @@
 static struct place_topology topo;
 static struct topology_counts counts;
 
-static void load(const char *synthetic)
+static void load_synthetic(const char *synthetic)
 {
 	struct topology_config c = { .synthetic = synthetic };
 	struct err err = { "" };
@@ -28,7 +28,7 @@ static void tables_agree_with_the_machine(void **unused)
 	struct cpulist all;
 
 	(void)unused;
-	load("pack:2 numa:2 l3:2 core:8 pu:2");
+	load_synthetic("pack:2 numa:2 l3:2 core:8 pu:2");
 	assert_int_equal(topo.n_sockets, 2);
 	assert_int_equal(topo.n_nodes, 4);
 	assert_int_equal(topo.n_l3, 8);
@@ -44,7 +44,7 @@ static void tables_agree_with_the_machine(void **unused)
 		assert_int_equal(topo.cores[i].l3, i / 8);
 		assert_true(topo.nodes[topo.cores[i].node].bytes > 0);
 	}
-	load("pack:1 core:1 pu:1");
+	load_synthetic("pack:1 core:1 pu:1");
 	assert_string_equal(topology_format(&counts, text, sizeof(text)),
 			    "1 socket, 1 NUMA node, 1 core, 1 thread");
 }
@@ -61,7 +61,7 @@ static void every_l3_is_in_one_node_and_every_node_in_one_socket(void **unused)
 
 		memset(l3_node, -1, sizeof(l3_node));
 		memset(node_socket, -1, sizeof(node_socket));
-		load(machines[m]);
+		load_synthetic(machines[m]);
 		for (int i = 0; i < topo.n_cores; i++) {
 			const struct place_core *c = &topo.cores[i];
 
@@ -155,7 +155,7 @@ static void grants_are_disjoint_and_given_back(void **unused)
 	struct cpulist free, all;
 
 	(void)unused;
-	load("pack:2 numa:4 l3:4 core:4 pu:2");
+	load_synthetic("pack:2 numa:4 l3:4 core:4 pu:2");
 	assert_int_equal(topo.n_cores * 2, 256);
 	place_all_cpus(&topo, &all);
 	free = all;

@@ -46,7 +46,7 @@ static int try_edit(const char *from, enum accounts_edit_kind kind, const char *
 }
 
 /* The change makes what the file says. */
-static void makes(enum accounts_edit_kind kind, const char *typed, const char *file)
+static void expect_file(enum accounts_edit_kind kind, const char *typed, const char *file)
 {
 	_cleanup_free_ char *got = NULL, *wanted = NULL;
 	_cleanup_(accounts_freep) struct accounts *a = NULL;
@@ -58,7 +58,7 @@ static void makes(enum accounts_edit_kind kind, const char *typed, const char *f
 }
 
 /* After the change these words are in the file, or with a leading ! are not. */
-static void shows(enum accounts_edit_kind kind, const char *typed, const char *words)
+static void expect_words(enum accounts_edit_kind kind, const char *typed, const char *words)
 {
 	_cleanup_free_ char *got = NULL;
 	bool is_not = *words == '!';
@@ -68,7 +68,7 @@ static void shows(enum accounts_edit_kind kind, const char *typed, const char *w
 		fail_msg("%s: %s in:\n%s", typed, words, got);
 }
 
-static void refuses(enum accounts_edit_kind kind, const char *typed, int error)
+static void expect_refusal(enum accounts_edit_kind kind, const char *typed, int error)
 {
 	_cleanup_free_ char *got = NULL;
 	int r = try_edit(site, kind, typed, &got);
@@ -80,78 +80,83 @@ static void refuses(enum accounts_edit_kind kind, const char *typed, int error)
 static void keys_are_set_and_taken_away(void **state)
 {
 	(void)state;
-	shows(ACCOUNTS_EDIT_SET, "physics Shares=30", "Shares = 30");
-	shows(ACCOUNTS_EDIT_SET, "account:physics Shares=parent", "Shares = parent");
-	shows(ACCOUNTS_EDIT_SET, "physics MaxRunningJobs=", "!MaxRunningJobs = 9");
-	shows(ACCOUNTS_EDIT_SET,
-	      "physics Shares=", "[Account physics]\nParent = root\nShares = 1");
-	shows(ACCOUNTS_EDIT_SET, "physics/bob MaxRunningJobs=4", "MaxRunningJobs = 4");
-	shows(ACCOUNTS_EDIT_SET, "physics/alice MaxQueuedJobs=4",
-	      "[Association physics/alice]\nMaxQueuedJobs = 4");
-	shows(ACCOUNTS_EDIT_SET, "user:bob DefaultAccount=physics",
-	      "[User bob]\nDefaultAccount");
-	shows(ACCOUNTS_EDIT_SET, "queue:x MaxQueuedJobs=0",
-	      "[QueueLimits x]\nMaxQueuedJobs = 0");
-	shows(ACCOUNTS_EDIT_SET, "allocation:physics/2026 Amount=2.5", "Amount = 2.5");
-	refuses(ACCOUNTS_EDIT_SET, "ghost Shares=1", -ENOENT);
-	refuses(ACCOUNTS_EDIT_SET, "physics/eve Shares=1", -ENOENT);
-	refuses(ACCOUNTS_EDIT_SET, "allocation:physics/1 Amount=1", -ENOENT);
-	refuses(ACCOUNTS_EDIT_SET, "physics Sharez=1", -EINVAL);
-	refuses(ACCOUNTS_EDIT_SET, "physics Shares", -EINVAL);
-	refuses(ACCOUNTS_EDIT_SET, "physics =1", -EINVAL);
-	refuses(ACCOUNTS_EDIT_SET, "physics Shares+=1", -EINVAL);
-	refuses(ACCOUNTS_EDIT_SET, "physics/ Shares=1", -EINVAL);
-	refuses(ACCOUNTS_EDIT_SET, "physics Parent=physics", -EINVAL);
+	expect_words(ACCOUNTS_EDIT_SET, "physics Shares=30", "Shares = 30");
+	expect_words(ACCOUNTS_EDIT_SET, "account:physics Shares=parent", "Shares = parent");
+	expect_words(ACCOUNTS_EDIT_SET, "physics MaxRunningJobs=", "!MaxRunningJobs = 9");
+	expect_words(ACCOUNTS_EDIT_SET,
+		     "physics Shares=", "[Account physics]\nParent = root\nShares = 1");
+	expect_words(ACCOUNTS_EDIT_SET, "physics/bob MaxRunningJobs=4", "MaxRunningJobs = 4");
+	expect_words(ACCOUNTS_EDIT_SET, "physics/alice MaxQueuedJobs=4",
+		     "[Association physics/alice]\nMaxQueuedJobs = 4");
+	expect_words(ACCOUNTS_EDIT_SET, "user:bob DefaultAccount=physics",
+		     "[User bob]\nDefaultAccount");
+	expect_words(ACCOUNTS_EDIT_SET, "queue:x MaxQueuedJobs=0",
+		     "[QueueLimits x]\nMaxQueuedJobs = 0");
+	expect_words(ACCOUNTS_EDIT_SET, "allocation:physics/2026 Amount=2.5", "Amount = 2.5");
+	expect_refusal(ACCOUNTS_EDIT_SET, "ghost Shares=1", -ENOENT);
+	expect_refusal(ACCOUNTS_EDIT_SET, "physics/eve Shares=1", -ENOENT);
+	expect_refusal(ACCOUNTS_EDIT_SET, "allocation:physics/1 Amount=1", -ENOENT);
+	expect_refusal(ACCOUNTS_EDIT_SET, "physics Sharez=1", -EINVAL);
+	expect_refusal(ACCOUNTS_EDIT_SET, "physics Shares", -EINVAL);
+	expect_refusal(ACCOUNTS_EDIT_SET, "physics =1", -EINVAL);
+	expect_refusal(ACCOUNTS_EDIT_SET, "physics Shares+=1", -EINVAL);
+	expect_refusal(ACCOUNTS_EDIT_SET, "physics/ Shares=1", -EINVAL);
+	expect_refusal(ACCOUNTS_EDIT_SET, "physics Parent=physics", -EINVAL);
 }
 
 static void lists_are_set_added_to_and_taken_from(void **state)
 {
 	(void)state;
-	shows(ACCOUNTS_EDIT_SET, "physics Users+=eve=7,dora",
-	      "Users = alice=5, bob, dora, eve=7");
-	shows(ACCOUNTS_EDIT_SET, "physics Users-=alice", "Users = bob");
-	shows(ACCOUNTS_EDIT_SET, "physics Users+=alice=6", "Users = alice=6, bob");
-	shows(ACCOUNTS_EDIT_SET, "physics Users=bob=2,eve", "Users = bob=2, eve");
-	shows(ACCOUNTS_EDIT_SET, "physics/bob Shares=8", "Users = alice=5, bob=8");
-	shows(ACCOUNTS_EDIT_SET, "physics Clusters=", "!Clusters");
-	shows(ACCOUNTS_EDIT_SET, "physics Clusters+=beluga", "Clusters = beluga, narval");
-	shows(ACCOUNTS_EDIT_SET, "physics Coordinators=alice,bob", "Coordinators = alice, bob");
-	refuses(ACCOUNTS_EDIT_SET, "physics Users+=alice", -EEXIST);
-	refuses(ACCOUNTS_EDIT_SET, "physics Users-=eve", -ENOENT);
-	refuses(ACCOUNTS_EDIT_SET, "physics Users+=a,,b", -EINVAL);
-	refuses(ACCOUNTS_EDIT_SET, "physics Clusters-=beluga", -ENOENT);
+	expect_words(ACCOUNTS_EDIT_SET, "physics Users+=eve=7,dora",
+		     "Users = alice=5, bob, dora, eve=7");
+	expect_words(ACCOUNTS_EDIT_SET, "physics Users-=alice", "Users = bob");
+	expect_words(ACCOUNTS_EDIT_SET, "physics Users+=alice=6", "Users = alice=6, bob");
+	expect_words(ACCOUNTS_EDIT_SET, "physics Users=bob=2,eve", "Users = bob=2, eve");
+	expect_words(ACCOUNTS_EDIT_SET, "physics/bob Shares=8", "Users = alice=5, bob=8");
+	expect_words(ACCOUNTS_EDIT_SET, "physics Clusters=", "!Clusters");
+	expect_words(ACCOUNTS_EDIT_SET, "physics Clusters+=beluga",
+		     "Clusters = beluga, narval");
+	expect_words(ACCOUNTS_EDIT_SET, "physics Coordinators=alice,bob",
+		     "Coordinators = alice, bob");
+	expect_refusal(ACCOUNTS_EDIT_SET, "physics Users+=alice", -EEXIST);
+	expect_refusal(ACCOUNTS_EDIT_SET, "physics Users-=eve", -ENOENT);
+	expect_refusal(ACCOUNTS_EDIT_SET, "physics Users+=a,,b", -EINVAL);
+	expect_refusal(ACCOUNTS_EDIT_SET, "physics Clusters-=beluga", -ENOENT);
 	/* Bob's limits in the account would be left over. */
-	refuses(ACCOUNTS_EDIT_SET, "physics Users-=bob", -EINVAL);
+	expect_refusal(ACCOUNTS_EDIT_SET, "physics Users-=bob", -EINVAL);
 }
 
 static void what_is_added_was_not_there(void **state)
 {
 	(void)state;
-	shows(ACCOUNTS_EDIT_ADD, "optics", "[Account optics]\nParent = root\nShares = 1\n");
-	shows(ACCOUNTS_EDIT_ADD, "optics Parent=physics Users=eve", "Parent = physics");
-	shows(ACCOUNTS_EDIT_ADD, "physics/eve", "Users = alice=5, bob, eve");
-	shows(ACCOUNTS_EDIT_ADD, "physics/eve Shares=4", "Users = alice=5, bob, eve=4");
-	shows(ACCOUNTS_EDIT_ADD, "physics/eve MaxQueuedJobs=1", "[Association physics/eve]");
-	shows(ACCOUNTS_EDIT_ADD, "allocation:physics/27 Amount=1 From=2027-01-01 To=2028-01-01",
-	      "[Allocation physics/27]");
-	refuses(ACCOUNTS_EDIT_ADD,
-		"allocation:physics/27 Amount=1 From=2026-07-01 To=2028-01-01", -EINVAL);
-	refuses(ACCOUNTS_EDIT_ADD, "physics Shares=1", -EEXIST);
-	refuses(ACCOUNTS_EDIT_ADD, "physics/bob", -EEXIST);
-	refuses(ACCOUNTS_EDIT_ADD, "optics/bob", -ENOENT);
-	refuses(ACCOUNTS_EDIT_ADD, "root", -EINVAL);
+	expect_words(ACCOUNTS_EDIT_ADD, "optics",
+		     "[Account optics]\nParent = root\nShares = 1\n");
+	expect_words(ACCOUNTS_EDIT_ADD, "optics Parent=physics Users=eve", "Parent = physics");
+	expect_words(ACCOUNTS_EDIT_ADD, "physics/eve", "Users = alice=5, bob, eve");
+	expect_words(ACCOUNTS_EDIT_ADD, "physics/eve Shares=4", "Users = alice=5, bob, eve=4");
+	expect_words(ACCOUNTS_EDIT_ADD, "physics/eve MaxQueuedJobs=1",
+		     "[Association physics/eve]");
+	expect_words(ACCOUNTS_EDIT_ADD,
+		     "allocation:physics/27 Amount=1 From=2027-01-01 To=2028-01-01",
+		     "[Allocation physics/27]");
+	expect_refusal(ACCOUNTS_EDIT_ADD,
+		       "allocation:physics/27 Amount=1 From=2026-07-01 To=2028-01-01", -EINVAL);
+	expect_refusal(ACCOUNTS_EDIT_ADD, "physics Shares=1", -EEXIST);
+	expect_refusal(ACCOUNTS_EDIT_ADD, "physics/bob", -EEXIST);
+	expect_refusal(ACCOUNTS_EDIT_ADD, "optics/bob", -ENOENT);
+	expect_refusal(ACCOUNTS_EDIT_ADD, "root", -EINVAL);
 }
 
 static void what_goes_takes_along_what_hangs_on_it(void **state)
 {
 	(void)state;
-	makes(ACCOUNTS_EDIT_REMOVE, "physics", "[Account physics2]\nUsers = bob\n");
-	shows(ACCOUNTS_EDIT_REMOVE, "physics/bob", "!Association");
-	shows(ACCOUNTS_EDIT_REMOVE, "physics/bob", "Users = alice=5\n");
-	shows(ACCOUNTS_EDIT_REMOVE, "allocation:physics/2026", "!Allocation");
-	refuses(ACCOUNTS_EDIT_REMOVE, "physics/eve", -ENOENT);
-	refuses(ACCOUNTS_EDIT_REMOVE, "phys", -ENOENT);
-	refuses(ACCOUNTS_EDIT_REMOVE, "queue:x", -ENOENT);
+	expect_file(ACCOUNTS_EDIT_REMOVE, "physics", "[Account physics2]\nUsers = bob\n");
+	expect_words(ACCOUNTS_EDIT_REMOVE, "physics/bob", "!Association");
+	expect_words(ACCOUNTS_EDIT_REMOVE, "physics/bob", "Users = alice=5\n");
+	expect_words(ACCOUNTS_EDIT_REMOVE, "allocation:physics/2026", "!Allocation");
+	expect_refusal(ACCOUNTS_EDIT_REMOVE, "physics/eve", -ENOENT);
+	expect_refusal(ACCOUNTS_EDIT_REMOVE, "phys", -ENOENT);
+	expect_refusal(ACCOUNTS_EDIT_REMOVE, "queue:x", -ENOENT);
 }
 
 int main(void)

@@ -42,7 +42,7 @@ static struct table *two_rows(void)
 	return t;
 }
 
-static char *print(const struct table *t, struct table_format f)
+static char *print_table(const struct table *t, struct table_format f)
 {
 	struct err err = { "" };
 	char *text = NULL;
@@ -55,10 +55,10 @@ static char *print(const struct table *t, struct table_format f)
 	return text;
 }
 
-static void is(struct table_format f, const char *expected)
+static void expect_output(struct table_format f, const char *expected)
 {
 	struct table *t = two_rows();
-	char *text = print(t, f);
+	char *text = print_table(t, f);
 
 	assert_string_equal(text, expected);
 	free(text);
@@ -68,34 +68,34 @@ static void is(struct table_format f, const char *expected)
 static void people_get_units_and_a_dash(void **state)
 {
 	(void)state;
-	is((struct table_format){ .output = TABLE_TABLE },
-	   "JOB     VMEM RUNNING NAME\n"
-	   "  7 1.00 GiB 0:01:01 a, \"b\"\\033[31m\\011c\n"
-	   " 12        -       - -\n");
-	is((struct table_format){ .output = TABLE_TABLE,
-				  .columns = "name,job",
-				  .no_header = true },
-	   "a, \"b\"\\033[31m\\011c   7\n"
-	   "-                    12\n");
+	expect_output((struct table_format){ .output = TABLE_TABLE },
+		      "JOB     VMEM RUNNING NAME\n"
+		      "  7 1.00 GiB 0:01:01 a, \"b\"\\033[31m\\011c\n"
+		      " 12        -       - -\n");
+	expect_output((struct table_format){ .output = TABLE_TABLE,
+					     .columns = "name,job",
+					     .no_header = true },
+		      "a, \"b\"\\033[31m\\011c   7\n"
+		      "-                    12\n");
 }
 
 static void programs_get_exact_figures_and_nothing_for_nothing(void **state)
 {
 	(void)state;
-	is((struct table_format){ .output = TABLE_CSV },
-	   "job,vmem_bytes,running_ns,charge_ms,name\n"
-	   "7,1073741824,61999999999,9007199254740993,\"a, \"\"b\"\"\033[31m\tc\"\n"
-	   "12,,,,\n");
-	is((struct table_format){ .output = TABLE_RAW, .columns = "name,job" },
-	   "name\tjob\n"
-	   "a, \"b\"\\033[31m\\011c\t7\n"
-	   "\t12\n");
-	is((struct table_format){ .output = TABLE_JSON },
-	   "{\n  \"schema\": \"reeve/1\",\n  \"jobs\": [\n    {\n      \"job\": 7,\n"
-	   "      \"vmem_bytes\": 1073741824,\n      \"running_ns\": 61999999999,\n"
-	   "      \"charge_ms\": 9007199254740993,\n"
-	   "      \"name\": \"a, \\\"b\\\"\\u001B[31m\\tc\"\n    },\n    {\n"
-	   "      \"job\": 12\n    }\n  ]\n}\n");
+	expect_output((struct table_format){ .output = TABLE_CSV },
+		      "job,vmem_bytes,running_ns,charge_ms,name\n"
+		      "7,1073741824,61999999999,9007199254740993,\"a, \"\"b\"\"\033[31m\tc\"\n"
+		      "12,,,,\n");
+	expect_output((struct table_format){ .output = TABLE_RAW, .columns = "name,job" },
+		      "name\tjob\n"
+		      "a, \"b\"\\033[31m\\011c\t7\n"
+		      "\t12\n");
+	expect_output((struct table_format){ .output = TABLE_JSON },
+		      "{\n  \"schema\": \"reeve/1\",\n  \"jobs\": [\n    {\n      \"job\": 7,\n"
+		      "      \"vmem_bytes\": 1073741824,\n      \"running_ns\": 61999999999,\n"
+		      "      \"charge_ms\": 9007199254740993,\n"
+		      "      \"name\": \"a, \\\"b\\\"\\u001B[31m\\tc\"\n    },\n    {\n"
+		      "      \"job\": 12\n    }\n  ]\n}\n");
 }
 
 static void no_field_breaks_a_row_of_bars(void **state)
@@ -105,20 +105,21 @@ static void no_field_breaks_a_row_of_bars(void **state)
 	char *text;
 
 	(void)state;
-	is((struct table_format){ .output = TABLE_PARSABLE, .columns = "job,vmem_bytes,name" },
-	   "job|vmem_bytes|name|\n"
-	   "7|1073741824|a, \"b\"\\033[31m\\011c|\n"
-	   "12|||\n");
-	is((struct table_format){ .output = TABLE_PARSABLE2,
-				  .columns = "job,name",
-				  .no_header = true },
-	   "7|a, \"b\"\\033[31m\\011c\n"
-	   "12|\n");
+	expect_output((struct table_format){ .output = TABLE_PARSABLE,
+					     .columns = "job,vmem_bytes,name" },
+		      "job|vmem_bytes|name|\n"
+		      "7|1073741824|a, \"b\"\\033[31m\\011c|\n"
+		      "12|||\n");
+	expect_output((struct table_format){ .output = TABLE_PARSABLE2,
+					     .columns = "job,name",
+					     .no_header = true },
+		      "7|a, \"b\"\\033[31m\\011c\n"
+		      "12|\n");
 	assert_int_equal(table_new("jobs", columns, &t, NULL), 0);
 	table_row(t);
 	table_text(t, "name", hostile);
-	text = print(t,
-		     (struct table_format){ .output = TABLE_PARSABLE2, .columns = "name,job" });
+	text = print_table(
+		t, (struct table_format){ .output = TABLE_PARSABLE2, .columns = "name,job" });
 	assert_string_equal(text,
 			    "name|job\na\\174b\\134c\\012d\\015\\174\\033[31m\\177\xc3\xbc|\n");
 	free(text);
@@ -157,7 +158,7 @@ static void figures_are_numbers_in_json_where_they_are_numbers(void **state)
 		assert_int_equal(table_new("rows", figures, &t, NULL), 0);
 		table_row(t);
 		table_text(t, "share", cases[i].text);
-		text = print(t, (struct table_format){ .output = TABLE_JSON });
+		text = print_table(t, (struct table_format){ .output = TABLE_JSON });
 		snprintf(expected, sizeof(expected),
 			 "{\n  \"schema\": \"reeve/1\",\n  \"rows\": [\n    {\n"
 			 "      \"share\": %s\n    }\n  ]\n}\n",
@@ -225,8 +226,8 @@ static void many_rows_look_as_few_do(void **state)
 	for (int i = 0; i < 8; i++) {
 		struct table_format f = { .columns = choices[i / 2], .no_header = i % 2 };
 
-		few_text = print(few, f);
-		many_text = print(many, f);
+		few_text = print_table(few, f);
+		many_text = print_table(many, f);
 		assert_int_not_equal(strlen(many_text), strlen(few_text));
 		many_text[strlen(few_text)] = '\0';
 		assert_string_equal(many_text, few_text);
@@ -245,10 +246,10 @@ static void no_rows_are_an_empty_list(void **state)
 
 	(void)state;
 	assert_int_equal(table_new("jobs", columns, &t, NULL), 0);
-	text = print(t, (struct table_format){ .output = TABLE_JSON });
+	text = print_table(t, (struct table_format){ .output = TABLE_JSON });
 	assert_string_equal(text, "{\n  \"schema\": \"reeve/1\",\n  \"jobs\": []\n}\n");
 	free(text);
-	text = print(t, (struct table_format){ .output = TABLE_TABLE });
+	text = print_table(t, (struct table_format){ .output = TABLE_TABLE });
 	assert_string_equal(text, "");
 	free(text);
 	table_free(t);
@@ -257,7 +258,8 @@ static void no_rows_are_an_empty_list(void **state)
 static void colour_only_where_asked_for(void **state)
 {
 	struct table *t = two_rows();
-	char *text = print(t, (struct table_format){ .output = TABLE_TABLE, .color = true });
+	char *text =
+		print_table(t, (struct table_format){ .output = TABLE_TABLE, .color = true });
 
 	(void)state;
 	assert_non_null(strstr(text, "\033[31ma, \"b\"\\033[31m\\011c\033[0m"));
@@ -288,13 +290,13 @@ static void unknown_columns_are_refused_with_the_known(void **state)
 static void help_lists_the_columns(void **state)
 {
 	(void)state;
-	is((struct table_format){ .output = TABLE_PARSABLE2, .columns = "help" },
-	   "column|title\n"
-	   "job|JOB\n"
-	   "vmem_bytes|VMEM\n"
-	   "running_ns|RUNNING\n"
-	   "charge_ms|CHARGE MS\n"
-	   "name|NAME\n");
+	expect_output((struct table_format){ .output = TABLE_PARSABLE2, .columns = "help" },
+		      "column|title\n"
+		      "job|JOB\n"
+		      "vmem_bytes|VMEM\n"
+		      "running_ns|RUNNING\n"
+		      "charge_ms|CHARGE MS\n"
+		      "name|NAME\n");
 }
 
 static const struct table_column long_columns[] = {
@@ -359,7 +361,7 @@ static void times_are_shown_in_the_zone_of_the_process_and_name_it(void **state)
 			    "2026-11-21 19:03:11 UTC");
 }
 
-static void safe(const char *text, enum text_keep keep, const char *expected)
+static void expect_safe(const char *text, enum text_keep keep, const char *expected)
 {
 	char *out = text_safe(text, keep);
 
@@ -381,7 +383,7 @@ static void no_byte_moves_the_cursor(void **state)
 			assert_int_equal(strlen(out), 4); /* \ooo */
 		free(out);
 	}
-	safe("a\nb\tc\r\033[2J", TEXT_LINES, "a\nb\tc\\015\\033[2J");
+	expect_safe("a\nb\tc\r\033[2J", TEXT_LINES, "a\nb\tc\\015\\033[2J");
 }
 
 static void utf8_is_shown_and_tricks_with_it_are_not(void **state)
@@ -389,20 +391,21 @@ static void utf8_is_shown_and_tricks_with_it_are_not(void **state)
 	(void)state;
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		fail_msg("no C.UTF-8 locale on this machine");
-	safe("gr\xc3\xbc\xc3\x9f\x65", TEXT_LINE, "gr\xc3\xbc\xc3\x9f\x65");
-	safe("a\xe2\x80\xae"
-	     "b",
-	     TEXT_LINE, "a\\u202eb"); /* right to left */
-	safe("\xc2\x9b"
-	     "31m",
-	     TEXT_LINE, "\\u009b31m");				/* C1: CSI */
-	safe("\xc0\x9b\xed\xa0\x80\xf4\x90\x80\x80", TEXT_LINE, /* overlong, half, beyond */
-	     "\\300\\233\\355\\240\\200\\364\\220\\200\\200");
-	safe("\xe2\x82", TEXT_LINE, "\\342\\202"); /* cut short */
+	expect_safe("gr\xc3\xbc\xc3\x9f\x65", TEXT_LINE, "gr\xc3\xbc\xc3\x9f\x65");
+	expect_safe("a\xe2\x80\xae"
+		    "b",
+		    TEXT_LINE, "a\\u202eb"); /* right to left */
+	expect_safe("\xc2\x9b"
+		    "31m",
+		    TEXT_LINE, "\\u009b31m"); /* C1: CSI */
+	expect_safe("\xc0\x9b\xed\xa0\x80\xf4\x90\x80\x80",
+		    TEXT_LINE, /* overlong, half, beyond */
+		    "\\300\\233\\355\\240\\200\\364\\220\\200\\200");
+	expect_safe("\xe2\x82", TEXT_LINE, "\\342\\202"); /* cut short */
 	assert_true(utf8_is_valid("gr\xc3\xbc"));
 	assert_false(utf8_is_valid("gr\xfc"));
 	setlocale(LC_CTYPE, "C");
-	safe("gr\xc3\xbc", TEXT_LINE, "gr\\u00fc");
+	expect_safe("gr\xc3\xbc", TEXT_LINE, "gr\\u00fc");
 }
 
 int main(void)

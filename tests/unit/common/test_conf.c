@@ -65,25 +65,25 @@ static int add_node(void *target, const char *x, void **ret, struct err *err)
 
 static const struct conf_section sections[] = { { "Node", add_node }, { NULL, NULL } };
 
-static int parse(const char *text, size_t size, struct site *s, struct err *err)
+static int parse_site(const char *text, size_t size, struct site *s, struct err *err)
 {
 	memset(s, 0, sizeof(*s));
 	err->text[0] = '\0';
 	return conf_parse(text, size, "f.conf", keys, sections, s, err);
 }
 
-static void done(struct site *s)
+static void free_site(struct site *s)
 {
 	conf_done(keys, "Main", s);
 	for (int i = 0; i < s->n_nodes; i++)
 		conf_done(keys, "Node", &s->nodes[i]);
 }
 
-static void good(const char *text, struct site *s)
+static void expect_good(const char *text, struct site *s)
 {
 	struct err err;
 
-	if (parse(text, strlen(text), s, &err) < 0)
+	if (parse_site(text, strlen(text), s, &err) < 0)
 		fail_msg("%s: %s", text, err.text);
 }
 
@@ -93,13 +93,13 @@ static void bad_sized(const char *text, size_t size, const char *expected)
 	struct err err;
 	struct site s;
 
-	assert_int_equal(parse(text, size, &s, &err), -EINVAL);
+	assert_int_equal(parse_site(text, size, &s, &err), -EINVAL);
 	if (!strstr(err.text, expected))
 		fail_msg("'%s' lacks '%s'", err.text, expected);
-	done(&s);
+	free_site(&s);
 }
 
-static void bad(const char *text, const char *expected)
+static void expect_bad(const char *text, const char *expected)
 {
 	bad_sized(text, strlen(text), expected);
 }
@@ -109,11 +109,12 @@ static void every_type_is_read(void **state)
 	struct site s;
 
 	(void)state;
-	good("# head\n; other\n\n[Main]\n  Listen = a:1 # not a comment "
-	     "\nUser=bob\nVerbose=on\n"
-	     "Count=10\nMemory=1MB\nGrace=0:10:00\nDefaults=ncpus=2,vmem=1GB\nMode=FAST\n"
-	     "[Node n1]\nCores=8\nAddress=x\n[Node n2]\nCores=9",
-	     &s);
+	expect_good(
+		"# head\n; other\n\n[Main]\n  Listen = a:1 # not a comment "
+		"\nUser=bob\nVerbose=on\n"
+		"Count=10\nMemory=1MB\nGrace=0:10:00\nDefaults=ncpus=2,vmem=1GB\nMode=FAST\n"
+		"[Node n1]\nCores=8\nAddress=x\n[Node n2]\nCores=9",
+		&s);
 	assert_string_equal(s.listen, "a:1 # not a comment");
 	assert_string_equal(s.user, "bob");
 	assert_true(s.verbose);
@@ -128,7 +129,7 @@ static void every_type_is_read(void **state)
 	assert_int_equal(s.nodes[0].cores, 8);
 	assert_string_equal(s.nodes[0].address, "x");
 	assert_int_equal(s.nodes[1].cores, 9);
-	done(&s);
+	free_site(&s);
 }
 
 static void lines_continue_across_comments(void **state)
@@ -136,51 +137,53 @@ static void lines_continue_across_comments(void **state)
 	struct site s;
 
 	(void)state;
-	good("[Main]\nListen=a \\\n# between\\\n  b\\\nc\nCount=2\n", &s);
+	expect_good("[Main]\nListen=a \\\n# between\\\n  b\\\nc\nCount=2\n", &s);
 	assert_string_equal(s.listen, "a    b c");
 	assert_int_equal(s.count, 2);
-	done(&s);
-	good("# a comment does not continue \\\n[Main]\nCount=3\n", &s);
+	free_site(&s);
+	expect_good("# a comment does not continue \\\n[Main]\nCount=3\n", &s);
 	assert_int_equal(s.count, 3);
-	bad("[Main]\nListen=a\\\n", "line 2: ends in a backslash, but no line follows");
+	expect_bad("[Main]\nListen=a\\\n", "line 2: ends in a backslash, but no line follows");
 }
 
 static void every_mistake_is_named(void **state)
 {
 	(void)state;
-	bad("[Main]\nLissten=1\n", "f.conf, line 2: unknown key 'Lissten' in [Main]; did you "
-				   "mean 'Listen'?");
-	bad("[Main]\nqqqqqqqq=1\n", "known are: Listen, User");
-	bad("[Main]\nlisten=1\n", "did you mean 'Listen'?"); /* names are exact */
-	bad("[Mainn]\n", "unknown section [Mainn]; did you mean [Main]?");
-	bad("[zzzzzzz]\n", "known are: [Main], [Node NAME]");
-	bad("[Main\n", "lacks the closing ]");
-	bad("[]\n", "unknown section []");
-	bad("[Main x]\n", "takes no name");
-	bad("[Node]\n", "needs a name");
-	bad("[Node a]\n[Node a]\n", "line 2: [Node a]: is there twice");
-	bad("Count=1\n", "stands before any [Section]");
-	bad("[Main]\nwords\n", "'words' is neither");
-	bad("[Main]\nCount=\n", "Count has no value");
-	bad("[Main]\nCount=1\n[Main]\nCount=2\n", "line 4: Count is already set on line 2");
-	bad("[Node a]\nCores=1\nCores=1\n", "line 3: Cores is already set on line 2");
+	expect_bad("[Main]\nLissten=1\n",
+		   "f.conf, line 2: unknown key 'Lissten' in [Main]; did you "
+		   "mean 'Listen'?");
+	expect_bad("[Main]\nqqqqqqqq=1\n", "known are: Listen, User");
+	expect_bad("[Main]\nlisten=1\n", "did you mean 'Listen'?"); /* names are exact */
+	expect_bad("[Mainn]\n", "unknown section [Mainn]; did you mean [Main]?");
+	expect_bad("[zzzzzzz]\n", "known are: [Main], [Node NAME]");
+	expect_bad("[Main\n", "lacks the closing ]");
+	expect_bad("[]\n", "unknown section []");
+	expect_bad("[Main x]\n", "takes no name");
+	expect_bad("[Node]\n", "needs a name");
+	expect_bad("[Node a]\n[Node a]\n", "line 2: [Node a]: is there twice");
+	expect_bad("Count=1\n", "stands before any [Section]");
+	expect_bad("[Main]\nwords\n", "'words' is neither");
+	expect_bad("[Main]\nCount=\n", "Count has no value");
+	expect_bad("[Main]\nCount=1\n[Main]\nCount=2\n",
+		   "line 4: Count is already set on line 2");
+	expect_bad("[Node a]\nCores=1\nCores=1\n", "line 3: Cores is already set on line 2");
 }
 
 static void every_bad_value_names_the_remedy(void **state)
 {
 	(void)state;
-	bad("[Main]\nCount=0\n", "Count = 0: out of range: it must be from 1 to 10; for "
-				 "example: Count = 3");
-	bad("[Main]\nCount=11\n", "from 1 to 10");
-	bad("[Main]\nCount=-1\n", "Count = -1: ");
-	bad("[Main]\nCount=99999999999999999999\n", "line 2: Count = 9999");
-	bad("[Main]\nMemory=2MB\n", "from 0B to 1MB");
-	bad("[Main]\nMemory=1 GBs\n", "Memory = 1 GBs");
-	bad("[Main]\nGrace=1:99\n", "Grace = 1:99");
-	bad("[Main]\nVerbose=maybe\n", "yes or no");
-	bad("[Main]\nMode=medium\n", "one of: slow, fast");
-	bad("[Main]\nUser=a b\n", "a name is");
-	bad("[Main]\nDefaults=cpus=1\n", "unknown resource 'cpus'");
+	expect_bad("[Main]\nCount=0\n", "Count = 0: out of range: it must be from 1 to 10; for "
+					"example: Count = 3");
+	expect_bad("[Main]\nCount=11\n", "from 1 to 10");
+	expect_bad("[Main]\nCount=-1\n", "Count = -1: ");
+	expect_bad("[Main]\nCount=99999999999999999999\n", "line 2: Count = 9999");
+	expect_bad("[Main]\nMemory=2MB\n", "from 0B to 1MB");
+	expect_bad("[Main]\nMemory=1 GBs\n", "Memory = 1 GBs");
+	expect_bad("[Main]\nGrace=1:99\n", "Grace = 1:99");
+	expect_bad("[Main]\nVerbose=maybe\n", "yes or no");
+	expect_bad("[Main]\nMode=medium\n", "one of: slow, fast");
+	expect_bad("[Main]\nUser=a b\n", "a name is");
+	expect_bad("[Main]\nDefaults=cpus=1\n", "unknown resource 'cpus'");
 }
 
 static void bytes_that_are_no_text_are_refused(void **state)
@@ -188,10 +191,10 @@ static void bytes_that_are_no_text_are_refused(void **state)
 	static const char nul[] = "[Main]\nUser=a\0b\n";
 
 	(void)state;
-	bad("[Main]\r\nCount=1\r\n", "line 1: a carriage return");
-	bad("[Main]\nListen=a\rb\n", "line 2: a carriage return");
+	expect_bad("[Main]\r\nCount=1\r\n", "line 1: a carriage return");
+	expect_bad("[Main]\nListen=a\rb\n", "line 2: a carriage return");
 	bad_sized(nul, sizeof(nul) - 1, "line 2: a NUL byte");
-	bad("[Main]\nCo\033[31m=1\n", "'Co?[31m'"); /* messages are fit for a terminal */
+	expect_bad("[Main]\nCo\033[31m=1\n", "'Co?[31m'"); /* messages are fit for a terminal */
 }
 
 static void lines_may_be_as_long_as_said_and_no_longer(void **state)
@@ -202,19 +205,19 @@ static void lines_may_be_as_long_as_said_and_no_longer(void **state)
 
 	(void)state;
 	memset(text + n, 'x', CONF_LINE_MAX - 7);
-	good(text, &s);
+	expect_good(text, &s);
 	assert_int_equal(strlen(s.listen), CONF_LINE_MAX - 7);
-	done(&s);
+	free_site(&s);
 	memset(text + n, 'x', CONF_LINE_MAX - 6);
-	bad(text, "longer than 65536 bytes");
+	expect_bad(text, "longer than 65536 bytes");
 	/* also by continuation, whose line end does not count */
 	memset(text + n, 'x', CONF_LINE_MAX - 5);
 	text[n + 1000] = '\\';
 	text[n + 1001] = '\n';
-	bad(text, "line 2: longer than 65536 bytes");
+	expect_bad(text, "line 2: longer than 65536 bytes");
 }
 
-static void put(const char *dir, const char *name, const char *text)
+static void put_file(const char *dir, const char *name, const char *text)
 {
 	char path[512];
 	FILE *f;
@@ -235,18 +238,18 @@ static void drop_ins_come_in_name_order_and_win(void **state)
 	(void)state;
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/a.conf.d", dir);
-	put(dir, "a.conf", "[Main]\nCount=1\nListen=first\n[Node n]\nCores=1\n");
+	put_file(dir, "a.conf", "[Main]\nCount=1\nListen=first\n[Node n]\nCores=1\n");
 	assert_int_equal(mkdir(path, 0700), 0);
-	put(path, "20-b.conf", "[Main]\nCount=3\n");
-	put(path, "10-a.conf", "[Main]\nCount=2\nListen=second\n");
-	put(path, "30.conf~", "nonsense\n");
-	put(path, ".hidden.conf", "nonsense\n");
+	put_file(path, "20-b.conf", "[Main]\nCount=3\n");
+	put_file(path, "10-a.conf", "[Main]\nCount=2\nListen=second\n");
+	put_file(path, "30.conf~", "nonsense\n");
+	put_file(path, ".hidden.conf", "nonsense\n");
 	snprintf(path, sizeof(path), "%s/a.conf", dir);
 	if (conf_load(path, keys, sections, &s, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(s.count, 3);
 	assert_string_equal(s.listen, "second");
-	done(&s);
+	free_site(&s);
 	snprintf(path, sizeof(path), "%s/none.conf", dir);
 	assert_int_equal(conf_load(path, keys, sections, &s, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "none.conf: No such file"));
@@ -259,7 +262,7 @@ struct told {
 	int n;
 };
 
-static void tell(void *ctx, const struct conf_fault *fault)
+static void on_fault(void *ctx, const struct conf_fault *fault)
 {
 	struct told *t = ctx;
 	size_t n = strlen(t->text);
@@ -295,7 +298,7 @@ static void every_fault_is_told_and_what_is_right_is_set(void **state)
 	struct site s = { 0 };
 	struct told t = { "", 0 };
 	struct err err = { "" };
-	const struct conf_reader how = { keys, sections, &s, refuse_bob, tell, &t };
+	const struct conf_reader how = { keys, sections, &s, refuse_bob, on_fault, &t };
 
 	(void)state;
 	assert_int_equal(conf_read_text(text, strlen(text), "f.conf", &how, &err), 0);
@@ -307,7 +310,7 @@ static void every_fault_is_told_and_what_is_right_is_set(void **state)
 	assert_non_null(strstr(t.text, "f.conf, line 8: Cores = x"));
 	assert_non_null(strstr(t.text, "f.conf, line 9: [Node a]: is there twice"));
 	assert_int_equal(s.grace, 7);
-	done(&s);
+	free_site(&s);
 }
 
 int main(void)

@@ -16,7 +16,7 @@ static const char *const names[] = { "a", "beta", NULL };
 
 static char path[sizeof(FILE_NAME)];
 
-static int setup(void **state)
+static int make_file(void **state)
 {
 	int fd;
 
@@ -26,7 +26,7 @@ static int setup(void **state)
 	return fd < 0 ? -1 : close(fd);
 }
 
-static int teardown(void **state)
+static int remove_file(void **state)
 {
 	(void)state;
 	return unlink(path);
@@ -59,8 +59,8 @@ static int read_all(char *out, size_t size, struct err *err)
 	return r;
 }
 
-#define READS(text, expected) reads(text, sizeof(text) - 1, expected)
-static void reads(const char *text, size_t size, const char *expected)
+#define READS(text, expected) expect_rows(text, sizeof(text) - 1, expected)
+static void expect_rows(const char *text, size_t size, const char *expected)
 {
 	struct err err = { "" };
 	char out[512];
@@ -71,8 +71,8 @@ static void reads(const char *text, size_t size, const char *expected)
 	assert_string_equal(out, expected);
 }
 
-#define REFUSES(text, words) refuses(text, sizeof(text) - 1, words)
-static void refuses(const char *text, size_t size, const char *words)
+#define REFUSES(text, words) expect_refusal(text, sizeof(text) - 1, words)
+static void expect_refusal(const char *text, size_t size, const char *words)
 {
 	char out[512], expected[600];
 	struct err err = { "" };
@@ -131,7 +131,7 @@ static void an_endless_record_is_refused(void **state)
 	assert_non_null(text);
 	memset(text, 'x', size);
 	memcpy(text, "a,beta\n1,", 9);
-	refuses(text, size, "2: the record is longer than 1048576 bytes");
+	expect_refusal(text, size, "2: the record is longer than 1048576 bytes");
 	free(text);
 }
 
@@ -172,14 +172,17 @@ static void a_caller_names_the_line_too(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(fields_are_read_exactly, setup, teardown),
-		cmocka_unit_test_setup_teardown(damage_is_refused_with_its_line, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(a_column_must_be_known_and_there_once, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(an_endless_record_is_refused, setup, teardown),
+		cmocka_unit_test_setup_teardown(fields_are_read_exactly, make_file,
+						remove_file),
+		cmocka_unit_test_setup_teardown(damage_is_refused_with_its_line, make_file,
+						remove_file),
+		cmocka_unit_test_setup_teardown(a_column_must_be_known_and_there_once,
+						make_file, remove_file),
+		cmocka_unit_test_setup_teardown(an_endless_record_is_refused, make_file,
+						remove_file),
 		cmocka_unit_test(a_file_that_cannot_be_read_says_so),
-		cmocka_unit_test_setup_teardown(a_caller_names_the_line_too, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_caller_names_the_line_too, make_file,
+						remove_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

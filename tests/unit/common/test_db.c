@@ -29,7 +29,7 @@ static struct db *open_or_fail(const char *const *migrations)
 	return d;
 }
 
-static int64_t number(struct db *d, const char *sql)
+static int64_t query_number(struct db *d, const char *sql)
 {
 	struct db_row *st;
 	int64_t n;
@@ -71,8 +71,8 @@ static void durability_is_full_and_journal_is_wal(void **state)
 	struct db_row *st;
 
 	(void)state;
-	assert_int_equal(number(d, "PRAGMA synchronous"), 2);
-	assert_int_equal(number(d, "PRAGMA foreign_keys"), 1);
+	assert_int_equal(query_number(d, "PRAGMA synchronous"), 2);
+	assert_int_equal(query_number(d, "PRAGMA foreign_keys"), 1);
 	assert_int_equal(db_query(d, NULL, &st, "PRAGMA journal_mode", ""), 0);
 	assert_int_equal(db_step(d, st, NULL), 1);
 	assert_string_equal(db_text(st, 0), "wal");
@@ -87,7 +87,7 @@ static void schemas_go_up_and_never_down(void **state)
 	assert_int_equal(db_run(d, NULL, "INSERT INTO t(b) VALUES(?1)", "t", "x"), 0);
 	db_close(d);
 	d = open_or_fail(v2);
-	assert_int_equal(number(d, "SELECT c FROM t"), 7);
+	assert_int_equal(query_number(d, "SELECT c FROM t"), 7);
 	db_close(d);
 	assert_int_equal(db_open(path, v1, &d, &err), -EPROTO);
 	assert_non_null(strstr(err.text, "newer"));
@@ -102,7 +102,8 @@ static void a_migration_that_fails_leaves_the_former_schema(void **state)
 	db_close(d);
 	assert_true(db_open(path, broken, &d, &err) < 0);
 	d = open_or_fail(v2);
-	assert_int_equal(number(d, "SELECT COUNT(*) FROM sqlite_master WHERE name = 'u'"), 0);
+	assert_int_equal(query_number(d, "SELECT COUNT(*) FROM sqlite_master WHERE name = 'u'"),
+			 0);
 	db_close(d);
 }
 
@@ -136,7 +137,7 @@ static void what_breaks_a_constraint_has_its_own_error(void **state)
 	assert_int_equal(db_last_id(d), 2);
 	/* Fewer values than the statement has places for. */
 	assert_int_equal(db_run(d, NULL, insert, "i", (int64_t)3), -EINVAL);
-	assert_int_equal(number(d, "SELECT COUNT(*) FROM t"), 2);
+	assert_int_equal(query_number(d, "SELECT COUNT(*) FROM t"), 2);
 }
 
 static void blobs_and_largest_numbers_survive(void **state)
@@ -147,7 +148,7 @@ static void blobs_and_largest_numbers_survive(void **state)
 
 	(void)state;
 	assert_int_equal(db_run(d, NULL, "INSERT INTO t VALUES(?1, 'x')", "i", INT64_MIN), 0);
-	assert_int_equal(number(d, "SELECT MIN(a) FROM t"), INT64_MIN);
+	assert_int_equal(query_number(d, "SELECT MIN(a) FROM t"), INT64_MIN);
 	assert_int_equal(db_query(d, NULL, &st, "SELECT LENGTH(?1), ?1 = x'610062'", "b", blob,
 				  (size_t)3),
 			 0);
@@ -181,10 +182,10 @@ static void a_transaction_is_there_wholly_or_not_at_all(void **state)
 			db_rollback(d);
 		is_done = !fail_vfs_off();
 		rows += r < 0 ? 0 : 3;
-		assert_int_equal(number(d, "SELECT COUNT(*) FROM t"), rows);
+		assert_int_equal(query_number(d, "SELECT COUNT(*) FROM t"), rows);
 		db_close(d);
 		d = open_or_fail(v1);
-		assert_int_equal(number(d, "SELECT COUNT(*) FROM t"), rows);
+		assert_int_equal(query_number(d, "SELECT COUNT(*) FROM t"), rows);
 		assert_true(!is_done || r == 0);
 	}
 	db_close(d);
@@ -201,7 +202,7 @@ static void rows_of_integers_say_what_each_changed(void **state)
 
 	(void)state;
 	assert_int_equal(db_cache(d, 64 << 20, NULL), 0);
-	assert_int_equal(number(d, "PRAGMA cache_size"), -65536);
+	assert_int_equal(query_number(d, "PRAGMA cache_size"), -65536);
 	assert_int_equal(db_run_int_rows(d, insert_row, &(struct db_int_rows){ v, 4, 1, -1 },
 					 changed, NULL),
 			 0);
@@ -209,7 +210,7 @@ static void rows_of_integers_say_what_each_changed(void **state)
 	assert_int_equal(changed[1], 1);
 	assert_int_equal(changed[2], 0);
 	assert_int_equal(changed[3], 1);
-	assert_int_equal(number(d, "SELECT SUM(a) FROM t"), 24);
+	assert_int_equal(query_number(d, "SELECT SUM(a) FROM t"), 24);
 	db_close(d);
 }
 
@@ -220,7 +221,7 @@ static void on_end(void *ctx, enum db_end how)
 	seen[strlen(seen)] = "cru"[how];
 }
 
-static int refuse(void *ctx, struct err *err)
+static int refuse_commit(void *ctx, struct err *err)
 {
 	(void)ctx;
 	(void)err;
@@ -246,7 +247,7 @@ static void the_end_of_each_transaction_is_told(void **state)
 	db_rollback(d);
 	db_rollback(d); /* nothing is under way */
 	assert_string_equal(seen, "cr");
-	db_guard(d, refuse, NULL);
+	db_guard(d, refuse_commit, NULL);
 	assert_int_equal(db_begin(d, NULL), -EACCES);
 	assert_false(db_is_begun(d));
 	assert_string_equal(seen, "crr");

@@ -11,7 +11,7 @@
 #include "common/model/gpu_use.h"
 #include "common/model/gpus.h"
 
-static struct gpus of(const char *text)
+static struct gpus parse_gpus(const char *text)
 {
 	struct gpus g;
 
@@ -38,18 +38,18 @@ static void counts_read_and_print_back(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
-		g = of(good[i]);
+		g = parse_gpus(good[i]);
 		assert_string_equal(gpus_format(&g, buf), good[i]);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		assert_int_equal(gpus_parse(bad[i], &g), -EINVAL);
-	g = of("a100-40=4,a100_1g.5gb=7,=1");
+	g = parse_gpus("a100-40=4,a100_1g.5gb=7,=1");
 	assert_string_equal(gpus_words(&g, buf), "4 a100-40, 7 a100_1g.5gb, 1 GPU");
 }
 
 static void any_is_whole_and_never_a_part(void **state)
 {
-	const struct gpus all = of("a100-40=4,a100_1g.5gb=7,=2"), none = of("");
+	const struct gpus all = parse_gpus("a100-40=4,a100_1g.5gb=7,=2"), none = parse_gpus("");
 
 	(void)state;
 	assert_int_equal(gpus_count(&all, ""), 6);
@@ -82,7 +82,7 @@ static void what_is_free_can_be_given(void **state)
 	}
 }
 
-static int match(const char *typed, const char *const *models, char *ret, struct err *err)
+static int match_model(const char *typed, const char *const *models, char *ret, struct err *err)
 {
 	struct gpus_match m;
 
@@ -102,23 +102,23 @@ static void a_model_without_its_size_is_the_only_one_there_is(void **state)
 	struct err err = { "" };
 
 	(void)state;
-	assert_int_equal(match("a100", one, ret, &err), 0);
+	assert_int_equal(match_model("a100", one, ret, &err), 0);
 	assert_string_equal(ret, "a100-40");
-	assert_int_equal(match("a100_1g.5gb", one, ret, &err), 0);
+	assert_int_equal(match_model("a100_1g.5gb", one, ret, &err), 0);
 	assert_string_equal(ret, "a100_1g.5gb");
-	assert_int_equal(match("a100-80", two, ret, &err), 0);
+	assert_int_equal(match_model("a100-80", two, ret, &err), 0);
 	assert_string_equal(ret, "a100-80");
-	assert_int_equal(match("a100", two, ret, &err), -EINVAL);
+	assert_int_equal(match_model("a100", two, ret, &err), -EINVAL);
 	assert_string_equal(err.text,
 			    "GPU model 'a100' is not one: say which size, e.g. "
 			    "ngpus=a100-80:1; this cluster's nodes have a100-40, a100-80");
-	assert_int_equal(match("a10", one, ret, &err), -EINVAL);
+	assert_int_equal(match_model("a10", one, ret, &err), -EINVAL);
 	assert_string_equal(err.text, "unknown GPU model 'a10': this cluster's nodes have "
 				      "a100-40, h100-80, a100_1g.5gb");
-	assert_int_equal(match("a100", none, ret, &err), 1);
+	assert_int_equal(match_model("a100", none, ret, &err), 1);
 }
 
-static struct gpu_use use(const char *uuid, int64_t busy_ns, int64_t peak)
+static struct gpu_use make_use(const char *uuid, int64_t busy_ns, int64_t peak)
 {
 	struct gpu_use g = { .source = "nvml" };
 
@@ -131,8 +131,8 @@ static struct gpu_use use(const char *uuid, int64_t busy_ns, int64_t peak)
 
 static void reports_of_gpus_merge_by_uuid_and_never_take_back(void **state)
 {
-	struct gpu_use first[] = { use("A", 5, 10), use("B", 0, 0) };
-	struct gpu_use later[] = { use("C", 1, 1), use("A", 3, 20) };
+	struct gpu_use first[] = { make_use("A", 5, 10), make_use("B", 0, 0) };
+	struct gpu_use later[] = { make_use("C", 1, 1), make_use("A", 3, 20) };
 	struct gpu_use *list = NULL;
 	int32_t n = 0;
 
@@ -149,7 +149,8 @@ static void reports_of_gpus_merge_by_uuid_and_never_take_back(void **state)
 
 static void the_jobs_figures_are_the_sums_and_absent_where_one_is(void **state)
 {
-	struct gpu_use list[] = { use("A", 5, 10), use("B", 0, 0), use("C", 7, 1) };
+	struct gpu_use list[] = { make_use("A", 5, 10), make_use("B", 0, 0),
+				  make_use("C", 7, 1) };
 	struct usage u = { 0 };
 
 	(void)state;

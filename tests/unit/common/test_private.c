@@ -15,7 +15,7 @@
 
 static char dir[] = "/tmp/reeve-private-XXXXXX";
 
-static const char *at(const char *name)
+static const char *path_of(const char *name)
 {
 	static char path[4][128];
 	static int turn;
@@ -25,9 +25,9 @@ static const char *at(const char *name)
 	return path[turn];
 }
 
-static void make(const char *name, mode_t mode)
+static void make_file(const char *name, mode_t mode)
 {
-	int fd = open(at(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	int fd = open(path_of(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	assert_true(fd >= 0);
 	assert_int_equal(fchmod(fd, mode), 0);
@@ -38,7 +38,7 @@ static unsigned mode_of(const char *name)
 {
 	struct stat st;
 
-	assert_int_equal(stat(at(name), &st), 0);
+	assert_int_equal(stat(path_of(name), &st), 0);
 	return st.st_mode & 07777;
 }
 
@@ -66,16 +66,16 @@ static void a_database_is_closed_with_its_log_and_copies(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < 5; i++)
-		make(names[i], 0644);
-	make("l.dbx", 0644);
-	make("other", 0664);
-	assert_int_equal(private_mend_database(at("l.db"), &err), 5);
+		make_file(names[i], 0644);
+	make_file("l.dbx", 0644);
+	make_file("other", 0664);
+	assert_int_equal(private_mend_database(path_of("l.db"), &err), 5);
 	assert_non_null(strstr(err.text, "could be read by others (mode 644)"));
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(mode_of(names[i]), 0600);
 	assert_int_equal(mode_of("l.dbx"), 0644);
 	assert_int_equal(mode_of("other"), 0664);
-	assert_int_equal(private_mend_database(at("l.db"), &err), 0);
+	assert_int_equal(private_mend_database(path_of("l.db"), &err), 0);
 }
 
 static void a_link_to_the_database_closes_what_it_leads_to(void **state)
@@ -83,10 +83,10 @@ static void a_link_to_the_database_closes_what_it_leads_to(void **state)
 	struct err err;
 
 	(void)state;
-	make("real", 0644);
-	make("real-wal", 0640);
-	assert_int_equal(symlink(at("real"), at("link")), 0);
-	assert_int_equal(private_mend_database(at("link"), &err), 2);
+	make_file("real", 0644);
+	make_file("real-wal", 0640);
+	assert_int_equal(symlink(path_of("real"), path_of("link")), 0);
+	assert_int_equal(private_mend_database(path_of("link"), &err), 2);
 	assert_int_equal(mode_of("real"), 0600);
 	assert_int_equal(mode_of("real-wal"), 0600);
 }
@@ -96,10 +96,11 @@ static void a_planted_link_opens_and_closes_nothing_elsewhere(void **state)
 	struct err err;
 
 	(void)state;
-	make("target", 0644);
-	assert_int_equal(mkdir(at("sub"), 0755), 0);
-	assert_int_equal(symlink(at("target"), at("sub/l.db-wal")), 0);
-	assert_int_equal(private_mend(&(struct private_files){ at("sub"), NULL }, &err), 0);
+	make_file("target", 0644);
+	assert_int_equal(mkdir(path_of("sub"), 0755), 0);
+	assert_int_equal(symlink(path_of("target"), path_of("sub/l.db-wal")), 0);
+	assert_int_equal(private_mend(&(struct private_files){ path_of("sub"), NULL }, &err),
+			 0);
 	assert_int_equal(mode_of("target"), 0644);
 }
 
@@ -108,9 +109,9 @@ static void directories_keep_their_modes(void **state)
 	struct err err;
 
 	(void)state;
-	assert_int_equal(mkdir(at("jobfs"), 0711), 0);
-	assert_int_equal(chmod(at("jobfs"), 0711), 0);
-	make("a", 0666);
+	assert_int_equal(mkdir(path_of("jobfs"), 0711), 0);
+	assert_int_equal(chmod(path_of("jobfs"), 0711), 0);
+	make_file("a", 0666);
 	assert_int_equal(private_mend(&(struct private_files){ dir, NULL }, &err), 1);
 	assert_int_equal(mode_of("jobfs"), 0711);
 	assert_int_equal(mode_of("a"), 0600);
@@ -121,8 +122,8 @@ static void what_does_not_exist_needs_no_mending(void **state)
 	struct err err = { "" };
 
 	(void)state;
-	assert_int_equal(private_mend_database(at("none/l.db"), &err), 0);
-	assert_int_equal(private_mend(&(struct private_files){ at("none"), NULL }, &err),
+	assert_int_equal(private_mend_database(path_of("none/l.db"), &err), 0);
+	assert_int_equal(private_mend(&(struct private_files){ path_of("none"), NULL }, &err),
 			 -ENOENT);
 }
 

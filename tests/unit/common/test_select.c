@@ -11,7 +11,7 @@
 
 #define GIB (INT64_C(1) << 30)
 
-static struct select parsed(const char *text, const char *model)
+static struct select parse_select(const char *text, const char *model)
 {
 	struct select s = { 0 };
 	char m[REQUEST_NAME_MAX];
@@ -26,7 +26,7 @@ static struct select parsed(const char *text, const char *model)
 static void test_typed(void **state)
 {
 	char text[SELECT_TEXT_MAX];
-	struct select s = parsed("2:ncpus=16:vmem=32GB:ngpus=1+ncpus=4", "");
+	struct select s = parse_select("2:ncpus=16:vmem=32GB:ngpus=1+ncpus=4", "");
 
 	(void)state;
 	assert_int_equal(s.n, 2);
@@ -38,11 +38,11 @@ static void test_typed(void **state)
 	assert_int_equal(select_chunks(&s), 3);
 	assert_string_equal(select_format(&s, "", text),
 			    "2:ncpus=16:vmem=32GB:ngpus=1+1:ncpus=4");
-	s = parsed("4:ngpus=A100-40:2:ncpus=8", "a100-40");
+	s = parse_select("4:ngpus=A100-40:2:ncpus=8", "a100-40");
 	assert_int_equal(s.of[0].ngpus, 2);
 	assert_int_equal(s.of[0].ncpus, 8);
 	assert_string_equal(select_format(&s, "a100-40", text), "4:ncpus=8:ngpus=a100-40:2");
-	s = parsed(text, "a100-40");
+	s = parse_select(text, "a100-40");
 	assert_int_equal(s.of[0].n, 4);
 }
 
@@ -107,7 +107,7 @@ static void test_place(void **state)
 static void test_sums(void **state)
 {
 	struct resources defaults = { .vmem_bytes = GIB, .jobfs_bytes = 100 }, one;
-	struct select s = parsed("2:ncpus=16:vmem=4GiB+3:ncpus=1", "");
+	struct select s = parse_select("2:ncpus=16:vmem=4GiB+3:ncpus=1", "");
 	struct request r;
 	struct err err;
 

@@ -18,7 +18,7 @@ static char *env[] = { (char *)"A=1", (char *)"B=2", NULL };
 static char *other_env[] = { (char *)"A=1", (char *)"B=2", (char *)"LD_PRELOAD=x", NULL };
 
 /* As the command line makes it, and as the controller tells it after its defaults. */
-static struct request asked(void)
+static struct request signed_request(void)
 {
 	struct request q = { .account = "physics",
 			     .name = "t",
@@ -30,9 +30,9 @@ static struct request asked(void)
 	return q;
 }
 
-static struct request given(void)
+static struct request stored_request(void)
 {
-	struct request q = asked();
+	struct request q = signed_request();
 
 	strcpy(q.cluster, "main");
 	strcpy(q.queue, "normal");
@@ -57,8 +57,8 @@ static struct signature_job signed_of(const struct request *r)
 }
 
 /* The words of the refusal; "": it is allowed, as job `base`. */
-static const char *allows(const struct request *a, const struct request *g, int64_t job,
-			  int32_t attempt, int64_t *ret_base)
+static const char *compare_requests(const struct request *a, const struct request *g,
+				    int64_t job, int32_t attempt, int64_t *ret_base)
 {
 	static struct err err;
 	struct signature_job s = signed_of(a);
@@ -76,7 +76,7 @@ static const char *allows(const struct request *a, const struct request *g, int6
 static void assert_refused(const struct request *a, const struct request *g, const char *words)
 {
 	int64_t base;
-	const char *said = allows(a, g, 12, 1, &base);
+	const char *said = compare_requests(a, g, 12, 1, &base);
 
 	if (!strstr(said, words))
 		fail_msg("'%s' is not in '%s'", words, said);
@@ -84,87 +84,91 @@ static void assert_refused(const struct request *a, const struct request *g, con
 
 static void what_was_asked_for_is_allowed_with_the_sites_defaults(void **state)
 {
-	struct request a = asked(), g = given();
+	struct request a = signed_request(), g = stored_request();
 	int64_t base = 0;
 
 	(void)state;
-	assert_string_equal(allows(&a, &g, 12, 1, &base), "");
+	assert_string_equal(compare_requests(&a, &g, 12, 1, &base), "");
 	assert_int_equal(base, 12);
 	g.res.ncpus = 2; /* less than asked for */
-	assert_string_equal(allows(&a, &g, 12, 1, &base), "");
+	assert_string_equal(compare_requests(&a, &g, 12, 1, &base), "");
 	*a.account = *a.name = '\0'; /* the site's */
 	strcpy(g.name, "job");
 	strcpy(g.account, "whatever");
-	assert_string_equal(allows(&a, &g, 12, 1, &base), "");
+	assert_string_equal(compare_requests(&a, &g, 12, 1, &base), "");
 }
 
 static void no_other_command_environment_or_place_is(void **state)
 {
-	struct request a = asked(), g;
+	struct request a = signed_request(), g;
 
 	(void)state;
-	g = given(), g.argv = other, assert_refused(&a, &g, "its command is not");
-	g = given(), g.argv = shifted, assert_refused(&a, &g, "its command is not");
-	g = given(), g.script = (char *)"evil", assert_refused(&a, &g, "its script");
-	g = given(), g.env = other_env, assert_refused(&a, &g, "its environment");
-	g = given(), g.env = NULL, assert_refused(&a, &g, "its environment");
-	g = given(), g.workdir = (char *)"/", assert_refused(&a, &g, "its working directory");
-	g = given(), g.out_path = (char *)".bashrc", assert_refused(&a, &g, "an output file");
-	g = given(), g.err_path = (char *)"x", assert_refused(&a, &g, "an output file");
-	g = given(), g.stream = true, assert_refused(&a, &g, "where its output goes");
-	g = given(), g.join = true, assert_refused(&a, &g, "where its output goes");
-	g = given(), strcpy(g.name, "u"), assert_refused(&a, &g, "its name");
-	g = given(), strcpy(g.account, "biology"), assert_refused(&a, &g, "the account");
-	g = given(), g.vmem_policy = VMEM_POLICY_DENY,
+	g = stored_request(), g.argv = other, assert_refused(&a, &g, "its command is not");
+	g = stored_request(), g.argv = shifted, assert_refused(&a, &g, "its command is not");
+	g = stored_request(), g.script = (char *)"evil", assert_refused(&a, &g, "its script");
+	g = stored_request(), g.env = other_env, assert_refused(&a, &g, "its environment");
+	g = stored_request(), g.env = NULL, assert_refused(&a, &g, "its environment");
+	g = stored_request(), g.workdir = (char *)"/",
+	assert_refused(&a, &g, "its working directory");
+	g = stored_request(), g.out_path = (char *)".bashrc",
+	assert_refused(&a, &g, "an output file");
+	g = stored_request(), g.err_path = (char *)"x",
+	assert_refused(&a, &g, "an output file");
+	g = stored_request(), g.stream = true, assert_refused(&a, &g, "where its output goes");
+	g = stored_request(), g.join = true, assert_refused(&a, &g, "where its output goes");
+	g = stored_request(), strcpy(g.name, "u"), assert_refused(&a, &g, "its name");
+	g = stored_request(), strcpy(g.account, "biology"),
+	assert_refused(&a, &g, "the account");
+	g = stored_request(), g.vmem_policy = VMEM_POLICY_DENY,
 	assert_refused(&a, &g, "what exceeding vmem does");
 	strcpy(a.cluster, "main");
-	g = given(), strcpy(g.cluster, "other"), assert_refused(&a, &g, "its cluster");
+	g = stored_request(), strcpy(g.cluster, "other"), assert_refused(&a, &g, "its cluster");
 }
 
 static void no_amount_beyond_what_was_asked_for_is(void **state)
 {
-	struct request a = asked(), g = given();
+	struct request a = signed_request(), g = stored_request();
 	int64_t base;
 
 	(void)state;
 	g.res.ncpus = 5;
 	assert_refused(&a, &g, "its ncpus, 5, is more than the 4");
-	g = given(), g.res.walltime_s = 61, assert_refused(&a, &g, "its walltime");
-	g = given(), g.res.vmem_bytes = 2000000000, assert_refused(&a, &g, "its vmem");
+	g = stored_request(), g.res.walltime_s = 61, assert_refused(&a, &g, "its walltime");
+	g = stored_request(), g.res.vmem_bytes = 2000000000, assert_refused(&a, &g, "its vmem");
 	/* A request cut in equal parts has its bytes rounded up. */
-	g = given(), g.res.vmem_bytes = 1000000002;
-	assert_string_equal(allows(&a, &g, 12, 1, &base), "");
+	g = stored_request(), g.res.vmem_bytes = 1000000002;
+	assert_string_equal(compare_requests(&a, &g, 12, 1, &base), "");
 }
 
 static void a_script_and_its_arguments_are_signed_as_one(void **state)
 {
-	struct request a = asked(), g = given();
+	struct request a = signed_request(), g = stored_request();
 	int64_t base;
 
 	(void)state;
 	a.script = g.script = (char *)"#!/bin/sh\n";
-	assert_string_equal(allows(&a, &g, 12, 1, &base), "");
+	assert_string_equal(compare_requests(&a, &g, 12, 1, &base), "");
 	g.script = (char *)"#!/bin/sh\nevil";
 	assert_refused(&a, &g, "its script");
-	g = given(), assert_refused(&a, &g, "its command");
+	g = stored_request(), assert_refused(&a, &g, "its command");
 }
 
 static void an_attempt_after_the_first_must_have_been_asked_for(void **state)
 {
-	struct request a = asked(), g = given();
+	struct request a = signed_request(), g = stored_request();
 	int64_t base;
 
 	(void)state;
-	assert_non_null(strstr(allows(&a, &g, 12, 2, &base), "attempt 2"));
+	assert_non_null(strstr(compare_requests(&a, &g, 12, 2, &base), "attempt 2"));
 	a.requeue = true;
-	assert_string_equal(allows(&a, &g, 12, 2, &base), "");
-	assert_non_null(strstr(allows(&a, &g, 12, 2000, &base), "attempt 2000"));
+	assert_string_equal(compare_requests(&a, &g, 12, 2, &base), "");
+	assert_non_null(strstr(compare_requests(&a, &g, 12, 2000, &base), "attempt 2000"));
 }
 
-static struct request element(struct job_id id, char lines[ARRAY_ENV][ARRAY_ENV_MAX],
-			      char **list)
+static struct request array_task(struct job_id id, char lines[ARRAY_ENV][ARRAY_ENV_MAX],
+				 char **list)
 {
-	struct request g = given();
+	struct request g = stored_request();
 
 	list[0] = env[0];
 	list[1] = env[1];
@@ -180,37 +184,38 @@ static struct request element(struct job_id id, char lines[ARRAY_ENV][ARRAY_ENV_
 static void elements_of_an_array_are_those_that_it_names(void **state)
 {
 	char lines[ARRAY_ENV][ARRAY_ENV_MAX], *list[3 + ARRAY_ENV];
-	struct request a = asked(), g;
+	struct request a = signed_request(), g;
 	int64_t base = 0;
 
 	(void)state;
 	a.array = (struct array){ .n = 5, .first = 10, .last = 18, .step = 2 };
-	g = element((struct job_id){ 40, 14 }, lines, list);
-	assert_string_equal(allows(&a, &g, 43, 1, &base), "");
+	g = array_task((struct job_id){ 40, 14 }, lines, list);
+	assert_string_equal(compare_requests(&a, &g, 43, 1, &base), "");
 	assert_int_equal(base, 40);
 	/* The number of a job says which element it is. */
-	assert_non_null(strstr(allows(&a, &g, 44, 1, &base), "its environment"));
+	assert_non_null(strstr(compare_requests(&a, &g, 44, 1, &base), "its environment"));
 	free(g.out_path);
 	g.out_path = (char *)"/home/alice/.bashrc";
-	assert_non_null(strstr(allows(&a, &g, 43, 1, &base), "an output file"));
+	assert_non_null(strstr(compare_requests(&a, &g, 43, 1, &base), "an output file"));
 	free(g.err_path);
-	g = element((struct job_id){ 40, 15 }, lines, list);
-	assert_non_null(strstr(allows(&a, &g, 43, 1, &base), "this task"));
+	g = array_task((struct job_id){ 40, 15 }, lines, list);
+	assert_non_null(strstr(compare_requests(&a, &g, 43, 1, &base), "this task"));
 	free(g.out_path);
 	free(g.err_path);
-	g = given();
-	assert_non_null(strstr(allows(&a, &g, 43, 1, &base), "an array run as one job"));
+	g = stored_request();
+	assert_non_null(
+		strstr(compare_requests(&a, &g, 43, 1, &base), "an array run as one job"));
 	/* One that is no array has no such variables. */
-	a = asked();
-	g = element((struct job_id){ 40, 14 }, lines, list);
-	assert_non_null(strstr(allows(&a, &g, 43, 1, &base), "its environment"));
+	a = signed_request();
+	g = array_task((struct job_id){ 40, 14 }, lines, list);
+	assert_non_null(strstr(compare_requests(&a, &g, 43, 1, &base), "its environment"));
 	free(g.out_path);
 	free(g.err_path);
 }
 
 static void a_part_has_at_most_what_all_have_and_others_than_the_first_run_nothing(void **state)
 {
-	struct request a = asked(), g = given();
+	struct request a = signed_request(), g = stored_request();
 	struct err err;
 	int64_t base;
 
@@ -218,7 +223,7 @@ static void a_part_has_at_most_what_all_have_and_others_than_the_first_run_nothi
 	a.res = (struct resources){ .walltime_s = 60 };
 	assert_int_equal(request_set(&a, "resources", "select=2:ncpus=4:vmem=1GB", &err), 0);
 	g.part = (struct job_part){ .index = 0, .n = 2, .hosts = (char *)"n1=4,n2=4" };
-	assert_string_equal(allows(&a, &g, 12, 1, &base), "");
+	assert_string_equal(compare_requests(&a, &g, 12, 1, &base), "");
 	g.res.ncpus = 9;
 	assert_refused(&a, &g, "its ncpus, 9, is more than the 8");
 	g.res.ncpus = 4;
@@ -226,7 +231,7 @@ static void a_part_has_at_most_what_all_have_and_others_than_the_first_run_nothi
 	g.res.walltime_s = 360;
 	assert_refused(&a, &g, "a part other than the first");
 	g.argv = NULL;
-	assert_string_equal(allows(&a, &g, 12, 1, &base), "");
+	assert_string_equal(compare_requests(&a, &g, 12, 1, &base), "");
 	g.env = other_env; /* steps that name none have it */
 	assert_refused(&a, &g, "its environment");
 }
@@ -296,7 +301,7 @@ static void statements_are_told_apart_and_read_strictly(void **state)
 		"1\",\"kind\":\"job\",\"nonce\":\"0\",\"command\":\"0\",\"env\":\"0\"}",
 		"{\"schema\":\"reeve/1\",\"kind\":\"step\",\"nonce\":1}",
 	};
-	struct request a = asked();
+	struct request a = signed_request();
 	_cleanup_free_ char *job = NULL, *again = NULL;
 	struct signature_step step;
 	struct signature_job s;

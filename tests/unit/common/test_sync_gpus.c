@@ -19,7 +19,7 @@
 	"\"free\":{\"ncpus\":1,\"mem_bytes\":1,\"jobfs_bytes\":0,\"ngpus\":9}}"
 
 /* The document of a node that says `text` of its GPUs. */
-static int decode(const char *text, struct sync **ret, struct err *err)
+static int decode_gpus(const char *text, struct sync **ret, struct err *err)
 {
 	_cleanup_json_ json_t *doc = json_loads(NODE, 0, NULL),
 			      *gpus = json_loads(text, 0, NULL);
@@ -43,14 +43,15 @@ static void devices_count_by_model_and_what_is_cut_is_not_given(void **state)
 
 	(void)state;
 	assert_int_equal(
-		decode("{\"gpus\":[{\"uuid\":\"G1\",\"model\":\"a100-40\",\"product\":\"A100\","
-		       "\"vendor\":\"nvidia\",\"mem_bytes\":40,\"numa_node\":1,\"more\":[1]},"
-		       "{\"uuid\":\"G2\",\"model\":\"a100-40\",\"partitioned\":true},"
-		       "{\"uuid\":\"G3\",\"model\":\"a100-40\",\"drained\":true},"
-		       "{\"uuid\":\"M1\",\"model\":\"a100_1g.5gb\",\"simulated\":true},"
-		       "{\"uuid\":\"M2\",\"model\":\"a100_1g.5gb\"}],"
-		       "\"free\":{\"gpu_models\":{\"a100-40\":1,\"a100_1g.5gb\":0}}}",
-		       &s, NULL),
+		decode_gpus(
+			"{\"gpus\":[{\"uuid\":\"G1\",\"model\":\"a100-40\",\"product\":\"A100\","
+			"\"vendor\":\"nvidia\",\"mem_bytes\":40,\"numa_node\":1,\"more\":[1]},"
+			"{\"uuid\":\"G2\",\"model\":\"a100-40\",\"partitioned\":true},"
+			"{\"uuid\":\"G3\",\"model\":\"a100-40\",\"drained\":true},"
+			"{\"uuid\":\"M1\",\"model\":\"a100_1g.5gb\",\"simulated\":true},"
+			"{\"uuid\":\"M2\",\"model\":\"a100_1g.5gb\"}],"
+			"\"free\":{\"gpu_models\":{\"a100-40\":1,\"a100_1g.5gb\":0}}}",
+			&s, NULL),
 		0);
 	assert_int_equal(s->capacity.ngpus, 2);
 	assert_int_equal(gpus_count(&s->drained_gpu_models, "a100-40"), 1);
@@ -75,7 +76,7 @@ static void without_devices_the_number_stands(void **state)
 		_cleanup_(sync_freep) struct sync *s = NULL;
 		_cleanup_free_ char *text = NULL;
 
-		assert_int_equal(decode(none[i], &s, NULL), 0);
+		assert_int_equal(decode_gpus(none[i], &s, NULL), 0);
 		assert_int_equal(s->capacity.ngpus, 9);
 		assert_int_equal(s->free.ngpus, 9);
 		text = sync_format_gpus(s);
@@ -119,7 +120,7 @@ static void what_makes_no_sense_is_named(void **state)
 		struct sync *s = NULL;
 		struct err err = { "" };
 
-		assert_int_equal(decode(bad[i].text, &s, &err), -EINVAL);
+		assert_int_equal(decode_gpus(bad[i].text, &s, &err), -EINVAL);
 		if (!strstr(err.text, bad[i].words))
 			fail_msg("'%s' lacks '%s'", err.text, bad[i].words);
 		assert_null(s);

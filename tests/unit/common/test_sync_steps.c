@@ -14,8 +14,8 @@
 
 static char seen[4096];
 
-static void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-static void note(const char *fmt, ...)
+static void note_seen(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void note_seen(const char *fmt, ...)
 {
 	size_t at = strlen(seen);
 	va_list ap;
@@ -30,18 +30,18 @@ static void note_step(const struct sync_desired_step *s)
 	struct sync_command c;
 	struct err why = { "" };
 
-	note("%s %lld.%d.%lld", s->want == SYNC_STEP_RUN ? "run" : "cancel",
-	     (long long)s->id.job, s->id.attempt, (long long)s->id.step);
+	note_seen("%s %lld.%d.%lld", s->want == SYNC_STEP_RUN ? "run" : "cancel",
+		  (long long)s->id.job, s->id.attempt, (long long)s->id.step);
 	if (sync_command_decode(s->command, &c, &why) < 0)
-		note(" bad: %s", why.text);
+		note_seen(" bad: %s", why.text);
 	else
 		for (char **a = c.argv; a && *a; a++)
-			note(" [%s]", *a);
+			note_seen(" [%s]", *a);
 	for (char **e = c.env; !*why.text && e && *e; e++)
-		note(" {%s}", *e);
+		note_seen(" {%s}", *e);
 	if (!*why.text && c.workdir)
-		note(" in %s", c.workdir);
-	note(";");
+		note_seen(" in %s", c.workdir);
+	note_seen(";");
 	sync_command_done(&c);
 }
 
@@ -54,8 +54,8 @@ static const char *read_json(const json_t *doc, struct err *err)
 	if (sync_answer_decode(doc, &a, err) < 0)
 		return seen;
 	for (size_t i = 0; i < a.n_step_acks; i++)
-		note("ack %lld.%d.%lld;", (long long)a.step_acks[i].job, a.step_acks[i].attempt,
-		     (long long)a.step_acks[i].step);
+		note_seen("ack %lld.%d.%lld;", (long long)a.step_acks[i].job,
+			  a.step_acks[i].attempt, (long long)a.step_acks[i].step);
 	for (size_t i = 0; i < a.n_steps; i++)
 		note_step(&a.steps[i]);
 	sync_answer_done(&a);

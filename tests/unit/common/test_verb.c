@@ -27,7 +27,7 @@ static const struct verb_option send_options[] = {
 static int ran;
 static char seen[256];
 
-static int run(const struct verb_call *call, void *ctx, struct err *err)
+static int record_call(const struct verb_call *call, void *ctx, struct err *err)
 {
 	(void)err;
 	ran++;
@@ -39,12 +39,11 @@ static int run(const struct verb_call *call, void *ctx, struct err *err)
 	return *(int *)ctx;
 }
 
-static const struct verb send = {
-	"send", "FILE [ARG]...", "Send it", "More.", "tool send x", send_options, 1, -1, true,
-	run
-};
+static const struct verb send = { "send",	 "FILE [ARG]...", "Send it", "More.",
+				  "tool send x", send_options,	  1,	     -1,
+				  true,		 record_call };
 static const struct verb list = { "list", "[ID]", "List them", NULL,  NULL,
-				  NULL,	  0,	  1,	       false, run };
+				  NULL,	  0,	  1,	       false, record_call };
 static const struct verb *const verbs[] = { &send, &list, NULL };
 static const struct verb_tool tool = { "tool", "Does things", NULL, "Exit: 0.", verbs, common };
 
@@ -57,7 +56,7 @@ static const struct verb_tool tool = { "tool", "Does things", NULL, "Exit: 0.", 
 	((struct verb_argv){ (char **)(void *)WORDS(__VA_ARGS__),                              \
 			     (int)(sizeof(WORDS(__VA_ARGS__)) / sizeof(char *)) - 1 })
 
-static int go(struct verb_argv typed, struct err *err)
+static int run_tool(struct verb_argv typed, struct err *err)
 {
 	int zero = 0;
 
@@ -66,11 +65,11 @@ static int go(struct verb_argv typed, struct err *err)
 	return verb_main(&tool, typed, &zero, NULL, err);
 }
 
-static void bad(struct verb_argv typed, const char *expected)
+static void expect_refusal(struct verb_argv typed, const char *expected)
 {
 	struct err err;
 
-	assert_int_equal(go(typed, &err), -EINVAL);
+	assert_int_equal(run_tool(typed, &err), -EINVAL);
 	assert_int_equal(ran, 0);
 	if (!strstr(err.text, expected))
 		fail_msg("'%s' lacks '%s'", err.text, expected);
@@ -122,9 +121,9 @@ static void dashes_are_seen_only_where_they_stand_alone(void **state)
 	struct err err;
 
 	(void)state;
-	assert_int_equal(go(ARGV("tool", "send", "--", "-q", "y"), &err), 0);
+	assert_int_equal(run_tool(ARGV("tool", "send", "--", "-q", "y"), &err), 0);
 	assert_string_equal(seen, "send: -q y --");
-	assert_int_equal(go(ARGV("tool", "send", "-l", "--", "y"), &err), 0);
+	assert_int_equal(run_tool(ARGV("tool", "send", "-l", "--", "y"), &err), 0);
 	assert_string_equal(seen, "send: y");
 }
 
@@ -133,25 +132,28 @@ static void options_may_follow_arguments_where_nothing_is_run(void **state)
 	struct err err;
 
 	(void)state;
-	assert_int_equal(go(ARGV("tool", "list", "7", "--json"), &err), 0);
+	assert_int_equal(run_tool(ARGV("tool", "list", "7", "--json"), &err), 0);
 	assert_string_equal(seen, "list: 7");
 }
 
 static void every_mistake_is_refused_with_the_remedy(void **state)
 {
 	(void)state;
-	bad(ARGV("tool"), "'tool help' lists them");
-	bad(ARGV("tool", "sned"), "did you mean 'tool send'?");
-	bad(ARGV("tool", "xyzzyplugh"), "'tool help' lists them");
-	bad(ARGV("tool", "list", "--jsn"), "did you mean --json?");
-	bad(ARGV("tool", "list", "--json=1"), "--json takes no value");
-	bad(ARGV("tool", "list", "-z"), "unknown option -z (see");
-	bad(ARGV("tool", "list", "-5"), "unknown option -5; write -- before a negative number");
-	bad(ARGV("tool", "list", "-o"), "-o (--columns) needs a value: -o LIST");
-	bad(ARGV("tool", "list", "--output"), "--output needs a value: --output FORM");
-	bad(ARGV("tool", "list", "1", "2"), "unexpected argument '2'");
-	bad(ARGV("tool", "send"), "an argument is missing; write: send FILE [ARG]...");
-	bad(ARGV("tool", "list", "-\033"), "unknown option -?");
+	expect_refusal(ARGV("tool"), "'tool help' lists them");
+	expect_refusal(ARGV("tool", "sned"), "did you mean 'tool send'?");
+	expect_refusal(ARGV("tool", "xyzzyplugh"), "'tool help' lists them");
+	expect_refusal(ARGV("tool", "list", "--jsn"), "did you mean --json?");
+	expect_refusal(ARGV("tool", "list", "--json=1"), "--json takes no value");
+	expect_refusal(ARGV("tool", "list", "-z"), "unknown option -z (see");
+	expect_refusal(ARGV("tool", "list", "-5"),
+		       "unknown option -5; write -- before a negative number");
+	expect_refusal(ARGV("tool", "list", "-o"), "-o (--columns) needs a value: -o LIST");
+	expect_refusal(ARGV("tool", "list", "--output"),
+		       "--output needs a value: --output FORM");
+	expect_refusal(ARGV("tool", "list", "1", "2"), "unexpected argument '2'");
+	expect_refusal(ARGV("tool", "send"),
+		       "an argument is missing; write: send FILE [ARG]...");
+	expect_refusal(ARGV("tool", "list", "-\033"), "unknown option -?");
 }
 
 static void result_of_the_verb_is_handed_on(void **state)

@@ -14,7 +14,7 @@
 #include "common/model/engine.h"
 #include "controller/config/config.h"
 
-static struct config *parse(const char *text)
+static struct config *parse_config(const char *text)
 {
 	struct config *c = NULL;
 	struct err err = { "" };
@@ -26,7 +26,7 @@ static struct config *parse(const char *text)
 
 static void nothing_stated_is_one_cluster_of_one_core_and_4_gb(void **state)
 {
-	_cleanup_(config_freep) struct config *c = parse("");
+	_cleanup_(config_freep) struct config *c = parse_config("");
 	const struct config_cluster *cl = config_cluster(c, "");
 	char queue[REQUEST_NAME_MAX];
 
@@ -45,9 +45,9 @@ static void nothing_stated_is_one_cluster_of_one_core_and_4_gb(void **state)
 static void names_in_lists_are_whole_names(void **state)
 {
 	_cleanup_(config_freep) struct config *c =
-		parse("[Controller]\nOperators = ann , bobby\n"
-		      "[Account a]\nUsers=carol,dave\n"
-		      "[Account b]\nUsers = dave\nClusters=x\n");
+		parse_config("[Controller]\nOperators = ann , bobby\n"
+			     "[Account a]\nUsers=carol,dave\n"
+			     "[Account b]\nUsers = dave\nClusters=x\n");
 	char list[64];
 
 	(void)state;
@@ -68,7 +68,7 @@ static void names_in_lists_are_whole_names(void **state)
 
 static void bundles_are_exact(void **state)
 {
-	_cleanup_(config_freep) struct config *c = parse(
+	_cleanup_(config_freep) struct config *c = parse_config(
 		"[Cluster niagara]\nBundleMemory=4.8GB\n"
 		"[Cluster graham]\nGpuBundleGpus=1\nGpuBundleCores=3.5\n"
 		"GpuBundleMemory=22500MB\nQueues = fast, slow\n[Node n1]\nCluster=graham\n");
@@ -115,8 +115,8 @@ static void a_password_in_the_configuration_is_refused_and_not_repeated(void **s
 		assert_null(strstr(err.text, "sesame"));
 		assert_non_null(strstr(err.text, "~/.pgpass"));
 	}
-	config_free(parse("[Controller]\nDatabase=postgresql://reeve@db:5432/reeve\n"));
-	config_free(parse("[Controller]\nDatabase=postgresql://[::1]:5432/reeve\n"));
+	config_free(parse_config("[Controller]\nDatabase=postgresql://reeve@db:5432/reeve\n"));
+	config_free(parse_config("[Controller]\nDatabase=postgresql://[::1]:5432/reeve\n"));
 }
 
 /* What MetricsToken= names: its mode, and its text. */
@@ -225,7 +225,7 @@ static void a_hook_that_cannot_be_is_refused(void **state)
 	refuse_all(bad, ARRAY_LEN(bad));
 }
 
-static struct tariff tariff(const struct config *c, struct config_pick pick)
+static struct tariff find_tariff(const struct config *c, struct config_pick pick)
 {
 	struct tariff t = { 0 };
 	struct err err = { "" };
@@ -247,23 +247,23 @@ static const char sites[] = "[Cluster a]\nQueues=normal,whole\nCoresPerNode=40\n
 
 static void the_tariff_is_of_cluster_node_type_model_and_queue(void **state)
 {
-	_cleanup_(config_freep) struct config *c = parse(sites);
-	struct tariff t = tariff(c, (struct config_pick){ .queue = "whole" });
+	_cleanup_(config_freep) struct config *c = parse_config(sites);
+	struct tariff t = find_tariff(c, (struct config_pick){ .queue = "whole" });
 
 	(void)state;
 	assert_true(t.exclusive);
 	assert_int_equal(t.factor.num, 0);
 	assert_int_equal(t.cores_per_node, 40);
-	t = tariff(c, (struct config_pick){ .node_type = "V", .wants_gpus = true });
+	t = find_tariff(c, (struct config_pick){ .node_type = "V", .wants_gpus = true });
 	assert_int_equal(t.cores_per_node, 48);
 	assert_int_equal(t.gpu_weight.num, 11);
 	assert_int_equal(t.bundle[CHARGE_POOL_GPU].side[CHARGE_CORES].num, 7);
 	assert_int_equal(t.bundle[CHARGE_POOL_CPU].side[CHARGE_CORES].num, 1);
-	t = tariff(c, (struct config_pick){ .gpu_model = "v100", .wants_gpus = true });
+	t = find_tariff(c, (struct config_pick){ .gpu_model = "v100", .wants_gpus = true });
 	assert_int_equal(t.bundle[CHARGE_POOL_GPU].side[CHARGE_CORES].den, 2);
-	t = tariff(c, (struct config_pick){ .node_type = "v", .gpu_model = "slice" });
+	t = find_tariff(c, (struct config_pick){ .node_type = "v", .gpu_model = "slice" });
 	assert_int_equal(t.gpu_weight.den, 7);
-	t = tariff(c, (struct config_pick){ .cluster = "b" });
+	t = find_tariff(c, (struct config_pick){ .cluster = "b" });
 	assert_int_equal(t.unit, TARIFF_SERVICE_UNITS);
 	assert_int_equal(t.bundle[CHARGE_POOL_CPU].side[CHARGE_MEMORY].num, 0);
 }
@@ -281,7 +281,7 @@ static void a_tariff_that_is_not_told_is_refused(void **state)
 		{ { .wants_gpus = true }, "say which: v, t, t2" },
 		{ { .gpu_model = "t4", .wants_gpus = true }, "say which: t, t2" },
 	};
-	_cleanup_(config_freep) struct config *c = parse(sites);
+	_cleanup_(config_freep) struct config *c = parse_config(sites);
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -297,8 +297,8 @@ static void a_tariff_that_is_not_told_is_refused(void **state)
 static void queue_and_qos_multiply_and_an_unstated_one_is_one(void **state)
 {
 	_cleanup_(config_freep) struct config *c =
-		parse("[Cluster a]\nQueues=normal,fast\n[Queue fast]\nFactor=3\n"
-		      "[Qos half]\nFactor=1/2\n[Qos free]\nFactor=0\n[Qos plain]\n");
+		parse_config("[Cluster a]\nQueues=normal,fast\n[Queue fast]\nFactor=3\n"
+			     "[Qos half]\nFactor=1/2\n[Qos free]\nFactor=0\n[Qos plain]\n");
 	static const struct {
 		struct config_pick pick;
 		int64_t num, den; /* of 4 cores */
@@ -313,7 +313,7 @@ static void queue_and_qos_multiply_and_an_unstated_one_is_one(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(laws); i++) {
-		struct tariff t = tariff(c, laws[i].pick);
+		struct tariff t = find_tariff(c, laws[i].pick);
 		struct tariff_request ask = { .ncpus = 4 };
 		struct tariff_price p;
 
@@ -338,7 +338,7 @@ static void a_default_qos_that_does_not_exist_is_told_by_line_and_remedy(void **
 		  "'normal': this site has none; add a [Qos normal] section" },
 	};
 	_cleanup_(config_freep) struct config *c =
-		parse("[Policy]\nDefaultQos=normal\n[Qos normal]\n");
+		parse_config("[Policy]\nDefaultQos=normal\n[Qos normal]\n");
 
 	(void)state;
 	assert_string_equal(config_qos_or_default(c, ""), "normal");
@@ -361,8 +361,8 @@ static void the_file_wins_over_its_profile(void **state)
 
 	(void)state;
 	assert_int_equal(setenv("REEVE_PROFILES", "units/profiles", 1), 0);
-	c = parse("[Policy]\nProfile=bmrc\nPriorityWeightAge=7\n"
-		  "TresWeights=cpu=2,mem=0.5/GB\n[Cluster bmrc]\nCoresPerNode=24\n");
+	c = parse_config("[Policy]\nProfile=bmrc\nPriorityWeightAge=7\n"
+			 "TresWeights=cpu=2,mem=0.5/GB\n[Cluster bmrc]\nCoresPerNode=24\n");
 	assert_int_equal(c->policy.weight_age, 7);
 	assert_int_equal(c->policy.weight_fairshare, 100000000);
 	assert_int_equal(c->policy.usage_half_life_s, 3600);
@@ -378,7 +378,7 @@ static void the_file_wins_over_its_profile(void **state)
 
 static int64_t core_memory(const char *text)
 {
-	_cleanup_(config_freep) struct config *c = parse(text);
+	_cleanup_(config_freep) struct config *c = parse_config(text);
 
 	return config_cluster(c, "")->bundle[CHARGE_POOL_CPU].side[CHARGE_MEMORY].num;
 }
@@ -402,10 +402,10 @@ static void a_site_says_what_its_units_of_memory_mean(void **state)
 	assert_int_equal(core_memory("[Policy]\nMemoryUnit=decimal\n[Cluster c]\n"
 				     "BundleMemory=7MiB\n"),
 			 7 << 20);
-	c = parse("[Cluster c]\nDefaultResources=vmem=1GB\nMaxResources=mem=2G\n"
-		  "TresWeights=cpu=1,mem=2/GB\n[NodeType c/x]\nGpuBundleGpus=1\n"
-		  "GpuBundleMemory=4.8GB\n[Policy]\nMemoryUnit=binary\n");
-	t = tariff(c, (struct config_pick){ .node_type = "x" });
+	c = parse_config("[Cluster c]\nDefaultResources=vmem=1GB\nMaxResources=mem=2G\n"
+			 "TresWeights=cpu=1,mem=2/GB\n[NodeType c/x]\nGpuBundleGpus=1\n"
+			 "GpuBundleMemory=4.8GB\n[Policy]\nMemoryUnit=binary\n");
+	t = find_tariff(c, (struct config_pick){ .node_type = "x" });
 	assert_int_equal(config_cluster(c, "")->defaults.vmem_bytes, 1 << 30);
 	assert_int_equal(config_cluster(c, "")->max.mem_bytes, 2LL << 30);
 	assert_int_equal(t.weights.side[CHARGE_MEMORY].num, 1 << 29);
@@ -416,25 +416,25 @@ static void a_site_says_what_its_units_of_memory_mean(void **state)
 /* The queue's weights before the cluster's before the policy's; UsageRule goes with them. */
 static void weights_are_of_queue_cluster_or_policy(void **state)
 {
-	_cleanup_(config_freep) struct config *c =
-		parse("[Policy]\nTresWeights=cpu=1\nUsageRule=sum\n"
-		      "[Cluster a]\nQueues=normal,fast\nTresWeights=cpu=2\n"
-		      "[Cluster b]\nQueues=normal,fast\n[Queue fast]\nTresWeights=cpu=3\n");
+	_cleanup_(config_freep) struct config *c = parse_config(
+		"[Policy]\nTresWeights=cpu=1\nUsageRule=sum\n"
+		"[Cluster a]\nQueues=normal,fast\nTresWeights=cpu=2\n"
+		"[Cluster b]\nQueues=normal,fast\n[Queue fast]\nTresWeights=cpu=3\n");
 
 	(void)state;
-	assert_int_equal(tariff(c, (struct config_pick){ .queue = "fast" })
+	assert_int_equal(find_tariff(c, (struct config_pick){ .queue = "fast" })
 				 .weights.side[CHARGE_CORES]
 				 .den,
 			 3);
-	assert_int_equal(tariff(c, (struct config_pick){ .cluster = "a" })
+	assert_int_equal(find_tariff(c, (struct config_pick){ .cluster = "a" })
 				 .weights.side[CHARGE_CORES]
 				 .den,
 			 2);
-	assert_int_equal(tariff(c, (struct config_pick){ .cluster = "b" })
+	assert_int_equal(find_tariff(c, (struct config_pick){ .cluster = "b" })
 				 .weights.side[CHARGE_CORES]
 				 .den,
 			 1);
-	assert_true(tariff(c, (struct config_pick){ .cluster = "b" }).is_sum);
+	assert_true(find_tariff(c, (struct config_pick){ .cluster = "b" }).is_sum);
 }
 
 /* 0, or why the program may not be run. */
@@ -482,21 +482,22 @@ static void a_hook_is_what_nobody_else_could_have_put_there(void **state)
 
 static void hooks_hear_what_is_named(void **state)
 {
-	struct config *c = parse("[Hooks]\nProgram=/bin/true\nEvents=job-ended , gpu-idle\n");
+	struct config *c =
+		parse_config("[Hooks]\nProgram=/bin/true\nEvents=job-ended , gpu-idle\n");
 
 	(void)state;
 	assert_int_equal(c->hooks.event_set,
 			 1U << CONFIG_HOOK_JOB_ENDED | 1U << CONFIG_HOOK_GPU_IDLE);
 	assert_int_equal(c->hooks.time_limit_s, 30);
 	config_free(c);
-	c = parse("");
+	c = parse_config("");
 	assert_null(c->hooks.program);
 	config_free(c);
 }
 
 static void a_cluster_is_reeves_or_slurms(void **state)
 {
-	struct config *c = parse("[Cluster a]\n[Cluster b]\nEngine=slurm\n");
+	struct config *c = parse_config("[Cluster a]\n[Cluster b]\nEngine=slurm\n");
 	struct err err = { "" };
 
 	(void)state;

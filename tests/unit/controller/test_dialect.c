@@ -43,7 +43,7 @@ static void numbers_out_of_json(void **state)
 	expect_query("usage->>'$.x' + 1", "(usage::jsonb ->> 'x')::bigint + 1");
 }
 
-static void schemas(void **state)
+static void schemas_are_translated(void **state)
 {
 	(void)state;
 	expect_schema(
@@ -70,7 +70,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parameters_and_reserved_names),
 		cmocka_unit_test(numbers_out_of_json),
-		cmocka_unit_test(schemas),
+		cmocka_unit_test(schemas_are_translated),
 		cmocka_unit_test(what_cannot_be_said),
 	};
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include "controller/hooks/hooks_events.h"
 
-static const char *told(struct store_happening h)
+static const char *events_of(struct store_happening h)
 {
 	static const char letters[_CONFIG_HOOK_MAX + 1] = "sSUuKEQIBLR";
 	static char text[HOOKS_OF_MAX + 1];
@@ -21,7 +21,7 @@ static const char *told(struct store_happening h)
 	return text;
 }
 
-#define WHAT(w, ...) told((struct store_happening){ .what = w, __VA_ARGS__ })
+#define WHAT(w, ...) events_of((struct store_happening){ .what = w, __VA_ARGS__ })
 
 static void a_job_starts_once_and_goes_on(void **state)
 {

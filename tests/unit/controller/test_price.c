@@ -21,7 +21,7 @@ static struct config *config_of(const char *text)
 	return c;
 }
 
-static struct config *profile(const char *name)
+static struct config *read_profile(const char *name)
 {
 	struct config *c = NULL;
 	struct err err = { "" };
@@ -33,8 +33,8 @@ static struct config *profile(const char *name)
 	return c;
 }
 
-static int price(const struct config *c, const char *resources, struct tariff_price *ret,
-		 struct err *err)
+static int price_request(const struct config *c, const char *resources,
+			 struct tariff_price *ret, struct err *err)
 {
 	struct price_query q = { .nodes = 0 };
 
@@ -45,12 +45,12 @@ static int price(const struct config *c, const char *resources, struct tariff_pr
 	return price_find(c, &q, ret, err);
 }
 
-static void costs(const struct config *c, const char *resources, int64_t num, int64_t den)
+static void expect_cost(const struct config *c, const char *resources, int64_t num, int64_t den)
 {
 	struct tariff_price p;
 	struct err err = { "" };
 
-	if (price(c, resources, &p, &err) < 0)
+	if (price_request(c, resources, &p, &err) < 0)
 		fail_msg("%s: %s", resources, err.text);
 	if (p.rate.num != num || p.rate.den != den)
 		fail_msg("%s: %lld/%lld", resources, (long long)p.rate.num,
@@ -58,12 +58,12 @@ static void costs(const struct config *c, const char *resources, int64_t num, in
 	assert_int_equal(p.pool, CHARGE_POOL_GPU);
 }
 
-static void refuses(const struct config *c, const char *resources, const char *words)
+static void expect_refusal(const struct config *c, const char *resources, const char *words)
 {
 	struct tariff_price p;
 	struct err err = { "" };
 
-	assert_int_equal(price(c, resources, &p, &err), -EINVAL);
+	assert_int_equal(price_request(c, resources, &p, &err), -EINVAL);
 	if (!strstr(err.text, words))
 		fail_msg("'%s' lacks '%s'", err.text, words);
 }
@@ -71,41 +71,43 @@ static void refuses(const struct config *c, const char *resources, const char *w
 /* The table of the published page: a bundle of 1 GPU, 6 cores and 32 GB. */
 static void the_published_examples_by_model(void **state)
 {
-	_cleanup_(config_freep) struct config *c = profile("alliance-cedar");
+	_cleanup_(config_freep) struct config *c = read_profile("alliance-cedar");
 
 	(void)state;
-	costs(c, "ngpus=p100-12:2,ncpus=6,mem=32000MB", 2, 1);
-	costs(c, "ngpus=P100-12:1,ncpus=9,mem=32000MB", 3, 2);
-	costs(c, "ngpus=p100-12:1,ncpus=6,mem=48000MB", 3, 2);
-	costs(c, "ngpus=p100-16:1,ncpus=6,mem=48000MB", 1, 1);
-	costs(c, "ngpus=v100:1,ncpus=12,mem=48000MB", 3, 2); /* the only size there is */
-	refuses(c, "ngpus=p100:1,ncpus=1", "say which size, e.g. ngpus=");
-	refuses(c, "ngpus=h100:1,ncpus=1",
-		"unknown GPU model 'h100': this site has weights for "
-		"p100-12, p100-16, v100-32");
-	refuses(c, "ngpus=1,ncpus=1", "say which");
+	expect_cost(c, "ngpus=p100-12:2,ncpus=6,mem=32000MB", 2, 1);
+	expect_cost(c, "ngpus=P100-12:1,ncpus=9,mem=32000MB", 3, 2);
+	expect_cost(c, "ngpus=p100-12:1,ncpus=6,mem=48000MB", 3, 2);
+	expect_cost(c, "ngpus=p100-16:1,ncpus=6,mem=48000MB", 1, 1);
+	expect_cost(c, "ngpus=v100:1,ncpus=12,mem=48000MB", 3, 2); /* the only size there is */
+	expect_refusal(c, "ngpus=p100:1,ncpus=1", "say which size, e.g. ngpus=");
+	expect_refusal(c, "ngpus=h100:1,ncpus=1",
+		       "unknown GPU model 'h100': this site has weights for "
+		       "p100-12, p100-16, v100-32");
+	expect_refusal(c, "ngpus=1,ncpus=1", "say which");
 }
 
 /* 1/4/49000 and 1/11/49000: two types of nodes with the same model. */
 static void a_type_that_is_asked_for_is_priced(void **state)
 {
-	_cleanup_(config_freep) struct config *c = profile("alliance-graham");
+	_cleanup_(config_freep) struct config *c = read_profile("alliance-graham");
 
 	(void)state;
-	refuses(c, "ngpus=t4-16:1,ncpus=11", "say which: t4-16-4, t4-16-11 (-l nodetype=");
-	costs(c, "ngpus=t4-16:1,ncpus=11,nodetype=t4-16-11", 1, 1);
-	costs(c, "ngpus=t4-16:1,ncpus=11,nodetype=T4-16-4", 11, 4);
-	refuses(c, "ngpus=t4-16:1,ncpus=11,nodetype=t4", "has no node type 't4'; it has: ");
+	expect_refusal(c, "ngpus=t4-16:1,ncpus=11",
+		       "say which: t4-16-4, t4-16-11 (-l nodetype=");
+	expect_cost(c, "ngpus=t4-16:1,ncpus=11,nodetype=t4-16-11", 1, 1);
+	expect_cost(c, "ngpus=t4-16:1,ncpus=11,nodetype=T4-16-4", 11, 4);
+	expect_refusal(c, "ngpus=t4-16:1,ncpus=11,nodetype=t4",
+		       "has no node type 't4'; it has: ");
 }
 
 static void a_type_with_other_gpus_is_refused(void **state)
 {
-	_cleanup_(config_freep) struct config *c = profile("alliance-cedar");
+	_cleanup_(config_freep) struct config *c = read_profile("alliance-cedar");
 
 	(void)state;
-	refuses(c, "ngpus=v100-32:1,ncpus=1,nodetype=p100-12",
-		"nodes of type 'p100-12' have GPUs of model p100-12, not v100-32");
-	costs(c, "ngpus=v100-32:1,ncpus=1,nodetype=v100-32", 1, 1);
+	expect_refusal(c, "ngpus=v100-32:1,ncpus=1,nodetype=p100-12",
+		       "nodes of type 'p100-12' have GPUs of model p100-12, not v100-32");
+	expect_cost(c, "ngpus=v100-32:1,ncpus=1,nodetype=v100-32", 1, 1);
 }
 
 static void the_bundles_of_the_real_clusters(void **state)
@@ -130,21 +132,21 @@ static void the_bundles_of_the_real_clusters(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-		_cleanup_(config_freep) struct config *c = profile(all[i].profile);
+		_cleanup_(config_freep) struct config *c = read_profile(all[i].profile);
 
-		costs(c, all[i].resources, all[i].num, all[i].den);
+		expect_cost(c, all[i].resources, all[i].num, all[i].den);
 	}
 }
 
 /* Two types of nodes have it: a request tells them apart by --node-type alone. */
 static void a_model_of_two_node_types_needs_the_type(void **state)
 {
-	_cleanup_(config_freep) struct config *c = profile("alliance-graham");
+	_cleanup_(config_freep) struct config *c = read_profile("alliance-graham");
 	struct price_query q = { .pick = { .node_type = "t4-16-11" } };
 	struct tariff_price p;
 
 	(void)state;
-	refuses(c, "ngpus=t4-16:1,ncpus=4", "t4-16-4, t4-16-11");
+	expect_refusal(c, "ngpus=t4-16:1,ncpus=4", "t4-16-4, t4-16-11");
 	assert_int_equal(resources_parse("ngpus=t4-16:1,ncpus=22,mem=49000MiB", &q.res, NULL),
 			 0);
 	assert_int_equal(price_find(c, &q, &p, NULL), 0);
@@ -167,12 +169,12 @@ static void a_part_weighs_its_part(void **state)
 					  "[GpuModel a100_1g.5gb]\nWeight = 1/7\n");
 
 	(void)state;
-	costs(c, "ngpus=a100_1g.5gb:1,ncpus=1,mem=1GB", 1, 6); /* its core is more */
-	costs(c, "ngpus=a100_1g.5gb:2,ncpus=1,mem=1GB", 2, 7);
-	costs(c, "ngpus=a100_1g.5gb:7,ncpus=1,mem=1GB", 1, 1);
-	costs(c, "ngpus=a100-40:1,ncpus=1,mem=1GB", 1, 1);
-	costs(c, "ngpus=a100:1,ncpus=1,mem=1GB", 1, 1); /* never a part */
-	costs(c, "ngpus=1,ncpus=1,mem=1GB", 1, 1);
+	expect_cost(c, "ngpus=a100_1g.5gb:1,ncpus=1,mem=1GB", 1, 6); /* its core is more */
+	expect_cost(c, "ngpus=a100_1g.5gb:2,ncpus=1,mem=1GB", 2, 7);
+	expect_cost(c, "ngpus=a100_1g.5gb:7,ncpus=1,mem=1GB", 1, 1);
+	expect_cost(c, "ngpus=a100-40:1,ncpus=1,mem=1GB", 1, 1);
+	expect_cost(c, "ngpus=a100:1,ncpus=1,mem=1GB", 1, 1); /* never a part */
+	expect_cost(c, "ngpus=1,ncpus=1,mem=1GB", 1, 1);
 }
 
 static void any_gpu_costs_what_all_cost_or_must_be_named(void **state)
@@ -186,13 +188,14 @@ static void any_gpu_costs_what_all_cost_or_must_be_named(void **state)
 	_cleanup_(config_freep) struct config *none = config_of(LISTEN GPU_SITE);
 
 	(void)state;
-	costs(same, "ngpus=2,ncpus=1,mem=1GB", 6, 1);
-	refuses(differ, "ngpus=1,ncpus=1,mem=1GB",
+	expect_cost(same, "ngpus=2,ncpus=1,mem=1GB", 6, 1);
+	expect_refusal(
+		differ, "ngpus=1,ncpus=1,mem=1GB",
 		"depends on its model; say which, e.g. ngpus=a100-40:1; there are: a100-40, "
 		"h100-80");
-	costs(differ, "ngpus=h100:1,ncpus=1,mem=1GB", 5, 2);
-	costs(none, "ngpus=2,ncpus=1,mem=1GB", 2, 1);
-	costs(none, "ngpus=a100:2,ncpus=1,mem=1GB", 2, 1);
+	expect_cost(differ, "ngpus=h100:1,ncpus=1,mem=1GB", 5, 2);
+	expect_cost(none, "ngpus=2,ncpus=1,mem=1GB", 2, 1);
+	expect_cost(none, "ngpus=a100:2,ncpus=1,mem=1GB", 2, 1);
 }
 
 static void defaults_of_gpus_keep_their_model(void **state)

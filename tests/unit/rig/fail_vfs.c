@@ -11,7 +11,7 @@ struct file {
 static sqlite3_vfs *real_vfs, vfs;
 static int left, has_failed, code;
 
-static int fails(void)
+static int should_fail(void)
 {
 	if (left == 0 || (left > 0 && --left > 0))
 		return 0;
@@ -33,15 +33,15 @@ static int f_read(sqlite3_file *f, void *p, int n, sqlite3_int64 at)
 }
 static int f_write(sqlite3_file *f, const void *p, int n, sqlite3_int64 at)
 {
-	return fails() ? code : CALL(f, xWrite, p, n, at);
+	return should_fail() ? code : CALL(f, xWrite, p, n, at);
 }
 static int f_truncate(sqlite3_file *f, sqlite3_int64 n)
 {
-	return fails() ? SQLITE_IOERR_TRUNCATE : CALL(f, xTruncate, n);
+	return should_fail() ? SQLITE_IOERR_TRUNCATE : CALL(f, xTruncate, n);
 }
 static int f_sync(sqlite3_file *f, int flags)
 {
-	return fails() ? SQLITE_IOERR_FSYNC : CALL(f, xSync, flags);
+	return should_fail() ? SQLITE_IOERR_FSYNC : CALL(f, xSync, flags);
 }
 static int f_size(sqlite3_file *f, sqlite3_int64 *n)
 {

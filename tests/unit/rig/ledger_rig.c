@@ -181,7 +181,7 @@ void rig_tell(struct rig *r, struct report rep, int64_t now_ns)
 	sync_result_done(&result);
 }
 
-static int see(void *ctx, const struct store_job *j, struct err *err)
+static int copy_job(void *ctx, const struct store_job *j, struct err *err)
 {
 	struct rig_job *ret = ctx;
 
@@ -207,7 +207,7 @@ struct rig_job rig_see(struct rig *r, int64_t job)
 {
 	struct rig_job ret = { 0 };
 
-	assert_int_equal(store_job(r->store, job, see, &ret, NULL), 0);
+	assert_int_equal(store_job(r->store, job, copy_job, &ret, NULL), 0);
 	return ret;
 }
 

@@ -12,7 +12,7 @@
 
 static const char *const names[] = { "n1", "n2", "n3" };
 
-static void chunks(struct request *q)
+static void set_chunks(struct request *q)
 {
 	struct err err = { "" };
 
@@ -40,7 +40,7 @@ int64_t parts_submit(struct rig *r, bool requeue)
 	q.res.walltime_s = 3600;
 	q.requeue = requeue;
 	q.select.is_scattered = true;
-	chunks(&q);
+	set_chunks(&q);
 	q.workdir = strdup("/");
 	new.terms.bundle.side[CHARGE_GPUS] = (struct fraction){ 0, 1 };
 	new.terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
@@ -164,7 +164,7 @@ int64_t parts_held_cores(struct rig *r, int node)
 	return nodes[node].held.ncpus;
 }
 
-static int differs(void *ctx, const struct store_difference *d, struct err *err)
+static int fail_on_difference(void *ctx, const struct store_difference *d, struct err *err)
 {
 	(void)ctx;
 	(void)err;
@@ -177,7 +177,7 @@ void parts_verify(struct rig *r)
 {
 	struct store_verified n = { 0 };
 
-	assert_int_equal(store_verify(r->store, differs, NULL, &n, NULL), 0);
+	assert_int_equal(store_verify(r->store, fail_on_difference, NULL, &n, NULL), 0);
 	assert_int_equal(n.differences, 0);
 }
 

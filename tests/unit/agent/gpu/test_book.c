@@ -18,7 +18,7 @@ static struct {
 	int n_told;
 } world[DEVICES][PIDS];
 
-static void told(void *ctx, const struct gpu_process *p)
+static void on_process(void *ctx, const struct gpu_process *p)
 {
 	int *n_ended = ctx;
 
@@ -59,7 +59,7 @@ static void one_round(struct book *b, unsigned *seed, int *n_ended)
 			world[d][i].is_known = true;
 			world[d][i].missed = 0;
 		}
-	book_end(b, told, n_ended);
+	book_end(b, on_process, n_ended);
 	for (int d = 0; d < DEVICES; d++)
 		for (int i = 0; i < PIDS; i++) {
 			assert_int_equal(world[d][i].n_told,

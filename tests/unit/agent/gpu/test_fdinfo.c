@@ -11,7 +11,7 @@
 
 static struct fdinfo f;
 
-static int parse(const char *text)
+static int parse_text(const char *text)
 {
 	return fdinfo_parse(text, strlen(text), &f);
 }
@@ -19,16 +19,17 @@ static int parse(const char *text)
 static void amd_tells_nanoseconds_and_vram(void **unused)
 {
 	(void)unused;
-	assert_int_equal(parse("pos:\t0\nflags:\t02100002\nmnt_id:\t26\nino:\t1172\n"
-			       "drm-driver:\tamdgpu\ndrm-client-id:\t54\n"
-			       "drm-pdev:\t0000:c4:00.0\npasid:\t32774\n"
-			       "drm-total-cpu:\t0\ndrm-total-gtt:\t2 MiB\n"
-			       "drm-shared-vram:\t0\ndrm-total-vram:\t300 MiB\n"
-			       "drm-memory-vram:\t262144 KiB\n"
-			       "drm-resident-vram:\t131072 KiB\n"
-			       "amd-memory-visible-vram:\t1 KiB\n"
-			       "drm-engine-gfx:\t10291433 ns\ndrm-engine-compute:\t7 ns\n"),
-			 0);
+	assert_int_equal(
+		parse_text("pos:\t0\nflags:\t02100002\nmnt_id:\t26\nino:\t1172\n"
+			   "drm-driver:\tamdgpu\ndrm-client-id:\t54\n"
+			   "drm-pdev:\t0000:c4:00.0\npasid:\t32774\n"
+			   "drm-total-cpu:\t0\ndrm-total-gtt:\t2 MiB\n"
+			   "drm-shared-vram:\t0\ndrm-total-vram:\t300 MiB\n"
+			   "drm-memory-vram:\t262144 KiB\n"
+			   "drm-resident-vram:\t131072 KiB\n"
+			   "amd-memory-visible-vram:\t1 KiB\n"
+			   "drm-engine-gfx:\t10291433 ns\ndrm-engine-compute:\t7 ns\n"),
+		0);
 	assert_string_equal(f.driver, "amdgpu");
 	assert_string_equal(f.pdev, "0000:c4:00.0");
 	assert_true(f.has_client);
@@ -43,19 +44,20 @@ static void amd_tells_nanoseconds_and_vram(void **unused)
 static void intel_tells_cycles_or_nanoseconds_and_regions(void **unused)
 {
 	(void)unused;
-	assert_int_equal(parse("drm-driver:\ti915\ndrm-pdev:\t0000:03:00.0\n"
-			       "drm-client-id:\t7\ndrm-engine-render:\t9288864723 ns\n"
-			       "drm-engine-capacity-video:\t2\ndrm-engine-video:\t0 ns\n"
-			       "drm-total-system0:\t9 MiB\ndrm-total-local0:\t64 MiB\n"
-			       "drm-total-stolen-local0:\t5 MiB\n"),
+	assert_int_equal(parse_text("drm-driver:\ti915\ndrm-pdev:\t0000:03:00.0\n"
+				    "drm-client-id:\t7\ndrm-engine-render:\t9288864723 ns\n"
+				    "drm-engine-capacity-video:\t2\ndrm-engine-video:\t0 ns\n"
+				    "drm-total-system0:\t9 MiB\ndrm-total-local0:\t64 MiB\n"
+				    "drm-total-stolen-local0:\t5 MiB\n"),
 			 0);
 	assert_int_equal(f.mem_bytes, 64 << 20);
 	assert_int_equal(f.n_engines, 2);
-	assert_int_equal(parse("drm-driver:\txe\ndrm-client-id:\t8\n"
-			       "drm-cycles-rcs:\t28257900\ndrm-total-cycles-rcs:\t7655183225\n"
-			       "drm-engine-capacity-vcs:\t2\ndrm-total-vram0:\t1 MiB\n"
-			       "drm-total-vram1:\t2 MiB\n"),
-			 0);
+	assert_int_equal(
+		parse_text("drm-driver:\txe\ndrm-client-id:\t8\n"
+			   "drm-cycles-rcs:\t28257900\ndrm-total-cycles-rcs:\t7655183225\n"
+			   "drm-engine-capacity-vcs:\t2\ndrm-total-vram0:\t1 MiB\n"
+			   "drm-total-vram1:\t2 MiB\n"),
+		0);
 	assert_int_equal(f.n_engines, 1);
 	assert_true(f.engines[0].has_cycles && f.engines[0].has_total);
 	assert_int_equal(f.engines[0].total_cycles, 7655183225);
@@ -66,10 +68,10 @@ static void intel_tells_cycles_or_nanoseconds_and_regions(void **unused)
 static void other_files_are_not_of_drm(void **unused)
 {
 	(void)unused;
-	assert_int_equal(parse(""), -ENOENT);
-	assert_int_equal(parse("pos:\t0\nflags:\t0\n"), -ENOENT);
-	assert_int_equal(parse("drm-client-id:\t1\n"), -ENOENT);
-	assert_int_equal(parse("drm-driver:\tx"), 0);
+	assert_int_equal(parse_text(""), -ENOENT);
+	assert_int_equal(parse_text("pos:\t0\nflags:\t0\n"), -ENOENT);
+	assert_int_equal(parse_text("drm-client-id:\t1\n"), -ENOENT);
+	assert_int_equal(parse_text("drm-driver:\tx"), 0);
 	assert_false(f.has_mem || f.has_client || f.n_engines);
 }
 
@@ -100,7 +102,7 @@ static void what_does_not_read_as_documented_is_not_taken_at_all(void **unused)
 		char text[256] = "drm-driver:\txe\n";
 
 		strcat(text, bad[i]);
-		assert_int_equal(parse(text), -EINVAL);
+		assert_int_equal(parse_text(text), -EINVAL);
 	}
 }
 
@@ -113,10 +115,10 @@ static void more_engines_than_there_are_are_refused(void **unused)
 		char line[64];
 
 		snprintf(line, sizeof(line), "drm-engine-e%d:\t1 ns\n", i);
-		assert_int_equal(parse(text), 0);
+		assert_int_equal(parse_text(text), 0);
 		strcat(text, line);
 	}
-	assert_int_equal(parse(text), -EINVAL);
+	assert_int_equal(parse_text(text), -EINVAL);
 }
 
 int main(void)

@@ -19,7 +19,7 @@ static const struct gpu_device i0 = { .uuid = "0000:5e:00.0", .vendor = GPU_INTE
 static const struct gpu_device i1 = { .uuid = "0000:5f:00.0", .vendor = GPU_INTEL, .index = 3 };
 static const struct gpu_device *const all[] = { &n0, &n1, &mig, &amd, &old, &i0, &i1 };
 
-static const char *value(char **env, const char *name)
+static const char *find_value(char **env, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -44,10 +44,10 @@ static void each_vendor_is_told_its_own(void **unused)
 	char **env = env_of(0x7f, true);
 
 	(void)unused;
-	assert_string_equal(value(env, "CUDA_VISIBLE_DEVICES"), "GPU-aa,GPU-bb,MIG-cc");
-	assert_string_equal(value(env, "NVIDIA_VISIBLE_DEVICES"), "GPU-aa,GPU-bb,MIG-cc");
-	assert_string_equal(value(env, "ROCR_VISIBLE_DEVICES"), "GPU-0123456789abcdef,1");
-	assert_string_equal(value(env, "ZE_AFFINITY_MASK"), "0,1");
+	assert_string_equal(find_value(env, "CUDA_VISIBLE_DEVICES"), "GPU-aa,GPU-bb,MIG-cc");
+	assert_string_equal(find_value(env, "NVIDIA_VISIBLE_DEVICES"), "GPU-aa,GPU-bb,MIG-cc");
+	assert_string_equal(find_value(env, "ROCR_VISIBLE_DEVICES"), "GPU-0123456789abcdef,1");
+	assert_string_equal(find_value(env, "ZE_AFFINITY_MASK"), "0,1");
 	free(env);
 }
 
@@ -56,10 +56,10 @@ static void a_job_without_gpus_is_told_none(void **unused)
 	char **env = env_of(0, true);
 
 	(void)unused;
-	assert_string_equal(value(env, "CUDA_VISIBLE_DEVICES"), "");
-	assert_string_equal(value(env, "NVIDIA_VISIBLE_DEVICES"), "none");
-	assert_string_equal(value(env, "ROCR_VISIBLE_DEVICES"), "");
-	assert_null(value(env, "ZE_AFFINITY_MASK"));
+	assert_string_equal(find_value(env, "CUDA_VISIBLE_DEVICES"), "");
+	assert_string_equal(find_value(env, "NVIDIA_VISIBLE_DEVICES"), "none");
+	assert_string_equal(find_value(env, "ROCR_VISIBLE_DEVICES"), "");
+	assert_null(find_value(env, "ZE_AFFINITY_MASK"));
 	free(env);
 }
 
@@ -68,7 +68,7 @@ static void every_grant_names_its_devices_and_no_others(void **unused)
 	(void)unused;
 	for (uint64_t granted = 0; granted < 128; granted++) {
 		char **env = env_of(granted, true);
-		const char *cuda = value(env, "CUDA_VISIBLE_DEVICES");
+		const char *cuda = find_value(env, "CUDA_VISIBLE_DEVICES");
 
 		for (int i = 0; i < 3; i++)
 			assert_int_equal(strstr(cuda, all[i]->uuid) != NULL, granted >> i & 1);
@@ -81,8 +81,8 @@ static void numbers_are_the_nodes_where_nothing_is_held(void **unused)
 	char **held = env_of(1 << 6, true), **unheld = env_of(1 << 6, false);
 
 	(void)unused;
-	assert_string_equal(value(held, "ZE_AFFINITY_MASK"), "0");
-	assert_string_equal(value(unheld, "ZE_AFFINITY_MASK"), "3");
+	assert_string_equal(find_value(held, "ZE_AFFINITY_MASK"), "0");
+	assert_string_equal(find_value(unheld, "ZE_AFFINITY_MASK"), "3");
 	free(held);
 	free(unheld);
 }
@@ -101,7 +101,7 @@ static void the_longest_grant_fits(void **unused)
 		list[i] = &many[i];
 	}
 	env = gpus_env(&e);
-	assert_int_equal(strlen(value(env, "CUDA_VISIBLE_DEVICES")),
+	assert_int_equal(strlen(find_value(env, "CUDA_VISIBLE_DEVICES")),
 			 GPU_DEVICES_MAX * GPU_UUID_MAX - 1);
 	free(env);
 }

@@ -70,19 +70,19 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void await(int fd)
+static void wait_readable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
 	assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
 }
 
-static void expect(int fd, uint32_t type, uint32_t size)
+static void expect_message(int fd, uint32_t type, uint32_t size)
 {
 	struct plan_head head;
 	char data[64];
 
-	await(fd);
+	wait_readable(fd);
 	assert_int_equal(recv(fd, &head, sizeof(head), MSG_WAITALL), sizeof(head));
 	assert_int_equal(head.type, type);
 	assert_int_equal(head.size, size);
@@ -90,7 +90,7 @@ static void expect(int fd, uint32_t type, uint32_t size)
 }
 
 /* The talk until the launcher waits for GO. */
-static int talk(struct scene *s)
+static int play_agent(struct scene *s)
 {
 	struct request q = { .res = { .ncpus = 1 } };
 	struct job_plan p = { .request = &q,
@@ -103,23 +103,23 @@ static int talk(struct scene *s)
 	size_t size;
 	int fd;
 
-	await(s->listen_fd);
+	wait_readable(s->listen_fd);
 	fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC);
 	assert_true(fd >= 0);
-	expect(fd, PLAN_HELLO, sizeof(uint32_t));
+	expect_message(fd, PLAN_HELLO, sizeof(uint32_t));
 	assert_int_equal(job_plan_encode(&p, &data, &size, &err), 0);
 	assert_int_equal(send(fd, data, size, MSG_NOSIGNAL), size);
-	expect(fd, PLAN_OPENED, sizeof(struct plan_opened));
+	expect_message(fd, PLAN_OPENED, sizeof(struct plan_opened));
 	return fd;
 }
 
-static void go(int fd)
+static void send_go(int fd)
 {
 	struct plan_head head = { PLAN_GO, 0 };
 	char byte;
 
 	assert_int_equal(send(fd, &head, sizeof(head), MSG_NOSIGNAL), sizeof(head));
-	await(fd);
+	wait_readable(fd);
 	assert_int_equal(recv(fd, &byte, 1, 0), 0); /* it has closed: it is in place */
 	close(fd);
 }
@@ -142,7 +142,7 @@ static void a_holder_stays_behind_the_filter_until_it_is_ended(void **state)
 	FILE *f;
 	int status;
 
-	go(talk(s));
+	send_go(play_agent(s));
 	assert_int_equal(waitpid(s->pid, &status, WNOHANG), 0);
 	link_of(s->pid, "fd/0", to);
 	assert_string_equal(to, "/dev/null");
@@ -168,8 +168,8 @@ static void an_agent_that_went_away_is_asked_again(void **state)
 	struct scene *s = *state;
 	int status;
 
-	close(talk(s)); /* before its word: nothing has happened */
-	go(talk(s));
+	close(play_agent(s)); /* before its word: nothing has happened */
+	send_go(play_agent(s));
 	assert_int_equal(waitpid(s->pid, &status, WNOHANG), 0);
 }
 

@@ -24,7 +24,7 @@ static struct request a_request(void)
 	return q;
 }
 
-static char *encode(const struct request *q, size_t *ret_size)
+static char *encode_plan(const struct request *q, size_t *ret_size)
 {
 	struct job_plan p = { .request = q,
 			      .job = 12,
@@ -59,7 +59,7 @@ static void what_is_encoded_is_decoded(void **unused)
 	struct plan p;
 	struct err err;
 	size_t size;
-	char *data = encode(&q, &size);
+	char *data = encode_plan(&q, &size);
 
 	(void)unused;
 	memcpy(&head, data, sizeof(head));
@@ -89,7 +89,7 @@ static void reeves_own_words_win_over_the_users(void **unused)
 	struct plan p;
 	struct err err;
 	size_t size;
-	char *data = encode(&q, &size);
+	char *data = encode_plan(&q, &size);
 	int n = 0;
 
 	(void)unused;
@@ -137,7 +137,7 @@ static void a_script_is_run_with_its_arguments(void **unused)
 
 	(void)unused;
 	q.script = (char *)"#!/bin/sh\n";
-	data = encode(&q, &size);
+	data = encode_plan(&q, &size);
 	assert_int_equal(plan_decode(data + 8, size - 8, &p, &err), 0);
 	assert_string_equal(p.script, "/jobfs/12-1/script");
 	assert_string_equal(p.argv[1], "prog");
@@ -170,7 +170,7 @@ static void a_cut_plan_is_refused(void **unused)
 	struct plan p;
 	struct err err;
 	size_t size;
-	char *data = encode(&q, &size);
+	char *data = encode_plan(&q, &size);
 
 	(void)unused;
 	/* Whole fields may be missing at the end; what is needed may not. */
@@ -190,7 +190,7 @@ static void every_changed_byte_is_survived(void **unused)
 	struct plan p;
 	struct err err;
 	size_t size;
-	char *data = encode(&q, &size);
+	char *data = encode_plan(&q, &size);
 
 	(void)unused;
 	for (size_t i = 8; i < size; i++)
@@ -237,7 +237,7 @@ static void a_plan_either_runs_or_holds(void **unused)
 	struct plan p;
 	struct err err;
 	size_t size;
-	char *data = encode(&q, &size), *both = malloc(size + sizeof(hold));
+	char *data = encode_plan(&q, &size), *both = malloc(size + sizeof(hold));
 
 	(void)unused;
 	assert_non_null(both);

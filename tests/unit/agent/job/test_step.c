@@ -12,14 +12,14 @@
 
 static char *words[] = { (char *)"true", NULL };
 
-static struct sync_step_id id(int64_t job, int32_t attempt, int64_t step)
+static struct sync_step_id make_id(int64_t job, int32_t attempt, int64_t step)
 {
 	return (struct sync_step_id){ .job = job, .attempt = attempt, .step = step };
 }
 
 static struct sync_step_order an_order(int64_t step, enum sync_step_want want, char **argv)
 {
-	return (struct sync_step_order){ .id = id(7, 1, step),
+	return (struct sync_step_order){ .id = make_id(7, 1, step),
 					 .want = want,
 					 .command = { .argv = argv } };
 }
@@ -29,7 +29,7 @@ static struct step_asker runs_of(uint32_t uid)
 	return (struct step_asker){ STEP_JOB_RUNS, uid };
 }
 
-static void clear(struct step_table *t)
+static void clear_table(struct step_table *t)
 {
 	while (t->first)
 		step_remove(t, t->first);
@@ -44,9 +44,9 @@ static void the_table_is_sorted_and_finds(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
-		assert_non_null(step_add(&t, id(7, 2, order[i])));
-		assert_non_null(step_add(&t, id(7, 1, order[i])));
-		assert_non_null(step_add(&t, id(6, 9, order[i])));
+		assert_non_null(step_add(&t, make_id(7, 2, order[i])));
+		assert_non_null(step_add(&t, make_id(7, 1, order[i])));
+		assert_non_null(step_add(&t, make_id(6, 9, order[i])));
 	}
 	for (const struct step *s = t.first; s; s = s->next) {
 		int64_t rank = s->id.job * 10000 + s->id.attempt * 100 + s->id.step;
@@ -55,12 +55,12 @@ static void the_table_is_sorted_and_finds(void **unused)
 		last = rank;
 		assert_ptr_equal(step_find(&t, s->id), s);
 	}
-	assert_null(step_find(&t, id(7, 3, 1)));
-	assert_null(step_find(&t, id(7, 1, 6)));
-	assert_int_equal(step_count_open(&t, id(7, 1, 0)), 5);
-	step_fail(step_find(&t, id(7, 1, 2)), "x");
-	assert_int_equal(step_count_open(&t, id(7, 1, 0)), 4);
-	clear(&t);
+	assert_null(step_find(&t, make_id(7, 3, 1)));
+	assert_null(step_find(&t, make_id(7, 1, 6)));
+	assert_int_equal(step_count_open(&t, make_id(7, 1, 0)), 5);
+	step_fail(step_find(&t, make_id(7, 1, 2)), "x");
+	assert_int_equal(step_count_open(&t, make_id(7, 1, 0)), 4);
+	clear_table(&t);
 }
 
 /* Every order, by every state of the job, without and with the step in each of its phases. */
@@ -101,7 +101,7 @@ static void an_order_is_followed_once(void **unused)
 			assert_int_equal(step_decide(&t, &cancel, runs_of(1000), &why),
 					 phase < STEP_DRAINS && !cancelled ? STEP_DO_CANCEL
 									   : STEP_DO_NOTHING);
-			clear(&t);
+			clear_table(&t);
 		}
 }
 
@@ -127,19 +127,19 @@ static void a_job_has_at_most_a_thousand_open_steps(void **unused)
 	(void)unused;
 	for (int64_t i = STEP_OPEN_MAX; i > 0; i--) {
 		assert_int_equal(step_decide(&t, &o, runs_of(1000), &why), STEP_DO_START);
-		assert_non_null(step_add(&t, id(7, 1, i)));
-		assert_non_null(step_add(&t, id(8, 1, i)));
+		assert_non_null(step_add(&t, make_id(7, 1, i)));
+		assert_non_null(step_add(&t, make_id(8, 1, i)));
 	}
 	assert_int_equal(step_decide(&t, &o, runs_of(1000), &why), STEP_DO_REFUSE);
 	assert_non_null(strstr(why.text, "1000 steps"));
 	step_fail(t.first, "over");
 	assert_int_equal(step_decide(&t, &o, runs_of(1000), &why), STEP_DO_START);
-	clear(&t);
+	clear_table(&t);
 }
 
 /* As many as the agent would start: of jobs of 1000 steps each, in the order of their numbers,
  * so that the list is walked at its front. */
-static size_t fill(struct step_table *t, uint32_t uid, struct err *why)
+static size_t fill_table(struct step_table *t, uint32_t uid, struct err *why)
 {
 	size_t n = 0;
 
@@ -169,13 +169,13 @@ static void one_user_leaves_room_for_the_next(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < ARRAY_LEN(n); i++)
-		n[i] = fill(&t, (uint32_t)(40 - i), &why);
+		n[i] = fill_table(&t, (uint32_t)(40 - i), &why);
 	assert_int_equal(n[0], STEP_TABLE_MAX / 2);
 	assert_int_equal(n[1], STEP_TABLE_MAX / 4);
 	assert_true(n[2] >= STEP_TABLE_MAX / 8 && n[3] > 0);
 	assert_non_null(strstr(why.text, "of its 20000 are free for all users"));
 	assert_int_equal(step_decide(&t, &o, runs_of(7), &why), STEP_DO_START);
-	clear(&t);
+	clear_table(&t);
 }
 
 /* Nor by orders that are refused. */
@@ -202,7 +202,7 @@ static void refusals_take_no_room_and_have_a_bound(void **unused)
 	assert_int_equal(step_decide(&t, &o, runs_of(1001), &why), STEP_DO_REFUSE);
 	o = an_order(9, SYNC_STEP_RUN, words);
 	assert_int_equal(step_decide(&t, &o, runs_of(1000), &why), STEP_DO_START);
-	clear(&t);
+	clear_table(&t);
 }
 
 /* All that can be seen of a step, in both of its open phases. */
@@ -264,12 +264,12 @@ static void names_are_ours_or_left_alone(void **unused)
 	const char *rest;
 
 	(void)unused;
-	assert_string_equal(step_format_name(id(12, 3, 45), buf), "12-3-45");
+	assert_string_equal(step_format_name(make_id(12, 3, 45), buf), "12-3-45");
 	assert_int_equal(step_parse_name("12-3-45", &got, &rest), 0);
-	assert_true(step_id_is_equal(got, id(12, 3, 45)) && !*rest);
+	assert_true(step_id_is_equal(got, make_id(12, 3, 45)) && !*rest);
 	assert_int_equal(step_parse_name("12-3-45.end", &got, &rest), 0);
 	assert_string_equal(rest, ".end");
-	step_format_name(id(INT64_MAX, INT32_MAX, INT64_MAX), buf);
+	step_format_name(make_id(INT64_MAX, INT32_MAX, INT64_MAX), buf);
 	assert_int_equal(step_parse_name(buf, &got, &rest), 0);
 	assert_true(got.job == INT64_MAX && got.step == INT64_MAX);
 	for (size_t i = 0; i < ARRAY_LEN(foreign); i++)

@@ -48,7 +48,7 @@ static void write_text(const char *path, const char *text)
 	assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
 }
 
-static void sit(int unshare_what, int ready)
+static void sit_in_group(int unshare_what, int ready)
 {
 	char path[300];
 
@@ -74,7 +74,7 @@ static int start_sitter(int unshare_what)
 	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
 	sitter = fork();
 	if (!sitter)
-		sit(unshare_what, pair[1]);
+		sit_in_group(unshare_what, pair[1]);
 	close(pair[1]);
 	assert_int_equal(read(pair[0], &byte, 1), 1);
 	close(pair[0]);
@@ -166,7 +166,7 @@ static void write_spec(struct world *w)
 	assert_int_equal(write(fd, frame + head, size - head), size - head);
 }
 
-static pid_t launch(const struct world *w)
+static pid_t start_launcher(const struct world *w)
 {
 	pid_t pid = fork();
 
@@ -207,10 +207,10 @@ static const char *text_of(const char *path)
 	return text;
 }
 
-static struct step_end run(struct world *w)
+static struct step_end run_step(struct world *w)
 {
 	write_spec(w);
-	assert_int_equal(wait_for(launch(w)), 0);
+	assert_int_equal(wait_for(start_launcher(w)), 0);
 	return read_end(w);
 }
 
@@ -252,7 +252,7 @@ static void status_and_output_are_kept(void **unused)
 
 	(void)unused;
 	make_world(&w, "echo to out; echo to err >&2; exit 3");
-	end = run(&w);
+	end = run_step(&w);
 	assert_int_equal(end.exit_status, 3);
 	assert_int_equal(end.signal, 0);
 	assert_string_equal(end.text, "");
@@ -261,7 +261,7 @@ static void status_and_output_are_kept(void **unused)
 	assert_int_equal(stat(w.spec.out, &st), 0);
 	assert_true(st.st_uid == USER && st.st_gid == USER && (st.st_mode & 0777) == 0600);
 	make_world(&w, "kill -SEGV $$");
-	end = run(&w);
+	end = run_step(&w);
 	assert_int_equal(end.exit_status, -1);
 	assert_int_equal(end.signal, SIGSEGV);
 }
@@ -274,7 +274,7 @@ static void assert_has(const char *text, const char *part)
 
 /* Without 32 and 33, which the C library keeps for itself and lets no program set: they are as
  * they were when the tests started. */
-static unsigned long long ignored(const char *text)
+static unsigned long long ignored_signals(const char *text)
 {
 	unsigned long long set = ~0ULL;
 
@@ -293,7 +293,7 @@ static void it_runs_in_the_job_as_the_user_and_no_more(void **unused)
 		       "/proc/self/status; echo pid $$ $(cut -d' ' -f6 /proc/$$/stat);"
 		       "echo in $(cat | wc -c); echo fds; ls /proc/self/fd; umask;"
 		       "echo oom $(cat /proc/self/oom_score_adj)");
-	assert_int_equal(run(&w).exit_status, 0);
+	assert_int_equal(run_step(&w).exit_status, 0);
 	text = text_of(w.spec.out);
 	assert_has(text, name);
 	assert_has(text, "\ninside\n65534\n65534\ncore 0\n");
@@ -301,7 +301,7 @@ static void it_runs_in_the_job_as_the_user_and_no_more(void **unused)
 	assert_has(text, "CapPrm:\t0000000000000000\n");
 	assert_has(text, "Groups:\t65534 \n");
 	assert_has(text, "SigBlk:\t0000000000000000\n");
-	assert_int_equal(ignored(text), 0);
+	assert_int_equal(ignored_signals(text), 0);
 	assert_has(text, "\nin 0\nfds\n0\n1\n2\n3\n0022\noom 0\n");
 	{
 		int pid = 0, session = 1;
@@ -321,7 +321,7 @@ static void its_environment_is_that_of_the_plan(void **unused)
 	make_world(&w, "env; pwd");
 	w.request.workdir = (char *)"/usr";
 	setenv("SECRET_OF_THE_STARTER", "1", 1);
-	assert_int_equal(run(&w).exit_status, 0);
+	assert_int_equal(run_step(&w).exit_status, 0);
 	text = text_of(w.spec.out);
 	assert_has(text, "A=b\n");
 	assert_has(text, "REEVE_JOB=7\n");
@@ -339,7 +339,7 @@ static void the_plans_limits_are_in_force(void **unused)
 	make_world(&w, "ulimit -v; grep ^Seccomp: /proc/self/status");
 	w.plan.rlimit_as = 1 << 30;
 	w.plan.deny = PLAN_DENY_PTRACE | PLAN_DENY_PROJECT;
-	assert_int_equal(run(&w).exit_status, 0);
+	assert_int_equal(run_step(&w).exit_status, 0);
 	text = text_of(w.spec.out);
 	assert_has(text, "1048576\n");
 	assert_has(text, "Seccomp:\t2\n");
@@ -353,24 +353,24 @@ static void what_cannot_be_started_is_said(void **unused)
 	(void)unused;
 	make_world(&w, "");
 	w.argv[0] = (char *)"no-such-command";
-	end = run(&w);
+	end = run_step(&w);
 	assert_has(end.text, "command not found: no-such-command");
 	assert_true(end.exit_status == -1 && end.signal == 0);
 	make_world(&w, "");
 	w.request.workdir = (char *)"/no/such/place";
-	assert_has(run(&w).text, "cannot enter working directory /no/such/place");
+	assert_has(run_step(&w).text, "cannot enter working directory /no/such/place");
 	make_world(&w, "");
 	snprintf(w.spec.out, STEP_PATH_MAX, "%s/none/x", dir);
-	assert_has(run(&w).text, "cannot make the file for its output");
+	assert_has(run_step(&w).text, "cannot make the file for its output");
 	make_world(&w, "");
 	snprintf(w.spec.cgroup, STEP_PATH_MAX, "%s/none/work", unit);
-	assert_has(run(&w).text, "the job is not here any more");
+	assert_has(run_step(&w).text, "the job is not here any more");
 	make_world(&w, "");
 	w.spec.uid = 0;
-	assert_has(run(&w).text, "no ordinary user");
+	assert_has(run_step(&w).text, "no ordinary user");
 	make_world(&w, "");
 	assert_int_equal(symlink("/etc/passwd", w.spec.out), 0);
-	assert_has(run(&w).text, "cannot make the file for its output");
+	assert_has(run_step(&w).text, "cannot make the file for its output");
 }
 
 /* It is the job's, not the node's: in the unit's cgroup, where memory.max and pids.max are. */
@@ -384,7 +384,7 @@ static void the_waiter_is_in_the_job_and_outlives_what_it_waits_for(void **unuse
 	(void)unused;
 	make_world(&w, "echo ran; exec sleep 1000");
 	write_spec(&w);
-	pid = launch(&w);
+	pid = start_launcher(&w);
 	await_text(w.spec.out, "ran");
 	snprintf(path, sizeof(path), "%s/" STEP_WAITERS "/cgroup.procs", unit);
 	snprintf(text, sizeof(text), "%d\n", (int)pid);
@@ -411,7 +411,7 @@ static void it_does_not_start_without_room_for_its_waiter(void **unused)
 		skip();
 	write_text(path, "2");
 	make_world(&w, "true");
-	assert_has(run(&w).text, "reached its limit of 2 processes");
+	assert_has(run_step(&w).text, "reached its limit of 2 processes");
 	write_text(path, "max");
 }
 
@@ -424,18 +424,18 @@ static void a_spec_is_begun_once(void **unused)
 	(void)unused;
 	make_world(&w, "echo once; until [ -e /proc/1/no ]; do sleep 1000; done");
 	write_spec(&w);
-	first = launch(&w);
+	first = start_launcher(&w);
 	await_text(w.spec.out, "once");
-	assert_int_equal(wait_for(launch(&w)), 0); /* while it runs */
+	assert_int_equal(wait_for(start_launcher(&w)), 0); /* while it runs */
 	kill(first, SIGTERM);
 	assert_int_equal(wait_for(first), 0);
 	assert_int_equal(unlink(w.spec.out) | unlink(w.spec.err), 0);
-	assert_int_equal(wait_for(launch(&w)), 0); /* and when it is over */
+	assert_int_equal(wait_for(start_launcher(&w)), 0); /* and when it is over */
 	assert_int_equal(access(w.spec.out, F_OK), -1);
 	assert_int_equal(stat(w.path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0400);
 	unlink(w.path);
-	assert_int_equal(wait_for(launch(&w)), 0); /* given up */
+	assert_int_equal(wait_for(start_launcher(&w)), 0); /* given up */
 }
 
 /* Cut off anywhere, with any byte of its head changed: nothing runs, nothing crashes. */
@@ -450,18 +450,18 @@ static void a_damaged_spec_starts_nothing(void **unused)
 		make_world(&w, "echo ran");
 		write_spec(&w);
 		assert_int_equal(truncate(w.path, sizes[i]), 0);
-		wait_for(launch(&w));
+		wait_for(start_launcher(&w));
 		assert_int_equal(access(w.spec.out, F_OK), -1);
 	}
 	make_world(&w, "echo ran");
 	memset(w.spec.end, 'x', STEP_PATH_MAX);
 	write_spec(&w);
-	assert_int_equal(wait_for(launch(&w)), 1);
+	assert_int_equal(wait_for(start_launcher(&w)), 1);
 	assert_int_equal(access(w.spec.out, F_OK), -1);
 	make_world(&w, "echo ran");
 	w.spec.version++;
 	write_spec(&w);
-	assert_int_equal(wait_for(launch(&w)), 1);
+	assert_int_equal(wait_for(start_launcher(&w)), 1);
 	assert_int_equal(access(w.spec.out, F_OK), -1);
 }
 
@@ -475,7 +475,7 @@ static void an_order_to_end_reaches_all_of_it_and_nobody_else(void **unused)
 	make_world(&w, "setsid sh -c 'trap \"\" TERM; (sleep 1000 &); echo ready; sleep 1000' &"
 		       "sleep 1000");
 	write_spec(&w);
-	waiter = launch(&w);
+	waiter = start_launcher(&w);
 	await_text(w.spec.out, "ready");
 	await_processes(1 + 5);
 	kill(waiter, SIGTERM);
@@ -493,7 +493,7 @@ static void what_it_leaves_behind_goes_on(void **unused)
 
 	(void)unused;
 	make_world(&w, "sleep 1000 >/dev/null 2>&1 & echo $!");
-	assert_int_equal(run(&w).exit_status, 0);
+	assert_int_equal(run_step(&w).exit_status, 0);
 	sscanf(text_of(w.spec.out), "%d", &pid);
 	assert_true(pid > 1);
 	assert_int_equal(count_processes(), 2);
@@ -513,7 +513,7 @@ static void in_a_suspended_job_it_does_not_run(void **unused)
 	write_text(freeze, "1");
 	make_world(&w, "echo ran");
 	write_spec(&w);
-	waiter = launch(&w);
+	waiter = start_launcher(&w);
 	await_processes(2);
 	await_text(events, "frozen 1");
 	assert_string_equal(text_of(w.spec.out), "");
@@ -523,7 +523,7 @@ static void in_a_suspended_job_it_does_not_run(void **unused)
 	write_text(freeze, "1");
 	make_world(&w, "echo ran");
 	write_spec(&w);
-	waiter = launch(&w);
+	waiter = start_launcher(&w);
 	await_processes(2);
 	kill(waiter, SIGTERM);
 	assert_int_equal(wait_for(waiter), 0);
@@ -542,7 +542,7 @@ static void a_view_that_the_user_made_is_not_entered(void **unused)
 	end_sitter();
 	start_sitter(CLONE_NEWUSER | CLONE_NEWNS);
 	make_world(&w, "echo ran");
-	assert_has(run(&w).text, "no process of the job is left in the view");
+	assert_has(run_step(&w).text, "no process of the job is left in the view");
 	assert_int_equal(access(w.spec.out, F_OK), -1);
 	end_sitter();
 	start_sitter(CLONE_NEWNS);

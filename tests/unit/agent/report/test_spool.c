@@ -18,7 +18,7 @@ static char path[128];
 static struct db *db;
 static struct spool *spool;
 
-static int reopen(int64_t max_bytes)
+static int reopen_spool(int64_t max_bytes)
 {
 	spool = spool ? spool_close(spool) : NULL;
 	db = db ? db_close(db) : NULL;
@@ -35,7 +35,7 @@ static int set_up(void **unused)
 	db_fault_left = 0;
 	fail_vfs_off();
 	snprintf(command, sizeof(command), "rm -rf '%s' && mkdir '%s'", dir, dir);
-	return system(command) ? -1 : reopen(1 << 20);
+	return system(command) ? -1 : reopen_spool(1 << 20);
 }
 
 static int tear_down(void **unused)
@@ -65,7 +65,7 @@ static int drop_dir(void **unused)
 	return system(command);
 }
 
-static struct report report(int64_t job, int64_t at_ms, enum job_state state)
+static struct report new_report(int64_t job, int64_t at_ms, enum job_state state)
 {
 	struct report r = { .job = job,
 			    .attempt = 1,
@@ -77,9 +77,9 @@ static struct report report(int64_t job, int64_t at_ms, enum job_state state)
 	return r;
 }
 
-static int put(int64_t job, int64_t at_ms, enum job_state state, int64_t *ret_seq)
+static int put_report(int64_t job, int64_t at_ms, enum job_state state, int64_t *ret_seq)
 {
-	struct report r = report(job, at_ms, state);
+	struct report r = new_report(job, at_ms, state);
 	int rc = spool_put(spool, &r, NULL);
 
 	if (ret_seq)
@@ -87,7 +87,7 @@ static int put(int64_t job, int64_t at_ms, enum job_state state, int64_t *ret_se
 	return rc;
 }
 
-static struct spool_status status(void)
+static struct spool_status get_status(void)
 {
 	struct spool_status s;
 
@@ -102,13 +102,13 @@ static void only_the_latest_of_an_attempt_is_kept_and_seq_grows(void **unused)
 
 	(void)unused;
 	for (int i = 1; i <= 10; i++) {
-		assert_int_equal(put(5, 100, JOB_RUNNING, &seq), 0);
+		assert_int_equal(put_report(5, 100, JOB_RUNNING, &seq), 0);
 		assert_true(seq > last);
 		last = seq;
 		if (i == 5)
-			reopen(1 << 20);
+			reopen_spool(1 << 20);
 	}
-	assert_int_equal(status().reports, 1);
+	assert_int_equal(get_status().reports, 1);
 	assert_int_equal(spool_fill(spool, 500, out, NULL), 1);
 	assert_int_equal(json_integer_value(json_object_get(json_array_get(out, 0), "seq")),
 			 last);
@@ -119,14 +119,14 @@ static void seq_goes_on_after_acks_and_after_the_store_was_lost(void **unused)
 	int64_t before, after;
 
 	(void)unused;
-	put(5, 1000, JOB_RUNNING, &before);
+	put_report(5, 1000, JOB_RUNNING, &before);
 	assert_int_equal(spool_ack(spool, 5, 1, before, NULL), 0);
-	assert_int_equal(status().reports, 0);
-	put(5, 1000, JOB_RUNNING, &after);
+	assert_int_equal(get_status().reports, 0);
+	put_report(5, 1000, JOB_RUNNING, &after);
 	assert_true(after > before);
 	tear_down(NULL);
 	set_up(NULL);
-	put(5, 2000, JOB_RUNNING, &before);
+	put_report(5, 2000, JOB_RUNNING, &before);
 	assert_true(before > after);
 }
 
@@ -135,15 +135,15 @@ static void an_ack_forgets_only_what_it_covers(void **unused)
 	int64_t first, second;
 
 	(void)unused;
-	put(5, 1, JOB_RUNNING, &first);
-	put(5, 2, JOB_RUNNING, &second);
+	put_report(5, 1, JOB_RUNNING, &first);
+	put_report(5, 2, JOB_RUNNING, &second);
 	assert_int_equal(spool_ack(spool, 5, 1, first, NULL), 0);
-	assert_int_equal(status().reports, 1);
+	assert_int_equal(get_status().reports, 1);
 	assert_int_equal(spool_ack(spool, 5, 1, second, NULL), 0);
 	assert_int_equal(spool_ack(spool, 5, 1, second, NULL), 0);
 	assert_int_equal(spool_ack(spool, 99, 1, 7, NULL), 0);
-	assert_int_equal(status().reports, 0);
-	assert_int_equal(status().bytes, 0);
+	assert_int_equal(get_status().reports, 0);
+	assert_int_equal(get_status().bytes, 0);
 }
 
 static void a_final_report_stays_until_it_is_acknowledged(void **unused)
@@ -151,15 +151,15 @@ static void a_final_report_stays_until_it_is_acknowledged(void **unused)
 	int64_t interim, final;
 
 	(void)unused;
-	put(5, 1, JOB_RUNNING, &interim);
-	put(5, 2, JOB_ENDED, &final);
-	assert_int_equal(put(5, 3, JOB_RUNNING, NULL), -EALREADY);
-	assert_int_equal(put(5, 3, JOB_ENDED, NULL), -EALREADY);
+	put_report(5, 1, JOB_RUNNING, &interim);
+	put_report(5, 2, JOB_ENDED, &final);
+	assert_int_equal(put_report(5, 3, JOB_RUNNING, NULL), -EALREADY);
+	assert_int_equal(put_report(5, 3, JOB_ENDED, NULL), -EALREADY);
 	assert_int_equal(spool_ack(spool, 5, 1, interim, NULL), 0);
-	reopen(1 << 20);
+	reopen_spool(1 << 20);
 	assert_int_equal(spool_ack(spool, 5, 1, final, NULL), SPOOL_FINAL);
 	assert_int_equal(spool_ack(spool, 5, 1, final, NULL), 0);
-	assert_int_equal(status().final, 0);
+	assert_int_equal(get_status().final, 0);
 }
 
 static void at_the_bound_the_oldest_interim_go_first_and_final_never(void **unused)
@@ -168,17 +168,17 @@ static void at_the_bound_the_oldest_interim_go_first_and_final_never(void **unus
 	int64_t one, seq;
 
 	(void)unused;
-	put(1, 1, JOB_RUNNING, NULL);
-	one = status().bytes;
-	reopen(7 * one);
-	put(2, 2, JOB_ENDED, NULL);
+	put_report(1, 1, JOB_RUNNING, NULL);
+	one = get_status().bytes;
+	reopen_spool(7 * one);
+	put_report(2, 2, JOB_ENDED, NULL);
 	for (int i = 3; i <= 4; i++)
-		assert_int_equal(put(i, i, JOB_RUNNING, NULL), 0);
+		assert_int_equal(put_report(i, i, JOB_RUNNING, NULL), 0);
 	for (int i = 5; i <= 12; i++)
-		put(i, i, JOB_RUNNING, NULL);
-	assert_true(status().bytes <= 7 * one);
-	assert_true(status().dropped > 0);
-	assert_int_equal(status().final, 1);
+		put_report(i, i, JOB_RUNNING, NULL);
+	assert_true(get_status().bytes <= 7 * one);
+	assert_true(get_status().dropped > 0);
+	assert_int_equal(get_status().final, 1);
 	assert_false(spool_is_full(spool));
 	assert_true(spool_fill(spool, 500, out, NULL) >= 2);
 	assert_int_equal(json_integer_value(json_object_get(json_array_get(out, 0), "job")), 2);
@@ -186,20 +186,20 @@ static void at_the_bound_the_oldest_interim_go_first_and_final_never(void **unus
 				 json_array_get(out, json_array_size(out) - 1), "job")),
 			 12);
 	/* The next report repeats what was dropped, and its seq goes on. */
-	put(1, 9, JOB_RUNNING, &seq);
+	put_report(1, 9, JOB_RUNNING, &seq);
 	assert_true(seq > 1);
 }
 
 static void full_of_final_ones_it_keeps_more_of_them_and_says_so(void **unused)
 {
 	(void)unused;
-	reopen(2000);
+	reopen_spool(2000);
 	for (int i = 1; i <= 20; i++)
-		assert_true(put(i, i, JOB_ENDED, NULL) >= 0);
-	assert_int_equal(status().final, 20);
+		assert_true(put_report(i, i, JOB_ENDED, NULL) >= 0);
+	assert_int_equal(get_status().final, 20);
 	assert_true(spool_is_full(spool));
-	assert_int_equal(put(50, 50, JOB_RUNNING, NULL), SPOOL_DROPPED);
-	assert_int_equal(status().final, 20);
+	assert_int_equal(put_report(50, 50, JOB_RUNNING, NULL), SPOOL_DROPPED);
+	assert_int_equal(get_status().final, 20);
 	for (int i = 1; i <= 20; i++)
 		spool_ack(spool, i, 1, INT64_MAX, NULL);
 	assert_false(spool_is_full(spool));
@@ -211,7 +211,7 @@ static void filling_goes_round_so_that_nothing_is_blocked(void **unused)
 
 	(void)unused;
 	for (int i = 0; i < 30; i++)
-		put(i + 1, i + 1, JOB_RUNNING, NULL);
+		put_report(i + 1, i + 1, JOB_RUNNING, NULL);
 	for (int round = 0; round < 5; round++) {
 		_cleanup_json_ json_t *out = json_array();
 
@@ -238,17 +238,17 @@ static void a_failed_write_keeps_rows_and_totals_together(void **unused)
 
 		tear_down(NULL);
 		set_up(NULL);
-		put(1, 1, JOB_RUNNING, &old);
+		put_report(1, 1, JOB_RUNNING, &old);
 		db_fault_left = n;
-		r = put(1, 2, JOB_ENDED, &seq);
+		r = put_report(1, 2, JOB_ENDED, &seq);
 		if (db_fault_left)
 			break;
 		failures += r < 0;
-		assert_int_equal(status().reports, 1);
-		assert_int_equal(status().final, r < 0 ? 0 : 1);
+		assert_int_equal(get_status().reports, 1);
+		assert_int_equal(get_status().final, r < 0 ? 0 : 1);
 		if (r < 0) {
 			assert_int_equal(seq, 0);
-			assert_int_equal(put(1, 3, JOB_ENDED, &seq), 0);
+			assert_int_equal(put_report(1, 3, JOB_ENDED, &seq), 0);
 		}
 		assert_true(seq > old);
 	}
@@ -258,20 +258,20 @@ static void a_failed_write_keeps_rows_and_totals_together(void **unused)
 static void a_put_inside_a_transaction_is_undone_with_it(void **unused)
 {
 	(void)unused;
-	put(1, 1, JOB_RUNNING, NULL);
+	put_report(1, 1, JOB_RUNNING, NULL);
 	assert_int_equal(db_begin(db, NULL), 0);
-	put(1, 2, JOB_ENDED, NULL);
-	put(2, 2, JOB_RUNNING, NULL);
+	put_report(1, 2, JOB_ENDED, NULL);
+	put_report(2, 2, JOB_RUNNING, NULL);
 	db_rollback(db);
-	assert_int_equal(status().reports, 1);
-	assert_int_equal(status().final, 0);
+	assert_int_equal(get_status().reports, 1);
+	assert_int_equal(get_status().final, 0);
 }
 
 /* What the handlers heard, as text. */
 static char heard[2048];
 
-static void hear(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void hear(const char *format, ...)
+static void note_order(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void note_order(const char *format, ...)
 {
 	size_t n = strlen(heard);
 	va_list ap;
@@ -284,39 +284,39 @@ static void hear(const char *format, ...)
 static void hear_want(void *ctx, const struct sync_order *o)
 {
 	(void)ctx;
-	hear("want %d-%d %d %s '%s' %s;", (int)o->job, o->attempt, o->want,
-	     o->request ? o->request->name : "-", o->reason, o->bad ? "bad" : "");
+	note_order("want %d-%d %d %s '%s' %s;", (int)o->job, o->attempt, o->want,
+		   o->request ? o->request->name : "-", o->reason, o->bad ? "bad" : "");
 }
 
 static void hear_settled(void *ctx, int64_t job, int32_t attempt)
 {
 	(void)ctx;
-	hear("settled %d-%d;", (int)job, attempt);
+	note_order("settled %d-%d;", (int)job, attempt);
 }
 
 static void hear_refused(void *ctx, int64_t job, int32_t attempt, const char *why)
 {
 	(void)ctx;
-	hear("refused %d-%d %s;", (int)job, attempt, why);
+	note_order("refused %d-%d %s;", (int)job, attempt, why);
 }
 
 static void hear_output(void *ctx, const struct sync_output_ack *c)
 {
 	(void)ctx;
-	hear("output %d-%d %d %d;", (int)c->job, c->attempt, c->stream, (int)c->offset);
+	note_order("output %d-%d %d %d;", (int)c->job, c->attempt, c->stream, (int)c->offset);
 }
 
 static void hear_step(void *ctx, const struct sync_step_order *o)
 {
 	(void)ctx;
-	hear("step %d-%d %d %d %s %s;", (int)o->id.job, o->id.attempt, (int)o->id.step, o->want,
-	     o->command.argv ? o->command.argv[0] : "-", o->bad ? "bad" : "");
+	note_order("step %d-%d %d %d %s %s;", (int)o->id.job, o->id.attempt, (int)o->id.step,
+		   o->want, o->command.argv ? o->command.argv[0] : "-", o->bad ? "bad" : "");
 }
 
 static void hear_step_ack(void *ctx, struct sync_step_id id)
 {
 	(void)ctx;
-	hear("step ack %d-%d %d;", (int)id.job, id.attempt, (int)id.step);
+	note_order("step ack %d-%d %d;", (int)id.job, id.attempt, (int)id.step);
 }
 
 static const struct sync_handlers handlers = { .on_want = hear_want,
@@ -326,7 +326,7 @@ static const struct sync_handlers handlers = { .on_want = hear_want,
 					       .on_refused = hear_refused,
 					       .on_output_ack = hear_output };
 
-static int apply(const char *text, struct err *err)
+static int apply_answer(const char *text, struct err *err)
 {
 	_cleanup_json_ json_t *j = json_loads(text, 0, NULL);
 
@@ -338,24 +338,25 @@ static int apply(const char *text, struct err *err)
 static void an_answer_acts_on_the_spool_and_calls_what_it_says(void **unused)
 {
 	(void)unused;
-	put(1, 1, JOB_ENDED, NULL);
-	put(2, 1, JOB_RUNNING, NULL);
-	put(3, 1, JOB_RUNNING, NULL);
+	put_report(1, 1, JOB_ENDED, NULL);
+	put_report(2, 1, JOB_RUNNING, NULL);
+	put_report(3, 1, JOB_RUNNING, NULL);
 	assert_int_equal(
-		apply("{\"schema\":\"reeve/1\",\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":99},"
-		      "{\"job\":2,\"attempt\":1,\"seq\":99}],\"refused\":[{\"job\":3,"
-		      "\"attempt\":1,"
-		      "\"why\":\"not "
-		      "ours\"}],\"output_acks\":[{\"job\":2,\"attempt\":1,\"stream\":"
-		      "\"err\",\"offset\":77}],\"jobs\":[{\"job\":2,\"attempt\":1,\"want\":"
-		      "\"suspend\"},{\"job\":4,\"attempt\":1,\"want\":\"cancel\",\"reason\":"
-		      "\"by "
-		      "ann\"}]}",
-		      NULL),
+		apply_answer(
+			"{\"schema\":\"reeve/1\",\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":99},"
+			"{\"job\":2,\"attempt\":1,\"seq\":99}],\"refused\":[{\"job\":3,"
+			"\"attempt\":1,"
+			"\"why\":\"not "
+			"ours\"}],\"output_acks\":[{\"job\":2,\"attempt\":1,\"stream\":"
+			"\"err\",\"offset\":77}],\"jobs\":[{\"job\":2,\"attempt\":1,\"want\":"
+			"\"suspend\"},{\"job\":4,\"attempt\":1,\"want\":\"cancel\",\"reason\":"
+			"\"by "
+			"ann\"}]}",
+			NULL),
 		3);
 	assert_string_equal(heard, "settled 1-1;output 2-1 1 77;refused 3-1 not ours;"
 				   "want 2-1 1 - '' ;want 4-1 2 - 'by ann' ;");
-	assert_int_equal(status().reports, 0);
+	assert_int_equal(get_status().reports, 0);
 }
 
 static void an_answer_that_is_wrong_anywhere_does_nothing_at_all(void **unused)
@@ -376,25 +377,25 @@ static void an_answer_that_is_wrong_anywhere_does_nothing_at_all(void **unused)
 	};
 
 	(void)unused;
-	put(1, 1, JOB_ENDED, NULL);
+	put_report(1, 1, JOB_ENDED, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		struct err err = { "" };
 
-		assert_int_equal(apply(wrong[i][0], &err), -EINVAL);
+		assert_int_equal(apply_answer(wrong[i][0], &err), -EINVAL);
 		assert_non_null(strstr(err.text, wrong[i][1]));
 		assert_string_equal(heard, "");
-		assert_int_equal(status().final, 1);
+		assert_int_equal(get_status().final, 1);
 	}
-	assert_int_equal(apply("{}", NULL), 0);
+	assert_int_equal(apply_answer("{}", NULL), 0);
 }
 
 static void a_request_that_cannot_be_read_is_handed_over_as_bad(void **unused)
 {
 	(void)unused;
 	assert_int_equal(
-		apply("{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\",\"request\":"
-		      "{\"name\":7}},{\"job\":2,\"attempt\":1,\"want\":\"run\"}]}",
-		      NULL),
+		apply_answer("{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\",\"request\":"
+			     "{\"name\":7}},{\"job\":2,\"attempt\":1,\"want\":\"run\"}]}",
+			     NULL),
 		0);
 	assert_string_equal(heard, "want 1-1 0 - '' bad;want 2-1 0 - '' ;");
 }
@@ -403,12 +404,13 @@ static void steps_come_last_and_a_bad_command_stops_no_other(void **unused)
 {
 	(void)unused;
 	assert_int_equal(
-		apply("{\"steps\":[{\"job\":1,\"attempt\":1,\"step\":4,\"want\":\"run\",\"argv\":7},"
-		      "{\"job\":1,\"attempt\":1,\"step\":5,\"want\":\"run\",\"argv\":[\"ls\"]},"
-		      "{\"job\":1,\"attempt\":1,\"step\":2,\"want\":\"cancel\"}],"
-		      "\"step_acks\":[{\"job\":1,\"attempt\":1,\"step\":1}],"
-		      "\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}",
-		      NULL),
+		apply_answer(
+			"{\"steps\":[{\"job\":1,\"attempt\":1,\"step\":4,\"want\":\"run\",\"argv\":7},"
+			"{\"job\":1,\"attempt\":1,\"step\":5,\"want\":\"run\",\"argv\":[\"ls\"]},"
+			"{\"job\":1,\"attempt\":1,\"step\":2,\"want\":\"cancel\"}],"
+			"\"step_acks\":[{\"job\":1,\"attempt\":1,\"step\":1}],"
+			"\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}",
+			NULL),
 		1);
 	assert_string_equal(heard, "want 1-1 0 - '' ;step ack 1-1 1;step 1-1 4 0 - bad;"
 				   "step 1-1 5 0 ls ;step 1-1 2 1 - ;");
@@ -418,7 +420,7 @@ static void steps_come_last_and_a_bad_command_stops_no_other(void **unused)
 
 static int64_t make_report(int64_t job, enum job_state state, int64_t last_seq)
 {
-	struct report r = report(job, 5, state);
+	struct report r = new_report(job, 5, state);
 
 	r.seq = last_seq;
 	if (spool_put(spool, &r, NULL) < 0)
@@ -458,31 +460,35 @@ static void a_store_that_fails_from_any_change_on_loses_no_report_and_no_order(v
 
 		tear_down(NULL);
 		set_up(NULL);
-		put(2, 1, JOB_RUNNING, NULL);
+		put_report(2, 1, JOB_RUNNING, NULL);
 		fail_vfs_at(++n);
 		seq = make_report(1, JOB_RUNNING, 0);
 		assert_int_equal(sent_of(1), seq);
 		seq = make_report(1, JOB_RUNNING, seq);
 		assert_int_equal(sent_of(1), seq);
-		assert_true(apply("{\"schema\":\"reeve/1\",\"acks\":[{\"job\":1,\"attempt\":1,"
-				  "\"seq\":9000000000000000000}],\"jobs\":[{\"job\":1,"
-				  "\"attempt\":1,\"want\":\"cancel\"}]}",
-				  &err) >= 0);
+		assert_true(
+			apply_answer(
+				"{\"schema\":\"reeve/1\",\"acks\":[{\"job\":1,\"attempt\":1,"
+				"\"seq\":9000000000000000000}],\"jobs\":[{\"job\":1,"
+				"\"attempt\":1,\"want\":\"cancel\"}]}",
+				&err) >= 0);
 		assert_string_equal(heard, "want 1-1 2 - '' ;");
 		assert_int_equal(sent_of(1), 0);
 		seq = make_report(1, JOB_ENDED, seq);
 		assert_int_equal(sent_of(1), seq);
-		assert_true(apply("{\"schema\":\"reeve/1\",\"acks\":[{\"job\":1,\"attempt\":1,"
-				  "\"seq\":9000000000000000000}],\"refused\":[{\"job\":2,"
-				  "\"attempt\":1,\"why\":\"no\"}]}",
-				  &err) >= 0);
+		assert_true(
+			apply_answer(
+				"{\"schema\":\"reeve/1\",\"acks\":[{\"job\":1,\"attempt\":1,"
+				"\"seq\":9000000000000000000}],\"refused\":[{\"job\":2,"
+				"\"attempt\":1,\"why\":\"no\"}]}",
+				&err) >= 0);
 		assert_string_equal(heard, "settled 1-1;refused 2-1 no;");
 		assert_int_equal(sent_of(1), 0);
 		assert_int_equal(sent_of(2), 0);
 		if (!fail_vfs_off())
 			break;
 		spool_flush(spool);
-		assert_int_equal(status().reports, 0);
+		assert_int_equal(get_status().reports, 0);
 	} while (n < 500);
 	assert_in_range(n, 20, 499);
 }
@@ -496,7 +502,7 @@ static void a_report_that_waits_in_memory_holds_up_none_of_the_store(void **unus
 
 	(void)unused;
 	for (int64_t job = 1; job <= 10; job++)
-		put(job, 1, JOB_RUNNING, NULL);
+		put_report(job, 1, JOB_RUNNING, NULL);
 	fail_vfs_at(1);
 	for (int64_t job = 11; job <= 30; job++)
 		make_report(job, JOB_ENDED, 0);

@@ -44,7 +44,7 @@ static int tear_down(void **state)
 	return system(command);
 }
 
-static int look(struct start s, int64_t *ret)
+static int look_up(struct start s, int64_t *ret)
 {
 	struct err err = { "" };
 	int r = starts_look(db, &s, ret, &err);
@@ -54,7 +54,7 @@ static int look(struct start s, int64_t *ret)
 	return r;
 }
 
-static void keep(struct start s, int64_t forget_s)
+static void keep_start(struct start s, int64_t forget_s)
 {
 	struct err err = { "" };
 
@@ -68,21 +68,21 @@ static void a_job_starts_once_and_again_only_as_a_later_attempt(void **state)
 	int64_t was = 0;
 
 	(void)state;
-	assert_int_equal(look(s, &was), 0);
-	keep(s, 0);
-	assert_int_equal(look(s, &was), STARTS_AGAIN);
+	assert_int_equal(look_up(s, &was), 0);
+	keep_start(s, 0);
+	assert_int_equal(look_up(s, &was), STARTS_AGAIN);
 	assert_int_equal(was, 1);
 	db = db_close(db); /* the agent was ended and comes back */
 	open_db();
-	assert_int_equal(look(s, &was), STARTS_AGAIN);
+	assert_int_equal(look_up(s, &was), STARTS_AGAIN);
 	s.attempt = 2;
-	assert_int_equal(look(s, &was), 0);
-	keep(s, 0);
+	assert_int_equal(look_up(s, &was), 0);
+	keep_start(s, 0);
 	s.attempt = 1;
-	assert_int_equal(look(s, &was), STARTS_AGAIN);
+	assert_int_equal(look_up(s, &was), STARTS_AGAIN);
 	assert_int_equal(was, 2);
 	s = (struct start){ .nonce = "job", .base = 13, .job = 13, .attempt = 1 };
-	assert_int_equal(look(s, &was), STARTS_ANOTHER);
+	assert_int_equal(look_up(s, &was), STARTS_ANOTHER);
 	assert_int_equal(was, 12);
 }
 
@@ -92,13 +92,13 @@ static void an_array_starts_each_of_its_elements_once(void **state)
 	int64_t was = 0;
 
 	(void)state;
-	keep(s, 0);
+	keep_start(s, 0);
 	s.job = 22;
-	assert_int_equal(look(s, &was), 0);
-	keep(s, 0);
-	assert_int_equal(look(s, &was), STARTS_AGAIN);
+	assert_int_equal(look_up(s, &was), 0);
+	keep_start(s, 0);
+	assert_int_equal(look_up(s, &was), STARTS_AGAIN);
 	s.base = 30, s.job = 31;
-	assert_int_equal(look(s, &was), STARTS_ANOTHER);
+	assert_int_equal(look_up(s, &was), STARTS_ANOTHER);
 	assert_int_equal(was, 20);
 }
 
@@ -110,10 +110,10 @@ static void a_step_is_one_of_one_job(void **state)
 	int64_t was = 0;
 
 	(void)state;
-	keep(s, 0);
-	assert_int_equal(look(s, &was), STARTS_AGAIN);
+	keep_start(s, 0);
+	assert_int_equal(look_up(s, &was), STARTS_AGAIN);
 	s.step = 4;
-	assert_int_equal(look(s, &was), STARTS_ANOTHER);
+	assert_int_equal(look_up(s, &was), STARTS_ANOTHER);
 	assert_int_equal(was, 3);
 }
 
@@ -124,12 +124,12 @@ static void it_is_forgotten_when_it_could_not_be_used_any_more(void **state)
 	int64_t was;
 
 	(void)state;
-	keep(old, 0);
-	keep(s, 50);
-	assert_int_equal(look(old, &was), STARTS_AGAIN);
+	keep_start(old, 0);
+	keep_start(s, 50);
+	assert_int_equal(look_up(old, &was), STARTS_AGAIN);
 	s.nonce = "newer";
-	keep(s, 51);
-	assert_int_equal(look(old, &was), 0);
+	keep_start(s, 51);
+	assert_int_equal(look_up(old, &was), 0);
 }
 
 int main(void)

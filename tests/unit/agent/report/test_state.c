@@ -66,8 +66,8 @@ static const struct job_end limit_end = { .kind = END_LIMIT,
 						      .at_ns = 5,
 						      .host = "n1" } };
 
-/* Borrowed texts and arrays: not for state_attempt_done(). What an earlier fill() made goes. */
-static void fill(struct state_attempt *a, int64_t job)
+/* Borrowed texts and arrays: not for state_attempt_done(). What an earlier fill_attempt() made goes. */
+static void fill_attempt(struct state_attempt *a, int64_t job)
 {
 	struct usage u = { 0 };
 
@@ -116,7 +116,7 @@ struct seen {
 	char why[512];
 };
 
-static int see(void *ctx, struct state_attempt *a, bool bad, const struct err *err)
+static int on_attempt(void *ctx, struct state_attempt *a, bool bad, const struct err *err)
 {
 	struct seen *s = ctx;
 
@@ -129,14 +129,14 @@ static int see(void *ctx, struct state_attempt *a, bool bad, const struct err *e
 	return 0;
 }
 
-static struct seen *load(struct db *db)
+static struct seen *load_states(struct db *db)
 {
 	static struct seen seen;
 	struct err err = { "" };
 
 	state_attempt_done(&seen.a);
 	memset(&seen, 0, sizeof(seen));
-	if (state_load(db, see, &seen, &err) < 0)
+	if (state_load(db, on_attempt, &seen, &err) < 0)
 		fail_msg("%s", err.text);
 	return &seen;
 }
@@ -150,11 +150,11 @@ static void all_of_an_attempt_comes_back(void **unused)
 	struct seen *s;
 
 	(void)unused;
-	fill(&a, 7);
+	fill_attempt(&a, 7);
 	assert_int_equal(state_save(db, &a, NULL), 0);
 	db_close(db);
 	db = open_store();
-	s = load(db);
+	s = load_states(db);
 	state_end_get(&s->a, &end);
 	state_usage_get(&s->a, &usage);
 	assert_int_equal(s->n, 1);
@@ -193,14 +193,14 @@ static void a_second_save_changes_all_but_the_request(void **unused)
 	struct seen *s;
 
 	(void)unused;
-	fill(&a, 7);
+	fill_attempt(&a, 7);
 	assert_int_equal(state_save(db, &a, NULL), 0);
 	a.state = JOB_RUNNING;
 	strcpy(a.step, "running");
 	a.clock.running_ns = 99;
 	a.request.res.ncpus = 1;
 	assert_int_equal(state_save(db, &a, NULL), 0);
-	s = load(db);
+	s = load_states(db);
 	assert_int_equal(s->n, 1);
 	assert_int_equal(s->a.state, JOB_RUNNING);
 	assert_string_equal(s->a.step, "running");
@@ -208,7 +208,7 @@ static void a_second_save_changes_all_but_the_request(void **unused)
 	assert_int_equal(s->a.request.res.ncpus, 4);
 	assert_int_equal(state_forget(db, 7, 2, NULL), 0);
 	assert_int_equal(state_forget(db, 7, 2, NULL), 0);
-	assert_int_equal(load(db)->n, 0);
+	assert_int_equal(load_states(db)->n, 0);
 	db_close(db);
 }
 
@@ -219,9 +219,9 @@ static void what_only_the_start_needs_comes_back_when_asked_for(void **unused)
 	struct seen *s;
 
 	(void)unused;
-	fill(&a, 7);
+	fill_attempt(&a, 7);
 	assert_int_equal(state_save(db, &a, NULL), 0);
-	s = load(db);
+	s = load_states(db);
 	request_shed(&s->a.request);
 	assert_null(s->a.request.argv);
 	assert_null(s->a.request.env);
@@ -250,12 +250,12 @@ static void rows_may_be_forgotten_while_they_are_walked(void **unused)
 
 	(void)unused;
 	for (int64_t job = 1; job <= 20; job++) {
-		fill(&a, job);
+		fill_attempt(&a, job);
 		assert_int_equal(state_save(db, &a, NULL), 0);
 	}
-	assert_int_equal(load(db)->n, 20);
+	assert_int_equal(load_states(db)->n, 20);
 	assert_int_equal(state_load(db, forget_it, db, NULL), 0);
-	assert_int_equal(load(db)->n, 0);
+	assert_int_equal(load_states(db)->n, 0);
 	db_close(db);
 }
 
@@ -266,13 +266,13 @@ static void a_row_that_cannot_be_read_is_given_as_bad_and_hides_no_other(void **
 	struct seen *s;
 
 	(void)unused;
-	fill(&a, 1);
+	fill_attempt(&a, 1);
 	assert_int_equal(state_save(db, &a, NULL), 0);
-	fill(&a, 2);
+	fill_attempt(&a, 2);
 	assert_int_equal(state_save(db, &a, NULL), 0);
 	assert_int_equal(db_run(db, NULL, "UPDATE attempts SET body = '{}' WHERE job = 1", ""),
 			 0);
-	s = load(db);
+	s = load_states(db);
 	assert_int_equal(s->n, 2);
 	assert_int_equal(s->bad, 1);
 	assert_non_null(strstr(s->why, "saved state of job 1"));
@@ -289,7 +289,7 @@ static void text_that_is_not_utf8_keeps_no_job_from_being_saved(void **unused)
 	struct seen *s;
 
 	(void)unused;
-	fill(&a, 7);
+	fill_attempt(&a, 7);
 	a.note = (char *)"process 9 (\xff\xfe) tried";
 	a.err_path = (char *)"/home/\xd0";
 	strcpy(a.step, "\xff");
@@ -299,7 +299,7 @@ static void text_that_is_not_utf8_keeps_no_job_from_being_saved(void **unused)
 	strcpy(end.reason.procs[0].comm, "\xff\xfe");
 	state_end_set(&a, &end);
 	assert_int_equal(state_save(db, &a, NULL), 0);
-	s = load(db);
+	s = load_states(db);
 	assert_int_equal(s->bad, 0);
 	assert_string_equal(s->a.note, "process 9 (?"
 				       "?) tried");
@@ -323,7 +323,7 @@ static void a_failed_write_leaves_the_old_or_the_new_state(void **unused)
 
 		empty_dir(NULL);
 		db = open_store();
-		fill(&a, 7);
+		fill_attempt(&a, 7);
 		assert_int_equal(state_save(db, &a, NULL), 0);
 		a.clock.running_ns = 1000;
 		strcpy(a.step, "later");
@@ -337,14 +337,14 @@ static void a_failed_write_leaves_the_old_or_the_new_state(void **unused)
 			break;
 		}
 		failures += r < 0;
-		s = load(db);
+		s = load_states(db);
 		assert_int_equal(s->n, 1);
 		assert_int_equal(s->a.clock.running_ns, r < 0 ? 11 : 1000);
 		assert_string_equal(s->a.step, r < 0 ? "frozen" : "later");
 		assert_int_equal(state_save(db, &a, NULL), 0);
 		db_close(db);
 		db = open_store();
-		assert_int_equal(load(db)->a.clock.running_ns, 1000);
+		assert_int_equal(load_states(db)->a.clock.running_ns, 1000);
 		db_close(db);
 	}
 	assert_true(failures > 0);
@@ -368,7 +368,7 @@ static void kill_9_loses_nothing_that_was_saved(void **unused)
 		pid = fork();
 		if (pid == 0) {
 			db = open_store();
-			fill(&a, 7);
+			fill_attempt(&a, 7);
 			for (v = 1;; v++) {
 				a.clock.running_ns = v;
 				if (state_save(db, &a, NULL) < 0 ||
@@ -386,12 +386,12 @@ static void kill_9_loses_nothing_that_was_saved(void **unused)
 			said = v;
 		close(fds[0]);
 		db = open_store();
-		assert_in_range(load(db)->a.clock.running_ns, said, said + 1);
+		assert_in_range(load_states(db)->a.clock.running_ns, said, said + 1);
 		db_close(db);
 	}
 }
 
-static void spoil(off_t from, size_t n)
+static void spoil_bytes(off_t from, size_t n)
 {
 	int fd = open(path, O_WRONLY);
 
@@ -411,17 +411,20 @@ static void a_damaged_store_is_set_aside_with_a_message(void **unused)
 	for (int damage = 0; damage < 3; damage++) {
 		db = open_store();
 		for (int64_t job = 1; job <= 50; job++) {
-			fill(&a, job);
+			fill_attempt(&a, job);
 			assert_int_equal(state_save(db, &a, NULL), 0);
 		}
 		db_close(db);
-		spoil(damage == 0 ? 0 : damage == 1 ? 4096 : 100, damage == 1 ? 8192 : 64);
+		spoil_bytes(damage == 0	  ? 0
+			    : damage == 1 ? 4096
+					  : 100,
+			    damage == 1 ? 8192 : 64);
 		assert_int_equal(store_open(path, &db, &err), STORE_SET_ASIDE);
 		snprintf(aside, sizeof(aside), "%s.damaged-%d", path, damage + 1);
 		assert_non_null(strstr(err.text, aside));
 		assert_int_equal(access(aside, F_OK), 0);
-		assert_int_equal(load(db)->n, 0);
-		fill(&a, 7);
+		assert_int_equal(load_states(db)->n, 0);
+		fill_attempt(&a, 7);
 		assert_int_equal(state_save(db, &a, NULL), 0);
 		db_close(db);
 		assert_int_equal(remove(path), 0);

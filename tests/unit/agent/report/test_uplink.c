@@ -88,7 +88,7 @@ void http_cancel(struct http *h)
 	h->busy = false;
 }
 
-static void answer(int result, const char *json)
+static void send_answer(int result, const char *json)
 {
 	struct err err = { "" };
 
@@ -109,7 +109,7 @@ static struct uplink *uplink;
 static int n_up, n_down, n_wants, n_chunks;
 static bool kick_on_want;
 
-static int describe(void *ctx, struct sync *ret)
+static int describe_node(void *ctx, struct sync *ret)
 {
 	(void)ctx;
 	*ret = (struct sync){
@@ -154,7 +154,7 @@ static int set_up(void **unused)
 {
 	char path[64];
 	struct uplink_config c = { .handlers = &handlers,
-				   .describe = describe,
+				   .describe = describe_node,
 				   .next_output = next_output,
 				   .on_link = on_link,
 				   .wait_s = 25 };
@@ -200,7 +200,7 @@ static int drop_dir(void **unused)
 }
 
 /* Runs the loop until nothing happens for `ms`; returns how long the first event took. */
-static int64_t spin(int ms)
+static int64_t run_event_loop(int ms)
 {
 	struct timespec a, b;
 
@@ -211,7 +211,7 @@ static int64_t spin(int ms)
 	return (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000;
 }
 
-static void report(int64_t job)
+static void put_report(int64_t job)
 {
 	struct report r = { .job = job, .attempt = 1, .at_ns = 1, .state = JOB_RUNNING };
 
@@ -221,9 +221,9 @@ static void report(int64_t job)
 /* Brings it into an idle long poll. */
 static void into_poll(void)
 {
-	assert_true(spin(500) >= 0);
-	answer(0, "{}");
-	assert_true(spin(500) >= 0);
+	assert_true(run_event_loop(500) >= 0);
+	send_answer(0, "{}");
+	assert_true(run_event_loop(500) >= 0);
 	assert_int_equal(n_started, 2);
 	assert_int_equal(last_wait, 25);
 }
@@ -231,13 +231,13 @@ static void into_poll(void)
 static void first_word_comes_back_at_once_then_it_polls(void **unused)
 {
 	(void)unused;
-	assert_true(spin(500) >= 0);
+	assert_true(run_event_loop(500) >= 0);
 	assert_int_equal(n_started, 1);
 	assert_int_equal(last_wait, 0);
 	assert_int_equal(n_up, 0);
-	answer(0, "{}");
+	send_answer(0, "{}");
 	assert_int_equal(n_up, 1);
-	assert_in_range(spin(500), 0, 350);
+	assert_in_range(run_event_loop(500), 0, 350);
 	assert_int_equal(last_wait, 25);
 }
 
@@ -245,12 +245,12 @@ static void a_kick_cuts_the_poll_short_and_many_make_one(void **unused)
 {
 	(void)unused;
 	into_poll();
-	report(1);
+	put_report(1);
 	for (int i = 0; i < 10; i++)
 		uplink_kick(uplink);
 	assert_int_equal(n_cancelled, 1);
-	assert_in_range(spin(500), 0, 350);
-	assert_int_equal(spin(50), -1);
+	assert_in_range(run_event_loop(500), 0, 350);
+	assert_int_equal(run_event_loop(50), -1);
 	assert_int_equal(n_started, 3);
 	assert_int_equal(last_reports, 1);
 	assert_int_equal(last_wait, 0);
@@ -260,15 +260,15 @@ static void a_kick_while_reports_are_under_way_waits_for_them(void **unused)
 {
 	(void)unused;
 	into_poll();
-	report(1);
+	put_report(1);
 	uplink_kick(uplink);
-	spin(500);
+	run_event_loop(500);
 	uplink_kick(uplink);
 	uplink_kick(uplink);
-	assert_int_equal(spin(50), -1);
+	assert_int_equal(run_event_loop(50), -1);
 	assert_int_equal(n_cancelled, 1);
-	answer(0, "{\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":1}]}");
-	assert_in_range(spin(500), 0, 350);
+	send_answer(0, "{\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":1}]}");
+	assert_in_range(run_event_loop(500), 0, 350);
 	assert_int_equal(n_started, 4);
 	assert_int_equal(last_reports, 0);
 	assert_int_equal(last_wait, 25);
@@ -282,17 +282,17 @@ static void more_reports_than_fit_one_document_follow_at_once(void **unused)
 	into_poll();
 	assert_int_equal(spool_begin(spool, NULL), 0);
 	for (int i = 1; i <= 170; i++)
-		report(i);
+		put_report(i);
 	assert_int_equal(spool_commit(spool, NULL), 0);
 	uplink_kick(uplink);
-	spin(500);
+	run_event_loop(500);
 	assert_int_equal(last_reports, 100);
 	for (int i = 1; i <= 100; i++)
 		sprintf(acks + strlen(acks), "%s{\"job\":%d,\"attempt\":1,\"seq\":9}",
 			i > 1 ? "," : "", i);
 	strcat(acks, "]}");
-	answer(0, acks);
-	assert_in_range(spin(500), 0, 350);
+	send_answer(0, acks);
+	assert_in_range(run_event_loop(500), 0, 350);
 	assert_int_equal(last_reports, 70);
 }
 
@@ -300,11 +300,11 @@ static void reports_that_are_not_acknowledged_are_not_sent_in_a_hurry(void **unu
 {
 	(void)unused;
 	into_poll();
-	report(1);
+	put_report(1);
 	uplink_kick(uplink);
-	spin(500);
-	answer(0, "{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}");
-	assert_in_range(spin(1500), 900, 1300);
+	run_event_loop(500);
+	send_answer(0, "{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}");
+	assert_in_range(run_event_loop(1500), 900, 1300);
 	assert_int_equal(last_reports, 1);
 }
 
@@ -312,12 +312,12 @@ static void an_order_repeated_in_every_answer_makes_no_storm(void **unused)
 {
 	(void)unused;
 	into_poll();
-	answer(0, "{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"cancel\"}]}");
+	send_answer(0, "{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"cancel\"}]}");
 	assert_int_equal(n_wants, 1);
-	assert_in_range(spin(1500), 700, 1300);
+	assert_in_range(run_event_loop(1500), 700, 1300);
 	kick_on_want = true;
-	answer(0, "{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}");
-	assert_in_range(spin(1500), 0, 350);
+	send_answer(0, "{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}");
+	assert_in_range(run_event_loop(1500), 0, 350);
 }
 
 static void without_the_controller_it_backs_off_and_a_retry_is_at_once(void **unused)
@@ -327,20 +327,20 @@ static void without_the_controller_it_backs_off_and_a_retry_is_at_once(void **un
 
 	(void)unused;
 	for (int i = 0; i < 2; i++) {
-		assert_in_range(spin(3000), i ? 400 : 0, i ? 1200 : 350);
-		answer(result[i], NULL);
+		assert_in_range(run_event_loop(3000), i ? 400 : 0, i ? 1200 : 350);
+		send_answer(result[i], NULL);
 	}
-	assert_in_range(spin(3000), 900, 2100);
-	answer(result[2], NULL);
+	assert_in_range(run_event_loop(3000), 900, 2100);
+	send_answer(result[2], NULL);
 	uplink_kick(uplink); /* does not shorten the pause */
-	assert_int_equal(spin(1500), -1);
+	assert_int_equal(run_event_loop(1500), -1);
 	assert_int_equal(n_down, 1);
 	uplink_get_status(uplink, &st);
 	assert_int_equal(st.failures, 3);
 	assert_non_null(strstr(st.why, "result -13"));
 	uplink_retry(uplink);
-	assert_in_range(spin(500), 0, 350);
-	answer(0, "{}");
+	assert_in_range(run_event_loop(500), 0, 350);
+	send_answer(0, "{}");
 	assert_int_equal(n_up, 1);
 	uplink_get_status(uplink, &st);
 	assert_true(st.up);
@@ -355,20 +355,20 @@ static void each_controller_is_asked_before_there_is_a_pause(void **unused)
 	(void)unused;
 	n_addresses = 2;
 	into_poll();
-	answer(-ECONNREFUSED, NULL);
-	assert_true(spin(5000) >= 0);
+	send_answer(-ECONNREFUSED, NULL);
+	assert_true(run_event_loop(5000) >= 0);
 	assert_int_equal(n_started, 3);
 	assert_int_equal(last_wait, 25);
-	answer(0, "{}");
+	send_answer(0, "{}");
 	assert_int_equal(n_down, 0);
-	assert_true(spin(5000) >= 0);
-	answer(503, NULL);
-	assert_true(spin(5000) >= 0);
+	assert_true(run_event_loop(5000) >= 0);
+	send_answer(503, NULL);
+	assert_true(run_event_loop(5000) >= 0);
 	assert_int_equal(n_started, 5);
-	answer(-ETIMEDOUT, NULL);
+	send_answer(-ETIMEDOUT, NULL);
 	assert_int_equal(n_down, 1);
-	assert_int_equal(spin(200), -1); /* a pause */
-	assert_true(spin(5000) >= 0);
+	assert_int_equal(run_event_loop(200), -1); /* a pause */
+	assert_true(run_event_loop(5000) >= 0);
 	assert_int_equal(n_started, 6);
 }
 
@@ -382,7 +382,7 @@ static void exchanges_are_numbered_and_numbers_grow(void **unused)
 	first = last_number;
 	assert_true(first > 0);
 	uplink_kick(uplink);
-	assert_true(spin(5000) >= 0);
+	assert_true(run_event_loop(5000) >= 0);
 	assert_true(last_number > first);
 }
 
@@ -392,14 +392,14 @@ static void an_answer_that_makes_no_sense_is_a_failure_and_loses_nothing(void **
 
 	(void)unused;
 	into_poll();
-	report(1);
+	put_report(1);
 	uplink_kick(uplink);
-	spin(500);
-	answer(0, "{\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":9}],\"jobs\":7}");
+	run_event_loop(500);
+	send_answer(0, "{\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":9}],\"jobs\":7}");
 	assert_int_equal(n_down, 1);
 	assert_int_equal(spool_get_status(spool, &st, NULL), 0);
 	assert_int_equal(st.reports, 1);
-	assert_in_range(spin(1500), 400, 1100);
+	assert_in_range(run_event_loop(1500), 400, 1100);
 	assert_int_equal(last_reports, 1);
 }
 
@@ -407,10 +407,10 @@ static void an_exchange_that_cannot_start_is_tried_again(void **unused)
 {
 	(void)unused;
 	start_result = -ENOENT;
-	assert_true(spin(500) >= 0);
+	assert_true(run_event_loop(500) >= 0);
 	assert_int_equal(n_down, 1);
 	start_result = 0;
-	assert_in_range(spin(1500), 400, 1100);
+	assert_in_range(run_event_loop(1500), 400, 1100);
 	assert_int_equal(n_started, 1);
 }
 
@@ -420,7 +420,7 @@ static void output_is_sent_up_to_a_bound(void **unused)
 	into_poll();
 	n_chunks = 100;
 	uplink_kick(uplink);
-	spin(500);
+	run_event_loop(500);
 	assert_int_equal(last_output, 4);
 	assert_int_equal(last_wait, 0);
 }

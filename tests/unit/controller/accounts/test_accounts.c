@@ -12,7 +12,7 @@
 #include "common/err.h"
 #include "controller/accounts/accounts.h"
 
-static struct accounts *parse(const char *text)
+static struct accounts *parse_accounts(const char *text)
 {
 	struct accounts *a = NULL;
 	struct err err = { "" };
@@ -22,7 +22,7 @@ static struct accounts *parse(const char *text)
 	return a;
 }
 
-static void refuses(const char *text, const char *place, const char *words)
+static void expect_refusal(const char *text, const char *place, const char *words)
 {
 	struct accounts *a = NULL;
 	struct err err = { "" };
@@ -79,7 +79,7 @@ static const char site[] = "[Account science]\n"
 
 static void a_whole_site_is_read(void **state)
 {
-	_cleanup_(accounts_freep) struct accounts *a = parse(site);
+	_cleanup_(accounts_freep) struct accounts *a = parse_accounts(site);
 	const struct accounts_account *p = &a->accounts[accounts_find(a, "physics")];
 	const struct accounts_member *m;
 
@@ -115,7 +115,7 @@ static void a_whole_site_is_read(void **state)
 
 static void coordinators_see_their_account_and_below(void **state)
 {
-	_cleanup_(accounts_freep) struct accounts *a = parse(site);
+	_cleanup_(accounts_freep) struct accounts *a = parse_accounts(site);
 	int32_t science = accounts_find(a, "science"), physics = accounts_find(a, "physics"),
 		letters = accounts_find(a, "letters");
 
@@ -147,7 +147,7 @@ allocation(const struct accounts *a, const char *account, const char *cluster, i
 
 static void the_nearest_allocation_counts_half_open(void **state)
 {
-	_cleanup_(accounts_freep) struct accounts *a = parse(site);
+	_cleanup_(accounts_freep) struct accounts *a = parse_accounts(site);
 	const int32_t first = 20544, end = 20909; /* 2026-04-01, 2027-04-01 */
 
 	(void)state;
@@ -165,29 +165,36 @@ static void the_nearest_allocation_counts_half_open(void **state)
 static void every_fault_is_told_with_its_line(void **state)
 {
 	(void)state;
-	refuses("[Account a]\nParent = b\n[Account b]\nParent = c\n[Account c]\nParent = a\n",
+	expect_refusal(
+		"[Account a]\nParent = b\n[Account b]\nParent = c\n[Account c]\nParent = a\n",
 		"accounts.conf, line 2: [Account a]", "it is above itself: a > b > c > a");
-	refuses("[Account a]\nParent = a\n", "accounts.conf, line 2:", "above itself: a > a");
-	refuses("[Account physics]\n[Account b]\nParent = phsics\n", "accounts.conf, line 3:",
-		"there is no [Account phsics]; did you mean 'physics'?");
-	refuses("[Account a]\nUsers = x, y=3, x=2\n",
-		"accounts.conf, line 2:", "user 'x' is named twice");
-	refuses("[Account a]\nUsers = x,,y\n", "accounts.conf, line 2:", "an empty");
-	refuses("[Account a]\nUsers = x=-1\n", "accounts.conf, line 2:", "-1");
-	refuses("[Account a]\nUsers = x=2147483647\n",
-		"accounts.conf, line 2:", "shares are from 0 to 2147483646, or parent");
-	refuses("[Account a]\nShares = lots\n", "accounts.conf, line 2:", "lots");
-	refuses("[Account a]\nCoordinators = x, x\n", "accounts.conf, line 2:", "named twice");
-	refuses("[Account root]\n", "accounts.conf, line 1:", "root");
-	refuses("[Account a]\nUsers = x\n[Association a/y]\nMaxRunningJobs = 1\n",
-		"accounts.conf, line 3: [Association a/y]", "'y' is not in account 'a'");
-	refuses("[Association b/y]\n", "accounts.conf, line 1:", "there is no [Account b]");
-	refuses("[Association b]\n", "accounts.conf, line 1:", "[Association ACCOUNT/USER]");
-	refuses("[Account a]\n[User x]\nDefaultAccount = a\n",
-		"accounts.conf, line 3:", "'x' is not in account 'a'");
-	refuses("[User x]\nDefaultAccount = a\n",
-		"accounts.conf, line 2:", "there is no [Account a]");
-	refuses("[Account a]\nMaxRunningJobs = many\n", "accounts.conf, line 2:", "many");
+	expect_refusal("[Account a]\nParent = a\n",
+		       "accounts.conf, line 2:", "above itself: a > a");
+	expect_refusal("[Account physics]\n[Account b]\nParent = phsics\n",
+		       "accounts.conf, line 3:",
+		       "there is no [Account phsics]; did you mean 'physics'?");
+	expect_refusal("[Account a]\nUsers = x, y=3, x=2\n",
+		       "accounts.conf, line 2:", "user 'x' is named twice");
+	expect_refusal("[Account a]\nUsers = x,,y\n", "accounts.conf, line 2:", "an empty");
+	expect_refusal("[Account a]\nUsers = x=-1\n", "accounts.conf, line 2:", "-1");
+	expect_refusal("[Account a]\nUsers = x=2147483647\n",
+		       "accounts.conf, line 2:", "shares are from 0 to 2147483646, or parent");
+	expect_refusal("[Account a]\nShares = lots\n", "accounts.conf, line 2:", "lots");
+	expect_refusal("[Account a]\nCoordinators = x, x\n",
+		       "accounts.conf, line 2:", "named twice");
+	expect_refusal("[Account root]\n", "accounts.conf, line 1:", "root");
+	expect_refusal("[Account a]\nUsers = x\n[Association a/y]\nMaxRunningJobs = 1\n",
+		       "accounts.conf, line 3: [Association a/y]", "'y' is not in account 'a'");
+	expect_refusal("[Association b/y]\n",
+		       "accounts.conf, line 1:", "there is no [Account b]");
+	expect_refusal("[Association b]\n",
+		       "accounts.conf, line 1:", "[Association ACCOUNT/USER]");
+	expect_refusal("[Account a]\n[User x]\nDefaultAccount = a\n",
+		       "accounts.conf, line 3:", "'x' is not in account 'a'");
+	expect_refusal("[User x]\nDefaultAccount = a\n",
+		       "accounts.conf, line 2:", "there is no [Account a]");
+	expect_refusal("[Account a]\nMaxRunningJobs = many\n",
+		       "accounts.conf, line 2:", "many");
 }
 
 #define ALLOCATION(name, kind, from, to)                                                       \
@@ -196,35 +203,36 @@ static void every_fault_is_told_with_its_line(void **state)
 static void allocations_must_have_one_meaning_on_each_day(void **state)
 {
 	(void)state;
-	refuses("[Account a]\n" ALLOCATION("1", "target", "2026-01-01", "2026-06-02")
-			ALLOCATION("2", "target", "2026-06-01", "2027-01-01"),
-		"accounts.conf, line 10: [Allocation a/2]",
-		"overlaps [Allocation a/1], which lasts until 2026-06-02");
+	expect_refusal("[Account a]\n" ALLOCATION("1", "target", "2026-01-01", "2026-06-02")
+			       ALLOCATION("2", "target", "2026-06-01", "2027-01-01"),
+		       "accounts.conf, line 10: [Allocation a/2]",
+		       "overlaps [Allocation a/1], which lasts until 2026-06-02");
 	/* One that lies within another, behind a third that begins later and ends before. */
-	refuses("[Account a]\n" ALLOCATION("1", "grant", "2026-01-01", "2027-01-01")
-			ALLOCATION("3", "grant", "2026-09-01", "2026-10-01"),
-		"accounts.conf, line 10:", "overlaps [Allocation a/1]");
-	refuses("[Account a]\n" ALLOCATION("1", "monthly", "2026-01-15", "2026-06-01"),
+	expect_refusal("[Account a]\n" ALLOCATION("1", "grant", "2026-01-01", "2027-01-01")
+			       ALLOCATION("3", "grant", "2026-09-01", "2026-10-01"),
+		       "accounts.conf, line 10:", "overlaps [Allocation a/1]");
+	expect_refusal(
+		"[Account a]\n" ALLOCATION("1", "monthly", "2026-01-15", "2026-06-01"),
 		"accounts.conf, line 5:", "begins on the first of a month, not on 2026-01-15");
-	refuses("[Account a]\n" ALLOCATION("1", "monthly", "2026-01-01", "2026-06-15"),
-		"accounts.conf, line 6:", "To is the first of the next one");
-	refuses("[Account a]\n" ALLOCATION("1", "target", "2026-06-01", "2026-06-01"),
-		"accounts.conf, line 6:", "before its first day");
-	refuses("[Account a]\n" ALLOCATION("1", "target", "2026-02-29", "2026-06-01"),
-		"accounts.conf, line 5:", "'2026-02-29' is not a day");
-	refuses("[Allocation b/1]\nAmount = 1\nFrom = 2026-01-01\nTo = 2027-01-01\n",
-		"accounts.conf, line 1:", "there is no [Account b]");
-	refuses("[Account a]\n[Allocation a/1]\nFrom = 2026-01-01\nTo = 2027-01-01\n",
-		"accounts.conf, line 2:", "Amount");
-	refuses("[Account a]\n[Allocation a/1]\nAmount = 1\nTo = 2027-01-01\n",
-		"accounts.conf, line 2:", "From");
-	refuses("[Account a]\n[Allocation a/1]\nAmount = much\nFrom = 2026-01-01\n"
-		"To = 2027-01-01\n",
-		"accounts.conf, line 3:", "much");
-	accounts_free(
-		parse("[Account a]\n" ALLOCATION("1", "target", "2026-01-01", "2026-06-01")
-			      ALLOCATION("2", "target", "2026-06-01", "2027-01-01")
-				      ALLOCATION("3", "grant", "2026-03-01", "2026-04-01")));
+	expect_refusal("[Account a]\n" ALLOCATION("1", "monthly", "2026-01-01", "2026-06-15"),
+		       "accounts.conf, line 6:", "To is the first of the next one");
+	expect_refusal("[Account a]\n" ALLOCATION("1", "target", "2026-06-01", "2026-06-01"),
+		       "accounts.conf, line 6:", "before its first day");
+	expect_refusal("[Account a]\n" ALLOCATION("1", "target", "2026-02-29", "2026-06-01"),
+		       "accounts.conf, line 5:", "'2026-02-29' is not a day");
+	expect_refusal("[Allocation b/1]\nAmount = 1\nFrom = 2026-01-01\nTo = 2027-01-01\n",
+		       "accounts.conf, line 1:", "there is no [Account b]");
+	expect_refusal("[Account a]\n[Allocation a/1]\nFrom = 2026-01-01\nTo = 2027-01-01\n",
+		       "accounts.conf, line 2:", "Amount");
+	expect_refusal("[Account a]\n[Allocation a/1]\nAmount = 1\nTo = 2027-01-01\n",
+		       "accounts.conf, line 2:", "From");
+	expect_refusal("[Account a]\n[Allocation a/1]\nAmount = much\nFrom = 2026-01-01\n"
+		       "To = 2027-01-01\n",
+		       "accounts.conf, line 3:", "much");
+	accounts_free(parse_accounts(
+		"[Account a]\n" ALLOCATION("1", "target", "2026-01-01", "2026-06-01")
+			ALLOCATION("2", "target", "2026-06-01", "2027-01-01")
+				ALLOCATION("3", "grant", "2026-03-01", "2026-04-01")));
 }
 
 struct told {
@@ -232,7 +240,7 @@ struct told {
 	char text[8][512];
 };
 
-static void tell(void *ctx, const struct conf_fault *fault)
+static void on_fault(void *ctx, const struct conf_fault *fault)
 {
 	struct told *t = ctx;
 
@@ -253,7 +261,7 @@ static void a_check_tells_all_faults_at_once(void **state)
 	(void)state;
 	assert_int_equal(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
 	close(fd);
-	assert_int_equal(accounts_check(path, tell, &told, &a, &err), 5);
+	assert_int_equal(accounts_check(path, on_fault, &told, &a, &err), 5);
 	unlink(path);
 	assert_null(a);
 	assert_int_equal(told.n, 5);
@@ -262,7 +270,7 @@ static void a_check_tells_all_faults_at_once(void **state)
 	assert_non_null(strstr(told.text[2], "line 2: [Account a]: there is no [Account x]"));
 	assert_non_null(strstr(told.text[3], "above itself"));
 	assert_non_null(strstr(told.text[4], "line 10: [User u]"));
-	assert_int_equal(accounts_check(path, tell, &told, &a, &err), -ENOENT);
+	assert_int_equal(accounts_check(path, on_fault, &told, &a, &err), -ENOENT);
 }
 
 static void count_warning(void *ctx, const char *text)
@@ -274,10 +282,10 @@ static void count_warning(void *ctx, const char *text)
 
 static void shares_that_sum_to_zero_are_warned_of(void **state)
 {
-	_cleanup_(accounts_freep) struct accounts *a =
-		parse("[Account a]\nShares = 0\nUsers = x=0, y=0, z=parent\n"
-		      "[Account b]\nShares = 0\nUsers = x=0, y=1\n[Account c]\nShares = 0\n");
-	_cleanup_(accounts_freep) struct accounts *fine = parse(site);
+	_cleanup_(accounts_freep) struct accounts *a = parse_accounts(
+		"[Account a]\nShares = 0\nUsers = x=0, y=0, z=parent\n"
+		"[Account b]\nShares = 0\nUsers = x=0, y=1\n[Account c]\nShares = 0\n");
+	_cleanup_(accounts_freep) struct accounts *fine = parse_accounts(site);
 	struct told told = { 0 };
 
 	(void)state;
@@ -290,7 +298,7 @@ static void shares_that_sum_to_zero_are_warned_of(void **state)
 
 /* ---- writing and differences ---- */
 
-static char *written(const struct accounts *a)
+static char *write_accounts(const struct accounts *a)
 {
 	struct err err = { "" };
 	char *text = NULL;
@@ -319,10 +327,10 @@ static void what_is_written_reads_the_same(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < N_STATES; i++) {
-		_cleanup_(accounts_freep) struct accounts *a = parse(states[i]);
-		_cleanup_free_ char *once = written(a);
-		_cleanup_(accounts_freep) struct accounts *again = parse(once);
-		_cleanup_free_ char *twice = written(again);
+		_cleanup_(accounts_freep) struct accounts *a = parse_accounts(states[i]);
+		_cleanup_free_ char *once = write_accounts(a);
+		_cleanup_(accounts_freep) struct accounts *again = parse_accounts(once);
+		_cleanup_free_ char *twice = write_accounts(again);
 
 		assert_string_equal(once, twice);
 		assert_int_equal(a->n_accounts, again->n_accounts);
@@ -338,11 +346,11 @@ static void what_is_written_reads_the_same(void **state)
 
 static void the_order_of_a_file_means_nothing(void **state)
 {
-	_cleanup_(accounts_freep) struct accounts *a = parse(
+	_cleanup_(accounts_freep) struct accounts *a = parse_accounts(
 		"[Account a]\nUsers = x=2, y\n[Account b]\nParent = a\nClusters = m, k\n");
-	_cleanup_(accounts_freep) struct accounts *b = parse(
+	_cleanup_(accounts_freep) struct accounts *b = parse_accounts(
 		"[Account b]\nClusters = k,m\nParent = a\n[Account a]\nUsers = y=1,x = 2\n");
-	_cleanup_free_ char *ta = written(a), *tb = written(b);
+	_cleanup_free_ char *ta = write_accounts(a), *tb = write_accounts(b);
 
 	(void)state;
 	assert_string_equal(ta, tb);
@@ -352,8 +360,8 @@ static void a_state_does_not_differ_from_itself(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < N_STATES; i++) {
-		_cleanup_(accounts_freep) struct accounts *a = parse(states[i]);
-		_cleanup_(accounts_freep) struct accounts *b = parse(states[i]);
+		_cleanup_(accounts_freep) struct accounts *a = parse_accounts(states[i]);
+		_cleanup_(accounts_freep) struct accounts *b = parse_accounts(states[i]);
 		_cleanup_(accounts_diff_freep) struct accounts_diff *d = NULL;
 
 		assert_int_equal(accounts_diff(a, b, &d, NULL), 0);
@@ -361,7 +369,7 @@ static void a_state_does_not_differ_from_itself(void **state)
 	}
 }
 
-static void shuffle(struct accounts_diff *d, unsigned seed)
+static void shuffle_changes(struct accounts_diff *d, unsigned seed)
 {
 	for (size_t i = d->n; i > 1; i--) {
 		size_t k = (size_t)rand_r(&seed) % i;
@@ -376,19 +384,20 @@ static void a_difference_makes_the_new_of_the_old_in_any_order(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < N_STATES * N_STATES * 4; i++) {
-		_cleanup_(accounts_freep) struct accounts *from = parse(states[i % N_STATES]);
+		_cleanup_(accounts_freep) struct accounts *from =
+			parse_accounts(states[i % N_STATES]);
 		_cleanup_(accounts_freep) struct accounts *to =
-			parse(states[i / N_STATES % N_STATES]);
+			parse_accounts(states[i / N_STATES % N_STATES]);
 		_cleanup_(accounts_freep) struct accounts *made = NULL;
 		_cleanup_(accounts_diff_freep) struct accounts_diff *d = NULL;
-		_cleanup_free_ char *wanted = written(to), *got = NULL;
+		_cleanup_free_ char *wanted = write_accounts(to), *got = NULL;
 		struct err err = { "" };
 
 		assert_int_equal(accounts_diff(from, to, &d, NULL), 0);
-		shuffle(d, (unsigned)i);
+		shuffle_changes(d, (unsigned)i);
 		if (accounts_apply(from, d, "made", &made, &err) < 0)
 			fail_msg("%s", err.text);
-		got = written(made);
+		got = write_accounts(made);
 		assert_string_equal(got, wanted);
 	}
 }
@@ -396,9 +405,9 @@ static void a_difference_makes_the_new_of_the_old_in_any_order(void **state)
 static void a_change_says_what_was_and_what_is(void **state)
 {
 	_cleanup_(accounts_freep) struct accounts *from =
-		parse("[Account a]\nUsers = x, y=5\n");
+		parse_accounts("[Account a]\nUsers = x, y=5\n");
 	_cleanup_(accounts_freep) struct accounts *to =
-		parse("[Account a]\nShares = 7\nUsers = y=6, z\n");
+		parse_accounts("[Account a]\nShares = 7\nUsers = y=6, z\n");
 	_cleanup_(accounts_diff_freep) struct accounts_diff *d = NULL;
 
 	(void)state;
@@ -429,7 +438,7 @@ static void a_change_cannot_smuggle_in_statements(void **state)
 		    { "#Shares", "5" },
 		    { "Shares", "5\nUsers = mallory" },
 		    { "Nonsense", "5" } };
-	_cleanup_(accounts_freep) struct accounts *from = parse("[Account a]\n");
+	_cleanup_(accounts_freep) struct accounts *from = parse_accounts("[Account a]\n");
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -460,9 +469,9 @@ static void many_users_fit_as_long_as_they_fitted_when_typed(void **state)
 		p += sprintf(p, ",u%d", ++n);
 	strcpy(p, "\n");
 	{
-		_cleanup_(accounts_freep) struct accounts *a = parse(text);
-		_cleanup_free_ char *once = written(a);
-		_cleanup_(accounts_freep) struct accounts *again = parse(once);
+		_cleanup_(accounts_freep) struct accounts *a = parse_accounts(text);
+		_cleanup_free_ char *once = write_accounts(a);
+		_cleanup_(accounts_freep) struct accounts *again = parse_accounts(once);
 
 		assert_int_equal(again->accounts[0].n_members, n + 1);
 	}
@@ -470,17 +479,17 @@ static void many_users_fit_as_long_as_they_fitted_when_typed(void **state)
 
 static void defaults_fill_in_what_is_not_stated(void **state)
 {
-	_cleanup_(accounts_freep) struct accounts *a =
-		parse("[Account def-alice]\nUsers = alice\n"
-		      "[Account physics]\nUsers = alice, bob\n"
-		      "[User bob]\nMaxRunningGpus = 2\n"
-		      "[QueueLimits express]\nMaxWalltime = 4h\n"
-		      "[Default User]\nDefaultAccount = def-%u\nMaxRunningCores = 600\n"
-		      "MaxRunningGpus = 4\n"
-		      "[Default Queue]\nMaxWalltime = 48h\nMaxJobfs = 400GB\n");
-	_cleanup_free_ char *once = written(a);
-	_cleanup_(accounts_freep) struct accounts *again = parse(once);
-	_cleanup_free_ char *twice = written(again);
+	_cleanup_(accounts_freep) struct accounts *a = parse_accounts(
+		"[Account def-alice]\nUsers = alice\n"
+		"[Account physics]\nUsers = alice, bob\n"
+		"[User bob]\nMaxRunningGpus = 2\n"
+		"[QueueLimits express]\nMaxWalltime = 4h\n"
+		"[Default User]\nDefaultAccount = def-%u\nMaxRunningCores = 600\n"
+		"MaxRunningGpus = 4\n"
+		"[Default Queue]\nMaxWalltime = 48h\nMaxJobfs = 400GB\n");
+	_cleanup_free_ char *once = write_accounts(a);
+	_cleanup_(accounts_freep) struct accounts *again = parse_accounts(once);
+	_cleanup_free_ char *twice = write_accounts(again);
 	char account[REQUEST_NAME_MAX];
 	struct accounts_limits l =
 		accounts_limits_or(&accounts_user(a, "bob")->limits, &a->defaults.user);
@@ -498,12 +507,13 @@ static void defaults_fill_in_what_is_not_stated(void **state)
 	assert_true(accounts_default_account(a, "alice", account));
 	assert_string_equal(account, "def-alice");
 	assert_false(accounts_default_account(a, "bob", account)); /* in no def-bob */
-	refuses("[Default Users]\n", "accounts.conf, line 1", "[Default User], ");
-	refuses("[Default Account]\nMaxWalltime = 1h\n", "accounts.conf, line 2",
-		"[Default Queue]");
-	refuses("[Default Queue]\nDefaultAccount = x\n", "accounts.conf, line 2",
-		"[Default User]");
-	refuses("[Default User]\nDefaultAccount = a %u\n", "accounts.conf, line 2", "def-%u");
+	expect_refusal("[Default Users]\n", "accounts.conf, line 1", "[Default User], ");
+	expect_refusal("[Default Account]\nMaxWalltime = 1h\n", "accounts.conf, line 2",
+		       "[Default Queue]");
+	expect_refusal("[Default Queue]\nDefaultAccount = x\n", "accounts.conf, line 2",
+		       "[Default User]");
+	expect_refusal("[Default User]\nDefaultAccount = a %u\n", "accounts.conf, line 2",
+		       "def-%u");
 }
 
 static void a_template_makes_accounts_below_one(void **state)
@@ -513,10 +523,10 @@ static void a_template_makes_accounts_below_one(void **state)
 		"Clusters = c\n"
 		"[Association bloggs.prj/abc]\nMaxRunningJobs = 2\n"
 		"[Template group]\nAccounts = prj.high=100/parent, prj=10/10, prj.low=1/10\n";
-	_cleanup_(accounts_freep) struct accounts *a = parse(text);
-	_cleanup_free_ char *once = written(a);
-	_cleanup_(accounts_freep) struct accounts *again = parse(once);
-	_cleanup_free_ char *twice = written(again);
+	_cleanup_(accounts_freep) struct accounts *a = parse_accounts(text);
+	_cleanup_free_ char *once = write_accounts(a);
+	_cleanup_(accounts_freep) struct accounts *again = parse_accounts(once);
+	_cleanup_free_ char *twice = write_accounts(again);
 	int32_t high = accounts_find(a, "bloggs.prj.high"),
 		prj = accounts_find(a, "bloggs.prj");
 
@@ -533,12 +543,14 @@ static void a_template_makes_accounts_below_one(void **state)
 	assert_string_equal(once, twice);
 	assert_null(strstr(once, "[Account bloggs.prj]")); /* it stays a template */
 	assert_non_null(strstr(once, "Users = abc, xyz=3"));
-	refuses("[Account a]\nTemplate = no\n", "accounts.conf, line 2", "no [Template no]");
-	refuses("[Account a]\nTemplate = t\n[Template t]\n", "accounts.conf, line 2",
-		"has no Accounts");
-	refuses("[Template t]\nAccounts = x=y\n", "accounts.conf, line 2", "Accounts = x=y");
-	refuses("[Account a]\nTemplate = t\n[Account a.x]\n[Template t]\nAccounts = x\n",
-		"accounts.conf, line 2", "which is there already");
+	expect_refusal("[Account a]\nTemplate = no\n", "accounts.conf, line 2",
+		       "no [Template no]");
+	expect_refusal("[Account a]\nTemplate = t\n[Template t]\n", "accounts.conf, line 2",
+		       "has no Accounts");
+	expect_refusal("[Template t]\nAccounts = x=y\n", "accounts.conf, line 2",
+		       "Accounts = x=y");
+	expect_refusal("[Account a]\nTemplate = t\n[Account a.x]\n[Template t]\nAccounts = x\n",
+		       "accounts.conf, line 2", "which is there already");
 }
 
 int main(void)

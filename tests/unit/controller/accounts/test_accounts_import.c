@@ -27,7 +27,7 @@ static char *read_dump(const char *dump, const struct accounts *kept, struct acc
 	return text;
 }
 
-static void makes(const char *dump, const char *wanted)
+static void expect_accounts(const char *dump, const char *wanted)
 {
 	_cleanup_(accounts_draft_done) struct accounts_draft d;
 	struct err err = { "" };
@@ -37,7 +37,7 @@ static void makes(const char *dump, const char *wanted)
 	assert_string_equal(text, wanted);
 }
 
-static void refuses(const char *dump, const char *words)
+static void expect_refusal(const char *dump, const char *words)
 {
 	_cleanup_(accounts_draft_done) struct accounts_draft d;
 	struct err err = { "" };
@@ -48,7 +48,7 @@ static void refuses(const char *dump, const char *words)
 		fail_msg("'%s' lacks '%s'", err.text, words);
 }
 
-static size_t noted(const struct accounts_draft *d, const char *what)
+static size_t count_notes(const struct accounts_draft *d, const char *what)
 {
 	for (size_t i = 0; i < d->n_notes; i++)
 		if (!strcmp(d->notes[i].what, what))
@@ -131,7 +131,7 @@ static const char file[] = "[Account physics]\n"
 static void a_dump_becomes_accounts_with_slurms_inheritance(void **state)
 {
 	(void)state;
-	makes(dump, file);
+	expect_accounts(dump, file);
 }
 
 static void what_has_no_place_is_counted(void **state)
@@ -141,58 +141,58 @@ static void what_has_no_place_is_counted(void **state)
 	_cleanup_free_ char *text = read_dump(dump, NULL, &d, &err);
 
 	(void)state;
-	assert_int_equal(noted(&d, "Account Organization"), 2);
-	assert_int_equal(noted(&d, "Account GrpTRES=gres/gpu:a100"), 1);
-	assert_int_equal(noted(&d, "Account MaxWallDurationPerJob"), 1);
-	assert_int_equal(noted(&d, "Account GrpSubmitJobs"), 1);
-	assert_int_equal(noted(&d, "User MaxSubmitJobs"), 1);
-	assert_int_equal(noted(&d, "User root"), 1);
-	assert_int_equal(noted(&d, "User AdminLevel=Administrator"), 1);
-	assert_int_equal(noted(&d, "User Coordinator"), 1);
-	assert_int_equal(noted(&d, "User Partition"), 2);
+	assert_int_equal(count_notes(&d, "Account Organization"), 2);
+	assert_int_equal(count_notes(&d, "Account GrpTRES=gres/gpu:a100"), 1);
+	assert_int_equal(count_notes(&d, "Account MaxWallDurationPerJob"), 1);
+	assert_int_equal(count_notes(&d, "Account GrpSubmitJobs"), 1);
+	assert_int_equal(count_notes(&d, "User MaxSubmitJobs"), 1);
+	assert_int_equal(count_notes(&d, "User root"), 1);
+	assert_int_equal(count_notes(&d, "User AdminLevel=Administrator"), 1);
+	assert_int_equal(count_notes(&d, "User Coordinator"), 1);
+	assert_int_equal(count_notes(&d, "User Partition"), 2);
 	assert_non_null(text);
 }
 
 static void faults_name_file_and_line(void **state)
 {
 	(void)state;
-	refuses("", "dump:1: there is no Cluster - line");
-	refuses("Parent - 'root'\n", "dump:1: the first line is Cluster");
-	refuses("hello\n", "dump:1: 'hello' does not begin with");
-	refuses(HEAD "Cluster - 'two'\n", "dump:2: a second Cluster line");
-	refuses(HEAD "Parent - 'no'\n", "dump:2: Parent - 'no' before its Account line");
-	refuses(HEAD "Account - 'a'\n# x\nAccount - 'a'\n",
-		"dump:4: account 'a' is there twice, first in line 2");
-	refuses(HEAD "Account - 'a b'\n", "dump:2: 'a b' is not a name");
-	refuses(HEAD "Account - 'a':Fairshare=x\n", "dump:2: Fairshare=x");
-	refuses(HEAD "Account - 'a':Fairshar=2\n", "did you mean 'Fairshare'?");
-	refuses(HEAD "Account - 'a':GrpTRES=cpu\n", "dump:2: GrpTRES=cpu: it is TRES=N");
-	refuses(HEAD "Account - 'a':GrpTRES=cpu=-2\n", "it is a number, or -1 for none");
-	refuses(HEAD "Account - 'a':GrpTRES=mem=9999999999P\n", "mem=9999999999P");
-	refuses(HEAD "Account - 'a':Description='x\n", "dump:2: the quote ' before 'x'");
-	refuses(HEAD "Account - 'a':stray\n", "dump:2: 'stray' is not Option=value");
-	refuses(HEAD "Account - 'a'\nParent - 'a'\nUser - 'u'\nUser - 'u'\n",
-		"dump:5: user 'u' is in account 'a' twice, first in line 4");
-	refuses(HEAD "Account - 'a'\nAccount - 'b'\nParent - 'a'\n"
-		     "User - 'u':DefaultAccount='a'\n"
-		     "Parent - 'b'\nUser - 'u':DefaultAccount='b'\n",
-		"user 'u' has two default accounts");
-	refuses(HEAD "Account - 'a\x01'\n", "dump:2: a control character");
+	expect_refusal("", "dump:1: there is no Cluster - line");
+	expect_refusal("Parent - 'root'\n", "dump:1: the first line is Cluster");
+	expect_refusal("hello\n", "dump:1: 'hello' does not begin with");
+	expect_refusal(HEAD "Cluster - 'two'\n", "dump:2: a second Cluster line");
+	expect_refusal(HEAD "Parent - 'no'\n", "dump:2: Parent - 'no' before its Account line");
+	expect_refusal(HEAD "Account - 'a'\n# x\nAccount - 'a'\n",
+		       "dump:4: account 'a' is there twice, first in line 2");
+	expect_refusal(HEAD "Account - 'a b'\n", "dump:2: 'a b' is not a name");
+	expect_refusal(HEAD "Account - 'a':Fairshare=x\n", "dump:2: Fairshare=x");
+	expect_refusal(HEAD "Account - 'a':Fairshar=2\n", "did you mean 'Fairshare'?");
+	expect_refusal(HEAD "Account - 'a':GrpTRES=cpu\n", "dump:2: GrpTRES=cpu: it is TRES=N");
+	expect_refusal(HEAD "Account - 'a':GrpTRES=cpu=-2\n", "it is a number, or -1 for none");
+	expect_refusal(HEAD "Account - 'a':GrpTRES=mem=9999999999P\n", "mem=9999999999P");
+	expect_refusal(HEAD "Account - 'a':Description='x\n", "dump:2: the quote ' before 'x'");
+	expect_refusal(HEAD "Account - 'a':stray\n", "dump:2: 'stray' is not Option=value");
+	expect_refusal(HEAD "Account - 'a'\nParent - 'a'\nUser - 'u'\nUser - 'u'\n",
+		       "dump:5: user 'u' is in account 'a' twice, first in line 4");
+	expect_refusal(HEAD "Account - 'a'\nAccount - 'b'\nParent - 'a'\n"
+			    "User - 'u':DefaultAccount='a'\n"
+			    "Parent - 'b'\nUser - 'u':DefaultAccount='b'\n",
+		       "user 'u' has two default accounts");
+	expect_refusal(HEAD "Account - 'a\x01'\n", "dump:2: a control character");
 }
 
 static void lines_go_on_and_comments_end_as_sacctmgr_load_reads_them(void **state)
 {
 	(void)state;
-	makes("cluster - c # the only one\n"
-	      "Account - \"a\":Description=plain:\\\nfairshare=7 # seven\n",
-	      "[Account a]\nDescription = plain\nParent = root\nShares = 7\n");
+	expect_accounts("cluster - c # the only one\n"
+			"Account - \"a\":Description=plain:\\\nfairshare=7 # seven\n",
+			"[Account a]\nDescription = plain\nParent = root\nShares = 7\n");
 }
 
 static void minus_one_is_no_limit(void **state)
 {
 	(void)state;
-	makes(PLAIN "Account - 'a':GrpTRES=cpu=-1,mem=-1:GrpJobs=-1:MaxJobs=-1\n",
-	      "[Account a]\nParent = root\nShares = 1\n");
+	expect_accounts(PLAIN "Account - 'a':GrpTRES=cpu=-1,mem=-1:GrpJobs=-1:MaxJobs=-1\n",
+			"[Account a]\nParent = root\nShares = 1\n");
 }
 
 static void allocations_and_limits_that_slurm_cannot_say_stay(void **state)
@@ -226,27 +226,29 @@ static void allocations_and_limits_that_slurm_cannot_say_stay(void **state)
 static void what_the_cluster_states_is_that_of_each_account_at_the_top(void **state)
 {
 	(void)state;
-	makes("Cluster - 'c':QOS='normal,low':DefaultQOS='low'\n"
-	      "Account - 'a'\nAccount - 'b':QOS='high':DefaultQOS='high'\n"
-	      "Parent - 'a'\nAccount - 'c'\n",
-	      "[Account a]\nParent = root\nShares = 1\nQos = low, normal\n"
-	      "DefaultQos = low\n\n"
-	      "[Account b]\nParent = root\nShares = 1\nQos = high\nDefaultQos = high\n\n"
-	      "[Account c]\nParent = a\nShares = 1\n");
+	expect_accounts(
+		"Cluster - 'c':QOS='normal,low':DefaultQOS='low'\n"
+		"Account - 'a'\nAccount - 'b':QOS='high':DefaultQOS='high'\n"
+		"Parent - 'a'\nAccount - 'c'\n",
+		"[Account a]\nParent = root\nShares = 1\nQos = low, normal\n"
+		"DefaultQos = low\n\n"
+		"[Account b]\nParent = root\nShares = 1\nQos = high\nDefaultQos = high\n\n"
+		"[Account c]\nParent = a\nShares = 1\n");
 }
 
 static void signed_names_change_what_stands_above(void **state)
 {
 	(void)state;
-	makes("Cluster - 'c':QOS='normal'\n"
-	      "Account - 'a':QOS='+high,+low'\nAccount - 'b':QOS+=high\n"
-	      "Parent - 'a'\nAccount - 'c':QOS='-low,-nosuch'\nAccount - 'd':QOS-=high,normal\n"
-	      "Parent - 'c'\nAccount - 'e':QOS='only'\n",
-	      "[Account a]\nParent = root\nShares = 1\nQos = high, low, normal\n\n"
-	      "[Account b]\nParent = root\nShares = 1\nQos = high, normal\n\n"
-	      "[Account c]\nParent = a\nShares = 1\nQos = high, normal\n\n"
-	      "[Account d]\nParent = a\nShares = 1\nQos = low\n\n"
-	      "[Account e]\nParent = c\nShares = 1\nQos = only\n");
+	expect_accounts(
+		"Cluster - 'c':QOS='normal'\n"
+		"Account - 'a':QOS='+high,+low'\nAccount - 'b':QOS+=high\n"
+		"Parent - 'a'\nAccount - 'c':QOS='-low,-nosuch'\nAccount - 'd':QOS-=high,normal\n"
+		"Parent - 'c'\nAccount - 'e':QOS='only'\n",
+		"[Account a]\nParent = root\nShares = 1\nQos = high, low, normal\n\n"
+		"[Account b]\nParent = root\nShares = 1\nQos = high, normal\n\n"
+		"[Account c]\nParent = a\nShares = 1\nQos = high, normal\n\n"
+		"[Account d]\nParent = a\nShares = 1\nQos = low\n\n"
+		"[Account e]\nParent = c\nShares = 1\nQos = only\n");
 }
 
 static void a_qos_that_accounts_cannot_say_is_counted(void **state)
@@ -265,12 +267,12 @@ static void a_qos_that_accounts_cannot_say_is_counted(void **state)
 
 	(void)state;
 	assert_string_equal(err.text, "");
-	assert_int_equal(noted(&d, "QOS line"), 1);
-	assert_int_equal(noted(&d, "Account QOS"), 1);
-	assert_int_equal(noted(&d, "Account DefaultQOS"), 1);
-	assert_int_equal(noted(&d, "Account QOS=no name"), 1);
-	assert_int_equal(noted(&d, "User QOS"), 1); /* of more; of same nothing is lost */
-	assert_int_equal(noted(&d, "User DefaultQOS"), 1);
+	assert_int_equal(count_notes(&d, "QOS line"), 1);
+	assert_int_equal(count_notes(&d, "Account QOS"), 1);
+	assert_int_equal(count_notes(&d, "Account DefaultQOS"), 1);
+	assert_int_equal(count_notes(&d, "Account QOS=no name"), 1);
+	assert_int_equal(count_notes(&d, "User QOS"), 1); /* of more; of same nothing is lost */
+	assert_int_equal(count_notes(&d, "User DefaultQOS"), 1);
 	assert_string_equal(text, "[Account a]\nParent = root\nShares = 1\n\n"
 				  "[Account b]\nParent = root\nShares = 1\nQos = normal\n\n"
 				  "[Account c]\nParent = root\nShares = 1\n"
@@ -320,7 +322,7 @@ static void a_written_dump_is_read_the_same(void **state)
 		p[1] = '\'';
 	for (char *p = strstr(text, "l`s"); p; p = NULL)
 		p[1] = '\'';
-	makes(text, file);
+	expect_accounts(text, file);
 }
 
 /* ---- csv ---- */

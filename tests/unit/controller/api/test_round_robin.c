@@ -14,7 +14,7 @@ struct thing {
 
 static struct thing things[20000];
 
-static void add(struct round_robin *l, int i, uint32_t uid)
+static void add_thing(struct round_robin *l, int i, uint32_t uid)
 {
 	things[i] = (struct thing){ .uid = uid, .number = i };
 	assert_int_equal(round_robin_add(l, uid, &things[i].entry), 0);
@@ -26,8 +26,8 @@ static void one_entry_of_another_user_is_second(void **state)
 
 	(void)state;
 	for (int i = 0; i < 10000; i++)
-		add(&l, i, 1);
-	add(&l, 10000, 2);
+		add_thing(&l, i, 1);
+	add_thing(&l, 10000, 2);
 	assert_int_equal(((struct thing *)round_robin_take(&l))->number, 0);
 	assert_int_equal(((struct thing *)round_robin_take(&l))->number, 10000);
 	for (int i = 1; i < 10000; i++)
@@ -56,7 +56,7 @@ static void each_waiting_user_is_served_once_before_any_twice(void **state)
 		if (n < 20000 && (seed >> 33) % 5 < 3) {
 			uint32_t u = (uint32_t)((seed >> 40) % 13 % USERS);
 
-			add(&l, n++, u);
+			add_thing(&l, n++, u);
 			if (waiting[u]++ == 0)
 				for (int v = 0; v < USERS; v++)
 					since[u][v] = 0;

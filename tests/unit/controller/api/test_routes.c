@@ -59,7 +59,8 @@ STAND_IN(route_accounts)
 STAND_IN(route_change_accounts)
 STAND_IN(route_accounts_log)
 
-static route_fn find(const char *method, const char *path, int64_t *ret_id, bool *ret_known)
+static route_fn find_route(const char *method, const char *path, int64_t *ret_id,
+			   bool *ret_known)
 {
 	struct job_id id;
 	const struct route *r = routes_find(method, path, &id, ret_known);
@@ -97,22 +98,22 @@ static void paths_are_whole(void **state)
 	bool known;
 
 	(void)state;
-	assert_ptr_equal(find("GET", "/v1/jobs/17", &id, &known), route_job);
+	assert_ptr_equal(find_route("GET", "/v1/jobs/17", &id, &known), route_job);
 	assert_int_equal(id, 17);
-	assert_ptr_equal(find("POST", "/v1/jobs/999999999999999999/cancel", &id, &known),
+	assert_ptr_equal(find_route("POST", "/v1/jobs/999999999999999999/cancel", &id, &known),
 			 route_cancel);
 	assert_int_equal(id, 999999999999999999);
-	assert_ptr_equal(find("GET", "/v1/jobs", &id, &known), route_jobs);
-	assert_null(find("GET", "/v1/jobs/", &id, &known));
-	assert_null(find("GET", "/v1/jobs/0", &id, &known));
-	assert_null(find("GET", "/v1/jobs/-1", &id, &known));
-	assert_null(find("GET", "/v1/jobs/017", &id, &known));
-	assert_null(find("GET", "/v1/jobs/1x", &id, &known));
-	assert_null(find("GET", "/v1/jobs/1000000000000000000", &id, &known));
-	assert_null(find("GET", "/v1/jobs/1/cancel/", &id, &known));
-	assert_null(find("GET", "/v1/job", &id, &known));
-	assert_null(find("GET", "", &id, &known));
-	assert_null(find("GET", "/metricsx", &id, &known));
+	assert_ptr_equal(find_route("GET", "/v1/jobs", &id, &known), route_jobs);
+	assert_null(find_route("GET", "/v1/jobs/", &id, &known));
+	assert_null(find_route("GET", "/v1/jobs/0", &id, &known));
+	assert_null(find_route("GET", "/v1/jobs/-1", &id, &known));
+	assert_null(find_route("GET", "/v1/jobs/017", &id, &known));
+	assert_null(find_route("GET", "/v1/jobs/1x", &id, &known));
+	assert_null(find_route("GET", "/v1/jobs/1000000000000000000", &id, &known));
+	assert_null(find_route("GET", "/v1/jobs/1/cancel/", &id, &known));
+	assert_null(find_route("GET", "/v1/job", &id, &known));
+	assert_null(find_route("GET", "", &id, &known));
+	assert_null(find_route("GET", "/metricsx", &id, &known));
 	assert_false(known);
 }
 
@@ -122,9 +123,9 @@ static void a_wrong_method_is_told_from_a_wrong_path(void **state)
 	bool known;
 
 	(void)state;
-	assert_null(find("GET", "/v1/node/sync", &id, &known));
+	assert_null(find_route("GET", "/v1/node/sync", &id, &known));
 	assert_true(known);
-	assert_null(find("GET", "/v1/node/synx", &id, &known));
+	assert_null(find_route("GET", "/v1/node/synx", &id, &known));
 	assert_false(known);
 }
 

@@ -19,7 +19,7 @@ static const char stored[] =
 	"\"array\":{\"first\":1,\"last\":9,\"step\":1,\"at_once\":0},"
 	"\"after\":[{\"kind\":\"afterok\",\"job\":3}]}";
 
-static void encode(const struct store_desired *g, struct request *ret)
+static void encode_request(const struct store_desired *g, struct request *ret)
 {
 	_cleanup_json_ json_t *j = NULL;
 	struct err err = { "" };
@@ -36,7 +36,7 @@ static void a_task_gets_its_index_and_files_and_no_array(void **state)
 	struct request q;
 
 	(void)state;
-	encode(&g, &q);
+	encode_request(&g, &q);
 	assert_int_equal(q.array.n, 0);
 	assert_string_equal(q.env[0], "A=1");
 	assert_string_equal(q.env[1], "REEVE_ARRAY_JOB=12");
@@ -48,7 +48,7 @@ static void a_task_gets_its_index_and_files_and_no_array(void **state)
 	request_done(&q);
 }
 
-static struct store_desired part(int32_t index)
+static struct store_desired make_part(int32_t index)
 {
 	return (struct store_desired){ .request = stored,
 				       .array = { 0, JOB_ID_NO_INDEX },
@@ -58,11 +58,11 @@ static struct store_desired part(int32_t index)
 
 static void the_first_part_has_the_command_and_its_own_amounts(void **state)
 {
-	const struct store_desired g = part(0);
+	const struct store_desired g = make_part(0);
 	struct request q;
 
 	(void)state;
-	encode(&g, &q);
+	encode_request(&g, &q);
 	assert_string_equal(q.argv[0], "true");
 	assert_true(q.stream);
 	assert_int_equal(q.res.ncpus, 3);
@@ -78,11 +78,11 @@ static void the_first_part_has_the_command_and_its_own_amounts(void **state)
 
 static void other_parts_have_no_command_and_outlive_the_first(void **state)
 {
-	const struct store_desired g = part(1);
+	const struct store_desired g = make_part(1);
 	struct request q;
 
 	(void)state;
-	encode(&g, &q);
+	encode_request(&g, &q);
 	assert_null(q.argv);
 	assert_null(q.script);
 	assert_false(q.stream);

@@ -26,7 +26,7 @@ static uint32_t random_of(uint64_t *seed, uint32_t n)
 }
 
 /* One of the things that happen to queued jobs. */
-static void disturb(struct rig *r, uint64_t *seed, int64_t now)
+static void change_something(struct rig *r, uint64_t *seed, int64_t now)
 {
 	int64_t job = 1 + random_of(seed, 60);
 	const struct store_hold hold = {
@@ -105,7 +105,7 @@ static void what_is_kept_is_what_would_be_read(void **state)
 		struct store_changes since;
 
 		for (uint32_t i = random_of(&seed, 6); i > 0; i--)
-			disturb(r, &seed, ask.now_ns);
+			change_something(r, &seed, ask.now_ns);
 		ask.now_ns += S_NS;
 		since = store_changes_take(&changes);
 		assert_false(since.is_all);
@@ -189,7 +189,7 @@ static void what_is_kept_of_a_cluster_is_what_would_be_read(void **state)
 		order_hello(r, NOON);
 		for (int turn = 0; turn < 150; turn++) {
 			for (uint32_t k = random_of(&seed, 5); k > 0; k--)
-				disturb(r, &seed, run.now_ns);
+				change_something(r, &seed, run.now_ns);
 			for (uint32_t k = random_of(&seed, 4); k > 0; k--)
 				disturb_node(r, &seed, run.now_ns);
 			run.now_ns += (int64_t)random_of(&seed, 20) * S_NS / 4;

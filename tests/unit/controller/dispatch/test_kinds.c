@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "controller/dispatch/cluster/kinds.h"
 
-static struct resources kind(const char *type, const char *features)
+static struct resources make_kind(const char *type, const char *features)
 {
 	struct resources r = { .ncpus = 1 };
 
@@ -28,11 +28,11 @@ static void bits_say_what_the_texts_say(void **state)
 
 	(void)state;
 	for (int i = 0; i < 24; i++) /* each twice */
-		jobs[i].want = kind(types[i % 12 / 4], features[i % 4]);
+		jobs[i].want = make_kind(types[i % 12 / 4], features[i % 4]);
 	kinds_gather(&k, &o);
 	assert_int_equal(k.n, 11); /* none is no kind */
 	for (int x = 0; x < 12; x++) {
-		struct fit_node n = { .capacity = kind(types[x / 4], features[x % 4]) };
+		struct fit_node n = { .capacity = make_kind(types[x / 4], features[x % 4]) };
 
 		for (int y = 0; y < 24; y++) {
 			const struct resources *want = &jobs[y].want;
@@ -55,7 +55,7 @@ static void more_kinds_than_bits_wait(void **state)
 	(void)state;
 	for (int i = 0; i < KINDS_MAX + 2; i++) {
 		snprintf(type, sizeof(type), "t%d", i);
-		jobs[i].want = kind(type, "");
+		jobs[i].want = make_kind(type, "");
 	}
 	kinds_gather(&k, &o);
 	assert_int_equal(k.n, KINDS_MAX);

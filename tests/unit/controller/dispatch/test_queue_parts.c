@@ -10,7 +10,8 @@
 
 static struct fit_node nodes[] = { { .name = "a" }, { .name = "b" }, { .name = "c" } };
 
-static int make(const struct order_job *j, const int32_t *numbers, size_t n, struct parts *ret)
+static int make_parts(const struct order_job *j, const int32_t *numbers, size_t n,
+		      struct parts *ret)
 {
 	const struct parts_ask ask = { j, numbers, n, nodes, 3 };
 
@@ -23,7 +24,7 @@ static void all_of_one_chunk_is_one_part(void **state)
 	struct parts p;
 
 	(void)state;
-	assert_int_equal(make(&j, (int32_t[]){ 2 }, 1, &p), 0);
+	assert_int_equal(make_parts(&j, (int32_t[]){ 2 }, 1, &p), 0);
 	assert_int_equal(p.n, 1);
 	assert_string_equal(p.of[0].node, "c");
 	assert_ptr_equal(p.nodes[0], &nodes[2]);
@@ -47,7 +48,7 @@ static void every_way_to_put_chunks_keeps_the_sums(void **state)
 		int64_t cores = 0, vmem = 0, jobfs = 0, gpus = 0;
 		struct parts p;
 
-		assert_int_equal(make(&j, at, 4, &p), 0);
+		assert_int_equal(make_parts(&j, at, 4, &p), 0);
 		assert_string_equal(p.of[0].node, nodes[at[0]].name);
 		for (size_t i = 0; i < p.n; i++) {
 			for (size_t k = 0; k < i; k++)
@@ -74,10 +75,10 @@ static void gpus_of_a_model_stay_of_it(void **state)
 	struct parts p;
 
 	(void)state;
-	assert_int_equal(make(&j, (int32_t[]){ 1, 1 }, 2, &p), 0);
+	assert_int_equal(make_parts(&j, (int32_t[]){ 1, 1 }, 2, &p), 0);
 	assert_string_equal(p.want[0].gpu_model, "a100-40");
 	parts_done(&p);
-	assert_int_equal(make(&j, (int32_t[]){ 0, 1 }, 2, &p), 0);
+	assert_int_equal(make_parts(&j, (int32_t[]){ 0, 1 }, 2, &p), 0);
 	assert_string_equal(p.want[0].gpu_model, ""); /* it has none */
 	assert_string_equal(p.want[1].gpu_model, "a100-40");
 	parts_done(&p);
@@ -92,10 +93,10 @@ static void memory_is_summed_where_all_state_it(void **state)
 	struct parts p;
 
 	(void)state;
-	assert_int_equal(make(&j, (int32_t[]){ 0, 0, 1 }, 3, &p), 0);
+	assert_int_equal(make_parts(&j, (int32_t[]){ 0, 0, 1 }, 3, &p), 0);
 	assert_int_equal(p.of[0].mem_bytes, 0);
 	parts_done(&p);
-	assert_int_equal(make(&j, (int32_t[]){ 0, 1 }, 2, &p), -EINVAL); /* not as many */
+	assert_int_equal(make_parts(&j, (int32_t[]){ 0, 1 }, 2, &p), -EINVAL); /* not as many */
 	parts_done(&p);
 }
 

@@ -14,7 +14,7 @@
 #define WHO "user=ann group=grp account=\"acc\" project=prj jobname=j;x queue=normal "
 #define WHEN "ctime=1000 qtime=1005 etime=1006 start=1010 end=4610 "
 
-static int parse(const char *line, struct history_job *ret)
+static int parse_line(const char *line, struct history_job *ret)
 {
 	return pbs_parse_line(line, strlen(line), ret);
 }
@@ -24,15 +24,15 @@ static void a_job_is_read_with_its_units(void **state)
 	struct history_job j;
 
 	(void)state;
-	assert_int_equal(parse(HEAD
-			       "17.gadi-pbs.nci;" WHO WHEN
-			       "exec_host=n1/0*4+n2/0*4+n1/1*4 Resource_List.ncpus=12 "
-			       "Resource_List.mem=16gb Resource_List.walltime=01:00:00 "
-			       "session=1 Exit_status=0 resources_used.cput=02:00:00.5 "
-			       "resources_used.mem=1024kb resources_used.walltime=00:50:00 "
-			       "run_count=1",
-			       &j),
-			 HISTORY_OK);
+	assert_int_equal(
+		parse_line(HEAD "17.gadi-pbs.nci;" WHO WHEN
+				"exec_host=n1/0*4+n2/0*4+n1/1*4 Resource_List.ncpus=12 "
+				"Resource_List.mem=16gb Resource_List.walltime=01:00:00 "
+				"session=1 Exit_status=0 resources_used.cput=02:00:00.5 "
+				"resources_used.mem=1024kb resources_used.walltime=00:50:00 "
+				"run_count=1",
+			   &j),
+		HISTORY_OK);
 	assert_int_equal(j.number, 17);
 	assert_int_equal(j.submit_s, 1000);
 	assert_int_equal(j.start_s, 1010);
@@ -69,7 +69,7 @@ static void the_account_is_project_else_account_else_group(void **state)
 		snprintf(line, sizeof(line),
 			 HEAD "17.s;%s" WHEN "Resource_List.ncpus=1 resources_used.walltime=60",
 			 rows[i].told);
-		assert_int_equal(parse(line, &j), HISTORY_OK);
+		assert_int_equal(parse_line(line, &j), HISTORY_OK);
 		assert_string_equal(j.account, rows[i].account);
 	}
 }
@@ -105,7 +105,7 @@ static void what_was_allocated_counts_before_what_was_asked_for(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		snprintf(line, sizeof(line), HEAD "17.s;" WHO WHEN "%s", rows[i].told);
-		assert_int_equal(parse(line, &j), HISTORY_OK);
+		assert_int_equal(parse_line(line, &j), HISTORY_OK);
 		assert_int_equal(j.ncpus, rows[i].ncpus);
 		assert_int_equal(j.nodes, rows[i].nodes);
 		assert_int_equal(j.ngpus, rows[i].ngpus);
@@ -121,12 +121,12 @@ static void a_run_that_was_requeued_is_a_run(void **state)
 	struct history_job j;
 
 	(void)state;
-	assert_int_equal(parse("11/21/2025 10:00:00.123456;R;17.s;" WHO WHEN
-			       "Resource_List.ncpus=8 run_count=1",
-			       &j),
+	assert_int_equal(parse_line("11/21/2025 10:00:00.123456;R;17.s;" WHO WHEN
+				    "Resource_List.ncpus=8 run_count=1",
+				    &j),
 			 HISTORY_OK);
 	assert_int_equal(j.suspended_s, 0);
-	assert_int_equal(parse("11/21/2025 10:00:00;R;17.s;", &j), HISTORY_MISSING_FIELDS);
+	assert_int_equal(parse_line("11/21/2025 10:00:00;R;17.s;", &j), HISTORY_MISSING_FIELDS);
 }
 
 static void every_other_record_has_its_reason(void **state)
@@ -172,7 +172,7 @@ static void every_other_record_has_its_reason(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		assert_int_equal(parse(rows[i].line, &j), rows[i].why);
+		assert_int_equal(parse_line(rows[i].line, &j), rows[i].why);
 }
 
 /* Each row of pbs_number()'s table fills a place of its own. */
@@ -209,9 +209,9 @@ static void array_tasks_of_both_spellings_are_the_same(void **state)
 	struct history_job pro, torque;
 
 	(void)state;
-	assert_int_equal(parse(HEAD "17[4].s;" WHO WHEN "Resource_List.ncpus=1", &pro),
+	assert_int_equal(parse_line(HEAD "17[4].s;" WHO WHEN "Resource_List.ncpus=1", &pro),
 			 HISTORY_OK);
-	assert_int_equal(parse(HEAD "17-4.s;" WHO WHEN "Resource_List.ncpus=1", &torque),
+	assert_int_equal(parse_line(HEAD "17-4.s;" WHO WHEN "Resource_List.ncpus=1", &torque),
 			 HISTORY_OK);
 	assert_int_equal(pro.number, torque.number);
 	assert_int_equal(pro.number, (1LL << 39) + (4 << 25) + 17);

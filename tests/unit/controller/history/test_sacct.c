@@ -14,7 +14,7 @@ struct line {
 static const struct line good = { "9",	"ann",	  "2016-02-29T23:00:00", "2016-03-01T01:00:00",
 				  "12", "2000Mn", "cpu=12,gres/gpu=2",	 "1-06:00:00" };
 
-static int parse(struct line l, struct history_job *ret)
+static int parse_line(struct line l, struct history_job *ret)
 {
 	const struct sacct f = { 0 };
 	char text[512];
@@ -31,7 +31,7 @@ static void a_job_is_read_with_its_units(void **state)
 	struct history_job j;
 
 	(void)state;
-	assert_int_equal(parse(good, &j), HISTORY_OK);
+	assert_int_equal(parse_line(good, &j), HISTORY_OK);
 	assert_int_equal(j.number, 9);
 	assert_int_equal(j.submit_s, 1456783200);
 	assert_int_equal(j.end_s - j.start_s, 7200);
@@ -93,14 +93,14 @@ static void memory_is_what_was_allocated_or_asked(void **state)
 
 	(void)state;
 	l.tres = "cpu=12,mem=62.50G,node=3";
-	assert_int_equal(parse(l, &j), HISTORY_OK);
+	assert_int_equal(parse_line(l, &j), HISTORY_OK);
 	assert_int_equal(j.mem_bytes, 125LL << 29);
 	l.tres = "cpu=12";
 	l.memory = "4Gc";
-	assert_int_equal(parse(l, &j), HISTORY_OK);
+	assert_int_equal(parse_line(l, &j), HISTORY_OK);
 	assert_int_equal(j.mem_bytes, 48LL << 30);
 	l.memory = "2147486648Mn"; /* no limit was asked for */
-	assert_int_equal(parse(l, &j), HISTORY_OK);
+	assert_int_equal(parse_line(l, &j), HISTORY_OK);
 	assert_int_equal(j.mem_bytes, -1);
 }
 
@@ -134,7 +134,7 @@ static void every_impossible_row_has_its_reason(void **state)
 		struct line l = good;
 
 		memcpy((char *)&l + rows[i].field, &rows[i].value, sizeof(rows[i].value));
-		assert_int_equal(parse(l, &j), rows[i].why);
+		assert_int_equal(parse_line(l, &j), rows[i].why);
 	}
 	assert_int_equal(sacct_parse_line(&(struct sacct){ 0 }, "1|2|3", 5, &j),
 			 HISTORY_MISSING_FIELDS);

@@ -9,7 +9,7 @@
 
 #define TAIL " 4 7200 2048 1 7 3 -1 -1 4 -1 -1"
 
-static int parse(const char *line, struct history_job *ret)
+static int parse_line(const char *line, struct history_job *ret)
 {
 	struct swf f = { .epoch_s = 1000 };
 
@@ -21,7 +21,7 @@ static void a_job_is_read_with_its_units(void **state)
 	struct history_job j;
 
 	(void)state;
-	assert_int_equal(parse("17 5 10 3600 4 100.5 1024" TAIL, &j), HISTORY_OK);
+	assert_int_equal(parse_line("17 5 10 3600 4 100.5 1024" TAIL, &j), HISTORY_OK);
 	assert_int_equal(j.number, 17);
 	assert_int_equal(j.submit_s, 1005);
 	assert_int_equal(j.start_s, 1015);
@@ -40,7 +40,7 @@ static void a_wait_that_is_not_told_is_none(void **state)
 	struct history_job j;
 
 	(void)state;
-	assert_int_equal(parse("17 5 -1 3600 4 -1 -1" TAIL, &j), HISTORY_OK);
+	assert_int_equal(parse_line("17 5 -1 3600 4 -1 -1" TAIL, &j), HISTORY_OK);
 	assert_int_equal(j.start_s, 1005);
 	assert_int_equal(j.cpu_ms, -1);
 	assert_int_equal(j.mem_peak_bytes, -1);
@@ -73,7 +73,7 @@ static void every_impossible_row_has_its_reason(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		assert_int_equal(parse(rows[i].line, &j), rows[i].why);
+		assert_int_equal(parse_line(rows[i].line, &j), rows[i].why);
 }
 
 static void the_header_says_when_time_began(void **state)

@@ -12,7 +12,7 @@
 #define MAX 100000
 
 /* `size` bytes of 'x' as gzip. */
-static size_t pack(size_t size, unsigned char *out, size_t room)
+static size_t pack_zip(size_t size, unsigned char *out, size_t room)
 {
 	z_stream z = { .avail_out = (unsigned)room, .next_out = out };
 	char *in = malloc(size + 1);
@@ -36,7 +36,7 @@ static void the_bound_is_exact(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
 		struct inflate_text t = { 0 };
-		size_t n = pack(sizes[i], gz, sizeof(gz));
+		size_t n = pack_zip(sizes[i], gz, sizeof(gz));
 		int r = inflate_body(gz, n, MAX, &t, NULL);
 
 		if (sizes[i] > MAX) {
@@ -54,7 +54,7 @@ static void the_bound_is_exact(void **state)
 static void damage_anywhere_is_noticed(void **state)
 {
 	unsigned char gz[8192], copy[8192];
-	size_t n = pack(5000, gz, sizeof(gz));
+	size_t n = pack_zip(5000, gz, sizeof(gz));
 	struct inflate_text t = { 0 };
 
 	(void)state;
@@ -77,14 +77,14 @@ static void what_is_too_dense_is_not_made(void **state)
 {
 	unsigned char gz[8192];
 	struct inflate_text t = { 0 };
-	size_t n = pack(1 << 20, gz, sizeof(gz));
+	size_t n = pack_zip(1 << 20, gz, sizeof(gz));
 
 	(void)state;
 	assert_true(n * 100 < 1 << 20);
 	assert_int_equal(inflate_body(gz, n, 8 << 20, &t, NULL), 0);
 	assert_int_equal(t.size, 1 << 20);
 	free(t.data);
-	n = pack((1 << 20) + 1, gz, sizeof(gz));
+	n = pack_zip((1 << 20) + 1, gz, sizeof(gz));
 	assert_int_equal(inflate_body(gz, n, 8 << 20, &t, NULL), -EMSGSIZE);
 }
 

@@ -11,7 +11,7 @@
 #include "common/time_units.h"
 #include "controller/http/peers.h"
 
-static struct peer *get(struct peers *p, const char *address)
+static struct peer *get_peer(struct peers *p, const char *address)
 {
 	struct peer_key key;
 
@@ -33,12 +33,12 @@ static void an_address_is_one_peer_however_it_is_written(void **state)
 	peer_key_address((struct sockaddr *)&mapped, &a);
 	peer_key_address((struct sockaddr *)&plain, &b);
 	assert_ptr_equal(peers_get(p, &a), peers_get(p, &b));
-	assert_ptr_equal(get(p, "192.0.2.7"), peers_get(p, &a));
-	assert_ptr_not_equal(get(p, "192.0.2.8"), peers_get(p, &a));
+	assert_ptr_equal(get_peer(p, "192.0.2.7"), peers_get(p, &a));
+	assert_ptr_not_equal(get_peer(p, "192.0.2.8"), peers_get(p, &a));
 	assert_string_equal(peer_key_format(&a, text), "192.0.2.7");
-	assert_ptr_equal(get(p, "2001:db8::1"), get(p, "2001:db8::ffff:0:0:9"));
-	assert_ptr_not_equal(get(p, "2001:db8::1"), get(p, "2001:db8:0:1::1"));
-	assert_string_equal(peer_key_format(&get(p, "2001:db8::1")->key, text),
+	assert_ptr_equal(get_peer(p, "2001:db8::1"), get_peer(p, "2001:db8::ffff:0:0:9"));
+	assert_ptr_not_equal(get_peer(p, "2001:db8::1"), get_peer(p, "2001:db8:0:1::1"));
+	assert_string_equal(peer_key_format(&get_peer(p, "2001:db8::1")->key, text),
 			    "2001:db8::/64");
 	peer_key_uid(1000, &a);
 	assert_string_equal(peer_key_format(&a, text), "uid 1000");
@@ -53,22 +53,22 @@ static void the_table_is_bounded_and_what_is_beyond_shares_one_quota(void **stat
 	char text[32];
 
 	(void)state;
-	kept = get(p, "10.0.0.1");
+	kept = get_peer(p, "10.0.0.1");
 	kept->is_node = true;
 	for (int i = 1; i < PEERS_MAX; i++) {
 		snprintf(text, sizeof(text), "10.1.%d.%d", i / 256, i % 256);
-		get(p, text)->credit_ns = 5 * S_NS;
+		get_peer(p, text)->credit_ns = 5 * S_NS;
 	}
 	assert_int_equal(peers_count(p), PEERS_MAX);
-	rest = get(p, "10.9.0.1");
-	assert_ptr_equal(rest, get(p, "10.9.0.2"));
-	assert_ptr_equal(kept, get(p, "10.0.0.1"));
+	rest = get_peer(p, "10.9.0.1");
+	assert_ptr_equal(rest, get_peer(p, "10.9.0.2"));
+	assert_ptr_equal(kept, get_peer(p, "10.0.0.1"));
 	peers_prune(p, 4 * S_NS);
 	assert_int_equal(peers_count(p), PEERS_MAX);
-	get(p, "10.1.0.1")->n_open = 1;
+	get_peer(p, "10.1.0.1")->n_open = 1;
 	peers_prune(p, 5 * S_NS);
 	assert_int_equal(peers_count(p), 2);
-	assert_ptr_equal(kept, get(p, "10.0.0.1"));
+	assert_ptr_equal(kept, get_peer(p, "10.0.0.1"));
 	peer_key_uid(1, &key);
 	assert_ptr_not_equal(peers_get(p, &key), rest);
 }

@@ -24,7 +24,7 @@ static int64_t a_job(struct rig *r)
 	return job;
 }
 
-static struct store_adjustment entry(int64_t job, int64_t charge_ms)
+static struct store_adjustment make_entry(int64_t job, int64_t charge_ms)
 {
 	return (struct store_adjustment){ .at_ns = NOON + 40 * DAY_NS,
 					  .day = STORE_DAY_OF_ENTRY,
@@ -34,35 +34,35 @@ static struct store_adjustment entry(int64_t job, int64_t charge_ms)
 					  .charge_ms = charge_ms };
 }
 
-static int keep(void *ctx, const struct store_adjustment *a, struct err *err)
+static int keep_entry(void *ctx, const struct store_adjustment *a, struct err *err)
 {
 	(void)err;
 	*(struct store_adjustment *)ctx = *a;
 	return 0;
 }
 
-static int try(struct rig *r, struct store_adjustment a, const char *words)
+static int try_adjust(struct rig *r, struct store_adjustment a, const char *words)
 {
 	struct store_adjustment made;
 	struct err err = { "" };
-	int n = store_adjust(r->store, &a, keep, &made, &err);
+	int n = store_adjust(r->store, &a, keep_entry, &made, &err);
 
 	if (n < 0 && words && !strstr(err.text, words))
 		fail_msg("'%s' lacks '%s'", err.text, words);
 	return n;
 }
 
-static int ignore(void *ctx, const struct store_difference *d, struct err *err)
+static int ignore_difference(void *ctx, const struct store_difference *d, struct err *err)
 {
 	(void)ctx, (void)d, (void)err;
 	return 0;
 }
 
-static int64_t differences(struct rig *r)
+static int64_t count_differences(struct rig *r)
 {
 	struct store_verified n;
 
-	assert_int_equal(store_verify(r->store, ignore, NULL, &n, NULL), 0);
+	assert_int_equal(store_verify(r->store, ignore_difference, NULL, &n, NULL), 0);
 	return n.differences;
 }
 
@@ -82,15 +82,15 @@ static void the_charge_stays_and_the_sums_show_both(void **state)
 	int64_t job = a_job(r), sum[2] = { 0 };
 	const struct store_period all = { .from_day = INT32_MIN, .to_day = INT32_MAX };
 
-	assert_int_equal(try(r, entry(job, -20000), NULL), 0);
-	assert_int_equal(try(r, entry(job, 5000), NULL), 0);
+	assert_int_equal(try_adjust(r, make_entry(job, -20000), NULL), 0);
+	assert_int_equal(try_adjust(r, make_entry(job, 5000), NULL), 0);
 	assert_int_equal(rig_see(r, job).charge_requested_ms, CHARGE_MS);
 	assert_int_equal(store_usage(r->store, &all, add_up, sum, NULL), 0);
 	assert_int_equal(sum[0], CHARGE_MS);
 	assert_int_equal(sum[1], -15000);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM adjustments"), 2);
 	assert_int_equal(rig_number(r, "SELECT SUM(adjusted_ms) FROM months"), -15000);
-	assert_int_equal(differences(r), 0);
+	assert_int_equal(count_differences(r), 0);
 }
 
 static void no_more_is_refunded_than_was_charged(void **state)
@@ -98,53 +98,54 @@ static void no_more_is_refunded_than_was_charged(void **state)
 	struct rig *r = *state;
 	int64_t job = a_job(r);
 
-	assert_int_equal(try(r, entry(job, -CHARGE_MS - 1), "no more can be"), -ERANGE);
-	assert_int_equal(try(r, entry(job, -CHARGE_MS + 1), NULL), 0);
-	assert_int_equal(try(r, entry(job, -2), "no more can be"), -ERANGE);
-	assert_int_equal(try(r, entry(job, -1), NULL), 0);
-	assert_int_equal(try(r, entry(job, -1), "no more can be"), -ERANGE);
-	assert_int_equal(try(r, entry(job, 7), NULL), 0);
-	assert_int_equal(try(r, entry(job, -7), NULL), 0);
-	assert_int_equal(try(r, entry(job, INT64_MIN), "beyond"), -ERANGE);
-	assert_int_equal(try(r, entry(job, INT64_MAX), "beyond"), -ERANGE);
+	assert_int_equal(try_adjust(r, make_entry(job, -CHARGE_MS - 1), "no more can be"),
+			 -ERANGE);
+	assert_int_equal(try_adjust(r, make_entry(job, -CHARGE_MS + 1), NULL), 0);
+	assert_int_equal(try_adjust(r, make_entry(job, -2), "no more can be"), -ERANGE);
+	assert_int_equal(try_adjust(r, make_entry(job, -1), NULL), 0);
+	assert_int_equal(try_adjust(r, make_entry(job, -1), "no more can be"), -ERANGE);
+	assert_int_equal(try_adjust(r, make_entry(job, 7), NULL), 0);
+	assert_int_equal(try_adjust(r, make_entry(job, -7), NULL), 0);
+	assert_int_equal(try_adjust(r, make_entry(job, INT64_MIN), "beyond"), -ERANGE);
+	assert_int_equal(try_adjust(r, make_entry(job, INT64_MAX), "beyond"), -ERANGE);
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_ms) FROM adjustments"), -CHARGE_MS);
-	assert_int_equal(differences(r), 0);
+	assert_int_equal(count_differences(r), 0);
 }
 
 static void what_is_refused_leaves_nothing(void **state)
 {
 	struct rig *r = *state;
-	struct store_adjustment a = entry(a_job(r), -1);
+	struct store_adjustment a = make_entry(a_job(r), -1);
 
 	a.reason = " \n";
-	assert_int_equal(try(r, a, "needs a reason"), -EINVAL);
+	assert_int_equal(try_adjust(r, a, "needs a reason"), -EINVAL);
 	a.reason = "x";
 	a.author = NULL;
-	assert_int_equal(try(r, a, "needs an author"), -EINVAL);
+	assert_int_equal(try_adjust(r, a, "needs an author"), -EINVAL);
 	a.author = "root";
 	a.charge_ms = 0;
-	assert_int_equal(try(r, a, "adjusts nothing"), -EINVAL);
+	assert_int_equal(try_adjust(r, a, "adjusts nothing"), -EINVAL);
 	a.charge_ms = -1;
 	a.user = "bob";
-	assert_int_equal(try(r, a, "user is alice, not bob"), -EINVAL);
+	assert_int_equal(try_adjust(r, a, "user is alice, not bob"), -EINVAL);
 	a.user = NULL;
 	a.cluster = "other";
-	assert_int_equal(try(r, a, "no job"), -ENOENT);
+	assert_int_equal(try_adjust(r, a, "no job"), -ENOENT);
 	a.cluster = NULL;
 	a.job = 99;
-	assert_int_equal(try(r, a, "no job 99"), -ENOENT);
+	assert_int_equal(try_adjust(r, a, "no job 99"), -ENOENT);
 	a.job = 0;
-	assert_int_equal(try(r, a, "name the cluster"), -EINVAL);
+	assert_int_equal(try_adjust(r, a, "name the cluster"), -EINVAL);
 	a.cluster = "main", a.account = "physics", a.user = "bob";
-	assert_int_equal(try(r, a, "nothing was ever charged to bob"), -ENOENT);
+	assert_int_equal(try_adjust(r, a, "nothing was ever charged to bob"), -ENOENT);
 	a.user = "alice";
 	a.day = 20041;
-	assert_int_equal(try(r, a, "a day to come"), -EINVAL);
+	assert_int_equal(try_adjust(r, a, "a day to come"), -EINVAL);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM adjustments"), 0);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM rollups WHERE adjusted_ms <> 0"),
 			 0);
 	a.day = 20001;
-	assert_int_equal(try(r, a, NULL), 0);
+	assert_int_equal(try_adjust(r, a, NULL), 0);
 	assert_int_equal(rig_number(r, "SELECT adjusted_ms FROM rollups WHERE day = 20001"),
 			 -1);
 }
@@ -179,31 +180,31 @@ static int64_t import_job(struct rig *r, const char *cluster)
 static void imported_jobs_are_named_with_their_cluster(void **state)
 {
 	struct rig *r = *state;
-	struct store_adjustment a = entry(import_job(r, "old"), -20000);
+	struct store_adjustment a = make_entry(import_job(r, "old"), -20000);
 
-	assert_int_equal(try(r, a, "name the cluster"), -ENOENT);
+	assert_int_equal(try_adjust(r, a, "name the cluster"), -ENOENT);
 	a.cluster = "old";
-	assert_int_equal(try(r, a, NULL), 0);
-	assert_int_equal(try(r, a, "no more can be"), -ERANGE);
+	assert_int_equal(try_adjust(r, a, NULL), 0);
+	assert_int_equal(try_adjust(r, a, "no more can be"), -ERANGE);
 	assert_int_equal(rig_number(r, "SELECT adjusted_ms FROM rollups WHERE account = 'a'"
 				       " AND day = 20040"),
 			 -20000);
-	assert_int_equal(differences(r), 0);
+	assert_int_equal(count_differences(r), 0);
 	/* A live job of the same number and cluster: which one is meant cannot be told. */
 	a.job = a_job(r);
 	import_job(r, "main");
 	a.cluster = "main";
-	assert_int_equal(try(r, a, "one that was imported"), -EINVAL);
+	assert_int_equal(try_adjust(r, a, "one that was imported"), -EINVAL);
 }
 
 static void a_lost_entry_is_found(void **state)
 {
 	struct rig *r = *state;
 
-	assert_int_equal(try(r, entry(a_job(r), -100), NULL), 0);
+	assert_int_equal(try_adjust(r, make_entry(a_job(r), -100), NULL), 0);
 	assert_int_equal(
 		db_run(r->store->db, NULL, "UPDATE adjustments SET charge_ms = -1", ""), 0);
-	assert_int_equal(differences(r), 2); /* a day and its month */
+	assert_int_equal(count_differences(r), 2); /* a day and its month */
 }
 
 #define TEST(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)

@@ -22,7 +22,7 @@ static struct calendar *open_zone(const char *zone)
 	return c;
 }
 
-static int64_t day(const char *text)
+static int64_t parse_day(const char *text)
 {
 	int64_t d;
 
@@ -30,9 +30,10 @@ static int64_t day(const char *text)
 	return d;
 }
 
-static int64_t seconds(struct calendar *c, const char *from, const char *to)
+static int64_t seconds_between(struct calendar *c, const char *from, const char *to)
 {
-	return (calendar_first_ns(c, day(to)) - calendar_first_ns(c, day(from))) / S_NS;
+	return (calendar_first_ns(c, parse_day(to)) - calendar_first_ns(c, parse_day(from))) /
+	       S_NS;
 }
 
 static void months_have_their_hours(void **state)
@@ -60,16 +61,17 @@ static void months_have_their_hours(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		_cleanup_(calendar_closep) struct calendar *c = open_zone(cases[i].zone);
 
-		if (seconds(c, cases[i].from, cases[i].to) != cases[i].seconds)
+		if (seconds_between(c, cases[i].from, cases[i].to) != cases[i].seconds)
 			fail_msg("%s %s: %lld s", cases[i].zone, cases[i].from,
-				 (long long)seconds(c, cases[i].from, cases[i].to));
+				 (long long)seconds_between(c, cases[i].from, cases[i].to));
 	}
 }
 
 static void times_of_clocks_are_moments(void **state)
 {
 	struct calendar *c = open_zone("America/Toronto");
-	int64_t spring = day("2025-03-09") * 86400, autumn = day("2025-11-02") * 86400;
+	int64_t spring = parse_day("2025-03-09") * 86400,
+		autumn = parse_day("2025-11-02") * 86400;
 
 	(void)state;
 	for (enum calendar_which w = CALENDAR_EARLIER; w <= CALENDAR_LATER; w++) {
@@ -86,7 +88,7 @@ static void times_of_clocks_are_moments(void **state)
 				 autumn + 5400 + (w == CALENDAR_LATER ? 5 : 4) * 3600);
 	}
 	/* Every hour of two years is the moment it came from. */
-	for (int64_t at = day("2025-01-01") * 86400; at < day("2027-01-01") * 86400;
+	for (int64_t at = parse_day("2025-01-01") * 86400; at < parse_day("2027-01-01") * 86400;
 	     at += 3600) {
 		struct tm tm;
 		int64_t local;
@@ -102,7 +104,7 @@ static void times_of_clocks_are_moments(void **state)
 static void what_ends_at_midnight_ends_the_day_before(void **state)
 {
 	struct calendar *c = open_zone("America/Toronto");
-	int64_t d = day("2025-11-03"), at = calendar_first_ns(c, d);
+	int64_t d = parse_day("2025-11-03"), at = calendar_first_ns(c, d);
 
 	(void)state;
 	assert_int_equal(calendar_last_day(c, at - HOUR_NS, at), d - 1);
@@ -115,19 +117,19 @@ static void what_ends_at_midnight_ends_the_day_before(void **state)
 static void a_missing_midnight_begins_the_day_late(void **state)
 {
 	_cleanup_(calendar_closep) struct calendar *c = open_zone("America/Sao_Paulo");
-	int64_t first = calendar_first_ns(c, day("2018-11-04"));
+	int64_t first = calendar_first_ns(c, parse_day("2018-11-04"));
 
 	(void)state;
 	/* 00:00 -03 became 01:00 -02. */
 	assert_int_equal(first, 1541300400 * S_NS);
-	assert_int_equal(calendar_day(c, first), day("2018-11-04"));
-	assert_int_equal(calendar_day(c, first - 1), day("2018-11-03"));
+	assert_int_equal(calendar_day(c, first), parse_day("2018-11-04"));
+	assert_int_equal(calendar_day(c, first - 1), parse_day("2018-11-03"));
 }
 
 static void a_date_that_never_was_has_no_moment(void **state)
 {
 	_cleanup_(calendar_closep) struct calendar *c = open_zone("Pacific/Apia");
-	int64_t gap = day("2011-12-30"), at = calendar_first_ns(c, gap);
+	int64_t gap = parse_day("2011-12-30"), at = calendar_first_ns(c, gap);
 
 	(void)state;
 	assert_int_equal(calendar_day(c, at - 1), gap - 1);
@@ -143,7 +145,7 @@ static int64_t date_of(int64_t at_ns)
 
 	assert_non_null(localtime_r(&t, &tm));
 	strftime(text, sizeof(text), "%Y-%m-%d", &tm);
-	return day(text);
+	return parse_day(text);
 }
 
 static void every_moment_is_on_the_day_libc_says(void **state)
@@ -232,10 +234,10 @@ static void dates_are_dates_alone(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		assert_int_equal(calendar_parse_day(bad[i], &d), -EINVAL);
-	assert_int_equal(day("1970-01-01"), 0);
-	assert_int_equal(day("2000-03-01"), 11017);
+	assert_int_equal(parse_day("1970-01-01"), 0);
+	assert_int_equal(parse_day("2000-03-01"), 11017);
 	for (d = -40000; d < 60000; d++) {
-		assert_int_equal(day(calendar_format_day(d, text)), d);
+		assert_int_equal(parse_day(calendar_format_day(d, text)), d);
 		month += calendar_month_first(month + 1) == d;
 		assert_int_equal(calendar_month(d), month);
 	}

@@ -36,7 +36,7 @@ static int drop_dir(void **unused)
 	return system(command);
 }
 
-static struct store_lead *enter(void)
+static struct store_lead *open_lead(void)
 {
 	const struct store_lead_config c = { path, "here:8640", 15 };
 	struct store_lead *l;
@@ -49,7 +49,7 @@ static struct store_lead *enter(void)
 
 static void one_leads_until_it_goes(void **unused)
 {
-	struct store_lead *a = enter(), *b = enter();
+	struct store_lead *a = open_lead(), *b = open_lead();
 	char mine[64];
 
 	(void)unused;
@@ -76,21 +76,21 @@ static int write_one(struct store *s, const char *key)
 	return db_commit(s->db, &err);
 }
 
-static void count(void *ctx)
+static void count_call(void *ctx)
 {
 	++*(int *)ctx;
 }
 
 static void whose_lock_was_taken_away_writes_no_more(void **unused)
 {
-	struct store_lead *a = enter(), *b = enter();
+	struct store_lead *a = open_lead(), *b = open_lead();
 	struct store *s;
 	int n_lost = 0;
 
 	(void)unused;
 	assert_int_equal(store_lead_try(a, NULL), 1);
 	assert_int_equal(store_open(store_lead_place(a), &s, NULL), 0);
-	store_lead_guard(a, s, count, &n_lost);
+	store_lead_guard(a, s, count_call, &n_lost);
 	assert_int_equal(write_one(s, "k1"), 0);
 	assert_int_equal(unlink(lock), 0);
 	assert_int_equal(write_one(s, "k2"), -EOWNERDEAD);

@@ -304,7 +304,7 @@ static void desired_states_come_too_late_for_ended_jobs(void **state)
 }
 
 /* The exchange that the disk disturbs: a running report, a last report, output, a new job. */
-static int disturbed(struct rig *r, int64_t a, int64_t b)
+static int exchange_with_fault(struct rig *r, int64_t a, int64_t b)
 {
 	static char text[5000];
 	struct report reps[] = { rig_report(a, 9, JOB_RUNNING, 90),
@@ -352,7 +352,7 @@ static void no_failure_of_the_disk_leaves_half_an_exchange(void **state)
 		rig_tell(r, rig_report(a, 1, JOB_RUNNING, 10), NOON + 10 * S_NS);
 		before = rig_number(r, SUM);
 		fail_vfs_at(n);
-		rc = disturbed(r, a, b);
+		rc = exchange_with_fault(r, a, b);
 		if (!fail_vfs_off()) {
 			assert_int_equal(rc, 0);
 			rig_close(&own);
@@ -365,8 +365,8 @@ static void no_failure_of_the_disk_leaves_half_an_exchange(void **state)
 			assert_int_equal(rig_see(r, b).state, JOB_STARTING);
 			assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM chunks"), 0);
 		}
-		assert_int_equal(disturbed(r, a, b), 0);
-		assert_int_equal(disturbed(r, a, b), 0);
+		assert_int_equal(exchange_with_fault(r, a, b), 0);
+		assert_int_equal(exchange_with_fault(r, a, b), 0);
 		assert_int_equal(rig_number(r, SUM), 225000 + 75000);
 		assert_int_equal(rig_see(r, a).charge_requested_ms, 225000);
 		assert_int_equal(rig_see(r, b).state, JOB_ENDED);

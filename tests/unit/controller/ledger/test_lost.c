@@ -17,7 +17,7 @@
 #define RATE_MS 2500
 
 /* A job that runs on n1 and was reported with 40 s. */
-static int64_t running(struct rig *r, const char *request)
+static int64_t start_job(struct rig *r, const char *request)
 {
 	int64_t job = rig_job(r, NOON);
 
@@ -33,7 +33,7 @@ static int64_t running(struct rig *r, const char *request)
 static const char again[] = "{\"requeue\": true}";
 
 /* n1 is not heard of for long. Returns how many jobs were queued again. */
-static int64_t lose(struct rig *r, int64_t now_ns, int64_t expected)
+static int64_t lose_nodes(struct rig *r, int64_t now_ns, int64_t expected)
 {
 	struct store_lost_result lost = { 0 };
 
@@ -80,24 +80,25 @@ static void check_charge(struct rig *r, int64_t seconds)
 static void jobs_of_a_lost_node_end_charged_to_its_last_report(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = running(r, NULL);
+	int64_t job = start_job(r, NULL);
 
-	assert_int_equal(lose(r, NOON + 100 * S_NS, 0), 0); /* not silent for long enough */
+	assert_int_equal(lose_nodes(r, NOON + 100 * S_NS, 0),
+			 0); /* not silent for long enough */
 	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
-	assert_int_equal(lose(r, NOON + 200 * S_NS, 1), 0);
+	assert_int_equal(lose_nodes(r, NOON + 200 * S_NS, 1), 0);
 	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
 	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
 	check_charge(r, 40);
-	assert_int_equal(lose(r, NOON + 300 * S_NS, 0), 0); /* once */
+	assert_int_equal(lose_nodes(r, NOON + 300 * S_NS, 0), 0); /* once */
 	assert_int_equal(rig_number(r, "SELECT SUM(jobs_ended) FROM rollups"), 1);
 }
 
 static void one_that_runs_on_is_refused_and_its_time_is_not_charged(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = running(r, NULL);
+	int64_t job = start_job(r, NULL);
 
-	lose(r, NOON + 200 * S_NS, 1);
+	lose_nodes(r, NOON + 200 * S_NS, 1);
 	assert_int_equal(tell_back(r, rig_report(job, 2, JOB_RUNNING, 250), NOON + 250 * S_NS),
 			 1);
 	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
@@ -111,10 +112,10 @@ static void one_that_runs_on_is_refused_and_its_time_is_not_charged(void **state
 static void one_that_ended_by_itself_has_the_last_word(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = running(r, NULL);
+	int64_t job = start_job(r, NULL);
 	struct report rep = rig_report(job, 2, JOB_ENDED, 60);
 
-	lose(r, NOON + 200 * S_NS, 1);
+	lose_nodes(r, NOON + 200 * S_NS, 1);
 	assert_int_equal(tell_back(r, rep, NOON + 250 * S_NS), 0);
 	assert_int_equal(rig_see(r, job).end, END_EXITED);
 	check_charge(r, 60);
@@ -127,12 +128,12 @@ static void one_that_ended_by_itself_has_the_last_word(void **state)
 static void one_that_is_ending_is_waited_for(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = running(r, NULL);
+	int64_t job = start_job(r, NULL);
 	const struct sync_job hold = { job, 1, JOB_ENDING };
 	const struct rig_say say = { .jobs = &hold, .n_jobs = 1, .now_ns = NOON + 250 * S_NS };
 	struct sync_result result;
 
-	lose(r, NOON + 200 * S_NS, 1);
+	lose_nodes(r, NOON + 200 * S_NS, 1);
 	assert_int_equal(rig_say(r, &say, &result), 0);
 	assert_int_equal(result.n_refusals, 0);
 	sync_result_done(&result);
@@ -153,7 +154,7 @@ static int note_waiting(void *ctx, const struct store_waiting *w, struct err *er
 static void a_job_that_asked_for_it_is_queued_again_at_its_place(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = running(r, again), other;
+	int64_t job = start_job(r, again), other;
 	int64_t queue[4] = { 0 }, *next = queue;
 
 	store_set_max_requeues(r->store, 3);
@@ -166,7 +167,7 @@ static void a_job_that_asked_for_it_is_queued_again_at_its_place(void **state)
 				"UPDATE jobs SET state = 0, node = NULL WHERE job = ?1", "i",
 				other),
 			 0);
-	assert_int_equal(lose(r, NOON + 200 * S_NS, 1), 1);
+	assert_int_equal(lose_nodes(r, NOON + 200 * S_NS, 1), 1);
 	assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
 	assert_int_equal(store_waiting(r->store, "main", note_waiting, &next, NULL), 0);
 	assert_int_equal(next - queue, 2);
@@ -189,10 +190,10 @@ static void a_job_that_asked_for_it_is_queued_again_at_its_place(void **state)
 static void what_a_former_attempt_says_later_is_nothing(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = running(r, again);
+	int64_t job = start_job(r, again);
 
 	store_set_max_requeues(r->store, 3);
-	lose(r, NOON + 200 * S_NS, 1);
+	lose_nodes(r, NOON + 200 * S_NS, 1);
 	/* It has even ended well: but the job is queued again, and runs again. */
 	tell_back(r, rig_report(job, 2, JOB_ENDED, 60), NOON + 250 * S_NS);
 	assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
@@ -207,15 +208,15 @@ static void what_a_former_attempt_says_later_is_nothing(void **state)
 static void it_is_queued_again_as_often_as_the_bound_says(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = running(r, again), now = NOON + 200 * S_NS;
+	int64_t job = start_job(r, again), now = NOON + 200 * S_NS;
 
 	store_set_max_requeues(r->store, 2);
 	for (int i = 0; i < 2; i++, now += 300 * S_NS) {
-		assert_int_equal(lose(r, now, 1), 1);
+		assert_int_equal(lose_nodes(r, now, 1), 1);
 		assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
 		give_again(r, job, now + S_NS);
 	}
-	assert_int_equal(lose(r, now, 1), 0);
+	assert_int_equal(lose_nodes(r, now, 1), 0);
 	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts"), 3);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs WHERE end LIKE"
@@ -226,7 +227,7 @@ static void it_is_queued_again_as_often_as_the_bound_says(void **state)
 static void one_that_is_being_cancelled_is_not_queued_again(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = running(r, again);
+	int64_t job = start_job(r, again);
 	const struct store_desired_change change = { .job = job,
 						     .want = DESIRED_CANCEL,
 						     .reason = "cancelled by alice",
@@ -235,7 +236,7 @@ static void one_that_is_being_cancelled_is_not_queued_again(void **state)
 
 	store_set_max_requeues(r->store, 3);
 	assert_int_equal(store_set_desired(r->store, &change, node, NULL), 0);
-	assert_int_equal(lose(r, NOON + 200 * S_NS, 1), 0);
+	assert_int_equal(lose_nodes(r, NOON + 200 * S_NS, 1), 0);
 	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
 }
 
@@ -243,7 +244,7 @@ static void one_that_is_being_cancelled_is_not_queued_again(void **state)
 static void a_reboot_that_the_node_tells_queues_it_again_too(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = running(r, again);
+	int64_t job = start_job(r, again);
 	struct report rep = rig_report(job, 2, JOB_ENDED, 44);
 
 	store_set_max_requeues(r->store, 3);
@@ -260,7 +261,7 @@ static void a_reboot_that_the_node_tells_queues_it_again_too(void **state)
 static void a_reboot_that_is_seen_queues_it_again_once(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = running(r, again);
+	int64_t job = start_job(r, again);
 	const struct rig_say say = { .boot = "b2", .now_ns = NOON + 100 * S_NS };
 	struct sync_result result;
 
@@ -278,7 +279,7 @@ static void a_clock_that_is_set_charges_nothing(void **state)
 {
 	static const int64_t steps_s[] = { 3600, -3600, 0, -3600, 3600 };
 	struct rig *r = *state;
-	int64_t job = running(r, NULL), ran_s = 40;
+	int64_t job = start_job(r, NULL), ran_s = 40;
 
 	for (size_t i = 0; i < ARRAY_LEN(steps_s); i++) {
 		struct report rep = rig_report(job, 2 + (int64_t)i, JOB_RUNNING, ran_s += 10);
@@ -287,7 +288,7 @@ static void a_clock_that_is_set_charges_nothing(void **state)
 		rig_tell(r, rep, NOON + ran_s * S_NS);
 		check_charge(r, ran_s);
 	}
-	lose(r, NOON + (ran_s + 200) * S_NS, 1);
+	lose_nodes(r, NOON + (ran_s + 200) * S_NS, 1);
 	check_charge(r, ran_s);
 	struct report rep = rig_report(job, 9, JOB_ENDED, ran_s + 5);
 

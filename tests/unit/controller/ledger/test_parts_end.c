@@ -85,7 +85,7 @@ static void the_commands_own_end_is_not_the_verdicts(void **state)
 	assert_int_equal(rig_see(r, job).end, END_EXITED);
 }
 
-static struct report exited(int64_t job, int64_t seq, int32_t status)
+static struct report make_exit(int64_t job, int64_t seq, int32_t status)
 {
 	struct report rep = parts_ended(job, seq, END_EXITED, 6);
 
@@ -114,7 +114,7 @@ static void an_mpi_that_misses_a_rank_is_not_the_reason(void **state)
 	int64_t job = parts_running(r, false);
 
 	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 5 * S_NS);
-	assert_true(is_taken(r, exited(job, 2, 205), NOON + 6 * S_NS));
+	assert_true(is_taken(r, make_exit(job, 2, 205), NOON + 6 * S_NS));
 	assert_int_equal(rig_see(r, job).end, END_LIMIT);
 	parts_tell(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
 	parts_verify(r);
@@ -126,16 +126,16 @@ static void the_reason_is_waited_for(void **state)
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
 
-	assert_false(is_taken(r, exited(job, 2, 205), NOON + 6 * S_NS));
+	assert_false(is_taken(r, make_exit(job, 2, 205), NOON + 6 * S_NS));
 	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
 	for (int i = 1; i < 3; i++)
 		assert_int_equal(parts_given(r, i).g.want, DESIRED_CANCEL);
 	parts_tell(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
-	assert_false(is_taken(r, exited(job, 2, 205), NOON + 7 * S_NS));
+	assert_false(is_taken(r, make_exit(job, 2, 205), NOON + 7 * S_NS));
 	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 7 * S_NS);
-	assert_true(is_taken(r, exited(job, 2, 205), NOON + 8 * S_NS));
+	assert_true(is_taken(r, make_exit(job, 2, 205), NOON + 8 * S_NS));
 	assert_int_equal(rig_see(r, job).end, END_LIMIT);
-	assert_true(is_taken(r, exited(job, 2, 205), NOON + 9 * S_NS));
+	assert_true(is_taken(r, make_exit(job, 2, 205), NOON + 9 * S_NS));
 	parts_verify(r);
 }
 
@@ -144,10 +144,10 @@ static void without_another_reason_the_commands_own_end_is_it(void **state)
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
 
-	assert_false(is_taken(r, exited(job, 2, 7), NOON + 6 * S_NS));
+	assert_false(is_taken(r, make_exit(job, 2, 7), NOON + 6 * S_NS));
 	for (int i = 1; i < 3; i++)
 		parts_tell(r, i, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
-	assert_true(is_taken(r, exited(job, 2, 7), NOON + 7 * S_NS));
+	assert_true(is_taken(r, make_exit(job, 2, 7), NOON + 7 * S_NS));
 	assert_int_equal(rig_see(r, job).end, END_EXITED);
 	assert_int_equal(parts_of_attempt(r, "exit_status"), 7);
 	parts_verify(r);
@@ -158,9 +158,9 @@ static void the_others_are_not_waited_for_for_ever(void **state)
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
 
-	assert_false(is_taken(r, exited(job, 2, 7), NOON + 6 * S_NS));
-	assert_false(is_taken(r, exited(job, 2, 7), NOON + 15 * S_NS));
-	assert_true(is_taken(r, exited(job, 2, 7), NOON + 16 * S_NS));
+	assert_false(is_taken(r, make_exit(job, 2, 7), NOON + 6 * S_NS));
+	assert_false(is_taken(r, make_exit(job, 2, 7), NOON + 15 * S_NS));
+	assert_true(is_taken(r, make_exit(job, 2, 7), NOON + 16 * S_NS));
 	assert_int_equal(rig_see(r, job).end, END_EXITED);
 }
 
@@ -169,7 +169,7 @@ static void a_good_end_waits_for_nobody(void **state)
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
 
-	assert_true(is_taken(r, exited(job, 2, 0), NOON + 6 * S_NS));
+	assert_true(is_taken(r, make_exit(job, 2, 0), NOON + 6 * S_NS));
 	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 7 * S_NS);
 	assert_int_equal(rig_see(r, job).end, END_EXITED);
 }

@@ -203,7 +203,7 @@ static void look_around(struct rig *r, int64_t job)
 }
 
 /* A job of 1 core of alice's, `n` elements where that is not 0. */
-static int64_t submit(struct rig *r, int64_t after, int64_t n, int64_t now_ns)
+static int64_t submit_jobs(struct rig *r, int64_t after, int64_t n, int64_t now_ns)
 {
 	_cleanup_(request_done) struct request q;
 	const struct store_target target = { after, AFTER_ANY };
@@ -234,7 +234,7 @@ static int64_t submit(struct rig *r, int64_t after, int64_t n, int64_t now_ns)
 	return job;
 }
 
-static void schedule(struct rig *r, struct cycle *c, int64_t now_ns)
+static void run_cycle(struct rig *r, struct cycle *c, int64_t now_ns)
 {
 	const struct store_resolve settle = { .now_ns = now_ns };
 	const struct cycle_run run = { "main", now_ns, ignore_event, NULL, NULL };
@@ -278,7 +278,7 @@ static void set_desired(struct rig *r, int64_t job, enum job_desired want, int64
 }
 
 /* The life of a job that the cycle has given to n1, over signed exchanges. */
-static void live(struct rig *r, int64_t job, int64_t now_ns)
+static void run_job(struct rig *r, int64_t job, int64_t now_ns)
 {
 	struct sync_job hold = { job, 1, JOB_RUNNING };
 	struct report rep = rig_report(job, 1, JOB_RUNNING, 1);
@@ -327,7 +327,7 @@ static void be_operated(struct rig *r, int64_t job, int64_t now_ns)
 }
 
 /* Ten jobs, one after the other, of which each waits for the one before; and an array. */
-static void work(struct rig *r, struct cycle *c)
+static void do_everything(struct rig *r, struct cycle *c)
 {
 	struct rig_say hello = { .now_ns = LATER(1) };
 	struct sync_result result;
@@ -335,23 +335,23 @@ static void work(struct rig *r, struct cycle *c)
 
 	assert_int_equal(rig_say(r, &hello, &result), 0);
 	sync_result_done(&result);
-	schedule(r, c, LATER(1));
-	next = submit(r, 0, 0, LATER(1));
+	run_cycle(r, c, LATER(1));
+	next = submit_jobs(r, 0, 0, LATER(1));
 	for (int i = 0; i < 10; i++) {
 		int64_t now = LATER(2 + i), job = next;
 
-		schedule(r, c, now);
-		next = submit(r, job, 0, now);
-		live(r, job, now);
-		schedule(r, c, now);
+		run_cycle(r, c, now);
+		next = submit_jobs(r, job, 0, now);
+		run_job(r, job, now);
+		run_cycle(r, c, now);
 	}
-	array = submit(r, 0, 40, LATER(20));
-	waits = submit(r, array, 0, LATER(20));
-	schedule(r, c, LATER(20));
+	array = submit_jobs(r, 0, 40, LATER(20));
+	waits = submit_jobs(r, array, 0, LATER(20));
+	run_cycle(r, c, LATER(20));
 	look_around(r, waits);
 	be_operated(r, waits, LATER(20));
 	set_desired(r, array, DESIRED_CANCEL, LATER(21));
-	schedule(r, c, LATER(21));
+	run_cycle(r, c, LATER(21));
 }
 
 /* ---- SQLite: plans and steps ---- */
@@ -448,8 +448,8 @@ static void no_plan_scans_what_only_grows(void **state)
 	make_past(r);
 	c = open_cycle(r, &w);
 	/* After a start all that is open is looked at, once. */
-	schedule(r, c, LATER(0));
-	work(r, c);
+	run_cycle(r, c, LATER(0));
+	do_everything(r, c);
 	for (sqlite3_stmt *st = NULL; (st = sqlite3_next_stmt(opened, st)); n++)
 		scans += count_scans(st);
 	print_message("# %d statements\n", n);
@@ -470,10 +470,10 @@ static size_t steps_of(struct rig *r, struct steps *ret, size_t max)
 	struct cycle *c = open_cycle(r, &w);
 	size_t n = 0;
 
-	schedule(r, c, LATER(0));
+	run_cycle(r, c, LATER(0));
 	for (sqlite3_stmt *st = NULL; (st = sqlite3_next_stmt(opened, st));)
 		sqlite3_stmt_status(st, SQLITE_STMTSTATUS_VM_STEP, 1);
-	work(r, c);
+	do_everything(r, c);
 	for (sqlite3_stmt *st = NULL; n < max && (st = sqlite3_next_stmt(opened, st)); n++)
 		ret[n] =
 			(struct steps){ strdup(sqlite3_sql(st)),
@@ -550,12 +550,12 @@ static void no_server_reads_what_only_grew(void **state)
 	make_past(r);
 	rig_reopen(r);
 	assert_int_equal(cycle_new(r->store, w.sharetree, &c, NULL), 0);
-	schedule(r, c, LATER(0));
+	run_cycle(r, c, LATER(0));
 	assert_int_equal(db_run(r->store->db, NULL, "SELECT pg_stat_force_next_flush()", ""),
 			 0);
 	scanned = rig_number(r, "SELECT SUM(seq_tup_read)::bigint" OF_GROWING);
 	read = rig_number(r, "SELECT SUM(idx_tup_fetch)::bigint" OF_GROWING);
-	work(r, c);
+	do_everything(r, c);
 	assert_int_equal(db_run(r->store->db, NULL, "SELECT pg_stat_force_next_flush()", ""),
 			 0);
 	scanned = rig_number(r, "SELECT SUM(seq_tup_read)::bigint" OF_GROWING) - scanned;

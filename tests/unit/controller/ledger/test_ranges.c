@@ -58,7 +58,7 @@ static void take_lowest(struct world *w, size_t max)
 	}
 }
 
-static void same(const struct world *w)
+static void expect_same(const struct world *w)
 {
 	int64_t n = 0;
 
@@ -86,7 +86,7 @@ static void what_is_taken_is_gone_and_nothing_else(void **state)
 				remove_one(&w, (int64_t)(seed >> 33) % WORLD);
 			else
 				take_lowest(&w, (seed >> 40) % 4);
-			same(&w);
+			expect_same(&w);
 		}
 		ranges_done(&w.r);
 	}

@@ -23,7 +23,7 @@ static const char *const states[] = {
 	"[Allocation physics/1]\nAmount = 2.25\nFrom = 2026-01-01\nTo = 2026-02-01\n",
 };
 
-static struct accounts *parse(const char *text)
+static struct accounts *parse_accounts(const char *text)
 {
 	struct accounts *a = NULL;
 
@@ -40,8 +40,8 @@ static void assert_same(const struct accounts *a, const struct accounts *b)
 	assert_string_equal(ta, tb);
 }
 
-static int apply(struct rig *r, const struct accounts *from, const struct accounts *to,
-		 int64_t *revision)
+static int apply_change(struct rig *r, const struct accounts *from, const struct accounts *to,
+			int64_t *revision)
 {
 	_cleanup_(accounts_diff_freep) struct accounts_diff *d = NULL;
 	struct store_accounts_change c = { .author = "op", .now_ns = NOON };
@@ -71,13 +71,13 @@ static void what_was_applied_is_there_again(void **state)
 	assert_int_equal(now->n_accounts, 0);
 	for (size_t i = 0; i < ARRAY_LEN(states) * ARRAY_LEN(states); i++) {
 		struct accounts *to =
-			parse(states[(i % ARRAY_LEN(states) + i / ARRAY_LEN(states)) %
-				     ARRAY_LEN(states)]);
+			parse_accounts(states[(i % ARRAY_LEN(states) + i / ARRAY_LEN(states)) %
+					      ARRAY_LEN(states)]);
 		_cleanup_(accounts_diff_freep) struct accounts_diff *d = NULL;
 
 		assert_int_equal(accounts_diff(now, to, &d, NULL), 0);
 		expected += d->n > 0;
-		assert_int_equal(apply(r, now, to, &revision), 0);
+		assert_int_equal(apply_change(r, now, to, &revision), 0);
 		assert_int_equal(revision, expected);
 		now = accounts_free(now);
 		rig_reopen(r);
@@ -92,17 +92,17 @@ static void what_was_applied_is_there_again(void **state)
 static void a_stale_change_changes_nothing(void **state)
 {
 	struct rig *r = *state;
-	_cleanup_(accounts_freep) struct accounts *a = parse(states[0]);
-	_cleanup_(accounts_freep) struct accounts *b = parse(states[1]);
-	_cleanup_(accounts_freep) struct accounts *c = parse(states[3]);
+	_cleanup_(accounts_freep) struct accounts *a = parse_accounts(states[0]);
+	_cleanup_(accounts_freep) struct accounts *b = parse_accounts(states[1]);
+	_cleanup_(accounts_freep) struct accounts *c = parse_accounts(states[3]);
 	_cleanup_(accounts_freep) struct accounts *now = NULL;
 	int64_t revision = 0, stale = 0, made_up = 7;
 
-	assert_int_equal(apply(r, NULL, a, &revision), 0);
-	assert_int_equal(apply(r, NULL, b, &stale), -EBUSY);
-	assert_int_equal(apply(r, NULL, b, &made_up), -EBUSY);
+	assert_int_equal(apply_change(r, NULL, a, &revision), 0);
+	assert_int_equal(apply_change(r, NULL, b, &stale), -EBUSY);
+	assert_int_equal(apply_change(r, NULL, b, &made_up), -EBUSY);
 	/* The right revision, but a difference from something else: refused in the middle. */
-	assert_int_equal(apply(r, b, c, &revision), -EBUSY);
+	assert_int_equal(apply_change(r, b, c, &revision), -EBUSY);
 	assert_int_equal(revision, 1);
 	rig_reopen(r);
 	assert_int_equal(store_accounts_load(r->store, &now, &revision, NULL), 0);
@@ -115,7 +115,7 @@ struct seen {
 	char text[512];
 };
 
-static int see(void *ctx, const struct store_accounts_entry *e, struct err *err)
+static int on_entry(void *ctx, const struct store_accounts_entry *e, struct err *err)
 {
 	struct seen *s = ctx;
 	size_t n = strlen(s->text);
@@ -133,22 +133,23 @@ static int see(void *ctx, const struct store_accounts_entry *e, struct err *err)
 static void the_log_says_what_was_and_who_changed_it(void **state)
 {
 	struct rig *r = *state;
-	_cleanup_(accounts_freep) struct accounts *a = parse(states[0]);
-	_cleanup_(accounts_freep) struct accounts *b = parse("[Account a]\nUsers = x=5\n");
+	_cleanup_(accounts_freep) struct accounts *a = parse_accounts(states[0]);
+	_cleanup_(accounts_freep) struct accounts *b =
+		parse_accounts("[Account a]\nUsers = x=5\n");
 	struct seen seen = { 0 };
 	int64_t revision = 0;
 
-	assert_int_equal(apply(r, NULL, a, &revision), 0);
-	assert_int_equal(apply(r, a, b, &revision), 0);
-	assert_int_equal(apply(r, b, NULL, &revision), 0);
+	assert_int_equal(apply_change(r, NULL, a, &revision), 0);
+	assert_int_equal(apply_change(r, a, b, &revision), 0);
+	assert_int_equal(apply_change(r, b, NULL, &revision), 0);
 	assert_int_equal(store_accounts_log(r->store, &(struct store_accounts_page){ 6, 2 },
-					    see, &seen, NULL),
+					    on_entry, &seen, NULL),
 			 0);
 	assert_int_equal(seen.n, 2);
 	assert_string_equal(seen.text, "2 op set a Users x 1>5|1 op add a Users x ->1|");
 	memset(&seen, 0, sizeof(seen));
 	assert_int_equal(store_accounts_log(r->store, &(struct store_accounts_page){ 0, 100 },
-					    see, &seen, NULL),
+					    on_entry, &seen, NULL),
 			 0);
 	assert_int_equal(seen.n, 9);
 }
@@ -156,14 +157,15 @@ static void the_log_says_what_was_and_who_changed_it(void **state)
 static void a_removed_account_is_known_as_such(void **state)
 {
 	struct rig *r = *state;
-	_cleanup_(accounts_freep) struct accounts *a = parse("[Account physics]\nUsers = u\n");
+	_cleanup_(accounts_freep) struct accounts *a =
+		parse_accounts("[Account physics]\nUsers = u\n");
 	struct store_accounts_removal removal;
 	struct store_accounts_active active;
 	int64_t revision = 0, job = rig_job(r, NOON);
 
-	assert_int_equal(apply(r, NULL, a, &revision), 0);
+	assert_int_equal(apply_change(r, NULL, a, &revision), 0);
 	assert_int_equal(store_accounts_removed(r->store, "physics", &removal, NULL), 1);
-	assert_int_equal(apply(r, a, NULL, &revision), 0);
+	assert_int_equal(apply_change(r, a, NULL, &revision), 0);
 	assert_int_equal(store_accounts_removed(r->store, "physics", &removal, NULL), 0);
 	assert_int_equal(removal.at_ns, NOON);
 	assert_string_equal(removal.author, "op");
@@ -211,8 +213,8 @@ static bool is_same(const struct accounts *a, const struct accounts *b)
  * acknowledged is there. */
 static void no_failure_of_the_disk_leaves_half_a_change(void **state)
 {
-	_cleanup_(accounts_freep) struct accounts *a = parse(states[1]);
-	_cleanup_(accounts_freep) struct accounts *b = parse(states[3]);
+	_cleanup_(accounts_freep) struct accounts *a = parse_accounts(states[1]);
+	_cleanup_(accounts_freep) struct accounts *b = parse_accounts(states[3]);
 	int failures = 0;
 
 	(void)state;
@@ -228,9 +230,9 @@ static void no_failure_of_the_disk_leaves_half_a_change(void **state)
 
 		assert_int_equal(rig_open(&own), 0);
 		r = own;
-		assert_int_equal(apply(r, NULL, a, &revision), 0);
+		assert_int_equal(apply_change(r, NULL, a, &revision), 0);
 		fail_vfs_at(n);
-		rc = apply(r, a, b, &revision);
+		rc = apply_change(r, a, b, &revision);
 		if (!fail_vfs_off()) {
 			assert_int_equal(rc, 0);
 			rig_close(&own);
@@ -244,7 +246,7 @@ static void no_failure_of_the_disk_leaves_half_a_change(void **state)
 		assert_int_equal(revision, wanted);
 		assert_true(wanted == 2 || is_same(now, a));
 		if (wanted == 1)
-			assert_int_equal(apply(r, a, b, &revision), 0);
+			assert_int_equal(apply_change(r, a, b, &revision), 0);
 		rig_close(&own);
 	}
 	assert_true(failures >= 2);

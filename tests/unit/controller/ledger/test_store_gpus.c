@@ -148,7 +148,7 @@ static int see_running(void *ctx, const struct store_gpus_running *g, struct err
 	return 0;
 }
 
-static struct gpu_use use(const char *uuid, int64_t busy_ns, int64_t idle_ns)
+static struct gpu_use make_use(const char *uuid, int64_t busy_ns, int64_t idle_ns)
 {
 	struct gpu_use g = { .model = "a100-40", .source = "nvml" };
 
@@ -161,8 +161,8 @@ static struct gpu_use use(const char *uuid, int64_t busy_ns, int64_t idle_ns)
 static void reports_of_gpus_add_up_whatever_their_order(void **state)
 {
 	struct rig *r = *state;
-	struct gpu_use first[] = { use("A", 5, 0), use("B", 1, IDLE_NS) };
-	struct gpu_use late[] = { use("A", 9, 0) };
+	struct gpu_use first[] = { make_use("A", 5, 0), make_use("B", 1, IDLE_NS) };
+	struct gpu_use late[] = { make_use("A", 9, 0) };
 	struct seen s = { .n = 0 };
 	int64_t job;
 
@@ -188,7 +188,7 @@ static void reports_of_gpus_add_up_whatever_their_order(void **state)
 static void any_is_of_the_model_that_its_report_names(void **state)
 {
 	struct rig *r = *state;
-	struct gpu_use one[] = { use("A", 0, IDLE_NS - 1) };
+	struct gpu_use one[] = { make_use("A", 0, IDLE_NS - 1) };
 	struct seen s = { .n = 0 };
 	int64_t job;
 

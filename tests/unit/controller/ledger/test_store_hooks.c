@@ -20,7 +20,7 @@ struct told {
 	int64_t last;
 };
 
-static int tell(void *ctx, const struct store_happening *h, struct err *err)
+static int on_happening(void *ctx, const struct store_happening *h, struct err *err)
 {
 	struct told *t = ctx;
 	size_t n = strlen(t->text);
@@ -39,8 +39,8 @@ static const char *told_since(struct rig *r, int64_t place)
 	static struct told t;
 
 	t = (struct told){ .last = place };
-	assert_true(store_happenings(r->store, (struct store_happenings){ place, 100 }, tell,
-				     &t, NULL) >= 0);
+	assert_true(store_happenings(r->store, (struct store_happenings){ place, 100 },
+				     on_happening, &t, NULL) >= 0);
 	return t.text;
 }
 
@@ -102,8 +102,8 @@ static void events_are_read_in_parts_and_none_twice(void **state)
 	rig_job(r, NOON);
 	rig_job(r, NOON);
 	do
-		n = store_happenings(r->store, (struct store_happenings){ t.last, 2 }, tell, &t,
-				     NULL);
+		n = store_happenings(r->store, (struct store_happenings){ t.last, 2 },
+				     on_happening, &t, NULL);
 	while (n == 2);
 	assert_string_equal(t.text, told_since(r, 0));
 }

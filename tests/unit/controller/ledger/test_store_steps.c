@@ -17,8 +17,8 @@
 #define LATER(s) (NOON + (s)*S_NS)
 
 /* What a node says: of these steps, at `now`. How many ends were acknowledged. */
-static size_t say(struct rig *r, const char *node, struct sync_step *steps, size_t n,
-		  int64_t now_ns)
+static size_t send_sync(struct rig *r, const char *node, struct sync_step *steps, size_t n,
+			int64_t now_ns)
 {
 	const struct sync_job hold = { 1, 1, JOB_RUNNING };
 	struct sync in = {
@@ -41,21 +41,21 @@ static size_t say(struct rig *r, const char *node, struct sync_step *steps, size
 	return acks;
 }
 
-static struct sync_step runs(int64_t step)
+static struct sync_step running_step(int64_t step)
 {
 	return (struct sync_step){ .id = { 1, step, 1 } };
 }
 
-static struct sync_step ended(int64_t step, int exit_status)
+static struct sync_step ended_step(int64_t step, int exit_status)
 {
-	struct sync_step t = runs(step);
+	struct sync_step t = running_step(step);
 
 	t.has_ended = true;
 	t.exit_status = exit_status;
 	return t;
 }
 
-static int64_t running(struct rig *r)
+static int64_t start_job(struct rig *r)
 {
 	int64_t job = rig_job(r, NOON);
 
@@ -64,7 +64,7 @@ static int64_t running(struct rig *r)
 }
 
 /* n steps on n1: the number of the first one, or -outcome. */
-static int64_t start(struct rig *r, int64_t job, size_t n)
+static int64_t start_steps(struct rig *r, int64_t job, size_t n)
 {
 	const char *nodes[STORE_STEPS_OPEN_MAX + 1];
 	struct store_steps_new new = { .job = job, .now_ns = LATER(2), .spec = "{}" };
@@ -80,7 +80,7 @@ static int64_t start(struct rig *r, int64_t job, size_t n)
 	return outcome ? -outcome : first;
 }
 
-static int copy(void *ctx, const struct store_step *t, struct err *err)
+static int copy_step(void *ctx, const struct store_step *t, struct err *err)
 {
 	static char text[128], node[64];
 	struct store_step *to = ctx;
@@ -94,17 +94,17 @@ static int copy(void *ctx, const struct store_step *t, struct err *err)
 	return 0;
 }
 
-static struct store_step see(struct rig *r, int64_t step)
+static struct store_step read_step(struct rig *r, int64_t step)
 {
 	const struct store_steps_range range = { 1, step - 1, 1 };
 	struct store_step t = { 0 };
 
-	assert_int_equal(store_steps(r->store, range, copy, &t, NULL), 0);
+	assert_int_equal(store_steps(r->store, range, copy_step, &t, NULL), 0);
 	assert_int_equal(t.step, step);
 	return t;
 }
 
-static int count(void *ctx, const struct store_step *t, struct err *err)
+static int count_step(void *ctx, const struct store_step *t, struct err *err)
 {
 	(void)t;
 	(void)err;
@@ -116,7 +116,7 @@ static int n_open(struct rig *r, const char *node)
 {
 	int n = 0;
 
-	assert_int_equal(store_steps_open(r->store, node, count, &n, NULL), 0);
+	assert_int_equal(store_steps_open(r->store, node, count_step, &n, NULL), 0);
 	return n;
 }
 
@@ -129,13 +129,13 @@ static void only_a_job_that_runs_has_steps(void **state)
 	char node[REQUEST_NAME_MAX];
 	int64_t job = rig_job(r, NOON), first;
 
-	assert_int_equal(start(r, job, 1), -STORE_STEPS_NOT_RUNNING);
+	assert_int_equal(start_steps(r, job, 1), -STORE_STEPS_NOT_RUNNING);
 	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(1));
-	assert_int_equal(start(r, job, 1), 1);
+	assert_int_equal(start_steps(r, job, 1), 1);
 	rig_tell(r, rig_report(job, 2, JOB_SUSPENDED, 1), LATER(2));
-	assert_int_equal(start(r, job, 1), 2);
+	assert_int_equal(start_steps(r, job, 1), 2);
 	assert_int_equal(store_set_desired(r->store, &cancel, node, NULL), 0);
-	assert_int_equal(start(r, job, 1), -STORE_STEPS_NOT_RUNNING);
+	assert_int_equal(start_steps(r, job, 1), -STORE_STEPS_NOT_RUNNING);
 	assert_int_equal(
 		store_steps_add(r->store, &(struct store_steps_new){ .job = 9 }, &first, NULL),
 		-ENOENT);
@@ -146,14 +146,14 @@ static void steps_are_numbered_in_turn_all_or_none(void **state)
 	struct rig *r = *state;
 	const char *nodes[] = { "n1", "n2" };
 	struct store_steps_new new = { 1, LATER(2), nodes, 2, "{}" };
-	int64_t first = 0, job = running(r);
+	int64_t first = 0, job = start_job(r);
 	char *names = NULL;
 
-	assert_int_equal(start(r, job, 2), 1);
+	assert_int_equal(start_steps(r, job, 2), 1);
 	assert_int_equal(store_steps_add(r->store, &new, &first, NULL),
 			 STORE_STEPS_NOT_ITS_NODE);
 	assert_int_equal(first, 1); /* n2 */
-	assert_int_equal(start(r, job, 1), 3);
+	assert_int_equal(start_steps(r, job, 1), 3);
 	assert_int_equal(n_open(r, "n1"), 3);
 	assert_int_equal(store_steps_nodes(r->store, job, &names, NULL), 0);
 	assert_string_equal(names, "n1");
@@ -163,125 +163,125 @@ static void steps_are_numbered_in_turn_all_or_none(void **state)
 static void a_job_has_so_many_at_a_time_and_so_many_in_all(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = running(r);
+	int64_t job = start_job(r);
 
-	assert_int_equal(start(r, job, STORE_STEPS_OPEN_MAX + 1), -STORE_STEPS_TOO_OPEN);
-	assert_int_equal(start(r, job, STORE_STEPS_OPEN_MAX), 1);
-	assert_int_equal(start(r, job, 1), -STORE_STEPS_TOO_OPEN);
-	say(r, "n1", &(struct sync_step){ { 1, 7, 1 }, true, 0, 0, NULL }, 1, LATER(3));
-	assert_int_equal(start(r, job, 1), STORE_STEPS_OPEN_MAX + 1);
+	assert_int_equal(start_steps(r, job, STORE_STEPS_OPEN_MAX + 1), -STORE_STEPS_TOO_OPEN);
+	assert_int_equal(start_steps(r, job, STORE_STEPS_OPEN_MAX), 1);
+	assert_int_equal(start_steps(r, job, 1), -STORE_STEPS_TOO_OPEN);
+	send_sync(r, "n1", &(struct sync_step){ { 1, 7, 1 }, true, 0, 0, NULL }, 1, LATER(3));
+	assert_int_equal(start_steps(r, job, 1), STORE_STEPS_OPEN_MAX + 1);
 	assert_int_equal(db_run(r->store->db, NULL,
 				"UPDATE steps SET step = ?1, state = 2 WHERE step = ?2", "ii",
 				(int64_t)STORE_STEPS_MAX - 1,
 				(int64_t)STORE_STEPS_OPEN_MAX + 1),
 			 0);
-	assert_int_equal(start(r, job, 2), -STORE_STEPS_TOO_MANY);
-	assert_int_equal(start(r, job, 1), STORE_STEPS_MAX);
+	assert_int_equal(start_steps(r, job, 2), -STORE_STEPS_TOO_MANY);
+	assert_int_equal(start_steps(r, job, 1), STORE_STEPS_MAX);
 }
 
 static void another_nodes_word_changes_nothing(void **state)
 {
 	struct rig *r = *state;
-	struct sync_step t = ended(1, 3), other = ended(1, 3);
+	struct sync_step t = ended_step(1, 3), other = ended_step(1, 3);
 
-	start(r, running(r), 1);
+	start_steps(r, start_job(r), 1);
 	/* It may forget what it says, which is none of its steps. */
-	assert_int_equal(say(r, "n2", &t, 1, LATER(3)), 1);
-	assert_int_equal(see(r, 1).state, STORE_STEP_WANTED);
+	assert_int_equal(send_sync(r, "n2", &t, 1, LATER(3)), 1);
+	assert_int_equal(read_step(r, 1).state, STORE_STEP_WANTED);
 	other.id.attempt = 2;
-	assert_int_equal(say(r, "n1", &other, 1, LATER(4)), 1);
-	assert_int_equal(see(r, 1).state, STORE_STEP_WANTED);
+	assert_int_equal(send_sync(r, "n1", &other, 1, LATER(4)), 1);
+	assert_int_equal(read_step(r, 1).state, STORE_STEP_WANTED);
 }
 
 static void the_first_end_is_the_end(void **state)
 {
 	struct rig *r = *state;
-	struct sync_step t = runs(1), end = ended(1, 3), again = ended(1, 4);
+	struct sync_step t = running_step(1), end = ended_step(1, 3), again = ended_step(1, 4);
 	char why[] = "not found";
 
-	start(r, running(r), 1);
-	assert_int_equal(say(r, "n1", &t, 1, LATER(3)), 0);
-	assert_int_equal(see(r, 1).state, STORE_STEP_RUNS);
-	assert_int_equal(say(r, "n1", &end, 1, LATER(4)), 1);
-	assert_int_equal(see(r, 1).exit_status, 3);
+	start_steps(r, start_job(r), 1);
+	assert_int_equal(send_sync(r, "n1", &t, 1, LATER(3)), 0);
+	assert_int_equal(read_step(r, 1).state, STORE_STEP_RUNS);
+	assert_int_equal(send_sync(r, "n1", &end, 1, LATER(4)), 1);
+	assert_int_equal(read_step(r, 1).exit_status, 3);
 	again.text = why;
-	assert_int_equal(say(r, "n1", &again, 1, LATER(5)), 1);
-	assert_int_equal(say(r, "n1", &t, 1, LATER(6)), 0);
-	assert_int_equal(see(r, 1).state, STORE_STEP_ENDED);
-	assert_int_equal(see(r, 1).exit_status, 3);
-	assert_string_equal(see(r, 1).text, "");
+	assert_int_equal(send_sync(r, "n1", &again, 1, LATER(5)), 1);
+	assert_int_equal(send_sync(r, "n1", &t, 1, LATER(6)), 0);
+	assert_int_equal(read_step(r, 1).state, STORE_STEP_ENDED);
+	assert_int_equal(read_step(r, 1).exit_status, 3);
+	assert_string_equal(read_step(r, 1).text, "");
 }
 
 static void one_that_did_not_start_says_why(void **state)
 {
 	struct rig *r = *state;
 	char why[] = "not found";
-	struct sync_step t = ended(1, -1);
+	struct sync_step t = ended_step(1, -1);
 
-	start(r, running(r), 1);
+	start_steps(r, start_job(r), 1);
 	t.text = why;
-	say(r, "n1", &t, 1, LATER(3));
-	assert_int_equal(see(r, 1).exit_status, -1);
-	assert_int_equal(see(r, 1).signal, 0);
-	assert_string_equal(see(r, 1).text, why);
+	send_sync(r, "n1", &t, 1, LATER(3));
+	assert_int_equal(read_step(r, 1).exit_status, -1);
+	assert_int_equal(read_step(r, 1).signal, 0);
+	assert_string_equal(read_step(r, 1).text, why);
 }
 
 static void what_ran_and_is_not_listed_any_more_has_ended_after_a_while(void **state)
 {
 	struct rig *r = *state;
-	struct sync_step t = runs(1);
+	struct sync_step t = running_step(1);
 
-	start(r, running(r), 2); /* the second one was never shown: it is waited for */
-	say(r, "n1", &t, 1, LATER(3));
-	assert_int_equal(say(r, "n1", NULL, 0, LATER(4)), 0);
-	assert_int_equal(say(r, "n1", NULL, 0, LATER(13)), 0);
-	say(r, "n1", &t, 1, LATER(13)); /* it is there again: all over */
-	assert_int_equal(say(r, "n1", NULL, 0, LATER(15)), 0);
-	assert_int_equal(say(r, "n1", NULL, 0, LATER(24)), 0);
-	assert_int_equal(see(r, 1).state, STORE_STEP_RUNS);
-	assert_int_equal(say(r, "n1", NULL, 0, LATER(25)), 1);
-	assert_int_equal(see(r, 1).state, STORE_STEP_ENDED);
-	assert_string_equal(see(r, 1).text, "its node no longer knows it");
-	assert_int_equal(see(r, 2).state, STORE_STEP_WANTED);
+	start_steps(r, start_job(r), 2); /* the second one was never shown: it is waited for */
+	send_sync(r, "n1", &t, 1, LATER(3));
+	assert_int_equal(send_sync(r, "n1", NULL, 0, LATER(4)), 0);
+	assert_int_equal(send_sync(r, "n1", NULL, 0, LATER(13)), 0);
+	send_sync(r, "n1", &t, 1, LATER(13)); /* it is there again: all over */
+	assert_int_equal(send_sync(r, "n1", NULL, 0, LATER(15)), 0);
+	assert_int_equal(send_sync(r, "n1", NULL, 0, LATER(24)), 0);
+	assert_int_equal(read_step(r, 1).state, STORE_STEP_RUNS);
+	assert_int_equal(send_sync(r, "n1", NULL, 0, LATER(25)), 1);
+	assert_int_equal(read_step(r, 1).state, STORE_STEP_ENDED);
+	assert_string_equal(read_step(r, 1).text, "its node no longer knows it");
+	assert_int_equal(read_step(r, 2).state, STORE_STEP_WANTED);
 }
 
 static void cancel_is_told_until_the_end(void **state)
 {
 	struct rig *r = *state;
-	struct sync_step t = ended(1, -1);
+	struct sync_step t = ended_step(1, -1);
 	char node[REQUEST_NAME_MAX];
 
-	start(r, running(r), 1);
+	start_steps(r, start_job(r), 1);
 	assert_int_equal(store_steps_cancel(r->store, 1, 1, node, NULL), 0);
 	assert_string_equal(node, "n1");
-	assert_true(see(r, 1).is_cancelled);
+	assert_true(read_step(r, 1).is_cancelled);
 	assert_int_equal(store_steps_cancel(r->store, 1, 1, node, NULL), 0);
 	assert_int_equal(store_steps_cancel(r->store, 1, 2, node, NULL), -ENOENT);
 	t.signal = 15;
-	say(r, "n1", &t, 1, LATER(3));
+	send_sync(r, "n1", &t, 1, LATER(3));
 	assert_int_equal(store_steps_cancel(r->store, 1, 1, node, NULL), STORE_TOO_LATE);
-	assert_int_equal(see(r, 1).signal, 15);
+	assert_int_equal(read_step(r, 1).signal, 15);
 }
 
 static void steps_end_with_their_job(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = running(r);
+	int64_t job = start_job(r);
 
-	start(r, job, 2);
+	start_steps(r, job, 2);
 	rig_tell(r, rig_report(job, 2, JOB_ENDED, 5), LATER(5));
 	assert_int_equal(n_open(r, "n1"), 0);
-	assert_string_equal(see(r, 2).text, "the job ended");
-	assert_int_equal(see(r, 2).exit_status, -1);
+	assert_string_equal(read_step(r, 2).text, "the job ended");
+	assert_int_equal(read_step(r, 2).exit_status, -1);
 }
 
 /* A step's end reported together with the job's end counts. */
 static void an_end_that_comes_with_the_jobs_counts(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = running(r);
+	int64_t job = start_job(r);
 	struct report last = rig_report(job, 2, JOB_ENDED, 5);
-	struct sync_step t = ended(1, 4);
+	struct sync_step t = ended_step(1, 4);
 	struct sync in = { .capacity = { .ncpus = 8 },
 			   .reports = &last,
 			   .n_reports = 1,
@@ -295,11 +295,11 @@ static void an_end_that_comes_with_the_jobs_counts(void **state)
 					.lost_ns = 120 * S_NS };
 	struct sync_result result;
 
-	start(r, job, 1);
+	start_steps(r, job, 1);
 	assert_int_equal(store_ingest(r->store, &in, &from, &result, NULL), 0);
 	sync_result_done(&result);
 	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
-	assert_int_equal(see(r, 1).exit_status, 4);
+	assert_int_equal(read_step(r, 1).exit_status, 4);
 }
 
 static void steps_end_with_their_attempt(void **state)
@@ -313,17 +313,17 @@ static void steps_end_with_their_attempt(void **state)
 			 0);
 	store_set_max_requeues(r->store, 1);
 	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(1));
-	start(r, job, 1);
+	start_steps(r, job, 1);
 	assert_true(store_mark_lost_nodes(r->store, late - 120 * S_NS, late, NULL) >= 0);
 	assert_int_equal(store_end_lost_jobs(r->store, late, &lost, NULL), 0);
 	assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
 	assert_int_equal(n_open(r, "n1"), 0);
-	assert_string_equal(see(r, 1).text, "the job ended");
+	assert_string_equal(read_step(r, 1).text, "the job ended");
 }
 
 /* --- output --- */
 
-static void print(struct rig *r, int64_t step, enum sync_stream stream, const char *text)
+static void print_output(struct rig *r, int64_t step, enum sync_stream stream, const char *text)
 {
 	const struct sync_output o = { .job = 1,
 				       .step = step,
@@ -355,20 +355,20 @@ static void check_output(struct rig *r, struct store_read what, const char *text
 static void each_step_has_two_streams_of_its_own(void **state)
 {
 	struct rig *r = *state;
-	struct sync_step end = ended(2, 0);
-	int64_t job = running(r);
+	struct sync_step end = ended_step(2, 0);
+	int64_t job = start_job(r);
 
-	start(r, job, 2);
-	print(r, 0, SYNC_OUT, "job");
-	print(r, 1, SYNC_OUT, "one");
-	print(r, 2, SYNC_OUT, "two");
-	print(r, 2, SYNC_ERR, "two's");
+	start_steps(r, job, 2);
+	print_output(r, 0, SYNC_OUT, "job");
+	print_output(r, 1, SYNC_OUT, "one");
+	print_output(r, 2, SYNC_OUT, "two");
+	print_output(r, 2, SYNC_ERR, "two's");
 	check_output(r, (struct store_read){ job, 0, SYNC_OUT, 0 }, "job", false);
 	check_output(r, (struct store_read){ job, 1, SYNC_OUT, 1 }, "ne", false);
 	check_output(r, (struct store_read){ job, 2, SYNC_OUT, 0 }, "two", false);
 	check_output(r, (struct store_read){ job, 2, SYNC_ERR, 0 }, "two's", false);
 	check_output(r, (struct store_read){ job, 1, SYNC_ERR, 0 }, "", false);
-	say(r, "n1", &end, 1, LATER(4));
+	send_sync(r, "n1", &end, 1, LATER(4));
 	check_output(r, (struct store_read){ job, 2, SYNC_ERR, 0 }, "two's", true);
 	check_output(r, (struct store_read){ job, 1, SYNC_OUT, 3 }, "", false);
 }
@@ -378,7 +378,7 @@ struct heard {
 	int64_t since;
 };
 
-static int hear(void *ctx, const struct store_steps_chunk *c, struct err *err)
+static int on_chunk(void *ctx, const struct store_steps_chunk *c, struct err *err)
 {
 	struct heard *h = ctx;
 	size_t n = strlen(h->text);
@@ -390,13 +390,13 @@ static int hear(void *ctx, const struct store_steps_chunk *c, struct err *err)
 }
 
 /* What came of steps 1 and 2 since. */
-static int listen(struct rig *r, struct heard *h)
+static int read_output(struct rig *r, struct heard *h)
 {
 	struct store_steps_span span = { 1, 1, 2, h->since };
 	int outcome;
 
 	h->text[0] = '\0';
-	outcome = store_steps_output(r->store, &span, hear, h, NULL);
+	outcome = store_steps_output(r->store, &span, on_chunk, h, NULL);
 	h->since = span.since;
 	return outcome;
 }
@@ -404,28 +404,28 @@ static int listen(struct rig *r, struct heard *h)
 static void output_of_several_comes_in_the_order_in_which_it_came(void **state)
 {
 	struct rig *r = *state;
-	struct sync_step ends[] = { ended(1, 0), ended(2, 0) };
+	struct sync_step ends[] = { ended_step(1, 0), ended_step(2, 0) };
 	struct store_steps_span none = { 1, 1, 9, 0 };
 	struct heard h = { .since = 0 };
 
-	start(r, running(r), 3);
-	assert_int_equal(listen(r, &h), 0);
+	start_steps(r, start_job(r), 3);
+	assert_int_equal(read_output(r, &h), 0);
 	assert_string_equal(h.text, "");
-	print(r, 2, SYNC_OUT, "b");
-	print(r, 0, SYNC_OUT, "job");
-	print(r, 1, SYNC_ERR, "a");
-	print(r, 2, SYNC_OUT, "bc");
-	print(r, 3, SYNC_OUT, "other");
-	assert_int_equal(listen(r, &h), 0);
+	print_output(r, 2, SYNC_OUT, "b");
+	print_output(r, 0, SYNC_OUT, "job");
+	print_output(r, 1, SYNC_ERR, "a");
+	print_output(r, 2, SYNC_OUT, "bc");
+	print_output(r, 3, SYNC_OUT, "other");
+	assert_int_equal(read_output(r, &h), 0);
 	assert_string_equal(h.text, "2:b 1e:a 2:c ");
-	assert_int_equal(listen(r, &h), 0);
+	assert_int_equal(read_output(r, &h), 0);
 	assert_string_equal(h.text, "");
-	print(r, 1, SYNC_OUT, "end");
-	say(r, "n1", ends, 2, LATER(4));
-	assert_int_equal(listen(r, &h), 0);
+	print_output(r, 1, SYNC_OUT, "end");
+	send_sync(r, "n1", ends, 2, LATER(4));
+	assert_int_equal(read_output(r, &h), 0);
 	assert_string_equal(h.text, "1:end ");
-	assert_int_equal(listen(r, &h), 1);
-	assert_int_equal(store_steps_output(r->store, &none, hear, &h, NULL), -ENOENT);
+	assert_int_equal(read_output(r, &h), 1);
+	assert_int_equal(store_steps_output(r->store, &none, on_chunk, &h, NULL), -ENOENT);
 }
 
 /* However much steps print, the ledger keeps so much of all of them; what is cut is marked. */
@@ -435,16 +435,16 @@ static void steps_of_a_job_share_what_is_kept(void **state)
 	static const char cut[] =
 		"abc\n[reeve: the output is cut here; write large output to a file]\n";
 	struct rig *r = *state;
-	int64_t job = running(r);
+	int64_t job = start_job(r);
 
-	start(r, job, 3);
+	start_steps(r, job, 3);
 	assert_int_equal(
 		db_run(r->store->db, NULL, all, "i", (int64_t)STORE_STEPS_OUTPUT_MAX - 6), 0);
-	print(r, 1, SYNC_OUT, "123");
-	print(r, 2, SYNC_OUT, "abcdef");
-	print(r, 2, SYNC_OUT, "abcdefghi");
-	print(r, 3, SYNC_OUT, "xyz");
-	print(r, 0, SYNC_OUT, "job");
+	print_output(r, 1, SYNC_OUT, "123");
+	print_output(r, 2, SYNC_OUT, "abcdef");
+	print_output(r, 2, SYNC_OUT, "abcdefghi");
+	print_output(r, 3, SYNC_OUT, "xyz");
+	print_output(r, 0, SYNC_OUT, "job");
 	check_output(r, (struct store_read){ job, 1, SYNC_OUT, 0 }, "123", false);
 	check_output(r, (struct store_read){ job, 2, SYNC_OUT, 0 }, cut, false);
 	check_output(r, (struct store_read){ job, 3, SYNC_OUT, 0 }, cut + 3, false);

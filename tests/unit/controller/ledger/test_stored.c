@@ -28,7 +28,7 @@ static char *text_of(size_t size, char of)
 }
 
 /* A queued job of the user with a script of LARGE bytes. */
-static int64_t submit(struct rig *r, const char *user, char of)
+static int64_t submit_job(struct rig *r, const char *user, char of)
 {
 	_cleanup_(request_done) struct request q;
 	struct store_new new = { .request = &q,
@@ -54,7 +54,7 @@ static int64_t submit(struct rig *r, const char *user, char of)
 	return job;
 }
 
-static void cancel(struct rig *r, int64_t job, int64_t now_ns)
+static void cancel_job(struct rig *r, int64_t job, int64_t now_ns)
 {
 	const struct store_desired_change w = {
 		.job = job, .want = DESIRED_CANCEL, .reason = "x", .now_ns = now_ns
@@ -64,7 +64,7 @@ static void cancel(struct rig *r, int64_t job, int64_t now_ns)
 	assert_int_equal(store_set_desired(r->store, &w, node, NULL), 0);
 }
 
-static int64_t stored(struct rig *r, const char *user)
+static int64_t stored_bytes(struct rig *r, const char *user)
 {
 	int64_t bytes;
 
@@ -73,7 +73,7 @@ static int64_t stored(struct rig *r, const char *user)
 }
 
 /* What ended `age_s` before `now` goes; all of it. Returns in how many batches. */
-static int prune(struct rig *r, int64_t now_ns, int64_t age_s)
+static int prune_all(struct rig *r, int64_t now_ns, int64_t age_s)
 {
 	const struct store_retention keep = { now_ns, age_s * S_NS, age_s * S_NS };
 	struct err err = { "" };
@@ -132,16 +132,16 @@ static void a_script_is_stored_once_for_a_user(void **state)
 {
 	struct rig *r = *state;
 	char seen[LARGE + 2], *script = text_of(LARGE, 'a');
-	int64_t first = submit(r, "alice", 'a'), bytes = stored(r, "alice");
+	int64_t first = submit_job(r, "alice", 'a'), bytes = stored_bytes(r, "alice");
 
 	for (int i = 0; i < 20; i++)
-		submit(r, "alice", 'a');
-	assert_int_equal(stored(r, "alice"), bytes);
+		submit_job(r, "alice", 'a');
+	assert_int_equal(stored_bytes(r, "alice"), bytes);
 	assert_in_range(bytes, LARGE, LARGE + 50);
-	submit(r, "bob", 'a');
-	assert_int_equal(stored(r, "bob"), bytes);
-	submit(r, "alice", 'b');
-	assert_int_equal(stored(r, "alice"), 2 * bytes);
+	submit_job(r, "bob", 'a');
+	assert_int_equal(stored_bytes(r, "bob"), bytes);
+	submit_job(r, "alice", 'b');
+	assert_int_equal(stored_bytes(r, "alice"), 2 * bytes);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM texts"), 3);
 	assert_int_equal(store_job(r->store, first + 7, copy_request, seen, NULL), 0);
 	assert_string_equal(seen, script);
@@ -153,29 +153,29 @@ static void a_text_goes_with_the_last_that_has_it(void **state)
 {
 	struct rig *r = *state;
 	char seen[LARGE + 2];
-	int64_t old = submit(r, "alice", 'a'), young = submit(r, "alice", 'a'),
-		queued = submit(r, "alice", 'a');
+	int64_t old = submit_job(r, "alice", 'a'), young = submit_job(r, "alice", 'a'),
+		queued = submit_job(r, "alice", 'a');
 
-	cancel(r, old, LATER(10));
-	cancel(r, young, LATER(100));
-	prune(r, LATER(150), 100);
+	cancel_job(r, old, LATER(10));
+	cancel_job(r, young, LATER(100));
+	prune_all(r, LATER(150), 100);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs WHERE script > 0"), 2);
 	assert_int_equal(store_job(r->store, old, copy_request, seen, NULL), 0);
 	assert_string_equal(seen, "");
 	assert_int_equal(store_job(r->store, young, copy_request, seen, NULL), 0);
 	assert_int_equal(strlen(seen), LARGE);
 	assert_recomputes(r);
-	prune(r, LATER(100000), 100);
+	prune_all(r, LATER(100000), 100);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM texts"), 1);
-	cancel(r, queued, LATER(100000));
-	prune(r, LATER(200000), 100);
+	cancel_job(r, queued, LATER(100000));
+	prune_all(r, LATER(200000), 100);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM texts"), 0);
-	assert_int_equal(stored(r, "alice"), 0);
+	assert_int_equal(stored_bytes(r, "alice"), 0);
 	assert_recomputes(r);
 }
 
 /* A job with `n` steps of one command and as many pieces of output, that ended at LATER(20). */
-static int64_t live(struct rig *r, int n)
+static int64_t run_jobs(struct rig *r, int n)
 {
 	int64_t job = rig_job(r, NOON), first;
 	const char *const nodes[] = { "n1" };
@@ -210,7 +210,7 @@ static int64_t live(struct rig *r, int n)
 static void what_ended_goes_in_small_batches_and_sums_stay(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = live(r, 650), charge, bytes = stored(r, "alice");
+	int64_t job = run_jobs(r, 650), charge, bytes = stored_bytes(r, "alice");
 	const struct store_retention now = { LATER(1000), 100 * S_NS, 100 * S_NS };
 	int n;
 
@@ -218,23 +218,23 @@ static void what_ended_goes_in_small_batches_and_sums_stay(void **state)
 	assert_recomputes(r);
 	charge = rig_see(r, job).charge_requested_ms;
 	/* Not before its time. */
-	assert_int_equal(prune(r, LATER(100), 100), 1);
-	assert_int_equal(stored(r, "alice"), bytes);
+	assert_int_equal(prune_all(r, LATER(100), 100), 1);
+	assert_int_equal(stored_bytes(r, "alice"), bytes);
 	assert_int_equal(store_prune(r->store, &now, NULL), 1);
 	assert_true(rig_number(r, "SELECT COUNT(*) FROM chunks") >= 550);
-	n = prune(r, LATER(1000), 100);
+	n = prune_all(r, LATER(1000), 100);
 	assert_in_range(n, 7, 20);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM chunks"), 0);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM streams"), 0);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM steps"), 0);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM texts"), 0);
-	assert_int_equal(stored(r, "alice"), 0);
+	assert_int_equal(stored_bytes(r, "alice"), 0);
 	/* The newest of all stays, so that no number is used again. */
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM events"), 1);
 	assert_int_equal(rig_see(r, job).charge_requested_ms, charge);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts"), 1);
 	assert_recomputes(r);
-	assert_int_equal(prune(r, LATER(2000), 100), 1);
+	assert_int_equal(prune_all(r, LATER(2000), 100), 1);
 }
 
 static void what_hooks_have_not_heard_of_stays(void **state)
@@ -242,19 +242,19 @@ static void what_hooks_have_not_heard_of_stays(void **state)
 	struct rig *r = *state;
 	int64_t n;
 
-	live(r, 3);
+	run_jobs(r, 3);
 	n = rig_number(r, "SELECT COUNT(*) FROM events");
 	assert_int_equal(db_run(r->store->db, NULL,
 				"INSERT INTO meta(key, value) VALUES('hooks_place', '2')", ""),
 			 0);
-	prune(r, LATER(1000), 100);
+	prune_all(r, LATER(1000), 100);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM events"), n - 2);
 }
 
 static void beyond_the_bound_steps_are_refused_and_output_is_cut(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = live(r, 1), first, bytes = stored(r, "alice");
+	int64_t job = run_jobs(r, 1), first, bytes = stored_bytes(r, "alice");
 	const char *const nodes[] = { "n1" };
 	const struct store_steps_new new = { job, LATER(2), nodes, 1, "{}" };
 	char *large = text_of(LARGE, 'o');
@@ -273,7 +273,7 @@ static void beyond_the_bound_steps_are_refused_and_output_is_cut(void **state)
 	/* It is acknowledged all the same, so that the node sends it no more. */
 	assert_int_equal(result.output_acks[0].offset, LARGE);
 	sync_result_done(&result);
-	assert_in_range(stored(r, "alice"), bytes + 1000, bytes + 1100);
+	assert_in_range(stored_bytes(r, "alice"), bytes + 1000, bytes + 1100);
 	assert_int_equal(
 		store_steps_add(r->store,
 				&(struct store_steps_new){ job, LATER(31), nodes, 1, new.spec },

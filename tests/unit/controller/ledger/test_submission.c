@@ -58,7 +58,7 @@ static int64_t submit_as(struct rig *r, const char *array, const char *depend)
 	return job;
 }
 
-static int64_t submit(struct rig *r)
+static int64_t submit_one(struct rig *r)
 {
 	return submit_as(r, NULL, NULL);
 }
@@ -81,7 +81,7 @@ static void on_settled(void *ctx, const struct store_resolved *what)
 }
 
 /* As before each cycle. */
-static struct told turn(struct rig *r)
+static struct told resolve_all(struct rig *r)
 {
 	struct told t = { 0 };
 	const struct store_resolve how = { NOON, on_settled, &t };
@@ -107,7 +107,7 @@ static int add_offer(void *ctx, const struct store_waiting *w, struct err *err)
 }
 
 /* What the queue would be offered; both ways to ask agree. */
-static struct offer *offered(struct rig *r)
+static struct offer *list_waiting(struct rig *r)
 {
 	static struct offer o;
 
@@ -117,7 +117,7 @@ static struct offer *offered(struct rig *r)
 	return &o;
 }
 
-static void give(struct rig *r, int64_t job)
+static void allocate_job(struct rig *r, int64_t job)
 {
 	const struct store_allocation gift = { .job = job, .node = "n1" };
 	struct rig_say hello = { .now_ns = NOON };
@@ -135,12 +135,12 @@ static void run_to_end(struct rig *r, int64_t job, int status)
 {
 	struct report rep = rig_report(job, 1, JOB_ENDED, 10);
 
-	give(r, job);
+	allocate_job(r, job);
 	rep.end.exit_status = status;
 	rig_tell(r, rep, NOON + 20 * S_NS);
 }
 
-static void cancel(struct rig *r, int64_t job)
+static void cancel_job(struct rig *r, int64_t job)
 {
 	const struct store_desired_change w = { .job = job,
 						.want = DESIRED_CANCEL,
@@ -156,20 +156,20 @@ static void cancel(struct rig *r, int64_t job)
 static void a_held_job_is_not_offered_until_it_is_released(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = submit(r), other = submit(r);
+	int64_t job = submit_one(r), other = submit_one(r);
 	const struct store_hold mine = { job, NOON, STORE_HOLD_USER, "alice" };
 	struct store_held held;
 
 	assert_int_equal(store_hold(r->store, &mine, NULL), 0);
-	assert_int_equal(offered(r)->n, 1);
-	assert_int_equal(offered(r)->jobs[0], other);
+	assert_int_equal(list_waiting(r)->n, 1);
+	assert_int_equal(list_waiting(r)->jobs[0], other);
 	assert_int_equal(store_held(r->store, job, &held, NULL), 1);
 	assert_string_equal(held.author, "alice");
 	assert_int_equal(held.at_ns, NOON);
 	rig_reopen(r);
-	assert_int_equal(offered(r)->n, 1);
+	assert_int_equal(list_waiting(r)->n, 1);
 	assert_int_equal(store_release(r->store, &mine, NULL), 0);
-	assert_int_equal(offered(r)->n, 2);
+	assert_int_equal(list_waiting(r)->n, 2);
 	assert_int_equal(store_held(r->store, job, &held, NULL), 0);
 	assert_int_equal(store_release(r->store, &mine, NULL), STORE_NOT_HELD);
 }
@@ -177,7 +177,7 @@ static void a_held_job_is_not_offered_until_it_is_released(void **state)
 static void only_operators_release_what_an_operator_holds(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = submit(r);
+	int64_t job = submit_one(r);
 	const struct store_hold mine = { job, NOON + 1, STORE_HOLD_USER, "alice" },
 				ops = { job, NOON + 2, STORE_HOLD_OPERATOR, "ops" };
 	struct store_held held;
@@ -187,19 +187,19 @@ static void only_operators_release_what_an_operator_holds(void **state)
 	assert_int_equal(store_held(r->store, job, &held, NULL), 1);
 	assert_string_equal(held.author, "ops");
 	assert_int_equal(store_release(r->store, &mine, NULL), STORE_HELD_ABOVE);
-	assert_int_equal(offered(r)->n, 0);
+	assert_int_equal(list_waiting(r)->n, 0);
 	assert_int_equal(store_release(r->store, &ops, NULL), 0);
-	assert_int_equal(offered(r)->n, 1);
+	assert_int_equal(list_waiting(r)->n, 1);
 }
 
 static void what_runs_cannot_be_held(void **state)
 {
 	struct rig *r = *state;
-	int64_t job = submit(r);
+	int64_t job = submit_one(r);
 	const struct store_hold mine = { job, NOON, STORE_HOLD_USER, "alice" },
 				none = { 4711, NOON, STORE_HOLD_USER, "alice" };
 
-	give(r, job);
+	allocate_job(r, job);
 	assert_int_equal(store_hold(r->store, &mine, NULL), STORE_TOO_LATE);
 	assert_int_equal(store_release(r->store, &mine, NULL), STORE_TOO_LATE);
 	assert_int_equal(store_hold(r->store, &none, NULL), -ENOENT);
@@ -210,29 +210,29 @@ static void what_runs_cannot_be_held(void **state)
 static void a_job_waits_for_all_that_it_names(void **state)
 {
 	struct rig *r = *state;
-	int64_t one = submit(r), two = submit(r);
+	int64_t one = submit_one(r), two = submit_one(r);
 	char words[DEPEND_WORDS_MAX];
 	int64_t job = submit_as(r, NULL, "afterok:1,afterany:2");
 
 	assert_int_equal(one, 1);
-	assert_int_equal(offered(r)->n, 2);
+	assert_int_equal(list_waiting(r)->n, 2);
 	assert_int_equal(store_depend_words(r->store, job, words, NULL), 1);
 	assert_string_equal(words, "waits for job 1 to end well (afterok)");
 	run_to_end(r, one, 0);
-	assert_int_equal(turn(r).n_let, 0);
-	assert_int_equal(offered(r)->n, 1);
+	assert_int_equal(resolve_all(r).n_let, 0);
+	assert_int_equal(list_waiting(r)->n, 1);
 	run_to_end(r, two, 9);
-	assert_int_equal(turn(r).n_let, 1);
-	assert_int_equal(offered(r)->n, 1);
-	assert_int_equal(offered(r)->jobs[0], job);
+	assert_int_equal(resolve_all(r).n_let, 1);
+	assert_int_equal(list_waiting(r)->n, 1);
+	assert_int_equal(list_waiting(r)->jobs[0], job);
 	assert_int_equal(store_depend_words(r->store, job, words, NULL), 0);
-	assert_int_equal(turn(r).n_let, 0);
+	assert_int_equal(resolve_all(r).n_let, 0);
 }
 
 static void what_can_never_be_met_ends_all_behind_it(void **state)
 {
 	struct rig *r = *state;
-	int64_t first = submit(r);
+	int64_t first = submit_one(r);
 	struct told t;
 
 	submit_as(r, NULL, "afterok:1");
@@ -240,7 +240,7 @@ static void what_can_never_be_met_ends_all_behind_it(void **state)
 	submit_as(r, NULL, "afterok:3");
 	submit_as(r, NULL, "afterany:4");
 	run_to_end(r, first, 3);
-	t = turn(r);
+	t = resolve_all(r);
 	assert_int_equal(t.n_ended, 3);
 	assert_int_equal(t.n_let, 1); /* the last one asked for any end */
 	for (int64_t job = 2; job <= 4; job++)
@@ -253,15 +253,15 @@ static void what_can_never_be_met_ends_all_behind_it(void **state)
 static void a_long_chain_falls_in_one_turn(void **state)
 {
 	struct rig *r = *state;
-	int64_t first = submit(r);
+	int64_t first = submit_one(r);
 	char depend[32];
 
 	for (int64_t i = 1; i < 200; i++) {
 		snprintf(depend, sizeof(depend), "afterok:%lld", (long long)i);
 		submit_as(r, NULL, depend);
 	}
-	cancel(r, first);
-	assert_int_equal(turn(r).n_ended, 199);
+	cancel_job(r, first);
+	assert_int_equal(resolve_all(r).n_ended, 199);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs WHERE state < 5"), 0);
 }
 
@@ -269,18 +269,18 @@ static void a_long_chain_falls_in_one_turn(void **state)
 static void an_end_that_was_not_looked_at_is_found_after_a_start(void **state)
 {
 	struct rig *r = *state;
-	int64_t first = submit(r), array = submit_as(r, "0-1", NULL);
+	int64_t first = submit_one(r), array = submit_as(r, "0-1", NULL);
 
 	submit_as(r, NULL, "afterok:1");
-	turn(r);
+	resolve_all(r);
 	run_to_end(r, first, 0);
 	run_to_end(r, array + 1, 0);
 	run_to_end(r, array + 2, 0);
 	rig_reopen(r);
-	assert_int_equal(turn(r).n_let, 1);
+	assert_int_equal(resolve_all(r).n_let, 1);
 	assert_int_equal(rig_see(r, array).state, JOB_ENDED);
 	rig_reopen(r);
-	assert_int_equal(turn(r).n_let, 0);
+	assert_int_equal(resolve_all(r).n_let, 0);
 	assert_int_equal(rig_number(r, "SELECT n_ended FROM arrays"), 2);
 }
 
@@ -293,7 +293,7 @@ static void unknown_jobs_and_elements_are_named(void **state)
 
 	assert_int_equal(store_depend_look(r->store, a, &p, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "no job 99"));
-	a.id.job = submit(r);
+	a.id.job = submit_one(r);
 	a.id.index = 3;
 	assert_int_equal(store_depend_look(r->store, a, &p, &err), -ENOENT);
 	assert_non_null(strstr(err.text, "there is no such array"));
@@ -313,19 +313,19 @@ static void a_million_elements_are_a_few_rows(void **state)
 	int64_t array = submit_as(r, "0-999999", NULL), next;
 	struct store_array a;
 
-	turn(r);
-	next = submit(r);
+	resolve_all(r);
+	next = submit_one(r);
 	assert_int_equal(next, array + 1000001);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 34);
 	assert_int_equal(rig_number(r, "SELECT LENGTH(waiting) FROM arrays"), 9);
 	assert_int_equal(store_array(r->store, array, &a, NULL), 1);
 	assert_int_equal(a.n_waiting, 1000000 - 32);
 	assert_int_equal(a.n_queued, 32);
-	assert_int_equal(offered(r)->n, 33);
+	assert_int_equal(list_waiting(r)->n, 33);
 	for (int i = 0; i < 32; i++)
-		assert_int_equal(offered(r)->jobs[i], array + 1 + i);
-	assert_int_equal(turn(r).n_let, 0);
-	assert_int_equal(offered(r)->n, 33); /* nothing more, as nothing has started */
+		assert_int_equal(list_waiting(r)->jobs[i], array + 1 + i);
+	assert_int_equal(resolve_all(r).n_let, 0);
+	assert_int_equal(list_waiting(r)->n, 33); /* nothing more, as nothing has started */
 }
 
 static void elements_start_in_order_the_more_the_more_run(void **state)
@@ -334,15 +334,15 @@ static void elements_start_in_order_the_more_the_more_run(void **state)
 	int64_t array = submit_as(r, "10-509", NULL), last = array;
 	int turns = 0;
 
-	turn(r);
-	while (offered(r)->n > 0) {
-		struct offer o = *offered(r);
+	resolve_all(r);
+	while (list_waiting(r)->n > 0) {
+		struct offer o = *list_waiting(r);
 
 		for (int i = 0; i < o.n; i++) {
 			assert_int_equal(o.jobs[i], ++last);
-			give(r, o.jobs[i]);
+			allocate_job(r, o.jobs[i]);
 		}
-		turn(r);
+		resolve_all(r);
 		turns++;
 	}
 	assert_int_equal(last, array + 500);
@@ -364,8 +364,8 @@ static void no_more_at_once_than_allowed(void **state)
 	int64_t running[3];
 	int n_running = 0, n_ended = 0;
 
-	turn(r);
-	assert_int_equal(offered(r)->n, 3);
+	resolve_all(r);
+	assert_int_equal(list_waiting(r)->n, 3);
 	assert_int_equal(store_array_element(r->store, fifteen, &number, NULL),
 			 STORE_NOT_EXPANDED);
 	assert_int_equal(number, array + 16);
@@ -376,11 +376,11 @@ static void no_more_at_once_than_allowed(void **state)
 	for (int round = 0; n_ended < 20; round++) {
 		struct offer o;
 
-		turn(r);
-		o = *offered(r);
+		resolve_all(r);
+		o = *list_waiting(r);
 		assert_in_range(o.n + n_running, 1, 3);
 		for (int i = 0; i < o.n; i++) {
-			give(r, o.jobs[i]);
+			allocate_job(r, o.jobs[i]);
 			running[n_running++] = o.jobs[i];
 		}
 		if (round == 3)
@@ -392,7 +392,7 @@ static void no_more_at_once_than_allowed(void **state)
 			 NOON + 20 * S_NS);
 		n_ended++;
 	}
-	turn(r);
+	resolve_all(r);
 	assert_int_equal(rig_see(r, array).state, JOB_ENDED);
 	assert_int_equal(rig_see(r, array).end, END_EXITED);
 	assert_int_equal(rig_number(r, "SELECT n_well FROM arrays"), 20);
@@ -403,10 +403,10 @@ static void each_element_is_charged_as_a_job(void **state)
 	struct rig *r = *state;
 	int64_t array = submit_as(r, "0-4", NULL);
 
-	turn(r);
+	resolve_all(r);
 	for (int i = 1; i <= 5; i++)
 		run_to_end(r, array + i, 0);
-	turn(r);
+	resolve_all(r);
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"), 50000);
 	assert_int_equal(rig_number(r, "SELECT SUM(jobs_ended) FROM rollups"), 5);
 	assert_int_equal(rig_see(r, array).charge_requested_ms, 0);
@@ -419,21 +419,21 @@ static void a_held_array_starts_nothing_and_goes_on_where_it_was(void **state)
 	const struct store_hold mine = { array, NOON, STORE_HOLD_USER, "alice" };
 	struct store_held held;
 
-	turn(r);
-	give(r, array + 1);
+	resolve_all(r);
+	allocate_job(r, array + 1);
 	assert_int_equal(store_hold(r->store, &mine, NULL), 0);
-	turn(r);
-	assert_int_equal(offered(r)->n, 0);
+	resolve_all(r);
+	assert_int_equal(list_waiting(r)->n, 0);
 	assert_int_equal(store_held(r->store, array + 5, &held, NULL), 1);
 	/* One that gets its row now is held like the others. */
 	assert_int_equal(store_array_expand_one(r->store, (struct job_id){ array, 90 }, NULL),
 			 0);
-	turn(r);
-	assert_int_equal(offered(r)->n, 0);
+	resolve_all(r);
+	assert_int_equal(list_waiting(r)->n, 0);
 	assert_int_equal(store_release(r->store, &mine, NULL), 0);
-	turn(r);
-	assert_int_equal(offered(r)->n, 32);
-	assert_int_equal(offered(r)->jobs[0], array + 2);
+	resolve_all(r);
+	assert_int_equal(list_waiting(r)->n, 32);
+	assert_int_equal(list_waiting(r)->jobs[0], array + 2);
 }
 
 static void cancelling_an_array_ends_all_of_it(void **state)
@@ -441,21 +441,21 @@ static void cancelling_an_array_ends_all_of_it(void **state)
 	struct rig *r = *state;
 	int64_t array = submit_as(r, "0-99", NULL), waits, goes;
 
-	turn(r);
+	resolve_all(r);
 	waits = submit_as(r, NULL, "afterok:1[80]"); /* without a row */
 	goes = submit_as(r, NULL, "afterany:1[]");
-	give(r, array + 1);
-	cancel(r, array);
-	turn(r);
-	assert_int_equal(offered(r)->n, 0);
+	allocate_job(r, array + 1);
+	cancel_job(r, array);
+	resolve_all(r);
+	assert_int_equal(list_waiting(r)->n, 0);
 	assert_int_equal(rig_see(r, array + 2).end, END_CANCELLED);
 	assert_int_equal(rig_see(r, array).state, JOB_QUEUED); /* one is still running */
 	rig_tell(r, rig_report(array + 1, 1, JOB_ENDED, 10), NOON + 20 * S_NS);
-	turn(r);
+	resolve_all(r);
 	assert_int_equal(rig_see(r, array).end, END_CANCELLED);
 	assert_int_equal(rig_see(r, waits).end, END_DEPENDENCY);
-	assert_int_equal(offered(r)->n, 1);
-	assert_int_equal(offered(r)->jobs[0], goes);
+	assert_int_equal(list_waiting(r)->n, 1);
+	assert_int_equal(list_waiting(r)->jobs[0], goes);
 }
 
 static void an_array_without_any_row_is_cancelled_at_once(void **state)
@@ -463,10 +463,10 @@ static void an_array_without_any_row_is_cancelled_at_once(void **state)
 	struct rig *r = *state;
 	int64_t array = submit_as(r, "0-9999", NULL);
 
-	cancel(r, array);
+	cancel_job(r, array);
 	assert_int_equal(rig_see(r, array).end, END_CANCELLED);
-	assert_int_equal(turn(r).n_ended, 0);
-	assert_int_equal(offered(r)->n, 0);
+	assert_int_equal(resolve_all(r).n_ended, 0);
+	assert_int_equal(list_waiting(r)->n, 0);
 }
 
 static void an_array_as_target_means_all_of_its_elements(void **state)
@@ -475,15 +475,15 @@ static void an_array_as_target_means_all_of_its_elements(void **state)
 	int64_t array = submit_as(r, "0-2", NULL), job = submit_as(r, NULL, "afterok:1"),
 		any = submit_as(r, NULL, "afterany:1[]");
 
-	turn(r);
+	resolve_all(r);
 	run_to_end(r, array + 1, 0);
 	run_to_end(r, array + 2, 0);
-	assert_int_equal(turn(r).n_let, 0);
+	assert_int_equal(resolve_all(r).n_let, 0);
 	run_to_end(r, array + 3, 0);
-	assert_int_equal(turn(r).n_let, 2);
-	assert_int_equal(offered(r)->n, 2);
-	assert_int_equal(offered(r)->jobs[0], job);
-	assert_int_equal(offered(r)->jobs[1], any);
+	assert_int_equal(resolve_all(r).n_let, 2);
+	assert_int_equal(list_waiting(r)->n, 2);
+	assert_int_equal(list_waiting(r)->jobs[0], job);
+	assert_int_equal(list_waiting(r)->jobs[1], any);
 }
 
 static void one_bad_element_ends_who_waits_for_all_to_end_well(void **state)
@@ -494,9 +494,9 @@ static void one_bad_element_ends_who_waits_for_all_to_end_well(void **state)
 		one = submit_as(r, NULL, "afterok:1[5]");
 	struct told t;
 
-	turn(r);
+	resolve_all(r);
 	run_to_end(r, array + 2, 4);
-	t = turn(r);
+	t = resolve_all(r);
 	assert_int_equal(t.n_ended, 1);
 	assert_non_null(strstr(t.last, "job 1[6] ended well"));
 	assert_non_null(strstr(t.last, "exit status 4"));
@@ -504,7 +504,7 @@ static void one_bad_element_ends_who_waits_for_all_to_end_well(void **state)
 	assert_int_equal(rig_see(r, any).state, JOB_QUEUED);
 	run_to_end(r, array + 1, 0);
 	run_to_end(r, array + 3, 0);
-	assert_int_equal(turn(r).n_let, 2);
+	assert_int_equal(resolve_all(r).n_let, 2);
 	assert_int_equal(rig_see(r, one).state, JOB_QUEUED);
 	assert_int_equal(rig_number(r, "SELECT n_well FROM arrays"), 2);
 }
@@ -512,21 +512,21 @@ static void one_bad_element_ends_who_waits_for_all_to_end_well(void **state)
 static void an_array_that_waits_is_let_go_or_ends_as_a_whole(void **state)
 {
 	struct rig *r = *state;
-	int64_t first = submit(r), good = submit_as(r, "0-9", "afterok:1"),
+	int64_t first = submit_one(r), good = submit_as(r, "0-9", "afterok:1"),
 		bad = submit_as(r, "0-9", "afterok:1");
 	const struct store_hold hold = { bad, NOON, STORE_HOLD_USER, "alice" };
 
 	assert_int_equal(store_hold(r->store, &hold, NULL), 0);
 	/* A row ahead of time waits with its array. */
 	assert_int_equal(store_array_expand_one(r->store, (struct job_id){ good, 4 }, NULL), 0);
-	turn(r);
-	assert_int_equal(offered(r)->n, 1);
+	resolve_all(r);
+	assert_int_equal(list_waiting(r)->n, 1);
 	run_to_end(r, first, 0);
-	turn(r);
-	assert_int_equal(offered(r)->n, 10);
+	resolve_all(r);
+	assert_int_equal(list_waiting(r)->n, 10);
 	submit_as(r, "0-9", "afterok:13[3]");
-	cancel(r, bad);
-	turn(r);
+	cancel_job(r, bad);
+	resolve_all(r);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM arrays WHERE is_open = 1"), 1);
 }
 

@@ -19,7 +19,7 @@
 
 static uint64_t seed = 88172645463325252ULL;
 
-static int64_t draw(int64_t below)
+static int64_t draw_number(int64_t below)
 {
 	seed ^= seed << 13;
 	seed ^= seed >> 7;
@@ -29,25 +29,25 @@ static int64_t draw(int64_t below)
 
 static struct history_job a_job(int64_t number)
 {
-	int64_t start_s = FIRST_DAY * 86400LL + draw(DAYS * 86400LL);
+	int64_t start_s = FIRST_DAY * 86400LL + draw_number(DAYS * 86400LL);
 	struct history_job j = { .number = number,
-				 .submit_s = start_s - draw(5000),
+				 .submit_s = start_s - draw_number(5000),
 				 .start_s = start_s,
-				 .end_s = start_s + 1 + draw(3 * 86400),
-				 .ncpus = 1 + draw(64),
-				 .ngpus = draw(3),
+				 .end_s = start_s + 1 + draw_number(3 * 86400),
+				 .ncpus = 1 + draw_number(64),
+				 .ngpus = draw_number(3),
 				 .walltime_s = -1,
 				 .mem_bytes = -1,
 				 .mem_peak_bytes = -1,
-				 .cpu_ms = draw(1000000) };
+				 .cpu_ms = draw_number(1000000) };
 
-	snprintf(j.cluster, sizeof(j.cluster), "c%d", (int)draw(2));
-	snprintf(j.account, sizeof(j.account), "a%d", (int)draw(4));
-	snprintf(j.user, sizeof(j.user), "u%d", (int)draw(6));
+	snprintf(j.cluster, sizeof(j.cluster), "c%d", (int)draw_number(2));
+	snprintf(j.account, sizeof(j.account), "a%d", (int)draw_number(4));
+	snprintf(j.user, sizeof(j.user), "u%d", (int)draw_number(6));
 	return j;
 }
 
-static void fill(struct rig *r)
+static void fill_ledger(struct rig *r)
 {
 	const struct store_import_file f = { "digest", "f", "swf", "content", "", "" };
 	struct store_import_count n;
@@ -72,7 +72,7 @@ static void fill(struct rig *r)
 }
 
 /* One figure made of all, so that none can be mistaken for another. */
-static int64_t weigh(const struct store_usage *u)
+static int64_t hash_usage(const struct store_usage *u)
 {
 	return u->jobs_started + 3 * u->jobs_ended + 5 * u->running_ms + 7 * u->suspended_ms +
 	       11 * u->cpu_ms + 13 * u->charge_requested_ms + 17 * u->charge_used_ms +
@@ -92,7 +92,7 @@ struct seen {
 	uint64_t weight; /* a hash: wraps */
 };
 
-static int see(void *ctx, const struct store_usage *u, struct err *err)
+static int on_usage(void *ctx, const struct store_usage *u, struct err *err)
 {
 	struct seen *s = ctx;
 	int names = strcmp(u->key, s->key);
@@ -108,8 +108,8 @@ static int see(void *ctx, const struct store_usage *u, struct err *err)
 	snprintf(s->second, sizeof(s->second), "%s", u->second);
 	snprintf(s->pool, sizeof(s->pool), "%s", u->pool);
 	s->month = u->month;
-	s->weight = s->weight * 31 + (uint64_t)weigh(u);
-	s->sum += weigh(u);
+	s->weight = s->weight * 31 + (uint64_t)hash_usage(u);
+	s->sum += hash_usage(u);
 	s->rows++;
 	return 0;
 }
@@ -143,7 +143,7 @@ static void check_months(struct rig *r, struct store_period p, int64_t sum)
 	struct seen months = { .rows = 0 };
 
 	p.each = STORE_EACH_MONTH;
-	assert_int_equal(store_usage(r->store, &p, see, &months, NULL), 0);
+	assert_int_equal(store_usage(r->store, &p, on_usage, &months, NULL), 0);
 	assert_int_equal(months.sum, sum);
 }
 
@@ -154,19 +154,20 @@ static void any_period_is_the_sum_of_its_days(void **state)
 	static const char *const clusters[] = { NULL, NULL, "c0", "none" };
 	struct rig *r = *state;
 
-	fill(r);
+	fill_ledger(r);
 	for (int k = 0; k < 600; k++) {
-		struct store_period p = { .by = (enum store_by)(1 + draw(_STORE_BY_MAX - 1)),
-					  .second = (enum store_by)draw(_STORE_BY_MAX),
-					  .cluster = clusters[draw(4)],
-					  .account = accounts[draw(4)],
-					  .user = users[draw(4)],
-					  .from_day = FIRST_DAY - 5 + draw(DAYS) };
+		struct store_period p = { .by = (enum store_by)(1 +
+								draw_number(_STORE_BY_MAX - 1)),
+					  .second = (enum store_by)draw_number(_STORE_BY_MAX),
+					  .cluster = clusters[draw_number(4)],
+					  .account = accounts[draw_number(4)],
+					  .user = users[draw_number(4)],
+					  .from_day = FIRST_DAY - 5 + draw_number(DAYS) };
 		struct seen got = { .rows = 0 }, want;
 
 		p.second = p.second == p.by ? STORE_BY_NONE : p.second;
-		p.to_day = p.from_day + draw(DAYS);
-		assert_int_equal(store_usage(r->store, &p, see, &got, NULL), 0);
+		p.to_day = p.from_day + draw_number(DAYS);
+		assert_int_equal(store_usage(r->store, &p, on_usage, &got, NULL), 0);
 		want = from_days(r, &p);
 		assert_int_equal(got.rows, want.rows);
 		assert_true(got.weight == want.weight);
@@ -178,16 +179,16 @@ static void each_month_is_the_period_of_its_days(void **state)
 {
 	struct rig *r = *state;
 
-	fill(r);
+	fill_ledger(r);
 	for (int64_t m = calendar_month(FIRST_DAY); m < calendar_month(FIRST_DAY + DAYS); m++) {
 		struct store_period p = { .by = STORE_BY_USER,
 					  .from_day = calendar_month_first(m),
 					  .to_day = calendar_month_first(m + 1) };
 		struct seen whole = { .rows = 0 }, month = { .rows = 0 };
 
-		assert_int_equal(store_usage(r->store, &p, see, &whole, NULL), 0);
+		assert_int_equal(store_usage(r->store, &p, on_usage, &whole, NULL), 0);
 		p.each = STORE_EACH_MONTH;
-		assert_int_equal(store_usage(r->store, &p, see, &month, NULL), 0);
+		assert_int_equal(store_usage(r->store, &p, on_usage, &month, NULL), 0);
 		assert_int_equal(month.month, m);
 		assert_true(whole.rows > 0 && whole.rows == month.rows);
 		assert_true(whole.weight == month.weight);
@@ -202,10 +203,10 @@ static void an_empty_or_backward_period_has_no_rows(void **state)
 				  .from_day = FIRST_DAY + 20,
 				  .to_day = FIRST_DAY + 20 };
 
-	fill(r);
-	assert_int_equal(store_usage(r->store, &p, see, &s, NULL), 0);
+	fill_ledger(r);
+	assert_int_equal(store_usage(r->store, &p, on_usage, &s, NULL), 0);
 	p.to_day = FIRST_DAY - 90;
-	assert_int_equal(store_usage(r->store, &p, see, &s, NULL), 0);
+	assert_int_equal(store_usage(r->store, &p, on_usage, &s, NULL), 0);
 	assert_int_equal(s.rows, 0);
 }
 

@@ -15,7 +15,7 @@ static struct resources requested;
 static struct usage used;
 static struct job_end end;
 
-static void start(void)
+static void reset_usage(void)
 {
 	requested = (struct resources){
 		.ncpus = 4, .vmem_bytes = 8 * GIB, .jobfs_bytes = GIB, .walltime_s = 7200
@@ -29,7 +29,7 @@ static void start(void)
 
 static enum engine engine;
 
-static void is(int64_t running_s, const char *expected)
+static void expect_advice(int64_t running_s, const char *expected)
 {
 	struct advice_facts f = { &requested, &used, &end, running_s * S, engine };
 	char buf[ADVICE_MAX];
@@ -40,109 +40,109 @@ static void is(int64_t running_s, const char *expected)
 static void for_slurm_it_has_the_options_of_sbatch(void **state)
 {
 	(void)state;
-	start();
+	reset_usage();
 	engine = ENGINE_SLURM;
 	used.vmem_peak_bytes = 2 * GIB;
-	is(7000, "next time --vmem=2560M would do");
+	expect_advice(7000, "next time --vmem=2560M would do");
 	used.cpu_ns = 7000 * S + 50 * S;
 	requested.jobfs_bytes = 100 * GIB;
 	used.jobfs_peak_bytes = 10 * GIB;
-	is(7000, "next time --vmem=2560M --jobfs=12G with 1 core would do");
-	start();
+	expect_advice(7000, "next time --vmem=2560M --jobfs=12G with 1 core would do");
+	reset_usage();
 	used.cpu_ns = 4 * 1000 * S;
-	is(1000, "next time --time=0:20:00 would do");
+	expect_advice(1000, "next time --time=0:20:00 would do");
 	end = (struct job_end){
 		.kind = END_LIMIT,
 		.reason = { .limit = LIMIT_VMEM, .requested = GIB, .reached = 2 * GIB }
 	};
-	is(10, "next time request more vmem: at least --vmem=2560M");
+	expect_advice(10, "next time request more vmem: at least --vmem=2560M");
 	engine = ENGINE_REEVE;
 }
 
 static void a_good_request_gets_no_advice(void **state)
 {
 	(void)state;
-	start();
-	is(7000, "");
+	reset_usage();
+	expect_advice(7000, "");
 }
 
 static void each_large_excess_is_named(void **state)
 {
 	(void)state;
-	start();
+	reset_usage();
 	used.cpu_ns = 7000 * S + 50 * S;
-	is(7000, "next time -l ncpus=1 would do");
-	start();
+	expect_advice(7000, "next time -l ncpus=1 would do");
+	reset_usage();
 	used.vmem_peak_bytes = 2 * GIB;
-	is(7000, "next time -l vmem=2560MiB would do");
-	start();
+	expect_advice(7000, "next time -l vmem=2560MiB would do");
+	reset_usage();
 	requested.jobfs_bytes = 100 * GIB;
 	used.jobfs_peak_bytes = 10 * GIB;
-	is(7000, "next time -l jobfs=12GiB would do");
-	start();
+	expect_advice(7000, "next time -l jobfs=12GiB would do");
+	reset_usage();
 	used.cpu_ns = 4 * 1000 * S;
-	is(1000, "next time -l walltime=0:20:00 would do");
-	start();
+	expect_advice(1000, "next time -l walltime=0:20:00 would do");
+	reset_usage();
 	used.cpu_ns = 1000 * S;
 	used.vmem_peak_bytes = GIB / 2;
-	is(1000, "next time -l ncpus=1,vmem=624MiB,walltime=0:20:00 would do");
+	expect_advice(1000, "next time -l ncpus=1,vmem=624MiB,walltime=0:20:00 would do");
 }
 
 static void small_things_are_let_be(void **state)
 {
 	(void)state;
-	start();
+	reset_usage();
 	requested.vmem_bytes = GIB; /* half of it idle is not a GiB */
 	used.vmem_peak_bytes = 10 << 20;
-	is(7000, "");
-	start();
+	expect_advice(7000, "");
+	reset_usage();
 	used.cpu_ns = 1 * S;
 	used.vmem_peak_bytes = 1;
-	is(59, ""); /* under a minute */
-	start();
+	expect_advice(59, ""); /* under a minute */
+	reset_usage();
 	requested.ncpus = 1;
 	used.cpu_ns = 1;
-	is(7000, "");
+	expect_advice(7000, "");
 }
 
 static void nothing_is_said_of_what_was_not_measured(void **state)
 {
 	(void)state;
-	start();
+	reset_usage();
 	used.have = 0;
 	used.cpu_ns = used.vmem_peak_bytes = 0;
-	is(7000, "");
+	expect_advice(7000, "");
 }
 
 static void failed_and_running_jobs_get_no_advice(void **state)
 {
 	(void)state;
-	start();
+	reset_usage();
 	used.vmem_peak_bytes = 1;
 	end.exit_status = 1;
-	is(7000, "");
+	expect_advice(7000, "");
 	end.kind = END_NONE;
-	is(7000, "");
+	expect_advice(7000, "");
 	end.kind = END_CANCELLED;
-	is(7000, "");
+	expect_advice(7000, "");
 }
 
 static void a_limit_names_how_much_more(void **state)
 {
 	(void)state;
-	start();
+	reset_usage();
 	end = (struct job_end){
 		.kind = END_LIMIT,
 		.reason = { .limit = LIMIT_VMEM, .requested = 8 * GIB, .reached = 9 * GIB }
 	};
-	is(5, "next time request more vmem: at least -l vmem=11GiB");
+	expect_advice(5, "next time request more vmem: at least -l vmem=11GiB");
 	end.reason =
 		(struct reason){ .limit = LIMIT_WALLTIME, .requested = 7200, .reached = 7201 };
-	is(7201, "next time request more walltime: at least -l walltime=2:30:00");
+	expect_advice(7201, "next time request more walltime: at least -l walltime=2:30:00");
 	end.reason = (struct reason){ .limit = LIMIT_JOBFS, .requested = GIB, .reached = -1 };
-	is(5, "next time request more jobfs: at least -l jobfs=1280MiB");
+	expect_advice(5, "next time request more jobfs: at least -l jobfs=1280MiB");
 	end.reason = (struct reason){ .limit = LIMIT_PIDS, .requested = 5, .reached = 6 };
-	is(5, "");
+	expect_advice(5, "");
 }
 
 static void what_is_advised_is_parseable_and_enough(void **state)
@@ -153,7 +153,7 @@ static void what_is_advised_is_parseable_and_enough(void **state)
 
 	(void)state;
 	for (int64_t peak = 1 << 20; peak < 3 * GIB; peak += peak / 3 + 12345) {
-		start();
+		reset_usage();
 		used.vmem_peak_bytes = peak;
 		requested.jobfs_bytes = 900 * GIB;
 		used.jobfs_peak_bytes = peak * 7;
@@ -169,21 +169,23 @@ static void what_is_advised_is_parseable_and_enough(void **state)
 static void gpus_that_did_nothing_are_named(void **state)
 {
 	(void)state;
-	start();
+	reset_usage();
 	requested.ngpus = 4;
 	strcpy(requested.gpu_model, "a100-40");
-	is(7000, ""); /* not measured: nothing is said */
+	expect_advice(7000, ""); /* not measured: nothing is said */
 	usage_set(&used, &used.gpus_used, 4);
-	is(7000, "");
+	expect_advice(7000, "");
 	used.gpus_used = 1;
-	is(7000, "next time -l ngpus=a100-40:1 would do");
+	expect_advice(7000, "next time -l ngpus=a100-40:1 would do");
 	used.gpus_used = 0;
-	is(7000, "its GPUs did nothing: leave ngpus out");
-	is(59, "");
+	expect_advice(7000, "its GPUs did nothing: leave ngpus out");
+	expect_advice(59, "");
 	used.vmem_peak_bytes = 2 * GIB;
-	is(7000, "its GPUs did nothing: leave ngpus out; next time -l vmem=2560MiB would do");
+	expect_advice(
+		7000,
+		"its GPUs did nothing: leave ngpus out; next time -l vmem=2560MiB would do");
 	end.exit_status = 1;
-	is(7000, "");
+	expect_advice(7000, "");
 }
 
 int main(void)

@@ -14,7 +14,7 @@
 #define GIB (1LL << 30)
 #define MIB (1LL << 20)
 
-static struct charge_bundle bundle(const char *gpus, const char *cores, int64_t memory)
+static struct charge_bundle make_bundle(const char *gpus, const char *cores, int64_t memory)
 {
 	struct charge_bundle b = { 0 };
 
@@ -72,7 +72,7 @@ static void every_published_example_has_its_rate(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
 		const struct example *e = &examples[i];
-		struct charge_bundle b = bundle(e->gpus, e->cores, e->memory);
+		struct charge_bundle b = make_bundle(e->gpus, e->cores, e->memory);
 		struct charge_amounts a = { { [CHARGE_GPUS] = e->ask_gpus,
 					      [CHARGE_CORES] = e->ask_cores,
 					      [CHARGE_MEMORY] = e->ask_memory } };
@@ -86,7 +86,7 @@ static void every_published_example_has_its_rate(void **state)
 }
 
 /* A small generator of its own: the same numbers on every machine. */
-static uint64_t next(uint64_t *seed)
+static uint64_t next_random(uint64_t *seed)
 {
 	*seed = *seed * 6364136223846793005ULL + 1442695040888963407ULL;
 	return *seed >> 33;
@@ -100,15 +100,15 @@ static void slices_sum_to_the_charge_of_the_total(void **state)
 	for (int round = 0; round < 20000; round++) {
 		struct fraction rate;
 		int64_t total_ns = 0, sum_ms = 0, last_ms = 0, whole_ms;
-		int slices = 1 + (int)(next(&seed) % 20);
+		int slices = 1 + (int)(next_random(&seed) % 20);
 
-		assert_int_equal(fraction_make((int64_t)(next(&seed) % 1000),
-					       1 + (int64_t)(next(&seed) % 999), &rate),
+		assert_int_equal(fraction_make((int64_t)(next_random(&seed) % 1000),
+					       1 + (int64_t)(next_random(&seed) % 999), &rate),
 				 0);
 		for (int i = 0; i < slices; i++) {
 			int64_t ms;
 
-			total_ns += (int64_t)(next(&seed) % (1ULL << (1 + round % 31)));
+			total_ns += (int64_t)(next_random(&seed) % (1ULL << (1 + round % 31)));
 			assert_int_equal(charge_requested(rate, total_ns, &ms), 0);
 			assert_true(ms >= last_ms);
 			sum_ms += ms - last_ms;
@@ -153,7 +153,7 @@ static void rate_times_hours_is_exact(void **state)
 static void too_large_is_an_error_and_nothing_is_written(void **state)
 {
 	int64_t ms = 42;
-	struct charge_bundle b = bundle(NULL, "0.00000000000000001", 0);
+	struct charge_bundle b = make_bundle(NULL, "0.00000000000000001", 0);
 	struct charge_amounts a = { { [CHARGE_CORES] = INT64_MAX } };
 	struct charge_rate rate;
 
@@ -172,7 +172,7 @@ static void too_large_is_an_error_and_nothing_is_written(void **state)
 
 static void used_is_the_smallest_request_that_would_have_served(void **state)
 {
-	struct charge_bundle b = bundle(NULL, "1", 4 * GB);
+	struct charge_bundle b = make_bundle(NULL, "1", 4 * GB);
 	struct charge_use u = { 100 * S_NS, 150 * S_NS, 2 * GB, 0 };
 	int64_t ms;
 
@@ -185,7 +185,7 @@ static void used_is_the_smallest_request_that_would_have_served(void **state)
 	u = (struct charge_use){ 100 * S_NS, -1, -1, 0 };
 	assert_int_equal(charge_used(&b, &u, &ms), 0);
 	assert_int_equal(ms, 0);
-	b = bundle("1", "3.5", 22500 * MB);
+	b = make_bundle("1", "3.5", 22500 * MB);
 	u = (struct charge_use){ 100 * S_NS, 70 * S_NS, 225 * MB, 2 };
 	assert_int_equal(charge_used(&b, &u, &ms), 0);
 	assert_int_equal(ms, 200000); /* the GPUs that were held */
@@ -197,8 +197,8 @@ static void parts_rise_to_the_total(void **state)
 
 	(void)state;
 	for (int round = 0; round < 20000; round++) {
-		int64_t total = (int64_t)next(&seed), whole = 1 + (int64_t)next(&seed),
-			last = 0;
+		int64_t total = (int64_t)next_random(&seed),
+			whole = 1 + (int64_t)next_random(&seed), last = 0;
 
 		for (int64_t at = 0; at < 10; at++) {
 			int64_t part = charge_part(total, whole / 10 * at, whole);

@@ -16,13 +16,13 @@
 
 static const struct decay_rule week = { WEEK, NULL, 0 }, none = { 0, NULL, 0 };
 
-static void near(double a, double b, double tolerance)
+static void expect_near(double a, double b, double tolerance)
 {
 	if (fabs(a - b) > tolerance * fabs(b))
 		fail_msg("%.17g is not %.17g", a, b);
 }
 
-static double seen(const struct decay_rule *rule, struct decay_charge c, int64_t now)
+static double decayed_value(const struct decay_rule *rule, struct decay_charge c, int64_t now)
 {
 	double v;
 
@@ -49,8 +49,8 @@ static void decays_compose(void **state)
 	(void)state;
 	for (int64_t a = 1; a < 400 * WEEK; a = a * 3 + 7)
 		for (int64_t b = 1; b < 400 * WEEK; b = b * 5 + 3)
-			near(decay_factor(a, WEEK) * decay_factor(b, WEEK),
-			     decay_factor(a + b, WEEK), 1e-12);
+			expect_near(decay_factor(a, WEEK) * decay_factor(b, WEEK),
+				    decay_factor(a + b, WEEK), 1e-12);
 }
 
 static void spread_charge_is_the_integral(void **state)
@@ -65,7 +65,7 @@ static void spread_charge_is_the_integral(void **state)
 		/* Midpoints: the error falls with the square of the step. */
 		for (int k = 0; k < 100000; k++)
 			sum += exp2(-(step * (k + 0.5) + (double)DAY) / (double)WEEK);
-		near(seen(&week, c, c.to_ns + DAY), sum / 100000 * 1000, 1e-8);
+		expect_near(decayed_value(&week, c, c.to_ns + DAY), sum / 100000 * 1000, 1e-8);
 	}
 }
 
@@ -84,8 +84,8 @@ static void slices_sum_to_the_whole(void **state)
 
 			assert_int_equal(decay_add(&d, &week, &c, from + each), 0);
 		}
-		near(decay_read(&d, &week, NOW + 50 * DAY), seen(&week, whole, NOW + 50 * DAY),
-		     1e-10);
+		expect_near(decay_read(&d, &week, NOW + 50 * DAY),
+			    decayed_value(&week, whole, NOW + 50 * DAY), 1e-10);
 	}
 }
 
@@ -96,10 +96,10 @@ static void series_meets_the_formula(void **state)
 		struct decay_charge c = { 1, 0, (int64_t)(x * (double)WEEK) };
 		double y = (double)c.to_ns / (double)WEEK * 0.693147180559945309;
 
-		near(seen(&week, c, c.to_ns), -expm1(-y) / y, 1e-14);
+		expect_near(decayed_value(&week, c, c.to_ns), -expm1(-y) / y, 1e-14);
 	}
-	near(seen(&week, (struct decay_charge){ 1, 0, 1 }, 1), 1, 1e-15);
-	near(seen(&week, (struct decay_charge){ 1, 0, 0 }, WEEK), 0.5, 1e-15);
+	expect_near(decayed_value(&week, (struct decay_charge){ 1, 0, 1 }, 1), 1, 1e-15);
+	expect_near(decayed_value(&week, (struct decay_charge){ 1, 0, 0 }, WEEK), 0.5, 1e-15);
 }
 
 static void clock_that_steps_back_neither_fades_nor_grows(void **state)
@@ -115,10 +115,11 @@ static void clock_that_steps_back_neither_fades_nor_grows(void **state)
 	assert_true(d.value == 110);
 	assert_true(decay_read(&d, &week, NOW + WEEK) == 55);
 	/* An interval from the future counts as if it ended now. */
-	near(seen(&week, late, NOW), seen(&week, late, NOW + DAY), 1e-15);
-	near(decay_factor(INT64_MAX, WEEK), 0, 1e-300);
-	assert_true(seen(&week, (struct decay_charge){ 1, INT64_MIN, INT64_MIN }, INT64_MAX) <
-		    1e-300);
+	expect_near(decayed_value(&week, late, NOW), decayed_value(&week, late, NOW + DAY),
+		    1e-15);
+	expect_near(decay_factor(INT64_MAX, WEEK), 0, 1e-300);
+	assert_true(decayed_value(&week, (struct decay_charge){ 1, INT64_MIN, INT64_MIN },
+				  INT64_MAX) < 1e-300);
 }
 
 static void resets_forget_what_was_before(void **state)
@@ -129,16 +130,19 @@ static void resets_forget_what_was_before(void **state)
 	struct decay_charge across = { 100, NOW - 3 * DAY, NOW + DAY };
 
 	(void)state;
-	near(seen(&monthly, across, NOW + DAY), 25, 1e-15);
-	assert_true(seen(&monthly, across, NOW + 10 * DAY) == 0);
-	near(seen(&both, across, NOW + DAY),
-	     seen(&week, (struct decay_charge){ 25, NOW, NOW + DAY }, NOW + DAY), 1e-15);
+	expect_near(decayed_value(&monthly, across, NOW + DAY), 25, 1e-15);
+	assert_true(decayed_value(&monthly, across, NOW + 10 * DAY) == 0);
+	expect_near(
+		decayed_value(&both, across, NOW + DAY),
+		decayed_value(&week, (struct decay_charge){ 25, NOW, NOW + DAY }, NOW + DAY),
+		1e-15);
 	assert_int_equal(decay_add(&d, &monthly, &across, NOW + DAY), 0);
-	near(decay_read(&d, &monthly, NOW + 10 * DAY - 1), 25, 1e-15);
+	expect_near(decay_read(&d, &monthly, NOW + 10 * DAY - 1), 25, 1e-15);
 	assert_true(decay_read(&d, &monthly, NOW + 10 * DAY) == 0);
 	/* A charge that ends with the reset belongs before it. */
-	assert_true(seen(&monthly, (struct decay_charge){ 5, NOW - DAY, NOW }, NOW) == 0);
-	assert_true(seen(&monthly, (struct decay_charge){ 5, NOW, NOW }, NOW) == 5);
+	assert_true(decayed_value(&monthly, (struct decay_charge){ 5, NOW - DAY, NOW }, NOW) ==
+		    0);
+	assert_true(decayed_value(&monthly, (struct decay_charge){ 5, NOW, NOW }, NOW) == 5);
 }
 
 static void refund_undoes_its_charge_and_no_more(void **state)
@@ -150,7 +154,7 @@ static void refund_undoes_its_charge_and_no_more(void **state)
 	assert_int_equal(decay_add(&d, &week, &a, NOW + DAY), 0);
 	assert_int_equal(decay_add(&d, &week, &b, NOW + 3 * DAY), 0);
 	assert_int_equal(decay_refund(&d, &week, &a, NOW + 9 * DAY), 0);
-	near(d.value, seen(&week, b, NOW + 9 * DAY), 1e-12);
+	expect_near(d.value, decayed_value(&week, b, NOW + 9 * DAY), 1e-12);
 	assert_int_equal(decay_refund(&d, &week, &a, NOW + 9 * DAY), 0);
 	assert_true(d.value == 0);
 }

@@ -16,7 +16,7 @@
 #define H (3600 * S)
 
 /* Cores alone are charged; an hour on 4 cores, half of them busy. */
-static struct eff_attempt attempt(int64_t job)
+static struct eff_attempt make_attempt(int64_t job)
 {
 	struct eff_attempt a = {
 		.job = job,
@@ -50,7 +50,7 @@ static struct eff_sum sum_of(const struct eff_attempt *a, int n)
 
 static void one_job_is_used_over_requested(void **state)
 {
-	struct eff_attempt a = attempt(1);
+	struct eff_attempt a = make_attempt(1);
 	struct eff_sum s = sum_of(&a, 1);
 
 	(void)state;
@@ -72,7 +72,7 @@ static void one_job_is_used_over_requested(void **state)
 
 static void a_sum_weighs_by_core_time(void **state)
 {
-	struct eff_attempt a[2] = { attempt(1), attempt(2) };
+	struct eff_attempt a[2] = { make_attempt(1), make_attempt(2) };
 	struct eff_sum s;
 
 	(void)state;
@@ -92,7 +92,7 @@ static void a_sum_weighs_by_core_time(void **state)
 
 static void what_was_not_measured_is_on_neither_side(void **state)
 {
-	struct eff_attempt a[2] = { attempt(1), attempt(2) };
+	struct eff_attempt a[2] = { make_attempt(1), make_attempt(2) };
 	struct eff_sum s;
 
 	(void)state;
@@ -116,7 +116,7 @@ static void what_was_not_measured_is_on_neither_side(void **state)
 
 static void nothing_beyond_a_request_hides_what_was_idle(void **state)
 {
-	struct eff_attempt a[2] = { attempt(1), attempt(2) };
+	struct eff_attempt a[2] = { make_attempt(1), make_attempt(2) };
 	struct eff_sum s;
 
 	(void)state;
@@ -136,7 +136,7 @@ static void nothing_beyond_a_request_hides_what_was_idle(void **state)
 
 static void starting_a_job_is_no_excess_of_cpu(void **state)
 {
-	struct eff_attempt a = attempt(1);
+	struct eff_attempt a = make_attempt(1);
 	struct eff_sum s;
 
 	(void)state;
@@ -155,7 +155,8 @@ static void starting_a_job_is_no_excess_of_cpu(void **state)
 
 static void attempts_of_a_job_are_one_job(void **state)
 {
-	struct eff_attempt a[4] = { attempt(1), attempt(1), attempt(2), attempt(2) };
+	struct eff_attempt a[4] = { make_attempt(1), make_attempt(1), make_attempt(2),
+				    make_attempt(2) };
 	struct eff_sum s;
 
 	(void)state;
@@ -174,7 +175,7 @@ static void attempts_of_a_job_are_one_job(void **state)
 
 static void the_order_of_jobs_does_not_matter(void **state)
 {
-	struct eff_attempt a[3] = { attempt(1), attempt(2), attempt(3) };
+	struct eff_attempt a[3] = { make_attempt(1), make_attempt(2), make_attempt(3) };
 	const int orders[6][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 },
 				   { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
 	struct eff_sum first, s;
@@ -201,7 +202,7 @@ static void the_order_of_jobs_does_not_matter(void **state)
 
 static void of_equal_savings_the_first_job_is_named(void **state)
 {
-	struct eff_attempt a[3] = { attempt(8), attempt(5), attempt(9) };
+	struct eff_attempt a[3] = { make_attempt(8), make_attempt(5), make_attempt(9) };
 	struct eff_sum s = sum_of(a, 3);
 
 	(void)state;
@@ -212,7 +213,7 @@ static void of_equal_savings_the_first_job_is_named(void **state)
 
 static void the_saving_is_the_charge_less_that_of_the_smaller_request(void **state)
 {
-	struct eff_attempt a = attempt(7);
+	struct eff_attempt a = make_attempt(7);
 	struct eff_sum s;
 
 	(void)state;
@@ -233,7 +234,7 @@ static void the_saving_is_the_charge_less_that_of_the_smaller_request(void **sta
 
 static void terms_that_are_not_those_of_the_charge_say_nothing(void **state)
 {
-	struct eff_attempt a = attempt(7);
+	struct eff_attempt a = make_attempt(7);
 	struct eff_sum s;
 
 	(void)state;
@@ -267,7 +268,7 @@ static void advice_is_worth_a_tenth_and_an_hour(void **state)
 
 static void failed_jobs_would_not_have_done_with_less(void **state)
 {
-	struct eff_attempt a = attempt(1);
+	struct eff_attempt a = make_attempt(1);
 	struct eff_sum s;
 
 	(void)state;
@@ -281,7 +282,7 @@ static void failed_jobs_would_not_have_done_with_less(void **state)
 
 static void sums_beyond_64_bits_are_refused(void **state)
 {
-	struct eff_attempt a = attempt(1);
+	struct eff_attempt a = make_attempt(1);
 	struct eff_sum s = { .charge_ms = INT64_MAX - 4 * HOUR_MS };
 
 	(void)state;
@@ -294,7 +295,7 @@ static void sums_beyond_64_bits_are_refused(void **state)
 
 static void a_job_of_no_time_has_no_division_by_zero(void **state)
 {
-	struct eff_attempt a = attempt(1);
+	struct eff_attempt a = make_attempt(1);
 	struct eff_sum s;
 
 	(void)state;
@@ -308,7 +309,7 @@ static void a_job_of_no_time_has_no_division_by_zero(void **state)
 /* Two GPUs for an hour: one busy for half of it; a GPU decides the charge. */
 static struct eff_attempt gpu_attempt(int64_t job)
 {
-	struct eff_attempt a = attempt(job);
+	struct eff_attempt a = make_attempt(job);
 
 	a.requested.ngpus = 2;
 	a.terms = (struct charge_bundle){ .side = { { 1, 1 }, { 12, 1 }, { 0, 1 } } };
@@ -321,7 +322,7 @@ static struct eff_attempt gpu_attempt(int64_t job)
 
 static void gpus_count_only_where_some_were_held(void **state)
 {
-	struct eff_attempt a[] = { attempt(1), gpu_attempt(2), gpu_attempt(3) };
+	struct eff_attempt a[] = { make_attempt(1), gpu_attempt(2), gpu_attempt(3) };
 	struct eff_sum s = sum_of(a, 1);
 
 	(void)state;

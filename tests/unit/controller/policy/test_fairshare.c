@@ -27,8 +27,8 @@
 
 enum how { MERGE, SLURM, CLASSIC };
 
-static void compute(const struct fairshare_row *rows, size_t n, enum how how,
-		    struct fairshare_result *results)
+static void compute_ranks(const struct fairshare_row *rows, size_t n, enum how how,
+			  struct fairshare_result *results)
 {
 	_cleanup_(fairshare_tree_freep) struct fairshare_tree *t = NULL;
 	struct err err = { "" };
@@ -45,7 +45,7 @@ static void compute(const struct fairshare_row *rows, size_t n, enum how how,
 		fail_msg("row %d: %s", at, err.text);
 }
 
-static void prints(double v, const char *expected)
+static void expect_printed(double v, const char *expected)
 {
 	char buf[64];
 
@@ -90,17 +90,17 @@ static void bmrc_table(void **state)
 		rows[i].leaf_usage = 0;
 	rows[16].leaf_usage = 1;
 	for (int how = MERGE; how <= SLURM; how++) {
-		compute(rows, BMRC_ROWS, (enum how)how, r);
-		prints(r[1].norm_shares, "0.001696");
-		prints(r[2].norm_shares, "0.900901");
-		prints(r[3].norm_shares, "0.090090");
-		prints(r[4].norm_shares, "0.009009");
-		prints(r[5].norm_shares, "0.900901"); /* `parent`: the account's */
-		prints(r[8].norm_shares, "0.333333");
+		compute_ranks(rows, BMRC_ROWS, (enum how)how, r);
+		expect_printed(r[1].norm_shares, "0.001696");
+		expect_printed(r[2].norm_shares, "0.900901");
+		expect_printed(r[3].norm_shares, "0.090090");
+		expect_printed(r[4].norm_shares, "0.009009");
+		expect_printed(r[5].norm_shares, "0.900901"); /* `parent`: the account's */
+		expect_printed(r[8].norm_shares, "0.333333");
 		for (int i = 5; i < 14; i++)
-			prints(r[i].fairshare, i == 10		  ? "0.764658"
-					       : i == 8 || i == 9 ? "0.764892"
-								  : "0.765597");
+			expect_printed(r[i].fairshare, i == 10		  ? "0.764658"
+						       : i == 8 || i == 9 ? "0.764892"
+									  : "0.765597");
 		assert_int_equal(r[5].rank, 6516);
 		assert_int_equal(r[8].rank, 6510);
 		assert_int_equal(r[10].rank, 6508);
@@ -125,8 +125,8 @@ static void classic_scale(void **state)
 		struct fairshare_row rows[] = { ACCOUNT(ROOT, 1, 0), USER(0, 7, scale[i].mine),
 						USER(0, 7, scale[i].others) };
 
-		compute(rows, 3, CLASSIC, r);
-		prints(r[1].fairshare, scale[i].fairshare);
+		compute_ranks(rows, 3, CLASSIC, r);
+		expect_printed(r[1].fairshare, scale[i].fairshare);
 		assert_true(isnan(r[1].level_fs));
 	}
 }
@@ -141,17 +141,17 @@ static void classic_follows_the_path(void **state)
 	struct fairshare_result r[N(rows)];
 
 	(void)state;
-	compute(rows, N(rows), CLASSIC, r);
-	prints(r[0].norm_shares, "1.000000");
-	prints(r[0].fairshare, "0.500000");
-	prints(r[1].effective_usage, "0.600000");
-	prints(r[2].norm_shares, "0.125000");
-	prints(r[2].effective_usage, "0.450000");
-	prints(r[2].fairshare, "0.082469"); /* 2^-3.6 */
-	prints(r[3].effective_usage, "0.500000");
-	prints(r[5].norm_shares, "0.500000"); /* its share parent's */
-	prints(r[5].effective_usage, "0.600000");
-	prints(r[6].effective_usage, "0.000000"); /* right below the root: its own */
+	compute_ranks(rows, N(rows), CLASSIC, r);
+	expect_printed(r[0].norm_shares, "1.000000");
+	expect_printed(r[0].fairshare, "0.500000");
+	expect_printed(r[1].effective_usage, "0.600000");
+	expect_printed(r[2].norm_shares, "0.125000");
+	expect_printed(r[2].effective_usage, "0.450000");
+	expect_printed(r[2].fairshare, "0.082469"); /* 2^-3.6 */
+	expect_printed(r[3].effective_usage, "0.500000");
+	expect_printed(r[5].norm_shares, "0.500000"); /* its share parent's */
+	expect_printed(r[5].effective_usage, "0.600000");
+	expect_printed(r[6].effective_usage, "0.000000"); /* right below the root: its own */
 }
 
 static void dampening_divides_the_exponent(void **state)
@@ -165,7 +165,7 @@ static void dampening_divides_the_exponent(void **state)
 	(void)state;
 	assert_int_equal(fairshare_tree_new(rows, 3, &t, &at, NULL), 0);
 	assert_int_equal(fairshare_classic(t, 2, r, NULL), 0);
-	prints(r[1].fairshare, "0.500000");
+	expect_printed(r[1].fairshare, "0.500000");
 	assert_int_equal(fairshare_classic(t, 0, r, NULL), -EINVAL);
 	assert_int_equal(fairshare_classic(t, NAN, r, NULL), -EINVAL);
 }
@@ -178,7 +178,7 @@ static void ranks_are(const struct fairshare_row *rows, size_t n, enum how how,
 	struct fairshare_result r[32];
 
 	assert_true(n <= N(r));
-	compute(rows, n, how, r);
+	compute_ranks(rows, n, how, r);
 	for (size_t i = 0; i < n; i++)
 		if (r[i].rank != expected[i])
 			fail_msg("row %zu: rank %u instead of %u", i, r[i].rank, expected[i]);
@@ -196,7 +196,7 @@ static void zero_shares_come_last_and_zero_usage_first(void **state)
 	(void)state;
 	ranks_are(rows, N(rows), MERGE, ranks);
 	ranks_are(rows, N(rows), SLURM, ranks);
-	compute(rows, N(rows), MERGE, r);
+	compute_ranks(rows, N(rows), MERGE, r);
 	assert_true(r[1].level_fs == 0 && r[2].level_fs == 0 && isinf(r[4].level_fs));
 }
 
@@ -212,12 +212,12 @@ static void a_tree_without_usage_or_shares_is_all_ties(void **state)
 	(void)state;
 	ranks_are(idle, 4, MERGE, ranks);
 	ranks_are(poor, 4, MERGE, ranks);
-	compute(idle, 4, MERGE, r);
-	prints(r[0].norm_usage, "0.000000");
-	prints(r[3].effective_usage, "0.000000");
-	compute(poor, 4, CLASSIC, r);
-	prints(r[1].norm_shares, "0.000000");
-	prints(r[1].fairshare, "0.000000");
+	compute_ranks(idle, 4, MERGE, r);
+	expect_printed(r[0].norm_usage, "0.000000");
+	expect_printed(r[3].effective_usage, "0.000000");
+	compute_ranks(poor, 4, CLASSIC, r);
+	expect_printed(r[1].norm_shares, "0.000000");
+	expect_printed(r[1].fairshare, "0.000000");
 }
 
 static void children_of_a_parent_account_stand_above(void **state)
@@ -232,11 +232,11 @@ static void children_of_a_parent_account_stand_above(void **state)
 
 	(void)state;
 	ranks_are(rows, N(rows), MERGE, ranks);
-	compute(rows, N(rows), MERGE, r);
-	prints(r[2].norm_shares, "0.200000"); /* 2 of 2 + 2 + 4 + 2 */
-	prints(r[6].norm_shares, "0.200000");
+	compute_ranks(rows, N(rows), MERGE, r);
+	expect_printed(r[2].norm_shares, "0.200000"); /* 2 of 2 + 2 + 4 + 2 */
+	expect_printed(r[6].norm_shares, "0.200000");
 	assert_true(r[1].raw_usage == 17); /* its own and all below */
-	prints(r[2].effective_usage, "0.173913");
+	expect_printed(r[2].effective_usage, "0.173913");
 	assert_true(isnan(r[1].level_fs) && isnan(r[5].level_fs) && isinf(r[7].level_fs));
 }
 
@@ -294,14 +294,14 @@ static void equality_is_exact(void **state)
 
 	(void)state;
 	ranks_are(rows, N(rows), MERGE, exact);
-	compute(rows, N(rows), SLURM, r);
+	compute_ranks(rows, N(rows), SLURM, r);
 	assert_int_equal(r[1].rank, r[2].rank);
 }
 
 /* ---- laws, over small worlds ---- */
 
 /* A world by number: accounts 1, 2 (below the root or below 1), five users anywhere. */
-static uint32_t draw(uint64_t *seed, uint32_t below)
+static uint32_t draw_number(uint64_t *seed, uint32_t below)
 {
 	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
 	return (uint32_t)(*seed >> 33) % below;
@@ -315,12 +315,12 @@ static void make_world(uint64_t seed, struct fairshare_row *rows)
 
 	for (int i = 0; i < WORLD; i++)
 		rows[i] = (struct fairshare_row){
-			.parent = i ? (int32_t)draw(&seed,
-						    (uint32_t)(i < ACCOUNTS ? i : ACCOUNTS))
+			.parent = i ? (int32_t)draw_number(
+					      &seed, (uint32_t)(i < ACCOUNTS ? i : ACCOUNTS))
 				    : ROOT,
 			.user = i >= ACCOUNTS,
-			.raw_shares = shares[draw(&seed, N(shares))],
-			.leaf_usage = draw(&seed, 3),
+			.raw_shares = shares[draw_number(&seed, N(shares))],
+			.leaf_usage = draw_number(&seed, 3),
 			.order = i,
 		};
 }
@@ -344,12 +344,12 @@ static void the_order_of_siblings_never_matters(void **state)
 	(void)state;
 	for (uint64_t world = 0; world < WORLDS; world++) {
 		make_world(world, rows);
-		compute(rows, WORLD, MERGE, a);
+		compute_ranks(rows, WORLD, MERGE, a);
 		seed = ~world;
 		for (int i = 0; i < WORLD; i++)
 			place[i] = i;
 		for (int i = WORLD - 1; i > 0; i--) {
-			other = (int)draw(&seed, (uint32_t)i + 1);
+			other = (int)draw_number(&seed, (uint32_t)i + 1);
 			was = place[i];
 			place[i] = place[other];
 			place[other] = was;
@@ -358,9 +358,9 @@ static void the_order_of_siblings_never_matters(void **state)
 			moved[place[i]] = rows[i];
 			if (rows[i].parent != ROOT)
 				moved[place[i]].parent = place[rows[i].parent];
-			moved[place[i]].order = (int64_t)draw(&seed, 100);
+			moved[place[i]].order = (int64_t)draw_number(&seed, 100);
 		}
-		compute(moved, WORLD, MERGE, b);
+		compute_ranks(moved, WORLD, MERGE, b);
 		same_ranks(world, a, b, place);
 	}
 }
@@ -374,16 +374,16 @@ static void scale_never_matters(void **state)
 	(void)state;
 	for (uint64_t world = 0; world < WORLDS; world++) {
 		make_world(world, rows);
-		compute(rows, WORLD, MERGE, a);
-		compute(rows, WORLD, CLASSIC, c);
+		compute_ranks(rows, WORLD, MERGE, a);
+		compute_ranks(rows, WORLD, CLASSIC, c);
 		for (int i = 0; i < WORLD; i++) {
 			rows[i].leaf_usage *= (fairshare_usage)1000000007 << 80;
 			if (rows[i].raw_shares != P)
 				rows[i].raw_shares *= 12345677;
 		}
-		compute(rows, WORLD, MERGE, b);
+		compute_ranks(rows, WORLD, MERGE, b);
 		same_ranks(world, a, b, place);
-		compute(rows, WORLD, CLASSIC, d);
+		compute_ranks(rows, WORLD, CLASSIC, d);
 		for (int i = 0; i < WORLD; i++)
 			assert_true(fabs(c[i].fairshare - d[i].fairshare) < 1e-12);
 	}
@@ -399,7 +399,7 @@ static void ranks_count_who_is_before(void **state)
 	(void)state;
 	for (uint64_t world = 0; world < WORLDS; world++) {
 		make_world(world, rows);
-		compute(rows, WORLD, MERGE, r);
+		compute_ranks(rows, WORLD, MERGE, r);
 		for (int i = ACCOUNTS; i < WORLD; i++) {
 			before = 0;
 			for (int k = ACCOUNTS; k < WORLD; k++)
@@ -411,8 +411,8 @@ static void ranks_count_who_is_before(void **state)
 
 /* ---- faults ---- */
 
-static void refuses(const struct fairshare_row *rows, size_t n, int32_t fault,
-		    const char *words)
+static void expect_refusal(const struct fairshare_row *rows, size_t n, int32_t fault,
+			   const char *words)
 {
 	struct fairshare_tree *t = NULL;
 	struct err err = { "" };
@@ -448,16 +448,17 @@ static void a_wide_level_is_ranked_by_counting_too(void **state)
 	rows[0] = (struct fairshare_row){ .parent = FAIRSHARE_NO_ROW, .raw_shares = 1 };
 	for (int i = 1; i < N; i++) {
 		/* ties, and neighbours that differ beyond what a double tells */
-		uint64_t usage = draw(&seed, 4) ? (uint64_t)draw(&seed, 40) * 1000
-						: (UINT64_C(1) << 60) + draw(&seed, 3);
+		uint64_t usage = draw_number(&seed, 4)
+					 ? (uint64_t)draw_number(&seed, 40) * 1000
+					 : (UINT64_C(1) << 60) + draw_number(&seed, 3);
 
 		rows[i] = (struct fairshare_row){ .parent = 0,
 						  .user = true,
-						  .raw_shares = draw(&seed, 5),
+						  .raw_shares = draw_number(&seed, 5),
 						  .order = i,
 						  .leaf_usage = usage };
 	}
-	compute(rows, N, MERGE, r);
+	compute_ranks(rows, N, MERGE, r);
 	for (int i = 1; i < N; i++) {
 		uint32_t before = 0;
 
@@ -485,16 +486,16 @@ static void a_faulty_tree_is_refused_with_its_row(void **state)
 					  own[] = { ACCOUNT(ROOT, 1, 0), ACCOUNT(1, 1, 0) };
 
 	(void)state;
-	refuses(NULL, 0, ROOT, "no root");
-	refuses(none, 2, ROOT, "no root");
-	refuses(two, 2, 1, "a second root");
-	refuses(outside, 2, 1, "not in the tree");
-	refuses(below_user, 3, 2, "the parent is a user");
-	refuses(user_root, 1, 0, "a user cannot be the root");
-	refuses(negative, 2, 1, "negative");
-	refuses(huge, 2, 1, "above 2147483646");
-	refuses(cycle, 4, 3, "its own ancestor");
-	refuses(own, 2, 1, "its own ancestor");
+	expect_refusal(NULL, 0, ROOT, "no root");
+	expect_refusal(none, 2, ROOT, "no root");
+	expect_refusal(two, 2, 1, "a second root");
+	expect_refusal(outside, 2, 1, "not in the tree");
+	expect_refusal(below_user, 3, 2, "the parent is a user");
+	expect_refusal(user_root, 1, 0, "a user cannot be the root");
+	expect_refusal(negative, 2, 1, "negative");
+	expect_refusal(huge, 2, 1, "above 2147483646");
+	expect_refusal(cycle, 4, 3, "its own ancestor");
+	expect_refusal(own, 2, 1, "its own ancestor");
 }
 
 static void usage_beyond_128_bits_is_refused(void **state)
@@ -519,7 +520,7 @@ static void a_chain_of_any_depth_is_walked(void **state)
 	for (int32_t i = 0; i < DEPTH; i++)
 		rows[i] = (struct fairshare_row)ACCOUNT(i - 1, 1, 1);
 	rows[DEPTH - 1].user = true;
-	compute(rows, DEPTH, MERGE, r);
+	compute_ranks(rows, DEPTH, MERGE, r);
 	assert_int_equal(r[DEPTH - 1].rank, 1);
 	free(rows);
 	free(r);

@@ -10,7 +10,8 @@
 
 #define GIB (1LL << 30)
 
-static struct fit_node node(const char *name, int64_t cores, int64_t gib, int64_t held_cores)
+static struct fit_node make_node(const char *name, int64_t cores, int64_t gib,
+				 int64_t held_cores)
 {
 	struct fit_node n = { .open = true };
 
@@ -31,7 +32,8 @@ struct test_job {
 
 /* Places the jobs in order, each on the first node that takes it, up to the first that waits: it is to
  * wait where no node takes it, and only there. Returns how many were placed. */
-static size_t place(struct fit_node *nodes, size_t n_nodes, struct test_job *jobs, size_t n)
+static size_t place_jobs(struct fit_node *nodes, size_t n_nodes, struct test_job *jobs,
+			 size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct fit_request ask = { &jobs[i].want, NULL, jobs[i].is_exclusive };
@@ -49,12 +51,12 @@ static size_t place(struct fit_node *nodes, size_t n_nodes, struct test_job *job
 	return n;
 }
 
-static struct test_job job(int64_t cores, int64_t gib)
+static struct test_job make_job(int64_t cores, int64_t gib)
 {
 	return (struct test_job){ .want = { .ncpus = cores, .vmem_bytes = gib * GIB } };
 }
 
-static bool fits(const struct fit_node *n, const struct resources *w)
+static bool fits_alone(const struct fit_node *n, const struct resources *w)
 {
 	return n->open && n->held.ncpus + w->ncpus <= n->capacity.ncpus &&
 	       n->held.mem_bytes + w->vmem_bytes <= n->capacity.mem_bytes &&
@@ -63,25 +65,25 @@ static bool fits(const struct fit_node *n, const struct resources *w)
 
 static void a_whole_node_is_an_empty_one_and_all_of_it(void **state)
 {
-	struct fit_node nodes[] = { node("a", 4, 8, 1), node("b", 8, 8, 0) };
-	struct test_job jobs[] = { job(2, 1), job(1, 1), job(4, 1) };
+	struct fit_node nodes[] = { make_node("a", 4, 8, 1), make_node("b", 8, 8, 0) };
+	struct test_job jobs[] = { make_job(2, 1), make_job(1, 1), make_job(4, 1) };
 
 	(void)state;
 	jobs[0].is_exclusive = true;
-	assert_int_equal(place(nodes, 2, jobs, 3), 2);
+	assert_int_equal(place_jobs(nodes, 2, jobs, 3), 2);
 	assert_int_equal(jobs[0].node, 1); /* not a, which has the room and a job */
 	assert_int_equal(nodes[1].held.ncpus, 8);
 	assert_int_equal(nodes[1].held.mem_bytes, nodes[1].capacity.mem_bytes);
 	assert_int_equal(jobs[1].node, 0);
 	assert_non_null(strstr(jobs[2].why, "it needs 4 cores; a has 2 of 4 free"));
 	jobs[2].is_exclusive = true;
-	assert_int_equal(place(nodes, 2, &jobs[2], 1), 0);
+	assert_int_equal(place_jobs(nodes, 2, &jobs[2], 1), 0);
 	assert_non_null(strstr(jobs[2].why, "it needs a whole node"));
 }
 
 static struct fit_node gpu_node(const char *name, const char *gpus)
 {
-	struct fit_node n = node(name, 8, 64, 0);
+	struct fit_node n = make_node(name, 8, 64, 0);
 
 	assert_int_equal(gpus_parse(gpus, &n.gpus), 0);
 	n.capacity.ngpus = gpus_count(&n.gpus, "");
@@ -90,7 +92,7 @@ static struct fit_node gpu_node(const char *name, const char *gpus)
 
 static struct test_job gpu_job(const char *model, int64_t n)
 {
-	struct test_job j = job(1, 1);
+	struct test_job j = make_job(1, 1);
 
 	strcpy(j.want.gpu_model, model);
 	j.want.ngpus = n;
@@ -106,7 +108,7 @@ static void gpus_are_given_by_model(void **state)
 				   gpu_job("a100-40", 2) };
 
 	(void)state;
-	assert_int_equal(place(nodes, 3, jobs, 5), 4);
+	assert_int_equal(place_jobs(nodes, 3, jobs, 5), 4);
 	assert_int_equal(jobs[0].node, 1);
 	assert_int_equal(jobs[1].node, 0);
 	assert_int_equal(jobs[2].node, 2);
@@ -117,7 +119,7 @@ static void gpus_are_given_by_model(void **state)
 						 : "it needs 2 a100-40; n1 has 1 of 4 free "
 						   "(the closest node)");
 	jobs[0] = gpu_job("", 3);
-	assert_int_equal(place(nodes, 3, jobs, 1), 0);
+	assert_int_equal(place_jobs(nodes, 3, jobs, 1), 0);
 	assert_non_null(strstr(jobs[0].why, "it needs 3 GPUs; "));
 }
 
@@ -129,23 +131,23 @@ static void what_is_drained_is_not_given_and_not_impossible(void **state)
 
 	(void)state;
 	gpus_add(&n.gpus_drained, "a100-40", 1);
-	assert_int_equal(place(&n, 1, &j, 1), 0);
+	assert_int_equal(place_jobs(&n, 1, &j, 1), 0);
 	assert_string_equal(j.why, "it needs 2 a100-40; a has 1 of 2 free");
-	assert_int_equal(place(&n, 1, &any, 1), 0);
+	assert_int_equal(place_jobs(&n, 1, &any, 1), 0);
 	assert_true(fit_is_possible(&n, 1, &j.want, why));
 	j.want.ngpus = 1;
-	assert_int_equal(place(&n, 1, &j, 1), 1);
+	assert_int_equal(place_jobs(&n, 1, &j, 1), 1);
 }
 
 static void the_node_that_has_the_model_is_the_nearest(void **state)
 {
-	struct fit_node nodes[] = { node("cpu", 8, 64, 0), gpu_node("gpu", "a100-40=2") };
+	struct fit_node nodes[] = { make_node("cpu", 8, 64, 0), gpu_node("gpu", "a100-40=2") };
 	struct test_job j = gpu_job("a100-40", 2);
 
 	(void)state;
 	gpus_add(&nodes[1].gpus_held, "a100-40", 1);
 	nodes[1].held.ncpus = 8;
-	assert_int_equal(place(nodes, 2, &j, 1), 0);
+	assert_int_equal(place_jobs(nodes, 2, &j, 1), 0);
 	assert_string_equal(j.why,
 			    "it needs 1 core and 2 a100-40; gpu has 0 of 8 cores and 1 of "
 			    "2 a100-40 free (the closest node)");
@@ -154,7 +156,7 @@ static void the_node_that_has_the_model_is_the_nearest(void **state)
 static void what_no_node_has_is_said_by_model(void **state)
 {
 	struct fit_node nodes[] = { gpu_node("n1", "a100-40=4,a100_1g.5gb=7"),
-				    node("n2", 8, 64, 0) };
+				    make_node("n2", 8, 64, 0) };
 	struct resources want = gpu_job("a100-40", 5).want;
 	char why[FIT_WHY_MAX];
 
@@ -172,12 +174,12 @@ static void what_no_node_has_is_said_by_model(void **state)
 
 static void a_node_that_tells_no_models_gives_any(void **state)
 {
-	struct fit_node n = node("a", 8, 64, 0);
+	struct fit_node n = make_node("a", 8, 64, 0);
 	struct test_job jobs[] = { gpu_job("", 2), gpu_job("a100-40", 1) };
 
 	(void)state;
 	n.capacity.ngpus = 2;
-	assert_int_equal(place(&n, 1, jobs, 2), 1);
+	assert_int_equal(place_jobs(&n, 1, jobs, 2), 1);
 	assert_int_equal(n.held.ngpus, 2);
 	assert_string_equal(jobs[1].why, "it needs 1 a100-40; a has 0 of 0 free");
 }
@@ -185,41 +187,42 @@ static void a_node_that_tells_no_models_gives_any(void **state)
 static void a_whole_node_is_one_without_parts_held(void **state)
 {
 	struct fit_node n = gpu_node("a", "a100_1g.5gb=7");
-	struct test_job jobs[] = { job(1, 1), gpu_job("a100_1g.5gb", 1) };
+	struct test_job jobs[] = { make_job(1, 1), gpu_job("a100_1g.5gb", 1) };
 
 	(void)state;
 	gpus_add(&n.gpus_held, "a100_1g.5gb", 1);
 	jobs[0].is_exclusive = true;
-	assert_int_equal(place(&n, 1, jobs, 1), 0);
+	assert_int_equal(place_jobs(&n, 1, jobs, 1), 0);
 	n.gpus_held.n = 0;
-	assert_int_equal(place(&n, 1, jobs, 2), 1);
+	assert_int_equal(place_jobs(&n, 1, jobs, 2), 1);
 	assert_int_equal(gpus_free(&n.gpus, &n.gpus_held, "a100_1g.5gb"), 0);
 }
 
 /* One world: two nodes of 2 and 3 cores (2 and 3 GiB), four jobs; checks the law. */
 static void check_world(const int sizes[4], int closed)
 {
-	struct fit_node nodes[] = { node("a", 2, 2, 0), node("b", 3, 3, 0) };
+	struct fit_node nodes[] = { make_node("a", 2, 2, 0), make_node("b", 3, 3, 0) };
 	struct test_job jobs[4];
 	struct fit_node at[2];
 	size_t n;
 
 	for (int i = 0; i < 4; i++)
-		jobs[i] = job(1 + sizes[i] / 3, 1 + sizes[i] % 3);
+		jobs[i] = make_job(1 + sizes[i] / 3, 1 + sizes[i] % 3);
 	for (int i = 0; i < 2; i++)
 		nodes[i].open = !(closed & (1 << i));
 	memcpy(at, nodes, sizeof(at));
-	n = place(nodes, 2, jobs, 4);
+	n = place_jobs(nodes, 2, jobs, 4);
 	for (size_t i = 0; i < n; i++) {
 		struct fit_node *to = &at[jobs[i].node];
 
-		assert_true(fits(to, &jobs[i].want));
+		assert_true(fits_alone(to, &jobs[i].want));
 		to->held.ncpus += jobs[i].want.ncpus;
 		to->held.mem_bytes += jobs[i].want.vmem_bytes;
 		assert_string_equal(jobs[i].why, "");
 	}
 	if (n < 4) {
-		assert_false(fits(&at[0], &jobs[n].want) || fits(&at[1], &jobs[n].want));
+		assert_false(fits_alone(&at[0], &jobs[n].want) ||
+			     fits_alone(&at[1], &jobs[n].want));
 		assert_int_equal(jobs[n].node, -1);
 		assert_true(strlen(jobs[n].why) > 10);
 	}
@@ -241,19 +244,19 @@ static void first_that_does_not_fit_stops_and_all_before_it_fit(void **state)
 
 static void the_words_have_the_numbers(void **state)
 {
-	struct fit_node nodes[] = { node("n1", 8, 16, 5) };
-	struct test_job j = job(4, 32);
+	struct fit_node nodes[] = { make_node("n1", 8, 16, 5) };
+	struct test_job j = make_job(4, 32);
 	char why[FIT_WHY_MAX];
 
 	(void)state;
-	assert_int_equal(place(nodes, 1, &j, 1), 0);
+	assert_int_equal(place_jobs(nodes, 1, &j, 1), 0);
 	assert_string_equal(j.why,
 			    "it needs 4 cores and 32.0 GiB memory; n1 has 3 of 8 cores and "
 			    "16.0 GiB of 16.0 GiB memory free");
-	assert_int_equal(place(NULL, 0, &j, 1), 0);
+	assert_int_equal(place_jobs(NULL, 0, &j, 1), 0);
 	assert_string_equal(j.why, "no node has registered with this cluster yet");
 	nodes[0].open = false;
-	assert_int_equal(place(nodes, 1, &j, 1), 0);
+	assert_int_equal(place_jobs(nodes, 1, &j, 1), 0);
 	assert_string_equal(j.why, "no node is up (1 registered)");
 	assert_false(fit_is_possible(nodes, 1, &j.want, why));
 	assert_string_equal(why,
@@ -268,8 +271,8 @@ static void the_words_have_the_numbers(void **state)
 
 static void a_full_node_is_possible_and_no_node_is_unknown(void **state)
 {
-	struct fit_node nodes[] = { node("n1", 8, 16, 8) };
-	struct test_job j = job(8, 16);
+	struct fit_node nodes[] = { make_node("n1", 8, 16, 8) };
+	struct test_job j = make_job(8, 16);
 	char why[FIT_WHY_MAX];
 
 	(void)state;
@@ -289,17 +292,17 @@ static void vmem_is_what_a_job_reserves(void **state)
 
 static void more_held_than_there_is_counts_as_nothing_free(void **state)
 {
-	struct fit_node nodes[] = { node("n1", 8, 16, 12) };
-	struct test_job j = job(1, 1);
+	struct fit_node nodes[] = { make_node("n1", 8, 16, 12) };
+	struct test_job j = make_job(1, 1);
 
 	(void)state;
-	assert_int_equal(place(nodes, 1, &j, 1), 0);
+	assert_int_equal(place_jobs(nodes, 1, &j, 1), 0);
 	assert_string_equal(j.why, "it needs 1 core; n1 has 0 of 8 free");
 }
 
 static struct fit_node node_of_kind(const char *name, const char *type, const char *features)
 {
-	struct fit_node n = node(name, 8, 16, 0);
+	struct fit_node n = make_node(name, 8, 16, 0);
 
 	strcpy(n.capacity.node_type, type);
 	strcpy(n.capacity.features, features);
@@ -308,7 +311,7 @@ static struct fit_node node_of_kind(const char *name, const char *type, const ch
 
 static struct test_job job_of_kind(const char *type, const char *features)
 {
-	struct test_job j = job(1, 1);
+	struct test_job j = make_job(1, 1);
 
 	strcpy(j.want.node_type, type);
 	strcpy(j.want.features, features);
@@ -331,7 +334,7 @@ static void a_job_goes_to_nodes_of_its_kind_alone(void **state)
 			bool fits = is_type && (y % 4 & ~(x % 4)) == 0;
 
 			assert_int_equal(fit_is_possible(&n, 1, &j.want, why), fits);
-			assert_int_equal(place(&n, 1, &j, 1), fits);
+			assert_int_equal(place_jobs(&n, 1, &j, 1), fits);
 		}
 }
 
@@ -351,10 +354,10 @@ static void what_no_node_is_is_said_with_what_there_is(void **state)
 	assert_true(fit_is_possible(nodes, 0, &j.want, why)); /* not known yet */
 	j = job_of_kind("b", "");
 	nodes[1].held.ncpus = 8;
-	assert_int_equal(place(nodes, 3, &j, 1), 0);
+	assert_int_equal(place_jobs(nodes, 3, &j, 1), 0);
 	assert_string_equal(j.why, "it needs 1 core; n2 has 0 of 8 free");
 	nodes[1].open = false;
-	assert_int_equal(place(nodes, 3, &j, 1), 0);
+	assert_int_equal(place_jobs(nodes, 3, &j, 1), 0);
 	assert_string_equal(j.why, "no node of type b is up (3 registered)");
 }
 

@@ -12,7 +12,7 @@
 
 #define GIB (1LL << 30)
 
-static struct fit_node node(const char *name, int64_t cores, int64_t gib)
+static struct fit_node make_node(const char *name, int64_t cores, int64_t gib)
 {
 	struct fit_node n = { .open = true };
 
@@ -122,7 +122,8 @@ static void what_is_refused_is_what_the_schedule_never_starts(void **state)
 		int64_t taken;
 
 		for (size_t i = 0; i < n; i++)
-			nodes[i] = node("n", 1 + random_of(&seed, 6), 1 + random_of(&seed, 8));
+			nodes[i] = make_node("n", 1 + random_of(&seed, 6),
+					     1 + random_of(&seed, 8));
 		for (int32_t k = 0; k < s.n; k++)
 			s.of[k] = (struct select_chunk){ .n = 1 + random_of(&seed, 3),
 							 .ncpus = 1 + random_of(&seed, 4),
@@ -149,10 +150,11 @@ static void nobody_knows_where_no_node_is_known(void **state)
 	assert_int_equal(n, 0);
 }
 
-static const char *refusal(const char *text, bool is_scattered)
+static const char *refusal_of(const char *text, bool is_scattered)
 {
 	static char why[FIT_WHY_MAX];
-	struct fit_node nodes[] = { node("a", 16, 64), node("b", 16, 64), node("c", 8, 64) };
+	struct fit_node nodes[] = { make_node("a", 16, 64), make_node("b", 16, 64),
+				    make_node("c", 8, 64) };
 	struct select s = select_of(text);
 	struct resources want = { 0 };
 	const struct fit_request ask = { &want, &s, false };
@@ -167,16 +169,16 @@ static const char *refusal(const char *text, bool is_scattered)
 static void what_never_fits_is_told_how_much_could(void **state)
 {
 	(void)state;
-	assert_string_equal(refusal("2:ncpus=16", true), "fits");
-	assert_string_equal(refusal("3:ncpus=16", false),
+	assert_string_equal(refusal_of("2:ncpus=16", true), "fits");
+	assert_string_equal(refusal_of("3:ncpus=16", false),
 			    "its 3 chunks of 16 cores: this cluster could ever hold 2 of them");
-	assert_string_equal(refusal("4:ncpus=1", true),
+	assert_string_equal(refusal_of("4:ncpus=1", true),
 			    "its 4 chunks of 1 core, each on a node of its own: this cluster "
 			    "could ever hold 3 of them");
-	assert_string_equal(refusal("2:ncpus=16+1:ncpus=8+1:ncpus=2", false),
+	assert_string_equal(refusal_of("2:ncpus=16+1:ncpus=8+1:ncpus=2", false),
 			    "its 1 chunk of 2 cores: this cluster could ever hold 0 of them "
 			    "beside the others");
-	assert_string_equal(refusal("2:ncpus=1:vmem=100GiB", false),
+	assert_string_equal(refusal_of("2:ncpus=1:vmem=100GiB", false),
 			    "no node of this cluster could ever hold it; the nearest, a, has "
 			    "16 cores, 64.0 GiB memory, 100 GiB jobfs");
 }
@@ -189,7 +191,7 @@ struct cut {
 	char why[FIT_WHY_MAX];
 };
 
-static struct cut cut(const struct fit_node *nodes, size_t n, const char *text)
+static struct cut cut_chunks(const struct fit_node *nodes, size_t n, const char *text)
 {
 	struct resources want = { 0 };
 	struct cut c = { .r = 0 };
@@ -201,38 +203,39 @@ static struct cut cut(const struct fit_node *nodes, size_t n, const char *text)
 
 static void a_request_is_cut_over_the_fewest_nodes(void **state)
 {
-	const struct fit_node nodes[] = { node("a", 16, 64), node("b", 16, 64),
-					  node("c", 8, 64), node("d", 8, 64) };
+	const struct fit_node nodes[] = { make_node("a", 16, 64), make_node("b", 16, 64),
+					  make_node("c", 8, 64), make_node("d", 8, 64) };
 	char text[SELECT_TEXT_MAX];
 	struct cut c;
 
 	(void)state;
-	c = cut(nodes, 4, "ncpus=16,vmem=1GiB");
+	c = cut_chunks(nodes, 4, "ncpus=16,vmem=1GiB");
 	assert_int_equal(c.r, 0);
 	assert_int_equal(c.s.n, 0); /* one node can */
-	c = cut(nodes, 4, "ncpus=32,vmem=64GiB,mem=2GiB,jobfs=1GiB");
+	c = cut_chunks(nodes, 4, "ncpus=32,vmem=64GiB,mem=2GiB,jobfs=1GiB");
 	assert_string_equal(select_format(&c.s, "", text),
 			    "2:ncpus=16:vmem=32GiB:mem=1GiB:jobfs=512MiB");
-	c = cut(nodes, 4, "ncpus=30,vmem=100GiB");
+	c = cut_chunks(nodes, 4, "ncpus=30,vmem=100GiB");
 	assert_string_equal(select_format(&c.s, "", text), "2:ncpus=15:vmem=50GiB");
-	c = cut(nodes, 4, "ncpus=12,vmem=128GiB"); /* for its memory */
+	c = cut_chunks(nodes, 4, "ncpus=12,vmem=128GiB"); /* for its memory */
 	assert_string_equal(select_format(&c.s, "", text), "2:ncpus=6:vmem=64GiB");
-	c = cut(nodes, 4, "ncpus=12,vmem=129GiB");
+	c = cut_chunks(nodes, 4, "ncpus=12,vmem=129GiB");
 	assert_string_equal(select_format(&c.s, "", text), "3:ncpus=4:vmem=43GiB");
-	c = cut(nodes + 2, 2, "ncpus=16,vmem=1GiB");
+	c = cut_chunks(nodes + 2, 2, "ncpus=16,vmem=1GiB");
 	assert_string_equal(select_format(&c.s, "", text), "2:ncpus=8:vmem=512MiB");
-	c = cut(NULL, 0, "ncpus=1000"); /* not known */
+	c = cut_chunks(NULL, 0, "ncpus=1000"); /* not known */
 	assert_int_equal(c.r, 0);
 	assert_int_equal(c.s.n, 0);
 }
 
 static void what_cannot_be_cut_is_told_the_nearest_numbers(void **state)
 {
-	struct fit_node nodes[] = { node("a", 16, 64), node("b", 16, 64), node("c", 8, 64) };
+	struct fit_node nodes[] = { make_node("a", 16, 64), make_node("b", 16, 64),
+				    make_node("c", 8, 64) };
 	struct cut c;
 
 	(void)state;
-	c = cut(nodes, 3, "ncpus=31,vmem=1GiB");
+	c = cut_chunks(nodes, 3, "ncpus=31,vmem=1GiB");
 	assert_int_equal(c.r, 1);
 	assert_int_equal(c.s.n, 0);
 	assert_string_equal(
@@ -240,33 +243,34 @@ static void what_cannot_be_cut_is_told_the_nearest_numbers(void **state)
 		       "16 cores, 64.0 GiB memory, 100 GiB jobfs; in equal parts there could "
 		       "be ncpus=30 (2 nodes, 15 cores each) or ncpus=32 (2 nodes, 16 "
 		       "cores each)");
-	c = cut(nodes, 3, "ncpus=64,vmem=1GiB");
+	c = cut_chunks(nodes, 3, "ncpus=64,vmem=1GiB");
 	assert_int_equal(c.r, 1);
-	c = cut(nodes, 3, "ncpus=2,vmem=1GiB,jobfs=200GiB"); /* a disk is a node's own */
+	c = cut_chunks(nodes, 3, "ncpus=2,vmem=1GiB,jobfs=200GiB"); /* a disk is a node's own */
 	assert_int_equal(c.r, 1);
 	assert_null(strstr(c.why, "in equal parts"));
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(gpus_parse("a100-40=4", &nodes[i].gpus), 0);
 		nodes[i].capacity.ngpus = 4;
 	}
-	c = cut(nodes, 3, "ncpus=6,ngpus=a100-40:6");
+	c = cut_chunks(nodes, 3, "ncpus=6,ngpus=a100-40:6");
 	assert_int_equal(c.r, 0);
 	assert_int_equal(c.s.of[0].n, 2);
 	assert_int_equal(c.s.of[0].ngpus, 3);
-	c = cut(nodes, 3, "ncpus=6,ngpus=a100-40:7");
+	c = cut_chunks(nodes, 3, "ncpus=6,ngpus=a100-40:7");
 	assert_int_equal(c.r, 1);
 	assert_non_null(strstr(c.why, "ncpus=6,ngpus=a100-40:6 (2 nodes, 3 cores each)"));
-	c = cut(nodes, 3, "ncpus=6,ngpus=h100-80:6"); /* there are none */
+	c = cut_chunks(nodes, 3, "ncpus=6,ngpus=h100-80:6"); /* there are none */
 	assert_int_equal(c.r, 1);
 	assert_null(strstr(c.why, "in equal parts"));
 }
 
 /* ---- now ---- */
 
-static const char *missing(const char *text, bool is_exclusive, bool is_closed)
+static const char *missing_of(const char *text, bool is_exclusive, bool is_closed)
 {
 	static char why[FIT_WHY_MAX];
-	struct fit_node nodes[] = { node("a", 16, 64), node("b", 16, 64), node("c", 8, 64) };
+	struct fit_node nodes[] = { make_node("a", 16, 64), make_node("b", 16, 64),
+				    make_node("c", 8, 64) };
 	struct select s = select_of(text);
 	struct resources want = { 0 };
 	const struct fit_request ask = { &want, &s, is_exclusive };
@@ -282,24 +286,25 @@ static void what_waits_is_told_how_many_could_be_now(void **state)
 {
 	(void)state;
 	assert_string_equal(
-		missing("2:ncpus=16:vmem=32GiB", false, false),
+		missing_of("2:ncpus=16:vmem=32GiB", false, false),
 		"it needs 2 nodes with 16 cores, 32.0 GiB memory each; 1 has them free now");
-	assert_string_equal(missing("3:ncpus=10", false, false),
+	assert_string_equal(missing_of("3:ncpus=10", false, false),
 			    "it needs 3 nodes with 10 cores each; 2 have them free now");
-	assert_string_equal(missing("8:ncpus=8", false, false),
+	assert_string_equal(missing_of("8:ncpus=8", false, false),
 			    "it needs 8 chunks of 8 cores each (room for 4 now)");
-	assert_string_equal(missing("2:ncpus=10", true, false),
+	assert_string_equal(missing_of("2:ncpus=10", true, false),
 			    "it needs 2 whole nodes with 10 cores each; 1 has them free now");
-	assert_string_equal(missing("1:ncpus=16+2:ncpus=15", false, false),
+	assert_string_equal(missing_of("1:ncpus=16+2:ncpus=15", false, false),
 			    "it needs 1 chunk of 16 cores (room for 1 now) and 2 chunks of 15 "
 			    "cores each (room for 2 now), all at once");
-	assert_string_equal(missing("2:ncpus=1", false, false), "");
-	assert_string_equal(missing("2:ncpus=1", false, true), "no node is up (3 registered)");
+	assert_string_equal(missing_of("2:ncpus=1", false, false), "");
+	assert_string_equal(missing_of("2:ncpus=1", false, true),
+			    "no node is up (3 registered)");
 }
 
 static void parts_are_held_all_or_none(void **state)
 {
-	struct fit_node nodes[] = { node("a", 16, 64), node("b", 16, 64) };
+	struct fit_node nodes[] = { make_node("a", 16, 64), make_node("b", 16, 64) };
 	struct fit_node *at[] = { &nodes[0], &nodes[1] };
 	struct resources parts[] = { { .ncpus = 16 }, { .ncpus = 17 } };
 

@@ -11,7 +11,7 @@
 
 #define SU INT64_C(3600000)
 
-static struct grant look(int64_t granted, const struct grant_job *jobs, size_t n)
+static struct grant sum_grant(int64_t granted, const struct grant_job *jobs, size_t n)
 {
 	struct grant g;
 
@@ -31,10 +31,10 @@ static void published_example_in_the_three_queues(void **state)
 			{ 16 * factor[i], 1 }, 600 * MIN_NS, 90 * MIN_NS, true
 		};
 
-		assert_int_equal(look(100 * SU, &job, 1).used, su[i] * SU);
-		assert_int_equal(look(100 * SU, &job, 1).reserved, 0);
+		assert_int_equal(sum_grant(100 * SU, &job, 1).used, su[i] * SU);
+		assert_int_equal(sum_grant(100 * SU, &job, 1).reserved, 0);
 		job.ended = false;
-		assert_int_equal(look(100 * SU, &job, 1).reserved,
+		assert_int_equal(sum_grant(100 * SU, &job, 1).reserved,
 				 160 * factor[i] * SU - su[i] * SU);
 	}
 }
@@ -42,25 +42,25 @@ static void published_example_in_the_three_queues(void **state)
 static void reservation_becomes_use_step_by_step_and_its_rest_comes_back(void **state)
 {
 	struct grant_job job = { { 7, 3 }, 100 * MIN_NS + 1, 0, false };
-	struct grant g = look(100 * SU, &job, 1);
+	struct grant g = sum_grant(100 * SU, &job, 1);
 	int64_t whole = g.reserved;
 
 	(void)state;
 	assert_int_equal(g.used, 0);
 	for (job.ran_ns = 0; job.ran_ns <= 100 * MIN_NS; job.ran_ns += 7777777777) {
-		g = look(100 * SU, &job, 1);
+		g = sum_grant(100 * SU, &job, 1);
 		assert_int_equal(g.used + g.reserved, whole);
 		assert_int_equal(g.available, 100 * SU - whole);
 	}
 	job.ran_ns = 50 * MIN_NS;
 	job.ended = true;
-	g = look(100 * SU, &job, 1);
+	g = sum_grant(100 * SU, &job, 1);
 	assert_int_equal(g.reserved, 0);
 	assert_int_equal(g.available, 100 * SU - g.used);
 	/* Past its walltime it reserves nothing more; what it ran is used. */
 	job.ended = false;
 	job.ran_ns = 200 * MIN_NS;
-	g = look(100 * SU, &job, 1);
+	g = sum_grant(100 * SU, &job, 1);
 	assert_int_equal(g.reserved, 0);
 	assert_true(g.used > whole);
 }
@@ -82,12 +82,12 @@ static void sum_is_that_of_the_jobs(void **state)
 		used += part.used;
 		reserved += part.reserved;
 	}
-	g = look(SU, jobs, 20);
+	g = sum_grant(SU, jobs, 20);
 	assert_int_equal(g.used, used);
 	assert_int_equal(g.reserved, reserved);
 }
 
-static enum grant_verdict admit(int64_t available, struct grant_rule rule, int64_t need)
+static enum grant_verdict admit_need(int64_t available, struct grant_rule rule, int64_t need)
 {
 	struct grant g = { .available = available };
 	enum grant_verdict v;
@@ -103,15 +103,16 @@ static void exhausted_means_bonus_at_the_exact_edge(void **state)
 	const struct grant_rule loan = { GRANT_COVER_WHOLE, 10, true };
 
 	(void)state;
-	assert_int_equal(admit(100, whole, 100), GRANT_COVERED);
-	assert_int_equal(admit(100, whole, 101), GRANT_BONUS);
-	assert_int_equal(admit(0, whole, 0), GRANT_COVERED);
-	assert_int_equal(admit(-5, whole, 0), GRANT_COVERED);
-	assert_int_equal(admit(1, any, 1000), GRANT_COVERED); /* overdrawn by one job's rest */
-	assert_int_equal(admit(0, any, 1), GRANT_BONUS);
-	assert_int_equal(admit(-999, any, 1), GRANT_BONUS);
-	assert_int_equal(admit(100, loan, 110), GRANT_COVERED);
-	assert_int_equal(admit(100, loan, 111), GRANT_REFUSED);
+	assert_int_equal(admit_need(100, whole, 100), GRANT_COVERED);
+	assert_int_equal(admit_need(100, whole, 101), GRANT_BONUS);
+	assert_int_equal(admit_need(0, whole, 0), GRANT_COVERED);
+	assert_int_equal(admit_need(-5, whole, 0), GRANT_COVERED);
+	assert_int_equal(admit_need(1, any, 1000),
+			 GRANT_COVERED); /* overdrawn by one job's rest */
+	assert_int_equal(admit_need(0, any, 1), GRANT_BONUS);
+	assert_int_equal(admit_need(-999, any, 1), GRANT_BONUS);
+	assert_int_equal(admit_need(100, loan, 110), GRANT_COVERED);
+	assert_int_equal(admit_need(100, loan, 111), GRANT_REFUSED);
 }
 
 /* Whatever is admitted under "whole", and however it runs within its walltime, nothing is
@@ -127,7 +128,7 @@ static void whole_cover_is_never_overdrawn(void **state)
 		size_t n = 0;
 
 		for (int i = 0; i < 30; i++) {
-			struct grant g = look(SU, jobs, n);
+			struct grant g = sum_grant(SU, jobs, n);
 			struct grant_part need;
 
 			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
@@ -136,9 +137,9 @@ static void whole_cover_is_never_overdrawn(void **state)
 						      0,
 						      false };
 			assert_int_equal(grant_job_part(&jobs[n], &need), 0);
-			if (admit(g.available, rule, need.reserved) == GRANT_COVERED)
+			if (admit_need(g.available, rule, need.reserved) == GRANT_COVERED)
 				n++;
-			assert_true(look(SU, jobs, n).available >= -1000);
+			assert_true(sum_grant(SU, jobs, n).available >= -1000);
 			for (size_t k = 0; k < n; k += 2) {
 				jobs[k].ran_ns = jobs[k].walltime_ns / 2;
 				jobs[k].ended |= seed >> k & 1;

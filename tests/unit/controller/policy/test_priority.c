@@ -10,7 +10,8 @@
 #include "common/cleanup.h"
 #include "controller/policy/priority/priority.h"
 
-static struct priority explain(const struct priority_rule *rule, const struct priority_job *job)
+static struct priority explain_priority(const struct priority_rule *rule,
+					const struct priority_job *job)
 {
 	struct priority p;
 	int64_t sum = 0;
@@ -26,11 +27,11 @@ static struct priority explain(const struct priority_rule *rule, const struct pr
 }
 
 /* The priority, with `weight` on one factor alone. */
-static int64_t alone(struct priority_rule rule, const struct priority_job *job,
-		     enum priority_factor f, int64_t weight)
+static int64_t value_alone(struct priority_rule rule, const struct priority_job *job,
+			   enum priority_factor f, int64_t weight)
 {
 	rule.weight[f] = weight;
-	return explain(&rule, job).value;
+	return explain_priority(&rule, job).value;
 }
 
 static const struct priority_job typical = {
@@ -53,21 +54,21 @@ static void every_factor_is_as_defined(void **state)
 	struct priority_job job = typical;
 
 	(void)state;
-	assert_int_equal(alone(rule, &typical, PRIORITY_AGE, 1000), 250);
-	assert_int_equal(alone(rule, &typical, PRIORITY_FAIRSHARE, 1000000), 765597);
-	assert_int_equal(alone(rule, &typical, PRIORITY_PARTITION, 1000), 250);
-	assert_int_equal(alone(rule, &typical, PRIORITY_QOS, 1000), 1000);
-	assert_int_equal(alone(rule, &typical, PRIORITY_ASSOCIATION, 1000), 333);
+	assert_int_equal(value_alone(rule, &typical, PRIORITY_AGE, 1000), 250);
+	assert_int_equal(value_alone(rule, &typical, PRIORITY_FAIRSHARE, 1000000), 765597);
+	assert_int_equal(value_alone(rule, &typical, PRIORITY_PARTITION, 1000), 250);
+	assert_int_equal(value_alone(rule, &typical, PRIORITY_QOS, 1000), 1000);
+	assert_int_equal(value_alone(rule, &typical, PRIORITY_ASSOCIATION, 1000), 333);
 	rule.size = PRIORITY_LARGE;
-	assert_int_equal(alone(rule, &typical, PRIORITY_SIZE, 1000), 200);
+	assert_int_equal(value_alone(rule, &typical, PRIORITY_SIZE, 1000), 200);
 	rule.size = PRIORITY_SMALL;
-	assert_int_equal(alone(rule, &typical, PRIORITY_SIZE, 1000), 800);
+	assert_int_equal(value_alone(rule, &typical, PRIORITY_SIZE, 1000), 800);
 	rule.size = PRIORITY_SMALL_TO_TIME; /* 30 cores / 120 min / 100 cores */
-	assert_int_equal(alone(rule, &typical, PRIORITY_SIZE, 10000), 25);
+	assert_int_equal(value_alone(rule, &typical, PRIORITY_SIZE, 10000), 25);
 	job.limit_s = 30; /* below a minute counts as one */
-	assert_int_equal(alone(rule, &job, PRIORITY_SIZE, 10000), 3000);
+	assert_int_equal(value_alone(rule, &job, PRIORITY_SIZE, 10000), 3000);
 	rule.highest[PRIORITY_PARTITION] = 0; /* not normalised */
-	assert_int_equal(alone(rule, &typical, PRIORITY_PARTITION, 1000), 5000);
+	assert_int_equal(value_alone(rule, &typical, PRIORITY_PARTITION, 1000), 5000);
 }
 
 static void age_is_bounded_and_new_jobs_count_at_once(void **state)
@@ -79,15 +80,15 @@ static void age_is_bounded_and_new_jobs_count_at_once(void **state)
 	rule.weight[PRIORITY_FAIRSHARE] = 100000000;
 	rule.weight[PRIORITY_AGE] = 10000000;
 	job.eligible_s = 0;
-	assert_int_equal(explain(&rule, &job).value, 76559700);
+	assert_int_equal(explain_priority(&rule, &job).value, 76559700);
 	job.eligible_s = -100; /* the clock stepped back */
-	assert_int_equal(explain(&rule, &job).value, 76559700);
+	assert_int_equal(explain_priority(&rule, &job).value, 76559700);
 	job.eligible_s = 7 * 86400;
-	assert_int_equal(explain(&rule, &job).value, 86559700);
+	assert_int_equal(explain_priority(&rule, &job).value, 86559700);
 	job.eligible_s = INT64_MAX;
-	assert_int_equal(explain(&rule, &job).value, 86559700);
+	assert_int_equal(explain_priority(&rule, &job).value, 86559700);
 	rule.max_age_s = 0;
-	assert_int_equal(explain(&rule, &job).value, 76559700);
+	assert_int_equal(explain_priority(&rule, &job).value, 76559700);
 }
 
 static void rows_are_all_there_and_named(void **state)
@@ -106,7 +107,7 @@ static void rows_are_all_there_and_named(void **state)
 	job.n_tres = 2;
 	job.site = 7;
 	job.nice = 50;
-	p = explain(&rule, &job);
+	p = explain_priority(&rule, &job);
 	assert_int_equal(p.n_rows, ARRAY_LEN(names));
 	for (size_t i = 0; i < p.n_rows; i++)
 		assert_string_equal(p.rows[i].name, names[i]);
@@ -128,13 +129,13 @@ static void truncation_is_at_the_end_only(void **state)
 	rule.weight[PRIORITY_AGE] = 1;	     /* 0.4 */
 	rule.weight[PRIORITY_PARTITION] = 1; /* 0.25 */
 	rule.weight[PRIORITY_QOS] = 1;	     /* 0.5 */
-	assert_int_equal(explain(&rule, &job).sum_micro, 1150000);
-	assert_int_equal(explain(&rule, &job).value, 1);
+	assert_int_equal(explain_priority(&rule, &job).sum_micro, 1150000);
+	assert_int_equal(explain_priority(&rule, &job).value, 1);
 	job.fairshare = 0.29; /* 100 x 0.29 is 28.999999999999996 in binary */
 	rule = (struct priority_rule){ .weight = { [PRIORITY_FAIRSHARE] = 100 } };
-	assert_int_equal(explain(&rule, &job).value, 29);
+	assert_int_equal(explain_priority(&rule, &job).value, 29);
 	job.fairshare = 0.28999;
-	assert_int_equal(explain(&rule, &job).value, 28);
+	assert_int_equal(explain_priority(&rule, &job).value, 28);
 }
 
 static void shown_products_add_up_in_many_worlds(void **state)
@@ -156,7 +157,7 @@ static void shown_products_add_up_in_many_worlds(void **state)
 		}
 		job.fairshare = (double)(seed >> 11 & 8191) / 8511;
 		job.nice = (int64_t)(seed >> 40) - (1 << 23);
-		p = explain(&rule, &job);
+		p = explain_priority(&rule, &job);
 		for (size_t i = 0; i < p.n_rows; i++)
 			exact += (long double)p.rows[i].factor * (long double)p.rows[i].weight;
 		assert_true(fabsl(exact - (long double)p.sum_micro / 1e6L) < 1e-5L);
@@ -170,21 +171,21 @@ static void bounds_are_1_and_the_largest_and_0_is_held(void **state)
 
 	(void)state;
 	job.fairshare = 1;
-	assert_int_equal(explain(&rule, &job).value, 4294967295);
-	assert_false(explain(&rule, &job).clamped);
+	assert_int_equal(explain_priority(&rule, &job).value, 4294967295);
+	assert_false(explain_priority(&rule, &job).clamped);
 	job.site = 1;
-	assert_int_equal(explain(&rule, &job).value, 4294967295);
-	assert_true(explain(&rule, &job).clamped);
+	assert_int_equal(explain_priority(&rule, &job).value, 4294967295);
+	assert_true(explain_priority(&rule, &job).clamped);
 	job.site = 0;
 	job.nice = PRIORITY_MAX;
-	assert_int_equal(explain(&rule, &job).value, 1);
+	assert_int_equal(explain_priority(&rule, &job).value, 1);
 	job.nice = PRIORITY_MAX - 1;
-	assert_int_equal(explain(&rule, &job).value, 1);
-	assert_false(explain(&rule, &job).clamped);
+	assert_int_equal(explain_priority(&rule, &job).value, 1);
+	assert_false(explain_priority(&rule, &job).clamped);
 	job.fairshare = 0;
-	assert_int_equal(explain(&rule, &job).value, 1); /* far below zero */
+	assert_int_equal(explain_priority(&rule, &job).value, 1); /* far below zero */
 	job.held = true;
-	assert_int_equal(explain(&rule, &job).value, 0);
+	assert_int_equal(explain_priority(&rule, &job).value, 0);
 }
 
 static void sizes_beyond_the_machine_stay_within_the_factor(void **state)
@@ -195,16 +196,16 @@ static void sizes_beyond_the_machine_stay_within_the_factor(void **state)
 	(void)state;
 	job.nodes = 20;
 	job.cores = 1000;
-	assert_int_equal(explain(&rule, &job).value, 1000);
+	assert_int_equal(explain_priority(&rule, &job).value, 1000);
 	rule.size = PRIORITY_SMALL;
-	assert_int_equal(explain(&rule, &job).value, 1);
+	assert_int_equal(explain_priority(&rule, &job).value, 1);
 	rule.size = PRIORITY_SMALL_TO_TIME;
 	job.limit_s = 0;
-	assert_int_equal(explain(&rule, &job).value, 1000);
+	assert_int_equal(explain_priority(&rule, &job).value, 1000);
 	job.all_nodes = job.all_cores = 0; /* an empty cluster */
 	for (int s = 0; s < _PRIORITY_SIZE_MAX; s++) {
 		rule.size = (enum priority_size)s;
-		assert_int_equal(explain(&rule, &job).sum_micro, 0);
+		assert_int_equal(explain_priority(&rule, &job).sum_micro, 0);
 	}
 }
 

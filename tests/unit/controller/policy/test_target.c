@@ -15,8 +15,8 @@
 
 static const struct target year = { { 100, 1 }, APRIL, APRIL + 365 * DAY_NS };
 
-static struct target_view look(const struct target *t, int64_t used, int64_t recent,
-			       int64_t now)
+static struct target_view compute_view(const struct target *t, int64_t used, int64_t recent,
+				       int64_t now)
 {
 	struct target_view v;
 
@@ -48,7 +48,7 @@ static void use_at_the_rate_is_on_target_every_day(void **state)
 	for (int day = 1; day <= 365; day++) {
 		int64_t used = 100 * DAY_MS * day,
 			recent = 100 * DAY_MS * (day < 30 ? day : 30);
-		struct target_view v = look(&year, used, recent, APRIL + day * DAY_NS);
+		struct target_view v = compute_view(&year, used, recent, APRIL + day * DAY_NS);
 
 		assert_int_equal(v.total_ms, 365 * 100 * DAY_MS);
 		assert_int_equal(v.due_ms, used);
@@ -63,14 +63,14 @@ static void two_projections_differ_where_use_changed(void **state)
 {
 	/* 73 days of nothing, then 73 at twice the rate. */
 	struct target_view v =
-		look(&year, 73 * 200 * DAY_MS, 30 * 200 * DAY_MS, APRIL + 146 * DAY_NS);
+		compute_view(&year, 73 * 200 * DAY_MS, 30 * 200 * DAY_MS, APRIL + 146 * DAY_NS);
 
 	(void)state;
 	assert_int_equal(v.by_year_ms, v.total_ms);
 	assert_int_equal(v.by_recent_ms, (73 + 219) * 200 * DAY_MS);
 	assert_int_equal(v.by_recent_ppm, 1600000);
 	/* Far above the target is a figure like another: nothing stops. */
-	assert_int_equal(look(&year, 1000 * v.total_ms, 0, APRIL + DAY_NS).used_ppm,
+	assert_int_equal(compute_view(&year, 1000 * v.total_ms, 0, APRIL + DAY_NS).used_ppm,
 			 1000000000);
 }
 
@@ -79,11 +79,11 @@ static void shares_are_rounded_half_up(void **state)
 	const struct target t = { { 2, 1 }, 0, 1000 * INT64_C(1000000000) }; /* 2000000 */
 
 	(void)state;
-	assert_int_equal(look(&t, 1, 0, 1).used_ppm, 1);
-	assert_int_equal(look(&t, 2, 0, 1).used_ppm, 1);
-	assert_int_equal(look(&t, 3, 0, 1).used_ppm, 2);
-	assert_int_equal(look(&t, 0, 0, 499999).passed_ppm, 0);
-	assert_int_equal(look(&t, 0, 0, 500000).passed_ppm, 1);
+	assert_int_equal(compute_view(&t, 1, 0, 1).used_ppm, 1);
+	assert_int_equal(compute_view(&t, 2, 0, 1).used_ppm, 1);
+	assert_int_equal(compute_view(&t, 3, 0, 1).used_ppm, 2);
+	assert_int_equal(compute_view(&t, 0, 0, 499999).passed_ppm, 0);
+	assert_int_equal(compute_view(&t, 0, 0, 500000).passed_ppm, 1);
 }
 
 static void longer_period_takes_nothing_away(void **state)
@@ -93,24 +93,25 @@ static void longer_period_takes_nothing_away(void **state)
 
 	(void)state;
 	longer.end_ns += 30 * DAY_NS;
-	a = look(&year, 5000 * DAY_MS, 0, APRIL + 100 * DAY_NS);
-	b = look(&longer, 5000 * DAY_MS, 0, APRIL + 100 * DAY_NS);
+	a = compute_view(&year, 5000 * DAY_MS, 0, APRIL + 100 * DAY_NS);
+	b = compute_view(&longer, 5000 * DAY_MS, 0, APRIL + 100 * DAY_NS);
 	assert_int_equal(a.due_ms, b.due_ms);
 	assert_int_equal(b.total_ms - a.total_ms, 30 * 100 * DAY_MS);
 }
 
 static void before_and_after_the_period(void **state)
 {
-	struct target_view v = look(&year, 0, 0, APRIL - DAY_NS);
+	struct target_view v = compute_view(&year, 0, 0, APRIL - DAY_NS);
 
 	(void)state;
 	assert_false(v.has_projection);
 	assert_int_equal(v.passed_ppm, 0);
-	v = look(&year, 777, 700, year.end_ns + DAY_NS);
+	v = compute_view(&year, 777, 700, year.end_ns + DAY_NS);
 	assert_int_equal(v.passed_ppm, 1000000);
 	assert_int_equal(v.by_year_ms, 777);
 	assert_int_equal(v.by_recent_ms, 777);
-	v = look(&year, 5, 5, APRIL + 1); /* one nanosecond: an absurd figure, but no fault */
+	v = compute_view(&year, 5, 5,
+			 APRIL + 1); /* one nanosecond: an absurd figure, but no fault */
 	assert_true(v.has_projection);
 }
 

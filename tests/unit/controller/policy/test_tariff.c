@@ -16,7 +16,7 @@
 #define MINUTE_NS (60 * S_NS)
 #define ONE ((struct fraction){ 1, 1 })
 
-static struct fraction number(const char *text)
+static struct fraction parse_fraction(const char *text)
 {
 	struct fraction f;
 
@@ -24,31 +24,32 @@ static struct fraction number(const char *text)
 	return f;
 }
 
-static struct tariff plain(enum tariff_unit unit)
+static struct tariff plain_tariff(enum tariff_unit unit)
 {
 	struct tariff t = { .unit = unit, .gpu_weight = ONE, .factor = ONE };
 
 	for (int p = 0; p < _CHARGE_POOL_MAX; p++)
 		for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
-			t.bundle[p].side[s] = number("0");
+			t.bundle[p].side[s] = parse_fraction("0");
 	return t;
 }
 
-static struct tariff equivalents(const char *gpu_cores, const char *gpu_memory)
+static struct tariff equivalents_tariff(const char *gpu_cores, const char *gpu_memory)
 {
-	struct tariff t = plain(TARIFF_EQUIVALENTS);
+	struct tariff t = plain_tariff(TARIFF_EQUIVALENTS);
 
 	t.bundle[CHARGE_POOL_CPU].side[CHARGE_CORES] = ONE;
-	t.bundle[CHARGE_POOL_CPU].side[CHARGE_MEMORY] = number("4000000000");
+	t.bundle[CHARGE_POOL_CPU].side[CHARGE_MEMORY] = parse_fraction("4000000000");
 	if (!gpu_cores)
 		return t;
 	t.bundle[CHARGE_POOL_GPU].side[CHARGE_GPUS] = ONE;
-	t.bundle[CHARGE_POOL_GPU].side[CHARGE_CORES] = number(gpu_cores);
-	t.bundle[CHARGE_POOL_GPU].side[CHARGE_MEMORY] = number(gpu_memory);
+	t.bundle[CHARGE_POOL_GPU].side[CHARGE_CORES] = parse_fraction(gpu_cores);
+	t.bundle[CHARGE_POOL_GPU].side[CHARGE_MEMORY] = parse_fraction(gpu_memory);
 	return t;
 }
 
-static struct tariff_price price(const struct tariff *t, const struct tariff_request *ask)
+static struct tariff_price price_request(const struct tariff *t,
+					 const struct tariff_request *ask)
 {
 	struct tariff_price p;
 	struct err err = { "" };
@@ -97,8 +98,8 @@ static void every_published_equivalent_has_its_rate(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
 		const struct example *e = &examples[i];
-		struct tariff t = equivalents(e->gpu_cores, e->gpu_memory);
-		struct tariff_price p = price(&t, &e->ask);
+		struct tariff t = equivalents_tariff(e->gpu_cores, e->gpu_memory);
+		struct tariff_price p = price_request(&t, &e->ask);
 
 		assert_fraction(p.rate, e->rate);
 		assert_int_equal(p.decided_by, e->decided_by);
@@ -108,47 +109,48 @@ static void every_published_equivalent_has_its_rate(void **state)
 
 static void a_job_counts_in_one_pool_and_is_measured_by_that_bundle(void **state)
 {
-	struct tariff t = equivalents("12", "127000000000");
-	struct tariff_price p = price(&t, &(struct tariff_request){ 0, 12, 127 * GB, 0 });
+	struct tariff t = equivalents_tariff("12", "127000000000");
+	struct tariff_price p =
+		price_request(&t, &(struct tariff_request){ 0, 12, 127 * GB, 0 });
 
 	(void)state;
 	assert_int_equal(p.pool, CHARGE_POOL_CPU);
 	assert_fraction(p.rate, "31.75");
-	p = price(&t, &(struct tariff_request){ 1, 12, 127 * GB, 0 });
+	p = price_request(&t, &(struct tariff_request){ 1, 12, 127 * GB, 0 });
 	assert_int_equal(p.pool, CHARGE_POOL_GPU);
 	assert_fraction(p.rate, "1");
 	assert_string_equal(tariff_unit_name(p.unit, p.pool), "gpu-equivalent");
 	assert_charge(&p, HOUR_NS, "3600");
-	t = equivalents(NULL, NULL);
+	t = equivalents_tariff(NULL, NULL);
 	assert_int_equal(tariff_price(&t, &(struct tariff_request){ 1, 1, 1, 0 }, &p, NULL),
 			 -EINVAL);
 }
 
 static void a_gpu_counts_by_its_weight_and_slices_by_theirs(void **state)
 {
-	struct tariff t = equivalents("3", "31750000000");
+	struct tariff t = equivalents_tariff("3", "31750000000");
 	struct tariff_price p;
-	struct fraction sum = number("0");
+	struct fraction sum = parse_fraction("0");
 
 	(void)state;
-	t.gpu_weight = number("4");
-	p = price(&t, &(struct tariff_request){ 2, 24, 254 * GB, 0 });
+	t.gpu_weight = parse_fraction("4");
+	p = price_request(&t, &(struct tariff_request){ 2, 24, 254 * GB, 0 });
 	assert_fraction(p.rate, "8");
 	assert_string_equal(
 		p.rule, "the largest share of one gpu-equivalent: gpus, 2 x weight 4 / 1 = 8");
-	t.gpu_weight = number("1/7");
-	p = price(&t, &(struct tariff_request){ 1, 1, 0, 0 });
+	t.gpu_weight = parse_fraction("1/7");
+	p = price_request(&t, &(struct tariff_request){ 1, 1, 0, 0 });
 	assert_fraction(p.rate, "0.333333... (1/3)");
 	assert_int_equal(p.decided_by, CHARGE_CORES);
-	t.bundle[CHARGE_POOL_GPU].side[CHARGE_CORES] = number("0");
+	t.bundle[CHARGE_POOL_GPU].side[CHARGE_CORES] = parse_fraction("0");
 	for (int i = 0; i < 7; i++) {
-		p = price(&t, &(struct tariff_request){ 1, 1, 0, 0 });
+		p = price_request(&t, &(struct tariff_request){ 1, 1, 0, 0 });
 		sum.num = sum.num * p.rate.den + p.rate.num * sum.den;
 		sum.den *= p.rate.den;
 		assert_int_equal(fraction_make(sum.num, sum.den, &sum), 0);
 	}
 	assert_fraction(sum, "1");
-	p = price(&t, &(struct tariff_request){ 7, 1, 0, 0 });
+	p = price_request(&t, &(struct tariff_request){ 7, 1, 0, 0 });
 	assert_fraction(p.rate, "1");
 }
 
@@ -157,15 +159,15 @@ static void service_units_are_cores_by_hours_by_the_queue(void **state)
 	static const struct {
 		const char *factor, *rate, *charge;
 	} queues[] = { { "1", "16", "24" }, { "3", "48", "72" }, { "0", "0", "0" } };
-	struct tariff t = plain(TARIFF_SERVICE_UNITS);
+	struct tariff t = plain_tariff(TARIFF_SERVICE_UNITS);
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(queues); i++) {
 		struct tariff_price p;
 
-		t.factor = number(queues[i].factor);
+		t.factor = parse_fraction(queues[i].factor);
 		/* Memory and GPUs have no part in it. */
-		p = price(&t, &(struct tariff_request){ 1, 16, 900 * GB, 0 });
+		p = price_request(&t, &(struct tariff_request){ 1, 16, 900 * GB, 0 });
 		assert_fraction(p.rate, queues[i].rate);
 		assert_int_equal(p.pool, CHARGE_POOL_CPU);
 		assert_int_equal(p.decided_by, CHARGE_CORES);
@@ -175,8 +177,8 @@ static void service_units_are_cores_by_hours_by_the_queue(void **state)
 
 static void core_hours_of_an_exclusive_queue_are_of_all_cores(void **state)
 {
-	struct tariff t = plain(TARIFF_CORE_HOURS);
-	struct tariff_price p = price(&t, &(struct tariff_request){ 0, 5, GB, 2 });
+	struct tariff t = plain_tariff(TARIFF_CORE_HOURS);
+	struct tariff_price p = price_request(&t, &(struct tariff_request){ 0, 5, GB, 2 });
 	struct err err = { "" };
 
 	(void)state;
@@ -186,12 +188,12 @@ static void core_hours_of_an_exclusive_queue_are_of_all_cores(void **state)
 			 -EINVAL);
 	assert_non_null(strstr(err.text, "CoresPerNode="));
 	t.cores_per_node = 48;
-	p = price(&t, &(struct tariff_request){ 0, 5, GB, 2 });
+	p = price_request(&t, &(struct tariff_request){ 0, 5, GB, 2 });
 	assert_fraction(p.rate, "96");
 	assert_charge(&p, 2 * HOUR_NS, "192");
-	p = price(&t, &(struct tariff_request){ 0, 48, GB, 0 });
+	p = price_request(&t, &(struct tariff_request){ 0, 48, GB, 0 });
 	assert_fraction(p.rate, "48");
-	p = price(&t, &(struct tariff_request){ 0, 49, GB, 0 });
+	p = price_request(&t, &(struct tariff_request){ 0, 49, GB, 0 });
 	assert_fraction(p.rate, "96");
 	assert_int_equal(tariff_price(&t, &(struct tariff_request){ 0, 97, GB, 2 }, &p, &err),
 			 -EINVAL);
@@ -202,14 +204,14 @@ static void core_hours_of_an_exclusive_queue_are_of_all_cores(void **state)
 
 static void what_is_folded_into_terms_prices_the_same(void **state)
 {
-	struct tariff t = equivalents("3", "31750000000");
+	struct tariff t = equivalents_tariff("3", "31750000000");
 
 	(void)state;
-	t.gpu_weight = number("4");
-	t.factor = number("1.5");
+	t.gpu_weight = parse_fraction("4");
+	t.factor = parse_fraction("1.5");
 	for (int64_t gpus = 1; gpus < 5; gpus++)
 		for (int64_t cores = 1; cores < 60; cores += 7) {
-			struct tariff_price p = price(
+			struct tariff_price p = price_request(
 				&t, &(struct tariff_request){ gpus, cores, cores * 9 * GB, 0 });
 			struct charge_rate again;
 
@@ -222,13 +224,13 @@ static void what_is_folded_into_terms_prices_the_same(void **state)
 
 static void slices_of_time_sum_to_the_whole(void **state)
 {
-	struct tariff t = plain(TARIFF_SERVICE_UNITS);
+	struct tariff t = plain_tariff(TARIFF_SERVICE_UNITS);
 	struct tariff_price p;
 	int64_t sum_ms = 0, last_ms = 0, whole_ms, now_ms;
 
 	(void)state;
-	t.factor = number("1/3");
-	p = price(&t, &(struct tariff_request){ 0, 7, 0, 0 });
+	t.factor = parse_fraction("1/3");
+	p = price_request(&t, &(struct tariff_request){ 0, 7, 0, 0 });
 	for (int64_t at_ns = 0; at_ns < 1000 * S_NS; at_ns += 777777777) {
 		assert_int_equal(charge_requested(p.rate, at_ns, &now_ms), 0);
 		sum_ms += now_ms - last_ms;
@@ -244,7 +246,7 @@ static void what_has_no_price_is_refused_with_words(void **state)
 		{ 0, 0, GB, 0 }, { -1, 1, GB, 0 }, { 0, -1, GB, 0 },
 		{ 0, 1, -1, 0 }, { 0, 1, GB, -1 }, { 1, 1, GB, 0 },
 	};
-	struct tariff t = equivalents(NULL, NULL);
+	struct tariff t = equivalents_tariff(NULL, NULL);
 	struct tariff_price p;
 
 	(void)state;
@@ -254,9 +256,9 @@ static void what_has_no_price_is_refused_with_words(void **state)
 		assert_int_equal(tariff_price(&t, &bad[i], &p, &err), -EINVAL);
 		assert_true(*err.text);
 	}
-	p = price(&t, &(struct tariff_request){ 0, 1, 0, 0 });
+	p = price_request(&t, &(struct tariff_request){ 0, 1, 0, 0 });
 	assert_int_equal(tariff_charge(&p, -1, &(struct fraction){ 0, 1 }), -EINVAL);
-	t.factor = number("999999999999999999");
+	t.factor = parse_fraction("999999999999999999");
 	assert_int_equal(tariff_price(&t, &(struct tariff_request){ 0, 99, 0, 0 }, &p, NULL),
 			 -ERANGE);
 }
@@ -279,18 +281,18 @@ static void weights_replace_the_bundle_and_may_be_added_up(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct tariff t = plain(cases[i].unit);
+		struct tariff t = plain_tariff(cases[i].unit);
 		struct charge_rate of_terms;
 		struct tariff_price p;
 
 		t.has_weights = true;
 		t.is_sum = cases[i].is_sum;
-		t.gpu_weight = number("1/2");
-		t.factor = number(cases[i].factor);
-		t.weights.side[CHARGE_GPUS] = number(cases[i].gpu);
-		t.weights.side[CHARGE_CORES] = number(cases[i].cores);
-		t.weights.side[CHARGE_MEMORY] = number(cases[i].memory);
-		p = price(&t, &(struct tariff_request){ 2, 6, 8 * GB, 0 });
+		t.gpu_weight = parse_fraction("1/2");
+		t.factor = parse_fraction(cases[i].factor);
+		t.weights.side[CHARGE_GPUS] = parse_fraction(cases[i].gpu);
+		t.weights.side[CHARGE_CORES] = parse_fraction(cases[i].cores);
+		t.weights.side[CHARGE_MEMORY] = parse_fraction(cases[i].memory);
+		p = price_request(&t, &(struct tariff_request){ 2, 6, 8 * GB, 0 });
 		assert_fraction(p.rate, cases[i].rate);
 		/* The terms that the ledger keeps give the same rate. */
 		if (t.factor.num) {
@@ -303,13 +305,13 @@ static void weights_replace_the_bundle_and_may_be_added_up(void **state)
 /* What was used of each side adds up to no more than what was charged. */
 static void of_a_sum_all_used_is_all_charged(void **state)
 {
-	struct tariff t = equivalents("6", "32000000000");
+	struct tariff t = equivalents_tariff("6", "32000000000");
 	struct tariff_price p;
 	int64_t used, requested;
 
 	(void)state;
 	t.is_sum = true;
-	p = price(&t, &(struct tariff_request){ 2, 7, 40 * GB, 0 });
+	p = price_request(&t, &(struct tariff_request){ 2, 7, 40 * GB, 0 });
 	for (int64_t ns = 1; ns < 4000000000000; ns = ns * 7 + 3) {
 		const struct charge_use all = { ns, 7 * ns, 40 * GB, 2 };
 

@@ -14,14 +14,15 @@
 #define JAN (2012 * 12)
 
 /* A period from January 2012. */
-static struct window_period period(struct window_month *m, size_t n)
+static struct window_period make_period(struct window_month *m, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		m[i].month = JAN + (int)i;
 	return (struct window_period){ m, n };
 }
 
-static struct window look(const struct window_period *p, int month, enum window_rule rule)
+static struct window compute_window(const struct window_period *p, int month,
+				    enum window_rule rule)
 {
 	struct window w;
 
@@ -38,19 +39,19 @@ static void published_examples(void **state)
 	struct window_month view[] = { { 0, 1000 * H, 800 * H },
 				       { 0, 1000 * H, 0 },
 				       { 0, 1000 * H, 0 } };
-	struct window_period p = period(m, 4), v = period(view, 3);
+	struct window_period p = make_period(m, 4), v = make_period(view, 3);
 	struct window w;
 
 	(void)state;
-	assert_int_equal(look(&p, JAN + 2, WINDOW_SLIDING).available, 80000 * H);
+	assert_int_equal(compute_window(&p, JAN + 2, WINDOW_SLIDING).available, 80000 * H);
 	m[1].used = 120000 * H;
-	assert_int_equal(look(&p, JAN + 2, WINDOW_SLIDING).available, 30000 * H);
+	assert_int_equal(compute_window(&p, JAN + 2, WINDOW_SLIDING).available, 30000 * H);
 	/* "restored again in April", which has no month behind it here: its own and March's. */
-	assert_int_equal(look(&p, JAN + 3, WINDOW_SLIDING).available, 100000 * H);
+	assert_int_equal(compute_window(&p, JAN + 3, WINDOW_SLIDING).available, 100000 * H);
 	m[1].used = 0;
-	assert_int_equal(look(&p, JAN + 1, WINDOW_SLIDING).available, 150000 * H);
+	assert_int_equal(compute_window(&p, JAN + 1, WINDOW_SLIDING).available, 150000 * H);
 
-	w = look(&v, JAN + 1, WINDOW_SLIDING);
+	w = compute_window(&v, JAN + 1, WINDOW_SLIDING);
 	assert_int_equal(w.available, 2200 * H);
 	assert_true(w.has_percentage);
 	assert_int_equal(w.percentage, 120);
@@ -87,9 +88,9 @@ static void percentage_runs_from_200_to_minus_100_and_then_says_minus_101(void *
 
 		for (int k = 0; k < 12; k++)
 			m[k] = (struct window_month){ 0, 1000 * H, 0 };
-		p = period(m, 12);
+		p = make_period(m, 12);
 		m[5].used = steps[i].used;
-		w = look(&p, JAN + 5, WINDOW_SLIDING);
+		w = compute_window(&p, JAN + 5, WINDOW_SLIDING);
 		assert_int_equal(w.percentage, steps[i].percentage);
 		assert_int_equal(w.mode, steps[i].mode);
 		assert_int_equal(w.available, 3000 * H - steps[i].used);
@@ -101,14 +102,14 @@ static void total_stop_is_above_twice_the_period_so_far(void **state)
 	struct window_month m[4] = {
 		{ 0, 10, 40 }, { 0, 10, 40 }, { 0, 10, 0 }, { 0, 10, 1000 }
 	};
-	struct window_period p = period(m, 4);
-	struct window w = look(&p, JAN + 2, WINDOW_SLIDING);
+	struct window_period p = make_period(m, 4);
+	struct window w = compute_window(&p, JAN + 2, WINDOW_SLIDING);
 
 	(void)state;
 	assert_int_equal(w.total_used, 80); /* April has not happened yet */
 	assert_int_equal(w.mode, WINDOW_LOW_PRIORITY);
 	m[2].used = 1;
-	w = look(&p, JAN + 2, WINDOW_SLIDING);
+	w = compute_window(&p, JAN + 2, WINDOW_SLIDING);
 	assert_int_equal(w.mode, WINDOW_STOPPED);
 	assert_int_equal(w.stop_total, 80);
 	assert_int_equal(w.stop_month, 60);
@@ -117,19 +118,19 @@ static void total_stop_is_above_twice_the_period_so_far(void **state)
 static void edges_of_the_period_neither_lend_nor_transfer(void **state)
 {
 	struct window_month m[2] = { { 0, 100, 30 }, { 0, 100, 0 } }, one = { JAN, 100, 150 };
-	struct window_period p = period(m, 2), single = { &one, 1 };
-	struct window w = look(&p, JAN, WINDOW_SLIDING);
+	struct window_period p = make_period(m, 2), single = { &one, 1 };
+	struct window w = compute_window(&p, JAN, WINDOW_SLIDING);
 
 	(void)state;
 	assert_int_equal(w.available, 170); /* no month before */
 	assert_int_equal(w.percentage, 70);
 	assert_int_equal(w.first, JAN);
-	w = look(&p, JAN + 1, WINDOW_SLIDING);
+	w = compute_window(&p, JAN + 1, WINDOW_SLIDING);
 	assert_int_equal(w.available, 170); /* no month after */
 	assert_int_equal(w.percentage, 170);
 	assert_int_equal(w.last, JAN + 1);
 	/* Nothing to borrow: consumed long before -100 %. */
-	w = look(&single, JAN, WINDOW_SLIDING);
+	w = compute_window(&single, JAN, WINDOW_SLIDING);
 	assert_int_equal(w.available, -50);
 	assert_int_equal(w.percentage, -50);
 	assert_int_equal(w.mode, WINDOW_LOW_PRIORITY);
@@ -138,18 +139,18 @@ static void edges_of_the_period_neither_lend_nor_transfer(void **state)
 static void zero_allowance_has_no_percentage(void **state)
 {
 	struct window_month m[3] = { { 0, 100, 30 }, { 0, 0, 0 }, { 0, 100, 0 } };
-	struct window_period p = period(m, 3);
-	struct window w = look(&p, JAN + 1, WINDOW_SLIDING);
+	struct window_period p = make_period(m, 3);
+	struct window w = compute_window(&p, JAN + 1, WINDOW_SLIDING);
 
 	(void)state;
 	assert_false(w.has_percentage);
 	assert_int_equal(w.available, 170);
 	assert_int_equal(w.mode, WINDOW_NORMAL);
 	m[1].used = 1; /* more than six times nothing */
-	assert_int_equal(look(&p, JAN + 1, WINDOW_SLIDING).mode, WINDOW_STOPPED);
+	assert_int_equal(compute_window(&p, JAN + 1, WINDOW_SLIDING).mode, WINDOW_STOPPED);
 	m[1].used = 0;
 	m[0].used = 201;
-	assert_int_equal(look(&p, JAN + 1, WINDOW_SLIDING).mode, WINDOW_LOW_PRIORITY);
+	assert_int_equal(compute_window(&p, JAN + 1, WINDOW_SLIDING).mode, WINDOW_LOW_PRIORITY);
 }
 
 /* The definitions once more, by plain sums over an array with empty margins. */
@@ -161,14 +162,14 @@ static void sliding_sums_hold_in_every_small_world(void **state)
 	for (int world = 0; world < 1 << 16; world++) {
 		int64_t a[6] = { 0 }, u[6] = { 0 };
 		struct window_month m[4];
-		struct window_period p = period(m, 4);
+		struct window_period p = make_period(m, 4);
 
 		for (int i = 0; i < 4; i++) {
 			m[i].allowance = a[i + 1] = values[world >> (4 * i) & 3];
 			m[i].used = u[i + 1] = values[world >> (4 * i + 2) & 3];
 		}
 		for (int i = 1; i <= 4; i++) {
-			struct window w = look(&p, JAN + i - 1, WINDOW_SLIDING);
+			struct window w = compute_window(&p, JAN + i - 1, WINDOW_SLIDING);
 			int64_t share = a[i - 1] + a[i] - u[i - 1] - u[i];
 
 			assert_int_equal(w.available, share + a[i + 1]);
@@ -193,20 +194,21 @@ static void available_is_the_edge_of_normal(void **state)
 	for (int used = 0; used <= 300; used++) {
 		for (enum window_rule r = 0; r < _WINDOW_RULE_MAX; r++) {
 			struct window_month m[6];
-			struct window_period p = period(m, 6);
+			struct window_period p = make_period(m, 6);
 			struct window w;
 
 			for (int i = 0; i < 6; i++)
 				m[i].allowance = 100, m[i].used = 0;
 			m[2].used = used;
-			w = look(&p, JAN + 3, r);
+			w = compute_window(&p, JAN + 3, r);
 			assert_int_equal(w.available, 300 - used);
 			m[3].used = w.available;
-			w = look(&p, JAN + 3, r);
+			w = compute_window(&p, JAN + 3, r);
 			assert_int_equal(w.available, 0);
 			assert_int_equal(w.mode, WINDOW_NORMAL);
 			m[3].used++;
-			assert_int_equal(look(&p, JAN + 3, r).mode, WINDOW_LOW_PRIORITY);
+			assert_int_equal(compute_window(&p, JAN + 3, r).mode,
+					 WINDOW_LOW_PRIORITY);
 		}
 	}
 }
@@ -214,28 +216,28 @@ static void available_is_the_edge_of_normal(void **state)
 static void three_months_rule_looks_back_two_months(void **state)
 {
 	struct window_month m[6];
-	struct window_period p = period(m, 6), two = { m, 2 };
+	struct window_period p = make_period(m, 6), two = { m, 2 };
 	struct window w;
 
 	(void)state;
 	for (int i = 0; i < 6; i++)
 		m[i].allowance = 100, m[i].used = 0;
 	m[1].used = 250;
-	assert_int_equal(look(&p, JAN + 1, WINDOW_THREE_MONTHS).available, 50);
-	assert_int_equal(look(&p, JAN + 2, WINDOW_THREE_MONTHS).available, 50);
+	assert_int_equal(compute_window(&p, JAN + 1, WINDOW_THREE_MONTHS).available, 50);
+	assert_int_equal(compute_window(&p, JAN + 2, WINDOW_THREE_MONTHS).available, 50);
 	/* The sliding rule has forgotten February by April; this one has not. */
-	w = look(&p, JAN + 3, WINDOW_THREE_MONTHS);
+	w = compute_window(&p, JAN + 3, WINDOW_THREE_MONTHS);
 	assert_int_equal(w.available, 50);
 	assert_int_equal(w.first, JAN + 1);
 	assert_int_equal(w.last, JAN + 3);
 	assert_int_equal(w.percentage, 50);
-	assert_int_equal(look(&p, JAN + 3, WINDOW_SLIDING).available, 300);
-	assert_int_equal(look(&p, JAN + 4, WINDOW_THREE_MONTHS).available, 300);
+	assert_int_equal(compute_window(&p, JAN + 3, WINDOW_SLIDING).available, 300);
+	assert_int_equal(compute_window(&p, JAN + 4, WINDOW_THREE_MONTHS).available, 300);
 	/* First and last month: three months, all inside the period. */
-	assert_int_equal(look(&p, JAN, WINDOW_THREE_MONTHS).available, 300);
-	assert_int_equal(look(&p, JAN + 5, WINDOW_THREE_MONTHS).available, 300);
+	assert_int_equal(compute_window(&p, JAN, WINDOW_THREE_MONTHS).available, 300);
+	assert_int_equal(compute_window(&p, JAN + 5, WINDOW_THREE_MONTHS).available, 300);
 	/* A period that is shorter is one window. */
-	assert_int_equal(look(&two, JAN + 1, WINDOW_THREE_MONTHS).available, -50);
+	assert_int_equal(compute_window(&two, JAN + 1, WINDOW_THREE_MONTHS).available, -50);
 }
 
 /* An account that stays within `available` month by month exceeds no three consecutive months. */
@@ -244,13 +246,13 @@ static void three_months_rule_bounds_every_three_months(void **state)
 	(void)state;
 	for (int plan = 0; plan < 3 * 3 * 3 * 3 * 3 * 3; plan++) {
 		struct window_month m[6];
-		struct window_period p = period(m, 6);
+		struct window_period p = make_period(m, 6);
 		int digits = plan;
 
 		for (int i = 0; i < 6; i++)
 			m[i].allowance = 10 * (i + 1), m[i].used = 0;
 		for (int i = 0; i < 6; i++, digits /= 3) {
-			struct window w = look(&p, JAN + i, WINDOW_THREE_MONTHS);
+			struct window w = compute_window(&p, JAN + i, WINDOW_THREE_MONTHS);
 
 			assert_true(w.available >= 0);
 			m[i].used = w.available * (digits % 3) / 2;
@@ -285,18 +287,18 @@ static void faults_are_named_and_nothing_is_written(void **state)
 static void largest_amounts_do_not_overflow(void **state)
 {
 	static struct window_month m[600];
-	struct window_period p = period(m, 600), some = { m, 400 };
+	struct window_period p = make_period(m, 600), some = { m, 400 };
 	struct window w;
 
 	(void)state;
 	for (int i = 0; i < 600; i++)
 		m[i].allowance = 1, m[i].used = WINDOW_AMOUNT_MAX;
-	w = look(&some, JAN + 300, WINDOW_SLIDING);
+	w = compute_window(&some, JAN + 300, WINDOW_SLIDING);
 	assert_int_equal(w.available, 3 - 2 * WINDOW_AMOUNT_MAX);
 	assert_int_equal(w.percentage, -101);
 	for (int i = 0; i < 600; i++)
 		m[i].allowance = WINDOW_AMOUNT_MAX, m[i].used = 0;
-	assert_int_equal(look(&some, JAN + 300, WINDOW_SLIDING).percentage, 200);
+	assert_int_equal(compute_window(&some, JAN + 300, WINDOW_SLIDING).percentage, 200);
 	assert_int_equal(window_compute(&p, JAN, WINDOW_SLIDING, &w, NULL), -ERANGE);
 }
 

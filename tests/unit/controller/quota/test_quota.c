@@ -35,7 +35,7 @@ struct model {
 	int n_checked;
 };
 
-static int64_t charge(struct fraction rate, int64_t s)
+static int64_t charge_of(struct fraction rate, int64_t s)
 {
 	return rate.num * s * 1000 / rate.den;
 }
@@ -43,20 +43,20 @@ static int64_t charge(struct fraction rate, int64_t s)
 static void check_law(struct model *m)
 {
 	struct quota_view v = quota_rig_look(m->q, "physics");
-	int64_t used = m->settled_ms + charge(m->rate, m->ran_s), rest = 1800 - m->ran_s;
+	int64_t used = m->settled_ms + charge_of(m->rate, m->ran_s), rest = 1800 - m->ran_s;
 
 	if (m->state == JOB_ENDED || rest < 0)
 		rest = 0;
 	if (v.grant.granted != v.grant.used + v.grant.reserved + v.grant.available ||
-	    v.grant.used != used || v.grant.reserved != charge(m->rate, rest))
+	    v.grant.used != used || v.grant.reserved != charge_of(m->rate, rest))
 		fail_msg("after %s: used %lld (%lld), reserved %lld (%lld), available %lld",
 			 m->path, (long long)v.grant.used, (long long)used,
-			 (long long)v.grant.reserved, (long long)charge(m->rate, rest),
+			 (long long)v.grant.reserved, (long long)charge_of(m->rate, rest),
 			 (long long)v.grant.available);
 	m->n_checked++;
 }
 
-static void cancel(struct model *m)
+static void cancel_job(struct model *m)
 {
 	struct store_desired_change w = { .job = m->job,
 					  .want = DESIRED_CANCEL,
@@ -68,7 +68,7 @@ static void cancel(struct model *m)
 	m->state = JOB_ENDED;
 }
 
-static void report(struct model *m, enum job_state state, int64_t more_s)
+static void report_job(struct model *m, enum job_state state, int64_t more_s)
 {
 	m->ran_s += more_s;
 	m->state = state;
@@ -76,7 +76,7 @@ static void report(struct model *m, enum job_state state, int64_t more_s)
 }
 
 /* One event; false: it cannot happen in that state. */
-static bool happen(struct model *m, char event)
+static bool try_event(struct model *m, char event)
 {
 	bool is_on_node = m->state != JOB_QUEUED && m->state != JOB_ENDED;
 
@@ -84,13 +84,13 @@ static bool happen(struct model *m, char event)
 		quota_rig_give(m->q, m->job);
 		m->state = JOB_STARTING;
 	} else if (event == 'c' && m->state == JOB_QUEUED) {
-		cancel(m);
+		cancel_job(m);
 	} else if (event == 'r' && is_on_node) { /* runs, or is resumed */
-		report(m, JOB_RUNNING, m->state == JOB_RUNNING ? 700 : 0);
+		report_job(m, JOB_RUNNING, m->state == JOB_RUNNING ? 700 : 0);
 	} else if (event == 's' && is_on_node && m->state != JOB_STARTING) {
-		report(m, JOB_SUSPENDED, m->state == JOB_RUNNING ? 300 : 0);
+		report_job(m, JOB_SUSPENDED, m->state == JOB_RUNNING ? 300 : 0);
 	} else if (event == 'e' && is_on_node) {
-		report(m, JOB_ENDED, m->state == JOB_RUNNING ? 123 : 0);
+		report_job(m, JOB_ENDED, m->state == JOB_RUNNING ? 123 : 0);
 	} else if (event == 'l' && is_on_node && m->state != JOB_STARTING) {
 		quota_rig_reboot(m->q);
 		m->state = JOB_ENDED;
@@ -101,7 +101,7 @@ static bool happen(struct model *m, char event)
 }
 
 /* Plays the path in a job of its own and checks after each event. False: it is no path. */
-static bool play(struct model *m, const char *path)
+static bool play_path(struct model *m, const char *path)
 {
 
 	bool is_path = true;
@@ -112,28 +112,28 @@ static bool play(struct model *m, const char *path)
 	strcpy(m->path, path);
 	check_law(m);
 	for (; *path && is_path; path++) {
-		is_path = happen(m, *path);
+		is_path = try_event(m, *path);
 		check_law(m);
 	}
 	if (m->state == JOB_QUEUED)
-		cancel(m);
+		cancel_job(m);
 	else if (m->state != JOB_ENDED)
-		assert_true(happen(m, 'e'));
+		assert_true(try_event(m, 'e'));
 	check_law(m);
-	m->settled_ms += charge(m->rate, m->ran_s);
+	m->settled_ms += charge_of(m->rate, m->ran_s);
 	return is_path;
 }
 
-static void explore(struct model *m, char *path, size_t n)
+static void explore_paths(struct model *m, char *path, size_t n)
 {
 	static const char events[] = "gcrsel";
 
 	for (const char *e = events; *e && n < DEPTH; e++) {
 		path[n] = *e;
 		path[n + 1] = '\0';
-		if (play(m, path) && m->path[n] != 'c' && m->path[n] != 'e' &&
+		if (play_path(m, path) && m->path[n] != 'c' && m->path[n] != 'e' &&
 		    m->path[n] != 'l')
-			explore(m, path, n + 1);
+			explore_paths(m, path, n + 1);
 	}
 	path[n] = '\0';
 }
@@ -147,7 +147,7 @@ static void granted_is_used_and_reserved_and_available_after_every_event(void **
 	quota_rig_set(m.q, nci, granted);
 	for (size_t i = 0; i < ARRAY_LEN(rates); i++) {
 		m.rate = rates[i];
-		explore(&m, path, 0);
+		explore_paths(&m, path, 0);
 	}
 	assert_true(m.n_checked > 500);
 }
@@ -339,13 +339,13 @@ static void a_past_day_is_as_it_stood_at_its_end(void **state)
 	assert_int_equal(quota_get_view(&q->site, &ask, &v, NULL), -ENOENT);
 }
 
-static int written(void *ctx, const struct store_adjustment *a, struct err *err)
+static int ignore_entry(void *ctx, const struct store_adjustment *a, struct err *err)
 {
 	(void)ctx, (void)a, (void)err;
 	return 0;
 }
 
-static void adjust(struct quota_rig *q, int64_t charge_ms, int64_t day)
+static void adjust_charge(struct quota_rig *q, int64_t charge_ms, int64_t day)
 {
 	const struct store_adjustment a = { .at_ns = q->now_ns,
 					    .day = day,
@@ -358,7 +358,7 @@ static void adjust(struct quota_rig *q, int64_t charge_ms, int64_t day)
 					    .charge_ms = charge_ms };
 	struct err err = { "" };
 
-	if (store_adjust(q->ledger->store, &a, written, NULL, &err) < 0)
+	if (store_adjust(q->ledger->store, &a, ignore_entry, NULL, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -372,13 +372,13 @@ static void refunds_count_and_never_make_less_than_nothing_used(void **state)
 
 	quota_rig_set(q, nci, granted);
 	quota_rig_use(q, &(struct quota_rig_job){ .rate = { 60, 1 } }, 3600);
-	adjust(q, -20 * HOUR_MS, 20000);
+	adjust_charge(q, -20 * HOUR_MS, 20000);
 	v = quota_rig_look(q, "physics");
 	assert_int_equal(v.grant.used, 40 * HOUR_MS);
 	assert_int_equal(v.grant.available, 60 * HOUR_MS);
-	adjust(q, 5 * HOUR_MS, 20000);
+	adjust_charge(q, 5 * HOUR_MS, 20000);
 	assert_int_equal(quota_rig_look(q, "physics").grant.used, 45 * HOUR_MS);
-	adjust(q, -50 * HOUR_MS, 20000 - 10); /* in September nothing was used */
+	adjust_charge(q, -50 * HOUR_MS, 20000 - 10); /* in September nothing was used */
 	quota_rig_set(q, rwth, monthly);
 	v = quota_rig_look(q, "physics");
 	assert_int_equal(v.window.previous.used, 0);

@@ -24,7 +24,7 @@
 	"[Account physics]\nUsers=alice\n[Allocation physics/x]\nKind=monthly\nAmount=" amount \
 	"\nFrom=2024-10-01\nTo=" to "\n"
 
-static struct quota_answer admit(struct quota_rig *q, const struct quota_rig_job *j)
+static struct quota_answer check_submission(struct quota_rig *q, const struct quota_rig_job *j)
 {
 	_cleanup_(request_done) struct request r;
 	const struct quota_submission want = {
@@ -57,19 +57,19 @@ static void an_array_reserves_and_counts_by_its_elements(void **state)
 	struct quota_answer a;
 
 	quota_rig_set(q, NCI(""), GRANT("100"));
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	quota_rig_submit(q, &j); /* 98 SU are reserved */
 	assert_int_equal(quota_rig_look(q, "physics").active.queued, 98);
 	j.array = "0-1";
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j.array = "0-2";
-	assert_int_equal(admit(q, &j).verdict, QUOTA_BONUS);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_BONUS);
 	quota_rig_set(q, "[Cluster main]\n",
 		      "[Account physics]\nUsers=alice\nMaxQueuedJobs=100\n");
 	j.array = "0-1";
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j.array = "0-2";
-	a = admit(q, &j);
+	a = check_submission(q, &j);
 	assert_string_equal(a.text,
 			    "account physics has 98 jobs queued, 3 more were submitted, "
 			    "and the limit is 100");
@@ -85,29 +85,29 @@ static void the_limits_of_a_qos_are_of_each_user_in_it_and_of_no_other(void **st
 		      "[Cluster main]\n[Qos x]\nMaxRunningCores=8\nMaxQueuedJobs=2\n"
 		      "[Qos y]\n",
 		      "[Account physics]\nUsers=alice,bob\n");
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j.ncpus = 9;
-	a = admit(q, &j);
+	a = check_submission(q, &j);
 	assert_int_equal(a.verdict, QUOTA_REFUSED);
 	assert_string_equal(a.text,
 			    "it needs 9 cores, and user alice in QOS x may run 8 at once");
 	j.qos = "y";
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j.qos = "gone"; /* of the configuration: limits nothing */
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j.ncpus = 1;
 	j.qos = "x";
 	quota_rig_submit(q, &j);
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	quota_rig_submit(q, &j);
-	a = admit(q, &j);
+	a = check_submission(q, &j);
 	assert_int_equal(a.verdict, QUOTA_REFUSED);
 	assert_non_null(strstr(a.text, "user alice in QOS x has 2 jobs queued"));
 	j.user = "bob";
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j.user = "alice";
 	j.qos = "y";
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 }
 
 static void a_job_is_covered_to_the_last_thousandth_and_no_further(void **state)
@@ -119,16 +119,16 @@ static void a_job_is_covered_to_the_last_thousandth_and_no_further(void **state)
 	quota_rig_set(q, NCI(""), GRANT("100"));
 	quota_rig_submit(q, &j); /* 98 SU are reserved */
 	j.rate.num = 2;
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j.walltime_s = 3601;
-	a = admit(q, &j);
+	a = check_submission(q, &j);
 	assert_int_equal(a.verdict, QUOTA_BONUS);
 	assert_string_equal(a.queue, "bonus");
 	assert_string_equal(a.text,
 			    "the job reserves 2.0005556 SU, and account 'physics' has 2 of its "
 			    "grant available");
 	j.rate.num = 0; /* what is free needs no grant */
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 }
 
 static void beyond_the_grant_the_profile_decides(void **state)
@@ -138,24 +138,26 @@ static void beyond_the_grant_the_profile_decides(void **state)
 	struct quota_answer a;
 
 	quota_rig_set(q, NCI("GrantBeyond=refuse\n"), GRANT("100"));
-	a = admit(q, &j);
+	a = check_submission(q, &j);
 	assert_int_equal(a.verdict, QUOTA_REFUSED);
 	assert_string_equal(a.code, "quota");
 	assert_string_equal(a.text, "the job reserves 101 SU, and account 'physics' has 100 of "
 				    "its grant available");
 	quota_rig_set(q, "[Policy]\nQuota=grant\n[Cluster main]\nUnit=service-units\n",
 		      GRANT("100"));
-	assert_int_equal(admit(q, &j).verdict, QUOTA_REFUSED); /* no queue of factor 0 */
+	assert_int_equal(check_submission(q, &j).verdict,
+			 QUOTA_REFUSED); /* no queue of factor 0 */
 	quota_rig_set(q, NCI("GrantOverdraft=1\n"), GRANT("100"));
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j.rate.num = 102;
-	assert_int_equal(admit(q, &j).verdict, QUOTA_BONUS);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_BONUS);
 	quota_rig_set(q, NCI("GrantCover=any\n"), GRANT("100"));
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	quota_rig_submit(q, &j); /* overdrawn by what it reserves */
-	assert_int_equal(admit(q, &j).verdict, QUOTA_BONUS);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_BONUS);
 	quota_rig_set(q, NCI(""), "[Account physics]\nUsers=alice\n");
-	assert_int_equal(admit(q, &j).verdict, QUOTA_BONUS); /* no grant: none left */
+	assert_int_equal(check_submission(q, &j).verdict,
+			 QUOTA_BONUS); /* no grant: none left */
 }
 
 static void six_months_of_quota_in_one_are_the_edge(void **state)
@@ -167,16 +169,16 @@ static void six_months_of_quota_in_one_are_the_edge(void **state)
 	quota_rig_set(q, RWTH, MONTHLY("10", "2025-10-01"));
 	quota_rig_use(q, &j, 3600); /* exactly 6 x 10 */
 	assert_int_equal(quota_rig_look(q, "physics").mode, WINDOW_LOW_PRIORITY);
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j.rate.num = 36;
 	quota_rig_use(q, &j, 1); /* 0.01 more */
-	a = admit(q, &j);
+	a = check_submission(q, &j);
 	assert_int_equal(a.verdict, QUOTA_REFUSED);
 	assert_string_equal(a.text, "account 'physics' used 60.01 core-h in this month, more "
 				    "than 60 = 6 x 10");
 	assert_non_null(strstr(a.remedy, "next month"));
 	q->now_ns += 31 * DAY_NS; /* the next month */
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 }
 
 static void twice_the_total_quota_is_the_edge(void **state)
@@ -187,9 +189,9 @@ static void twice_the_total_quota_is_the_edge(void **state)
 
 	quota_rig_set(q, RWTH, MONTHLY("10", "2024-12-01"));
 	quota_rig_use(q, &j, 3600); /* exactly 2 x 20 */
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	quota_rig_use(q, &j, 1);
-	a = admit(q, &j);
+	a = check_submission(q, &j);
 	assert_int_equal(a.verdict, QUOTA_REFUSED);
 	assert_string_equal(a.text,
 			    "account 'physics' used 40.0111111 core-h in this accounting "
@@ -205,7 +207,7 @@ static void a_target_never_says_no(void **state)
 		      "[Account physics]\nUsers=alice\n[Allocation physics/x]\nKind=target\n"
 		      "Amount=1\nFrom=2024-10-01\nTo=2025-10-01\n");
 	quota_rig_use(q, &j, 36000);
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 }
 
 static void jobs_queue_up_to_the_limit_of_each_scope(void **state)
@@ -225,23 +227,25 @@ static void jobs_queue_up_to_the_limit_of_each_scope(void **state)
 		snprintf(text, sizeof(text), "[Account physics]\nUsers=alice,bob\n%s",
 			 limits[i]);
 		quota_rig_set(q, "[Cluster main]\n", text);
-		assert_int_equal(admit(q, &j).verdict, i ? QUOTA_REFUSED : QUOTA_ACCEPTED);
+		assert_int_equal(check_submission(q, &j).verdict,
+				 i ? QUOTA_REFUSED : QUOTA_ACCEPTED);
 		if (i == 0) {
 			first = quota_rig_submit(q, &j);
-			assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+			assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 			quota_rig_submit(q, &j);
 		}
-		a = admit(q, &j);
+		a = check_submission(q, &j);
 		assert_int_equal(a.verdict, QUOTA_REFUSED);
 		assert_string_equal(a.code, "too-many-jobs");
 		assert_non_null(strstr(a.text, "has 2 jobs queued, and the limit is 2"));
 		assert_int_equal(
-			admit(q, &(struct quota_rig_job){ .user = "bob", .rate = { 1, 1 } })
+			check_submission(
+				q, &(struct quota_rig_job){ .user = "bob", .rate = { 1, 1 } })
 				.verdict,
 			QUOTA_ACCEPTED);
 	}
 	quota_rig_give(q, first); /* it waits no more */
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 }
 
 static void a_charge_beyond_counting_is_refused_by_every_policy(void **state)
@@ -251,11 +255,11 @@ static void a_charge_beyond_counting_is_refused_by_every_policy(void **state)
 					 .walltime_s = INT64_C(1) << 33 };
 
 	quota_rig_set(q, "[Cluster main]\n", "[Account physics]\nUsers=alice\n");
-	assert_string_equal(admit(q, &j).code, "too-large");
+	assert_string_equal(check_submission(q, &j).code, "too-large");
 	quota_rig_set(q, RWTH, MONTHLY("10", "2025-10-01"));
-	assert_string_equal(admit(q, &j).code, "too-large");
+	assert_string_equal(check_submission(q, &j).code, "too-large");
 	quota_rig_set(q, NCI(""), GRANT("10"));
-	assert_string_equal(admit(q, &j).code, "too-large");
+	assert_string_equal(check_submission(q, &j).code, "too-large");
 }
 
 static void an_account_limits_all_below_it(void **state)
@@ -267,12 +271,12 @@ static void an_account_limits_all_below_it(void **state)
 	quota_rig_set(q, "[Cluster main]\n",
 		      "[Account science]\nMaxQueuedJobs=1\nMaxRunningCores=4\n"
 		      "[Account lasers]\nParent=science\nUsers=alice\n");
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	quota_rig_submit(q, &j);
-	a = admit(q, &j);
+	a = check_submission(q, &j);
 	assert_string_equal(a.text, "account science has 1 jobs queued, and the limit is 1");
-	a = admit(q,
-		  &(struct quota_rig_job){ .account = "lasers", .rate = { 1, 1 }, .ncpus = 5 });
+	a = check_submission(q, &(struct quota_rig_job){
+					.account = "lasers", .rate = { 1, 1 }, .ncpus = 5 });
 	assert_string_equal(a.code, "too-large"); /* it would wait for ever */
 	assert_string_equal(a.text, "it needs 5 cores, and account science may run 4 at once");
 }
@@ -289,29 +293,30 @@ static void a_default_limits_everyone_who_states_none(void **state)
 		      "[User dora]\nMaxRunningGpus=1\n"
 		      "[Default User]\nMaxRunningCores=600\n"
 		      "[Default Queue]\nMaxQueuedJobs=1\n");
-	a = admit(q, &j);
+	a = check_submission(q, &j);
 	assert_string_equal(a.text, "it needs 601 cores, and user alice may run 600 at once");
 	j.user = "dora"; /* key by key */
-	assert_string_equal(admit(q, &j).text,
+	assert_string_equal(check_submission(q, &j).text,
 			    "it needs 601 cores, and user dora may run 600 at once");
 	j.user = "bob";
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j = (struct quota_rig_job){ .rate = { 1, 1 } };
 	quota_rig_submit(q, &j);
-	assert_string_equal(admit(q, &j).code, "too-many-jobs");
+	assert_string_equal(check_submission(q, &j).code, "too-many-jobs");
 	j.queue = "bonus"; /* each queue for itself, each user too */
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j = (struct quota_rig_job){ .user = "bob", .rate = { 1, 1 } };
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	quota_rig_set(q, "[Cluster main]\n",
 		      "[Account physics]\nUsers=alice\n[Default Account]\nMaxQueuedJobs=1\n");
-	assert_string_equal(admit(q, &(struct quota_rig_job){ .rate = { 1, 1 } }).text,
-			    "account physics has 1 jobs queued, and the limit is 1");
+	assert_string_equal(
+		check_submission(q, &(struct quota_rig_job){ .rate = { 1, 1 } }).text,
+		"account physics has 1 jobs queued, and the limit is 1");
 	quota_rig_set(q, "[Cluster main]\n",
 		      "[Account physics]\nUsers=alice\n"
 		      "[Default Association]\nMaxQueuedJobs=1\n");
 	assert_string_equal(
-		admit(q, &(struct quota_rig_job){ .rate = { 1, 1 } }).text,
+		check_submission(q, &(struct quota_rig_job){ .rate = { 1, 1 } }).text,
 		"user alice in account physics has 1 jobs queued, and the limit is 1");
 }
 
@@ -324,24 +329,25 @@ static void a_queue_bounds_each_job(void **state)
 	quota_rig_set(q, "[Cluster main]\n",
 		      "[Account physics]\nUsers=alice\n[QueueLimits express]\nMaxWalltime=4h\n"
 		      "[Default Queue]\nMaxMemory=1000B\nMaxWalltime=48h\n");
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j.walltime_s = 14401;
-	a = admit(q, &j);
+	a = check_submission(q, &j);
 	assert_string_equal(a.code, "too-large");
 	assert_string_equal(a.text, "the job asks for 4:00:01 of walltime, and queue express "
 				    "takes at most 4:00:00 a job");
 	assert_string_equal(a.remedy, "ask for less, or choose another queue with -q");
 	j.queue = "normal";
-	assert_int_equal(admit(q, &j).verdict, QUOTA_ACCEPTED);
+	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	quota_rig_set(q, "[Cluster main]\n",
 		      "[Account physics]\nUsers=alice\n[Default Queue]\nMaxMemory=999B\n");
-	assert_string_equal(admit(q, &j).text, "the job asks for 1KB of memory, and queue "
-					       "normal takes at most 999B a job");
+	assert_string_equal(check_submission(q, &j).text,
+			    "the job asks for 1KB of memory, and queue "
+			    "normal takes at most 999B a job");
 }
 
 /* ---- the gate ---- */
 
-static bool ask(struct quota_rig *q, struct eligibility *g, int64_t job, char *why)
+static bool is_eligible(struct quota_rig *q, struct eligibility *g, int64_t job, char *why)
 {
 	const struct eligibility_run run = { "main", q->now_ns };
 	struct err err = { "" };
@@ -367,7 +373,7 @@ static void a_limit_holds_the_queue_until_something_ends(void **state)
 		jobs[i] = quota_rig_submit(q, &j);
 	j.user = "bob";
 	jobs[3] = quota_rig_submit(q, &j);
-	assert_true(ask(q, g, jobs[0], why));
+	assert_true(is_eligible(q, g, jobs[0], why));
 	eligibility_start(g, jobs[0]);
 	assert_true(eligibility_check(g, jobs[1], why));
 	eligibility_start(g, jobs[1]);
@@ -377,9 +383,9 @@ static void a_limit_holds_the_queue_until_something_ends(void **state)
 	assert_true(eligibility_check(g, jobs[3], why)); /* another user is not held */
 	quota_rig_give(q, jobs[0]);
 	quota_rig_give(q, jobs[1]);
-	assert_false(ask(q, g, jobs[2], why));
+	assert_false(is_eligible(q, g, jobs[2], why));
 	quota_rig_report(q, jobs[0], JOB_ENDED, 10);
-	assert_true(ask(q, g, jobs[2], why));
+	assert_true(is_eligible(q, g, jobs[2], why));
 }
 
 static void a_job_that_stays_suspended_holds_memory_but_no_cores(void **state)
@@ -399,16 +405,16 @@ static void a_job_that_stays_suspended_holds_memory_but_no_cores(void **state)
 	next = quota_rig_submit(q, &j);
 	quota_rig_give(q, w.job);
 	quota_rig_report(q, w.job, JOB_RUNNING, 10);
-	assert_false(ask(q, g, next, why));
+	assert_false(is_eligible(q, g, next, why));
 	assert_int_equal(store_set_desired(q->ledger->store, &w, node, NULL), 0);
 	quota_rig_report(q, w.job, JOB_SUSPENDED, 10);
-	assert_true(ask(q, g, next, why));
+	assert_true(is_eligible(q, g, next, why));
 	eligibility_start(g, next);
 	assert_false(eligibility_check(
 		g, next, why)); /* another like it: cores, memory and jobs are full */
 	w.want = DESIRED_RUN;
 	assert_int_equal(store_set_desired(q->ledger->store, &w, node, NULL), 0);
-	assert_false(ask(q, g, next, why)); /* it shall run again */
+	assert_false(is_eligible(q, g, next, why)); /* it shall run again */
 	assert_non_null(strstr(why, "4 cores at once, 4 run"));
 }
 
@@ -430,10 +436,10 @@ static void low_priority_waits_for_all_with_quota_left_in_that_cluster(void **st
 		"To=2025-10-01\n");
 	quota_rig_use(q, &j, 3600); /* 40 of 20 + 10 */
 	poor = quota_rig_submit(q, &j);
-	assert_true(ask(q, g, poor, why)); /* no other job waits */
+	assert_true(is_eligible(q, g, poor, why)); /* no other job waits */
 	j.account = "b";
 	rich = quota_rig_submit(q, &j);
-	assert_false(ask(q, g, poor, why));
+	assert_false(is_eligible(q, g, poor, why));
 	assert_string_equal(why, "low priority: account a has no quota left, and 1 job of "
 				 "accounts with quota left waits here");
 	assert_true(eligibility_check(g, rich, why));
@@ -442,9 +448,9 @@ static void low_priority_waits_for_all_with_quota_left_in_that_cluster(void **st
 	/* A held job asks for nothing, and keeps no other job waiting. */
 	hold.job = rich;
 	assert_int_equal(store_hold(q->ledger->store, &hold, NULL), 0);
-	assert_true(ask(q, g, poor, why));
+	assert_true(is_eligible(q, g, poor, why));
 	assert_int_equal(store_release(q->ledger->store, &hold, NULL), 0);
-	assert_false(ask(q, g, poor, why));
+	assert_false(is_eligible(q, g, poor, why));
 }
 
 static void without_limits_and_windows_everything_may_start(void **state)
@@ -455,8 +461,8 @@ static void without_limits_and_windows_everything_may_start(void **state)
 
 	assert_int_equal(eligibility_new(&g, NULL), 0);
 	quota_rig_set(q, "[Cluster main]\n", "[Account physics]\nUsers=alice\n");
-	assert_true(ask(q, g, quota_rig_submit(q, &(struct quota_rig_job){ .rate = { 1, 1 } }),
-			why));
+	assert_true(is_eligible(
+		q, g, quota_rig_submit(q, &(struct quota_rig_job){ .rate = { 1, 1 } }), why));
 	assert_string_equal(why, "");
 }
 

@@ -42,8 +42,8 @@ static const char accounts_text[] = "[Account science]\nQos=low,high\nDefaultQos
 #define ALL_QOS "[Qos low]\n[Qos normal]\n[Qos high]\n"
 
 /* What a job of the account has that names `named`. */
-static void filled(const struct world *w, const char *account, const char *named,
-		   const char *want)
+static void expect_filled(const struct world *w, const char *account, const char *named,
+			  const char *want)
 {
 	_cleanup_(request_done) struct request q;
 
@@ -60,12 +60,12 @@ static void what_is_named_goes_before_the_account_and_that_before_the_site(void 
 		world_of("[Policy]\nDefaultQos=normal\n" CLUSTER ALL_QOS, accounts_text);
 
 	(void)state;
-	filled(&w, "optics", "normal", "normal");
-	filled(&w, "optics", "", "high");
-	filled(&w, "physics", "", "low"); /* of the account above */
-	filled(&w, "arts", "", "normal");
-	filled(&w, "nosuch", "", "normal");
-	filled(&w, "", "", "normal");
+	expect_filled(&w, "optics", "normal", "normal");
+	expect_filled(&w, "optics", "", "high");
+	expect_filled(&w, "physics", "", "low"); /* of the account above */
+	expect_filled(&w, "arts", "", "normal");
+	expect_filled(&w, "nosuch", "", "normal");
+	expect_filled(&w, "", "", "normal");
 }
 
 static void without_any_default_a_job_has_no_qos(void **state)
@@ -73,14 +73,15 @@ static void without_any_default_a_job_has_no_qos(void **state)
 	_cleanup_(world_done) struct world w = world_of(CLUSTER ALL_QOS, accounts_text);
 
 	(void)state;
-	filled(&w, "arts", "", "");
-	filled(&w, "nosuch", "", "");
-	filled(&w, "physics", "", "low");
+	expect_filled(&w, "arts", "", "");
+	expect_filled(&w, "nosuch", "", "");
+	expect_filled(&w, "physics", "", "low");
 }
 
 /* ---- who may ---- */
 
-static bool may(const struct world *w, const struct request *q, struct quota_qos_refusal *ret)
+static bool is_allowed(const struct world *w, const struct request *q,
+		       struct quota_qos_refusal *ret)
 {
 	*ret = (struct quota_qos_refusal){ .code = "" };
 	return quota_allows_qos(&w->site, q, ret);
@@ -93,7 +94,7 @@ static void a_job_without_a_qos_is_never_refused(void **state)
 	struct quota_qos_refusal no;
 
 	(void)state;
-	assert_true(may(&w, &q, &no));
+	assert_true(is_allowed(&w, &q, &no));
 }
 
 static void an_unknown_name_is_told_with_the_nearest(void **state)
@@ -104,10 +105,10 @@ static void an_unknown_name_is_told_with_the_nearest(void **state)
 	struct quota_qos_refusal no;
 
 	(void)state;
-	assert_false(may(&w, &q, &no));
+	assert_false(is_allowed(&w, &q, &no));
 	assert_string_equal(no.code, "unknown-qos");
 	assert_string_equal(no.text, "there is no QOS 'norml'; did you mean 'normal'?");
-	assert_false(may(&none, &q, &no));
+	assert_false(is_allowed(&none, &q, &no));
 	assert_string_equal(no.text, "there is no QOS 'norml': this site has none");
 	assert_string_equal(no.remedy, "leave --qos out");
 }
@@ -148,9 +149,9 @@ static void a_qos_is_allowed_where_user_and_account_and_list_all_allow_it(void *
 					 "[Account optics]\nParent=physics\n",
 					 l % 2 ? list : "", l % 2 ? "" : list);
 				w = world_of(config, accounts);
-				assert_int_equal(may(&w, &q, &no), users[u].allows &&
-									   of[a].allows &&
-									   lists[l / 2].allows);
+				assert_int_equal(is_allowed(&w, &q, &no),
+						 users[u].allows && of[a].allows &&
+							 lists[l / 2].allows);
 			}
 }
 
@@ -162,17 +163,17 @@ static void a_refusal_says_whose_it_is_and_which_may_be_used(void **state)
 	struct quota_qos_refusal no;
 
 	(void)state;
-	assert_false(may(&w, &q, &no));
+	assert_false(is_allowed(&w, &q, &no));
 	assert_string_equal(no.code, "forbidden-qos");
 	assert_string_equal(no.text, "user 'alice' may not use QOS 'high'");
 	assert_non_null(strstr(no.remedy, "you may use: low, normal;"));
 	strcpy(q.account, "physics");
 	strcpy(q.qos, "normal");
-	assert_false(may(&w, &q, &no));
+	assert_false(is_allowed(&w, &q, &no));
 	assert_string_equal(no.text, "account 'physics' may not use QOS 'normal'");
 	assert_non_null(strstr(no.remedy, "you may use: low;"));
 	strcpy(q.account, "optics"); /* its only one is bob's */
-	assert_false(may(&w, &q, &no));
+	assert_false(is_allowed(&w, &q, &no));
 	assert_non_null(strstr(no.remedy, "you may use: none;"));
 }
 
@@ -187,7 +188,7 @@ static void a_default_of_the_site_that_the_account_may_not_use_is_refused(void *
 
 	(void)state;
 	quota_fill_qos(&w.site, &q);
-	assert_false(may(&w, &q, &no));
+	assert_false(is_allowed(&w, &q, &no));
 	assert_string_equal(no.text, "account 'arts' may not use QOS 'normal'");
 	assert_non_null(strstr(no.remedy, "you may use: low; say one with --qos"));
 }
@@ -202,9 +203,9 @@ static void the_walltime_of_a_qos_is_allowed_up_to_its_last_second(void **state)
 	struct quota_qos_refusal no;
 
 	(void)state;
-	assert_true(may(&w, &q, &no));
+	assert_true(is_allowed(&w, &q, &no));
 	q.res.walltime_s++;
-	assert_false(may(&w, &q, &no));
+	assert_false(is_allowed(&w, &q, &no));
 	assert_string_equal(no.code, "too-large");
 	assert_string_equal(no.text,
 			    "walltime=2:00:01 is more than QOS 'x' allows one job: 2:00:00");

@@ -59,7 +59,7 @@ static void close_queue(struct queue *u)
 	sharetree_free(u->sharetree);
 }
 
-static struct given run(struct queue *u)
+static struct given run_cycle(struct queue *u)
 {
 	struct given g = { .n = 0 };
 	const struct cycle_run run = { .cluster = "main",
@@ -74,7 +74,7 @@ static struct given run(struct queue *u)
 	return g;
 }
 
-static const char *why(const struct queue *u, int64_t job)
+static const char *why_waiting(const struct queue *u, int64_t job)
 {
 	static char buf[512];
 
@@ -94,16 +94,16 @@ static void many_held_jobs_in_front_hold_no_other_job(void **state)
 		quota_rig_submit(q, &j); /* jobs 1 to 100 */
 	j.user = "bob";
 	quota_rig_submit(q, &j); /* 101 */
-	g = run(&u);
+	g = run_cycle(&u);
 	assert_int_equal(g.n, 2);
 	assert_int_equal(g.jobs[0], 1);
 	assert_int_equal(g.jobs[1], 101);
 	assert_true(cycle_may_start_by_time(u.cycle));
-	assert_string_equal(why(&u, 2),
+	assert_string_equal(why_waiting(&u, 2),
 			    "limit of user alice: 3 cores at once, 2 run, this job needs 2");
-	assert_int_equal(run(&u).n, 0);
+	assert_int_equal(run_cycle(&u).n, 0);
 	quota_rig_report(q, 1, JOB_ENDED, 10);
-	g = run(&u);
+	g = run_cycle(&u);
 	assert_int_equal(g.n, 1);
 	assert_int_equal(g.jobs[0], 2);
 }
@@ -117,11 +117,12 @@ static void a_job_that_fits_no_node_counts_against_no_limit(void **state)
 		"[Account physics]\nUsers=alice\n[User alice]\nMaxRunningCores=12\n");
 	for (int i = 0; i < 3; i++)
 		quota_rig_submit(q, &j);
-	assert_int_equal(run(&u).n, 1);
-	assert_non_null(strstr(why(&u, 2), "needs 6 cores"));
-	assert_non_null(strstr(why(&u, 3), "number 2 of 2 in the queue. It needs 6 cores"));
+	assert_int_equal(run_cycle(&u).n, 1);
+	assert_non_null(strstr(why_waiting(&u, 2), "needs 6 cores"));
+	assert_non_null(
+		strstr(why_waiting(&u, 3), "number 2 of 2 in the queue. It needs 6 cores"));
 	quota_rig_report(q, 1, JOB_ENDED, 10);
-	assert_int_equal(run(&u).n, 1);
+	assert_int_equal(run_cycle(&u).n, 1);
 	assert_false(cycle_may_start_by_time(u.cycle));
 }
 
@@ -141,18 +142,18 @@ static void low_priority_starts_when_nobody_with_quota_waits_any_more(void **sta
 	quota_rig_submit(q, &poor);    /* 2 */
 	quota_rig_submit(q, &rich);    /* 3 */
 	quota_rig_submit(q, &rich);    /* 4: no room beside 3 */
-	g = run(&u);
+	g = run_cycle(&u);
 	assert_int_equal(g.n, 1);
 	assert_int_equal(g.jobs[0], 3);
-	assert_string_equal(why(&u, 2),
+	assert_string_equal(why_waiting(&u, 2),
 			    "low priority: account a has no quota left, and 1 job of "
 			    "accounts with quota left waits here");
 	quota_rig_report(q, 3, JOB_ENDED, 10);
-	g = run(&u);
+	g = run_cycle(&u);
 	assert_int_equal(g.n, 1);
 	assert_int_equal(g.jobs[0], 4);
 	quota_rig_report(q, 4, JOB_ENDED, 10);
-	g = run(&u);
+	g = run_cycle(&u);
 	assert_int_equal(g.n, 1);
 	assert_int_equal(g.jobs[0], 2);
 }
@@ -169,17 +170,17 @@ static void a_start_that_waits_for_cores_counts_against_limits(void **state)
 		"[Queue normal]\n[Queue express]\nRunPriority=1\n",
 		"[Account physics]\nUsers=alice,bob\n[User alice]\nMaxRunningCores=4\n");
 	quota_rig_submit(q, &large); /* 1 */
-	assert_int_equal(run(&u).n, 1);
+	assert_int_equal(run_cycle(&u).n, 1);
 	quota_rig_report(q, 1, JOB_RUNNING, 10);
 	quota_rig_submit(q, &small); /* 2 */
-	g = run(&u);
+	g = run_cycle(&u);
 	assert_int_equal(g.n_suspended, 1);
 	assert_int_equal(g.n, 0);
 	quota_rig_submit(q, &small); /* 3: there would be cores for it */
-	assert_int_equal(run(&u).n, 0);
-	assert_non_null(
-		strstr(why(&u, 2), "as soon as the jobs that it preempts are suspended"));
-	assert_string_equal(why(&u, 3),
+	assert_int_equal(run_cycle(&u).n, 0);
+	assert_non_null(strstr(why_waiting(&u, 2),
+			       "as soon as the jobs that it preempts are suspended"));
+	assert_string_equal(why_waiting(&u, 3),
 			    "limit of user alice: 4 cores at once, 4 run, this job needs 4");
 }
 

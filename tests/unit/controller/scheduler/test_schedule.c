@@ -42,7 +42,7 @@ struct ask {
 	int32_t n, queue, group;
 };
 
-static int32_t add(struct schedule *s, struct ask a)
+static int32_t add_job(struct schedule *s, struct ask a)
 {
 	static int64_t id;
 	struct schedule_chunk chunk = { .cores = a.cores,
@@ -62,7 +62,7 @@ static int32_t add(struct schedule *s, struct ask a)
 	return job;
 }
 
-static size_t pass(struct schedule *s, int64_t now_s)
+static size_t run_pass(struct schedule *s, int64_t now_s)
 {
 	const struct schedule_action *actions;
 	size_t n;
@@ -86,12 +86,12 @@ static void later_jobs_start_beside_the_place_that_is_kept(void **state)
 
 	(void)state;
 	add_nodes(s, 1, 10);
-	runs = add(s, (struct ask){ .cores = 6, .limit_s = 100 });
-	head = add(s, (struct ask){ .cores = 8, .limit_s = 50, .submit_s = 1 });
-	long_one = add(s, (struct ask){ .cores = 3, .limit_s = 101, .submit_s = 2 });
-	short_one = add(s, (struct ask){ .cores = 2, .limit_s = 100, .submit_s = 3 });
-	narrow = add(s, (struct ask){ .cores = 2, .limit_s = 1000, .submit_s = 4 });
-	pass(s, 0);
+	runs = add_job(s, (struct ask){ .cores = 6, .limit_s = 100 });
+	head = add_job(s, (struct ask){ .cores = 8, .limit_s = 50, .submit_s = 1 });
+	long_one = add_job(s, (struct ask){ .cores = 3, .limit_s = 101, .submit_s = 2 });
+	short_one = add_job(s, (struct ask){ .cores = 2, .limit_s = 100, .submit_s = 3 });
+	narrow = add_job(s, (struct ask){ .cores = 2, .limit_s = 1000, .submit_s = 4 });
+	run_pass(s, 0);
 	assert_state(s, runs, SCHEDULE_RUNNING);
 	assert_state(s, head, SCHEDULE_QUEUED);
 	assert_state(s, long_one, SCHEDULE_QUEUED);   /* 2 are left beside the head, not 3 */
@@ -106,7 +106,7 @@ static void later_jobs_start_beside_the_place_that_is_kept(void **state)
 	assert_int_equal(why.first, head);
 	schedule_remove(s, runs);
 	schedule_remove(s, short_one);
-	pass(s, 100);
+	run_pass(s, 100);
 	assert_state(s, head, SCHEDULE_RUNNING);
 	assert_state(s, long_one, SCHEDULE_QUEUED);
 }
@@ -118,10 +118,10 @@ static void without_backfill_nobody_passes(void **state)
 
 	(void)state;
 	add_nodes(s, 1, 10);
-	add(s, (struct ask){ .cores = 6, .limit_s = 100 });
-	head = add(s, (struct ask){ .cores = 8, .limit_s = 50, .submit_s = 1 });
-	small = add(s, (struct ask){ .cores = 1, .limit_s = 1, .submit_s = 2 });
-	pass(s, 0);
+	add_job(s, (struct ask){ .cores = 6, .limit_s = 100 });
+	head = add_job(s, (struct ask){ .cores = 8, .limit_s = 50, .submit_s = 1 });
+	small = add_job(s, (struct ask){ .cores = 1, .limit_s = 1, .submit_s = 2 });
+	run_pass(s, 0);
 	assert_state(s, head, SCHEDULE_QUEUED);
 	assert_state(s, small, SCHEDULE_QUEUED);
 }
@@ -134,11 +134,11 @@ static void parts_of_one_job_are_on_several_nodes(void **state)
 
 	(void)state;
 	add_nodes(s, 3, 8);
-	wide = add(s, (struct ask){ .cores = 5, .limit_s = 10, .n = 3 });
-	next = add(s, (struct ask){ .cores = 8, .limit_s = 10, .n = 2, .submit_s = 1 });
+	wide = add_job(s, (struct ask){ .cores = 5, .limit_s = 10, .n = 3 });
+	next = add_job(s, (struct ask){ .cores = 8, .limit_s = 10, .n = 2, .submit_s = 1 });
 	assert_int_equal(schedule_forecast(s, next, 0, 10, &at_s), 0);
 	assert_int_equal(at_s, 10);
-	assert_int_equal(pass(s, 0), 1);
+	assert_int_equal(run_pass(s, 0), 1);
 	assert_int_equal(schedule_nodes(s, wide, &n)[2], 2);
 	assert_int_equal(n, 3);
 	assert_state(s, next, SCHEDULE_QUEUED);
@@ -154,9 +154,9 @@ static void maintenance_lets_only_end_what_is_over_by_then(void **state)
 
 	(void)state;
 	assert_int_equal(schedule_add_node(s, &node), 0);
-	does_not = add(s, (struct ask){ .cores = 1, .limit_s = 901 });
-	fits = add(s, (struct ask){ .cores = 1, .limit_s = 900, .submit_s = 1 });
-	pass(s, 100);
+	does_not = add_job(s, (struct ask){ .cores = 1, .limit_s = 901 });
+	fits = add_job(s, (struct ask){ .cores = 1, .limit_s = 900, .submit_s = 1 });
+	run_pass(s, 100);
 	assert_state(s, does_not, SCHEDULE_QUEUED);
 	assert_state(s, fits, SCHEDULE_RUNNING);
 }
@@ -185,7 +185,7 @@ static void bad_input_is_refused(void **state)
 	assert_int_equal(schedule_add(s, &j, &job), -EINVAL);
 	j.limit_s = 1;
 	assert_int_equal(schedule_add(s, &j, &job), 0); /* no node: it waits */
-	assert_int_equal(pass(s, 0), 0);
+	assert_int_equal(run_pass(s, 0), 0);
 }
 
 /* ---- with suspension ---- */
@@ -197,17 +197,17 @@ static void an_express_job_takes_the_cores_of_a_normal_one(void **state)
 
 	(void)state;
 	add_nodes(s, 1, 4);
-	normal = add(s, (struct ask){ .cores = 4, .limit_s = 50 * HOUR });
-	pass(s, 0);
-	express =
-		add(s, (struct ask){ .cores = 2, .limit_s = 60, .submit_s = 100, .queue = 1 });
-	assert_int_equal(pass(s, 100), 2);
+	normal = add_job(s, (struct ask){ .cores = 4, .limit_s = 50 * HOUR });
+	run_pass(s, 0);
+	express = add_job(
+		s, (struct ask){ .cores = 2, .limit_s = 60, .submit_s = 100, .queue = 1 });
+	assert_int_equal(run_pass(s, 100), 2);
 	assert_state(s, normal, SCHEDULE_SUSPENDED);
 	assert_state(s, express, SCHEDULE_RUNNING);
 	assert_int_equal(schedule_ran_s(s, normal, 130), 100);
 	assert_int_equal(schedule_suspended_s(s, normal, 130), 30);
 	schedule_remove(s, express);
-	assert_int_equal(pass(s, 160), 1);
+	assert_int_equal(run_pass(s, 160), 1);
 	assert_state(s, normal, SCHEDULE_RUNNING);
 	assert_int_equal(schedule_ran_s(s, normal, 160), 100);
 }
@@ -222,9 +222,9 @@ static void suspended_jobs_keep_their_memory(void **state)
 	(void)state;
 	add_nodes(s, 1, 4);
 	assert_int_equal(schedule_add(s, &j, &normal), 0);
-	pass(s, 0);
-	express = add(s, (struct ask){ .cores = 1, .limit_s = 60, .queue = 1 });
-	assert_int_equal(pass(s, 1), 0);
+	run_pass(s, 0);
+	express = add_job(s, (struct ask){ .cores = 1, .limit_s = 60, .queue = 1 });
+	assert_int_equal(run_pass(s, 1), 0);
 	assert_state(s, normal, SCHEDULE_RUNNING);
 	assert_state(s, express, SCHEDULE_QUEUED);
 }
@@ -238,14 +238,17 @@ static void a_large_job_suspends_small_ones_while_they_can_bear_it(void **state)
 	(void)state;
 	add_nodes(s, 2, 16);
 	for (int i = 0; i < 16; i++)
-		small[i] = add(s, (struct ask){ .cores = 2, .limit_s = 50 * HOUR, .group = i });
-	pass(s, 0);
-	large = add(s, (struct ask){ .cores = 8, .n = 2, .limit_s = 20 * HOUR, .group = 99 });
-	pass(s, HOUR); /* 20 h are too much for 50 h */
+		small[i] = add_job(
+			s, (struct ask){ .cores = 2, .limit_s = 50 * HOUR, .group = i });
+	run_pass(s, 0);
+	large = add_job(s,
+			(struct ask){ .cores = 8, .n = 2, .limit_s = 20 * HOUR, .group = 99 });
+	run_pass(s, HOUR); /* 20 h are too much for 50 h */
 	assert_state(s, large, SCHEDULE_QUEUED);
 	schedule_remove(s, large);
-	large = add(s, (struct ask){ .cores = 8, .n = 2, .limit_s = 2 * HOUR, .group = 99 });
-	pass(s, HOUR);
+	large = add_job(s,
+			(struct ask){ .cores = 8, .n = 2, .limit_s = 2 * HOUR, .group = 99 });
+	run_pass(s, HOUR);
 	assert_state(s, large, SCHEDULE_RUNNING);
 	for (int i = 0; i < 16; i++)
 		n += schedule_state(s, small[i]) == SCHEDULE_SUSPENDED;
@@ -260,11 +263,12 @@ static void who_has_nothing_goes_first(void **state)
 	(void)state;
 	add_nodes(s, 1, 3);
 	for (int i = 0; i < 4; i++)
-		many[i] = add(
+		many[i] = add_job(
 			s,
 			(struct ask){ .cores = 1, .limit_s = HOUR, .submit_s = i, .group = 1 });
-	one = add(s, (struct ask){ .cores = 1, .limit_s = HOUR, .submit_s = 9, .group = 2 });
-	pass(s, 10);
+	one = add_job(s,
+		      (struct ask){ .cores = 1, .limit_s = HOUR, .submit_s = 9, .group = 2 });
+	run_pass(s, 10);
 	assert_state(s, one, SCHEDULE_RUNNING);
 	assert_state(s, many[1], SCHEDULE_RUNNING);
 	assert_state(s, many[2], SCHEDULE_QUEUED);
@@ -279,8 +283,9 @@ static void a_start_is_withdrawn_for_a_larger_job(void **state)
 
 	(void)state;
 	add_nodes(s, 1, 16);
-	small = add(s, (struct ask){ .cores = 1, .limit_s = HOUR, .group = 1 });
-	large = add(s, (struct ask){ .cores = 16, .limit_s = HOUR, .group = 2, .submit_s = 1 });
+	small = add_job(s, (struct ask){ .cores = 1, .limit_s = HOUR, .group = 1 });
+	large = add_job(
+		s, (struct ask){ .cores = 16, .limit_s = HOUR, .group = 2, .submit_s = 1 });
 	assert_int_equal(schedule_pass(s, 10, &actions, &n), 0);
 	assert_int_equal(n, 1);
 	assert_int_equal(actions[0].job, large);
@@ -295,10 +300,10 @@ static void bonus_gives_way_to_all(void **state)
 
 	(void)state;
 	add_nodes(s, 1, 4);
-	bonus = add(s, (struct ask){ .cores = 4, .limit_s = HOUR, .queue = 2 });
-	pass(s, 0);
-	normal = add(s, (struct ask){ .cores = 1, .limit_s = 50 * HOUR });
-	pass(s, 1);
+	bonus = add_job(s, (struct ask){ .cores = 4, .limit_s = HOUR, .queue = 2 });
+	run_pass(s, 0);
+	normal = add_job(s, (struct ask){ .cores = 1, .limit_s = 50 * HOUR });
+	run_pass(s, 1);
 	assert_state(s, bonus, SCHEDULE_SUSPENDED);
 	assert_state(s, normal, SCHEDULE_RUNNING);
 }

@@ -44,23 +44,23 @@ static uint64_t next_random(struct world *w)
 	return w->random;
 }
 
-static int64_t pick(struct world *w, int64_t low, int64_t high)
+static int64_t pick_number(struct world *w, int64_t low, int64_t high)
 {
 	return low + (int64_t)(next_random(w) % (uint64_t)(high - low + 1));
 }
 
 static void make_nodes(struct world *w)
 {
-	w->n_nodes = (int)pick(w, 1, N_NODES_MAX);
+	w->n_nodes = (int)pick_number(w, 1, N_NODES_MAX);
 	for (int i = 0; i < w->n_nodes; i++) {
 		struct schedule_node *n = &w->nodes[i];
 
-		*n = (struct schedule_node){ .cores = i ? pick(w, 1, 32) : 32,
-					     .mem_bytes = i ? pick(w, 10, 400) : 400,
+		*n = (struct schedule_node){ .cores = i ? pick_number(w, 1, 32) : 32,
+					     .mem_bytes = i ? pick_number(w, 10, 400) : 400,
 					     .jobfs_bytes = 100,
 					     .features = i ? next_random(w) & 3 : 3,
 					     .is_open = true };
-		n->gpus[MODEL] = i ? (int16_t)pick(w, 0, 4) : 4;
+		n->gpus[MODEL] = i ? (int16_t)pick_number(w, 0, 4) : 4;
 		assert_int_equal(schedule_add_node(w->s, n), 0);
 	}
 }
@@ -69,31 +69,32 @@ static void make_nodes(struct world *w)
 static void make_job(struct world *w, int i)
 {
 	struct life *l = &w->jobs[i];
-	bool is_multi = pick(w, 0, 5) == 0;
+	bool is_multi = pick_number(w, 0, 5) == 0;
 
 	for (int c = 0; c < 2; c++) {
 		l->chunks[c] =
-			(struct schedule_chunk){ .cores = pick(w, 1, is_multi ? 8 : 32),
-						 .mem_bytes = pick(w, 1, 90),
-						 .jobfs_bytes = pick(w, 0, 20),
-						 .n = is_multi ? (int)pick(w, 1, 2) : 1 };
-		if (pick(w, 0, 6) == 0)
+			(struct schedule_chunk){ .cores = pick_number(w, 1, is_multi ? 8 : 32),
+						 .mem_bytes = pick_number(w, 1, 90),
+						 .jobfs_bytes = pick_number(w, 0, 20),
+						 .n = is_multi ? (int)pick_number(w, 1, 2)
+							       : 1 };
+		if (pick_number(w, 0, 6) == 0)
 			l->chunks[c].gpus = 1;
-		l->chunks[c].model = pick(w, 0, 1) && l->chunks[c].gpus ? MODEL : 0;
+		l->chunks[c].model = pick_number(w, 0, 1) && l->chunks[c].gpus ? MODEL : 0;
 	}
 	l->ask = (struct schedule_job){ .id = i,
-					.queue = (int)pick(w, 0, 2),
-					.user = (int)pick(w, 0, 5),
-					.group = (int)pick(w, 0, 3),
+					.queue = (int)pick_number(w, 0, 2),
+					.user = (int)pick_number(w, 0, 5),
+					.group = (int)pick_number(w, 0, 3),
 					.chunks = l->chunks,
 					.n_chunks = is_multi ? 2 : 1,
-					.features = (uint64_t)pick(w, 0, 3) &
-						    (uint64_t)pick(w, 0, 3),
-					.is_exclusive = pick(w, 0, 9) == 0,
-					.priority = pick(w, 0, 3),
-					.submit_s = pick(w, 0, 3000),
-					.limit_s = pick(w, 1, 2000) };
-	l->runs_s = pick(w, 0, 2) ? pick(w, 1, l->ask.limit_s) : l->ask.limit_s;
+					.features = (uint64_t)pick_number(w, 0, 3) &
+						    (uint64_t)pick_number(w, 0, 3),
+					.is_exclusive = pick_number(w, 0, 9) == 0,
+					.priority = pick_number(w, 0, 3),
+					.submit_s = pick_number(w, 0, 3000),
+					.limit_s = pick_number(w, 1, 2000) };
+	l->runs_s = pick_number(w, 0, 2) ? pick_number(w, 1, l->ask.limit_s) : l->ask.limit_s;
 	l->number = -1;
 	l->promised_s = -1;
 }
@@ -132,7 +133,7 @@ static void count_job(const struct world *w, const struct life *l, int i, struct
 	assert_int_equal(part, n);
 }
 
-static void check(const struct world *w)
+static void check_laws(const struct world *w)
 {
 	struct use use[N_NODES_MAX] = { 0 };
 
@@ -263,7 +264,7 @@ static void run_pass(struct world *w)
 			assert_true(l->start_s >= 0);
 		}
 	}
-	check(w);
+	check_laws(w);
 }
 
 static int64_t next_moment(const struct world *w)
@@ -311,7 +312,7 @@ static void end_and_arrive(struct world *w)
 }
 
 /* With all jobs there from the start and one priority no promise can be overtaken. */
-static void live(uint64_t seed, enum schedule_rule rule, bool is_open)
+static void run_world(uint64_t seed, enum schedule_rule rule, bool is_open)
 {
 	struct world *w = calloc(1, sizeof(*w));
 	int moments = 0;
@@ -345,39 +346,39 @@ static void live(uint64_t seed, enum schedule_rule rule, bool is_open)
 	free(w);
 }
 
-static uint64_t number(const char *name, uint64_t otherwise)
+static uint64_t read_number(const char *name, uint64_t otherwise)
 {
 	const char *text = getenv(name);
 
 	return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static void many(enum schedule_rule rule)
+static void run_worlds(enum schedule_rule rule)
 {
-	uint64_t first = number("REEVE_SEED", 1), n = number("REEVE_WORLDS", 60);
+	uint64_t first = read_number("REEVE_SEED", 1), n = read_number("REEVE_WORLDS", 60);
 
 	for (uint64_t seed = first; seed < first + n; seed++) {
-		live(seed, rule, true);
-		live(seed, rule, false);
+		run_world(seed, rule, true);
+		run_world(seed, rule, false);
 	}
 }
 
 static void by_priority(void **state)
 {
 	(void)state;
-	many(SCHEDULE_PRIORITY);
+	run_worlds(SCHEDULE_PRIORITY);
 }
 
 static void in_order(void **state)
 {
 	(void)state;
-	many(SCHEDULE_FIFO);
+	run_worlds(SCHEDULE_FIFO);
 }
 
 static void with_suspension(void **state)
 {
 	(void)state;
-	many(SCHEDULE_PREEMPT);
+	run_worlds(SCHEDULE_PREEMPT);
 }
 
 int main(void)

@@ -34,7 +34,7 @@ struct load {
 	int64_t now_s;
 };
 
-static double uniform(struct load *w)
+static double draw_uniform(struct load *w)
 {
 	w->random ^= w->random << 13;
 	w->random ^= w->random >> 7;
@@ -48,29 +48,30 @@ static void make_jobs(struct load *w, double load)
 
 	for (int i = 0; i < N_JOBS; i++) {
 		struct life *l = &w->jobs[i];
-		int64_t cores = INT64_C(1) << (int)(uniform(w) * 6); /* 1 to 32 */
+		int64_t cores = INT64_C(1) << (int)(draw_uniform(w) * 6); /* 1 to 32 */
 
 		l->chunk = (struct schedule_chunk){ .cores = cores < CORES ? cores : CORES,
 						    .n = cores <= CORES ? 1 : 2,
 						    .mem_bytes = 1 };
-		l->runs_s = (int64_t)exp(uniform(w) * log(1e4)) * 6 + 1;
-		l->ask = (struct schedule_job){ .id = i,
-						.user = i % 40,
-						.group = i % GROUPS,
-						.chunks = &l->chunk,
-						.n_chunks = 1,
-						.limit_s = (int64_t)((double)l->runs_s *
-								     (1 + 3 * uniform(w))) };
+		l->runs_s = (int64_t)exp(draw_uniform(w) * log(1e4)) * 6 + 1;
+		l->ask = (struct schedule_job){
+			.id = i,
+			.user = i % 40,
+			.group = i % GROUPS,
+			.chunks = &l->chunk,
+			.n_chunks = 1,
+			.limit_s = (int64_t)((double)l->runs_s * (1 + 3 * draw_uniform(w)))
+		};
 		work += (double)(l->runs_s * cores);
 	}
 	for (int i = 0; i < N_JOBS; i++) {
 		w->jobs[i].ask.submit_s = (int64_t)at;
 		w->jobs[i].number = -1;
-		at -= log(uniform(w)) * work / (N_JOBS * load * NODES * CORES);
+		at -= log(draw_uniform(w)) * work / (N_JOBS * load * NODES * CORES);
 	}
 }
 
-static void end(struct load *w, struct life *l)
+static void end_job(struct load *w, struct life *l)
 {
 	l->suspended_s = schedule_suspended_s(w->s, l->number, w->now_s);
 	schedule_remove(w->s, l->number);
@@ -96,7 +97,7 @@ static int64_t next_moment(const struct load *w, int first)
 	return next;
 }
 
-static void pass(struct load *w)
+static void run_pass(struct load *w)
 {
 	const struct schedule_action *a;
 	size_t n;
@@ -107,7 +108,7 @@ static void pass(struct load *w)
 			w->jobs[schedule_job(w->s, a[i].job)->id].start_s = w->now_s;
 }
 
-static void live(struct load *w)
+static void run_load(struct load *w)
 {
 	int first = 0;
 
@@ -120,7 +121,7 @@ static void live(struct load *w)
 			if (!l->has_ended &&
 			    schedule_state(w->s, l->number) == SCHEDULE_RUNNING &&
 			    schedule_ran_s(w->s, l->number, w->now_s) >= l->runs_s)
-				end(w, l);
+				end_job(w, l);
 		}
 		while (w->n_come < N_JOBS && w->jobs[w->n_come].ask.submit_s <= w->now_s) {
 			struct life *l = &w->jobs[w->n_come++];
@@ -129,7 +130,7 @@ static void live(struct load *w)
 		}
 		while (first < w->n_come && w->jobs[first].has_ended)
 			first++;
-		pass(w);
+		run_pass(w);
 	}
 }
 
@@ -145,7 +146,7 @@ static void open_load(struct load *w, enum schedule_rule rule, double load)
 	for (int i = 0; i < NODES; i++)
 		assert_int_equal(schedule_add_node(w->s, &n), 0);
 	make_jobs(w, load);
-	live(w);
+	run_load(w);
 }
 
 static void close_load(struct load *w)

@@ -12,7 +12,7 @@
 #include "common/err.h"
 #include "tests/unit/rig/sharetree_rig.h"
 
-static void feed(struct world *w, struct rig *r, struct report rep, int64_t now_ns)
+static void feed_report(struct world *w, struct rig *r, struct report rep, int64_t now_ns)
 {
 	struct sync_job hold = { rep.job, rep.attempt, rep.state };
 	struct rig_say say = {
@@ -27,7 +27,7 @@ static void feed(struct world *w, struct rig *r, struct report rep, int64_t now_
 	sync_result_done(&result);
 }
 
-static void load(struct world *w, struct rig *r, int64_t now_ns)
+static void load_tree(struct world *w, struct rig *r, int64_t now_ns)
 {
 	struct err err = { "" };
 
@@ -42,12 +42,12 @@ static int64_t live_a_life(struct world *w, struct rig *r)
 	int64_t job = rig_job(r, NOON);
 
 	for (int64_t s = 20; s <= 1000; s += 20)
-		feed(w, r, rig_report(job, s, JOB_RUNNING, s), NOON + (s + 3) * S_NS);
+		feed_report(w, r, rig_report(job, s, JOB_RUNNING, s), NOON + (s + 3) * S_NS);
 	for (int64_t s = 1100; s <= 11000; s += 100) {
 		rep = rig_report(job, s, JOB_SUSPENDED, 1000);
 		rep.suspended_ns = (s - 1000) * S_NS;
 		rep.at_ns = NOON + s * S_NS;
-		feed(w, r, rep, rep.at_ns + S_NS);
+		feed_report(w, r, rep, rep.at_ns + S_NS);
 	}
 	for (int64_t s = 11030; s <= 11500; s += 94) {
 		rep = rig_report(job, s, s + 94 > 11500 ? JOB_ENDED : JOB_RUNNING, s - 10000);
@@ -55,7 +55,7 @@ static int64_t live_a_life(struct world *w, struct rig *r)
 		rep.at_ns = NOON + s * S_NS;
 		if (rep.ended_ns)
 			rep.ended_ns = rep.at_ns;
-		feed(w, r, rep, rep.at_ns + S_NS);
+		feed_report(w, r, rep, rep.at_ns + S_NS);
 	}
 	return NOON + 11500 * S_NS;
 }
@@ -69,7 +69,7 @@ static void a_restart_gives_the_same_values(void **state)
 	int64_t end = live_a_life(&live, r) + 100 * S_NS;
 
 	rig_reopen(r);
-	load(&again, r, end);
+	load_tree(&again, r, end);
 	assert_true(usage_of(&live, "physics", "alice", end) > 1000);
 	assert_near(usage_of(&live, "physics", "alice", end),
 		    usage_of(&again, "physics", "alice", end));
@@ -87,9 +87,10 @@ static void kill_9_loses_no_usage(void **state)
 			world_of("UsageHalfLife = 1:00:00", declared);
 		int64_t now = NOON + (s + 3) * S_NS;
 
-		feed(&live, r, rig_report(job, s, s == 400 ? JOB_ENDED : JOB_RUNNING, s), now);
+		feed_report(&live, r, rig_report(job, s, s == 400 ? JOB_ENDED : JOB_RUNNING, s),
+			    now);
 		rig_reopen(r);
-		load(&again, r, now);
+		load_tree(&again, r, now);
 		assert_near(usage_of(&live, "physics", "alice", now),
 			    usage_of(&again, "physics", "alice", now));
 		assert_true(usage_of(&again, "physics", "alice", now) > 2.4 * (double)s * 0.9);
@@ -113,16 +114,16 @@ static void a_new_month_begins_at_nothing(void **state)
 		rep.started_ns = start;
 		rep.at_ns = start + s * S_NS;
 		rep.ended_ns = s == 7200 ? rep.at_ns : 0;
-		feed(NULL, r, rep, rep.at_ns);
+		feed_report(NULL, r, rep, rep.at_ns);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
 		_cleanup_(world_done) struct world before = world_of(policies[i], declared);
 		_cleanup_(world_done) struct world behind = world_of(policies[i], declared);
 
-		load(&before, r, november - S_NS);
+		load_tree(&before, r, november - S_NS);
 		assert_near(usage_of(&before, "physics", "alice", november - S_NS), 3599 * 2.5);
 		assert_near(usage_of(&before, "physics", "alice", november) + 1, 1);
-		load(&behind, r, november + HOUR_S * S_NS);
+		load_tree(&behind, r, november + HOUR_S * S_NS);
 		assert_near(usage_of(&behind, "physics", "alice", november + HOUR_S * S_NS),
 			    3600 * 2.5);
 		/* the next month, or year */
@@ -138,7 +139,7 @@ static void suspended_time_is_not_charged(void **state)
 	struct rig *r = *state;
 	int64_t end = live_a_life(&live, r);
 
-	load(&again, r, end + S_NS);
+	load_tree(&again, r, end + S_NS);
 	assert_near(usage_of(&live, "physics", "alice", end), 1500 * 2.5);
 	assert_near(usage_of(&again, "physics", "alice", end), 1500 * 2.5);
 	/* Two stretches, and nothing in the pause. */
@@ -157,7 +158,7 @@ static void an_earlier_moment_sees_what_there_was_by_then(void **state)
 		_cleanup_(world_done) struct world then = world_of("", declared);
 		int64_t ran = s < 1000 ? s : s < 11000 ? 1000 : s < 11500 ? s - 10000 : 1500;
 
-		load(&then, r, NOON + s * S_NS);
+		load_tree(&then, r, NOON + s * S_NS);
 		assert_near(usage_of(&then, "physics", "alice", NOON + s * S_NS),
 			    2.5 * (double)ran);
 	}
@@ -172,20 +173,20 @@ static void a_mixed_report_and_a_clock_that_steps_back_lose_nothing(void **state
 	int64_t job = rig_job(r, NOON);
 	struct report rep = rig_report(job, 1, JOB_RUNNING, 100);
 
-	feed(&live, r, rep, NOON + 100 * S_NS);
+	feed_report(&live, r, rep, NOON + 100 * S_NS);
 	rep = rig_report(job, 2, JOB_RUNNING, 150); /* and 50 s suspended */
 	rep.at_ns = NOON + 200 * S_NS;
 	rep.suspended_ns = 50 * S_NS;
-	feed(&live, r, rep, NOON + 200 * S_NS);
+	feed_report(&live, r, rep, NOON + 200 * S_NS);
 	rep = rig_report(job, 3, JOB_RUNNING, 250);
 	rep.at_ns = NOON + 120 * S_NS;
 	rep.suspended_ns = 50 * S_NS;
-	feed(&live, r, rep, NOON + 120 * S_NS);
+	feed_report(&live, r, rep, NOON + 120 * S_NS);
 	rep = rig_report(job, 4, JOB_ENDED, 350);
 	rep.at_ns = rep.ended_ns = NOON + 400 * S_NS;
 	rep.suspended_ns = 50 * S_NS;
-	feed(&live, r, rep, NOON + 400 * S_NS);
-	load(&again, r, NOON + 500 * S_NS);
+	feed_report(&live, r, rep, NOON + 400 * S_NS);
+	load_tree(&again, r, NOON + 500 * S_NS);
 	assert_int_equal(rig_number(r, "SELECT SUM(running_ns) FROM stretches"), 350 * S_NS);
 	assert_near(usage_of(&live, "physics", "alice", NOON + 500 * S_NS),
 		    usage_of(&again, "physics", "alice", NOON + 500 * S_NS));
@@ -198,7 +199,7 @@ static int weigh_one(void *ctx, const struct store_charge *c, struct err *err)
 	return sharetree_charge(w->sharetree, c, NOON + 5 * HOUR_S * S_NS, err);
 }
 
-static int weigh(void *ctx, const struct store_adjustment *a, struct err *err)
+static int charge_adjustment(void *ctx, const struct store_adjustment *a, struct err *err)
 {
 	void *const *both = ctx; /* world, rig */
 
@@ -226,7 +227,7 @@ static void a_refund_of_a_job_takes_its_part_of_what_is_left(void **state)
 	for (int i = 0; i < 2; i++) {
 		_cleanup_(world_done) struct world w = world_of(policies[i], declared);
 
-		load(&w, r, now);
+		load_tree(&w, r, now);
 		was[i] = usage_of(&w, "physics", "alice", now);
 		assert_true(was[i] > 1);
 	}
@@ -235,13 +236,13 @@ static void a_refund_of_a_job_takes_its_part_of_what_is_left(void **state)
 		_cleanup_(world_done) struct world again = world_of(policies[i], declared);
 		void *both[] = { &w, r };
 
-		load(&w, r, now);
+		load_tree(&w, r, now);
 		a.job = 1;
 		a.charge_ms = i ? -937500 : -1875000; /* of 3750000 */
-		if (store_adjust(r->store, &a, weigh, both, &err) < 0)
+		if (store_adjust(r->store, &a, charge_adjustment, both, &err) < 0)
 			fail_msg("%s", err.text);
 		assert_near(usage_of(&w, "physics", "alice", now), was[i] * (i ? 0.25 : 0.5));
-		load(&again, r, now);
+		load_tree(&again, r, now);
 		assert_near(usage_of(&again, "physics", "alice", now),
 			    usage_of(&w, "physics", "alice", now));
 	}
@@ -262,11 +263,11 @@ static void a_job_that_runs_on_is_refunded_of_what_it_had_run(void **state)
 	void *both[] = { &live, r };
 	struct err err = { "" };
 
-	feed(&live, r, rig_report(a.job, 1, JOB_RUNNING, 1000), NOON + 1000 * S_NS);
-	if (store_adjust(r->store, &a, weigh, both, &err) < 0)
+	feed_report(&live, r, rig_report(a.job, 1, JOB_RUNNING, 1000), NOON + 1000 * S_NS);
+	if (store_adjust(r->store, &a, charge_adjustment, both, &err) < 0)
 		fail_msg("%s", err.text);
-	feed(&live, r, rig_report(a.job, 2, JOB_ENDED, 9000), NOON + 9000 * S_NS);
-	load(&again, r, NOON + 9000 * S_NS);
+	feed_report(&live, r, rig_report(a.job, 2, JOB_ENDED, 9000), NOON + 9000 * S_NS);
+	load_tree(&again, r, NOON + 9000 * S_NS);
 	assert_near(usage_of(&again, "physics", "alice", NOON + 9000 * S_NS),
 		    usage_of(&live, "physics", "alice", NOON + 9000 * S_NS));
 }
@@ -292,13 +293,13 @@ static void an_adjustment_of_no_job_counts_over_its_day_and_survives_a_restart(v
 	struct err err = { "" };
 
 	live_a_life(&w, r);
-	if (store_adjust(r->store, &a, weigh, both, &err) < 0)
+	if (store_adjust(r->store, &a, charge_adjustment, both, &err) < 0)
 		fail_msg("%s", err.text);
 	/* It was not known before. */
-	load(&earlier, r, now - 1);
+	load_tree(&earlier, r, now - 1);
 	assert_true(usage_of(&earlier, "physics", "alice", now) <
 		    usage_of(&w, "physics", "alice", now) - 100);
-	load(&again, r, now + DAY_NS);
+	load_tree(&again, r, now + DAY_NS);
 	assert_near(usage_of(&again, "physics", "alice", now + DAY_NS),
 		    usage_of(&w, "physics", "alice", now + DAY_NS));
 }

@@ -21,7 +21,7 @@ struct world {
 	int64_t now_s, free;
 };
 
-static void make(struct world *w)
+static void make_world(struct world *w)
 {
 	int64_t at = 0;
 
@@ -124,7 +124,7 @@ static void the_first_starts_no_later_than_promised(void **state)
 		struct world w;
 		uint32_t job, first;
 
-		make(&w);
+		make_world(&w);
 		for (int i = 0; i < JOBS; i++)
 			promised[i] = NEVER;
 		assert_int_equal(easy_new(w.jobs, JOBS, CORES, &e), 0);
@@ -155,7 +155,7 @@ static void nobody_passes_anybody_under_fcfs(void **state)
 		struct world w;
 		uint32_t job, want = 0, first;
 
-		make(&w);
+		make_world(&w);
 		w.fcfs = fcfs_init(w.jobs, CORES);
 		while ((w.now_s = next_instant(&w)) != NEVER) {
 			end_and_arrive(&w);

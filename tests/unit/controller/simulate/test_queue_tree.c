@@ -21,7 +21,7 @@ static uint32_t next_plainly(const struct job *jobs, uint32_t n, uint32_t from,
 	return QUEUE_TREE_NONE;
 }
 
-static void toggle(struct queue_tree *t, struct job *j, uint32_t place)
+static void toggle_job(struct queue_tree *t, struct job *j, uint32_t place)
 {
 	if (j->cores) {
 		queue_tree_remove(t, place);
@@ -45,7 +45,7 @@ static void the_next_is_the_one_that_looking_at_all_finds(void **state)
 			struct queue_tree_limit l = { rand() % 22, rand() % 22, rand() % 4 };
 			uint32_t place = (uint32_t)rand() % n, from = (uint32_t)rand() % n;
 
-			toggle(t, &jobs[place], place);
+			toggle_job(t, &jobs[place], place);
 			assert_int_equal(queue_tree_next(t, from, &l),
 					 next_plainly(jobs, n, from, &l));
 			assert_int_equal(queue_tree_next(t, from, &QUEUE_TREE_ALL),

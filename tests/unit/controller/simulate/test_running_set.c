@@ -29,7 +29,7 @@ static int when_plainly(const struct running_set_job *jobs, int64_t cores, int64
 	return r;
 }
 
-static void toggle(struct running_set *s, struct running_set_job *j, uint32_t job, int ends)
+static void toggle_job(struct running_set *s, struct running_set_job *j, uint32_t job, int ends)
 {
 	if (j->cores) {
 		assert_int_equal(running_set_remove(s, j), 0);
@@ -41,7 +41,7 @@ static void toggle(struct running_set *s, struct running_set_job *j, uint32_t jo
 	assert_int_equal(running_set_add(s, j), 0);
 }
 
-static void compare(const struct running_set *s, const struct running_set_job *jobs)
+static void compare_with_plain(const struct running_set *s, const struct running_set_job *jobs)
 {
 	int64_t cores = 1 + rand() % 2000, at = -1, freed = -1, want_at = -1, want_freed = -1;
 	int want = when_plainly(jobs, cores, &want_at, &want_freed);
@@ -65,14 +65,14 @@ static void the_time_is_the_one_that_summing_up_finds(void **state)
 		for (int step = 0; step < 6000; step++) {
 			uint32_t job = (uint32_t)rand() % JOBS;
 
-			toggle(s, &jobs[job], job, spans[i]);
+			toggle_job(s, &jobs[job], job, spans[i]);
 			if (step % 40 == 0)
-				compare(s, jobs);
+				compare_with_plain(s, jobs);
 		}
 		for (uint32_t job = 0; job < JOBS; job++)
 			if (jobs[job].cores)
-				toggle(s, &jobs[job], job, spans[i]);
-		compare(s, jobs);
+				toggle_job(s, &jobs[job], job, spans[i]);
+		compare_with_plain(s, jobs);
 	}
 }
 

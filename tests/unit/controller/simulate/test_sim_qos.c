@@ -33,7 +33,7 @@ struct row {
 	uint32_t qos; /* SIM_QOS_NONE */
 };
 
-static void make(struct world *w, const struct row *rows, size_t n)
+static void make_trace(struct world *w, const struct row *rows, size_t n)
 {
 	*w = (struct world){ 0 };
 	sim_trace_init(&w->trace);
@@ -54,7 +54,8 @@ static void make(struct world *w, const struct row *rows, size_t n)
 }
 
 /* When they start on one node of `cores`, as "0 10 5". */
-static void starts(struct world *w, struct sim_profile *p, int64_t cores, const char *want)
+static void expect_starts(struct world *w, struct sim_profile *p, int64_t cores,
+			  const char *want)
 {
 	_cleanup_(sim_policy_done) struct sim_policy policy = { 0 };
 	struct sim_replay r = { .trace = &w->trace,
@@ -85,7 +86,7 @@ static void without_a_limit_nothing_is_counted(void **state)
 	struct world w;
 
 	(void)state;
-	make(&w, rows, 1);
+	make_trace(&w, rows, 1);
 	assert_int_equal(sim_limits_new(&w.trace, &(struct sim_qos_use){ plain, 1, w.of }, &l),
 			 0);
 	assert_null(l);
@@ -109,7 +110,7 @@ static void a_user_holds_exactly_the_limit_and_no_more_in_each_qos(void **state)
 	struct world w;
 
 	(void)state;
-	make(&w, rows, ARRAY_LEN(rows));
+	make_trace(&w, rows, ARRAY_LEN(rows));
 	assert_int_equal(sim_limits_new(&w.trace, &(struct sim_qos_use){ two, 2, w.of }, &l),
 			 0);
 	sim_limits_start(l, 0);
@@ -145,10 +146,10 @@ static void beyond_a_limit_a_job_waits_and_others_pass_it(void **state)
 	struct world w;
 
 	(void)state;
-	make(&w, rows, ARRAY_LEN(rows));
-	starts(&w, &p, 16, "0 10 1 2");
+	make_trace(&w, rows, ARRAY_LEN(rows));
+	expect_starts(&w, &p, 16, "0 10 1 2");
 	p.qos = (struct sim_qos_use){ plain, 1, NULL };
-	starts(&w, &p, 16, "0 0 1 2"); /* without the limit */
+	expect_starts(&w, &p, 16, "0 0 1 2"); /* without the limit */
 	sim_trace_done(&w.trace);
 }
 
@@ -170,8 +171,8 @@ static void the_higher_qos_starts_first_and_none_last(void **state)
 	struct world w;
 
 	(void)state;
-	make(&w, rows, ARRAY_LEN(rows));
-	starts(&w, &p, 4, "0 30 20 10");
+	make_trace(&w, rows, ARRAY_LEN(rows));
+	expect_starts(&w, &p, 4, "0 30 20 10");
 	sim_trace_done(&w.trace);
 }
 
@@ -196,16 +197,16 @@ static void usage_counts_by_the_factor_of_the_qos(void **state)
 	struct world w;
 
 	(void)state;
-	make(&w, rows, ARRAY_LEN(rows));
-	starts(&w, &p, 4, "0 1000 1600 2600 3500");
+	make_trace(&w, rows, ARRAY_LEN(rows));
+	expect_starts(&w, &p, 4, "0 1000 1600 2600 3500");
 	rows[0].qos = 0; /* 500 s of a against 600 s of b */
 	sim_trace_done(&w.trace);
-	make(&w, rows, ARRAY_LEN(rows));
-	starts(&w, &p, 4, "0 1000 1600 3500 2600");
+	make_trace(&w, rows, ARRAY_LEN(rows));
+	expect_starts(&w, &p, 4, "0 1000 1600 3500 2600");
 	sim_trace_done(&w.trace);
 	rows[0].qos = 1; /* free */
-	make(&w, rows, ARRAY_LEN(rows));
-	starts(&w, &p, 4, "0 1000 1600 3500 2600");
+	make_trace(&w, rows, ARRAY_LEN(rows));
+	expect_starts(&w, &p, 4, "0 1000 1600 3500 2600");
 	sim_trace_done(&w.trace);
 }
 

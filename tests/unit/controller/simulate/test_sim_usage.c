@@ -32,7 +32,7 @@ static int member_of(const struct sim_job *j)
 	return (int)(j->group * USERS + j->user);
 }
 
-static void make(struct world *w)
+static void make_world(struct world *w)
 {
 	*w = (struct world){ .trace = { .n = JOBS } };
 	for (uint32_t i = 0; i < JOBS; i++)
@@ -45,7 +45,7 @@ static void make(struct world *w)
 }
 
 /* What job i holds changes. */
-static void hold(struct world *w, uint32_t i, int64_t now_s, int64_t cores)
+static void set_cores(struct world *w, uint32_t i, int64_t now_s, int64_t cores)
 {
 	if (w->held[i]) {
 		w->member[w->n_charges] = member_of(&w->jobs[i]);
@@ -72,7 +72,7 @@ static void rank_plainly(struct world *w, const struct sim_usage_rule *rule, int
 	int32_t fault;
 
 	for (uint32_t i = 0; i < JOBS; i++)
-		hold(w, i, now_s, w->held[i]);
+		set_cores(w, i, now_s, w->held[i]);
 	for (size_t i = 0; i < w->n_charges; i++) {
 		double seen;
 
@@ -98,14 +98,14 @@ static void rank_plainly(struct world *w, const struct sim_usage_rule *rule, int
 		ret[m] = results[1 + GROUPS + m].fairshare;
 }
 
-static void live(struct world *w, const struct sim_usage_rule *rule)
+static void run_world(struct world *w, const struct sim_usage_rule *rule)
 {
 	_cleanup_(sim_usage_freep) struct sim_usage *u = NULL;
 	double want[MEMBERS];
 	struct err err;
 	int64_t now_s = 1000;
 
-	make(w);
+	make_world(w);
 	assert_int_equal(sim_usage_new(&w->trace, rule, &u, &err), 0);
 	for (int step = 0; step < 300; step++) {
 		uint32_t i = (uint32_t)rand() % JOBS;
@@ -113,7 +113,7 @@ static void live(struct world *w, const struct sim_usage_rule *rule)
 
 		now_s += rand() % 3 ? rand() % 500 : 0;
 		sim_usage_hold(u, i, now_s, cores - w->held[i]);
-		hold(w, i, now_s, cores);
+		set_cores(w, i, now_s, cores);
 		if (step % 30)
 			continue;
 		assert_int_equal(sim_usage_rank(u, now_s, &err), 0);
@@ -138,7 +138,7 @@ static void factors_are_those_of_each_stretch_charged_alone(void **state)
 			.shares = round % 8 / 4 ? shares : NULL,
 		};
 
-		live(&w, &rule);
+		run_world(&w, &rule);
 	}
 }
 

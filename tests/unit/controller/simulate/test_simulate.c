@@ -27,7 +27,7 @@ struct script {
 	char seen[256];
 };
 
-static void note(struct script *s, char what, uint32_t job, int64_t now_s)
+static void note_event(struct script *s, char what, uint32_t job, int64_t now_s)
 {
 	size_t n = strlen(s->seen);
 
@@ -36,13 +36,13 @@ static void note(struct script *s, char what, uint32_t job, int64_t now_s)
 
 static int on_arrive(void *self, uint32_t job, int64_t now_s)
 {
-	note(self, 'a', job, now_s);
+	note_event(self, 'a', job, now_s);
 	return 0;
 }
 
 static int on_end(void *self, uint32_t job, int64_t now_s)
 {
-	note(self, 'e', job, now_s);
+	note_event(self, 'e', job, now_s);
 	return 0;
 }
 
@@ -228,7 +228,7 @@ static void of_one_instant_endings_come_first(void **state)
 	close_world(&w);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_int64(const void *a, const void *b)
 {
 	const int64_t *x = a, *y = b;
 
@@ -264,7 +264,7 @@ static void percentiles_are_those_of_the_sorted_waits(void **state)
 			w.order[i] = (uint32_t)i;
 			w.times[i] = (struct sim_times){ waits[i], waits[i] + 1, 0, 0 };
 		}
-		qsort(waits, n, sizeof(*waits), compare);
+		qsort(waits, n, sizeof(*waits), compare_int64);
 		assert_int_equal(sim_summarise(&w.replay, &sum), 0);
 		assert_int_equal(sum.wait_s.p50, rank_plainly(waits, n, 50));
 		assert_int_equal(sum.wait_s.p95, rank_plainly(waits, n, 95));
