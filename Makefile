@@ -24,6 +24,7 @@ ifeq ($(filter -j%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(shell nproc)
 endif
 Q        := $(if $(V),,@)
+,        := ,
 say       = $(if $(V),@:,@printf '  %-7s %s\n' "$1" "$2")
 
 # Rooms. A directory is a room; a binary is a list of rooms.
@@ -72,10 +73,13 @@ $O/bin/reeve-controller: $(call objs,$(COMMON) $(CONTROLLER))
 $O/bin/reeve: $(call objs,$(COMMON) $(CLI) $(LIBRARY))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_CLI)
-# The one program that is linked with libslurm.
+# The one program that is linked with libslurm: with the library of Slurm's own commands where it is, in the folder of
+# plugins. The plugin that speaks with slurmdbd needs functions that libslurm.so hides, once slurmdbd fails.
+SLURM_FULL := $(firstword $(wildcard $(PREFIX)/lib/$(shell $(CC) -print-multiarch)/slurm-wlm/libslurmfull.so $(PREFIX)/lib64/slurm/libslurmfull.so))
+LIB_SLURM  := $(if $(SLURM_FULL),$(SLURM_FULL) -Wl$(,)-rpath$(,)$(dir $(SLURM_FULL)),-lslurm)
 $O/bin/reeve-slurm: $(call objs,$(COMMON) $(FOLLOW))
 	$(call say,LINK,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_COMMON) -lslurm
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_COMMON) $(LIB_SLURM)
 # What runs inside a job before the user's program does: libc only, so that it starts fast.
 $O/bin/reeve-launch: $(call objs,$(LAUNCH))
 	$(call say,LINK,$@)

@@ -16,7 +16,8 @@ install: all
 	$(INSTALL) -D -m 644 -t $(pamdir) $O/lib/pam_reeve.so
 	$(if $(HAS_SLURM),$(INSTALL) -D -m 644 -t $(slurmdir) $O/lib/reeve_spank.so)
 	$(if $(HAS_SLURM),$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $O/bin/reeve-slurm)
-	$(if $(HAS_SLURM),$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-slurm.service)
+	$(if $(HAS_SLURM),$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-slurm.service \
+		units/reeve-reconcile.service units/reeve-reconcile.timer)
 	$(if $(HAS_SLURM),$(INSTALL) -D -m 644 -t $(DESTDIR)/etc/reeve units/reeve-slurm.conf)
 	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $O/bin/reeve-slurm-submit
 	$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-slurm-submit.service

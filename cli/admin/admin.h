@@ -21,4 +21,5 @@ int admin_check_examples(struct cli *c, const char *name, const char *own, struc
 extern const struct verb admin_verb_adjust, admin_verb_adjustments;
 extern const struct verb admin_verb_check_config, admin_verb_verify, admin_verb_rebuild;
 extern const struct verb admin_verb_reprice, admin_verb_migrate, admin_verb_archive;
+extern const struct verb admin_verb_reconcile;
 extern const struct verb admin_verb_accounts;

@@ -71,6 +71,7 @@ static const struct wire_field job_fields[] = {
 	JOB_INT_ROW(array_task, SLURM_BATCH_NO_TASK, SLURM_ID_MAX, SLURM_BATCH_NO_TASK),
 	JOB_INT_ROW(het_job, 0, SLURM_ID_MAX, 0),
 	JOB_INT_ROW(het_offset, 0, SLURM_ID_MAX, 0),
+	WIRE_FLAG(struct slurm_batch_job, "by_agent", by_agent),
 	WIRE_END,
 };
 

@@ -65,6 +65,7 @@ struct slurm_batch_job {
 	int64_t exit_status, signal;
 	int64_t array_job, array_task; /* array_job 0: of no array */
 	int64_t het_job, het_offset;   /* het_job 0: of no heterogeneous job */
+	bool by_agent; /* of the ledger's own rows: an agent reported it, in milliseconds */
 };
 
 /* An attempt that slurmctld has, running or suspended. */

@@ -31,6 +31,8 @@ const struct route routes[] = {
 	  "a node's reports; its desired states" },
 	{ "POST", "/v1/slurm/jobs", ROLE_USER, BODY_SLURM, route_slurm_jobs,
 	  "what slurmctld and slurmdbd say of jobs" },
+	{ "GET", "/v1/slurm/attempts", ROLE_USER, BODY_NONE, route_slurm_attempts,
+	  "attempts of Slurm's jobs, as the ledger has them" },
 	{ "POST", "/v1/jobs", ROLE_USER, BODY_REQUEST, route_submit, "submit a job" },
 	{ "GET", "/v1/jobs", ROLE_USER, BODY_NONE, route_jobs, "list jobs" },
 	{ "GET", "/v1/jobs/#", ROLE_USER, BODY_NONE, route_job, "one job in full" },

@@ -6,15 +6,19 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <systemd/sd-daemon.h>
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/log.h"
+#include "common/time_units.h"
 #include "common/verb/verb.h"
 #include "common/version.h"
 #include "slurm/follow/accounting.h"
 #include "slurm/follow/follow.h"
+#include "slurm/follow/list.h"
 #include "slurm/follow/live.h"
 #include "slurm/follow/loop.h"
 #include "slurm/follow/priority.h"
@@ -34,6 +38,10 @@ static const struct verb_option options[] = {
 	{ "once", 0, NULL, "do each task until nothing is left to do, and leave", NULL },
 	{ "task", 0, "NAME", "this task alone: slurmdbd, slurmctld or priority",
 	  "slurmdbd slurmctld priority" },
+	{ "list", 0, NULL, "print slurmdbd's rows as JSON, for 'reeve admin reconcile'", NULL },
+	{ "from", 0, "SECONDS", "of --list: jobs that ended from then on (since the epoch)",
+	  NULL },
+	{ "to", 0, "SECONDS", "of --list: and before", NULL },
 	{ "debug", 0, NULL, "log more", NULL },
 	{ "version", 0, NULL, "print the version", NULL },
 	{ "help", 'h', NULL, "print this", NULL },
@@ -86,6 +94,14 @@ static int run_tasks(struct follow *f, const char *only, bool once, struct err *
 	return loop_run(f, only ? one : tasks, once, err);
 }
 
+/* A time of --list; absent: `otherwise`. */
+static int64_t read_time(const struct verb_call *call, const char *option, int64_t otherwise)
+{
+	const char *text = verb_value(call, option);
+
+	return text ? strtoll(text, NULL, 10) : otherwise;
+}
+
 static int run_program(const struct verb_call *call, struct err *err)
 {
 	const char *path = verb_value(call, "config");
@@ -96,6 +112,9 @@ static int run_program(const struct verb_call *call, struct err *err)
 		return r;
 	if (verb_count(call, "check"))
 		printf("%s: fine\n", path ? path : FOLLOW_CONFIG_FILE);
+	else if (verb_count(call, "list"))
+		r = list_print(&f.config, read_time(call, "from", time(NULL) - DAY_S),
+			       read_time(call, "to", time(NULL)), err);
 	else
 		r = run_tasks(&f, verb_value(call, "task"), verb_count(call, "once") > 0, err);
 	follow_done(&f);

@@ -179,3 +179,6 @@ $O/tests/unit/test_cores: $(call objs,slurm/cores.c)
 $O/tests/unit/test_limits: $(call objs,slurm/limits.c common/model/amount.c common/err.c)
 $O/tests/unit/test_question: LDLIBS += -ljansson
 $O/tests/unit/test_question: $(call objs,slurm/submit/question.c common/wire/slurm_submit.c) $(MODEL) $(WIRE)
+$O/tests/unit/test_slurm_rule: $O/controller/ledger/slurm/rule.o
+$O/tests/unit/test_compare: $O/cli/admin/reconcile/compare.o
+$O/tests/unit/test_tres: $O/slurm/follow/tres.o

@@ -390,7 +390,7 @@ int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t
 
 	if (r < 0)
 		return r;
-	is_new = !is_same_job(&n, c->told);
+	is_new = c->is_another || !is_same_job(&n, c->told);
 	r = is_new ? 0 : has_attempt(s, c, n.job, &is_unclaimed, err);
 	*ret_job = is_new ? 0 : n.job;
 	if (r > 0 && is_unclaimed)

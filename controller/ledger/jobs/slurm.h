@@ -71,6 +71,7 @@ struct store_slurm_case {
 	/* The same as Slurm itself has it, of all its nodes; NULL: an agent says it. */
 	const struct slurm_batch_job *row;
 	bool is_unstarted; /* of such a row: the job never ran, and gets no attempt */
+	bool is_another;   /* of such a row: the job on record by this id is another one */
 };
 
 /* The number of the origin of a cluster, made where there is none. All of these in the transaction under way. */

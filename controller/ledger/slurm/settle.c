@@ -93,27 +93,41 @@ static void describe_row(const struct rows_attempt *a, const struct rule_times *
 	snprintf(ret->name, sizeof(ret->name), "%s", row->name);
 }
 
+/* 1: the last job on record under the local id came from another cluster of the federation. */
+static int is_anothers(struct settle *t, const struct rows_attempt *a, struct err *err)
+{
+	int64_t job = 0;
+	int r = store_slurm_find(t->s, t->origin, local_id(&a->row), &job, err);
+
+	if (r <= 0)
+		return r;
+	return db_has_row(t->s->db, err,
+			  "SELECT 1 FROM slurm_attempts WHERE job = ?1 AND id <> ?2 LIMIT 1",
+			  "ii", job, a->row.job);
+}
+
 static int make_job(struct settle *t, struct rows_attempt *a, const struct rule_times *times,
 		    struct err *err)
 {
 	const struct store_slurm how = { NULL, t->from->price, t->from->ctx };
 	struct sync_slurm_job told;
-	const struct store_slurm_case c = { .told = &told,
-					    .cluster = t->batch->cluster,
-					    .node = request_is_name(a->row.node) ? a->row.node
-										 : NO_NODE,
-					    .state = state_of(&a->row),
-					    .has_ended = has_ended(&a->row),
-					    .origin = t->origin,
-					    .now_ns = t->from->now_ns,
-					    .how = &how,
-					    .row = &a->row,
-					    .is_unstarted = times->start_ns == 0 };
+	struct store_slurm_case c = { .told = &told,
+				      .cluster = t->batch->cluster,
+				      .node = request_is_name(a->row.node) ? a->row.node
+									   : NO_NODE,
+				      .state = state_of(&a->row),
+				      .has_ended = has_ended(&a->row),
+				      .origin = t->origin,
+				      .now_ns = t->from->now_ns,
+				      .how = &how,
+				      .row = &a->row,
+				      .is_unstarted = times->start_ns == 0 };
 	int r;
 
 	describe_row(a, times, &told);
-	r = store_slurm_adopt(t->s, &c, &a->job, err);
-	return r;
+	r = is_anothers(t, a, err);
+	c.is_another = r > 0;
+	return r < 0 ? r : store_slurm_adopt(t->s, &c, &a->job, err);
 }
 
 /* ---- what an agent knows ---- */

@@ -2,7 +2,8 @@
 # sourced after live_lib.sh, as root. Nothing of it uses the machine's own configuration, ports or sockets. shellcheck shell=bash
 #
 #	slurm_why_not			says why the daemons cannot run here; nothing: they can
-#	slurm_open NODES [LINE]...	all daemons, cluster vc, accounts physics and chem with daemon and bin; LINEs are added to slurm.conf
+#	slurm_open NODES [LINE]...	all daemons, cluster vc, accounts physics and chem with daemon and bin; LINEs are added to slurm.conf.
+#					Partition batch is on all but the last of several NODES, which have 8 CPUs each
 #	slurm_stop WHAT, slurm_kill WHAT, slurm_start WHAT	one of: mariadb, slurmdbd, slurmctld, n1 ...
 #	slurm_wait SECONDS COMMAND...	until the command succeeds
 # $SLURM_CONF is exported, so that sbatch, scontrol, sacct ... speak with this cluster.
@@ -31,7 +32,7 @@ slurm_configure() { # [LINE]...
 		SlurmctldHost=$(hostname -s)(127.0.0.1)
 		SlurmUser=root
 		AuthType=auth/munge
-		AuthInfo=socket=$dir/munge.sock
+		AuthInfo=socket=$dir/munge.sock,cred_expire=5
 		CredType=cred/munge
 		SlurmctldPort=$p
 		SlurmctldPidFile=$dir/slurmctld.pid
@@ -63,7 +64,7 @@ slurm_configure() { # [LINE]...
 		i=$((i + 1))
 		echo "NodeName=$n NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=$((p + 1 + i)) CPUs=8 RealMemory=1000 State=UNKNOWN"
 	done >>"$dir/slurm/slurm.conf"
-	printf '%s\n' "PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1" "$@" >>"$dir/slurm/slurm.conf"
+	printf '%s\n' "PartitionName=batch Nodes=$(echo "${slurm_nodes% *}" | tr " " ,) Default=YES MaxTime=INFINITE State=UP PriorityTier=1" "$@" >>"$dir/slurm/slurm.conf"
 	cat >"$dir/slurm/slurmdbd.conf" <<-CONF
 		AuthType=auth/munge
 		AuthInfo=socket=$dir/munge.sock

@@ -242,8 +242,31 @@ out=$(cli job "$(number west 56)")
 has "a federated id counts without its cluster" "its id in Slurm's federation is $(((3 << 26) + 56))" "$out"
 has "an element of an array names both" "task 7 of Slurm's array 50" "$out"
 has "a component its leader" "component 1 of Slurm's heterogeneous job 40" "$out"
-has "what slurmctld no longer has is wanted of slurmdbd" '"wanted":[{"job":'"$(((3 << 26) + 56))"',"attempt":1}]' \
+tell id=$(((2 << 26) + 56)) >/dev/null
+is "the same id of another cluster of the federation is another job" 2 "$(sql "SELECT COUNT(DISTINCT job) FROM slurm_attempts WHERE id % 67108864 = 56")"
+has "what the ledger has of them: operators alone" '"code":"not-permitted"' "$(ask "$daemon" GET '/v1/slurm/attempts?cluster=west')"
+has "to compare with slurmdbd" '"job":51' "$(ask 0 GET '/v1/slurm/attempts?cluster=west')"
+has "what slurmctld no longer has is wanted of slurmdbd" '"wanted":[{"job":'"$(((2 << 26) + 56))"',"attempt":1},{"job":'"$(((3 << 26) + 56))"',"attempt":1}]' \
 	"$(tell id=51 whole='"whole":true,"present":[],')"
+
+# ---- an agent and reeve-slurm ----
+east() { ask 0 POST /v1/slurm/jobs "$(batch "$@" | sed 's/"cluster":"west"/"cluster":"east"/')"; }
+recent=$((now - 60))
+ms() { sql "SELECT running_ns / 1000000 FROM attempts WHERE job = $(number east "$1")"; }
+east id=60 whole='"whole":true,"present":[],' >/dev/null
+speak e1 "$(told 61 started=$recent)" "$(job_entry 61 running)" "$(report 61 1 running 10 from=$recent)" >"$dir/said.e1"
+lacks "where reeve-slurm follows the cluster, an agent's first report waits for slurmctld's row" '"job":61' "$(cat "$dir/said.e1")"
+east id=61 start=$((recent - 1)) nodes=e1 more='"walltime_s":3600,"n_nodes":1,' >/dev/null
+out=$(speak e1 "$(told 61 started=$recent)" "$(job_entry 61 running)" "$(report 61 1 running 10 from=$recent)")
+has "then it is acknowledged" '"job":61,"attempt":1,"seq":1' "$out"
+is "its time is the agent's, its cores and walltime are Slurm's" "10000 4 3600" \
+	"$(ms 61) $(sql "SELECT ncpus || ' ' || walltime_s FROM jobs WHERE job = $(number east 61)")"
+east id=61 state=completed start=$((recent - 1)) end=$((recent + 30)) nodes=e1 >/dev/null
+has "Slurm's end waits for the agent's last report" '"state":"running"' "$(job "$(number east 61)")"
+speak e1 "" "" "$(report 61 2 ended 28 from=$recent)" >/dev/null
+is "which is what counts" "28000" "$(ms 61)"
+east id=61 state=completed start=$((recent - 1)) end=$((recent + 30)) nodes=e1 suspended=1 >/dev/null
+is "whatever Slurm says later" "28000" "$(ms 61)"
 out=$("$reeve" admin verify --ledger "$dir/ledger.db" 2>&1)
 tap_result $? "the sums of the ledger are those of its jobs" "$out"
 live_stop

@@ -25,6 +25,7 @@
 	}
 STAND_IN(route_sync)
 STAND_IN(route_slurm_jobs)
+STAND_IN(route_slurm_attempts)
 STAND_IN(route_submit)
 STAND_IN(route_cost)
 STAND_IN(route_slurm_submit)

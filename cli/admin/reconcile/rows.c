@@ -1,0 +1,142 @@
+/* rows.c - reads documents of common/wire/slurm_batch.h from a child's pipe and from the controller; see rows.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "cli/admin/reconcile/rows.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+static int add_jobs(struct compare_list *l, const struct slurm_batch *b, struct err *err)
+{
+	struct slurm_batch_job *p = realloc(l->of, (l->n + b->n_jobs + 1) * sizeof(*p));
+
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (b->n_jobs)
+		memcpy(p + l->n, b->jobs, b->n_jobs * sizeof(*p));
+	l->of = p;
+	l->n += b->n_jobs;
+	return 0;
+}
+
+/* ---- slurmdbd's ---- */
+
+static int read_line(const char *line, size_t size, struct rows_period *p,
+		     struct compare_list *l, struct err *err)
+{
+	_cleanup_(slurm_batch_freep) struct slurm_batch *b = NULL;
+	_cleanup_json_ json_t *doc = NULL;
+	int r = wire_parse(line, size, &doc, err);
+
+	if (r >= 0)
+		r = slurm_batch_decode(doc, &b, err);
+	if (r < 0)
+		return err_prefix(err, -EPROTO, "what reeve-slurm printed");
+	if (*p->cluster && strcmp(p->cluster, b->cluster) != 0)
+		return err_set(err, -EINVAL, "reeve-slurm.conf follows cluster '%s', not '%s'",
+			       b->cluster, p->cluster);
+	snprintf(p->cluster, sizeof(p->cluster), "%s", b->cluster);
+	return add_jobs(l, b, err);
+}
+
+static int read_lines(FILE *from, struct rows_period *p, struct compare_list *l,
+		      struct err *err)
+{
+	_cleanup_free_ char *line = NULL;
+	size_t room = 0;
+	ssize_t n;
+	int r = 0;
+
+	while (r >= 0 && (n = getline(&line, &room, from)) > 0)
+		r = read_line(line, (size_t)n, p, l, err);
+	return r;
+}
+
+/* The child's end of the pipe is its standard output. */
+static void exec_program(const char *program, const char *config, const struct rows_period *p,
+			 const int pipe_fds[2])
+{
+	char from[32], to[32];
+
+	snprintf(from, sizeof(from), "%" PRId64, p->from_s);
+	snprintf(to, sizeof(to), "%" PRId64, p->to_s);
+	dup2(pipe_fds[1], STDOUT_FILENO);
+	close(pipe_fds[0]);
+	close(pipe_fds[1]);
+	if (config)
+		execlp(program, program, "--list", "--from", from, "--to", to, "--config",
+		       config, NULL);
+	else
+		execlp(program, program, "--list", "--from", from, "--to", to, NULL);
+	fprintf(stderr, "cannot run %s: %s\n", program, strerror(errno));
+	_exit(127);
+}
+
+int rows_of_slurmdbd(const char *program, const char *config, struct rows_period *p,
+		     struct compare_list *l, struct err *err)
+{
+	_cleanup_fclose_ FILE *from = NULL;
+	int fds[2], status, r;
+	pid_t pid;
+
+	if (pipe(fds) < 0)
+		return err_set(err, -errno, "make a pipe: %m");
+	pid = fork();
+	if (pid == 0)
+		exec_program(program, config, p, fds);
+	close(fds[1]);
+	from = pid < 0 ? NULL : fdopen(fds[0], "r");
+	if (!from) {
+		close(fds[0]);
+		return err_set(err, -errno, "run %s: %m", program);
+	}
+	r = read_lines(from, p, l, err);
+	/* After an error here the child ends by SIGPIPE. */
+	fclose(TAKE_PTR(from));
+	if (waitpid(pid, &status, 0) < 0)
+		return err_set(err, -errno, "wait for %s: %m", program);
+	if (r >= 0 && status != 0)
+		return err_set(err, -EREMOTEIO, "%s --list failed", program);
+	return r;
+}
+
+/* ---- the ledger's ---- */
+
+/* 1: there may be more behind it. */
+static int fetch_page(struct cli *c, const struct rows_period *p, struct compare_list *l,
+		      struct err *err)
+{
+	const struct slurm_batch_job *last = l->n ? &l->of[l->n - 1] : NULL;
+	_cleanup_(slurm_batch_freep) struct slurm_batch *b = NULL;
+	_cleanup_json_ json_t *answer = NULL;
+	char path[256];
+	int r;
+
+	snprintf(path, sizeof(path),
+		 "/v1/slurm/attempts?cluster=%s&from=%" PRId64 "&to=%" PRId64 "&after=%" PRId64
+		 "&submit=%" PRId64,
+		 p->cluster, p->from_s, p->to_s, last ? last->job : 0,
+		 last ? last->submit_s : 0);
+	r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
+	if (r < 0)
+		return r;
+	if (slurm_batch_decode(answer, &b, err) < 0)
+		return err_prefix(err, -EPROTO, "the controller's answer");
+	r = add_jobs(l, b, err);
+	return r < 0 ? r : b->n_jobs == SLURM_BATCH_MAX;
+}
+
+int rows_of_ledger(struct cli *c, const struct rows_period *p, struct compare_list *l,
+		   struct err *err)
+{
+	int r;
+
+	do
+		r = fetch_page(c, p, l, err);
+	while (r > 0);
+	return r;
+}

@@ -1,0 +1,129 @@
+/* test_compare - the ledger's and slurmdbd's attempts side by side: every difference is named, once, and nothing else. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "cli/admin/reconcile/compare.h"
+#include "common/cleanup.h"
+
+static struct slurm_batch_job attempt(int64_t job, int64_t submit_s)
+{
+	struct slurm_batch_job j = { .job = job,
+				     .submit_s = submit_s,
+				     .start_s = submit_s + 1,
+				     .end_s = submit_s + 61,
+				     .ncpus = 2,
+				     .state = SLURM_BATCH_COMPLETED,
+				     .nodes = "n1" };
+
+	return j;
+}
+
+struct seen {
+	int n[_COMPARE_MAX];
+	int64_t job;
+};
+
+static int see(void *ctx, const struct compare_difference *d, struct err *err)
+{
+	struct seen *s = ctx;
+
+	(void)err;
+	s->n[d->what]++;
+	s->job = d->ledger ? d->ledger->job : d->slurmdbd->job;
+	return 0;
+}
+
+/* The number of differences. */
+static int64_t compare(struct slurm_batch_job *l, size_t n_l, struct slurm_batch_job *d,
+		       size_t n_d, struct seen *ret)
+{
+	struct compare_list ledger = { l, n_l }, slurmdbd = { d, n_d };
+	struct compare how = { .fn = see, .ctx = ret };
+
+	memset(ret, 0, sizeof(*ret));
+	assert_int_equal(compare_lists(&how, &ledger, &slurmdbd, NULL), 0);
+	return how.sums.n_differences;
+}
+
+static void the_same_in_another_order_is_equal(void **state)
+{
+	struct slurm_batch_job l[] = { attempt(1, 10), attempt(1, 90), attempt(2, 50) };
+	struct slurm_batch_job d[] = { attempt(2, 50), attempt(1, 90), attempt(1, 10) };
+	struct seen seen;
+
+	(void)state;
+	assert_int_equal(compare(l, 3, d, 3, &seen), 0);
+	assert_int_equal(compare(l, 0, d, 0, &seen), 0);
+}
+
+static void an_attempt_that_one_side_lacks_is_named(void **state)
+{
+	struct slurm_batch_job l[] = { attempt(1, 10), attempt(1, 90), attempt(3, 5) };
+	struct slurm_batch_job d[] = { attempt(1, 10), attempt(2, 50), attempt(3, 5) };
+	struct seen seen;
+
+	(void)state;
+	assert_int_equal(compare(l, 3, d, 3, &seen), 2);
+	assert_int_equal(seen.n[COMPARE_NOT_IN_LEDGER], 1);
+	assert_int_equal(seen.n[COMPARE_NOT_IN_SLURMDBD], 1);
+	assert_int_equal(compare(l, 3, d, 0, &seen), 3);
+}
+
+static void every_figure_that_differs_is_named(void **state)
+{
+	struct seen seen;
+
+	(void)state;
+	for (int what = COMPARE_START; what < _COMPARE_MAX; what++) {
+		struct slurm_batch_job l = attempt(1, 10), d = attempt(1, 10);
+
+		l.start_s += what == COMPARE_START;
+		l.end_s += what == COMPARE_END;
+		l.suspended_s += what == COMPARE_SUSPENDED;
+		l.ncpus += what == COMPARE_CPUS;
+		l.state = what == COMPARE_STATE ? SLURM_BATCH_FAILED : l.state;
+		assert_int_equal(compare(&l, 1, &d, 1, &seen), 1);
+		assert_int_equal(seen.n[what], 1);
+	}
+}
+
+static void an_agents_times_may_differ_by_prolog_and_epilog(void **state)
+{
+	struct slurm_batch_job l = attempt(1, 10), d = attempt(1, 10);
+	struct seen seen;
+
+	(void)state;
+	l.by_agent = true;
+	l.start_s += COMPARE_AGENT_S;
+	assert_int_equal(compare(&l, 1, &d, 1, &seen), 0);
+	l.start_s++;
+	assert_int_equal(compare(&l, 1, &d, 1, &seen), 1);
+}
+
+static void times_of_a_job_that_never_ran_mean_nothing(void **state)
+{
+	struct slurm_batch_job l = attempt(1, 10), d = attempt(1, 10);
+	struct seen seen;
+
+	(void)state;
+	l.state = d.state = SLURM_BATCH_CANCELLED;
+	l.nodes[0] = d.nodes[0] = '\0';
+	l.start_s = 0;
+	assert_int_equal(compare(&l, 1, &d, 1, &seen), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_same_in_another_order_is_equal),
+		cmocka_unit_test(an_attempt_that_one_side_lacks_is_named),
+		cmocka_unit_test(every_figure_that_differs_is_named),
+		cmocka_unit_test(an_agents_times_may_differ_by_prolog_and_epilog),
+		cmocka_unit_test(times_of_a_job_that_never_ran_mean_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
