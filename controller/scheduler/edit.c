@@ -37,7 +37,7 @@ static int merge_new(struct schedule *s, size_t n)
 	if (!new)
 		return -ENOMEM;
 	memcpy(new, &s->queued[n], n_new * sizeof(*new));
-	qsort_r(new, n_new, sizeof(*new), schedule_compare_entries, s);
+	schedule_sort_entries(s, new, n_new);
 	while (n_new > 0) {
 		size_t at = schedule_bisect_queued(s, n, new[n_new - 1].job);
 

@@ -179,17 +179,27 @@ int schedule_compare_queued(const struct schedule *s, int32_t x, int32_t y)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-int schedule_compare_entries(const void *a, const void *b, void *ctx)
+/* For qsort_r(); ctx: the schedule. */
+static int compare_entries(const void *a, const void *b, void *ctx)
 {
 	return schedule_compare_queued(ctx, ((const struct schedule_entry *)a)->job,
 				       ((const struct schedule_entry *)b)->job);
 }
 
+void schedule_sort_entries(struct schedule *s, struct schedule_entry *entries, size_t n)
+{
+	size_t at = 1;
+
+	while (at < n && compare_entries(&entries[at - 1], &entries[at], s) <= 0)
+		at++;
+	if (at < n)
+		qsort_r(entries, n, sizeof(*entries), compare_entries, s);
+}
+
 void schedule_sort(struct schedule *s)
 {
-	if (s->is_unsorted && s->n_queued)
-		qsort_r(s->queued, s->n_queued, sizeof(*s->queued), schedule_compare_entries,
-			s);
+	if (s->is_unsorted)
+		schedule_sort_entries(s, s->queued, s->n_queued);
 	s->is_unsorted = false;
 }
 

@@ -109,8 +109,8 @@ int schedule_reserve(void *p, size_t *max, size_t n, size_t size);
 
 /* --- the list of queued jobs (schedule.c, edit.c) --- */
 int schedule_compare_queued(const struct schedule *s, int32_t x, int32_t y);
-/* For qsort_r() of struct schedule_entry; ctx: the schedule. */
-int schedule_compare_entries(const void *a, const void *b, void *ctx);
+/* Jobs that are read from the ledger are often in order already: that is looked at first. */
+void schedule_sort_entries(struct schedule *s, struct schedule_entry *entries, size_t n);
 /* Where a job is, or would be, among the first n of the list, which are sorted. */
 size_t schedule_bisect_queued(const struct schedule *s, size_t n, int32_t job);
 void schedule_sort(struct schedule *s);

@@ -9,15 +9,25 @@
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/sql.h"
 
+/* Nearly always empty, and read for every queued job: snprintf() took a tenth of the first cycle. */
+static void copy_text(struct db_row *st, int column, char *ret, size_t size)
+{
+	const char *text = store_text(st, column);
+
+	*ret = '\0';
+	if (*text)
+		snprintf(ret, size, "%s", text);
+}
+
 void store_gpu_model(struct db_row *st, int column, struct resources *ret)
 {
-	snprintf(ret->gpu_model, sizeof(ret->gpu_model), "%s", store_text(st, column));
+	copy_text(st, column, ret->gpu_model, sizeof(ret->gpu_model));
 }
 
 void store_node_kind(struct db_row *st, int column, struct resources *ret)
 {
-	snprintf(ret->node_type, sizeof(ret->node_type), "%s", store_text(st, column));
-	snprintf(ret->features, sizeof(ret->features), "%s", store_text(st, column + 1));
+	copy_text(st, column, ret->node_type, sizeof(ret->node_type));
+	copy_text(st, column + 1, ret->features, sizeof(ret->features));
 }
 
 void store_gpu_counts(struct db_row *st, int column, struct gpus *ret)
