@@ -1,9 +1,9 @@
 /* pg_stream.c - reads the rows of a large answer while the server makes them: COPY (SELECT ...) TO
  * STDOUT. See pg_impl.h.
  *
- * libpq keeps the answer of a SELECT until its last row has come: 100,000 rows of the queue took 55
- * MB and more time in libpq than in the caller. COPY passes one line per row. The caller decodes a
- * row while the server makes the next ones.
+ * libpq keeps the answer of a SELECT until its last row has come, in memory of its own. COPY passes
+ * one line per row, and the caller decodes a row while the server makes the next ones: four times
+ * less cpu time here for 100,000 rows of the queue (docs/performance.md).
  */
 #include <errno.h>
 #include <stdio.h>
