@@ -51,6 +51,8 @@ static bool has_models(const struct fit_node *nodes, size_t n)
 	return false;
 }
 
+enum model_column { MODEL_NODE, MODEL_NAME, MODEL_GPUS };
+
 int store_gpus_held(struct store *s, const char *cluster, struct fit_node *nodes, size_t n,
 		    struct err *err)
 {
@@ -68,12 +70,13 @@ int store_gpus_held(struct store *s, const char *cluster, struct fit_node *nodes
 		     "t", cluster);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		struct fit_node *at =
-			n ? bsearch(store_text(st, 0), nodes, n, sizeof(*nodes), compare_name)
-			  : NULL;
+		struct fit_node *at = n ? bsearch(store_text(st, MODEL_NODE), nodes, n,
+						  sizeof(*nodes), compare_name)
+					: NULL;
 
 		if (at)
-			gpus_add(&at->gpus_held, store_text(st, 1), db_int(st, 2));
+			gpus_add(&at->gpus_held, store_text(st, MODEL_NAME),
+				 db_int(st, MODEL_GPUS));
 	}
 	return r;
 }

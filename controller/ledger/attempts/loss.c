@@ -24,6 +24,8 @@ static bool is_asked_for(const char *request)
 	return json_is_true(json_object_get(j, "requeue"));
 }
 
+enum loss_column { LOSS_REQUEST, LOSS_N_LOST };
+
 /* Counts the attempts that were lost before this one, and adds it. No row: the attempt is not the job's
  * present one, or the job was cancelled for another reason than a lost node. */
 int store_may_requeue(struct store *s, const struct store_loss *l, char text[static 128],
@@ -51,8 +53,8 @@ int store_may_requeue(struct store *s, const struct store_loss *l, char text[sta
 	text[0] = '\0';
 	if (r <= 0)
 		return r;
-	asks = is_asked_for(store_text(st, 0));
-	n_lost = db_int(st, 1) + 1;
+	asks = is_asked_for(store_text(st, LOSS_REQUEST));
+	n_lost = db_int(st, LOSS_N_LOST) + 1;
 	db_done(st);
 	if (!asks)
 		return 0;

@@ -13,12 +13,15 @@
 
 /* ---- numbers ---- */
 
+enum last_number_column { LAST_JOB, LAST_TASK };
+
 /* One more than the number of every job and of every task, also of those without a row. The rows with the
- * largest numbers are never deleted (archive/rows.c), so numbers are never used twice. Jobs of Slurm have numbers above all of these (jobs/slurm.h). */
+ * largest numbers are never deleted (archive/rows.c), so numbers are never used twice. Jobs of Slurm have
+ * numbers above all of these (jobs/slurm.h). */
 int store_new_numbers(struct store *s, int64_t *ret, struct err *err)
 {
 	struct db_row *st;
-	int64_t job, element;
+	int64_t job, task;
 	int r = db_query_first(
 		s->db, err, &st,
 		"SELECT COALESCE((SELECT MAX(job) FROM jobs WHERE job < " SQL_SLURM_FROM
@@ -29,10 +32,10 @@ int store_new_numbers(struct store *s, int64_t *ret, struct err *err)
 
 	if (r < 0)
 		return r;
-	job = db_int(st, 0);
-	element = db_int(st, 1);
+	job = db_int(st, LAST_JOB);
+	task = db_int(st, LAST_TASK);
 	db_done(st);
-	*ret = (job > element ? job : element) + 1;
+	*ret = (job > task ? job : task) + 1;
 	return 0;
 }
 

@@ -271,6 +271,9 @@ struct dependents {
 	size_t n;
 };
 
+enum dependent_column { DEPENDENT_JOB, DEPENDENT_KIND };
+
+/* The jobs whose dependency on `target` is open. The caller frees ret->at, also after an error. */
 static int find_dependents(struct store *s, int64_t target, struct dependents *ret,
 			   struct err *err)
 {
@@ -289,8 +292,9 @@ static int find_dependents(struct store *s, int64_t target, struct dependents *r
 			return err_set(err, -ENOMEM, "out of memory");
 		}
 		ret->at = p;
-		ret->at[ret->n++] = (struct dependent){ db_int(st, 0),
-							(enum after_kind)(int)db_int(st, 1) };
+		ret->at[ret->n++] =
+			(struct dependent){ db_int(st, DEPENDENT_JOB),
+					    (enum after_kind)(int)db_int(st, DEPENDENT_KIND) };
 	}
 	return r;
 }
@@ -444,6 +448,8 @@ int store_resolve(struct store *s, const struct store_resolve *how, struct err *
 	return r;
 }
 
+enum task_column { TASK_ARRAY, TASK_INDEX };
+
 /* 1: *ret is the id of the array task that has that number; 0: it is no task's. */
 static int load_element(struct store *s, int64_t number, struct job_id *ret, struct err *err)
 {
@@ -456,10 +462,12 @@ static int load_element(struct store *s, int64_t number, struct job_id *ret, str
 
 	if (r <= 0)
 		return r;
-	*ret = (struct job_id){ db_int(st, 0), db_int(st, 1) };
+	*ret = (struct job_id){ db_int(st, TASK_ARRAY), db_int(st, TASK_INDEX) };
 	db_done(st);
 	return 1;
 }
+
+enum first_open_column { FIRST_OPEN_TARGET, FIRST_OPEN_KIND };
 
 int store_depend_words(struct store *s, int64_t job, char buf[static DEPEND_WORDS_MAX],
 		       struct err *err)
@@ -476,8 +484,8 @@ int store_depend_words(struct store *s, int64_t job, char buf[static DEPEND_WORD
 
 	if (r <= 0)
 		return r;
-	a.id.job = db_int(st, 0);
-	a.kind = (enum after_kind)(int)db_int(st, 1);
+	a.id.job = db_int(st, FIRST_OPEN_TARGET);
+	a.kind = (enum after_kind)(int)db_int(st, FIRST_OPEN_KIND);
 	db_done(st);
 	r = load_element(s, a.id.job, &a.id, err);
 	if (r < 0)

@@ -309,6 +309,8 @@ static int write_text(struct store *s, const struct sync_step *t, struct err *er
 		      "iit", t->id.job, t->id.step, t->text);
 }
 
+enum ingested_column { INGESTED_STATE, INGESTED_MISSING_NS };
+
 /* A step that is unknown here, is of another node, or has ended is passed over. */
 static int ingest_step(struct store *s, const struct sync *in, const struct sync_step *t,
 		       int64_t now_ns, struct err *err)
@@ -323,8 +325,8 @@ static int ingest_step(struct store *s, const struct sync *in, const struct sync
 
 	if (r <= 0)
 		return r;
-	was = (enum store_step_state)(int)db_int(st, 0);
-	was_missing = db_int(st, 1) != 0;
+	was = (enum store_step_state)(int)db_int(st, INGESTED_STATE);
+	was_missing = db_int(st, INGESTED_MISSING_NS) != 0;
 	db_done(st);
 	if (was == STORE_STEP_ENDED)
 		return 0;
@@ -350,6 +352,8 @@ struct missing {
 	int64_t since_ns;
 };
 
+enum running_column { RUNNING_JOB, RUNNING_STEP, RUNNING_ATTEMPT, RUNNING_MISSING_NS };
+
 /* Steps that run on the node and that it does not list. *ret malloc()ed. */
 static int find_missing(struct store *s, const struct sync *in, struct missing **ret,
 			size_t *ret_n, struct err *err)
@@ -362,9 +366,9 @@ static int find_missing(struct store *s, const struct sync *in, struct missing *
 			 "t", in->node);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		struct sync_step_id key = { .job = db_int(st, 0),
-					    .step = db_int(st, 1),
-					    .attempt = (int32_t)db_int(st, 2) };
+		struct sync_step_id key = { .job = db_int(st, RUNNING_JOB),
+					    .step = db_int(st, RUNNING_STEP),
+					    .attempt = (int32_t)db_int(st, RUNNING_ATTEMPT) };
 		struct missing *more;
 
 		if (is_listed(in, &key))
@@ -375,7 +379,7 @@ static int find_missing(struct store *s, const struct sync *in, struct missing *
 			return err_set(err, -ENOMEM, "out of memory");
 		}
 		*ret = more;
-		more[(*ret_n)++] = (struct missing){ key, db_int(st, 3) };
+		more[(*ret_n)++] = (struct missing){ key, db_int(st, RUNNING_MISSING_NS) };
 	}
 	return r;
 }

@@ -8,6 +8,8 @@
 
 #define READ_MAX (256 << 10)
 
+enum steps_column { STEPS_N, STEPS_N_ENDED };
+
 /* 1: all have ended. */
 static int count_open(struct store *s, const struct store_steps_span *span, struct err *err)
 {
@@ -22,8 +24,8 @@ static int count_open(struct store *s, const struct store_steps_span *span, stru
 
 	if (r <= 0)
 		return r;
-	n = db_int(st, 0);
-	n_ended = db_int(st, 1);
+	n = db_int(st, STEPS_N);
+	n_ended = db_int(st, STEPS_N_ENDED);
 	db_done(st);
 	if (n != span->last - span->first + 1)
 		return err_set(err, -ENOENT, "job %lld has no steps %lld to %lld",
@@ -32,7 +34,10 @@ static int count_open(struct store *s, const struct store_steps_span *span, stru
 	return n == n_ended;
 }
 
-/* 1: there is more. */
+enum chunk_column { CHUNK_ID, CHUNK_STREAM, CHUNK_DATA };
+
+/* 1: there is more. Output of step N is stored as streams 2 N (standard output) and 2 N + 1 (error); streams
+ * 0 and 1 are the job's own. `since` becomes the id of the last chunk that was passed to fn. */
 static int read_some(struct store *s, struct store_steps_span *span, store_steps_chunk_fn fn,
 		     void *ctx, struct err *err)
 {
@@ -45,12 +50,12 @@ static int read_some(struct store *s, struct store_steps_span *span, store_steps
 			 "iiii", span->job, span->since, 2 * span->first, 2 * span->last + 1);
 
 	while (r >= 0 && n_bytes < READ_MAX && (r = db_step(s->db, st, err)) > 0) {
-		int64_t stream = db_int(st, 1);
+		int64_t stream = db_int(st, CHUNK_STREAM);
 		struct store_steps_chunk c = { .step = stream / 2,
 					       .stream = (enum sync_stream)(int)(stream % 2) };
 
-		c.data = db_blob(st, 2, &c.size);
-		span->since = db_int(st, 0);
+		c.data = db_blob(st, CHUNK_DATA, &c.size);
+		span->since = db_int(st, CHUNK_ID);
 		n_bytes += c.size;
 		r = fn(ctx, &c, err);
 		if (r < 0) {
