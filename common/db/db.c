@@ -231,6 +231,12 @@ int db_run(struct db *d, struct err *err, const char *sql, const char *format, .
 	return r < 0 ? r : step_to_end(d, row, err);
 }
 
+/* Sends the bound statement where the answer can wait, else runs it. */
+static int run_later(struct db *d, struct db_row *row, struct err *err)
+{
+	return d->ops->send ? d->ops->send(row, err) : step_to_end(d, row, err);
+}
+
 int db_run_later(struct db *d, struct err *err, const char *sql, const char *format, ...)
 {
 	struct arguments from = { .sql = sql, .format = format };
@@ -242,7 +248,7 @@ int db_run_later(struct db *d, struct err *err, const char *sql, const char *for
 	va_end(from.ap);
 	if (r < 0)
 		return r;
-	return d->ops->send ? d->ops->send(row, err) : step_to_end(d, row, err);
+	return run_later(d, row, err);
 }
 
 int db_query_ints(struct db *d, const char *sql, const struct db_ints *ints,
@@ -265,6 +271,15 @@ int db_run_ints(struct db *d, const char *sql, const struct db_ints *ints, struc
 	int r = db_query_ints(d, sql, ints, &row, err);
 
 	return r < 0 ? r : step_to_end(d, row, err);
+}
+
+int db_run_ints_later(struct db *d, const char *sql, const struct db_ints *ints,
+		      struct err *err)
+{
+	struct db_row *row;
+	int r = db_query_ints(d, sql, ints, &row, err);
+
+	return r < 0 ? r : run_later(d, row, err);
 }
 
 int db_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *rows,

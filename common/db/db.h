@@ -63,6 +63,8 @@ struct db_ints {
 	int64_t null;
 };
 int db_run_ints(struct db *d, const char *sql, const struct db_ints *v, struct err *err);
+/* As db_run_later(). */
+int db_run_ints_later(struct db *d, const char *sql, const struct db_ints *v, struct err *err);
 /* The same statement for rows of integers, one after the other, in the transaction under way; a
  * server is sent them together. ret_changed[i]: how many rows the i-th changed. */
 struct db_int_rows {

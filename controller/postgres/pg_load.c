@@ -20,19 +20,18 @@ static const char settings_sql[] =
 	"SET client_min_messages = warning; SET standard_conforming_strings = on;"
 	"SET bytea_output = hex; SET lock_timeout = '5s'";
 
+/* Waits up to lock_timeout: the server may not yet have noticed that the client of an earlier session was
+ * killed. */
 static int lock_ledger(struct pg_load *l, struct err *err)
 {
-	_cleanup_free_ char *is_ours = NULL;
-	int r = pg_load_text(l, "SELECT pg_try_advisory_lock" PG_LOCK "::int", &is_ours, err);
+	int r = pg_exec(&l->pg, "SELECT pg_advisory_lock" PG_LOCK, err);
 
-	if (r < 0)
-		return r;
-	return r > 0 && is_ours[0] == '1'
-		       ? 0
-		       : err_set(err, -EBUSY,
-				 "database %s: another process writes this ledger: stop it, or "
-				 "wait until it has ended",
-				 l->pg.place);
+	if (r == -EBUSY)
+		err_set(err, r,
+			"database %s: another process writes this ledger: stop it, or wait "
+			"until it has ended",
+			l->pg.place);
+	return r;
 }
 
 static int read_place(struct pg_load *l, struct err *err)

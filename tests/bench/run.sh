@@ -85,6 +85,13 @@ bench_import() {
 bench_usage() {
 	$MAKE all && tests/bench/usage.sh "${USAGE_BENCH:-300000}"
 }
+# Jobs by LEDGER_BENCH and PARTITION_BENCH.
+bench_ledger() {
+	$MAKE all && tests/bench/ledger.sh "${LEDGER_BENCH:-300000}"
+}
+bench_partition() {
+	$MAKE all && tests/bench/partition.sh "${PARTITION_BENCH:-2000000}"
+}
 
 # On the simulated driver.
 bench_gpu() {
@@ -95,7 +102,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage share schedule cycle submit start past simulate attack"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger partition share schedule cycle submit start past simulate attack"
 mkdir -p $O/bench
 bad=0
 [ $# -gt 0 ] || set -- $all

@@ -13,7 +13,7 @@ enum archive_table {
 	_ARCHIVE_MAX
 };
 #define ARCHIVE_DIGEST_MAX 65 /* SHA-256 in hex */
-#define ARCHIVE_BATCH 256     /* jobs in one transaction */
+#define ARCHIVE_BATCH 1024    /* jobs in one transaction */
 
 struct archive_file {
 	int fd;	       /* -1: not open */
@@ -31,6 +31,7 @@ struct archive {
 	int64_t id; /* archives.id */
 	int64_t first_job, last_job;
 	struct archive_file files[_ARCHIVE_MAX];
+	int64_t new_runs;	 /* run intervals that the batch wrote */
 	struct rollup_set *sums; /* what the batch moves to rollups_base */
 };
 

@@ -115,6 +115,8 @@ void archive_files_close(struct archive *a)
 
 static int write_lines(struct archive_file *f, struct err *err)
 {
+	bool is_empty = f->n_lines == 0;
+
 	for (size_t done = 0; done < f->n_lines;) {
 		ssize_t n = write(f->fd, f->lines + done, f->n_lines - done);
 
@@ -128,7 +130,9 @@ static int write_lines(struct archive_file *f, struct err *err)
 	free(f->lines);
 	f->lines = NULL;
 	f->n_lines = 0;
-	return fdatasync(f->fd) < 0 ? err_set(err, -errno, "sync %.200s: %m", f->part) : 0;
+	return !is_empty && fdatasync(f->fd) < 0
+		       ? err_set(err, -errno, "sync %.200s: %m", f->part)
+		       : 0;
 }
 
 int archive_files_append(struct archive *a, struct err *err)

@@ -201,8 +201,11 @@ int archive_write_rows(struct archive *a, const struct store_these *jobs, struct
 {
 	int r = 0;
 
+	int64_t runs = a->files[ARCHIVE_RUNS].rows;
+
 	for (enum archive_table t = 0; t < _ARCHIVE_MAX && r >= 0; t++)
 		r = write_table(a, t, jobs, err);
+	a->new_runs = a->files[ARCHIVE_RUNS].rows - runs;
 	return r;
 }
 
@@ -288,27 +291,27 @@ static const char keep_runs_sql[] =
 	" FROM stretches x JOIN jobs j ON j.job = x.job JOIN associations o"
 	" ON o.cluster = j.cluster AND o.account = j.account AND o.user = j.user"
 	" WHERE x." OF_SOME;
-static const char count_runs_sql[] = "SELECT COUNT(*) FROM stretches WHERE " OF_SOME;
 
-/* Not fewer than there are: an interval without its association would change shares. */
-static int keep_runs(struct archive *a, const struct db_ints *some, struct err *err)
+/* Adds to *ret_n how many there were. */
+static int keep_runs(struct archive *a, const struct db_ints *some, int64_t *ret_n,
+		     struct err *err)
 {
-	struct db_row *st;
-	int64_t n = 0;
-	int r = db_query_ints(a->s->db, count_runs_sql, some, &st, err);
+	int r = db_run_ints(a->s->db, keep_runs_sql, some, err);
 
-	if (r >= 0 && (r = db_step(a->s->db, st, err)) > 0) {
-		n = db_int(st, 0);
-		db_done(st);
-	}
-	if (r >= 0 && n)
-		r = db_run_ints(a->s->db, keep_runs_sql, some, err);
-	if (r >= 0 && n && db_changes(a->s->db) != n)
-		r = err_set(err, -EBADMSG,
-			    "%lld run intervals of these jobs, %lld with an association: run "
-			    "'reeve admin verify'",
-			    (long long)n, (long long)db_changes(a->s->db));
+	if (r >= 0)
+		*ret_n += db_changes(a->s->db);
 	return r;
+}
+
+/* An interval without its association would change shares: there are as many as lines were written. */
+static int check_runs(const struct archive *a, int64_t kept, struct err *err)
+{
+	return kept == a->new_runs
+		       ? 0
+		       : err_set(err, -EBADMSG,
+				 "%lld run intervals of these jobs, %lld with an association: "
+				 "run 'reeve admin verify'",
+				 (long long)a->new_runs, (long long)kept);
 }
 
 static const char attempt_sums_sql[] =
@@ -359,7 +362,7 @@ static int sum_attempts(struct archive *a, const struct db_ints *some, struct er
 /* store_some() repeats the last number where there are fewer: IN counts it once. */
 int archive_keep_sums(struct archive *a, const struct store_these *jobs, struct err *err)
 {
-	int64_t some[STORE_SOME];
+	int64_t some[STORE_SOME], runs = 0;
 	struct db_ints v;
 	int r = 0;
 
@@ -370,8 +373,10 @@ int archive_keep_sums(struct archive *a, const struct store_these *jobs, struct 
 		if (r >= 0)
 			r = sum_attempts(a, &v, err);
 		if (r >= 0)
-			r = keep_runs(a, &v, err);
+			r = keep_runs(a, &v, &runs, err);
 	}
+	if (r >= 0)
+		r = check_runs(a, runs, err);
 	return r < 0 ? r : write_base(a, err);
 }
 
@@ -393,7 +398,7 @@ int archive_delete(struct archive *a, const struct store_these *jobs, struct err
 	for (size_t at = 0; at < jobs->n && r >= 0; at += STORE_SOME) {
 		store_some(jobs, at, some, &v);
 		for (size_t i = 0; i < ARRAY_LEN(sql) && r >= 0; i++)
-			r = db_run_ints(a->s->db, sql[i], &v, err);
+			r = db_run_ints_later(a->s->db, sql[i], &v, err);
 	}
 	return r;
 }
