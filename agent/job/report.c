@@ -156,6 +156,15 @@ static void add_prof(struct node *n, const struct job *j, struct usage *u)
 	usage_set(u, &u->run_delay_max_ns, clip_to_int64(prof_longest_wait_ns(&c)));
 }
 
+/* Completes the figures of a sample: without what the setup used, and with what the other BPF programs count. */
+static void add_kernel_counts(struct node *n, struct job *j, struct usage *u)
+{
+	subtract_baseline(j, u);
+	add_vmem(n, j, u);
+	add_prof(n, j, u);
+	add_gpu_opens(n, j, u);
+}
+
 /* Called for each cgroup that the sampler knows. Merges the figures into the job, then checks the limits
  * for which the kernel sends no event. */
 static void on_sample(void *ctx, const struct sample *s)
@@ -170,10 +179,7 @@ static void on_sample(void *ctx, const struct sample *s)
 	if (!j || j->phase != PHASE_RUNNING)
 		return;
 	add_sample(s, &u);
-	subtract_baseline(j, &u);
-	add_vmem(n, j, &u);
-	add_prof(n, j, &u);
-	add_gpu_opens(n, j, &u);
+	add_kernel_counts(n, j, &u);
 	add_jobfs(n, j, &u);
 	job_merge_usage(j, &u);
 	job_sync_clock(n, j);
@@ -198,10 +204,7 @@ void report_measure_last(struct node *n, struct job *j, const struct final *f)
 	if (j->is_attached) {
 		if (sample_one(n->sampler, j->s.cgroup_id, &s, NULL) == 0)
 			add_sample(&s, &u);
-		subtract_baseline(j, &u);
-		add_vmem(n, j, &u);
-		add_prof(n, j, &u);
-		add_gpu_opens(n, j, &u);
+		add_kernel_counts(n, j, &u);
 	}
 	add_jobfs(n, j, &u);
 	job_merge_usage(j, &u);

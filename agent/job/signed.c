@@ -112,6 +112,15 @@ static int check_starts(struct node *n, const struct signed_start *s, struct err
 			    was, n->conf->node);
 }
 
+/* r is the error of decoding the signed text. Only -EINVAL is the text's fault; after any other error (out of
+ * memory) the start may be tried again. */
+static int refuse_unreadable(int r, struct err *err)
+{
+	return r == -EINVAL ? refuse_start(err, "what its user signed cannot be read: %.150s",
+					   err->text)
+			    : r;
+}
+
 /* ---- jobs ---- */
 
 static int check_job(const struct signature_job *s, const struct auth_sealed *seal,
@@ -147,11 +156,7 @@ static int read_job(struct node *n, const struct sync_order *o, struct auth_seal
 		return r;
 	r = signature_decode_job(seal->text, seal->size, &s, err);
 	if (r < 0)
-		return r == -EINVAL
-			       ? refuse_start(err,
-					      "what its user signed cannot be read: %.150s",
-					      err->text)
-			       : r;
+		return refuse_unreadable(r, err);
 	r = check_job(&s, seal, o, ret, err);
 	return r ? r : check_starts(n, ret, err);
 }
@@ -196,11 +201,7 @@ static int read_step(struct node *n, const struct job *j, const struct sync_step
 		return r;
 	r = signature_decode_step(seal.text, seal.size, &s, err);
 	if (r < 0)
-		return r == -EINVAL
-			       ? refuse_start(err,
-					      "what its user signed cannot be read: %.150s",
-					      err->text)
-			       : r;
+		return refuse_unreadable(r, err);
 	r = check_step(n, j, &s, o, err);
 	if (r)
 		return r;

@@ -265,12 +265,8 @@ static int run_edit(const struct verb_call *call, struct cli *c, enum accounts_e
 {
 	_cleanup_(accounts_source_done) struct accounts_source s = { 0 };
 	_cleanup_(accounts_freep) struct accounts *new = NULL;
-	int r = accounts_source_open(c, call, &s, err);
+	int r = accounts_source_open_to_change(c, call, &s, err);
 
-	if (r == 0 && s.is_partial)
-		return err_set(err, -EPERM,
-			       "only operators may change accounts; ask one (Operators= in "
-			       "controller.conf)");
 	if (r == 0)
 		r = accounts_edit(s.now, kind, call->args, &new, err);
 	return r < 0 ? r : apply_change(&s, call, new, err);

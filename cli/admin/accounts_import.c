@@ -233,12 +233,8 @@ static int apply_change(struct cli *c, const struct verb_call *call, struct acco
 	_cleanup_(accounts_freep) struct accounts *new = NULL;
 	_cleanup_json_ json_t *notes = NULL, *warnings = NULL;
 	struct accounts_source_order w = { .is_dry_run = !verb_count(call, "apply") };
-	int r = accounts_source_open(c, call, &s, err);
+	int r = accounts_source_open_to_change(c, call, &s, err);
 
-	if (r == 0 && s.is_partial)
-		return err_set(err, -EPERM,
-			       "only operators may change accounts; ask one (Operators= in "
-			       "controller.conf)");
 	if (r == 0)
 		r = accounts_draft_finish(d, s.now, &new, err);
 	if (r == 0 && s.store)

@@ -47,6 +47,18 @@ int accounts_source_open(struct cli *c, const struct verb_call *call,
 	return r < 0 ? r : store_accounts_load(ret->store, &ret->now, &ret->revision, err);
 }
 
+int accounts_source_open_to_change(struct cli *c, const struct verb_call *call,
+				   struct accounts_source *ret, struct err *err)
+{
+	int r = accounts_source_open(c, call, ret, err);
+
+	if (r == 0 && ret->is_partial)
+		return err_set(err, -EPERM,
+			       "only operators may change accounts; ask one (Operators= in "
+			       "controller.conf)");
+	return r;
+}
+
 void accounts_source_done(struct accounts_source *s)
 {
 	accounts_free(s->now);

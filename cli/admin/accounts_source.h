@@ -23,6 +23,9 @@ struct accounts_source {
  * after an error. */
 int accounts_source_open(struct cli *c, const struct verb_call *call,
 			 struct accounts_source *ret, struct err *err);
+/* As accounts_source_open(), and refuses (-EPERM) a caller who sees a part of the accounts only. */
+int accounts_source_open_to_change(struct cli *c, const struct verb_call *call,
+				   struct accounts_source *ret, struct err *err);
 void accounts_source_done(struct accounts_source *s);
 
 struct accounts_source_order {

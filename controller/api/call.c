@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
+#include "controller/ledger/calendar.h"
 
 int call_refuse(struct call *c, unsigned status, const char *code, const char *remedy)
 {
@@ -53,6 +54,18 @@ const char *call_query_text(const struct call *c, const char *name)
 	const char *text = exchange_query(c->x, name);
 
 	return text && *text ? text : NULL;
+}
+
+int call_query_day(const struct call *c, const char *name, int64_t def, int64_t *ret,
+		   struct err *err)
+{
+	const char *text = call_query_text(c, name);
+
+	*ret = def;
+	if (text && calendar_parse_day(text, ret) < 0)
+		return err_set(err, -EINVAL, "%s=%.40s is not a day like 2026-11-21", name,
+			       text);
+	return 0;
 }
 
 int call_query_int(const struct call *c, const char *name, struct wire_int range, int64_t *ret,

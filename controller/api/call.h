@@ -49,3 +49,6 @@ int call_query_int(const struct call *c, const char *name, struct wire_int range
 		   struct err *err);
 /* A text of the query; NULL when absent or empty. */
 const char *call_query_text(const struct call *c, const char *name);
+/* A day of the query, like 2026-11-21, as days since 1970; def when absent. -EINVAL names it. */
+int call_query_day(const struct call *c, const char *name, int64_t def, int64_t *ret,
+		   struct err *err);

@@ -268,7 +268,6 @@ static int watch_vmem(struct node *n, struct job *j, struct err *err)
 	return r < 0 ? r : 0;
 }
 
-/* -EEXIST is fine everywhere: after a restart of the agent the pinned maps have the job already. */
 int job_attach_steps(struct node *n, struct job *j, struct err *err)
 {
 	int fds[JOB_STEPS_MAX], r, count;
@@ -287,6 +286,7 @@ int job_attach_steps(struct node *n, struct job *j, struct err *err)
 	return r;
 }
 
+/* -EEXIST is fine everywhere: after a restart of the agent the pinned maps have the job already. */
 static int watch_rest(struct node *n, struct job *j, struct err *err)
 {
 	char path[MANAGER_PATH_MAX];

@@ -26,18 +26,6 @@ static int read_word(const struct call *c, const char *name, const char *const *
 	return err_set(err, -EINVAL, "%s=%.40s is not known", name, text);
 }
 
-static int read_day(const struct call *c, const char *name, int64_t def, int64_t *ret,
-		    struct err *err)
-{
-	const char *text = call_query_text(c, name);
-
-	*ret = def;
-	if (text && calendar_parse_day(text, ret) < 0)
-		return err_set(err, -EINVAL, "%s=%.40s is not a day like 2026-11-21", name,
-			       text);
-	return 0;
-}
-
 /* "12,14,15" */
 static int read_jobs(const struct call *c, int64_t jobs[static JOBS_MAX], size_t *ret_n,
 		     struct err *err)
@@ -75,9 +63,9 @@ static int read_filter(struct call *c, struct store_eff_filter *f, struct err *e
 				.account = f->account, .user = f->user, .cluster = f->cluster },
 			err);
 	if (r >= 0)
-		r = read_day(c, "start", STORE_EFF_FIRST_DAY, &f->from_day, err);
+		r = call_query_day(c, "start", STORE_EFF_FIRST_DAY, &f->from_day, err);
 	if (r >= 0)
-		r = read_day(c, "end", STORE_EFF_LAST_DAY, &f->to_day, err);
+		r = call_query_day(c, "end", STORE_EFF_LAST_DAY, &f->to_day, err);
 	return r;
 }
 

@@ -97,19 +97,6 @@ int route_nodes(struct call *c, struct err *err)
 	return r < 0 ? r : store_nodes(c->api->c.store, add_node, array, err);
 }
 
-/* "2026-11-21" */
-static int read_day(const struct call *c, const char *name, int64_t def, int64_t *ret,
-		    struct err *err)
-{
-	const char *text = call_query_text(c, name);
-
-	*ret = def;
-	if (text && calendar_parse_day(text, ret) < 0)
-		return err_set(err, -EINVAL, "%s=%.40s is not a day like 2026-11-21", name,
-			       text);
-	return 0;
-}
-
 static int read_by(const struct call *c, struct store_period *p, struct err *err)
 {
 	const char *text = call_query_text(c, "by");
@@ -150,8 +137,8 @@ static int read_period(const struct call *c, int64_t at_ns, struct store_period 
 	if (!call_query_text(c, "start") && !call_query_text(c, "end"))
 		projection_find_year(c->api->c.config, today, &p->from_day, &p->to_day);
 	if (r >= 0)
-		r = read_day(c, "start", p->from_day, &p->from_day, err);
-	return r < 0 ? r : read_day(c, "end", p->to_day, &p->to_day, err);
+		r = call_query_day(c, "start", p->from_day, &p->from_day, err);
+	return r < 0 ? r : call_query_day(c, "end", p->to_day, &p->to_day, err);
 }
 
 int route_usage(struct call *c, struct err *err)
