@@ -7,6 +7,7 @@
 #include "cli/admin/accounts_edit.h"
 #include "cli/admin/accounts_import.h"
 #include "cli/admin/accounts_source.h"
+#include "cli/admin/slurm/accounts_sync.h"
 #include "cli/admin/admin.h"
 #include "cli/client/options.h"
 #include "common/err.h"
@@ -390,6 +391,7 @@ static const struct verb *const verbs[] = {
 	&verbs_table[5],
 	&verbs_table[6],
 	&admin_verb_accounts_import,
+	&admin_verb_accounts_sync,
 	&admin_verb_accounts_export,
 	&cli_verb_help,
 	NULL,

@@ -94,8 +94,7 @@ static void print_outcome(const struct cli *c, const json_t *doc,
 		fprintf(to, "no changes\n");
 }
 
-static int show_change(const struct cli *c, const json_t *doc,
-		       const struct accounts_change_call *how, struct err *err)
+int accounts_change_table(const struct cli *c, const json_t *doc, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
 	json_t *change;
@@ -109,8 +108,14 @@ static int show_change(const struct cli *c, const json_t *doc,
 		return r;
 	json_array_foreach(json_object_get(doc, "changes"), i, change)
 		accounts_change_row(c, t, change);
-	if (i || c->format.output != TABLE_TABLE)
-		r = table_print(t, &c->format, err);
+	return i || c->format.output != TABLE_TABLE ? table_print(t, &c->format, err) : 0;
+}
+
+static int show_change(const struct cli *c, const json_t *doc,
+		       const struct accounts_change_call *how, struct err *err)
+{
+	int r = accounts_change_table(c, doc, err);
+
 	if (r < 0 || c->format.output != TABLE_TABLE)
 		return r;
 	print_consequences(c, doc);

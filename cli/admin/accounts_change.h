@@ -12,6 +12,8 @@ struct accounts_change_call {
 };
 int accounts_change_make(struct accounts_source *s, const struct accounts_change_call *how,
 			 struct err *err);
+/* Prints the changes of a document alone; as JSON the whole document. */
+int accounts_change_table(const struct cli *c, const json_t *doc, struct err *err);
 /* Reads --revision N; default: the revision of the source. -EINVAL. */
 int accounts_change_revision(const struct accounts_source *s, const struct verb_call *call,
 			     int64_t *ret, struct err *err);

@@ -74,7 +74,7 @@ static int read_draft(const struct verb_call *call, struct accounts_draft *d, st
 		call->args[0]);
 }
 
-static json_t *encode_notes(const struct accounts_draft *d)
+json_t *accounts_import_notes(const struct accounts_draft *d)
 {
 	_cleanup_doc_ struct doc notes = doc_array();
 
@@ -213,7 +213,7 @@ static int write_converted(struct cli *c, const struct verb_call *call,
 		r = write_file(path, text, err);
 	if (r < 0)
 		return r;
-	notes = encode_notes(d);
+	notes = accounts_import_notes(d);
 	accounts_change_warnings(c, warnings);
 	accounts_change_notes(c, notes);
 	cli_put(c->format.to, path);
@@ -225,6 +225,24 @@ static int write_converted(struct cli *c, const struct verb_call *call,
 }
 
 /* ---- --apply, or show the difference ---- */
+
+int accounts_import_draft(struct accounts_source *s, struct accounts_draft *d,
+			  const struct accounts_source_order *how, struct err *err)
+{
+	_cleanup_(accounts_freep) struct accounts *new = NULL;
+	_cleanup_json_ json_t *notes = NULL;
+	struct accounts_source_order w = *how;
+	int r = accounts_draft_finish(d, s->now, &new, err);
+
+	if (r < 0)
+		return r;
+	w.new = new;
+	notes = accounts_import_notes(d);
+	return accounts_change_make(s,
+				    &(struct accounts_change_call){
+					    &w, "yet: add --apply to change it", notes, NULL },
+				    err);
+}
 
 static int apply_change(struct cli *c, const struct verb_call *call, struct accounts_draft *d,
 			struct err *err)
@@ -244,7 +262,7 @@ static int apply_change(struct cli *c, const struct verb_call *call, struct acco
 	if (r < 0)
 		return r;
 	w.new = new;
-	notes = encode_notes(d);
+	notes = accounts_import_notes(d);
 	return accounts_change_make(
 		&s,
 		&(struct accounts_change_call){ &w, "yet: add --apply to change it", notes,

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/model/engine.h"
 #include "common/wire/doc.h"
 #include "controller/api/usage/usage.h"
 #include "controller/api/authz.h"
@@ -201,6 +202,14 @@ static json_t *encode_bundles(const struct config_cluster *cl)
 	return doc_take(&a);
 }
 
+/* Which side of a Slurm cluster declares its accounts; NULL: it is none of Slurm's. */
+static const char *name_master(const struct config_cluster *cl)
+{
+	if (cl->engine != ENGINE_SLURM)
+		return NULL;
+	return cl->accounts == CONFIG_ACCOUNTS_REEVE ? "reeve" : "slurm";
+}
+
 int route_cluster(struct call *c, struct err *err)
 {
 	const struct config *config = c->api->c.config;
@@ -213,11 +222,12 @@ int route_cluster(struct call *c, struct err *err)
 
 		if (json_array_append_new(
 			    array,
-			    json_pack("{s:s,s:s,s:o,s:o,s:o,s:I}", "cluster", cl->name,
+			    json_pack("{s:s,s:s,s:o,s:o,s:o,s:I,s:s*}", "cluster", cl->name,
 				      "queues", cl->queues, "bundles", encode_bundles(cl),
 				      "defaults", wire_encode_resources(&cl->defaults), "max",
 				      wire_encode_resources(&cl->max), "mem_from_vmem",
-				      (json_int_t)cl->mem_from_vmem)) < 0)
+				      (json_int_t)cl->mem_from_vmem, "slurm_accounts",
+				      name_master(cl))) < 0)
 			r = err_set(err, -ENOMEM, "out of memory");
 	}
 	if (r < 0)

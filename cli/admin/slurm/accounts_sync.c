@@ -1,0 +1,329 @@
+/* accounts_sync.c - compares Reeve's accounts with those of slurmdbd, and changes the side that is not the master.
+ *
+ * The master is by configuration: Accounts= of the cluster in controller.conf. Where it is Reeve, what Slurm could have of its
+ * accounts (written as a dump, and read again) is compared with what Slurm has: so both sides lack alike what a dump cannot say.
+ * Differences are removed in two steps, since `sacctmgr load` adds and changes thousands at once but removes and clears nothing.
+ */
+#include <errno.h>
+#include <string.h>
+#include "cli/admin/accounts_import.h"
+#include "cli/admin/accounts_change.h"
+#include "cli/admin/slurm/accounts_sync.h"
+#include "cli/admin/slurm/sacctmgr_run.h"
+#include "common/err.h"
+#include "common/wire/doc.h"
+#include "controller/accounts/foreign/sacctmgr.h"
+#include "controller/accounts/foreign/sacctmgr_plan.h"
+
+struct accounts_sync {
+	struct cli *c;
+	struct accounts_source source;
+	const char *cluster;
+	bool is_apply;
+	char *want_text; /* of Reeve's accounts, as sacctmgr loads it */
+	struct accounts *want, *have;
+};
+
+static void sync_done(struct accounts_sync *s)
+{
+	accounts_source_done(&s->source);
+	free(s->want_text);
+	accounts_free(s->want);
+	accounts_free(s->have);
+}
+
+/* ---- who is the master ---- */
+
+/* *ret: "slurm" or "reeve". */
+static int find_master(struct accounts_sync *s, char ret[static 8], struct err *err)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	const json_t *list, *one;
+	size_t i, found = 0;
+	int r = cli_ask(s->c, (struct http_call){ .method = "GET", .path = "/v1/cluster" },
+			&answer, err);
+
+	if (r < 0)
+		return r;
+	list = json_object_get(answer, "clusters");
+	json_array_foreach(list, i, one)
+	{
+		const char *name = cli_text(one, "cluster");
+		const char *master = cli_text(one, "slurm_accounts");
+
+		if (!name || strcmp(name, s->cluster) != 0 || !master)
+			continue;
+		snprintf(ret, 8, "%s", master);
+		found++;
+	}
+	if (!found)
+		return err_set(err, -ENOENT, "no cluster '%.63s' of Slurm in controller.conf",
+			       s->cluster);
+	if (!strcmp(ret, "slurm") && json_array_size(list) > 1)
+		return err_set(
+			err, -EINVAL,
+			"the controller has %zu clusters, and Reeve's accounts are those of all: "
+			"those that Slurm's cluster '%s' lacks would be removed; set Accounts = "
+			"reeve in [Cluster %s], or use 'reeve admin accounts import'",
+			json_array_size(list), s->cluster, s->cluster);
+	return 0;
+}
+
+/* --to names the side that is to be changed: never the master. */
+static int check_side(const struct accounts_sync *s, const char *master, const char *to,
+		      struct err *err)
+{
+	if (!to || strcmp(to, master) != 0)
+		return 0;
+	return err_set(err, -EPERM,
+		       "the accounts of cluster '%s' are declared in %s (Accounts = %s in "
+		       "controller.conf): sync changes the other side only",
+		       s->cluster, !strcmp(master, "slurm") ? "slurmdbd" : "Reeve", master);
+}
+
+/* ---- both sides ---- */
+
+/* What a dump says, with what no dump can say of Reeve's accounts. */
+static int read_dump(struct accounts_sync *s, const char *name, const char *text,
+		     struct accounts **ret, struct err *err)
+{
+	_cleanup_(accounts_draft_done) struct accounts_draft d = { 0 };
+	int r;
+
+	accounts_draft_init(&d, name);
+	r = accounts_sacctmgr_parse(&d, text, strlen(text), err);
+	if (r < 0)
+		return r;
+	accounts_free(*ret);
+	*ret = NULL;
+	return accounts_draft_finish(&d, s->source.now, ret, err);
+}
+
+static int read_slurm(struct accounts_sync *s, struct err *err)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+	int r = sacctmgr_run_dump(s->cluster, &text, &size, err);
+
+	return r < 0 ? r : read_dump(s, "sacctmgr dump", text, &s->have, err);
+}
+
+/* sacctmgr makes names small, so that they would never be in step. */
+static int check_names(const struct accounts *a, struct err *err)
+{
+	for (size_t i = 0; i < a->n_accounts; i++)
+		for (const char *p = a->accounts[i].name; *p; p++)
+			if (*p >= 'A' && *p <= 'Z')
+				return err_set(
+					err, -EINVAL,
+					"account '%s' has capital letters, which Slurm makes "
+					"small: rename it",
+					a->accounts[i].name);
+	return 0;
+}
+
+static int read_reeve(struct accounts_sync *s, struct err *err)
+{
+	int r = check_names(s->source.now, err);
+
+	if (r >= 0)
+		r = accounts_sacctmgr_write(s->source.now, s->cluster, &s->want_text, err);
+	return r < 0 ? r : read_dump(s, "Reeve's accounts", s->want_text, &s->want, err);
+}
+
+/* ---- the difference ---- */
+
+/* *ret has the changes that Slurm is to make, at the front. */
+static int find_difference(const struct accounts_sync *s, struct accounts_diff **ret,
+			   struct err *err)
+{
+	size_t n = 0;
+	int r = accounts_diff(s->have, s->want, ret, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < (*ret)->n; i++)
+		if (sacctmgr_plan_counts(&(*ret)->changes[i]))
+			(*ret)->changes[n++] = (*ret)->changes[i];
+	(*ret)->n = n;
+	return 0;
+}
+
+static json_t *encode_change(const struct accounts_change *c)
+{
+	_cleanup_doc_ struct doc d = doc_object();
+
+	doc_text(&d, "op", accounts_change_op_name(c->op));
+	doc_text(&d, "section", c->section);
+	doc_text(&d, "name", c->name);
+	doc_text_if(&d, "key", c->key);
+	doc_text_if(&d, "item", c->item);
+	doc_text_if(&d, "old", c->old_value);
+	doc_text_if(&d, "new", c->new_value);
+	return doc_take(&d);
+}
+
+static int show_difference(const struct accounts_sync *s, const struct accounts_diff *d,
+			   struct err *err)
+{
+	_cleanup_doc_ struct doc doc = doc_message(), list = doc_array();
+	_cleanup_json_ json_t *whole = NULL;
+	int r;
+
+	for (size_t i = 0; i < d->n; i++)
+		doc_add(&list, encode_change(&d->changes[i]));
+	doc_text(&doc, "cluster", s->cluster);
+	doc_text(&doc, "changed", "slurm");
+	doc_bool(&doc, "applied", s->is_apply);
+	doc_set(&doc, "changes", doc_take(&list));
+	r = doc_finish(&doc, &whole, err);
+	return r < 0 ? r : accounts_change_table(s->c, whole, err);
+}
+
+/* ---- to Slurm ---- */
+
+struct failures {
+	size_t n;
+	struct err first;
+};
+
+/* One command that fails does not keep the others from being made. */
+static int run_command(void *ctx, const char *const *args, struct err *err)
+{
+	struct failures *f = ctx;
+	struct err why = { "" };
+	int r = sacctmgr_run(args, &why);
+
+	if (r == -ENOENT)
+		return err_set(err, r, "%s", why.text);
+	if (r < 0 && f->n++ == 0)
+		f->first = why;
+	return 0;
+}
+
+static int compare_again(struct accounts_sync *s, struct accounts_diff **d, struct err *err)
+{
+	int r = read_slurm(s, err);
+
+	accounts_diff_free(*d);
+	*d = NULL;
+	return r < 0 ? r : find_difference(s, d, err);
+}
+
+static int apply_difference(struct accounts_sync *s, struct accounts_diff **d, struct err *err)
+{
+	struct failures failed = { .n = 0 };
+	int r = sacctmgr_run_load(s->cluster, s->want_text, err);
+
+	if (r >= 0)
+		r = compare_again(s, d, err);
+	if (r >= 0 && (*d)->n == 0)
+		return 0;
+	if (r >= 0)
+		r = sacctmgr_plan(
+			&(struct sacctmgr_plan){ s->have, s->cluster, run_command, &failed },
+			*d, err);
+	if (r >= 0)
+		r = compare_again(s, d, err);
+	if (r < 0 || (*d)->n == 0)
+		return r;
+	return err_set(err, -EIO,
+		       "%zu difference%s left: sync without --apply shows them%s%.300s",
+		       (*d)->n, (*d)->n == 1 ? " is" : "s are", failed.n ? "; " : "",
+		       failed.first.text);
+}
+
+static int sync_to_slurm(struct accounts_sync *s, struct err *err)
+{
+	_cleanup_(accounts_diff_freep) struct accounts_diff *d = NULL;
+	bool is_table = s->c->format.output == TABLE_TABLE;
+	size_t n;
+	int r = read_reeve(s, err);
+
+	if (r >= 0)
+		r = read_slurm(s, err);
+	if (r >= 0)
+		r = find_difference(s, &d, err);
+	if (r >= 0)
+		r = show_difference(s, d, err);
+	if (r < 0)
+		return r;
+	n = d->n;
+	if (n == 0 && is_table)
+		fprintf(s->c->format.to, "no differences\n");
+	if (n && !s->is_apply && is_table)
+		fprintf(s->c->format.to,
+			"%zu difference%s; nothing was changed in slurmdbd yet: add --apply\n",
+			n, n == 1 ? "" : "s");
+	if (n == 0 || !s->is_apply)
+		return 0;
+	r = apply_difference(s, &d, err);
+	if (r >= 0 && is_table)
+		fprintf(s->c->format.to,
+			"%zu change%s made in slurmdbd; no difference is left\n", n,
+			n == 1 ? "" : "s");
+	return r;
+}
+
+/* ---- to Reeve ---- */
+
+static int sync_to_reeve(struct accounts_sync *s, struct err *err)
+{
+	_cleanup_(accounts_draft_done) struct accounts_draft d = { 0 };
+	const struct accounts_source_order how = { .revision = s->source.revision,
+						   .is_dry_run = !s->is_apply };
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0;
+	int r = sacctmgr_run_dump(s->cluster, &text, &size, err);
+
+	accounts_draft_init(&d, "sacctmgr dump");
+	if (r >= 0)
+		r = accounts_sacctmgr_parse(&d, text, size, err);
+	return r < 0 ? r : accounts_import_draft(&s->source, &d, &how, err);
+}
+
+static int run_sync(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(sync_done) struct accounts_sync s = {
+		.c = ctx, .cluster = call->args[0], .is_apply = verb_count(call, "apply") > 0
+	};
+	char master[8] = "";
+	int r = accounts_source_open(s.c, call, &s.source, err);
+
+	if (r >= 0 && s.source.is_partial)
+		return err_set(err, -EPERM,
+			       "only operators may compare accounts; ask one (Operators= in "
+			       "controller.conf)");
+	if (r >= 0)
+		r = find_master(&s, master, err);
+	if (r >= 0)
+		r = check_side(&s, master, verb_value(call, "to"), err);
+	if (r < 0)
+		return r;
+	return !strcmp(master, "slurm") ? sync_to_reeve(&s, err) : sync_to_slurm(&s, err);
+}
+
+static const struct verb_option sync_options[] = {
+	{ "apply", 0, NULL, "make the change; without it only show the differences", NULL },
+	{ "to", 0, "slurm|reeve", "the side to change; an error where that one is the master",
+	  "slurm reeve" },
+	{ 0 },
+};
+
+const struct verb admin_verb_accounts_sync = {
+	.name = "sync",
+	.args = "CLUSTER",
+	.help = "Bring the accounts of Reeve and of a Slurm cluster in step",
+	.details =
+		"The side that declares accounts is the master: Accounts = slurm or reeve in\n"
+		"[Cluster NAME] of controller.conf. The other one is changed: accounts, users,\n"
+		"shares, limits, coordinators. Needs Slurm's sacctmgr, and the rights of an\n"
+		"operator in Reeve and of an administrator in Slurm. Without --apply nothing is\n"
+		"changed. Descriptions, QOS and default accounts that Reeve does not state stay\n"
+		"as Slurm has them.",
+	.examples = "reeve admin accounts sync vc\nreeve admin accounts sync vc --apply",
+	.options = sync_options,
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_sync,
+};
