@@ -13,6 +13,9 @@ bench_sample() {
 		echo "-- virtual node's kernel, every controller on" &&
 		tests/bpf/vmtest.sh --mem 6G --timeout 400 -- $O/tests/bench/agent/sample_bench 1000 10
 }
+bench_slurm() {
+	tests/bench/slurm_follow.sh "${SLURM_BENCH:-10000}"
+}
 bench_vmem() {
 	$MAKE $O/tests/bench/agent/vmem_bench && tests/bench/agent/vmem_bench.sh
 }

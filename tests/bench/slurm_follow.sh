@@ -1,8 +1,7 @@
 #!/bin/bash
-# slurm_follow.sh [JOBS] [SECONDS] - what reeve-slurm costs slurmctld: its CPU time with JOBS (10000) jobs, half of them pending, half running,
-# in SECONDS (60) without reeve-slurm, with it at its default interval, and beside `squeue` at the same interval, in the same run; each
-# while jobs come and go, so that every question gets all jobs. Real slurmctld, slurmdbd and slurmd; running jobs are array tasks on nodes
-# that one slurmd stands for as far as it can: with fewer CPUs than JOBS / 2 the rest is pending.
+# slurm_follow.sh [JOBS] [SECONDS] - what reeve-slurm costs slurmctld: its CPU time with JOBS (10000) pending jobs, each a record of its
+# own, in SECONDS (60) without reeve-slurm, with it at its default intervals, and beside `squeue` at the same interval, in the same run; each
+# while jobs come and go, so that every question is answered with all jobs. Real slurmctld, slurmdbd and slurmd.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 jobs=${1:-10000} seconds=${2:-60}
@@ -24,10 +23,11 @@ slurm_open n1 "MaxArraySize=200001" "MaxJobCount=300000" >/dev/null
 for _ in $(seq $(((jobs + 9999) / 10000))); do
 	sbatch -Q -H -A physics -o /dev/null --array=1-$((jobs < 10000 ? jobs : 10000)) --wrap true
 done
-# Each task gets a record of its own only when it is touched.
-scontrol update jobid="$(squeue -h -o %A | sort -n | head -n 1)" nice=1 2>/dev/null
-for id in $(squeue -h -o %F | sort -u); do scontrol update jobid="${id}_[1-$((jobs < 10000 ? jobs : 10000))]" nice=2 2>/dev/null; done
-echo "records of jobs in slurmctld: $(squeue -h -r | wc -l)"
+# A task of an array gets a record of its own when it is changed.
+for id in $(squeue -h -o %F | sort -u); do
+	seq $((jobs < 10000 ? jobs : 10000)) | sed "s/.*/update jobid=${id}_& nice=1/"
+done | scontrol >/dev/null
+echo "records of jobs in slurmctld: $(scontrol -o show job | wc -l)"
 ticks() { awk '{ print $14 + $15 }' "/proc/$(slurm_pid slurmctld)/stat"; }
 churn() { while :; do sbatch -Q -A physics -o /dev/null -t 1 --wrap true; sleep 1; done; }
 measure() { # NAME: seconds of CPU of slurmctld in $seconds

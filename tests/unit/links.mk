@@ -182,3 +182,5 @@ $O/tests/unit/test_question: $(call objs,slurm/submit/question.c common/wire/slu
 $O/tests/unit/test_slurm_rule: $O/controller/ledger/slurm/rule.o
 $O/tests/unit/test_compare: $O/cli/admin/reconcile/compare.o
 $O/tests/unit/test_tres: $O/slurm/follow/tres.o
+$O/tests/unit/test_slurm_batch: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_slurm_batch: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/slurm/%.o,batch rows rule settle list) $(patsubst %,$O/controller/ledger/%.o,verify/verify verify/verify_parts) $O/common/wire/slurm_batch.o
