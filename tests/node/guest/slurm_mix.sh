@@ -1,0 +1,126 @@
+#!/bin/bash
+# slurm_mix.sh - a day of a Slurm cluster beside Reeve in some minutes: an array of $JOBS (200), jobs that are requeued, suspended and preempted,
+# and all daemons of both killed with SIGKILL meanwhile, $KILLS (25) times at random. At the end the ledger, slurmdbd and what the jobs wrote
+# of themselves must agree, and nothing may be there twice. TAP; $SEED repeats the order of the kills.
+#   tests/node/suite.sh slurm_mix --with slurm --net host
+. "$(dirname "$0")/node_lib.sh"
+. "$(dirname "$0")/slurm_lib.sh"
+jobs=${JOBS:-200} kills=${KILLS:-25}
+RANDOM=${SEED:=$RANDOM}
+echo "# SEED=$SEED, $jobs jobs, $kills kills"
+truth=/home/alice/truth
+daemons=(reeve-agent reeve-controller reeve-slurm slurmctld slurmd slurmdbd)
+
+slurm_configure
+sed -i '/^PartitionName/d' /etc/slurm/slurm.conf
+cat >>/etc/slurm/slurm.conf <<-CONF
+	PreemptType=preempt/partition_prio
+	PreemptMode=REQUEUE
+	JobRequeue=1
+	PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=5 PreemptMode=requeue
+	PartitionName=high Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=9 PreemptMode=off
+CONF
+slurm_with_controller || { ok 1 "the controller starts" "$(journalctl -u reeve-controller -o cat -n 20)"; tap_end; }
+sed -i 's/^Queues = main/Queues = main, high/' /etc/reeve/controller.conf
+systemctl restart reeve-controller
+slurm_start || { ok 1 "the cluster starts"; tap_end; }
+printf '%s\n' '[Slurm]' 'Cluster = vc' 'Controller = http://127.0.0.1:8640' 'ControllerUser = reeve' 'LiveInterval = 2s' 'AccountingInterval = 2s' \
+	>/etc/reeve/reeve-slurm.conf
+systemctl start reeve-slurm; ok $? "reeve-slurm starts" "$(journalctl -u reeve-slurm -o cat -n 20)"
+wait_for 60 node_is_up
+
+runuser -u alice -- mkdir -p $truth
+cat >/usr/local/bin/told <<'SH'
+#!/bin/sh
+# told SECONDS: a job that writes when it begins and ends
+to=/home/alice/truth/$SLURM_JOB_ID.${SLURM_RESTART_COUNT:-0}
+echo "begin $(date +%s%N)" >$to
+sleep "$1"
+echo "end $(date +%s%N)" >>$to
+SH
+chmod 755 /usr/local/bin/told
+sub() { as alice sbatch --parsable -o /dev/null --vmem=300M --mem=50 "$@"; } # OPTION... --wrap COMMAND
+is_state() { [ "$(squeue -h -j "$1" -o %T 2>/dev/null)" = "$2" ]; }
+
+# ---- one of each, before anything is killed ----
+suspended=$(sub --wrap 'told 12')
+requeued=$(sub --wrap 'told 10')
+wait_for 60 is_state "$suspended" RUNNING
+wait_for 60 is_state "$requeued" RUNNING
+begins() { [ -s "$truth/$1.0" ]; }
+wait_for 30 begins "$suspended" && wait_for 30 begins "$requeued"
+scontrol suspend "$suspended"
+scontrol requeue "$requeued"
+sleep 8
+scontrol resume "$suspended"
+preempted=$(sub -n 1 --exclusive --wrap 'told 10')
+begins_or_over() { begins "$1" || slurm_is_over "$1"; }
+wait_for 120 begins_or_over "$preempted"
+high=$(sub -p high -n 4 --wrap 'told 3')
+all_over() { [ -z "$(squeue -h 2>/dev/null)" ] && scontrol ping | grep -q UP; }
+wait_for 200 all_over; ok $? "a suspended, a requeued and a preempted job end" "$(squeue)"
+
+# ---- the array, and the kills ----
+array=$(sub --array=1-"$jobs" --wrap 'told 0.5')
+for ((i = 0; i < kills; i++)); do
+	victim=${daemons[RANDOM % ${#daemons[@]}]}
+	sleep $((RANDOM % 5)).$((RANDOM % 10))
+	systemctl kill -s KILL --kill-whom=main "$victim"
+	sleep 0.$((RANDOM % 10))
+	systemctl reset-failed "$victim" 2>/dev/null
+	systemctl restart "$victim"
+done
+for d in "${daemons[@]}"; do systemctl is-active -q "$d" || systemctl restart "$d"; done
+wait_for 600 all_over; ok $? "the array of $jobs ends, with $kills kills meanwhile" "$(squeue | head)"
+scontrol update "NodeName=$(hostname)" State=RESUME 2>/dev/null
+has_all() { [ "$(sql /var/lib/reeve-controller/ledger.db 'SELECT COUNT(*) FROM attempts WHERE closed = 0')" = 0 ] && reeve admin reconcile --cluster vc >/tmp/reconcile 2>&1; }
+wait_for 120 has_all; ok $? "reeve admin reconcile: ledger and slurmdbd have the same jobs and seconds" "$(reeve admin reconcile --cluster vc 2>&1 | head -30)"
+
+# ---- row by row ----
+sacct -a -X -D -n -P -S now-1day -o JobIDRaw,Start,End,Suspended,ElapsedRaw,AllocCPUS,State | grep -v 'None assigned' >/tmp/sacct
+sql /var/lib/reeve-controller/ledger.db "SELECT j.job & 67108863 || '|' || a.attempt || '|' || a.started_ns || '|' || a.ended_ns || '|' || a.running_ns
+	|| '|' || a.suspended_ns || '|' || a.charge_requested_ms || '|' || j.ncpus FROM attempts a JOIN jobs j ON j.job = a.job" >/tmp/ledger
+cat >/tmp/compare.py <<'PY'
+import collections, glob, os, sys
+suspended = sys.argv[1]
+slurm, ledger = collections.defaultdict(list), collections.defaultdict(list)
+for line in open('/tmp/sacct'):
+    f = line.rstrip('\n').split('|')
+    slurm[f[0]].append(f)
+for line in open('/tmp/ledger'):
+    f = line.rstrip('\n').split('|')
+    ledger[f[0]].append([int(x) for x in f[1:]])
+truth = {}
+for path in glob.glob('/home/alice/truth/*'):
+    t = dict(line.split() for line in open(path))
+    truth[tuple(os.path.basename(path).split('.'))] = {k: int(v) for k, v in t.items()}
+bad = []
+def check(what, good, *detail):
+    if not good: bad.append((what, *detail))
+check('jobs', set(slurm) == set(ledger), set(slurm) ^ set(ledger))
+for job in ledger:
+    check('attempts', len(ledger[job]) == len(slurm[job]), job, ledger[job], slurm[job])
+    check('an attempt twice', len({a[0] for a in ledger[job]}) == len(ledger[job]), job, ledger[job])
+    for attempt, start, end, running, held, charge, ncpus in ledger[job]:
+        check('charge', abs(charge - running * ncpus / 1e6) <= 1, job, attempt, charge, running, ncpus)
+        t = truth.get((job, str(attempt - 1)))
+        if not t: continue
+        check('start', abs(start - t['begin']) < 3e9, job, attempt, start, t)
+        if 'end' in t:
+            check('too little', running + held > t['end'] - t['begin'] - 0.2e9, job, attempt, running, held, t)
+            check('too much', running + held < t['end'] - t['begin'] + 40e9, job, attempt, running, held, t)
+for key, t in truth.items():
+    check('lost', any(a[0] == int(key[1]) + 1 for a in ledger[key[0]]), key)
+s = ledger[suspended][-1]
+check('suspended', 6e9 < s[4] < 20e9 and s[3] + s[4] < 60e9, s)
+print(len(truth), 'attempts wrote of themselves,', sum(map(len, ledger.values())), 'are in the ledger,', sum(map(len, slurm.values())), 'in slurmdbd')
+for b in bad[:20]: print(*b)
+raise SystemExit(bool(bad))
+PY
+out=$(python3 /tmp/compare.py "$suspended"); ok $? "each attempt is in the ledger once, charged to the millisecond for what it ran; suspended time is free" "$out"
+echo "# $out" | head -n 1
+has "$(reeve job "vc:$suspended")" 'suspended' "the suspended job shows its suspension" "$(reeve job "vc:$suspended")"
+sql /var/lib/reeve-controller/ledger.db "SELECT COUNT(*) FROM attempts WHERE job IN (SELECT job FROM jobs WHERE (job & 67108863) IN ($requeued, $preempted))" | grep -q '^[4-9]'
+ok $? "requeued and preempted jobs have an attempt for each time that they ran" "$(cat /tmp/ledger | head -5)"
+out=$(reeve admin verify --ledger /var/lib/reeve-controller/ledger.db 2>&1); ok $? "the sums of the ledger are those of its jobs" "$out"
+tap_end
