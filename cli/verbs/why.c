@@ -175,9 +175,9 @@ const struct verb cli_verb_why = {
 	.details =
 		"Of a queued job: what it waits for, its priority factor by factor, and the time\n"
 		"at which it starts if jobs run to their walltimes. Of an ended job: its end\n"
-		"message. CLUSTER:ID is a job of Slurm by Slurm's id; of one that waits, slurmctld's\n"
-		"reason and what Reeve adds: share and quota. With --csv and --output raw: one line for each value; its key is a\n"
-		"path.",
+		"message. CLUSTER:ID is a job of Slurm: of one that waits, the reason that\n"
+		"slurmctld has, and what Reeve adds, its share and its quota. With --csv and\n"
+		"--output raw: one line for each value; its key is a path.",
 	.examples = "reeve why 12\nreeve why 12 --json | jq .forecast.starts_in_s",
 	.min_args = 1,
 	.max_args = 1,
