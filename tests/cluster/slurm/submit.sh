@@ -206,6 +206,28 @@ timed "reeve-slurm-submit is dead" 500 "${beyond_grant[@]}"
 submit_start
 has "it starts again over the socket that was left" "reserves" "$("${beyond_grant[@]}")"
 
+# ---- what it costs: sbatch with the script and without it, in turn ----
+rate() { # microseconds of one sbatch
+	local began
+	began=$(date +%s%N)
+	for _ in $(seq 30); do as $daemon sbatch -H -Q -D / -o /dev/null -A physics -n 1 -t 1 --wrap true >/dev/null 2>&1; done
+	echo $((($(date +%s%N) - began) / 30000))
+}
+with=0 without=0
+for _ in 1 2; do
+	with=$((with + $(rate) / 2))
+	slurmctld_close
+	sed -i '/^JobSubmitPlugins/d' "$dir/slurm.conf"
+	slurmctld_start
+	without=$((without + $(rate) / 2))
+	slurmctld_close
+	echo JobSubmitPlugins=lua >>"$dir/slurm.conf"
+	slurmctld_start
+done
+echo "# sbatch: $with us with the script, $without us without it, ratio $((100 * with / without)) %"
+[ $with -lt $((without + 50000)) ]
+tap_result $? "a submission takes less than 50 ms more" "$with us, $without us"
+
 # ---- what no grant covers is moved ----
 beyond=bonus declared=reeve
 live_stop
