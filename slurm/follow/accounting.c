@@ -97,6 +97,18 @@ static void choose_window(struct accounting *a, const struct follow_config *c, s
 		a->window_s = c->window_s;
 }
 
+/* slurmdbd makes the row of a job from the message of its end where that of its start is still under way: without a partition.
+ * Such a row is left to a later window, which overlaps this one; an older one is taken as it is. */
+static void drop_incomplete(struct dbd_rows *rows, int64_t after_s)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rows->n; i++)
+		if (*rows->of[i].queue || rows->of[i].end_s <= after_s)
+			rows->of[kept++] = rows->of[i];
+	rows->n = kept;
+}
+
 /* LOOP_AGAIN: the window did not reach the present. */
 static int read_window(struct follow *f, struct dbd *d, struct err *err)
 {
@@ -111,6 +123,7 @@ static int read_window(struct follow *f, struct dbd *d, struct err *err)
 	log_line(LOG_DEBUG, "slurmdbd: %zu rows ended in %lld s before %lld", rows.n,
 		 (long long)(to_s - from_s), (long long)to_s);
 	choose_window(a, &f->config, rows.n);
+	drop_incomplete(&rows, now_s - f->config.overlap_s / 2);
 	r = send_rows(f, &rows, to_s, err);
 	free(rows.of);
 	return r < 0 ? r : to_s < now_s ? LOOP_AGAIN : 0;
