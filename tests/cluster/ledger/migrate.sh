@@ -45,7 +45,7 @@ post() { ask 0 POST "$1" "{\"schema\":\"reeve/1\"${2:-}}"; } # PATH [MEMBERS]
 for k in n1 n2; do on $k >/dev/null; done
 first=$(submit $daemon stream=true argv= more=',"script":"#!/bin/sh\necho \u00e9\t\\\n"')
 second=$(submit $bin account=bio)
-failed=$(submit $daemon)
+exited_3=$(submit $daemon)
 array=$(submit $daemon more=',"array":{"first":0,"last":39,"at_once":2}')
 held=$(submit $daemon more=',"hold":true')
 after=$(submit $daemon more=",\"after\":[{\"job\":$held,\"kind\":\"afterok\"}]")
@@ -55,14 +55,14 @@ post "/v1/jobs/$cancelled/cancel" >/dev/null
 has_order() { on n1 | cat - <(on n2); }
 soon "jobs come to their nodes" "\"job\":$second,\"attempt\":1,\"want\":\"run\"" has_order
 for k in n1 n2; do
-	on $k "jobs=$(job_entry "$first" running),$(job_entry "$second" running),$(job_entry "$failed" running),$(job_entry "$several" running)" \
-		"reports=$(job_report "$first" 1 running running_s=1),$(job_report "$second" 1 running),$(job_report "$failed" 1 running),$(job_report "$several" 1 running)" \
+	on $k "jobs=$(job_entry "$first" running),$(job_entry "$second" running),$(job_entry "$exited_3" running),$(job_entry "$several" running)" \
+		"reports=$(job_report "$first" 1 running running_s=1),$(job_report "$second" 1 running),$(job_report "$exited_3" 1 running),$(job_report "$several" 1 running)" \
 		"output={\"job\":$first,\"attempt\":1,\"stream\":\"out\",\"offset\":0,\"data\":\"$(head -c 3000 /dev/urandom | base64 -w0)\"}" >/dev/null
 done
 ask $daemon POST "/v1/jobs/$first/steps" '{"schema":"reeve/1","nodes":["n1"],"argv":["/bin/ls","-l"]}' >/dev/null
 sleep 1
 for k in n1 n2; do
-	on $k "reports=$(job_report "$first" 2 ended running_s=2 usage='"cpu_ns":1500000000'),$(job_report "$failed" 2 ended running_s=2 exit_status=3)" >/dev/null
+	on $k "reports=$(job_report "$first" 2 ended running_s=2 usage='"cpu_ns":1500000000'),$(job_report "$exited_3" 2 ended running_s=2 exit_status=3)" >/dev/null
 done
 ask 0 POST /v1/nodes/drain '{"schema":"reeve/1","nodes":["n2"],"reason":"it'"'"'s back\\slash"}' >/dev/null
 live_stop
@@ -79,7 +79,7 @@ sqlite3 "$ledger" "INSERT INTO events(at_ns, job, node, what, text) WITH n(i) AS
 	"UPDATE jobs SET due_ns = 9223372036854775807, eligible_ns = -9223372036854775807 WHERE job = $cancelled"
 tables=$(sqlite3 "$ledger" "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY 1")
 empty=$(for t in $tables; do [ "$(sqlite3 "$ledger" "SELECT COUNT(*) FROM (SELECT 1 FROM $t LIMIT 1)")" = 1 ] || echo "$t"; done | tr '\n' ' ')
-echo "# $(wc -w <<<"$tables") tables, job numbers $first $second $failed $array $held $after $several $cancelled; empty: $empty"
+echo "# $(wc -w <<<"$tables") tables, job numbers $first $second $exited_3 $array $held $after $several $cancelled; empty: $empty"
 
 # ---- refusals ----
 there=$(server_schema here)
@@ -107,7 +107,7 @@ views() { # LEDGER
 }
 views "$ledger" >"$dir/views"
 pages() { # what the controller answers; not the clocks' running
-	for j in $first $second $failed $array $held $after $several $cancelled; do ask 0 GET "/v1/jobs/$j"; done
+	for j in $first $second $exited_3 $array $held $after $several $cancelled; do ask 0 GET "/v1/jobs/$j"; done
 	ask 0 GET "/v1/jobs?limit=200"
 	ask 0 GET /v1/usage
 	ask 0 GET "/v1/jobs/$first/output?stream=out&offset=0" | md5sum
