@@ -73,7 +73,6 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
 	(void)usec;
 	job_phases_tick(&d->node);
 	job_gpus_tick(&d->node);
-	slurm_jobs_tick(&d->node);
 	steps_tick(&d->node);
 	state_dir_settle(&d->node);
 	if (d->n_ticks++ % GIVE_BACK_TICKS == 0) {

@@ -11,6 +11,7 @@
 #include "agent/job/phase/limit.h"
 #include "agent/job/phase/recover.h"
 #include "agent/job/phase/start.h"
+#include "agent/job/phase/suspend.h"
 #include "agent/job/report.h"
 #include "agent/job/save.h"
 #include "agent/slurm/jobs.h"
@@ -333,6 +334,8 @@ void slurm_jobs_tick(struct node *n)
 			continue;
 		if (access(job_cgroup(j, path), F_OK) == 0) {
 			j->waits_until_ns = 0;
+			suspend_on_frozen(n, j->s.job, slurm_is_suspended(path),
+					  (uint64_t)node_now_ns());
 		} else if (!j->waits_until_ns) {
 			j->waits_until_ns = node_now_ns() + LOST_NS;
 		} else if (node_now_ns() >= j->waits_until_ns) {

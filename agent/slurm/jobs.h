@@ -26,5 +26,5 @@ bool slurm_jobs_is_over(struct node *n, const struct slurm_question *q);
 /* What the controller needs to know of each job in the table (common/wire/sync.h). *ret is one realloc()ed before, or
  * NULL. -ENOMEM. */
 int slurm_jobs_describe(const struct node *n, struct sync_slurm_job **ret, size_t *ret_n);
-/* With each sample: ends jobs whose Epilog was lost. */
+/* Each second: sees which jobs Slurm has suspended or resumed, and ends jobs whose Epilog was lost. */
 void slurm_jobs_tick(struct node *n);

@@ -13,6 +13,7 @@
 
 #define CONNECTIONS_MAX 4096 /* each task of a job that begins has one for a moment */
 #define LOOK_US 50000
+#define TICK_US 1000000
 /* slurmctld that does not answer scontrol must not keep the end message from the user: the plugin waits 30 s for it. */
 #define COMMENT_NS (10 * S_NS)
 
@@ -20,7 +21,7 @@ struct slurm_server {
 	struct node *node;
 	char path[600];
 	int fd;
-	sd_event_source *io;
+	sd_event_source *io, *tick;
 	struct connection *connections;
 	int n_connections;
 };
@@ -193,6 +194,18 @@ static int listen_at(const char *path, struct err *err)
 	return TAKE_FD(fd);
 }
 
+/* Each second: SampleInterval may be minutes, and suspended time is free. */
+static int on_second(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct slurm_server *s = userdata;
+	int r;
+
+	(void)usec;
+	slurm_jobs_tick(s->node);
+	r = sd_event_source_set_time_relative(source, TICK_US);
+	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
 int slurm_server_open(struct node *n, struct slurm_server **ret, struct err *err)
 {
 	struct slurm_server *s = calloc(1, sizeof(*s));
@@ -205,6 +218,9 @@ int slurm_server_open(struct node *n, struct slurm_server **ret, struct err *err
 	s->fd = listen_at(s->path, err);
 	r = s->fd < 0 ? s->fd
 		      : sd_event_add_io(n->event, &s->io, s->fd, EPOLLIN, on_connect, s);
+	if (r >= 0)
+		r = sd_event_add_time_relative(n->event, &s->tick, CLOCK_BOOTTIME, TICK_US, 0,
+					       on_second, s);
 	if (r < 0) {
 		slurm_server_close(s);
 		return r;
@@ -220,6 +236,7 @@ struct slurm_server *slurm_server_close(struct slurm_server *s)
 	while (s->connections)
 		connection_free(s->connections);
 	sd_event_source_disable_unref(s->io);
+	sd_event_source_disable_unref(s->tick);
 	if (s->fd >= 0) {
 		close(s->fd);
 		unlink(s->path); /* tells the plugin that the agent was stopped, and is not being restarted */

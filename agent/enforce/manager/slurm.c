@@ -26,7 +26,8 @@ static int open_user_cgroup(int job_fd, const char *step)
 }
 
 /* Calls fn with the "user" cgroup of each step, and closes it unless fn takes it. Ends at the first result < 0, and returns it. */
-static int each_step(const char *job_path, int (*fn)(void *ctx, int *user_fd), void *ctx)
+typedef int (*step_fn)(void *ctx, const char *step, int *user_fd);
+static int each_step(const char *job_path, step_fn fn, void *ctx)
 {
 	_cleanup_closedir_ DIR *d = opendir(job_path);
 	const struct dirent *e;
@@ -37,7 +38,7 @@ static int each_step(const char *job_path, int (*fn)(void *ctx, int *user_fd), v
 						 ? -1
 						 : open_user_cgroup(dirfd(d), e->d_name);
 
-		r = fd < 0 ? 0 : fn(ctx, &fd);
+		r = fd < 0 ? 0 : fn(ctx, e->d_name, &fd);
 	}
 	return r;
 }
@@ -47,10 +48,11 @@ struct step_fds {
 	int n, max;
 };
 
-static int take_step(void *ctx, int *user_fd)
+static int take_step(void *ctx, const char *step, int *user_fd)
 {
 	struct step_fds *to = ctx;
 
+	(void)step;
 	if (to->n == to->max)
 		return -E2BIG;
 	to->fds[to->n++] = TAKE_FD(*user_fd);
@@ -68,11 +70,12 @@ int slurm_open_steps(const char *job_path, int *ret_fds, int max)
 }
 
 /* cgroup.kill takes all cgroups below with it. A failure is kept for the end: the other steps are killed all the same. */
-static int kill_step(void *ctx, int *user_fd)
+static int kill_step(void *ctx, const char *step, int *user_fd)
 {
 	_cleanup_close_ int file = openat(*user_fd, "cgroup.kill", O_WRONLY | O_CLOEXEC);
 	int *first_error = ctx;
 
+	(void)step;
 	/* ENOENT, ENODEV: the step ended meanwhile. */
 	if ((file < 0 || write(file, "1", 1) < 0) && errno != ENOENT && errno != ENODEV &&
 	    !*first_error)
@@ -86,6 +89,35 @@ int slurm_kill_steps(const char *job_path)
 
 	each_step(job_path, kill_step, &first_error);
 	return first_error;
+}
+
+struct frozen_steps {
+	int n_frozen, n_running;
+};
+
+static int count_frozen(void *ctx, const char *step, int *user_fd)
+{
+	_cleanup_close_ int file = openat(*user_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
+	struct frozen_steps *count = ctx;
+	char text[128];
+	ssize_t n = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	if (!strcmp(step, "step_extern") || !strstr(text, "populated 1"))
+		return 0;
+	if (strstr(text, "frozen 1"))
+		count->n_frozen++;
+	else
+		count->n_running++;
+	return 0;
+}
+
+bool slurm_is_suspended(const char *job_path)
+{
+	struct frozen_steps count = { 0 };
+
+	each_step(job_path, count_frozen, &count);
+	return count.n_frozen > 0 && count.n_running == 0;
 }
 
 /* ---- the manager ---- */

@@ -4,8 +4,9 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/time_units.h"
-#include "controller/ledger/attempts/part.h"
 #include "common/wire/slurm_batch.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/sql.h"
@@ -232,7 +233,7 @@ static int has_attempt(struct store *s, const struct store_slurm_case *c, int64_
 {
 	struct db_row *st;
 	int r = db_query_first(s->db, err, &st,
-			       "SELECT CASE WHEN seq = 0 AND shown = 0 AND hosts = '' THEN 1"
+			       "SELECT CASE WHEN seq <= 0 AND shown = 0 AND hosts = '' THEN 1"
 			       " ELSE 0 END FROM attempts WHERE job = ?1 AND attempt = ?2",
 			       "ii", job, (int64_t)c->told->attempt);
 
@@ -360,21 +361,51 @@ static int adopt_part(struct store *s, const struct store_slurm_case *c, int64_t
 	return r < 0 ? r : 0;
 }
 
-/* This agent is the first to report the attempt, so it is on its node. Only the agent has the limits that are Reeve's own. */
+/* The request as it is stored, with the limits that are Reeve's own: only the agent has them. *ret is malloc()ed. */
+static int add_own_limits(struct store *s, const struct sync_slurm_job *t, int64_t job,
+			  char **ret, struct err *err)
+{
+	_cleanup_(request_done) struct request q = { 0 };
+	_cleanup_json_ json_t *was = NULL, *doc = NULL;
+	struct db_row *st;
+	int r = db_query_first(s->db, err, &st, "SELECT request FROM jobs WHERE job = ?1", "i",
+			       job);
+
+	if (r <= 0)
+		return r < 0 ? r : err_set(err, -ENOENT, "job %lld is gone", (long long)job);
+	was = json_loads(store_text(st, 0), 0, NULL);
+	db_done(st);
+	r = was ? wire_decode_request(was, "request", &q, err)
+		: err_set(err, -EBADMSG, "job %lld: its request in the ledger is not readable",
+			  (long long)job);
+	if (r < 0)
+		return r;
+	q.res.vmem_bytes = on_all_nodes(t, t->vmem_bytes);
+	q.res.jobfs_bytes = on_all_nodes(t, t->jobfs_bytes);
+	doc = wire_encode_request(&q);
+	*ret = doc ? wire_format(doc) : NULL;
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+/* This agent is the first to report the attempt, so it is on its node. */
 static int claim_attempt(struct store *s, const struct store_slurm_case *c, int64_t job,
 			 struct err *err)
 {
 	const struct sync_slurm_job *t = c->told;
-	int r = db_run(s->db, err,
-		       "UPDATE attempts SET node = ?3 WHERE job = ?1 AND attempt = ?2", "iit",
-		       job, (int64_t)t->attempt, c->node);
+	_cleanup_free_ char *request = NULL;
+	int r = add_own_limits(s, t, job, &request, err);
 
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "UPDATE jobs SET vmem_bytes = ?3, jobfs_bytes = ?4, node = ?5"
-			   " WHERE job = ?1 AND attempt = ?2",
-			   "iiiit", job, (int64_t)t->attempt, on_all_nodes(t, t->vmem_bytes),
-			   on_all_nodes(t, t->jobfs_bytes), c->node);
+			   "UPDATE attempts SET node = ?3 WHERE job = ?1 AND attempt = ?2",
+			   "iit", job, (int64_t)t->attempt, c->node);
+	if (r >= 0)
+		r = db_run(
+			s->db, err,
+			"UPDATE jobs SET vmem_bytes = ?3, jobfs_bytes = ?4, node = ?5, request = ?6"
+			" WHERE job = ?1 AND attempt = ?2",
+			"iiiitt", job, (int64_t)t->attempt, on_all_nodes(t, t->vmem_bytes),
+			on_all_nodes(t, t->jobfs_bytes), c->node, request);
 	if (r >= 0 && t->nodes > 1)
 		r = insert_part(s, c, job, err);
 	store_announce_job(s, job);

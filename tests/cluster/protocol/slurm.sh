@@ -45,12 +45,12 @@ amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
 now=$(date +%s)
 start=$((now - 1000)) # of the jobs
 told() { # ID [KEY=VALUE]...: an element of slurm_jobs
-	local id=$1 attempt=1 uid=$daemon user=daemon account=physics queue=batch ncpus=2 nodes=1 job_ncpus=0 started=$start
+	local id=$1 attempt=1 uid=$daemon user=daemon account=physics queue=batch ncpus=2 nodes=1 job_ncpus=0 vmem=0 started=$start
 	shift
 	[ $# = 0 ] || local "$@"
 	printf '{"job":%s,"attempt":%s,"uid":%s,"user":"%s","account":"%s","queue":"%s","name":"run","ncpus":%s,' \
 		"$id" "$attempt" "$uid" "$user" "$account" "$queue" "$ncpus"
-	printf '"mem_bytes":1000000,"vmem_bytes":0,"jobfs_bytes":0,"nodes":%s,"job_ncpus":%s,"started_ns":%s}' "$nodes" "$job_ncpus" "$((started * 1000000000))"
+	printf '"mem_bytes":1000000,"vmem_bytes":%s,"jobfs_bytes":0,"nodes":%s,"job_ncpus":%s,"started_ns":%s}' "$vmem" "$nodes" "$job_ncpus" "$((started * 1000000000))"
 }
 speak() { # NODE [TOLD [JOBS [REPORTS]]]
 	node_sync node="$1" jobs="${3:-}" reports="${4:-}" more=",\"engine\":\"slurm\",\"slurm_jobs\":[${2:-}]"
@@ -257,7 +257,8 @@ east id=60 whole='"whole":true,"present":[],' >/dev/null
 speak e1 "$(told 61 started=$recent)" "$(job_entry 61 running)" "$(report 61 1 running 10 from=$recent)" >"$dir/said.e1"
 lacks "where reeve-slurm follows the cluster, an agent's first report waits for slurmctld's row" '"job":61' "$(cat "$dir/said.e1")"
 east id=61 start=$((recent - 1)) nodes=e1 more='"walltime_s":3600,"n_nodes":1,' >/dev/null
-out=$(speak e1 "$(told 61 started=$recent)" "$(job_entry 61 running)" "$(report 61 1 running 10 from=$recent)")
+out=$(speak e1 "$(told 61 started=$recent vmem=300000000)" "$(job_entry 61 running)" "$(report 61 1 running 10 from=$recent)")
+has "the request gets the limits that only the agent knows" '"vmem_bytes":300000000' "$(job "$(number east 61)")"
 has "then it is acknowledged" '"job":61,"attempt":1,"seq":1' "$out"
 is "its time is the agent's, its cores and walltime are Slurm's" "10000 4 3600" \
 	"$(ms 61) $(sql "SELECT ncpus || ' ' || walltime_s FROM jobs WHERE job = $(number east 61)")"

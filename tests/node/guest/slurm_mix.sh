@@ -78,8 +78,8 @@ wait_for 120 has_all; ok $? "reeve admin reconcile: ledger and slurmdbd have the
 
 # ---- row by row ----
 sacct -a -X -D -n -P -S now-1day -o JobIDRaw,Start,End,Suspended,ElapsedRaw,AllocCPUS,State | grep -v 'None assigned' >/tmp/sacct
-sql /var/lib/reeve-controller/ledger.db "SELECT j.job & 67108863 || '|' || a.attempt || '|' || a.started_ns || '|' || a.ended_ns || '|' || a.running_ns
-	|| '|' || a.suspended_ns || '|' || a.charge_requested_ms || '|' || j.ncpus FROM attempts a JOIN jobs j ON j.job = a.job" >/tmp/ledger
+sql /var/lib/reeve-controller/ledger.db "SELECT j.job & 67108863, a.attempt, a.started_ns, a.ended_ns, a.running_ns,
+	a.suspended_ns, a.charge_requested_ms, j.ncpus FROM attempts a JOIN jobs j ON j.job = a.job" >/tmp/ledger
 cat >/tmp/compare.py <<'PY'
 import collections, glob, os, sys
 suspended = sys.argv[1]
@@ -119,7 +119,9 @@ raise SystemExit(bool(bad))
 PY
 out=$(python3 /tmp/compare.py "$suspended"); ok $? "each attempt is in the ledger once, charged to the millisecond for what it ran; suspended time is free" "$out"
 echo "# $out" | head -n 1
-has "$(reeve job "vc:$suspended")" 'suspended' "the suspended job shows its suspension" "$(reeve job "vc:$suspended")"
+out=$(reeve job "vc:$suspended")
+has "$out" '^suspended ' "the suspended job shows for how long it was" "$out"
+has "$out" 'vmem +300 MiB' "a job that slurmctld announced first has the limits that its agent knows" "$out"
 sql /var/lib/reeve-controller/ledger.db "SELECT COUNT(*) FROM attempts WHERE job IN (SELECT job FROM jobs WHERE (job & 67108863) IN ($requeued, $preempted))" | grep -q '^[4-9]'
 ok $? "requeued and preempted jobs have an attempt for each time that they ran" "$(cat /tmp/ledger | head -5)"
 out=$(reeve admin verify --ledger /var/lib/reeve-controller/ledger.db 2>&1); ok $? "the sums of the ledger are those of its jobs" "$out"
