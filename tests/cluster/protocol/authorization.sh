@@ -27,6 +27,8 @@ configure() { # [LINE of [Controller]]...
 		$(printf '%s\n' "$@")
 		[Cluster main]
 		DefaultResources = vmem=1GB,jobfs=100MB,walltime=1:00:00
+		[Cluster side]
+		Engine = slurm
 		[Node n1]
 		[Node far]
 		Address = 192.0.2.1
@@ -152,6 +154,13 @@ who "clusters and queues: everyone" GET /v1/cluster '' "401 200 200 200 200 200 
 who "accounts: everyone, what they are in" GET /v1/accounts '' "401 200 200 200 200 200 200"
 who "accounts: operators change them" POST /v1/accounts '{"schema":"reeve/1","revision":1,"text":"[Account x]\n","dry_run":true}' "401 403 403 403 403 403 200"
 who "changes of accounts: operators" GET /v1/accounts/log '' "401 403 403 403 403 403 200"
+# Root is the SlurmUser, which cannot be told from root of a node here.
+slurm='"schema":"reeve/1","cluster":"side"'
+who "what Slurm has of jobs: its user" POST /v1/slurm/jobs "{$slurm,\"source\":\"slurmctld\",\"at_s\":$(date +%s),\"jobs\":[]}" "401 200 403 403 403 403 403"
+who "what the ledger has of Slurm's jobs: its user, operators" GET '/v1/slurm/attempts?cluster=side' '' "401 200 403 403 403 403 200"
+who "a submission to Slurm: its user, operators" POST /v1/slurm/submit "{$slurm,\"user\":\"bin\",\"account\":\"physics\",\"ncpus\":1,\"walltime_s\":60}" \
+	"401 200 403 403 403 403 200"
+who "what waits in Slurm: its user, operators" POST /v1/slurm/pending "{$slurm,\"first\":true,\"last\":true,\"jobs\":[]}" "401 200 403 403 403 403 200"
 who "metrics: everyone, without accounts" GET /metrics '' "200 200 200 200 200 200 200"
 
 is "no route of the controller was left out" '' "$(sed -nE 's/^\t\{ "([A-Z]+)", "([^"]+)",.*/\1:\2/p' controller/api/routes.c | while read -r route; do

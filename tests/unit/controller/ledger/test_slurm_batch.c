@@ -76,7 +76,8 @@ static void tell(struct rig *r, struct told *t, const struct slurm_batch_job *ro
 	struct store_slurm_result result;
 	struct err err = { "" };
 
-	memcpy(copy, rows, n * sizeof(*rows));
+	if (n)
+		memcpy(copy, rows, n * sizeof(*rows));
 	if (store_slurm_batch(r->store, &b, &from, &result, &err) < 0)
 		fail_msg("%s", err.text);
 	t->n_wanted = (int64_t)result.answer.n_wanted;
