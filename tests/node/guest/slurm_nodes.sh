@@ -64,8 +64,7 @@ run -N 2 -n 2 -w n2,n3 --vmem=150M sh -c 'load map 100; sleep 1; echo reached'
 [ "$(grep -c '^reached' <<<"$out")" = 2 ]; ok $? "the limit is that of each node, not of all together" "$out"
 
 # ---- a script on the first node, steps on both ----
-as alice sbatch -Q -N 2 -w n2,n3 --vmem=900M -o /dev/null --wrap 'srun sleep 15'
-job=$(last_job)
+job=$(as alice sbatch --parsable -N 2 -w n2,n3 --vmem=900M -o /dev/null --wrap 'srun sleep 15')
 both_run() { [ "$(reeve job "vc:$job" --json | grep -c '"state": *"running"')" = 3 ]; }
 wait_for 60 both_run; ok $? "a job of sbatch runs on two nodes" "$(reeve job "vc:$job")"
 wait_for 60 slurm_is_over "$job"
@@ -74,8 +73,7 @@ is_law "its end is that of its script" "j['end']['kind'] == 'exited' and j['end'
 
 # ---- MPI ----
 mpi_batch() { # RING-ARGUMENT...: mpirun starts its daemons by srun; $out
-	as alice sbatch -Q -N 2 -n 2 -w n1,n2 --vmem=1G -o mpi.out --wrap "mpirun mpi_ring $*" >/dev/null
-	job=$(last_job)
+	job=$(as alice sbatch --parsable -N 2 -n 2 -w n1,n2 --vmem=1G -o mpi.out --wrap "mpirun mpi_ring $*")
 	wait_for 120 slurm_is_over "$job"
 	wait_for 60 is_ended "$job"
 	out=$(cat /home/alice/mpi.out)
