@@ -37,18 +37,16 @@ cat > "$tree/start.sh" <<EOF
 exec env ${KILLS:+KILLS=$KILLS} ${SEED:+SEED=$SEED} ${JOBS:+JOBS=$JOBS} /usr/local/lib/reeve-tests/$guest.sh "\$@"
 EOF
 mkdir -p $O/check/"$guest"
-run_node() { # VM-OPTION... -- ARG...
-	tests/vm/vm.sh run --smp 4 --mem 2G --timeout 1800 --payload "$tree" "$@"
-}
+run_node=(tests/vm/vm.sh run --smp 4 --mem 2G --timeout 1800 --payload "$tree" "$@")
 if [ "$nodes" = 1 ]; then
-	run_node "$@" --out $O/check/"$guest" -- "$tree/start.sh"
+	"${run_node[@]}" --out $O/check/"$guest" -- "$tree/start.sh"
 	exit
 fi
 case " $* " in *' --with slurm '*) tests/node/mpi_ring.sh slurm "$tree/usr/local/bin/mpi_ring" ;; esac
 head -c 1024 /dev/urandom >"$tree/usr/local/lib/reeve-tests/munge.key"
 lan=$((20000 + $$ % 20000))
 for ((i = 2; i <= nodes; i++)); do
-	run_node "$@" --lan "$lan,$i" -- "$tree/start.sh" "$i" "$nodes" >"$O/check/$guest/node-$i.log" 2>&1 &
+	"${run_node[@]}" --lan "$lan,$i" -- "$tree/start.sh" "$i" "$nodes" >"$O/check/$guest/node-$i.log" 2>&1 &
 	others+=($!)
 done
-run_node "$@" --lan "$lan,1" --out $O/check/"$guest" -- "$tree/start.sh" 1 "$nodes"
+"${run_node[@]}" --lan "$lan,1" --out $O/check/"$guest" -- "$tree/start.sh" 1 "$nodes"
