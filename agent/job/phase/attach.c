@@ -377,13 +377,15 @@ void job_detach(struct node *n, struct job *j)
 	j->is_attached = false;
 }
 
-/* The kernel side keeps the frozen time, also while no agent runs. */
+/* The kernel side keeps the frozen time, also while no agent runs. Not that of a job of Slurm, whose steps are frozen one by one:
+ * slurm_jobs_tick() keeps its clock. */
 void job_sync_clock(struct node *n, struct job *j)
 {
 	struct events_freeze f;
 	struct err err;
 
-	if (!j->is_attached || events_frozen(n->events, j->s.cgroup_id, &f, &err) < 0)
+	if (!j->is_attached || job_is_slurms(j) ||
+	    events_frozen(n->events, j->s.cgroup_id, &f, &err) < 0)
 		return;
 	j->is_frozen = f.frozen;
 	clock_sync(&j->clock,

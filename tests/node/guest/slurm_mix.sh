@@ -113,7 +113,7 @@ for job in ledger:
         check('charge', abs(charge - running * ncpus / 1e6) <= 1, job, attempt, charge, running, ncpus)
         t = truth.get((job, str(attempt - 1)))
         if not t: continue
-        check('start', abs(start - t['begin']) < 3e9, job, attempt, start, t)
+        check('start', abs(start - t['begin']) < 10e9, job, attempt, start, t)
         if 'end' in t:
             check('too little', running + held > t['end'] - t['begin'] - 0.2e9, job, attempt, running, held, t)
             check('too much', running + held < t['end'] - t['begin'] + 40e9, job, attempt, running, held, t)
