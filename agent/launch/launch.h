@@ -12,6 +12,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "agent/launch/plan.h"
 
 struct err;
@@ -35,6 +36,16 @@ int launch_files_open(const struct plan *p, struct launch_files *ret, struct err
 /* Onto 0, 1 and 2; the descriptors are consumed. */
 int launch_files_use(struct launch_files *f, struct err *err);
 void launch_files_close(struct launch_files *f);
+
+struct launch_user {
+	uid_t uid;
+	gid_t gid;
+	const gid_t *groups;
+	size_t n_groups;
+};
+/* All user and group ids, without new privileges (setuid programs), without core files, with a
+ * session keyring of its own. An error leaves the process half changed: it must exit. */
+int launch_become_user(const struct launch_user *u, struct err *err);
 
 /* Refuse for this process and all its children what `deny` (enum plan_deny) names.
  * -EOPNOTSUPP on an architecture without a table. */

@@ -165,20 +165,12 @@ static int make_view(const struct supervise_spec *s, struct err *err)
 
 static int become_user(const struct supervise_spec *s, struct err *err)
 {
-	struct rlimit core = { 0, 0 };
+	const struct launch_user user = { s->uid, s->gid, s->groups, (size_t)s->n_groups };
 
 	/* The agent's protection is not the job's. */
 	if (write_file("/proc/self", "oom_score_adj", "0") < 0)
 		return err_set(err, -errno, "give up the agent's oom_score_adj: %m");
-	if (setrlimit(RLIMIT_CORE, &core) < 0 ||
-	    setgroups((size_t)s->n_groups, s->groups) < 0 ||
-	    setresgid(s->gid, s->gid, s->gid) < 0 || setresuid(s->uid, s->uid, s->uid) < 0)
-		return err_set(err, -errno, "become user %u: %m", s->uid);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return err_set(err, -errno, "give up new privileges: %m");
-	/* Or it would possess root's keys. A kernel without keys has none to give. */
-	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
-	return 0;
+	return launch_become_user(&user, err);
 }
 
 /* In the child: its own cgroup and view of the file system first, then the user, then the launcher. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "cli/output/table_data.h"
 #include "cli/output/text.h"
+#include "common/csv/csv.h"
 #include "common/err.h"
 #include "common/utf8.h"
 #include "common/wire/wire.h"
@@ -174,21 +175,6 @@ int table_render_json(const struct table *t, const struct table_choice *c,
 
 /* ---- rows: csv, raw, parsable ---- */
 
-static void put_csv(const char *text, FILE *to)
-{
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		fputs(text, to);
-		return;
-	}
-	fputc('"', to);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', to);
-		fputc(*text, to);
-	}
-	fputc('"', to);
-}
-
 static void put_raw(const char *text, FILE *to)
 {
 	char *safe = is_plain(text) ? NULL : text_safe(text, TEXT_LINE);
@@ -214,7 +200,7 @@ struct row_form {
 };
 
 static const struct row_form row_forms[_TABLE_OUTPUT_MAX] = {
-	[TABLE_CSV] = { put_csv, ",", "\n" },
+	[TABLE_CSV] = { csv_write_field, ",", "\n" },
 	[TABLE_RAW] = { put_raw, "\t", "\n" },
 	[TABLE_PARSABLE] = { put_bar, "|", "|\n" },
 	[TABLE_PARSABLE2] = { put_bar, "|", "\n" },

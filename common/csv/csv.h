@@ -1,4 +1,4 @@
-/* csv - reads tables that people exported: RFC 4180, strictly, so that a damaged file is
+/* csv - reads, and writes field by field, tables that people exported: RFC 4180, strictly, so that a damaged file is
  * refused with its place and not half understood.
  *
  * Fields are separated by commas and may be set in double quotes, where a comma, a line break
@@ -38,5 +38,7 @@ int csv_next(struct csv *c, const char *const **ret_fields, struct err *err);
  * and returns -EINVAL. */
 int csv_error(struct csv *c, struct err *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* The text, quoted where it needs quotes. An error of the stream stays in ferror(). */
+void csv_write_field(const char *text, FILE *to);
 /* Where the record read last begins, from 1. */
 size_t csv_line(const struct csv *c);

@@ -102,6 +102,14 @@ bool request_is_name(const char *name)
 	       n;
 }
 
+int request_check_name(const char *name, struct err *err)
+{
+	if (request_is_name(name))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "'%.64s' is not a name: 1 to 63 of letters, digits and . _ + -", name);
+}
+
 static int set_name(char to[static REQUEST_NAME_MAX], const char *key, const char *value,
 		    struct err *err)
 {

@@ -135,3 +135,5 @@ int request_check_given(const struct request *r, struct err *err);
 
 /* `name` is 1..63 of [A-Za-z0-9._+-], not starting with '-' or '.'. */
 bool request_is_name(const char *name);
+/* The same, with the sentence: 0, or -EINVAL. */
+int request_check_name(const char *name, struct err *err);

@@ -244,17 +244,9 @@ int accounts_typed_add(struct accounts_typed_all *all, enum accounts_section sec
 	return 0;
 }
 
-static int check_name(const char *name, struct err *err)
-{
-	if (request_is_name(name))
-		return 0;
-	return err_set(err, -EINVAL,
-		       "'%.64s' is not a name: 1 to 63 of letters, digits and . _ + -", name);
-}
-
 static int add_account(void *target, const char *name, void **ret, struct err *err)
 {
-	int r = check_name(name, err);
+	int r = request_check_name(name, err);
 
 	if (r == 0 && !strcmp(name, ACCOUNTS_ROOT))
 		r = err_set(err, -EINVAL,
@@ -289,21 +281,21 @@ static int add_association(void *target, const char *name, void **ret, struct er
 
 static int add_user(void *target, const char *name, void **ret, struct err *err)
 {
-	int r = check_name(name, err);
+	int r = request_check_name(name, err);
 
 	return r < 0 ? r : accounts_typed_add(target, SECTION_USER, name, ret, err);
 }
 
 static int add_queue(void *target, const char *name, void **ret, struct err *err)
 {
-	int r = check_name(name, err);
+	int r = request_check_name(name, err);
 
 	return r < 0 ? r : accounts_typed_add(target, SECTION_QUEUE, name, ret, err);
 }
 
 static int add_template(void *target, const char *name, void **ret, struct err *err)
 {
-	int r = check_name(name, err);
+	int r = request_check_name(name, err);
 
 	return r < 0 ? r : accounts_typed_add(target, SECTION_TEMPLATE, name, ret, err);
 }

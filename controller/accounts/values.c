@@ -7,6 +7,7 @@
 #include "common/model/amount.h"
 #include "common/time_units.h"
 #include "controller/accounts/accounts_impl.h"
+#include "controller/policy/fairshare/fairshare.h"
 
 #define ITEM_MAX (REQUEST_NAME_MAX + 32)
 
@@ -56,34 +57,6 @@ static size_t count_items(const char *list)
 	return n;
 }
 
-static int check_item_name(const char *name, struct err *err)
-{
-	return request_is_name(name)
-		       ? 0
-		       : err_set(err, -EINVAL,
-				 "'%.64s' is not a name: 1 to 63 of letters, digits and "
-				 ". _ + -",
-				 name);
-}
-
-static int parse_shares(const char *text, int64_t *ret, struct err *err)
-{
-	int64_t n = 0;
-	int r;
-
-	if (!strcmp(text, "parent")) {
-		*ret = FAIRSHARE_PARENT;
-		return 0;
-	}
-	r = amount_parse_count(text, &n, err);
-	if (r == 0 && n > FAIRSHARE_SHARES_MAX)
-		r = err_set(err, -EINVAL, "shares are from 0 to %d, or parent",
-			    FAIRSHARE_SHARES_MAX);
-	if (r == 0)
-		*ret = n;
-	return r;
-}
-
 /* "alice=10"; cuts up `item`. */
 static int parse_member(char *item, struct accounts_member *ret, struct err *err)
 {
@@ -99,10 +72,10 @@ static int parse_member(char *item, struct accounts_member *ret, struct err *err
 			end--;
 		*end = '\0';
 		equals += 1 + strspn(equals + 1, " \t");
-		r = parse_shares(equals, &ret->shares, err);
+		r = fairshare_parse_shares(equals, &ret->shares, err);
 	}
 	if (r == 0)
-		r = check_item_name(item, err);
+		r = request_check_name(item, err);
 	if (r == 0)
 		strcpy(ret->user, item);
 	return r;
@@ -155,7 +128,7 @@ static int set_names(char *list, struct err *err)
 	if (!names)
 		return err_set(err, -ENOMEM, "out of memory");
 	while ((r = next_item(&from, item, err)) > 0) {
-		r = check_item_name(item, err);
+		r = request_check_name(item, err);
 		if (r < 0)
 			return r;
 		strcpy(names[n++], item);
@@ -191,7 +164,8 @@ static int set_qos(void *object, const char *value, struct err *err)
 
 static int set_shares(void *object, const char *value, struct err *err)
 {
-	return parse_shares(value, &((struct accounts_typed_account *)object)->a.shares, err);
+	return fairshare_parse_shares(
+		value, &((struct accounts_typed_account *)object)->a.shares, err);
 }
 
 static int check_description(void *object, const char *value, struct err *err)
@@ -220,11 +194,11 @@ int accounts_next_child(const char **list, struct accounts_typed_child *ret, str
 		*slash++ = '\0';
 	if (equals)
 		*equals++ = '\0';
-	r = check_item_name(item, err);
+	r = request_check_name(item, err);
 	if (r == 0 && equals)
-		r = parse_shares(equals, &ret->shares, err);
+		r = fairshare_parse_shares(equals, &ret->shares, err);
 	if (r == 0 && slash)
-		r = parse_shares(slash, &ret->user_shares, err);
+		r = fairshare_parse_shares(slash, &ret->user_shares, err);
 	if (r < 0)
 		return r;
 	strcpy(ret->suffix, item);

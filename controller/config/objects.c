@@ -17,14 +17,6 @@ int config_set_text(char **to, const char *text, struct err *err)
 	return 0;
 }
 
-static int check_name(const char *name, struct err *err)
-{
-	if (request_is_name(name))
-		return 0;
-	return err_set(err, -EINVAL,
-		       "'%.64s' is not a name: 1 to 63 of letters, digits and . _ + -", name);
-}
-
 /* A list of pointers to objects that begin with their name; objects never move. */
 struct list {
 	void ***objects;
@@ -69,7 +61,7 @@ int config_add_cluster(void *target, const char *name, void **ret_object, struct
 	struct config *c = target;
 	struct config_cluster *new;
 	void *made = NULL;
-	int r = check_name(name, err);
+	int r = request_check_name(name, err);
 
 	if (r >= 0)
 		r = find_or_add(LIST(c, clusters), name, ret_object, &made, err);
@@ -107,7 +99,7 @@ static int add_gpu_model(void *target, const char *name, void **ret_object, stru
 {
 	struct config *c = target;
 	void *made = NULL;
-	int r = check_name(name, err);
+	int r = request_check_name(name, err);
 
 	if (r >= 0)
 		r = find_or_add(LIST(c, gpu_models), name, ret_object, &made, err);
@@ -120,7 +112,7 @@ static int add_queue(void *target, const char *name, void **ret_object, struct e
 {
 	struct config *c = target;
 	void *made = NULL;
-	int r = check_name(name, err);
+	int r = request_check_name(name, err);
 
 	if (r >= 0)
 		r = find_or_add(LIST(c, queues), name, ret_object, &made, err);
@@ -134,7 +126,7 @@ static int add_qos(void *target, const char *name, void **ret_object, struct err
 	struct config *c = target;
 	void *made = NULL;
 	struct config_qos *new;
-	int r = check_name(name, err);
+	int r = request_check_name(name, err);
 
 	if (r >= 0)
 		r = find_or_add(LIST(c, qos), name, ret_object, &made, err);
@@ -151,7 +143,7 @@ static int add_account(void *target, const char *name, void **ret_object, struct
 {
 	struct config *c = target;
 	void *made;
-	int r = check_name(name, err);
+	int r = request_check_name(name, err);
 
 	if (r == 0 && !strcmp(name, "root"))
 		r = err_set(err, -EINVAL,
@@ -163,7 +155,7 @@ static int add_node(void *target, const char *name, void **ret_object, struct er
 {
 	struct config *c = target;
 	void *made;
-	int r = check_name(name, err);
+	int r = request_check_name(name, err);
 
 	return r < 0 ? r : find_or_add(LIST(c, nodes), name, ret_object, &made, err);
 }

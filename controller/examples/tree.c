@@ -58,20 +58,6 @@ int64_t examples_tree_find(const struct examples_tree *t, const char *name)
 	return -1;
 }
 
-static int parse_shares(const char *text, int64_t *ret, struct err *err)
-{
-	int r;
-
-	*ret = FAIRSHARE_PARENT;
-	if (!strcmp(text, "parent"))
-		return 0;
-	r = amount_parse_count(text, ret, err);
-	if (r == 0 && *ret > FAIRSHARE_SHARES_MAX)
-		r = err_set(err, -EINVAL, "%s shares are more than %d", text,
-			    FAIRSHARE_SHARES_MAX);
-	return r;
-}
-
 /* "alice=10", or "*1995": that many users, with one share each. */
 static int add_user(struct examples_tree *t, int32_t account, char *item, struct err *err)
 {
@@ -92,7 +78,7 @@ static int add_user(struct examples_tree *t, int32_t account, char *item, struct
 	}
 	r = examples_split(item, &shares, err);
 	if (r == 0)
-		r = parse_shares(shares, &row.raw_shares, err);
+		r = fairshare_parse_shares(shares, &row.raw_shares, err);
 	if (r < 0)
 		return r;
 	snprintf(name, sizeof(name), "%s/%.64s", t->names[account], item);
@@ -109,7 +95,7 @@ static int add_account(struct examples_tree *t, char *head, struct err *err)
 	int r = examples_split(head, &shares, err);
 
 	if (r == 0)
-		r = parse_shares(shares, &row.raw_shares, err);
+		r = fairshare_parse_shares(shares, &row.raw_shares, err);
 	if (r < 0)
 		return r;
 	below = strchr(head, '<');

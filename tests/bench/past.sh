@@ -6,13 +6,10 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 ended=${1:-60000} jobs=${2:-300}
-O=build
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 live_dir past-bench
-${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o "$dir/past_bench" tests/bench/past_bench.c $O/common/http/*.o \
-	$O/common/auth/auth.o $O/common/err.o $O/common/utf8.o $O/common/wire/*.o $O/common/model/*.o \
-	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd -lm || exit 1
+live_tool tests/bench/past_bench.c -O2
 live_munge
 configure() {
 	cat >"$dir/controller.conf" <<-CONF

@@ -3,14 +3,10 @@
 # controller, munge and ledger on disk, a played node. Goal: under 50 ms. Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
-O=build
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 live_dir start-bench
-${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o "$dir/start_bench" tests/bench/start_bench.c $O/common/http/*.o \
-	$O/common/auth/auth.o $O/common/err.o $O/common/utf8.o $O/common/wire/*.o $O/common/model/*.o \
-	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd -lm || exit 1
-chmod 755 "$dir/start_bench"
+live_tool tests/bench/start_bench.c -O2
 live_munge
 configure() {
 	cat >"$dir/controller.conf" <<-CONF

@@ -6,15 +6,10 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 seconds=${1:-8}
-O=build
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 live_dir submit-bench
-mkdir -p $O/tests/bench
-${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o "$dir/submit_bench" tests/bench/submit_bench.c $O/common/http/*.o \
-	$O/common/auth/auth.o $O/common/err.o $O/common/utf8.o $O/common/wire/*.o $O/common/model/*.o \
-	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd -lm
-chmod 755 "$dir/submit_bench"
+live_tool tests/bench/submit_bench.c -O2
 live_munge
 configure() {
 	cat >"$dir/controller.conf" <<-CONF

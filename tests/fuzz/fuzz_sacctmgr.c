@@ -21,7 +21,7 @@
  *
  * links: controller/accounts/foreign/sacctmgr_options
  *
- * links: controller/policy/charge/charge common/conf/conf common/conf/value common/nearest common/err
+ * links: controller/policy/charge/charge controller/policy/fairshare/shares common/conf/conf common/conf/value common/nearest common/err
  *
  * links: common/model/amount common/model/resources common/model/request
  */

@@ -17,12 +17,7 @@ mkdir -p "$dir/home/.config" && chmod 777 "$dir/home"
 # ---- the nodes, the controller ----
 configure() {
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/ledger.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller)
 		NodeLost = 60
 		[Policy]
 		Profile = $PWD/units/profiles/nci.conf

@@ -148,22 +148,6 @@ static int enter_job(struct step_entry *e, struct err *err)
 	return 0;
 }
 
-static int become_user(const struct step_entry *e, struct err *err)
-{
-	const struct step_spec *s = e->spec;
-	struct rlimit core = { 0, 0 };
-
-	if (setrlimit(RLIMIT_CORE, &core) < 0 ||
-	    setgroups((size_t)e->n_groups, e->groups) < 0 ||
-	    setresgid(s->gid, s->gid, s->gid) < 0 || setresuid(s->uid, s->uid, s->uid) < 0)
-		return err_set(err, -errno, "become user %u: %m", s->uid);
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return err_set(err, -errno, "give up new privileges: %m");
-	/* Or it would possess root's keys. A kernel without keys has none to give. */
-	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
-	return 0;
-}
-
 void step_become(struct step_entry *e)
 {
 	struct err err = { "" };
@@ -172,7 +156,9 @@ void step_become(struct step_entry *e)
 	if (!r)
 		r = enter_job(e, &err);
 	if (!r)
-		r = become_user(e, &err);
+		r = launch_become_user(&(struct launch_user){ e->spec->uid, e->spec->gid,
+							      e->groups, (size_t)e->n_groups },
+				       &err);
 	step_entry_close(e);
 	if (!r && chdir(e->plan->workdir) < 0)
 		r = err_set(&err, -errno, "cannot enter working directory %s: %m",

@@ -9,6 +9,7 @@
 #include "controller/accounts/foreign/draft.h"
 #include "controller/accounts/accounts_impl.h"
 #include "controller/accounts/rows.h"
+#include "controller/policy/fairshare/fairshare.h"
 
 #define SLURM_PARENT "2147483647" /* SLURMDB_FS_USE_PARENT, as older versions dump it */
 
@@ -67,20 +68,7 @@ int accounts_draft_error(const struct accounts_draft *d, size_t line, struct err
 
 int accounts_draft_shares(const char *text, int64_t *ret, struct err *err)
 {
-	int64_t n = 0;
-	int r;
-
-	if (!strcmp(text, "parent") || !strcmp(text, SLURM_PARENT)) {
-		*ret = FAIRSHARE_PARENT;
-		return 0;
-	}
-	r = amount_parse_count(text, &n, err);
-	if (r == 0 && n > FAIRSHARE_SHARES_MAX)
-		r = err_set(err, -EINVAL, "shares are from 0 to %d, or parent",
-			    FAIRSHARE_SHARES_MAX);
-	if (r == 0)
-		*ret = n;
-	return r;
+	return fairshare_parse_shares(strcmp(text, SLURM_PARENT) ? text : "parent", ret, err);
 }
 
 /* ---- what there is ---- */

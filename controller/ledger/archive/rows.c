@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/csv/csv.h"
 #include "common/err.h"
 #include "controller/ledger/archive/archive_impl.h"
 #include "controller/ledger/sql.h"
@@ -145,17 +146,10 @@ static void write_field(FILE *to, const struct db_row *row, int column)
 
 	if (!text)
 		return;
-	if (*text && !text[strcspn(text, ",\"\r\n")]) {
-		fputs(text, to);
-		return;
-	}
-	fputc('"', to);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', to);
-		fputc(*text, to);
-	}
-	fputc('"', to);
+	if (*text)
+		csv_write_field(text, to);
+	else
+		fputs("\"\"", to);
 }
 
 /* The rows of some jobs in one table. */

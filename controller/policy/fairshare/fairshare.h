@@ -48,6 +48,10 @@ struct fairshare_result {
 	uint32_t rank;	  /* Fair Tree, users: from the number of users down; else 0 */
 };
 
+/* "10", or "parent" (FAIRSHARE_PARENT). -EINVAL: neither, or above FAIRSHARE_SHARES_MAX; *ret is
+ * then unchanged. */
+int fairshare_parse_shares(const char *text, int64_t *ret, struct err *err);
+
 /* Checks the rows and sums usage. Keeps a pointer to `rows`: the caller frees them after the
  * tree. n at most INT32_MAX. -EINVAL: no root, two roots, a parent outside of the array, a user
  * as a parent or as the root, shares below 0 (but FAIRSHARE_PARENT) or above the maximum, a row

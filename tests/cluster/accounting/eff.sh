@@ -154,12 +154,7 @@ cp "$reeve" "$dir/reeve"
 live_munge
 configure() {
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/live.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller "$dir/live.db")
 		[Cluster main]
 		BundleCores = 1
 		BundleMemory = 4GiB

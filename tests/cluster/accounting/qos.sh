@@ -87,12 +87,7 @@ is "an imported job that names none is charged by the site's default" $((8 * 360
 live_munge
 configure() {
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/ledger.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller)
 	CONF
 	policy >>"$dir/controller.conf"
 }

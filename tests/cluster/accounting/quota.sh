@@ -111,12 +111,7 @@ has "a target refuses nothing, as it states" "Nothing is refused." "$(target)"
 live_munge
 configure() { # POLICY LINES
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/$database
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller "$dir/$database")
 		[Policy]
 		$1
 		[Cluster main]

@@ -223,12 +223,7 @@ fi
 live_munge
 configure() { # NAME [POLICY]
 	cat >"$dir/$1.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/$1.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller "$dir/$1.db")
 		[Policy]
 		${2:-}
 		[Cluster main]

@@ -15,12 +15,7 @@ live_tool signed
 
 configure() { # NAME
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/$1.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller "$dir/$1.db")
 		[Policy]
 		Scheduler = backfill
 		PriorityWeightFairshare = 1000000

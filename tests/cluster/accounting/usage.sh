@@ -90,12 +90,7 @@ check "from what there is" "$reeve" admin verify --ledger "$db"
 live_munge
 configure() { # ZONE
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/live.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller "$dir/live.db")
 		[Policy]
 		TimeZone = $1
 		[Cluster main]

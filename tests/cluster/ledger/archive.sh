@@ -166,12 +166,7 @@ runs $expected lines same whole" "$(compare "$to")"
 	# The controller on what is left.
 	configure() {
 		cat >"$dir/controller.conf" <<-CONF
-			[Controller]
-			Listen = 127.0.0.1:$port
-			Database = $ledger
-			MungeSocket = $dir/munge.sock
-			Operators = root
-			AcceptNodes = any
+			$(live_controller "$ledger")
 			[Cluster main]
 			DefaultResources = jobfs=100MB,walltime=1:00:00
 			[Account physics]

@@ -20,12 +20,7 @@ reeve() { "$binary_of_reeve" "$@" 2>&1; }
 migrate() { reeve admin migrate --from "$ledger" --to "$@"; }
 configure() { # DATABASE
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $1
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller "$1")
 		NodeLost = 600
 		[Cluster main]
 		DefaultResources = jobfs=100MB,walltime=1:00:00

@@ -13,12 +13,7 @@ live_munge
 bounds=$'MaxStoredPerUser = 3MB\nKeepOutput = 24:00:00'
 configure() {
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/ledger.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller)
 		NodeLost = 600
 		$bounds
 		[Cluster main]

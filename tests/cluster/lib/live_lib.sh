@@ -5,6 +5,7 @@
 #	live_munge [KEY]		a munged of its own: $dir/KEY.sock (default: munge)
 #	live_open CONFIGURE [ARG]...	a free $port and $url; CONFIGURE ARG... writes a configuration to
 #					$dir/controller.conf; the controller answers, or the suite bails
+#	live_controller [DATABASE]	prints the section [Controller] that most suites have, for a configuration
 #	live_start [CONFIG]		the controller again, on that port; 1: it does not answer
 #	live_stop			and away
 #	as UID COMMAND...		ask UID METHOD PATH [BODY]: one signed exchange
@@ -39,6 +40,10 @@ live_munge() {
 		--log-file="$dir/$k.log" --seed-file="$dir/$k.seed" 2>"$dir/$k.err" ||
 		bail "munged does not start: $(cat "$dir/$k.err")"
 }
+live_controller() { # [DATABASE]: any node may register, root is the operator
+	printf '[Controller]\nListen = 127.0.0.1:%s\nDatabase = %s\nMungeSocket = %s/munge.sock\nOperators = root\nAcceptNodes = any\n' \
+		"$port" "${1:-$dir/ledger.db}" "$dir"
+}
 live_start() {
 	local end=$((SECONDS + 60))
 	"$binary" --config "${1:-$dir/controller.conf}" 2>>"$dir/controller.log" &
@@ -67,10 +72,15 @@ as() {
 	shift
 	if [ "$uid" = 0 ]; then "$@"; else setpriv --reuid "$uid" --regid "$uid" --clear-groups "$@"; fi
 }
-live_tool() { # NAME: tests/cluster/lib/NAME.c as $dir/NAME
-	${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/$1" tests/cluster/lib/$1.c build/common/http/*.o \
+live_tool() { # NAME|FILE.c [FLAG]...: tests/cluster/lib/NAME.c, or the file, as $dir/NAME
+	local source=tests/cluster/lib/$1.c name
+	[[ $1 != *.c ]] || source=$1
+	shift
+	name=$(basename "$source" .c)
+	${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 "$@" -I. -o "$dir/$name" "$source" build/common/http/*.o \
 		build/common/auth/auth.o build/common/err.o build/common/utf8.o build/common/wire/*.o build/common/model/*.o \
-		-lcurl -ljansson -lmunge -lnettle -lz -lsystemd || bail "$1.c does not compile"
+		-lcurl -ljansson -lmunge -lnettle -lz -lsystemd -lm || bail "$source does not compile"
+	chmod 755 "$dir/$name"
 }
 ask() { live_ask "$@"; }
 live_ask() { # UID METHOD PATH [BODY [HOW [KEY]]]; what was said besides the answer is in $dir/said

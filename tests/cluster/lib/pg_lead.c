@@ -14,19 +14,9 @@
 #include "common/err.h"
 #include "controller/ledger/lead.h"
 #include "controller/ledger/store_sqlite.h"
+#include "tests/cluster/lib/pg_admin.h"
 
 static char place[512];
-
-static void admin(const char *sql)
-{
-	PGconn *c = PQconnectdb(getenv("REEVE_TEST_POSTGRES"));
-	PGresult *r = PQexec(c, sql);
-
-	if (PQresultStatus(r) != PGRES_COMMAND_OK && PQresultStatus(r) != PGRES_TUPLES_OK)
-		fail_msg("%s: %s", sql, PQerrorMessage(c));
-	PQclear(r);
-	PQfinish(c);
-}
 
 static int set_up(void **state)
 {
@@ -35,7 +25,7 @@ static int set_up(void **state)
 
 	(void)state;
 	snprintf(sql, sizeof(sql), "CREATE SCHEMA lead%d_%d", (int)getpid(), ++n);
-	admin(sql);
+	pg_admin(sql);
 	snprintf(place, sizeof(place), "%s&options=-csearch_path%%3Dlead%d_%d",
 		 getenv("REEVE_TEST_POSTGRES"), (int)getpid(), n);
 	return 0;
@@ -220,8 +210,8 @@ static void a_leader_whose_connections_were_cut_goes_on(void **state)
 
 	(void)state;
 	lead(&a);
-	admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
-	      "pg_backend_pid() AND backend_type = 'client backend'");
+	pg_admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
+		 "pg_backend_pid() AND backend_type = 'client backend'");
 	for (int i = 0; i < 3 && r != 1; i++)
 		r = store_lead_keep(a.lead, &err);
 	assert_int_equal(r, 1);

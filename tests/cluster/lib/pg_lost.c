@@ -12,6 +12,7 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "controller/postgres/pg.h"
+#include "tests/cluster/lib/pg_admin.h"
 
 static const char *const v1[] = {
 	"CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT NOT NULL) STRICT;", NULL
@@ -19,23 +20,12 @@ static const char *const v1[] = {
 static const char insert[] = "INSERT INTO t(b) VALUES(?1)";
 static char place[512];
 
-static void admin(const char *sql)
-{
-	PGconn *c = PQconnectdb(getenv("REEVE_TEST_POSTGRES"));
-	PGresult *r = PQexec(c, sql);
-
-	if (PQresultStatus(r) != PGRES_COMMAND_OK && PQresultStatus(r) != PGRES_TUPLES_OK)
-		fail_msg("%s: %s", sql, PQerrorMessage(c));
-	PQclear(r);
-	PQfinish(c);
-}
-
 /* Every connection but the asking one. */
 static void cut_all(void)
 {
-	admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
-	      "pg_backend_pid()"
-	      " AND backend_type = 'client backend'");
+	pg_admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
+		 "pg_backend_pid()"
+		 " AND backend_type = 'client backend'");
 }
 
 static int set_up(void **state)
@@ -45,7 +35,7 @@ static int set_up(void **state)
 
 	(void)state;
 	snprintf(sql, sizeof(sql), "CREATE SCHEMA lost%d_%d", (int)getpid(), ++n);
-	admin(sql);
+	pg_admin(sql);
 	snprintf(place, sizeof(place), "%s&options=-csearch_path%%3Dlost%d_%d",
 		 getenv("REEVE_TEST_POSTGRES"), (int)getpid(), n);
 	return 0;

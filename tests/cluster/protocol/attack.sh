@@ -19,12 +19,7 @@ shm=$(mktemp -d /dev/shm/reeve-attack-XXXXXX) || bail "no /dev/shm" # the disk i
 trap 'live_end; rm -rf "$shm"' EXIT
 configure() {
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $shm/$port.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller "$shm/$port.db")
 		NodeLost = $lost
 		[Policy]
 		Scheduler = fifo

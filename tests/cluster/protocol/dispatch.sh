@@ -13,12 +13,7 @@ live_munge
 reeve=$PWD/build/bin/reeve
 configure() {
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/ledger.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller)
 		NodeLost = 5
 		MaxRequeues = 1
 		[Cluster main]

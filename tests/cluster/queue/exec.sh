@@ -14,12 +14,7 @@ live_munge
 cp build/bin/reeve "$dir/reeve" # where other users may reach it
 configure() {
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/ledger.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller)
 		NodeLost = 600
 		[Cluster main]
 		DefaultResources = jobfs=100MB,walltime=1:00:00

@@ -20,12 +20,7 @@ if [ -n "${REEVE_TEST_POSTGRES:-}" ]; then
 fi
 configure() {
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $database
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller "$database")
 		[Cluster main]
 		BundleCores = 1
 		BundleMemory = 4GiB

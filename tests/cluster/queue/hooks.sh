@@ -33,12 +33,7 @@ chmod 755 "$hook"
 : >"$log"; : >"$log.begun"
 configure() { # KEYS of [Hooks], by blanks
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $database
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller "$database")
 		NodeLost = ${node_lost:-120}
 		[Cluster main]
 		GpuBundleGpus = 1

@@ -14,12 +14,7 @@ live_munge
 reeve=$PWD/build/bin/reeve
 configure() { # DATABASE NODE-LOST
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $1
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller "$1")
 		NodeLost = $2
 		MaxRequeues = 1
 		[Cluster main]

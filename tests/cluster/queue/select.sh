@@ -15,12 +15,7 @@ export REEVE_QUEUE_CHECK=1 # the kept queue is compared with the ledger in each 
 
 configure() { # SCHEDULER [CLUSTER_LINE]
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/$1.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller "$dir/$1.db")
 		[Policy]
 		Scheduler = $1
 		[Cluster main]

@@ -21,12 +21,7 @@ database() { # NAME: a file; or, with REEVE_TEST_POSTGRES, a schema of its own i
 }
 configure() { # NAME [more lines of [Controller]]
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $(database "$1")
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller "$(database "$1")")
 		${2:-}
 		[Cluster main]
 		BundleCores = 1

@@ -10,12 +10,7 @@ live_dir suspended
 live_munge
 configure() { # ACTION
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/$1.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller "$dir/$1.db")
 		MaxSuspend = 1
 		MaxSuspendAction = $1
 		[Cluster main]

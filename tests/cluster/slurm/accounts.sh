@@ -30,12 +30,7 @@ sacctmgr -i add cluster vc >/dev/null
 declared=slurm
 configure() {
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/ledger.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller)
 		[Cluster vc]
 		Engine = slurm
 		Accounts = $declared

@@ -15,12 +15,7 @@ live_munge
 year=$(date +%Y)
 configure() {
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/ledger.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller)
 		[Policy]
 		Quota = grant
 		GrantBeyond = refuse

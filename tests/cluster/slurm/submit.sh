@@ -26,12 +26,7 @@ accounts() { # AMOUNT
 beyond=refuse declared=slurm
 configure() {
 	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/ledger.db
-		MungeSocket = $dir/munge.sock
-		Operators = root
-		AcceptNodes = any
+		$(live_controller)
 		[Policy]
 		Quota = grant
 		GrantBeyond = $beyond

@@ -97,14 +97,19 @@ int rig_say(struct rig *r, const struct rig_say *say, struct sync_result *ret)
 	return store_ingest(r->store, &in, &from, ret, &err);
 }
 
+void rig_request_init(struct request *ret)
+{
+	request_init(ret);
+	strcpy(ret->cluster, "main");
+	strcpy(ret->account, "physics");
+	strcpy(ret->user, "alice");
+	strcpy(ret->queue, "normal");
+	strcpy(ret->name, "job");
+}
+
 static void fill_request(struct request *q)
 {
-	request_init(q);
-	strcpy(q->cluster, "main");
-	strcpy(q->account, "physics");
-	strcpy(q->user, "alice");
-	strcpy(q->queue, "normal");
-	strcpy(q->name, "job");
+	rig_request_init(q);
 	q->uid = q->gid = 1001;
 	q->res = (struct resources){
 		.ncpus = 2, .vmem_bytes = 10000000000, .jobfs_bytes = 1000, .walltime_s = 3600

@@ -17,6 +17,9 @@ bool rig_is_sqlite(void);
 int rig_close(void **state);
 void rig_reopen(struct rig *r);
 
+/* What every submission of alice's to account physics of cluster main states. */
+void rig_request_init(struct request *ret);
+
 /* Takes a job of 2 cores and 10 GB (rate 2.5 of 1 core / 4 GB) and gives it to n1 at `now`. */
 int64_t rig_job(struct rig *r, int64_t now_ns);
 

@@ -31,12 +31,7 @@ int64_t parts_submit(struct rig *r, bool requeue)
 				 .now_ns = NOON };
 	int64_t job;
 
-	request_init(&q);
-	strcpy(q.cluster, "main");
-	strcpy(q.account, "physics");
-	strcpy(q.user, "alice");
-	strcpy(q.queue, "normal");
-	strcpy(q.name, "job");
+	rig_request_init(&q);
 	q.res.walltime_s = 3600;
 	q.requeue = requeue;
 	q.select.is_scattered = true;

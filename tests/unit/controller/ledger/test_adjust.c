@@ -11,8 +11,7 @@
 #include "controller/ledger/usage/adjust.h"
 #include "controller/ledger/import/import.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/verify/verify.h"
-#include "tests/unit/rig/ledger_rig.h"
+#include "tests/unit/rig/verify_rig.h"
 
 #define CHARGE_MS 50000 /* of the job below: 20 s at 2.5 equivalents */
 
@@ -52,20 +51,6 @@ static int try_adjust(struct rig *r, struct store_adjustment a, const char *word
 	return n;
 }
 
-static int ignore_difference(void *ctx, const struct store_difference *d, struct err *err)
-{
-	(void)ctx, (void)d, (void)err;
-	return 0;
-}
-
-static int64_t count_differences(struct rig *r)
-{
-	struct store_verified n;
-
-	assert_int_equal(store_verify(r->store, ignore_difference, NULL, &n, NULL), 0);
-	return n.differences;
-}
-
 static int add_up(void *ctx, const struct store_usage *u, struct err *err)
 {
 	int64_t *sum = ctx;
@@ -90,7 +75,7 @@ static void the_charge_stays_and_the_sums_show_both(void **state)
 	assert_int_equal(sum[1], -15000);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM adjustments"), 2);
 	assert_int_equal(rig_number(r, "SELECT SUM(adjusted_ms) FROM months"), -15000);
-	assert_int_equal(count_differences(r), 0);
+	assert_int_equal(rig_count_differences(r), 0);
 }
 
 static void no_more_is_refunded_than_was_charged(void **state)
@@ -109,7 +94,7 @@ static void no_more_is_refunded_than_was_charged(void **state)
 	assert_int_equal(try_adjust(r, make_entry(job, INT64_MIN), "beyond"), -ERANGE);
 	assert_int_equal(try_adjust(r, make_entry(job, INT64_MAX), "beyond"), -ERANGE);
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_ms) FROM adjustments"), -CHARGE_MS);
-	assert_int_equal(count_differences(r), 0);
+	assert_int_equal(rig_count_differences(r), 0);
 }
 
 static void what_is_refused_leaves_nothing(void **state)
@@ -189,7 +174,7 @@ static void imported_jobs_are_named_with_their_cluster(void **state)
 	assert_int_equal(rig_number(r, "SELECT adjusted_ms FROM rollups WHERE account = 'a'"
 				       " AND day = 20040"),
 			 -20000);
-	assert_int_equal(count_differences(r), 0);
+	assert_int_equal(rig_count_differences(r), 0);
 	/* A live job of the same number and cluster: which one is meant cannot be told. */
 	a.job = a_job(r);
 	import_job(r, "main");
@@ -204,7 +189,7 @@ static void a_lost_entry_is_found(void **state)
 	assert_int_equal(try_adjust(r, make_entry(a_job(r), -100), NULL), 0);
 	assert_int_equal(
 		db_run(r->store->db, NULL, "UPDATE adjustments SET charge_ms = -1", ""), 0);
-	assert_int_equal(count_differences(r), 2); /* a day and its month */
+	assert_int_equal(rig_count_differences(r), 2); /* a day and its month */
 }
 
 #define TEST(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)

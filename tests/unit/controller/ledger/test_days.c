@@ -11,22 +11,7 @@
 #include "common/time_units.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/verify/verify.h"
-#include "tests/unit/rig/ledger_rig.h"
-
-static int ignore_difference(void *ctx, const struct store_difference *d, struct err *err)
-{
-	(void)ctx, (void)d, (void)err;
-	return 0;
-}
-
-static int64_t count_differences(struct rig *r)
-{
-	struct store_verified n;
-
-	assert_int_equal(store_verify(r->store, ignore_difference, NULL, &n, NULL), 0);
-	return n.differences;
-}
+#include "tests/unit/rig/verify_rig.h"
 
 static void reopen_in(struct rig *r, const char *zone)
 {
@@ -92,7 +77,7 @@ static void live_days_are_the_zones(void **state)
 	assert_int_equal(ran_on(r, "2025-11-01"), 24 * HOUR_S);
 	assert_int_equal(ran_on(r, "2025-11-02"), 25 * HOUR_S);
 	assert_int_equal(ran_on(r, "2025-11-03"), 0);
-	assert_int_equal(count_differences(r), 0);
+	assert_int_equal(rig_count_differences(r), 0);
 }
 
 static void a_date_that_never_was_has_no_sums(void **state)
@@ -105,7 +90,7 @@ static void a_date_that_never_was_has_no_sums(void **state)
 	assert_int_equal(ran_on(r, "2011-12-31"), 24 * HOUR_S);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM rollups"), 2);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM slices"), 2);
-	assert_int_equal(count_differences(r), 0);
+	assert_int_equal(rig_count_differences(r), 0);
 }
 
 static void the_zone_of_a_ledger_with_sums_stays(void **state)
@@ -151,8 +136,9 @@ static void without_a_zone_days_are_of_utc(void **state)
 static void sums_are_made_anew_from_jobs(void **state)
 {
 	struct rig *r = *state;
-	const struct store_rebuild as_it_is = { .fn = ignore_difference },
-				   tokyo = { .zone = "Asia/Tokyo", .fn = ignore_difference };
+	const struct store_rebuild as_it_is = { .fn = rig_ignore_difference },
+				   tokyo = { .zone = "Asia/Tokyo",
+					     .fn = rig_ignore_difference };
 	struct store_verified n;
 	struct err err = { "" };
 
@@ -161,16 +147,16 @@ static void sums_are_made_anew_from_jobs(void **state)
 	assert_int_equal(
 		db_run(r->store->db, NULL, "DELETE FROM rollups WHERE day > 20155", ""), 0);
 	assert_int_equal(db_run(r->store->db, NULL, "UPDATE months SET core_ms = 1", ""), 0);
-	assert_true(count_differences(r) > 0);
+	assert_true(rig_count_differences(r) > 0);
 	assert_int_equal(store_rebuild(r->store, &as_it_is, &n, NULL), 0);
 	assert_int_equal(n.rollups, 4);
-	assert_int_equal(count_differences(r), 0);
+	assert_int_equal(rig_count_differences(r), 0);
 	assert_int_equal(ran_on(r, "2025-03-09"), 23 * HOUR_S);
 	/* Reports were cut as they came. */
 	assert_int_equal(store_rebuild(r->store, &tokyo, &n, &err), -ENOTSUP);
 	assert_non_null(strstr(err.text, "America/Toronto"));
 	assert_string_equal(store_zone(r->store), "America/Toronto");
-	assert_int_equal(count_differences(r), 0);
+	assert_int_equal(rig_count_differences(r), 0);
 }
 
 /* ---- clocks that step ---- */
@@ -197,7 +183,7 @@ static void a_report_from_before_the_last_one(void **state)
 			 3600 * 1000);
 	assert_int_equal(rig_number(r, "SELECT charge_requested_ms FROM attempts"),
 			 (2 * HOUR_S + 600) * 2500);
-	assert_int_equal(count_differences(r), 0);
+	assert_int_equal(rig_count_differences(r), 0);
 	/* And right again: nothing is counted twice. */
 	rep = rig_report(job, 3, JOB_ENDED, 3 * HOUR_S);
 	rep.started_ns = at - 2 * HOUR_NS;
@@ -207,7 +193,7 @@ static void a_report_from_before_the_last_one(void **state)
 			 3 * HOUR_S * 2500);
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"),
 			 3 * HOUR_S * 2500);
-	assert_int_equal(count_differences(r), 0);
+	assert_int_equal(rig_count_differences(r), 0);
 }
 
 /* The controller's own clock went back over midnight, between two reports. */
@@ -231,7 +217,7 @@ static void the_controllers_clock_steps_back_over_midnight(void **state)
 			 HOUR_S * 1000);
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"),
 			 2 * HOUR_S * 2500);
-	assert_int_equal(count_differences(r), 0);
+	assert_int_equal(rig_count_differences(r), 0);
 }
 
 /* Clocks stepped under a job: it ended before it started. What is charged is the node's steady
@@ -249,7 +235,7 @@ static void a_job_that_ends_before_it_starts(void **state)
 	assert_int_equal(rig_number(r, "SELECT running_ms FROM rollups WHERE day = 20000"),
 			 40000);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM rollups"), 1);
-	assert_int_equal(count_differences(r), 0);
+	assert_int_equal(rig_count_differences(r), 0);
 }
 
 static int64_t ended_on(struct rig *r, const char *day)
@@ -276,7 +262,7 @@ static void what_ends_at_midnight_ended_on_the_day_that_ends_there(void **state)
 	assert_int_equal(ended_on(r, "2025-11-03"), 0);
 	run_job(r, first_s(r, "2025-11-03") - HOUR_S, HOUR_S + 1, 2);
 	assert_int_equal(ended_on(r, "2025-11-03"), 1);
-	assert_int_equal(count_differences(r), 0);
+	assert_int_equal(rig_count_differences(r), 0);
 }
 
 #define TEST(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)

@@ -216,12 +216,7 @@ static int64_t submit_jobs(struct rig *r, int64_t after, int64_t n, int64_t now_
 	struct err err = { "" };
 	int64_t job = 0;
 
-	request_init(&q);
-	strcpy(q.cluster, "main");
-	strcpy(q.account, "physics");
-	strcpy(q.user, "alice");
-	strcpy(q.queue, "normal");
-	strcpy(q.name, "job");
+	rig_request_init(&q);
 	q.uid = q.gid = 1001;
 	q.res = (struct resources){ .ncpus = 1, .vmem_bytes = 1000, .walltime_s = 60 };
 	q.workdir = strdup("/");

@@ -46,12 +46,7 @@ static int64_t job_of(struct rig *r, const char *resources, const char *node)
 				 .now_ns = NOON };
 	struct store_allocation gift = { .node = node };
 
-	request_init(&q);
-	strcpy(q.cluster, "main");
-	strcpy(q.account, "physics");
-	strcpy(q.user, "alice");
-	strcpy(q.queue, "normal");
-	strcpy(q.name, "job");
+	rig_request_init(&q);
 	q.workdir = strdup("/");
 	assert_int_equal(resources_parse(resources, &q.res, NULL), 0);
 	for (int s = 0; s < _CHARGE_SIDE_MAX; s++)

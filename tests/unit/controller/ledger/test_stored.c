@@ -38,12 +38,8 @@ static int64_t submit_job(struct rig *r, const char *user, char of)
 	struct err err = { "" };
 	int64_t job = 0;
 
-	request_init(&q);
-	strcpy(q.cluster, "main");
-	strcpy(q.account, "physics");
+	rig_request_init(&q);
 	strcpy(q.user, user);
-	strcpy(q.queue, "normal");
-	strcpy(q.name, "job");
 	q.res = (struct resources){ .ncpus = 1, .vmem_bytes = 1000, .walltime_s = 60 };
 	q.workdir = strdup("/");
 	q.script = text_of(LARGE, of);

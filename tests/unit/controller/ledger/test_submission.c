@@ -28,12 +28,7 @@ static int64_t submit_as(struct rig *r, const char *array, const char *depend)
 	struct err err = { "" };
 	int64_t job = 0;
 
-	request_init(&q);
-	strcpy(q.cluster, "main");
-	strcpy(q.account, "physics");
-	strcpy(q.user, "alice");
-	strcpy(q.queue, "normal");
-	strcpy(q.name, "job");
+	rig_request_init(&q);
 	q.uid = 1001;
 	q.res = (struct resources){
 		.ncpus = 1, .vmem_bytes = 1000, .jobfs_bytes = 1000, .walltime_s = 60

@@ -1,0 +1,24 @@
+/* become_user.c - from root to the owner of a job, for good. */
+#include <errno.h>
+#include <grp.h>
+#include <linux/keyctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "agent/launch/launch.h"
+#include "common/err.h"
+
+int launch_become_user(const struct launch_user *u, struct err *err)
+{
+	struct rlimit core = { 0, 0 };
+
+	if (setrlimit(RLIMIT_CORE, &core) < 0 || setgroups(u->n_groups, u->groups) < 0 ||
+	    setresgid(u->gid, u->gid, u->gid) < 0 || setresuid(u->uid, u->uid, u->uid) < 0)
+		return err_set(err, -errno, "become user %u: %m", u->uid);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set(err, -errno, "give up new privileges: %m");
+	/* Or it would possess root's keys. A kernel without keys has none to give. */
+	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+	return 0;
+}
