@@ -174,10 +174,11 @@ int gpus_match_end(const struct gpus_match *m, const char *where,
 	if (!*m->all)
 		return 1;
 	if (!*m->exact && m->n_sized > 1)
-		return err_set(err, -EINVAL,
-			       "GPU model '%.63s' is not one: say which size, e.g. ngpus=%s:1; "
-			       "%s %s",
-			       m->typed, m->sized, where, m->sizes);
+		return err_set(
+			err, -EINVAL,
+			"GPU model '%.63s' has several sizes: write one, e.g. ngpus=%s:1; "
+			"%s %s",
+			m->typed, m->sized, where, m->sizes);
 	if (!*found)
 		return err_set(err, -EINVAL, "unknown GPU model '%.63s': %s %s", m->typed,
 			       where, m->all);

@@ -31,11 +31,12 @@ static void format_clamp(const struct store_report_case *c, int64_t elapsed_ns,
 			 char text[static 256])
 {
 	const struct report *was = c->report, *now = &c->believed;
-	int n = snprintf(text, 256,
-			 "node %s reported %lld s of running %lld s after the job was given to"
-			 " it: %lld s are charged",
-			 c->node, (long long)(was->running_ns / S_NS),
-			 (long long)(elapsed_ns / S_NS), (long long)(now->running_ns / S_NS));
+	int n = snprintf(
+		text, 256,
+		"node %s reported %lld s of running %lld s after the job was dispatched"
+		" to it: %lld s are charged",
+		c->node, (long long)(was->running_ns / S_NS), (long long)(elapsed_ns / S_NS),
+		(long long)(now->running_ns / S_NS));
 
 	if (was->suspended_ns != now->suspended_ns)
 		snprintf(text + n, (size_t)(256 - n),

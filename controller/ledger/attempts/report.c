@@ -251,7 +251,7 @@ int store_report(struct store *s, struct store_report_case *c, struct err *err)
 		return refuse_report(c, "this job was never given to this node");
 	if (rep->state == JOB_QUEUED)
 		return refuse_report(c,
-				     "a job that was given to a node cannot be queued there");
+				     "a job that was dispatched to a node cannot be queued there");
 	if (c->is_followed) {
 		c->believed = *rep;
 		c->believed.seq = newest_seq(&k, rep);

@@ -102,7 +102,7 @@ profiles=$PWD/units/profiles
 is "a profile: by model" "1.5 gpu a100-40" "$(offline alliance-narval ngpus=a100-40:1,ncpus=18,mem=127000MB)"
 is "... without its size" "2 gpu v100-32" "$(offline alliance-cedar ngpus=v100:2,ncpus=8,mem=48000MB)"
 is "... seven parts are the card" "1 gpu a100_1g.5gb" "$(offline alliance-narval ngpus=a100_1g.5gb:7,ncpus=1,mem=1GB)"
-has "... of several sizes: which there are" "say which size, e.g. ngpus=p100-16:1; this site has weights for p100-12, p100-16" \
+has "... of several sizes: which there are" "write one, e.g. ngpus=p100-16:1; this site has weights for p100-12, p100-16" \
 	"$(offline alliance-cedar ngpus=p100:1,ncpus=1)"
 
 # ---- before any node has reported GPUs: the models that have weights ----

@@ -110,7 +110,7 @@ static void a_model_without_its_size_is_the_only_one_there_is(void **state)
 	assert_string_equal(ret, "a100-80");
 	assert_int_equal(match_model("a100", two, ret, &err), -EINVAL);
 	assert_string_equal(err.text,
-			    "GPU model 'a100' is not one: say which size, e.g. "
+			    "GPU model 'a100' has several sizes: write one, e.g. "
 			    "ngpus=a100-80:1; this cluster's nodes have a100-40, a100-80");
 	assert_int_equal(match_model("a10", one, ret, &err), -EINVAL);
 	assert_string_equal(err.text, "unknown GPU model 'a10': this cluster's nodes have "

@@ -79,7 +79,7 @@ static void the_published_examples_by_model(void **state)
 	expect_cost(c, "ngpus=p100-12:1,ncpus=6,mem=48000MB", 3, 2);
 	expect_cost(c, "ngpus=p100-16:1,ncpus=6,mem=48000MB", 1, 1);
 	expect_cost(c, "ngpus=v100:1,ncpus=12,mem=48000MB", 3, 2); /* the only size there is */
-	expect_refusal(c, "ngpus=p100:1,ncpus=1", "say which size, e.g. ngpus=");
+	expect_refusal(c, "ngpus=p100:1,ncpus=1", "write one, e.g. ngpus=");
 	expect_refusal(c, "ngpus=h100:1,ncpus=1",
 		       "unknown GPU model 'h100': this site has weights for "
 		       "p100-12, p100-16, v100-32");

@@ -28,7 +28,7 @@ static void running_time_is_at_most_the_time_since_the_job_was_given(void **stat
 	assert_int_equal(rig_number(r, "SELECT running_ms FROM rollups"), 12000);
 	assert_int_equal(
 		rig_number(r, "SELECT SUM(text = 'node n1 reported 3600 s of running 12 s after"
-			      " the job was given to it: 12 s are charged') FROM events"
+			      " the job was dispatched to it: 12 s are charged') FROM events"
 			      " WHERE what = 'clamp'"),
 		1);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts WHERE note LIKE"
