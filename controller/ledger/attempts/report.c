@@ -250,8 +250,8 @@ int store_report(struct store *s, struct store_report_case *c, struct err *err)
 	if (r == 0)
 		return refuse_report(c, "this job was never given to this node");
 	if (rep->state == JOB_QUEUED)
-		return refuse_report(c,
-				     "a job that was dispatched to a node cannot be queued there");
+		return refuse_report(
+			c, "a job that was dispatched to a node cannot be queued there");
 	if (c->is_followed) {
 		c->believed = *rep;
 		c->believed.seq = newest_seq(&k, rep);
