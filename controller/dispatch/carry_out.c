@@ -172,7 +172,7 @@ static void count_cores(const struct cluster *k, int32_t number)
 
 	for (int32_t c = 0; c < j->n_chunks; c++)
 		for (int32_t i = 0; i < j->chunks[c].n; i++)
-			k->nodes[nodes[at++]].held.ncpus += j->chunks[c].cores;
+			k->nodes[nodes[at++]].in_use.ncpus += j->chunks[c].cores;
 }
 
 static int resume_job(struct carrying *y, int32_t number, struct err *err)

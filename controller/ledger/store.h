@@ -195,9 +195,8 @@ int store_attempts(struct store *s, int64_t job, store_job_fn fn, void *ctx, str
 
 struct store_node {
 	const char *node, *cluster, *boot, *version, *address, *topology, *notes;
-	const char *gpus; /* JSON array of devices */
-	struct resources capacity, free,
-		held; /* capacity also has type and features; held: in use */
+	const char *gpus;			 /* JSON array of devices */
+	struct resources capacity, free, in_use; /* capacity also has type and features */
 	struct gpus gpu_models, free_gpu_models; /* n 0: none reported */
 	bool draining, lost;
 	int32_t tier, jobs;

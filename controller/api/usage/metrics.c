@@ -18,7 +18,7 @@
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 struct node_sums {
-	int64_t n[3], cores, cores_held, memory, memory_held;
+	int64_t n[3], cores, cores_in_use, memory, memory_in_use;
 };
 
 static int add_node(void *ctx, const struct store_node *n, struct err *err)
@@ -30,9 +30,9 @@ static int add_node(void *ctx, const struct store_node *n, struct err *err)
 	if (n->lost)
 		return 0;
 	s->cores += n->capacity.ncpus;
-	s->cores_held += n->held.ncpus;
+	s->cores_in_use += n->in_use.ncpus;
 	s->memory += n->capacity.mem_bytes;
-	s->memory_held += n->held.mem_bytes;
+	s->memory_in_use += n->in_use.mem_bytes;
 	return 0;
 }
 
@@ -50,17 +50,17 @@ static int put_nodes(FILE *f, struct store *store, struct err *err)
 	metrics_head(f, "reeve_cores", "gauge", "Cores of nodes that are not lost.");
 	fprintf(f, "reeve_cores %lld\n", (long long)s.cores);
 	metrics_head(f, "reeve_cores_held", "gauge", "Cores reserved by jobs.");
-	fprintf(f, "reeve_cores_held %lld\n", (long long)s.cores_held);
+	fprintf(f, "reeve_cores_held %lld\n", (long long)s.cores_in_use);
 	metrics_head(f, "reeve_memory_bytes", "gauge", "Memory of nodes that are not lost.");
 	fprintf(f, "reeve_memory_bytes %lld\n", (long long)s.memory);
 	metrics_head(f, "reeve_memory_held_bytes", "gauge", "Memory reserved by jobs.");
-	fprintf(f, "reeve_memory_held_bytes %lld\n", (long long)s.memory_held);
+	fprintf(f, "reeve_memory_held_bytes %lld\n", (long long)s.memory_in_use);
 	return 0;
 }
 
 /* ---- GPUs by cluster and model ---- */
 
-enum gpu_metric { GPUS_ALL, GPUS_HELD, GPUS_IDLE, GPUS_SIMULATED, _GPU_METRIC_MAX };
+enum gpu_metric { GPUS_ALL, GPUS_IN_USE, GPUS_IDLE, GPUS_SIMULATED, _GPU_METRIC_MAX };
 
 struct gpu_sum {
 	char cluster[REQUEST_NAME_MAX], model[REQUEST_NAME_MAX];
@@ -141,7 +141,7 @@ static int add_running_gpus(void *ctx, const struct store_gpus_running *g, struc
 
 	if (r < 0)
 		return r;
-	sum->n[GPUS_HELD] += g->held;
+	sum->n[GPUS_IN_USE] += g->in_use;
 	sum->n[GPUS_IDLE] += g->idle;
 	return 0;
 }
@@ -157,7 +157,7 @@ static int put_gpus(FILE *f, const struct api_config *c, struct err *err)
 		const char *name, *help;
 	} metrics[_GPU_METRIC_MAX] = {
 		[GPUS_ALL] = { "reeve_gpus", "GPUs of nodes that are not lost." },
-		[GPUS_HELD] = { "reeve_gpus_held", "GPUs of jobs that run." },
+		[GPUS_IN_USE] = { "reeve_gpus_held", "GPUs of jobs that run." },
 		[GPUS_IDLE] = { "reeve_gpus_allocated_idle",
 				"GPUs of jobs that run, idle for GpuIdleMinutes or more." },
 		[GPUS_SIMULATED] = { "reeve_gpus_simulated",

@@ -65,7 +65,7 @@ static json_t *encode_node(const struct store_node *n)
 	doc_int(&d, "last_ns", n->last_ns);
 	doc_set(&d, "capacity", encode_capacity(&n->capacity, &n->gpu_models));
 	doc_set(&d, "free", encode_capacity(&n->free, &n->free_gpu_models));
-	doc_set(&d, "held", encode_amounts(&n->held));
+	doc_set(&d, "held", encode_amounts(&n->in_use));
 	doc_set(&d, "notes", json_loads(n->notes, 0, NULL));
 	if (strcmp(n->gpus, "[]") != 0)
 		doc_stored(&d, "gpus", n->gpus);

@@ -23,10 +23,11 @@ static bool is_same_gpus(const struct gpus *a, const struct gpus *b)
 static bool is_same_node(const struct fit_node *a, const struct fit_node *b)
 {
 	return !strcmp(a->name, b->name) && a->open == b->open &&
-	       a->capacity.ncpus == b->capacity.ncpus && a->held.ncpus == b->held.ncpus &&
-	       a->held.mem_bytes == b->held.mem_bytes &&
-	       a->held.jobfs_bytes == b->held.jobfs_bytes && a->held.ngpus == b->held.ngpus &&
-	       is_same_gpus(&a->gpus_held, &b->gpus_held);
+	       a->capacity.ncpus == b->capacity.ncpus && a->in_use.ncpus == b->in_use.ncpus &&
+	       a->in_use.mem_bytes == b->in_use.mem_bytes &&
+	       a->in_use.jobfs_bytes == b->in_use.jobfs_bytes &&
+	       a->in_use.ngpus == b->in_use.ngpus &&
+	       is_same_gpus(&a->gpus_in_use, &b->gpus_in_use);
 }
 
 /* What the placed jobs occupy must be what the ledger adds up. */

@@ -248,12 +248,12 @@ static void count_parts(const struct counting *c, const struct placed_job *p)
 
 		if (!n)
 			continue;
-		n->held.ncpus += parts[i].frees_cores ? 0 : chunk->cores;
-		n->held.mem_bytes += chunk->mem_bytes;
-		n->held.jobfs_bytes += chunk->jobfs_bytes;
-		n->held.ngpus += chunk->gpus;
+		n->in_use.ncpus += parts[i].frees_cores ? 0 : chunk->cores;
+		n->in_use.mem_bytes += chunk->mem_bytes;
+		n->in_use.jobfs_bytes += chunk->jobfs_bytes;
+		n->in_use.ngpus += chunk->gpus;
 		if (chunk->gpus && (p->is_several ? n->gpus.n > 0 : c->has_models))
-			gpus_add(&n->gpus_held,
+			gpus_add(&n->gpus_in_use,
 				 p->model < 0 ? "" : c->k->model_names.texts[p->model],
 				 chunk->gpus);
 		c->is_whole[at] |= p->is_exclusive;
@@ -262,8 +262,8 @@ static void count_parts(const struct counting *c, const struct placed_job *p)
 
 static void clear_node(struct fit_node *n)
 {
-	n->held.ncpus = n->held.mem_bytes = n->held.jobfs_bytes = n->held.ngpus = 0;
-	n->gpus_held.n = 0;
+	n->in_use.ncpus = n->in_use.mem_bytes = n->in_use.jobfs_bytes = n->in_use.ngpus = 0;
+	n->gpus_in_use.n = 0;
 }
 
 static int count_used(struct cluster *k)
@@ -282,8 +282,8 @@ static int count_used(struct cluster *k)
 	for (size_t i = 0; i < k->n_nodes; i++) {
 		if (!is_whole[i])
 			continue;
-		k->nodes[i].held = k->nodes[i].capacity;
-		k->nodes[i].gpus_held = k->nodes[i].gpus;
+		k->nodes[i].in_use = k->nodes[i].capacity;
+		k->nodes[i].gpus_in_use = k->nodes[i].gpus;
 	}
 	return 0;
 }

@@ -53,8 +53,8 @@ static bool has_models(const struct fit_node *nodes, size_t n)
 
 enum model_column { MODEL_NODE, MODEL_NAME, MODEL_GPUS };
 
-int store_gpus_held(struct store *s, const char *cluster, struct fit_node *nodes, size_t n,
-		    struct err *err)
+int store_gpus_in_use(struct store *s, const char *cluster, struct fit_node *nodes, size_t n,
+		      struct err *err)
 {
 	struct db_row *st;
 	int r;
@@ -75,7 +75,7 @@ int store_gpus_held(struct store *s, const char *cluster, struct fit_node *nodes
 					: NULL;
 
 		if (at)
-			gpus_add(&at->gpus_held, store_text(st, MODEL_NAME),
+			gpus_add(&at->gpus_in_use, store_text(st, MODEL_NAME),
 				 db_int(st, MODEL_GPUS));
 	}
 	return r;
@@ -234,7 +234,7 @@ static int report_listed(const struct list *l, struct store_gpus_running *g,
 
 	for (int32_t i = 0; i < l->n && r >= 0; i++) {
 		g->model = l->of[i].model;
-		g->held = 1;
+		g->in_use = 1;
 		g->idle = gpu_use_is_idle(&l->of[i], ask->idle_after_ns);
 		r = ask->fn(ask->ctx, g, err);
 	}
@@ -259,7 +259,7 @@ static int report_running(struct db_row *st, const struct running_query *ask, st
 	_cleanup_(list_done) struct list l = { 0 };
 	struct store_gpus_running g = { .cluster = store_text(st, RUNNING_CLUSTER),
 					.model = store_text(st, RUNNING_GPU_MODEL),
-					.held = db_int(st, RUNNING_NGPUS) };
+					.in_use = db_int(st, RUNNING_NGPUS) };
 	int r = decode_list(store_text(st, RUNNING_GPUS), &l, err);
 
 	if (r < 0)

@@ -50,8 +50,8 @@ static const char bare_sql[] =
 /* Of an exclusive job, also while it is suspended. */
 static void use_whole_node(struct fit_node *n)
 {
-	n->held = n->capacity;
-	n->gpus_held = n->gpus;
+	n->in_use = n->capacity;
+	n->gpus_in_use = n->gpus;
 }
 
 static void read_node_in_use(struct db_row *st, struct fit_node *ret)
@@ -62,14 +62,14 @@ static void read_node_in_use(struct db_row *st, struct fit_node *ret)
 					    .mem_bytes = db_int(st, NODE_MEM_BYTES),
 					    .jobfs_bytes = db_int(st, NODE_JOBFS_BYTES),
 					    .ngpus = db_int(st, NODE_NGPUS) };
-	ret->held = (struct resources){ .ncpus = db_int(st, NODE_NCPUS_IN_USE),
-					.mem_bytes = db_int(st, NODE_MEM_IN_USE),
-					.jobfs_bytes = db_int(st, NODE_JOBFS_IN_USE),
-					.ngpus = db_int(st, NODE_NGPUS_IN_USE) };
+	ret->in_use = (struct resources){ .ncpus = db_int(st, NODE_NCPUS_IN_USE),
+					  .mem_bytes = db_int(st, NODE_MEM_IN_USE),
+					  .jobfs_bytes = db_int(st, NODE_JOBFS_IN_USE),
+					  .ngpus = db_int(st, NODE_NGPUS_IN_USE) };
 	store_gpu_counts(st, NODE_GPU_MODELS, &ret->gpus);
 	store_gpu_counts(st, NODE_DRAINED_GPU_MODELS, &ret->gpus_drained);
 	store_node_kind(st, NODE_NODE_TYPE, &ret->capacity);
-	ret->gpus_held = (struct gpus){ 0 };
+	ret->gpus_in_use = (struct gpus){ 0 };
 	if (db_int(st, NODE_IS_EXCLUSIVE))
 		use_whole_node(ret);
 }
@@ -87,12 +87,12 @@ static void add_part_in_use(struct fit_node *n, const struct store_part_in_use *
 		use_whole_node(n);
 		return;
 	}
-	n->held.ncpus += p->frees_cores ? 0 : share->ncpus;
-	n->held.mem_bytes += share->vmem_bytes ? share->vmem_bytes : share->mem_bytes;
-	n->held.jobfs_bytes += share->jobfs_bytes;
-	n->held.ngpus += share->ngpus;
+	n->in_use.ncpus += p->frees_cores ? 0 : share->ncpus;
+	n->in_use.mem_bytes += share->vmem_bytes ? share->vmem_bytes : share->mem_bytes;
+	n->in_use.jobfs_bytes += share->jobfs_bytes;
+	n->in_use.ngpus += share->ngpus;
 	if (share->ngpus && n->gpus.n)
-		gpus_add(&n->gpus_held, share->gpu_model, share->ngpus);
+		gpus_add(&n->gpus_in_use, share->gpu_model, share->ngpus);
 }
 
 static int add_parts_in_use(struct store *s, const char *cluster, struct fit_node *nodes,
@@ -147,7 +147,7 @@ int store_nodes_in_use(struct store *s, const char *cluster, struct fit_node **r
 	if (r >= 0)
 		r = read_nodes(s, st, &nodes, err);
 	if (r >= 0)
-		r = store_gpus_held(s, cluster, nodes.of, nodes.n, err);
+		r = store_gpus_in_use(s, cluster, nodes.of, nodes.n, err);
 	if (r >= 0)
 		r = add_parts_in_use(s, cluster, nodes.of, nodes.n, err);
 	if (r < 0) {

@@ -76,7 +76,7 @@ static void read_node(struct db_row *st, struct store_node *n)
 		.capacity = amounts_at(st, NODE_NCPUS),
 		.free = amounts_at(st, NODE_FREE_NCPUS),
 		.jobs = (int)db_int(st, NODE_JOBS),
-		.held = amounts_at(st, NODE_NCPUS_IN_USE),
+		.in_use = amounts_at(st, NODE_NCPUS_IN_USE),
 		.gpus = store_text(st, NODE_GPUS),
 	};
 	store_gpu_counts(st, NODE_GPU_MODELS, &n->gpu_models);
@@ -101,10 +101,10 @@ static void add_parts(struct store_node *n, const struct store_parts_in_use *par
 		const struct resources *share = &p->share;
 
 		n->jobs++;
-		n->held.ncpus += p->frees_cores ? 0 : share->ncpus;
-		n->held.mem_bytes += share->vmem_bytes ? share->vmem_bytes : share->mem_bytes;
-		n->held.jobfs_bytes += share->jobfs_bytes;
-		n->held.ngpus += share->ngpus;
+		n->in_use.ncpus += p->frees_cores ? 0 : share->ncpus;
+		n->in_use.mem_bytes += share->vmem_bytes ? share->vmem_bytes : share->mem_bytes;
+		n->in_use.jobfs_bytes += share->jobfs_bytes;
+		n->in_use.ngpus += share->ngpus;
 	}
 }
 

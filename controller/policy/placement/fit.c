@@ -51,20 +51,20 @@ static int64_t free_of(const struct fit_node *n, const struct fit_taking *t, int
 	int64_t left;
 
 	if (side == SIDE_GPUS && (n->gpus.n || *t->res.gpu_model))
-		left = gpus_free(&n->gpus, &n->gpus_held, t->res.gpu_model) -
+		left = gpus_free(&n->gpus, &n->gpus_in_use, t->res.gpu_model) -
 		       gpus_count(&n->gpus_drained, t->res.gpu_model);
 	else
 		left = amount_of(&n->capacity, &sides[side]) -
-		       amount_of(&n->held, &sides[side]);
+		       amount_of(&n->in_use, &sides[side]);
 	return left > 0 ? left : 0;
 }
 
 bool fit_is_empty(const struct fit_node *n)
 {
 	for (int i = 0; i < SIDE_MAX; i++)
-		if (amount_of(&n->held, &sides[i]) > 0)
+		if (amount_of(&n->in_use, &sides[i]) > 0)
 			return false;
-	return n->gpus_held.n == 0;
+	return n->gpus_in_use.n == 0;
 }
 
 static bool lacks(const struct fit_node *n, const struct fit_taking *take, int side)
@@ -81,18 +81,18 @@ static int count_missing(const struct fit_node *n, const struct fit_taking *take
 	return missing;
 }
 
-void fit_hold(struct fit_node *n, const struct fit_taking *take)
+void fit_allocate(struct fit_node *n, const struct fit_taking *take)
 {
 	if (take->is_whole) {
-		n->held = n->capacity;
-		n->gpus_held = n->gpus;
+		n->in_use = n->capacity;
+		n->gpus_in_use = n->gpus;
 		return;
 	}
-	n->held.ncpus += take->res.ncpus;
-	n->held.mem_bytes += take->res.mem_bytes;
-	n->held.jobfs_bytes += take->res.jobfs_bytes;
-	n->held.ngpus += take->res.ngpus;
-	gpus_add(&n->gpus_held, take->res.gpu_model, take->res.ngpus);
+	n->in_use.ncpus += take->res.ncpus;
+	n->in_use.mem_bytes += take->res.mem_bytes;
+	n->in_use.jobfs_bytes += take->res.jobfs_bytes;
+	n->in_use.ngpus += take->res.ngpus;
+	gpus_add(&n->gpus_in_use, take->res.gpu_model, take->res.ngpus);
 }
 
 bool fit_takes(const struct fit_node *n, const struct fit_taking *take)
@@ -213,7 +213,7 @@ static void add_free(char why[static FIT_WHY_MAX], const struct fit_node *n,
 
 	if (is_whole)
 		fit_say(why, "%s of %s cores in use%s",
-			amount_text(&sides[SIDE_CORES], n->held.ncpus, a),
+			amount_text(&sides[SIDE_CORES], n->in_use.ncpus, a),
 			amount_text(&sides[SIDE_CORES], n->capacity.ncpus, b),
 			total ? ", and " : "");
 	for (int i = 0; i < SIDE_MAX; i++) {
@@ -231,7 +231,7 @@ static void add_free(char why[static FIT_WHY_MAX], const struct fit_node *n,
 		fit_say(why, " free");
 }
 
-/* Of the node as it would be when nothing was held. */
+/* Of the node as it would be when nothing was in use. */
 static int count_never(const struct fit_node *n, const struct fit_taking *take)
 {
 	int missing = 0;

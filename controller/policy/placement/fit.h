@@ -3,16 +3,17 @@
  * Pure. The schedule (controller/scheduler) decides the order of jobs and which job preempts
  * which; this is the last check before a job is allocated, and the message that users see.
  *
- * A job of an exclusive queue takes a whole node: one that is empty, and nothing else may be
- * given to it until the job has ended, also while it is suspended.
+ * A job of an exclusive queue takes a whole empty node. No other job is allocated to that node
+ * until the job has ended, also while it is suspended.
  *
- * What a node holds: cores and GPUs of jobs that are not suspended (GPUs also of those that
- * are), memory and jobfs of all. A job reserves its vmem; one that states none, its mem.
+ * In use on a node are the cores of jobs that are not suspended, and the GPUs, memory and jobfs of
+ * all its jobs. A job reserves its vmem; one that states none, its mem.
  *
  * A job that asks for a type of node, or for features, goes to nodes of that kind alone.
  *
- * GPUs are given by model: a job that asks for one gets that, one that asks for any gets whole
- * ones (common/model/gpus.h). Where a node does not tell its models only any can be given.
+ * GPUs are allocated by model: a job that requests a model gets that model, a job that requests any
+ * gets whole GPUs (common/model/gpus.h). A node that does not report its models has GPUs only for
+ * jobs that request any.
  */
 #pragma once
 #include <stdbool.h>
@@ -21,11 +22,12 @@
 
 struct fit_node {
 	char name[REQUEST_NAME_MAX];
-	bool open;		     /* up, not draining, not lost */
-	struct resources capacity;   /* ncpus, mem_bytes, jobfs_bytes, ngpus; of which kind */
-	struct resources held;	     /* the same fields: what is reserved */
-	struct gpus gpus, gpus_held; /* by model; gpus.n 0: not told, ngpus are whole ones */
-	struct gpus gpus_drained;    /* of gpus: not given for now, though they are free */
+	bool open;		   /* up, not draining, not lost */
+	struct resources capacity; /* ncpus, mem_bytes, jobfs_bytes, ngpus; of which kind */
+	struct resources in_use;   /* the same fields: what is reserved */
+	struct gpus gpus,
+		gpus_in_use;	  /* by model; gpus.n 0: not reported, ngpus are whole ones */
+	struct gpus gpus_drained; /* of gpus: free, but not allocated for now */
 };
 
 #define FIT_WHY_MAX 384

@@ -34,8 +34,8 @@ static int by_free_cores(const void *a, const void *b, void *ctx)
 {
 	const struct fit_node *nodes = ctx;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	int64_t free_x = nodes[x].capacity.ncpus - nodes[x].held.ncpus,
-		free_y = nodes[y].capacity.ncpus - nodes[y].held.ncpus;
+	int64_t free_x = nodes[x].capacity.ncpus - nodes[x].in_use.ncpus,
+		free_y = nodes[y].capacity.ncpus - nodes[y].in_use.ncpus;
 
 	if (free_x != free_y)
 		return free_x < free_y ? -1 : 1;
@@ -63,7 +63,7 @@ static int64_t put(struct packing *p, const struct fit_taking *one, size_t node,
 	all.res.mem_bytes *= k;
 	all.res.jobfs_bytes *= k;
 	all.res.ngpus *= k;
-	fit_hold(n, &all);
+	fit_allocate(n, &all);
 	p->n_used += !p->is_used[node];
 	p->is_used[node] = true;
 	p->last = (int64_t)node;
@@ -109,8 +109,8 @@ static int pack(struct packing *p, char why[static FIT_WHY_MAX])
 	p->last = -1;
 	for (size_t i = 0; i < p->n; i++) {
 		p->order[i] = (uint32_t)i;
-		p->nodes[i].held = (struct resources){ 0 };
-		p->nodes[i].gpus_held = p->nodes[i].gpus_drained = (struct gpus){ 0 };
+		p->nodes[i].in_use = (struct resources){ 0 };
+		p->nodes[i].gpus_in_use = p->nodes[i].gpus_drained = (struct gpus){ 0 };
 	}
 	for (int32_t k = 0; k < p->ask->select->n; k++) {
 		int64_t left = pack_kind(p, k);
@@ -380,7 +380,7 @@ bool fit_parts(struct fit_node *const *nodes, const struct resources *parts, siz
 	for (size_t i = 0; i < n; i++) {
 		const struct fit_taking part = fit_taking(&parts[i], is_exclusive);
 
-		fit_hold(nodes[i], &part);
+		fit_allocate(nodes[i], &part);
 	}
 	return true;
 }

@@ -25,7 +25,7 @@ int fit_split(const struct fit_node *nodes, size_t n_nodes, const struct resourc
 void fit_explain(const struct fit_node *nodes, size_t n_nodes, const struct fit_request *ask,
 		 char why[static FIT_WHY_MAX]);
 
-/* Holds part i on nodes[i], all of them or none: false, and nothing is held. No node is there
- * twice. */
+/* Allocates part i on nodes[i]. False: one of them does not fit, and none is allocated. No node may
+ * be listed twice. */
 bool fit_parts(struct fit_node *const *nodes, const struct resources *parts, size_t n,
 	       bool is_exclusive);

@@ -9,11 +9,11 @@ struct fit_taking {
 };
 
 bool fit_is_empty(const struct fit_node *n);
-void fit_hold(struct fit_node *n, const struct fit_taking *take);
+void fit_allocate(struct fit_node *n, const struct fit_taking *take);
 struct fit_taking fit_taking(const struct resources *want, bool is_whole);
-/* Does it fit beside what is held? */
+/* Does it fit beside what is in use? */
 bool fit_takes(const struct fit_node *n, const struct fit_taking *take);
-/* So many fit beside what is held, or (is_ever) would if nothing was; INT32_MAX: any number. */
+/* So many fit beside what is in use, or (is_ever) on the empty node; INT32_MAX: any number. */
 int64_t fit_count(const struct fit_node *n, const struct fit_taking *take, bool is_ever);
 
 /* Adds to the words. */

@@ -156,7 +156,7 @@ int64_t parts_held_cores(struct rig *r, int node)
 
 	assert_int_equal(store_nodes_in_use(r->store, "main", &nodes, &n, NULL), 0);
 	assert_int_equal(n, 3);
-	return nodes[node].held.ncpus;
+	return nodes[node].in_use.ncpus;
 }
 
 static int fail_on_difference(void *ctx, const struct store_difference *d, struct err *err)

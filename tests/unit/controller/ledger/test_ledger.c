@@ -274,14 +274,14 @@ static void suspension_frees_cores_alone(void **state)
 	size_t n;
 
 	assert_int_equal(store_nodes_in_use(r->store, "main", &before, &n, NULL), 0);
-	assert_int_equal(before[0].held.ncpus, 2);
+	assert_int_equal(before[0].in_use.ncpus, 2);
 	assert_int_equal(store_set_desired(r->store, &change, node, NULL), 0);
 	assert_string_equal(node, "n1");
 	rig_tell(r, rig_report(job, 1, JOB_SUSPENDED, 4), NOON + 4 * S_NS);
 	assert_int_equal(store_nodes_in_use(r->store, "main", &after, &n, NULL), 0);
-	assert_int_equal(after[0].held.ncpus, 0);
-	assert_int_equal(after[0].held.mem_bytes, 10000000000);
-	assert_int_equal(after[0].held.jobfs_bytes, 1000);
+	assert_int_equal(after[0].in_use.ncpus, 0);
+	assert_int_equal(after[0].in_use.mem_bytes, 10000000000);
+	assert_int_equal(after[0].in_use.jobfs_bytes, 1000);
 }
 
 static void desired_states_come_too_late_for_ended_jobs(void **state)

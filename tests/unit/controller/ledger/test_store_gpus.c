@@ -85,10 +85,10 @@ static void what_jobs_hold_is_counted_by_model(void **state)
 	assert_int_equal(store_nodes_in_use(r->store, "main", &nodes, &n, NULL), 0);
 	assert_int_equal(n, 2);
 	assert_int_equal(gpus_count(&nodes[0].gpus, ""), 6);
-	assert_int_equal(gpus_free(&nodes[0].gpus, &nodes[0].gpus_held, "a100-40"), 0);
-	assert_int_equal(gpus_free(&nodes[0].gpus, &nodes[0].gpus_held, "h100-80"), 1);
-	assert_int_equal(gpus_free(&nodes[0].gpus, &nodes[0].gpus_held, ""), 2);
-	assert_int_equal(gpus_free(&nodes[1].gpus, &nodes[1].gpus_held, "a100_1g.5gb"), 4);
+	assert_int_equal(gpus_free(&nodes[0].gpus, &nodes[0].gpus_in_use, "a100-40"), 0);
+	assert_int_equal(gpus_free(&nodes[0].gpus, &nodes[0].gpus_in_use, "h100-80"), 1);
+	assert_int_equal(gpus_free(&nodes[0].gpus, &nodes[0].gpus_in_use, ""), 2);
+	assert_int_equal(gpus_free(&nodes[1].gpus, &nodes[1].gpus_in_use, "a100_1g.5gb"), 4);
 	assert_int_equal(store_waiting(r->store, "main", copy_request, &want, NULL), 0);
 	assert_string_equal(want.gpu_model, "h100-80");
 	fit_explain_one(nodes, n, &ask, why);
@@ -120,7 +120,7 @@ static struct report report_of(int64_t job, int64_t seq, struct gpu_use *gpus, i
 struct seen {
 	struct gpu_use *gpus;
 	int32_t n;
-	int64_t held, idle;
+	int64_t in_use, idle;
 	char model[REQUEST_NAME_MAX];
 };
 
@@ -137,7 +137,7 @@ static int see_running(void *ctx, const struct store_gpus_running *g, struct err
 	struct seen *s = ctx;
 
 	(void)err;
-	s->held += g->held;
+	s->in_use += g->in_use;
 	s->idle += g->idle;
 	strcpy(s->model, g->model);
 	return 0;
@@ -172,7 +172,7 @@ static void reports_of_gpus_add_up_whatever_their_order(void **state)
 	free(s.gpus);
 	s = (struct seen){ .n = 0 };
 	assert_int_equal(store_gpus_running(r->store, IDLE_NS, see_running, &s, NULL), 0);
-	assert_int_equal(s.held, 2);
+	assert_int_equal(s.in_use, 2);
 	assert_int_equal(s.idle, 1);
 	assert_string_equal(s.model, "a100-40");
 	s.idle = 0;
@@ -192,12 +192,12 @@ static void any_is_of_the_model_that_its_report_names(void **state)
 	rig_tell(r, report_of(job, 1, NULL, 0), NOON + S_NS);
 	assert_int_equal(store_gpus_running(r->store, IDLE_NS, see_running, &s, NULL), 0);
 	assert_string_equal(s.model, "");
-	assert_int_equal(s.held, 1);
+	assert_int_equal(s.in_use, 1);
 	rig_tell(r, report_of(job, 2, one, 1), NOON + 2 * S_NS);
 	s = (struct seen){ .n = 0 };
 	assert_int_equal(store_gpus_running(r->store, IDLE_NS, see_running, &s, NULL), 0);
 	assert_string_equal(s.model, "a100-40");
-	assert_int_equal(s.held, 1);
+	assert_int_equal(s.in_use, 1);
 	assert_int_equal(s.idle, 0);
 }
 

@@ -19,7 +19,7 @@ static struct fit_node make_node(const char *name, int64_t cores, int64_t gib,
 	n.capacity = (struct resources){ .ncpus = cores,
 					 .mem_bytes = gib * GIB,
 					 .jobfs_bytes = 100 * GIB };
-	n.held.ncpus = held_cores;
+	n.in_use.ncpus = held_cores;
 	return n;
 }
 
@@ -58,9 +58,9 @@ static struct test_job make_job(int64_t cores, int64_t gib)
 
 static bool fits_alone(const struct fit_node *n, const struct resources *w)
 {
-	return n->open && n->held.ncpus + w->ncpus <= n->capacity.ncpus &&
-	       n->held.mem_bytes + w->vmem_bytes <= n->capacity.mem_bytes &&
-	       n->held.jobfs_bytes + w->jobfs_bytes <= n->capacity.jobfs_bytes;
+	return n->open && n->in_use.ncpus + w->ncpus <= n->capacity.ncpus &&
+	       n->in_use.mem_bytes + w->vmem_bytes <= n->capacity.mem_bytes &&
+	       n->in_use.jobfs_bytes + w->jobfs_bytes <= n->capacity.jobfs_bytes;
 }
 
 static void a_whole_node_is_an_empty_one_and_all_of_it(void **state)
@@ -72,8 +72,8 @@ static void a_whole_node_is_an_empty_one_and_all_of_it(void **state)
 	jobs[0].is_exclusive = true;
 	assert_int_equal(place_jobs(nodes, 2, jobs, 3), 2);
 	assert_int_equal(jobs[0].node, 1); /* not a, which has the room and a job */
-	assert_int_equal(nodes[1].held.ncpus, 8);
-	assert_int_equal(nodes[1].held.mem_bytes, nodes[1].capacity.mem_bytes);
+	assert_int_equal(nodes[1].in_use.ncpus, 8);
+	assert_int_equal(nodes[1].in_use.mem_bytes, nodes[1].capacity.mem_bytes);
 	assert_int_equal(jobs[1].node, 0);
 	assert_non_null(strstr(jobs[2].why, "it needs 4 cores; a has 2 of 4 free"));
 	jobs[2].is_exclusive = true;
@@ -145,8 +145,8 @@ static void the_node_that_has_the_model_is_the_nearest(void **state)
 	struct test_job j = gpu_job("a100-40", 2);
 
 	(void)state;
-	gpus_add(&nodes[1].gpus_held, "a100-40", 1);
-	nodes[1].held.ncpus = 8;
+	gpus_add(&nodes[1].gpus_in_use, "a100-40", 1);
+	nodes[1].in_use.ncpus = 8;
 	assert_int_equal(place_jobs(nodes, 2, &j, 1), 0);
 	assert_string_equal(j.why,
 			    "it needs 1 core and 2 a100-40; gpu has 0 of 8 cores and 1 of "
@@ -166,7 +166,7 @@ static void what_no_node_has_is_said_by_model(void **state)
 				 "has 8 cores, 64.0 GiB memory, 100 GiB jobfs, 4 a100-40, "
 				 "7 a100_1g.5gb");
 	want.ngpus = 4;
-	nodes[0].gpus_held = nodes[0].gpus;
+	nodes[0].gpus_in_use = nodes[0].gpus;
 	assert_true(fit_is_possible(nodes, 2, &want, why));
 	strcpy(want.gpu_model, "h100-80");
 	assert_false(fit_is_possible(nodes, 2, &want, why));
@@ -180,7 +180,7 @@ static void a_node_that_tells_no_models_gives_any(void **state)
 	(void)state;
 	n.capacity.ngpus = 2;
 	assert_int_equal(place_jobs(&n, 1, jobs, 2), 1);
-	assert_int_equal(n.held.ngpus, 2);
+	assert_int_equal(n.in_use.ngpus, 2);
 	assert_string_equal(jobs[1].why, "it needs 1 a100-40; a has 0 of 0 free");
 }
 
@@ -190,12 +190,12 @@ static void a_whole_node_is_one_without_parts_held(void **state)
 	struct test_job jobs[] = { make_job(1, 1), gpu_job("a100_1g.5gb", 1) };
 
 	(void)state;
-	gpus_add(&n.gpus_held, "a100_1g.5gb", 1);
+	gpus_add(&n.gpus_in_use, "a100_1g.5gb", 1);
 	jobs[0].is_exclusive = true;
 	assert_int_equal(place_jobs(&n, 1, jobs, 1), 0);
-	n.gpus_held.n = 0;
+	n.gpus_in_use.n = 0;
 	assert_int_equal(place_jobs(&n, 1, jobs, 2), 1);
-	assert_int_equal(gpus_free(&n.gpus, &n.gpus_held, "a100_1g.5gb"), 0);
+	assert_int_equal(gpus_free(&n.gpus, &n.gpus_in_use, "a100_1g.5gb"), 0);
 }
 
 /* One world: two nodes of 2 and 3 cores (2 and 3 GiB), four jobs; checks the law. */
@@ -216,8 +216,8 @@ static void check_world(const int sizes[4], int closed)
 		struct fit_node *to = &at[jobs[i].node];
 
 		assert_true(fits_alone(to, &jobs[i].want));
-		to->held.ncpus += jobs[i].want.ncpus;
-		to->held.mem_bytes += jobs[i].want.vmem_bytes;
+		to->in_use.ncpus += jobs[i].want.ncpus;
+		to->in_use.mem_bytes += jobs[i].want.vmem_bytes;
 		assert_string_equal(jobs[i].why, "");
 	}
 	if (n < 4) {
@@ -353,7 +353,7 @@ static void what_no_node_is_is_said_with_what_there_is(void **state)
 			    "types: a, b; features: ib,nvme");
 	assert_true(fit_is_possible(nodes, 0, &j.want, why)); /* not known yet */
 	j = job_of_kind("b", "");
-	nodes[1].held.ncpus = 8;
+	nodes[1].in_use.ncpus = 8;
 	assert_int_equal(place_jobs(nodes, 3, &j, 1), 0);
 	assert_string_equal(j.why, "it needs 1 core; n2 has 0 of 8 free");
 	nodes[1].open = false;

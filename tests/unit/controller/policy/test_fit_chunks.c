@@ -82,7 +82,7 @@ static void assert_same(struct fit_node *nodes, size_t n, const struct fit_reque
 	int64_t taken = nodes_of_schedule(nodes, n, ask), ret = -1;
 	char why[FIT_WHY_MAX];
 	int r = fit_pack(nodes, n, ask, &ret, why);
-	struct resources total = *ask->want, held = { 0 };
+	struct resources total = *ask->want, in_use = { 0 };
 
 	assert_int_equal(r, taken ? 0 : 1);
 	assert_int_equal(*why != '\0', r);
@@ -91,13 +91,13 @@ static void assert_same(struct fit_node *nodes, size_t n, const struct fit_reque
 	assert_int_equal(ret, taken);
 	assert_int_equal(select_total(ask->select, &total, NULL), 0);
 	for (size_t i = 0; i < n; i++) {
-		held.ncpus += nodes[i].held.ncpus;
-		held.mem_bytes += nodes[i].held.mem_bytes;
-		assert_true(nodes[i].held.ncpus <= nodes[i].capacity.ncpus);
-		assert_true(nodes[i].held.mem_bytes <= nodes[i].capacity.mem_bytes);
+		in_use.ncpus += nodes[i].in_use.ncpus;
+		in_use.mem_bytes += nodes[i].in_use.mem_bytes;
+		assert_true(nodes[i].in_use.ncpus <= nodes[i].capacity.ncpus);
+		assert_true(nodes[i].in_use.mem_bytes <= nodes[i].capacity.mem_bytes);
 	}
-	assert_int_equal(held.ncpus, total.ncpus);
-	assert_int_equal(held.mem_bytes, total.vmem_bytes);
+	assert_int_equal(in_use.ncpus, total.ncpus);
+	assert_int_equal(in_use.mem_bytes, total.vmem_bytes);
 }
 
 static uint32_t random_of(uint64_t *state, uint32_t n)
@@ -162,7 +162,7 @@ static const char *refusal_of(const char *text, bool is_scattered)
 
 	s.is_scattered = is_scattered;
 	/* What is held now makes no difference. */
-	nodes[0].held = nodes[0].capacity;
+	nodes[0].in_use = nodes[0].capacity;
 	return fit_pack(nodes, 3, &ask, &n, why) ? why : "fits";
 }
 
@@ -275,7 +275,7 @@ static const char *missing_of(const char *text, bool is_exclusive, bool is_close
 	struct resources want = { 0 };
 	const struct fit_request ask = { &want, &s, is_exclusive };
 
-	nodes[0].held.ncpus = 1;
+	nodes[0].in_use.ncpus = 1;
 	for (int i = 0; i < 3; i++)
 		nodes[i].open = !is_closed;
 	fit_explain(nodes, 3, &ask, why);
@@ -310,16 +310,16 @@ static void parts_are_held_all_or_none(void **state)
 
 	(void)state;
 	assert_false(fit_parts(at, parts, 2, false));
-	assert_int_equal(nodes[0].held.ncpus, 0);
+	assert_int_equal(nodes[0].in_use.ncpus, 0);
 	parts[1].ncpus = 4;
 	assert_true(fit_parts(at, parts, 2, false));
-	assert_int_equal(nodes[0].held.ncpus, 16);
-	assert_int_equal(nodes[1].held.ncpus, 4);
+	assert_int_equal(nodes[0].in_use.ncpus, 16);
+	assert_int_equal(nodes[1].in_use.ncpus, 4);
 	parts[0].ncpus = 1;
 	assert_false(fit_parts(&at[1], parts, 1, true)); /* not empty */
-	nodes[0].held = nodes[1].held = (struct resources){ 0 };
+	nodes[0].in_use = nodes[1].in_use = (struct resources){ 0 };
 	assert_true(fit_parts(at, parts, 2, true));
-	assert_int_equal(nodes[0].held.mem_bytes, nodes[0].capacity.mem_bytes);
+	assert_int_equal(nodes[0].in_use.mem_bytes, nodes[0].capacity.mem_bytes);
 	assert_false(fit_parts(at, parts, 1, false));
 }
 
