@@ -126,7 +126,7 @@ int limits_read_options(const struct limits_site *site, const struct limits_opti
 	return 0;
 }
 
-static bool lower(int64_t *bytes, int64_t max)
+static bool lower_amount(int64_t *bytes, int64_t max)
 {
 	if (!max || (*bytes && *bytes <= max))
 		return false;
@@ -136,9 +136,10 @@ static bool lower(int64_t *bytes, int64_t max)
 
 bool limits_lower(const struct limits_site *site, struct limits *l)
 {
-	bool is_lowered = lower(&l->vmem_bytes, site->max_vmem_bytes);
+	bool is_lowered = lower_amount(&l->vmem_bytes, site->max_vmem_bytes);
 
-	return (l->jobfs_bytes && lower(&l->jobfs_bytes, site->max_jobfs_bytes)) || is_lowered;
+	return (l->jobfs_bytes && lower_amount(&l->jobfs_bytes, site->max_jobfs_bytes)) ||
+	       is_lowered;
 }
 
 const char *limits_encode(const struct limits *l, char buf[static LIMITS_TEXT_MAX])

@@ -148,8 +148,8 @@ static void warn_of_step_limits(void)
 /* ---- questions to the agent ---- */
 
 /* An agent that does not answer is waited for once, not once for each of a hundred tasks of the step. */
-static int ask(const struct slurm_question *q, int patience_s, struct slurm_answer *ret,
-	       struct err *err)
+static int ask_with_patience(const struct slurm_question *q, int patience_s,
+			     struct slurm_answer *ret, struct err *err)
 {
 	static time_t failed_s;
 	bool is_again = failed_s && time(NULL) - failed_s < FAILURE_HOLDS_S;
@@ -271,7 +271,7 @@ static void begin_step(spank_t sp)
 	struct err err;
 
 	/* Without an agent: see slurm_spank_task_post_fork(). */
-	if (ask(&q, PATIENCE_S, &a, &err) >= 0)
+	if (ask_with_patience(&q, PATIENCE_S, &a, &err) >= 0)
 		memcpy(tmpdir, a.tmpdir, sizeof(tmpdir));
 }
 
@@ -309,7 +309,7 @@ int slurm_spank_task_post_fork(spank_t sp, int n_words, char **words)
 		q.pid = pid;
 	if (site_error.text[0])
 		decide_without_agent(pid, site_error.text);
-	else if (ask(&q, PATIENCE_S, &a, &err) < 0)
+	else if (ask_with_patience(&q, PATIENCE_S, &a, &err) < 0)
 		decide_without_agent(pid, err.text);
 	else if (a.kind == SLURM_REFUSED)
 		refuse_task(pid, "this job may not run: ", a.text);
@@ -326,7 +326,7 @@ int slurm_spank_task_exit(spank_t sp, int n_words, char **words)
 	(void)n_words, (void)words;
 	if (spank_get_item(sp, S_TASK_EXIT_STATUS, &status) == ESPANK_SUCCESS)
 		q.wait_status = status;
-	if (ask(&q, PATIENCE_S, &a, &err) >= 0 && a.kind == SLURM_ENDED)
+	if (ask_with_patience(&q, PATIENCE_S, &a, &err) >= 0 && a.kind == SLURM_ENDED)
 		tell_user("", a.text);
 	return 0;
 }
@@ -355,7 +355,7 @@ int slurm_spank_job_prolog(spank_t sp, int n_words, char **words)
 	q.vmem_bytes = l.vmem_bytes;
 	q.jobfs_bytes = l.jobfs_bytes;
 	q.vmem_refuses = l.refuses;
-	if (ask(&q, PATIENCE_S, &a, &err) < 0)
+	if (ask_with_patience(&q, PATIENCE_S, &a, &err) < 0)
 		slurm_error("reeve: job %u: %s", q.job, err.text);
 	else if (a.kind == SLURM_REFUSED)
 		slurm_error("reeve: job %u: %s", q.job, a.text);
@@ -370,7 +370,7 @@ int slurm_spank_job_epilog(spank_t sp, int n_words, char **words)
 
 	read_site(n_words, words);
 	read_prolog(&q);
-	if (ask(&q, END_PATIENCE_S, &a, &err) < 0)
+	if (ask_with_patience(&q, END_PATIENCE_S, &a, &err) < 0)
 		slurm_error("reeve: job %u: %s", q.job, err.text);
 	return 0;
 }

@@ -35,7 +35,7 @@ static const struct skeleton_hook hooks[] = {
 	{ PROG, SKELETON_ITERATOR, NULL, "a job can open every device file" },
 };
 
-static int configure(struct bpf_object *obj, void *ctx)
+static int configure_object(struct bpf_object *obj, void *ctx)
 {
 	const struct devices *d = ctx;
 
@@ -50,7 +50,7 @@ static int open_kern(struct devices *d, const char *pin_dir, struct err *err)
 		.hooks = hooks,
 		.n_hooks = ARRAY_LEN(hooks),
 		.pin_dir = pin_dir,
-		.configure = configure,
+		.configure = configure_object,
 		.ctx = d,
 	};
 	int r;

@@ -146,7 +146,7 @@ static void on_change(void *ctx, const struct events_files_change *change)
 		e->config.on_frozen(e->config.ctx, w->job, change->frozen, now);
 }
 
-static int configure(struct bpf_object *obj, void *ctx)
+static int configure_object(struct bpf_object *obj, void *ctx)
 {
 	const struct events *e = ctx;
 
@@ -163,7 +163,7 @@ static int open_kern(struct events *e, struct err *err)
 		.n_hooks = ARRAY_LEN(hooks),
 		.pin_dir = e->config.pin_dir,
 		.best_tier = e->config.best_tier,
-		.configure = configure,
+		.configure = configure_object,
 		.ctx = e,
 	};
 	int r;

@@ -157,7 +157,7 @@ static void on_dquot(void *ctx, const struct dquot_excess *excess)
 }
 
 /* Sizes the maps, between opening and loading the object: later they are fixed. */
-static int configure(struct bpf_object *obj, void *ctx)
+static int configure_object(struct bpf_object *obj, void *ctx)
 {
 	const struct guard *g = ctx;
 	struct bpf_map *projects = bpf_object__find_map_by_name(obj, "projects");
@@ -178,7 +178,7 @@ static int open_kern(struct guard *g, struct err *err)
 		.n_hooks = ARRAY_LEN(hooks),
 		.pin_dir = g->config.pin_dir,
 		.best_tier = g->config.best_tier,
-		.configure = configure,
+		.configure = configure_object,
 		.ctx = g,
 	};
 	int r;

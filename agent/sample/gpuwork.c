@@ -58,7 +58,7 @@ static const struct skeleton_hook hooks[] = {
 	{ "gpuwork_done", SKELETON_ITERATOR, NULL, NULL },
 };
 
-static int configure(struct bpf_object *obj, void *ctx)
+static int configure_object(struct bpf_object *obj, void *ctx)
 {
 	const struct gpuwork *g = ctx;
 	int r = bpf_map__set_initial_value(bpf_object__find_map_by_name(obj, ".rodata"),
@@ -98,7 +98,7 @@ static int load_object(struct gpuwork *g, const char *pin_dir, struct err *err)
 				      .hooks = hooks,
 				      .n_hooks = ARRAY_LEN(hooks),
 				      .pin_dir = pin_dir,
-				      .configure = configure,
+				      .configure = configure_object,
 				      .ctx = g };
 	int r;
 

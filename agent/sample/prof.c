@@ -31,7 +31,7 @@ static uint32_t count_slots(int n_cpus)
 	return n < PROF_MAX_JOBS ? n : PROF_MAX_JOBS;
 }
 
-static int configure(struct bpf_object *obj, void *ctx)
+static int configure_object(struct bpf_object *obj, void *ctx)
 {
 	const struct prof *p = ctx;
 
@@ -64,7 +64,7 @@ static int load_object(struct prof *p, const struct prof_config *config, struct 
 				      .hooks = hooks,
 				      .n_hooks = ARRAY_LEN(hooks),
 				      .pin_dir = config->pin_dir,
-				      .configure = configure,
+				      .configure = configure_object,
 				      .ctx = p };
 	uint32_t zero = 0;
 	int r;

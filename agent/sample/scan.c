@@ -57,7 +57,7 @@ static int set_constants(struct bpf_object *obj, uint32_t n_cpus)
 	return 0;
 }
 
-static int configure(struct bpf_object *obj, void *ctx)
+static int configure_object(struct bpf_object *obj, void *ctx)
 {
 	static const char *const by_core[] = { "core_ns", "removed_ns" };
 	struct scan *s = ctx;
@@ -79,7 +79,7 @@ static int load_object(struct scan *s, const char *pin_dir, struct err *err)
 		.hooks = hooks,
 		.n_hooks = ARRAY_LEN(hooks),
 		.pin_dir = pin_dir,
-		.configure = configure,
+		.configure = configure_object,
 		.ctx = s,
 	};
 	int r;

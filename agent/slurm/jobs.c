@@ -22,9 +22,9 @@
 /* A job without a cgroup whose Epilog did not come by then has ended. */
 #define LOST_NS (120 * S_NS)
 
-static void refuse(struct slurm_answer *ret, const char *fmt, ...)
+static void refuse_task(struct slurm_answer *ret, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-static void refuse(struct slurm_answer *ret, const char *fmt, ...)
+static void refuse_task(struct slurm_answer *ret, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -157,9 +157,10 @@ void slurm_jobs_begin(struct node *n, const struct slurm_question *q, struct slu
 	end_stale(n, q->job);
 	job_recover_drop_found(n, q->job); /* Slurm has requeued it: from now on it is held */
 	if (why)
-		refuse(ret, "%s", why);
+		refuse_task(ret, "%s", why);
 	else if (begin_job(n, q, &err) < 0)
-		refuse(ret, "node %s cannot take job %u: %s", n->conf->node, q->job, err.text);
+		refuse_task(ret, "node %s cannot take job %u: %s", n->conf->node, q->job,
+			    err.text);
 }
 
 /* ---- STEP and TASK ---- */
@@ -171,16 +172,17 @@ static struct job *find_job(struct node *n, const struct slurm_question *q, int3
 	struct job *j;
 
 	if (check_peer(n, q, peer, &err) < 0) {
-		refuse(ret, "%s", err.text);
+		refuse_task(ret, "%s", err.text);
 		return NULL;
 	}
 	j = job_find(n, q->job, attempt_of(q));
 	/* A job that began before the agent came goes on as it began, with its further steps. */
 	if (!j && !job_recover_is_found(n, q->job))
-		refuse(ret,
-		       "reeve-agent on node %s does not know job %u: it was away when the job's Prolog ran, or refused it "
-		       "(journalctl -u reeve-agent)",
-		       n->conf->node, q->job);
+		refuse_task(
+			ret,
+			"reeve-agent on node %s does not know job %u: it was away when the job's Prolog ran, or refused it "
+			"(journalctl -u reeve-agent)",
+			n->conf->node, q->job);
 	return j;
 }
 
@@ -249,13 +251,13 @@ void slurm_jobs_task(struct node *n, const struct slurm_question *q, int32_t pee
 		return;
 	if (j->s.end.kind != END_NONE || job_has_ended(j)) {
 		format_end(j, text, sizeof(text));
-		refuse(ret, "the job has ended: %.900s", text);
+		refuse_task(ret, "the job has ended: %.900s", text);
 		return;
 	}
 	if (guard_steps(n, j, &err) < 0) {
 		log_job(LOG_ERR, j->s.job, "guard", "%s", err.text);
-		refuse(ret, "its limits cannot be put in force on node %s: %s", n->conf->node,
-		       err.text);
+		refuse_task(ret, "its limits cannot be put in force on node %s: %s",
+			    n->conf->node, err.text);
 		return;
 	}
 	if (j->phase == PHASE_UNIT)

@@ -93,7 +93,7 @@ static void answer_later(struct connection *c)
 		connection_free(c);
 }
 
-static void answer(struct connection *c)
+static void answer_question(struct connection *c)
 {
 	struct slurm_answer *a = &c->answer;
 	struct node *n = c->server->node;
@@ -146,7 +146,7 @@ static int on_question(sd_event_source *s, int fd, uint32_t revents, void *userd
 		send_answer(c, &(struct slurm_answer){ .kind = SLURM_REFUSED });
 		return 0;
 	}
-	answer(c);
+	answer_question(c);
 	return 0;
 }
 

@@ -60,7 +60,7 @@ static bool has_run(const struct job_view *v)
 	return v->state != JOB_QUEUED && v->state != JOB_STARTING;
 }
 
-static int64_t measured(const struct usage *u, const int64_t *field)
+static int64_t value_if_measured(const struct usage *u, const int64_t *field)
 {
 	return usage_has(u, field) ? *field : -1;
 }
@@ -71,7 +71,7 @@ static int64_t measured(const struct usage *u, const int64_t *field)
 static void put_cpu(struct table *t, const struct job_view *v)
 {
 	const struct usage *u = &v->usage;
-	int64_t cpu_ns = measured(u, &u->cpu_ns), hundredths;
+	int64_t cpu_ns = value_if_measured(u, &u->cpu_ns), hundredths;
 	char buf[TABLE_CELL_MAX];
 	struct line l = { "cpu time", "of cores x running time", CELL_DURATION_NS, -1, cpu_ns };
 
@@ -129,14 +129,14 @@ static void put_gpu_lines(struct table *t, const struct job_view *v)
 	int64_t n = v->requested.ngpus, allocated_ns = -1;
 	const struct line lines[] = {
 		{ "gpus used", "GPUs that were used at all", CELL_COUNT, n,
-		  measured(u, &u->gpus_used) },
+		  value_if_measured(u, &u->gpus_used) },
 		{ "gpu time", "busy; of GPUs x running time", CELL_DURATION_NS,
 		  __builtin_mul_overflow(n, v->running_ns, &allocated_ns) ? -1 : allocated_ns,
-		  measured(u, &u->gpu_busy_ns) },
+		  value_if_measured(u, &u->gpu_busy_ns) },
 		{ "gpu mem", "sum of the peaks; of all memory of its GPUs", CELL_BYTES,
-		  job_gpus_memory(v), measured(u, &u->gpu_mem_peak_bytes) },
+		  job_gpus_memory(v), value_if_measured(u, &u->gpu_mem_peak_bytes) },
 		{ "gpu idle", "time since the GPU idle longest was last used", CELL_DURATION_NS,
-		  -1, measured(u, &u->gpu_idle_ns) },
+		  -1, value_if_measured(u, &u->gpu_idle_ns) },
 	};
 
 	put_gpus(t, v);
@@ -152,17 +152,17 @@ static void put_lines(struct table *t, const struct job_view *v)
 	bool ran = has_run(v);
 	const struct line lines[] = {
 		{ "vmem", "peak of the sum of virtual sizes", CELL_BYTES, r->vmem_bytes,
-		  measured(u, &u->vmem_peak_bytes) },
+		  value_if_measured(u, &u->vmem_peak_bytes) },
 		{ "mem", "peak resident, without page cache", CELL_BYTES, r->mem_bytes,
-		  measured(u, &u->rss_peak_bytes) },
+		  value_if_measured(u, &u->rss_peak_bytes) },
 		{ "mem+cache", "peak with page cache, which the kernel reclaims", CELL_BYTES,
-		  -1, measured(u, &u->mem_peak_bytes) },
+		  -1, value_if_measured(u, &u->mem_peak_bytes) },
 		{ "jobfs", "peak of node-local disk", CELL_BYTES, r->jobfs_bytes,
-		  measured(u, &u->jobfs_peak_bytes) },
+		  value_if_measured(u, &u->jobfs_peak_bytes) },
 		{ "walltime", "running time, without suspension", CELL_SECONDS, r->walltime_s,
 		  ran ? v->running_ns / S_NS : -1 },
 		{ "pids", "most processes and threads at once", CELL_COUNT, r->pids,
-		  measured(u, &u->procs_peak) },
+		  value_if_measured(u, &u->procs_peak) },
 	};
 
 	put_cpu(t, v);

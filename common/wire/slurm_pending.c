@@ -42,7 +42,7 @@ static const struct wire_field answer_fields[] = {
 	WIRE_END,
 };
 
-static json_t *encode(const struct wire_field *rows, const void *from)
+static json_t *encode_message(const struct wire_field *rows, const void *from)
 {
 	struct doc d = doc_message();
 
@@ -52,12 +52,12 @@ static json_t *encode(const struct wire_field *rows, const void *from)
 
 json_t *slurm_pending_encode(const struct slurm_pending *doc)
 {
-	return encode(pending_fields, doc);
+	return encode_message(pending_fields, doc);
 }
 
 json_t *slurm_pending_encode_answer(const struct slurm_pending_answer *a)
 {
-	return encode(answer_fields, a);
+	return encode_message(answer_fields, a);
 }
 
 int slurm_pending_decode(const json_t *j, struct slurm_pending *ret, struct err *err)

@@ -158,7 +158,7 @@ static int set_up_session(struct pg_lead *l, struct err *err)
 	return r;
 }
 
-static int reconnect(struct pg_lead *l, struct err *err)
+static int reset_connection(struct pg_lead *l, struct err *err)
 {
 	if (pq.PQstatus(l->conn) == CONNECTION_OK)
 		return 0;
@@ -315,7 +315,7 @@ static int take_over(struct pg_lead *l, struct err *err)
 
 int pg_lead_try(struct pg_lead *l, struct err *err)
 {
-	int r = reconnect(l, err);
+	int r = reset_connection(l, err);
 
 	if (r >= 0)
 		r = read_lead_row(l, err);
@@ -335,7 +335,7 @@ static int advance_beat(struct pg_lead *l, struct err *err)
 {
 	char epoch[24];
 	const char *values[] = { epoch };
-	int r = reconnect(l, err);
+	int r = reset_connection(l, err);
 
 	snprintf(epoch, sizeof(epoch), "%" PRId64, l->epoch);
 	return r < 0 ? r

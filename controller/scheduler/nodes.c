@@ -206,7 +206,7 @@ bool node_fits(const struct schedule *s, const struct node *n, const struct sche
 }
 
 /* How often `want` fits into `has`; INT32_MAX: any number. */
-static int64_t divide(int64_t has, int64_t want)
+static int64_t count_times(int64_t has, int64_t want)
 {
 	if (want <= 0)
 		return INT32_MAX;
@@ -229,9 +229,10 @@ int64_t node_count_fitting(const struct schedule *s, const struct node *n, const
 		return 0;
 	if (j->pub.is_scattered)
 		return 1;
-	k = least(divide(n->free_cores, c->cores), divide(n->free_mem, c->mem_bytes));
-	k = least(k, divide(n->free_jobfs, c->jobfs_bytes));
+	k = least(count_times(n->free_cores, c->cores), count_times(n->free_mem, c->mem_bytes));
+	k = least(k, count_times(n->free_jobfs, c->jobfs_bytes));
 	if (c->gpus)
-		k = least(k, divide(node_gpus_free(s, &s->gpus[n->gpus], c->model), c->gpus));
+		k = least(k,
+			  count_times(node_gpus_free(s, &s->gpus[n->gpus], c->model), c->gpus));
 	return k;
 }

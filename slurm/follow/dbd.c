@@ -30,7 +30,7 @@ struct dbd *dbd_close(struct dbd *d)
 	return NULL;
 }
 
-static int refuse(struct err *err)
+static int set_no_answer(struct err *err)
 {
 	return err_set(err, -EHOSTUNREACH, "slurmdbd does not answer: %s",
 		       errno ? slurm_strerror(errno) : "no reason given");
@@ -79,12 +79,12 @@ static int load_names(struct dbd *d, struct err *err)
 	errno = 0;
 	rows = slurmdb_tres_get(d->connection, &tres);
 	if (!rows)
-		return refuse(err);
+		return set_no_answer(err);
 	r = copy_names(rows, set_tres, &d->names.tres, err);
 	if (r < 0)
 		return r;
 	rows = slurmdb_qos_get(d->connection, &qos);
-	return rows ? copy_names(rows, set_qos, &d->names.qos, err) : refuse(err);
+	return rows ? copy_names(rows, set_qos, &d->names.qos, err) : set_no_answer(err);
 }
 
 int dbd_open(const char *cluster, struct dbd **ret, struct err *err)
@@ -99,7 +99,7 @@ int dbd_open(const char *cluster, struct dbd **ret, struct err *err)
 	errno = 0;
 	d->connection = slurmdb_connection_get(&flags);
 	if (!d->connection)
-		return refuse(err);
+		return set_no_answer(err);
 	r = load_names(d, err);
 	if (r < 0)
 		return r;
@@ -168,7 +168,7 @@ static int load_rows(struct dbd *d, slurmdb_job_cond_t *cond, struct dbd_rows *r
 	cond->db_flags = SLURMDB_JOB_FLAG_NOTSET;
 	errno = 0;
 	rows = slurmdb_jobs_get(d->connection, cond);
-	r = rows ? copy_rows(d, rows, ret, err) : refuse(err);
+	r = rows ? copy_rows(d, rows, ret, err) : set_no_answer(err);
 	if (rows)
 		slurm_list_destroy(rows);
 	slurm_list_destroy(cond->cluster_list);

@@ -113,7 +113,7 @@ static int make_exchange(struct exchange *x, const char *path, const char *text,
 	return r < 0 ? r : read_answer(x, fd);
 }
 
-static int ask(lua_State *L)
+static int lua_ask(lua_State *L)
 {
 	size_t size;
 	const char *path = luaL_checkstring(L, 1), *text = luaL_checklstring(L, 2, &size);
@@ -141,7 +141,7 @@ int luaopen_reeve_lua(lua_State *L);
 int luaopen_reeve_lua(lua_State *L)
 {
 	lua_newtable(L);
-	lua_pushcfunction(L, ask);
+	lua_pushcfunction(L, lua_ask);
 	lua_setfield(L, -2, "ask");
 	return 1;
 }

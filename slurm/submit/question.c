@@ -29,7 +29,7 @@ struct reader {
 	struct question *q;
 };
 
-static int64_t or (int64_t n, int64_t otherwise)
+static int64_t value_or(int64_t n, int64_t otherwise)
 {
 	return n > 0 ? n : otherwise;
 }
@@ -40,7 +40,7 @@ static int64_t max(int64_t a, int64_t b)
 }
 
 /* Amounts are below 2^40, so that a product is cut before it could overflow. */
-static int64_t times(int64_t a, int64_t b)
+static int64_t multiply_capped(int64_t a, int64_t b)
 {
 	int64_t n;
 
@@ -116,7 +116,7 @@ static int64_t count_tasks(const char *text)
 		}
 		if (*p == ':') {
 			p++;
-			step = or (read_index(&p), 1);
+			step = value_or(read_index(&p), 1);
 		}
 		if (*p && *p != ',' && *p != '%')
 			return 1;
@@ -126,7 +126,7 @@ static int64_t count_tasks(const char *text)
 		if (*p == '%')
 			break;
 	}
-	return or (n, 1);
+	return value_or(n, 1);
 }
 
 /* ---- GPUs: "gres:gpu:a100:2,gres:shard:1" ---- */
@@ -140,7 +140,7 @@ static int64_t read_gres(char *item, char model[static REQUEST_NAME_MAX])
 
 	if (count && isdigit((unsigned char)count[1])) {
 		n = strtol(count + 1, &end, 10);
-		n = *end == 'k' || *end == 'K' ? times(n, 1024) : n;
+		n = *end == 'k' || *end == 'K' ? multiply_capped(n, 1024) : n;
 		*count = '\0';
 	}
 	item = strchr(item, ':');
@@ -233,20 +233,22 @@ static void compute_amounts(struct reader *r)
 {
 	const struct numbers *n = &r->n;
 	struct slurm_submit *j = &r->q->job;
-	int64_t nodes = or (n->min_nodes, 1), tasks = or (n->num_tasks, nodes);
+	int64_t nodes = value_or(n->min_nodes, 1), tasks = value_or(n->num_tasks, nodes);
 
 	j->ncpus =
-		max(or (n->min_cpus, 1), times(or (n->num_tasks, 1), or (n->cpus_per_task, 1)));
-	j->ncpus = max(j->ncpus, times(nodes, or (n->pn_min_cpus, 1)));
+		max(value_or(n->min_cpus, 1),
+		    multiply_capped(value_or(n->num_tasks, 1), value_or(n->cpus_per_task, 1)));
+	j->ncpus = max(j->ncpus, multiply_capped(nodes, value_or(n->pn_min_cpus, 1)));
 	if (n->min_mem_per_cpu > 0)
-		j->mem_bytes = times(n->min_mem_per_cpu, j->ncpus) << MIB_LOG2;
+		j->mem_bytes = multiply_capped(n->min_mem_per_cpu, j->ncpus) << MIB_LOG2;
 	else if (n->min_mem_per_node > 0)
-		j->mem_bytes = times(n->min_mem_per_node, nodes) << MIB_LOG2;
-	j->ngpus =
-		max(r->gpus_job, max(times(r->gpus_node, nodes), times(r->gpus_task, tasks)));
+		j->mem_bytes = multiply_capped(n->min_mem_per_node, nodes) << MIB_LOG2;
+	j->ngpus = max(r->gpus_job, max(multiply_capped(r->gpus_node, nodes),
+					multiply_capped(r->gpus_task, tasks)));
 	if (n->time_limit > 0)
-		j->walltime_s = n->time_limit >= SLURM_INFINITE ? QUESTION_NO_LIMIT_S
-								: times(n->time_limit, 60);
+		j->walltime_s = n->time_limit >= SLURM_INFINITE
+					? QUESTION_NO_LIMIT_S
+					: multiply_capped(n->time_limit, 60);
 	j->is_exclusive = n->shared == 0;
 }
 

@@ -49,7 +49,7 @@ struct submit {
 };
 
 /* < 0: it is not decided. */
-static int decide(struct submit *s, struct slurm_submit_answer *ret, struct err *err)
+static int decide_submission(struct submit *s, struct slurm_submit_answer *ret, struct err *err)
 {
 	struct question q;
 	int r = question_parse(s->text, &q, err);
@@ -68,13 +68,13 @@ static int decide(struct submit *s, struct slurm_submit_answer *ret, struct err 
 					     ret, err);
 }
 
-static void answer(struct submit *s, int peer)
+static void answer_peer(struct submit *s, int peer)
 {
 	struct slurm_submit_answer a = { .verdict = SLURM_SUBMIT_ACCEPT };
 	char text[QUESTION_ANSWER_MAX];
 	struct err err = { "" };
 
-	if (decide(s, &a, &err) >= 0) {
+	if (decide_submission(s, &a, &err) >= 0) {
 		listen_answer(peer, question_format_answer(&a, text));
 		return;
 	}
@@ -82,7 +82,7 @@ static void answer(struct submit *s, int peer)
 	listen_answer(peer, question_format_none(err.text, text));
 }
 
-static int serve(struct submit *s, struct err *err)
+static int serve_socket(struct submit *s, struct err *err)
 {
 	_cleanup_close_ int fd = listen_open(s->config.submit_socket, err);
 	int r = fd;
@@ -97,7 +97,7 @@ static int serve(struct submit *s, struct err *err)
 
 		r = listen_accept(fd, s->text, &peer, err);
 		if (r >= 0)
-			answer(s, peer);
+			answer_peer(s, peer);
 		else if (r == -EAGAIN)
 			log_limited(&s->refused, LOG_WARNING, "%s", err->text);
 		else
@@ -105,7 +105,7 @@ static int serve(struct submit *s, struct err *err)
 	}
 }
 
-static int run(const struct verb_call *call, struct err *err)
+static int run_service(const struct verb_call *call, struct err *err)
 {
 	const char *path = verb_value(call, "config");
 	struct submit s = { .controller = NULL };
@@ -115,7 +115,7 @@ static int run(const struct verb_call *call, struct err *err)
 		goto out;
 	r = ask_controller_open(&s.config, &s.controller, err);
 	if (r >= 0)
-		r = serve(&s, err);
+		r = serve_socket(&s, err);
 	s.controller = ask_controller_close(s.controller);
 out:
 	follow_config_done(&s.config);
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
 	else {
 		log_open("reeve-slurm-submit",
 			 verb_count(&call, "debug") ? LOG_DEBUG : LOG_INFO);
-		r = run(&call, &err);
+		r = run_service(&call, &err);
 		if (r < 0)
 			log_line(LOG_ERR, "%s", err.text);
 	}

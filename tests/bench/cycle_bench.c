@@ -23,7 +23,7 @@ static double cpu_ms(void)
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
 }
 
-static void check(int r, const struct err *err)
+static void exit_on_error(int r, const struct err *err)
 {
 	if (r >= 0)
 		return;
@@ -125,7 +125,7 @@ static double server_cpu_ms(const char *place)
 	return ms;
 }
 
-static void count(void *ctx, const struct cycle_event *e)
+static void count_start(void *ctx, const struct cycle_event *e)
 {
 	*(int *)ctx += !e->is_further_node;
 }
@@ -144,7 +144,7 @@ static void write_jobs(struct store *s, int turn, struct rows queued)
 							 .has_nice = true,
 							 .author = "bench" };
 
-		check(store_set_priority(s, &w, &err), &err);
+		exit_on_error(store_set_priority(s, &w, &err), &err);
 	}
 }
 
@@ -164,21 +164,21 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: cycle_bench LEDGER CONTROLLER.CONF [CYCLES]\n");
 		return 64;
 	}
-	check(config_load(argv[2], &config, &err), &err);
-	check(store_open(argv[1], &store, &err), &err);
+	exit_on_error(config_load(argv[2], &config, &err), &err);
+	exit_on_error(store_open(argv[1], &store, &err), &err);
 	sc.config = config;
-	check(sharetree_new(&sc, &sharetree, &err), &err);
-	check(cycle_new(store, sharetree, &cycle, &err), &err);
+	exit_on_error(sharetree_new(&sc, &sharetree, &err), &err);
+	exit_on_error(cycle_new(store, sharetree, &cycle, &err), &err);
 	for (int i = 0; i < n; i++) {
 		int acts = 0;
 		struct cycle_run run = { .cluster = config->clusters[0]->name,
 					 .now_ns = (int64_t)time(NULL) * 1000000000,
-					 .on_event = count,
+					 .on_event = count_start,
 					 .ctx = &acts };
 		double server = server_cpu_ms(argv[1]);
 		double start = cpu_ms(), began = clock_ms(), ms, by_clock;
 
-		check(cycle_run(cycle, &run, &err), &err);
+		exit_on_error(cycle_run(cycle, &run, &err), &err);
 		ms = cpu_ms() - start;
 		by_clock = clock_ms() - began;
 		server = server_cpu_ms(argv[1]) - server;

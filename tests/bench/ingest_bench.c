@@ -49,13 +49,13 @@ static void make_row(int64_t id, int64_t v[static COLUMNS])
 	memcpy(v, row, sizeof(row));
 }
 
-static void fail(const struct err *err)
+static void exit_with(const struct err *err)
 {
 	printf("no figures: %s\n", err->text);
 	exit(1);
 }
 
-static double arrays(const char *place, int64_t first, int64_t n)
+static double time_arrays(const char *place, int64_t first, int64_t n)
 {
 	static int64_t values[TOGETHER * COLUMNS], changed[TOGETHER];
 	int64_t from = clock_ns(CLOCK_MONOTONIC);
@@ -79,7 +79,7 @@ static double arrays(const char *place, int64_t first, int64_t n)
 	if (r >= 0)
 		r = db_commit(db, &err);
 	if (r < 0)
-		fail(&err);
+		exit_with(&err);
 	db_close(db);
 	return (double)(clock_ns(CLOCK_MONOTONIC) - from) / 1e9;
 }
@@ -119,7 +119,7 @@ static int copy_batch(struct pg_load *l, int64_t first, int64_t n, struct err *e
 }
 
 /* `each`: rows of one COPY */
-static double copies(const char *place, int64_t first, int64_t n, int64_t each)
+static double time_copies(const char *place, int64_t first, int64_t n, int64_t each)
 {
 	int64_t from = clock_ns(CLOCK_MONOTONIC);
 	struct err err = { "" };
@@ -140,7 +140,7 @@ static double copies(const char *place, int64_t first, int64_t n, int64_t each)
 	if (r >= 0)
 		r = pg_load_exec(l, "COMMIT", &err);
 	if (r < 0)
-		fail(&err);
+		exit_with(&err);
 	pg_load_close(l);
 	return (double)(clock_ns(CLOCK_MONOTONIC) - from) / 1e9;
 }
@@ -150,12 +150,12 @@ int main(int argc, char **argv)
 	int64_t n = argc > 2 ? strtoll(argv[2], NULL, 10) : 300000, first = 1;
 
 	for (int round = 1; round <= 3 && argc > 1; round++) {
-		double a = arrays(argv[1], first, n), small, large;
+		double a = time_arrays(argv[1], first, n), small, large;
 
 		first += n;
-		small = copies(argv[1], first, n, TOGETHER);
+		small = time_copies(argv[1], first, n, TOGETHER);
 		first += n;
-		large = copies(argv[1], first, n, BATCH);
+		large = time_copies(argv[1], first, n, BATCH);
 		first += n;
 		printf("round %d: %" PRId64
 		       " rows; arrays %.0f rows/s; COPY of %d %.0f rows/s, x%.2f "

@@ -9,7 +9,7 @@
 
 static uint64_t state = 0x9e3779b97f4a7c15ULL;
 
-static uint64_t next(void) /* xorshift64 */
+static uint64_t draw_bits(void) /* xorshift64 */
 {
 	state ^= state << 13;
 	state ^= state >> 7;
@@ -20,7 +20,8 @@ static uint64_t next(void) /* xorshift64 */
 /* Few users submit most jobs: of two draws, the smaller. */
 static int64_t draw_user(int64_t n)
 {
-	int64_t a = (int64_t)(next() % (uint64_t)n), b = (int64_t)(next() % (uint64_t)n);
+	int64_t a = (int64_t)(draw_bits() % (uint64_t)n),
+		b = (int64_t)(draw_bits() % (uint64_t)n);
 
 	return a < b ? a : b;
 }
@@ -40,13 +41,13 @@ int main(int argc, char **argv)
 	for (int64_t i = 0; i < jobs; i++) {
 		int64_t user = draw_user(users),
 			submit = (int64_t)((double)i / (double)jobs * (double)YEAR_S);
-		int64_t run = 60 + (int64_t)(next() % 3600) * (next() % 16 ? 1 : 48);
-		int cores = 1 << next() % 8;
+		int64_t run = 60 + (int64_t)(draw_bits() % 3600) * (draw_bits() % 16 ? 1 : 48);
+		int cores = 1 << draw_bits() % 8;
 
 		printf("%" PRId64 " %" PRId64 " %d %" PRId64 " %d %" PRId64 " -1 %d %" PRId64
 		       " -1 1 %" PRId64 " %" PRId64 " -1 -1 -1 -1 -1\n",
-		       i + 1, submit, (int)(next() % 7200), run, cores, run * 9 / 10, cores,
-		       run * 2, user, user % accounts);
+		       i + 1, submit, (int)(draw_bits() % 7200), run, cores, run * 9 / 10,
+		       cores, run * 2, user, user % accounts);
 	}
 	return ferror(stdout) || fflush(stdout) ? 1 : 0;
 }

@@ -17,7 +17,7 @@
 #define CORES 16
 #define JOBS_MAX 300
 
-static void require(bool ok)
+static void trap_unless(bool ok)
 {
 	if (!ok)
 		__builtin_trap();
@@ -35,17 +35,17 @@ static void replay_trace(const struct sim_trace *t, const char *name)
 	struct sim_summary sum;
 	struct err err;
 
-	require(sim_fairness_new(t->groups.n, NULL, &fair) == 0);
-	require(sim_baseline_new(name, t, CORES, &policy) == 0);
+	trap_unless(sim_fairness_new(t->groups.n, NULL, &fair) == 0);
+	trap_unless(sim_baseline_new(name, t, CORES, &policy) == 0);
 	r.fair = fair;
-	require(sim_replay_run(&r, &err) == 0);
-	require(sim_summarise(&r, &sum) == 0);
+	trap_unless(sim_replay_run(&r, &err) == 0);
+	trap_unless(sim_summarise(&r, &sum) == 0);
 	for (size_t i = 0; i < t->n; i++) {
-		require(times[i].start_s >= t->jobs[i].submit_s);
-		require(times[i].end_s == times[i].start_s + t->jobs[i].run_s);
+		trap_unless(times[i].start_s >= t->jobs[i].submit_s);
+		trap_unless(times[i].end_s == times[i].start_s + t->jobs[i].run_s);
 	}
-	require(strcmp(name, "fcfs") != 0 || sum.overtaken.max == 0);
-	require(t->n == 0 || (sum.utilisation > 0 && sum.utilisation < 1.000001));
+	trap_unless(strcmp(name, "fcfs") != 0 || sum.overtaken.max == 0);
+	trap_unless(t->n == 0 || (sum.utilisation > 0 && sum.utilisation < 1.000001));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -58,12 +58,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (p < end && t.n < JOBS_MAX) {
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
 
-		require(sim_trace_line(&t, p, (size_t)((nl ? nl : end) - p)) == 0);
+		trap_unless(sim_trace_line(&t, p, (size_t)((nl ? nl : end) - p)) == 0);
 		p = nl ? nl + 1 : end;
 	}
 	sim_trace_finish(&t, CORES);
 	for (size_t i = 1; i < t.n; i++)
-		require(t.jobs[i - 1].submit_s <= t.jobs[i].submit_s);
+		trap_unless(t.jobs[i - 1].submit_s <= t.jobs[i].submit_s);
 	replay_trace(&t, "fcfs");
 	replay_trace(&t, "easy");
 	sim_trace_done(&t);

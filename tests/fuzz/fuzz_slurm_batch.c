@@ -18,7 +18,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check(const struct slurm_batch *b)
+static void check_bounds(const struct slurm_batch *b)
 {
 	if (!request_is_name(b->cluster) || b->n_jobs > SLURM_BATCH_MAX ||
 	    b->n_present > SLURM_BATCH_PRESENT_MAX || b->at_s < 1)
@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (wire_parse((const char *)data, size, &doc, &err) < 0)
 		return 0;
 	if (slurm_batch_decode(doc, &b, &err) >= 0)
-		check(b);
+		check_bounds(b);
 	else if (!*err.text)
 		abort();
 	if (slurm_batch_decode_answer(doc, &answer, &err) >= 0)

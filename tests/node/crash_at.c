@@ -26,7 +26,7 @@
 #define SEND_SIGNAL 109 /* bpf_send_signal() */
 #define KILL 9
 
-static _Noreturn void fail(const char *what)
+static _Noreturn void exit_with(const char *what)
 {
 	fprintf(stderr, "crash_at: %s: %s\n", what, strerror(errno));
 	exit(1);
@@ -39,10 +39,10 @@ static const char *map_file(const char *path, size_t *ret_size)
 	void *p;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		fail(path);
+		exit_with(path);
 	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
-		fail(path);
+		exit_with(path);
 	*ret_size = (size_t)st.st_size;
 	return p;
 }
@@ -73,7 +73,7 @@ static Elf64_Addr find_symbol(const char *elf, const char *name)
 				return symbols[k].st_value;
 	}
 	errno = ENOENT;
-	fail(name);
+	exit_with(name);
 }
 
 /* Where in the file the function begins, as uprobes have it. */
@@ -90,7 +90,7 @@ static __u64 find_offset(const char *path, const char *name)
 		    at < parts[i].p_vaddr + parts[i].p_filesz)
 			return at - parts[i].p_vaddr + parts[i].p_offset;
 	errno = ERANGE;
-	fail(name);
+	exit_with(name);
 }
 
 static int load_program(void)
@@ -111,7 +111,7 @@ static int load_program(void)
 	attr.license = (__u64)(unsigned long)"GPL";
 	fd = (int)syscall(SYS_bpf, BPF_PROG_LOAD, &attr, sizeof(attr));
 	if (fd < 0)
-		fail("load the program");
+		exit_with("load the program");
 	return fd;
 }
 
@@ -121,11 +121,11 @@ static unsigned uprobe_type(void)
 	unsigned type;
 
 	if (!f || fscanf(f, "%u", &type) != 1)
-		fail("this kernel has no uprobes");
+		exit_with("this kernel has no uprobes");
 	return type;
 }
 
-static int arm(pid_t pid, const char *function, int at_return)
+static int arm_probe(pid_t pid, const char *function, int at_return)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr) };
 	static char link[64], path[4096];
@@ -133,7 +133,7 @@ static int arm(pid_t pid, const char *function, int at_return)
 
 	snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
 	if (readlink(link, path, sizeof(path) - 1) < 0)
-		fail(link);
+		exit_with(link);
 	attr.type = uprobe_type();
 	attr.config = at_return ? 1 : 0; /* format/retprobe */
 	attr.config1 = (__u64)(unsigned long)path;
@@ -141,7 +141,7 @@ static int arm(pid_t pid, const char *function, int at_return)
 	fd = (int)syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, load_program()) < 0 ||
 	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0)
-		fail("set the probe");
+		exit_with("set the probe");
 	return fd;
 }
 
@@ -157,8 +157,8 @@ int main(int argc, char **argv)
 	pid = (pid_t)atol(argv[1]);
 	over.fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (over.fd < 0)
-		fail("no such process");
-	arm(pid, argv[2], !strcmp(argv[3], "return"));
+		exit_with("no such process");
+	arm_probe(pid, argv[2], !strcmp(argv[3], "return"));
 	puts("armed");
 	fflush(stdout);
 	return poll(&over, 1, atoi(argv[4]) * 1000) == 1 ? 0 : 3;

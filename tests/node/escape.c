@@ -22,9 +22,9 @@
 #include <sys/wait.h>
 #include "common/cleanup.h"
 
-static int say(const char *word, int status, const char *fmt, ...)
+static int print_outcome(const char *word, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-static int say(const char *word, int status, const char *fmt, ...)
+static int print_outcome(const char *word, int status, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -36,9 +36,9 @@ static int say(const char *word, int status, const char *fmt, ...)
 	return status;
 }
 
-#define REFUSED(...) say("refused", 0, __VA_ARGS__)
-#define ESCAPED(...) say("ESCAPED", 1, __VA_ARGS__)
-#define ABSENT(...) say("absent", 0, __VA_ARGS__)
+#define REFUSED(...) print_outcome("refused", 0, __VA_ARGS__)
+#define ESCAPED(...) print_outcome("ESCAPED", 1, __VA_ARGS__)
+#define ABSENT(...) print_outcome("absent", 0, __VA_ARGS__)
 
 static void write_text(const char *path, const char *text)
 {

@@ -26,7 +26,7 @@ static double now_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-static long arg(char **argv, int i, long def)
+static long number_arg(char **argv, int i, long def)
 {
 	for (int k = 0; k <= i; k++)
 		if (!argv[k])
@@ -34,13 +34,13 @@ static long arg(char **argv, int i, long def)
 	return atol(argv[i]);
 }
 
-static int survived(void)
+static int say_survived(void)
 {
 	printf("survived\n");
 	return 99;
 }
 
-static char *map(size_t bytes, int flags)
+static char *map_or_exit(size_t bytes, int flags)
 {
 	char *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
 
@@ -69,53 +69,54 @@ static double spin_for(double seconds)
 
 static int do_work(char **argv)
 {
-	size_t bytes = (size_t)arg(argv, 1, 16) * MIB;
-	char *p = map(bytes, MAP_PRIVATE);
+	size_t bytes = (size_t)number_arg(argv, 1, 16) * MIB;
+	char *p = map_or_exit(bytes, MAP_PRIVATE);
 	double rate;
 
 	memset(p, 1, bytes);
-	rate = spin_for((double)arg(argv, 0, 2));
+	rate = spin_for((double)number_arg(argv, 0, 2));
 	printf("rate %.1f\n", rate);
 	return 0;
 }
 
 static int do_map(char **argv)
 {
-	char *p = map((size_t)arg(argv, 0, 2048) * MIB, MAP_PRIVATE | MAP_NORESERVE);
+	char *p = map_or_exit((size_t)number_arg(argv, 0, 2048) * MIB,
+			      MAP_PRIVATE | MAP_NORESERVE);
 
 	p[0] = 1;
-	return survived();
+	return say_survived();
 }
 
 /* N processes of SIZE each: every one below the limit, together above. */
 static int do_forks(char **argv)
 {
-	long n = arg(argv, 0, 16);
-	size_t bytes = (size_t)arg(argv, 1, 64) * MIB;
+	long n = number_arg(argv, 0, 16);
+	size_t bytes = (size_t)number_arg(argv, 1, 64) * MIB;
 
 	for (long i = 0; i < n; i++)
 		if (fork() == 0) {
-			map(bytes, MAP_PRIVATE)[0] = 1;
+			map_or_exit(bytes, MAP_PRIVATE)[0] = 1;
 			sleep(30);
 			_exit(0);
 		}
 	sleep(30);
-	return survived();
+	return say_survived();
 }
 
 static int do_shared(char **argv)
 {
-	for (long i = 0, n = arg(argv, 0, 64); i < n; i++)
-		map(32 * MIB, MAP_SHARED)[0] = 1;
-	return survived();
+	for (long i = 0, n = number_arg(argv, 0, 64); i < n; i++)
+		map_or_exit(32 * MIB, MAP_SHARED)[0] = 1;
+	return say_survived();
 }
 
-static int deeper(int depth)
+static int fill_stack(int depth)
 {
 	volatile char frame[65536];
 
 	frame[0] = (char)depth;
-	return depth ? deeper(depth - 1) + frame[0] : 0;
+	return depth ? fill_stack(depth - 1) + frame[0] : 0;
 }
 
 static int do_stack(char **argv)
@@ -125,7 +126,7 @@ static int do_stack(char **argv)
 			  (char *)"go", NULL };
 
 	if (argv[0] && argv[1])
-		return deeper((int)arg(argv, 0, 1024) * 16) < 0 ? 1 : survived();
+		return fill_stack((int)number_arg(argv, 0, 1024) * 16) < 0 ? 1 : say_survived();
 	if (setrlimit(RLIMIT_STACK, &big) < 0)
 		printf("the stack limit cannot be raised: %s\n", strerror(errno));
 	execv("/proc/self/exe", again);
@@ -135,14 +136,14 @@ static int do_stack(char **argv)
 /* Each generation maps a little more, forks on and execs again. */
 static int do_exec(char **argv)
 {
-	long n = arg(argv, 0, 0);
+	long n = number_arg(argv, 0, 0);
 	char next[24];
 	char *again[] = { (char *)"load", (char *)"exec", next, NULL };
 
 	if (n > 400)
-		return survived();
+		return say_survived();
 	if (fork() == 0) {
-		map(24 * MIB, MAP_PRIVATE)[0] = 1;
+		map_or_exit(24 * MIB, MAP_PRIVATE)[0] = 1;
 		sleep(30);
 		_exit(0);
 	}
@@ -153,12 +154,12 @@ static int do_exec(char **argv)
 
 static int do_touch(char **argv)
 {
-	size_t bytes = (size_t)arg(argv, 0, 512) * MIB;
-	char *p = map(bytes, MAP_PRIVATE);
+	size_t bytes = (size_t)number_arg(argv, 0, 512) * MIB;
+	char *p = map_or_exit(bytes, MAP_PRIVATE);
 
 	for (size_t i = 0; i < bytes; i += 4096)
 		p[i] = 1;
-	return survived();
+	return say_survived();
 }
 
 static int write_all(int fd, size_t bytes)
@@ -192,14 +193,14 @@ static int do_file(char **argv)
 {
 	_cleanup_close_ int fd = open_here("big");
 
-	if (fd < 0 || write_all(fd, (size_t)arg(argv, 0, 256) * MIB) < 0)
+	if (fd < 0 || write_all(fd, (size_t)number_arg(argv, 0, 256) * MIB) < 0)
 		sleep(5); /* a refused write does not end a program that ignores it */
-	return survived();
+	return say_survived();
 }
 
 static int do_files(char **argv)
 {
-	for (long i = 0, n = arg(argv, 0, 1000); i < n; i++) {
+	for (long i = 0, n = number_arg(argv, 0, 1000); i < n; i++) {
 		_cleanup_close_ int fd = -1;
 		char name[32];
 
@@ -210,7 +211,7 @@ static int do_files(char **argv)
 			break;
 		}
 	}
-	return survived();
+	return say_survived();
 }
 
 static int do_deleted(char **argv)
@@ -220,12 +221,13 @@ static int do_deleted(char **argv)
 	char path[4096];
 
 	snprintf(path, sizeof(path), "%s/gone", dir ? dir : ".");
-	if (fd < 0 || unlink(path) < 0 || write_all(fd, (size_t)arg(argv, 0, 256) * MIB) < 0)
+	if (fd < 0 || unlink(path) < 0 ||
+	    write_all(fd, (size_t)number_arg(argv, 0, 256) * MIB) < 0)
 		sleep(5);
-	return survived();
+	return say_survived();
 }
 
-static void *spinner(void *seconds)
+static void *spin_thread(void *seconds)
 {
 	double rate = spin_for(*(double *)seconds);
 	double *ret = malloc(sizeof(*ret));
@@ -240,8 +242,8 @@ static int do_greedy(char **argv)
 {
 	enum { MAX = 64 };
 	pthread_t threads[MAX];
-	double seconds = (double)arg(argv, 0, 4), sum = 0;
-	long n = arg(argv, 1, 8), cpus = sysconf(_SC_NPROCESSORS_CONF), moved = 0;
+	double seconds = (double)number_arg(argv, 0, 4), sum = 0;
+	long n = number_arg(argv, 1, 8), cpus = sysconf(_SC_NPROCESSORS_CONF), moved = 0;
 	cpu_set_t had;
 
 	sched_getaffinity(0, sizeof(had), &had);
@@ -259,7 +261,7 @@ static int do_greedy(char **argv)
 	sched_getaffinity(0, sizeof(had), &had);
 	printf("cpus allowed %d, foreign cpus entered %ld\n", CPU_COUNT(&had), moved);
 	for (long i = 0; i < n && i < MAX; i++)
-		pthread_create(&threads[i], NULL, spinner, &seconds);
+		pthread_create(&threads[i], NULL, spin_thread, &seconds);
 	for (long i = 0; i < n && i < MAX; i++) {
 		void *rate = NULL;
 
@@ -273,7 +275,7 @@ static int do_greedy(char **argv)
 
 static int do_bomb(char **argv)
 {
-	double end = now_s() + (double)arg(argv, 0, 5);
+	double end = now_s() + (double)number_arg(argv, 0, 5);
 	long made = 0, refused = 0;
 
 	while (now_s() < end) {
@@ -291,15 +293,15 @@ static int do_bomb(char **argv)
 		}
 	}
 	printf("forked %ld, refused %ld\n", made, refused);
-	return refused ? 0 : survived();
+	return refused ? 0 : say_survived();
 }
 
 static void *map_later(void *bytes)
 {
 	usleep(300000);
-	map(*(size_t *)bytes, MAP_PRIVATE)[0] = 1;
+	map_or_exit(*(size_t *)bytes, MAP_PRIVATE)[0] = 1;
 	sleep(60);
-	_exit(survived());
+	_exit(say_survived());
 }
 
 /* The main thread is gone: /proc shows nothing of the process, cgroup.kill does not reach it.
@@ -309,18 +311,18 @@ static int do_headless(char **argv)
 	static size_t bytes;
 	pthread_t thread;
 
-	bytes = (size_t)arg(argv, 0, 200) * MIB;
+	bytes = (size_t)number_arg(argv, 0, 200) * MIB;
 	if (fork() == 0) {
 		pthread_create(&thread, NULL, map_later, &bytes);
 		pthread_exit(NULL);
 	}
 	sleep(30);
-	return survived();
+	return say_survived();
 }
 
 static int do_sleep(char **argv)
 {
-	sleep((unsigned)arg(argv, 0, 60));
+	sleep((unsigned)number_arg(argv, 0, 60));
 	return 0;
 }
 

@@ -44,7 +44,7 @@ static FILE *open_count(int rank)
 	return fopen(path, "w");
 }
 
-static void compute(double seconds)
+static void burn_cpu(double seconds)
 {
 	double end = MPI_Wtime() + seconds;
 	volatile unsigned x = 1;
@@ -71,7 +71,7 @@ static long pass_token(const struct ring *r)
 	return 0;
 }
 
-static void grow(const struct ring *r)
+static void map_too_much(const struct ring *r)
 {
 	void *p = mmap(NULL, r->greedy_bytes, PROT_READ | PROT_WRITE,
 		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -80,7 +80,7 @@ static void grow(const struct ring *r)
 	fflush(stdout);
 }
 
-static int run(const struct ring *r)
+static int run_rounds(const struct ring *r)
 {
 	for (long i = 1; i <= r->rounds; i++) {
 		long sum = pass_token(r), whole = (long)r->n * (r->n - 1) / 2;
@@ -93,8 +93,8 @@ static int run(const struct ring *r)
 		fprintf(r->count, "%ld\n", i);
 		fflush(r->count);
 		if (i == 5 && r->greedy_bytes && r->rank == r->greedy_rank)
-			grow(r);
-		compute(0.1);
+			map_too_much(r);
+		burn_cpu(0.1);
 	}
 	printf("rank %d: %ld rounds\n", r->rank, r->rounds);
 	return 0;
@@ -118,7 +118,7 @@ int main(int argc, char **argv)
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	}
 	say_where(&r);
-	status = run(&r);
+	status = run_rounds(&r);
 	if (status)
 		MPI_Abort(MPI_COMM_WORLD, status);
 	fclose(r.count);

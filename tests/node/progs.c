@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int bpf(int cmd, union bpf_attr *attr)
+static int call_bpf(int cmd, union bpf_attr *attr)
 {
 	return (int)syscall(SYS_bpf, cmd, attr, sizeof(*attr));
 }
@@ -18,14 +18,14 @@ static void print_name(__u32 id)
 
 	memset(&attr, 0, sizeof(attr));
 	attr.prog_id = id;
-	fd = bpf(BPF_PROG_GET_FD_BY_ID, &attr);
+	fd = call_bpf(BPF_PROG_GET_FD_BY_ID, &attr);
 	if (fd < 0)
 		return; /* gone meanwhile */
 	memset(&attr, 0, sizeof(attr));
 	attr.info.bpf_fd = (__u32)fd;
 	attr.info.info_len = sizeof(info);
 	attr.info.info = (__u64)(unsigned long)&info;
-	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) == 0)
+	if (call_bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) == 0)
 		puts(info.name);
 	close(fd);
 }
@@ -35,7 +35,7 @@ int main(void)
 	union bpf_attr attr;
 
 	memset(&attr, 0, sizeof(attr));
-	while (bpf(BPF_PROG_GET_NEXT_ID, &attr) == 0) {
+	while (call_bpf(BPF_PROG_GET_NEXT_ID, &attr) == 0) {
 		__u32 id = attr.next_id;
 
 		print_name(id);

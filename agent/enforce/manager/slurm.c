@@ -161,28 +161,28 @@ static struct manager *close_slurm(struct manager *m)
 	return NULL;
 }
 
-static int start(struct manager *m, const struct manager_spec *spec, struct err *err)
+static int refuse_start(struct manager *m, const struct manager_spec *spec, struct err *err)
 {
 	(void)m, (void)spec;
 	return err_set(err, -EOPNOTSUPP, "jobs of this node are started by Slurm");
 }
 
-static int set_cpus(struct manager *m, struct manager_id id, const struct cpulist *cpus,
-		    const struct cpulist *nodes, struct err *err)
+static int refuse_cpus(struct manager *m, struct manager_id id, const struct cpulist *cpus,
+		       const struct cpulist *nodes, struct err *err)
 {
 	(void)m, (void)id, (void)cpus, (void)nodes;
 	return err_set(err, -EOPNOTSUPP, "cores of this node are given by Slurm");
 }
 
-static int freeze_or_thaw(struct manager *m, struct manager_id id, struct err *err)
+static int refuse_freeze_or_thaw(struct manager *m, struct manager_id id, struct err *err)
 {
 	(void)m, (void)id;
 	return err_set(err, -EOPNOTSUPP,
 		       "jobs of this node are suspended and resumed by Slurm");
 }
 
-static int spawn(struct manager *m, struct manager_id id, const char *name,
-		 const char *const *argv, struct err *err)
+static int refuse_spawn(struct manager *m, struct manager_id id, const char *name,
+			const char *const *argv, struct err *err)
 {
 	(void)m, (void)id, (void)name, (void)argv;
 	return err_set(err, -EOPNOTSUPP,
@@ -202,14 +202,14 @@ static int send_signal(struct manager *m, struct manager_id id, int sig, struct 
 	return r < 0 ? err_set(err, r, "kill the steps in %s: %s", path, strerror(-r)) : 0;
 }
 
-static int forget(struct manager *m, struct manager_id id, struct err *err)
+static int forget_nothing(struct manager *m, struct manager_id id, struct err *err)
 {
 	(void)m, (void)id, (void)err;
 	return 0;
 }
 
-static int bound(struct manager *m, const struct cpulist *cpus, int64_t mem_bytes,
-		 struct err *err)
+static int bound_nothing(struct manager *m, const struct cpulist *cpus, int64_t mem_bytes,
+			 struct err *err)
 {
 	(void)m, (void)cpus, (void)mem_bytes, (void)err;
 	return 0; /* Slurm's own: CoreSpecCount, MemSpecLimit */
@@ -230,14 +230,14 @@ const struct manager_ops manager_slurm = {
 	.name = "slurm",
 	.open = open_slurm,
 	.close = close_slurm,
-	.start = start,
-	.set_cpus = set_cpus,
-	.freeze = freeze_or_thaw,
-	.thaw = freeze_or_thaw,
-	.spawn = spawn,
+	.start = refuse_start,
+	.set_cpus = refuse_cpus,
+	.freeze = refuse_freeze_or_thaw,
+	.thaw = refuse_freeze_or_thaw,
+	.spawn = refuse_spawn,
 	.signal = send_signal,
-	.forget = forget,
-	.bound = bound,
+	.forget = forget_nothing,
+	.bound = bound_nothing,
 	.parent = get_parent,
 	.status = get_status,
 };

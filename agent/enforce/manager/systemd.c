@@ -322,7 +322,7 @@ static int start_slice(struct manager *m, struct err *err)
 	return 0;
 }
 
-static int subscribe(struct manager *m, struct err *err)
+static int subscribe_to_signals(struct manager *m, struct err *err)
 {
 	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
 	int r;
@@ -358,7 +358,7 @@ static int manager_open(const struct manager_config *c, struct manager **ret, st
 		return err_set(err, -ENOMEM, "out of memory");
 	m->c = *c;
 	snprintf(m->slice, sizeof(m->slice), "%s", c->parent);
-	r = subscribe(m, err);
+	r = subscribe_to_signals(m, err);
 	if (!r)
 		r = start_slice(m, err);
 	if (!r) /* systemd may have been reloaded while the agent was away */

@@ -87,7 +87,7 @@ static void list_missing(struct nvml *n)
 					       at ? ", " : "", wants[i].what);
 }
 
-static int initialise(struct nvml *n, const char *library, struct err *err)
+static int call_init(struct nvml *n, const char *library, struct err *err)
 {
 	unsigned rc;
 
@@ -125,7 +125,7 @@ int nvml_load(const char *library, struct nvml **ret, struct err *err)
 	if (!n->library)
 		return err_set(err, -ENOENT, "%s", dlerror());
 	load_symbols(n);
-	r = initialise(n, library, err);
+	r = call_init(n, library, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(n);

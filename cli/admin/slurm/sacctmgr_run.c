@@ -23,7 +23,7 @@ extern char **environ;
 /* ---- the program ---- */
 
 /* Both outputs of the child go to `pipe`, and it reads nothing. */
-static int spawn(char *const *argv, const int pipe[2], pid_t *ret)
+static int spawn_child(char *const *argv, const int pipe[2], pid_t *ret)
 {
 	posix_spawn_file_actions_t actions;
 	int r = posix_spawn_file_actions_init(&actions);
@@ -78,7 +78,7 @@ int sacctmgr_run(const char *const *args, struct err *err)
 		argv[i + 2] = args[i];
 	if (pipe2(pipe, O_CLOEXEC) < 0)
 		return err_set(err, -errno, "make a pipe: %m");
-	r = spawn((char *const *)(uintptr_t)argv, pipe, &pid);
+	r = spawn_child((char *const *)(uintptr_t)argv, pipe, &pid);
 	close(pipe[1]);
 	if (r < 0) {
 		close(pipe[0]);

@@ -5,7 +5,7 @@
 #include "common/time_units.h"
 #include "controller/dispatch/cluster/cluster_impl.h"
 
-static int64_t seconds(int64_t ns)
+static int64_t ns_to_s(int64_t ns)
 {
 	return ns / S_NS;
 }
@@ -80,7 +80,7 @@ static int add_pending(struct cluster *k, const struct schedule_job *j,
 		       const struct pending_start *in, int32_t *ret)
 {
 	_cleanup_free_ int32_t *nodes = calloc(in->n, sizeof(*nodes));
-	const struct schedule_allocation h = { SCHEDULE_RUNNING, nodes, seconds(in->since_ns) };
+	const struct schedule_allocation h = { SCHEDULE_RUNNING, nodes, ns_to_s(in->since_ns) };
 
 	if (!nodes || note_pending(k, j->id) < 0)
 		return -ENOMEM;
@@ -104,10 +104,10 @@ int cluster_jobs_add(struct cluster *k, const struct cluster_ask *a, struct orde
 				  .is_scattered = o->select && o->select->is_scattered,
 				  .is_protected = pending != NULL,
 				  .priority = o->priority,
-				  .submit_s = seconds(o->submitted_ns),
+				  .submit_s = ns_to_s(o->submitted_ns),
 				  .limit_s = o->want.walltime_s ? o->want.walltime_s
 								: PLACED_NO_LIMIT_S,
-				  .overdue_since_s = seconds(o->due_ns) };
+				  .overdue_since_s = ns_to_s(o->due_ns) };
 
 	return pending ? add_pending(k, &j, pending, &o->number)
 		       : schedule_add(k->schedule, &j, &o->number);
@@ -135,8 +135,8 @@ static struct schedule_times times_of(const struct placed_job *p, int64_t now_ns
 
 	if (p->at_ns && p->state == JOB_RUNNING && now_ns > p->at_ns)
 		ran_ns += now_ns - p->at_ns;
-	return (struct schedule_times){ seconds(ran_ns), seconds(p->suspended_ns),
-					seconds(now_ns) };
+	return (struct schedule_times){ ns_to_s(ran_ns), ns_to_s(p->suspended_ns),
+					ns_to_s(now_ns) };
 }
 
 /* Where a job is: a chunk for each of its parts. A node that is gone has nothing in use. */
@@ -172,11 +172,11 @@ static int add_at(struct cluster *k, const struct cluster_ask *a, struct placed_
 				  .chunks = at->chunks,
 				  .n_chunks = at->n,
 				  .is_exclusive = p->is_exclusive,
-				  .submit_s = seconds(p->submitted_ns),
+				  .submit_s = ns_to_s(p->submitted_ns),
 				  .limit_s = p->limit_s,
 				  .ran_s = t.ran_s,
 				  .suspended_s = t.suspended_s,
-				  .overdue_since_s = seconds(p->due_ns) };
+				  .overdue_since_s = ns_to_s(p->due_ns) };
 	int r;
 
 	/* A job on the way from one state to another, or not on its node yet, is not suspended. */

@@ -24,9 +24,9 @@ enum {
 	SUM_USED = ROLLUP_CHARGE_USED_MS
 };
 
-static int report(struct check *c, struct err *err, const char *fmt, ...)
+static int add_finding(struct check *c, struct err *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-static int report(struct check *c, struct err *err, const char *fmt, ...)
+static int add_finding(struct check *c, struct err *err, const char *fmt, ...)
 {
 	char line[512];
 	va_list ap;
@@ -145,13 +145,13 @@ static int compare_sum(struct check *c, struct db_row *st, struct err *err)
 			found = sum->figure[figures[i].figure];
 
 		if (recorded != found)
-			r = report(c, err,
-				   "%s, %s, %s, pool %s: %s is %" PRId64
-				   " in the ledger, %" PRId64 " in the file",
-				   store_text(st, S_CLUSTER), store_text(st, S_ACCOUNT),
-				   store_text(st, S_USER),
-				   charge_pool_name((enum charge_pool)db_int(st, S_POOL)),
-				   figures[i].name, recorded, found);
+			r = add_finding(c, err,
+					"%s, %s, %s, pool %s: %s is %" PRId64
+					" in the ledger, %" PRId64 " in the file",
+					store_text(st, S_CLUSTER), store_text(st, S_ACCOUNT),
+					store_text(st, S_USER),
+					charge_pool_name((enum charge_pool)db_int(st, S_POOL)),
+					figures[i].name, recorded, found);
 	}
 	*sum = (struct rollup){ 0 };
 	return r;
@@ -167,8 +167,9 @@ static int check_rest(struct check *c, struct err *err)
 			rollup_set_association(c->sums, e->association);
 
 		if (!rollup_is_zero(&e->rollup))
-			r = report(c, err, "%s, %s, %s: attempts of the file are not recorded",
-				   a->cluster, a->account, a->user);
+			r = add_finding(c, err,
+					"%s, %s, %s: attempts of the file are not recorded",
+					a->cluster, a->account, a->user);
 	}
 	rollup_set_clear(c->sums);
 	return r;
@@ -209,13 +210,14 @@ static int check_file(struct check *c, const char *path, struct recorded f, stru
 
 	c->n.files++;
 	if (r < 0)
-		r = report(c, err, "%s", why.text);
+		r = add_finding(c, err, "%s", why.text);
 	else if (bytes != f.bytes)
-		r = report(c, err, "%.200s has %" PRId64 " bytes, %" PRId64 " are recorded",
-			   path, bytes, f.bytes);
+		r = add_finding(c, err,
+				"%.200s has %" PRId64 " bytes, %" PRId64 " are recorded", path,
+				bytes, f.bytes);
 	else if (strcmp(digest, f.digest) != 0)
-		r = report(c, err, "%.200s has the SHA-256 %s, %.64s is recorded", path, digest,
-			   f.digest);
+		r = add_finding(c, err, "%.200s has the SHA-256 %s, %.64s is recorded", path,
+				digest, f.digest);
 	else
 		return 1;
 	return r < 0 ? r : 0;
@@ -274,8 +276,8 @@ static int check_archive(struct check *c, struct db_row *st, struct err *err)
 	c->month = db_int(st, ARCHIVE_MONTH);
 	c->part = db_int(st, ARCHIVE_PART);
 	if (!db_int(st, ARCHIVE_IS_DONE))
-		return report(c, err, "the archive of %s is not finished: archive again",
-			      calendar_format_month(c->month, month));
+		return add_finding(c, err, "the archive of %s is not finished: archive again",
+				   calendar_format_month(c->month, month));
 	return check_files(c, err);
 }
 

@@ -68,7 +68,7 @@ static int adopt_all(struct taking *t, struct err *err)
 }
 
 /* Puts the number in place of the id. 1: the attempt is this node's; 0: it is not. */
-static int translate(struct taking *t, struct sync_job *j, struct err *err)
+static int translate_job(struct taking *t, struct sync_job *j, struct err *err)
 {
 	size_t i = find_told(t->doc, j->job, j->attempt);
 	char node[REQUEST_NAME_MAX], text[STORE_SLURM_NOTE_MAX];
@@ -100,7 +100,7 @@ static int translate_jobs(struct taking *t, struct err *err)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < d->n_jobs; i++) {
-		int r = translate(t, &d->jobs[i], err);
+		int r = translate_job(t, &d->jobs[i], err);
 
 		if (r < 0)
 			return r;
@@ -122,7 +122,7 @@ static int translate_reports(struct taking *t, struct err *err)
 	for (size_t i = 0; i < n; i++) {
 		struct report *rep = &d->reports[i];
 		struct sync_job key = { .job = rep->job, .attempt = rep->attempt };
-		int is_here = r < 0 ? 0 : translate(t, &key, err);
+		int is_here = r < 0 ? 0 : translate_job(t, &key, err);
 
 		if (is_here < 0)
 			r = is_here;

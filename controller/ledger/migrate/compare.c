@@ -39,8 +39,8 @@ static int next_target(struct compare *c, struct err *err)
 	return r > 0 && !c->target ? err_set(err, -ENOMEM, "out of memory") : r;
 }
 
-static int report(struct compare *c, struct store_migrate_difference *d, const char *line,
-		  struct err *err)
+static int report_difference(struct compare *c, struct store_migrate_difference *d,
+			     const char *line, struct err *err)
 {
 	_cleanup_free_ char *key = NULL;
 	int r = migrate_format_key(c->t, line, &key, err);
@@ -74,7 +74,7 @@ static int report_column(struct compare *c, int column, struct err *err)
 		return r;
 	d.source = source;
 	d.target = target;
-	return report(c, &d, c->source.data, err);
+	return report_difference(c, &d, c->source.data, err);
 }
 
 static int report_row(struct compare *c, struct err *err)
@@ -108,7 +108,7 @@ static int compare_row(struct compare *c, struct err *err)
 		c->m->n.differences++;
 		alone.source = order < 0 ? "" : NULL;
 		alone.target = order > 0 ? "" : NULL;
-		r = report(c, &alone, order < 0 ? c->source.data : c->target, err);
+		r = report_difference(c, &alone, order < 0 ? c->source.data : c->target, err);
 	}
 	if (r >= 0 && order <= 0)
 		r = next_source(c, err);

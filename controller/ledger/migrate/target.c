@@ -131,7 +131,7 @@ static int read_marker(void *ctx, const char *const *columns, struct err *err)
 }
 
 /* Empties the tables, makes the indices again and removes the marker, in one transaction. */
-static int undo(struct migrate *m, struct err *err)
+static int undo_copy(struct migrate *m, struct err *err)
 {
 	_cleanup_free_ char *sql = NULL;
 	size_t size;
@@ -199,7 +199,7 @@ static int go_on(struct migrate *m, const char *source, struct err *err)
 	if (r < 0)
 		return r;
 	if (m->how->is_restart) {
-		r = undo(m, err);
+		r = undo_copy(m, err);
 		return r < 0 ? r : begin_new(m, source, err);
 	}
 	m->n.has_gone_on = true;

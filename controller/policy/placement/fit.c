@@ -67,7 +67,7 @@ bool fit_is_empty(const struct fit_node *n)
 	return n->gpus_in_use.n == 0;
 }
 
-static bool lacks(const struct fit_node *n, const struct fit_taking *take, int side)
+static bool lacks_side(const struct fit_node *n, const struct fit_taking *take, int side)
 {
 	return amount_of(&take->res, &sides[side]) > free_of(n, take, side);
 }
@@ -77,7 +77,7 @@ static int count_missing(const struct fit_node *n, const struct fit_taking *take
 	int missing = take->is_whole && !fit_is_empty(n);
 
 	for (int i = 0; i < SIDE_MAX; i++)
-		missing += lacks(n, take, i);
+		missing += lacks_side(n, take, i);
 	return missing;
 }
 
@@ -174,7 +174,7 @@ void fit_say_amounts(char why[static FIT_WHY_MAX], const struct fit_taking *take
 }
 
 /* Before the item after `done` of `total`: "A, B and C". */
-static const char *separator(int done, int total)
+static const char *list_separator(int done, int total)
 {
 	if (done == 0)
 		return "";
@@ -194,9 +194,9 @@ static void add_missing(char why[static FIT_WHY_MAX], const struct fit_node *n,
 	for (int i = 0; i < SIDE_MAX; i++) {
 		char text[AMOUNT_TEXT_MAX];
 
-		if (!lacks(n, take, i))
+		if (!lacks_side(n, take, i))
 			continue;
-		fit_say(why, "%s%s %s", separator(done++, total),
+		fit_say(why, "%s%s %s", list_separator(done++, total),
 			amount_text(&sides[i], amount_of(&take->res, &sides[i]), text),
 			side_name(take, i));
 	}
@@ -217,9 +217,9 @@ static void add_free(char why[static FIT_WHY_MAX], const struct fit_node *n,
 			amount_text(&sides[SIDE_CORES], n->capacity.ncpus, b),
 			total ? ", and " : "");
 	for (int i = 0; i < SIDE_MAX; i++) {
-		if (!lacks(n, take, i))
+		if (!lacks_side(n, take, i))
 			continue;
-		fit_say(why, "%s%s of %s", separator(done++, total),
+		fit_say(why, "%s%s of %s", list_separator(done++, total),
 			amount_text(&sides[i], free_of(n, take, i), a),
 			amount_text(&sides[i], all_of(n, take, i), b));
 		if (total > 1 || is_whole)
@@ -270,7 +270,7 @@ static void add_kinds(char why[static FIT_WHY_MAX], const struct fit_node *nodes
 		*features ? features : "none told");
 }
 
-static int distance(const struct fit_node *n, const struct fit_taking *take)
+static int distance_to(const struct fit_node *n, const struct fit_taking *take)
 {
 	return count_never(n, take) * 2 * SIDE_MAX + count_missing(n, take);
 }
@@ -287,15 +287,15 @@ static const struct fit_node *nearest_node(const struct fit_node *nodes, size_t 
 		if (!nodes[i].open || !fit_is_kind(&nodes[i], &take->res))
 			continue;
 		n_open++;
-		if (!best || distance(&nodes[i], take) < distance(best, take))
+		if (!best || distance_to(&nodes[i], take) < distance_to(best, take))
 			best = &nodes[i];
 	}
 	*ret_open = n_open;
 	return best;
 }
 
-static void explain(const struct fit_node *nodes, size_t n, const struct fit_taking *take,
-		    char why[static FIT_WHY_MAX])
+static void explain_nearest(const struct fit_node *nodes, size_t n,
+			    const struct fit_taking *take, char why[static FIT_WHY_MAX])
 {
 	size_t n_open;
 	const struct fit_node *near = nearest_node(nodes, n, take, &n_open);
@@ -324,7 +324,7 @@ void fit_explain_one(const struct fit_node *nodes, size_t n_nodes,
 
 	why[0] = '\0';
 	if (!fits_anywhere(nodes, n_nodes, &take))
-		explain(nodes, n_nodes, &take, why);
+		explain_nearest(nodes, n_nodes, &take, why);
 }
 
 static void add_capacity(char why[static FIT_WHY_MAX], const struct fit_node *n)

@@ -43,7 +43,8 @@ static int by_free_cores(const void *a, const void *b, void *ctx)
 }
 
 /* As many as fit there, `left` at most. Returns how many. */
-static int64_t put(struct packing *p, const struct fit_taking *one, size_t node, int64_t left)
+static int64_t put_chunks(struct packing *p, const struct fit_taking *one, size_t node,
+			  int64_t left)
 {
 	struct fit_node *n = &p->nodes[node];
 	bool is_scattered = p->ask->select->is_scattered;
@@ -77,10 +78,10 @@ static int64_t pack_kind(struct packing *p, int32_t kind)
 	int64_t left = p->ask->select->of[kind].n;
 
 	if (p->ask->is_exclusive && p->last >= 0)
-		left -= put(p, &one, (size_t)p->last, left);
+		left -= put_chunks(p, &one, (size_t)p->last, left);
 	qsort_r(p->order, p->n, sizeof(*p->order), by_free_cores, p->nodes);
 	for (size_t i = 0; i < p->n && left > 0; i++)
-		left -= put(p, &one, p->order[i], left);
+		left -= put_chunks(p, &one, p->order[i], left);
 	return left;
 }
 
@@ -104,7 +105,7 @@ static void say_most(const struct packing *p, int32_t kind, int64_t could,
 		p->ask->select->n > 1 ? " beside the others" : "");
 }
 
-static int pack(struct packing *p, char why[static FIT_WHY_MAX])
+static int pack_chunks(struct packing *p, char why[static FIT_WHY_MAX])
 {
 	p->last = -1;
 	for (size_t i = 0; i < p->n; i++) {
@@ -135,7 +136,7 @@ int fit_pack(struct fit_node *nodes, size_t n_nodes, const struct fit_request *a
 	why[0] = '\0';
 	if (!order || !is_used)
 		return -ENOMEM;
-	if (n_nodes > 0 && pack(&p, why) > 0)
+	if (n_nodes > 0 && pack_chunks(&p, why) > 0)
 		return 1;
 	*ret_nodes = p.n_used;
 	return 0;
@@ -175,7 +176,7 @@ static bool can_split(const struct splitting *s, const struct resources *want, i
 	return count_holders(s->nodes, s->n, &take) >= by;
 }
 
-static int64_t share(int64_t all, int64_t most)
+static int64_t count_nodes_for(int64_t all, int64_t most)
 {
 	return most > 0 && all > 0 ? (all - 1) / most + 1 : 1;
 }
@@ -205,11 +206,11 @@ static int64_t find_fewest(const struct splitting *s)
 	}
 	if (!cores || !memory || (s->want->ngpus && !gpus))
 		return 0;
-	n = share(s->want->ncpus, cores);
+	n = count_nodes_for(s->want->ncpus, cores);
 	cores = n > 2 ? n : 2;
-	n = share(fit_memory(s->want), memory);
+	n = count_nodes_for(fit_memory(s->want), memory);
 	cores = n > cores ? n : cores;
-	n = share(s->want->ngpus, gpus);
+	n = count_nodes_for(s->want->ngpus, gpus);
 	return n > cores ? n : cores;
 }
 

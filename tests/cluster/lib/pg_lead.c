@@ -42,7 +42,7 @@ static void on_lost(void *ctx)
 	((struct controller *)ctx)->n_lost++;
 }
 
-static struct controller enter(int64_t lease_s)
+static struct controller open_controller(int64_t lease_s)
 {
 	const struct store_lead_config config = { place, "here", lease_s };
 	struct controller c = { NULL, NULL, 0 };
@@ -53,7 +53,7 @@ static struct controller enter(int64_t lease_s)
 	return c;
 }
 
-static void lead(struct controller *c)
+static void take_lead(struct controller *c)
 {
 	struct err err = { "" };
 
@@ -64,7 +64,7 @@ static void lead(struct controller *c)
 	store_lead_guard(c->lead, c->store, on_lost, c);
 }
 
-static void leave(struct controller *c)
+static void close_controller(struct controller *c)
 {
 	c->store = store_close(c->store);
 	c->lead = store_lead_close(c->lead);
@@ -81,7 +81,7 @@ static int write_one(struct controller *c, struct err *err)
 	return r < 0 ? r : db_commit(d, err);
 }
 
-static int64_t count(struct controller *c)
+static int64_t count_written(struct controller *c)
 {
 	struct db_row *row;
 	int64_t n;
@@ -117,34 +117,34 @@ static void wait_for(struct controller *c)
 
 static void one_leads_and_the_other_is_told_who(void **state)
 {
-	struct controller a = enter(60), b = enter(60);
+	struct controller a = open_controller(60), b = open_controller(60);
 	struct err err = { "" };
 
 	(void)state;
-	lead(&a);
+	take_lead(&a);
 	for (int i = 0; i < 5; i++) {
 		assert_int_equal(store_lead_try(b.lead, &err), 0);
 		assert_int_equal(store_lead_keep(a.lead, &err), 1);
 	}
 	assert_non_null(strstr(store_lead_who(b.lead), "at here, process"));
 	assert_int_equal(write_one(&a, &err), 0);
-	leave(&a);
+	close_controller(&a);
 	wait_for(&b); /* no lease is waited for */
-	leave(&b);
+	close_controller(&b);
 }
 
 /* The heart of it: nothing of an earlier epoch is written, however late it comes. */
 static void what_a_former_leader_writes_is_refused(void **state)
 {
-	struct controller a = enter(1), b = enter(1);
+	struct controller a = open_controller(1), b = open_controller(1);
 	struct err err = { "first" };
 	int r;
 
 	(void)state;
-	lead(&a);
+	take_lead(&a);
 	assert_int_equal(write_one(&a, &err), 0);
 	wait_for(&b); /* a does not keep its lead */
-	assert_int_equal(count(&b), 1);
+	assert_int_equal(count_written(&b), 1);
 	strcpy(err.text, "late");
 	r = write_one(&a, &err);
 	if (r == -EIO) { /* its connection was ended; on a new one it is still refused */
@@ -154,25 +154,25 @@ static void what_a_former_leader_writes_is_refused(void **state)
 	assert_int_equal(r, -EOWNERDEAD);
 	assert_non_null(strstr(err.text, "another controller leads now: "));
 	assert_int_equal(a.n_lost, 1);
-	assert_int_equal(count(&b), 1);
+	assert_int_equal(count_written(&b), 1);
 	assert_int_equal(store_lead_keep(a.lead, &err), 0);
 	strcpy(err.text, "second");
 	if (write_one(&b, &err) < 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(store_lead_keep(b.lead, &err), 1);
-	leave(&a);
-	leave(&b);
+	close_controller(&a);
+	close_controller(&b);
 }
 
 /* Put out between the first and the last statement: none of them is kept, and the new leader
  * does not wait for the old one. */
 static void a_transaction_under_way_ends_with_its_leader(void **state)
 {
-	struct controller a = enter(1), b = enter(1);
+	struct controller a = open_controller(1), b = open_controller(1);
 	struct err err = { "new" };
 
 	(void)state;
-	lead(&a);
+	take_lead(&a);
 	assert_int_equal(db_begin(a.store->db, &err), 0);
 	assert_int_equal(db_run(a.store->db, &err, "INSERT INTO meta VALUES('half', 'x')", ""),
 			 0);
@@ -180,15 +180,15 @@ static void a_transaction_under_way_ends_with_its_leader(void **state)
 	strcpy(err.text, "new");
 	assert_int_equal(write_one(&b, &err), 0);
 	assert_true(db_commit(a.store->db, &err) < 0);
-	assert_int_equal(count(&b), 1);
-	leave(&a);
-	leave(&b);
+	assert_int_equal(count_written(&b), 1);
+	close_controller(&a);
+	close_controller(&b);
 }
 
 /* A lock without its leader's name: stopped between the two. It is put out all the same. */
 static void whoever_holds_the_lock_and_does_not_move_is_put_out(void **state)
 {
-	struct controller b = enter(1);
+	struct controller b = open_controller(1);
 	struct err err = { "" };
 	PGconn *c = PQconnectdb(place);
 
@@ -197,19 +197,19 @@ static void whoever_holds_the_lock_and_does_not_move_is_put_out(void **state)
 	assert_int_equal(store_lead_try(b.lead, &err), 0);
 	wait_for(&b);
 	assert_int_equal(store_lead_keep(b.lead, &err), 1);
-	leave(&b);
+	close_controller(&b);
 	PQfinish(c);
 }
 
 /* The server drops all connections: the leader goes on, unless another took over meanwhile. */
 static void a_leader_whose_connections_were_cut_goes_on(void **state)
 {
-	struct controller a = enter(60);
+	struct controller a = open_controller(60);
 	struct err err = { "" };
 	int r = 0;
 
 	(void)state;
-	lead(&a);
+	take_lead(&a);
 	pg_admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
 		 "pg_backend_pid() AND backend_type = 'client backend'");
 	for (int i = 0; i < 3 && r != 1; i++)
@@ -223,23 +223,23 @@ static void a_leader_whose_connections_were_cut_goes_on(void **state)
 	}
 	assert_int_equal(r, 0);
 	assert_int_equal(a.n_lost, 0);
-	leave(&a);
+	close_controller(&a);
 }
 
 /* Each ledger has its own leader: another schema is another ledger. */
 static void ledgers_beside_each_other_have_each_its_leader(void **state)
 {
-	struct controller a = enter(60), b;
+	struct controller a = open_controller(60), b;
 	struct err err = { "" };
 
-	lead(&a);
+	take_lead(&a);
 	set_up(state);
-	b = enter(60);
-	lead(&b);
+	b = open_controller(60);
+	take_lead(&b);
 	assert_int_equal(store_lead_keep(a.lead, &err), 1);
 	assert_int_equal(write_one(&a, &err), 0);
-	leave(&a);
-	leave(&b);
+	close_controller(&a);
+	close_controller(&b);
 }
 
 int main(void)

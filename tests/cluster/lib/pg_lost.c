@@ -51,7 +51,7 @@ static struct db *open_or_fail(void)
 	return d;
 }
 
-static int64_t count(struct db *d)
+static int64_t count_all(struct db *d)
 {
 	struct db_row *row;
 	int64_t n;
@@ -73,7 +73,7 @@ static void a_lost_connection_is_made_again(void **state)
 	/* its removal is announced once, then it is there again */
 	if (db_run(d, NULL, insert, "t", "y") < 0)
 		assert_int_equal(db_run(d, NULL, insert, "t", "y"), 0);
-	assert_int_equal(count(d), 2);
+	assert_int_equal(count_all(d), 2);
 }
 
 static void what_was_under_way_has_failed_as_a_whole(void **state)
@@ -90,10 +90,10 @@ static void what_was_under_way_has_failed_as_a_whole(void **state)
 	assert_true(db_run(d, NULL, insert, "t", "z") < 0); /* not on a new connection */
 	assert_true(db_commit(d, NULL) < 0);
 	assert_int_equal(db_begin(d, NULL), 0);
-	assert_int_equal(count(d), 0);
+	assert_int_equal(count_all(d), 0);
 	assert_int_equal(db_run(d, NULL, insert, "t", "again"), 0);
 	assert_int_equal(db_commit(d, NULL), 0);
-	assert_int_equal(count(d), 1);
+	assert_int_equal(count_all(d), 1);
 }
 
 static void a_statement_that_failed_fails_the_transaction(void **state)
@@ -105,7 +105,7 @@ static void a_statement_that_failed_fails_the_transaction(void **state)
 	assert_int_equal(db_run(d, NULL, insert, "t", "x"), 0);
 	assert_int_equal(db_run(d, NULL, insert, "t", NULL), -EINVAL);
 	assert_true(db_commit(d, NULL) < 0);
-	assert_int_equal(count(d), 0);
+	assert_int_equal(count_all(d), 0);
 }
 
 static void kinds_of_values_survive(void **state)
@@ -153,7 +153,7 @@ static void writers_take_turns(void **state)
 
 			if (db_begin(d, NULL) < 0)
 				_exit(1);
-			snprintf(text, sizeof(text), "%d", (int)count(d));
+			snprintf(text, sizeof(text), "%d", (int)count_all(d));
 			if (db_run(d, NULL, "INSERT INTO t SELECT COUNT(*) + 1, ?1 FROM t", "t",
 				   text) < 0 ||
 			    db_commit(d, NULL) < 0)
@@ -165,7 +165,7 @@ static void writers_take_turns(void **state)
 		assert_true(wait(&status) > 0);
 		assert_int_equal(status, 0);
 	}
-	assert_int_equal(count(d), WRITERS * ROUNDS);
+	assert_int_equal(count_all(d), WRITERS * ROUNDS);
 }
 
 static void errors_say_where_and_never_the_password(void **state)
@@ -388,7 +388,7 @@ static void streamed_values_are_those_of_the_table(void **state)
 		assert_true(db_int(row, 9) == INT64_MAX);
 	}
 	assert_int_equal(db_step(d, row, NULL), 0);
-	assert_int_equal(count(d), 5);
+	assert_int_equal(count_all(d), 5);
 }
 
 static void a_streamed_statement_takes_no_blob(void **state)
@@ -400,7 +400,7 @@ static void a_streamed_statement_takes_no_blob(void **state)
 	assert_int_equal(db_query(d, NULL, &row, "SELECT ?1", "b", "x", (size_t)1), 0);
 	db_stream(row);
 	assert_int_equal(db_step(d, row, NULL), -EINVAL);
-	assert_int_equal(count(d), 0);
+	assert_int_equal(count_all(d), 0);
 }
 
 static void a_statement_between_streamed_rows_is_refused(void **state)
@@ -420,7 +420,7 @@ static void a_statement_between_streamed_rows_is_refused(void **state)
 	assert_int_equal(r, 0);
 	assert_int_equal(n, MANY);
 	assert_int_equal(db_run(d, NULL, insert, "t", "x"), 0);
-	assert_int_equal(count(d), 1);
+	assert_int_equal(count_all(d), 1);
 }
 
 static void a_stream_that_is_given_up_leaves_the_connection_usable(void **state)
@@ -433,12 +433,12 @@ static void a_stream_that_is_given_up_leaves_the_connection_usable(void **state)
 	assert_int_equal(db_run(d, NULL, insert, "t", "x"), 0);
 	db_done(stream_many(d));
 	assert_int_equal(db_commit(d, NULL), 0);
-	assert_int_equal(count(d), 1);
+	assert_int_equal(count_all(d), 1);
 	assert_int_equal(db_begin(d, NULL), 0);
 	assert_int_equal(db_run(d, NULL, insert, "t", "y"), 0);
 	stream_many(d);
 	db_rollback(d);
-	assert_int_equal(count(d), 1);
+	assert_int_equal(count_all(d), 1);
 	stream_many(d); /* and is closed in between */
 }
 
@@ -458,7 +458,7 @@ static void a_connection_lost_between_streamed_rows_is_an_error(void **state)
 	assert_true(r < 0);
 	assert_true(n < MANY);
 	assert_true(strlen(err.text) > 0);
-	assert_int_equal(count(d), 0); /* on a new connection */
+	assert_int_equal(count_all(d), 0); /* on a new connection */
 	db_done(stream_many(d));
 }
 
@@ -484,7 +484,7 @@ static void an_error_between_streamed_rows_fails_the_statement(void **state)
 		assert_non_null(strstr(err.text, "division by zero"));
 	}
 	assert_true(db_commit(d, NULL) < 0);
-	assert_int_equal(count(d), 0);
+	assert_int_equal(count_all(d), 0);
 }
 
 int main(void)

@@ -274,7 +274,7 @@ static void it_is_found_again_after_a_restart(void **unused)
 	drop(&job);
 }
 
-static int tests(void)
+static int run_list(void)
 {
 	const struct CMUnitTest list[] = {
 		cmocka_unit_test(one_big_file_stops_exactly_at_the_limit),
@@ -296,5 +296,5 @@ static int tests(void)
 
 int main(int argc, char **argv)
 {
-	return rig_run(argc, argv, tests);
+	return rig_run(argc, argv, run_list);
 }

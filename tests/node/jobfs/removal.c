@@ -303,7 +303,7 @@ static void the_event_loop_lives_while_a_large_tree_goes(void **unused)
 	sd_event_unref(event);
 }
 
-static int tests(void)
+static int run_list(void)
 {
 	const struct CMUnitTest list[] = {
 		cmocka_unit_test(anything_a_user_leaves_is_removed_and_nothing_else),
@@ -321,5 +321,5 @@ static int tests(void)
 
 int main(int argc, char **argv)
 {
-	return rig_run(argc, argv, tests);
+	return rig_run(argc, argv, run_list);
 }

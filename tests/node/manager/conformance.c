@@ -23,7 +23,7 @@
 #define HUNGRY_JOB "head -c 200000000 /dev/zero | tail -c 150000000 >/dev/null"
 #define LONG_JOB "while :; do echo x; sleep 0.05; done"
 
-static bool load(struct world *w, struct manager_id id, struct final *ret)
+static bool load_final(struct world *w, struct manager_id id, struct final *ret)
 {
 	struct err err;
 	int r = final_load(w->final_dir, id.job, id.attempt, ret, &err);
@@ -59,7 +59,7 @@ static void test_life(struct world *w)
 	ok(!strcmp(output(w, s.id), ""), "nothing of the user's runs before the gate opens");
 	ok(let_through(w, s.id) && says(w, s.id, "begun"), "it runs once the gate is open");
 	ok_gone(w, s.id, "an ended job");
-	ok(load(w, s.id, &f) && !strcmp(f.code, "exited") && !strcmp(f.status, "7"),
+	ok(load_final(w, s.id, &f) && !strcmp(f.code, "exited") && !strcmp(f.status, "7"),
 	   "the final record has the exit status (%s %s)", f.code, f.status);
 	final_end(&f, &end);
 	ok(end.kind == END_EXITED && end.exit_status == 7 && f.usage.cpu_ns > 0,
@@ -84,7 +84,7 @@ static void test_start_twice(struct world *w)
 	for_ms(w, 500);
 	ok(w->n_waiting == 0 && !strcmp(output(w, s.id), "begun\n"), "but it runs once");
 	clear(w, s.id);
-	ok(!load(w, s.id, &f), "its record is gone when it is forgotten");
+	ok(!load_final(w, s.id, &f), "its record is gone when it is forgotten");
 }
 
 static void ok_value(struct world *w, struct manager_id id, const char *file, const char *want)
@@ -260,7 +260,7 @@ static bool stands_still(struct world *w, struct manager_id id)
 	return strlen(output(w, id)) == before;
 }
 
-static int order(struct world *w, struct manager_id id, enum manager_order what)
+static int order_and_wait(struct world *w, struct manager_id id, enum manager_order what)
 {
 	struct err err;
 	int r;
@@ -302,14 +302,15 @@ static void test_freeze(struct world *w)
 	struct manager_id id = run(w, LONG_JOB);
 
 	ok(says(w, id, "x\nx\n"), "a job works");
-	ok(!order(w, id, MANAGER_THAW), "thawing what is not frozen is fine");
-	ok(!order(w, id, MANAGER_FREEZE) && is_frozen(w, id) && stands_still(w, id),
+	ok(!order_and_wait(w, id, MANAGER_THAW), "thawing what is not frozen is fine");
+	ok(!order_and_wait(w, id, MANAGER_FREEZE) && is_frozen(w, id) && stands_still(w, id),
 	   "frozen when the answer comes, and it stands still");
-	ok(!order(w, id, MANAGER_FREEZE) && is_frozen(w, id), "freezing it again is fine");
+	ok(!order_and_wait(w, id, MANAGER_FREEZE) && is_frozen(w, id),
+	   "freezing it again is fine");
 	test_cores_while_frozen(w, id);
-	ok(!order(w, id, MANAGER_THAW) && !is_frozen(w, id) && !stands_still(w, id),
+	ok(!order_and_wait(w, id, MANAGER_THAW) && !is_frozen(w, id) && !stands_still(w, id),
 	   "thawed, it goes on");
-	ok(!order(w, id, MANAGER_FREEZE), "frozen once more");
+	ok(!order_and_wait(w, id, MANAGER_FREEZE), "frozen once more");
 	ok(w->ops->signal(w->m, id, SIGKILL, NULL) == 0, "and killed");
 	ok_gone(w, id, "a job killed while frozen");
 	ok(!w->said_inside, "no answer came from inside a call");
@@ -327,7 +328,7 @@ static void test_signal(struct world *w)
 	ok(w->ops->signal(w->m, id, SIGTERM, NULL) == 0 && says(w, id, "got TERM"),
 	   "a signal reaches the job");
 	ok_gone(w, id, "a job that ends on TERM");
-	ok(load(w, id, &f) && !strcmp(f.code, "exited") && !strcmp(f.status, "3"),
+	ok(load_final(w, id, &f) && !strcmp(f.code, "exited") && !strcmp(f.status, "3"),
 	   "with its own status (%s %s)", f.code, f.status);
 	ok(w->ops->signal(w->m, id, SIGTERM, NULL) == 0 &&
 		   w->ops->signal(w->m, id, SIGKILL, NULL) == 0,
@@ -345,7 +346,7 @@ static void test_kill(struct world *w)
 	says(w, id, "ready");
 	ok(w->ops->signal(w->m, id, SIGKILL, NULL) == 0, "a job of three processes is killed");
 	ok_gone(w, id, "a killed job");
-	ok(load(w, id, &f), "it has a record");
+	ok(load_final(w, id, &f), "it has a record");
 	final_end(&f, &end);
 	ok(end.kind == END_SIGNALED && end.signal == SIGKILL,
 	   "and its end says killed (%s %s, %s)", f.code, f.status, f.result);
@@ -364,7 +365,7 @@ static void test_left_behind(struct world *w)
 	ok(daemon > 1 && kill(daemon, 0) == 0, "a daemon is made by the job: %d", daemon);
 	ok_gone(w, id, "a job that left a daemon");
 	ok(kill(daemon, 0) < 0 && errno == ESRCH, "the daemon is ended with it");
-	ok(load(w, id, &f) && !strcmp(f.code, "exited") && !strcmp(f.status, "5"),
+	ok(load_final(w, id, &f) && !strcmp(f.code, "exited") && !strcmp(f.status, "5"),
 	   "the status is the main process's (%s %s)", f.code, f.status);
 	clear(w, id);
 }
@@ -378,7 +379,8 @@ static void test_oom_often(struct world *w)
 		struct final f = { 0 };
 		struct manager_id id = run(w, HUNGRY_JOB);
 
-		n_records += until(w, 20, is_gone, id) && load(w, id, &f) && f.oom_kills > 0;
+		n_records +=
+			until(w, 20, is_gone, id) && load_final(w, id, &f) && f.oom_kills > 0;
 		clear(w, id);
 	}
 	ok(n_records == 5, "five jobs over their memory leave five records (%d)", n_records);
@@ -399,7 +401,7 @@ static void test_oom(struct world *w)
 	id = run(w, "sleep 100 & " HUNGRY_JOB "; echo survived; wait");
 	ok_gone(w, id, "a job over its memory");
 	ok(!strstr(output(w, id), "survived"), "all of it was killed");
-	ok(load(w, id, &f) && f.oom_kills > 0, "the record counts the kill");
+	ok(load_final(w, id, &f) && f.oom_kills > 0, "the record counts the kill");
 	final_end(&f, &end);
 	ok(end.kind == END_LIMIT && end.reason.limit == LIMIT_MEM, "and names the limit");
 	clear(w, id);
@@ -423,9 +425,9 @@ static bool is_listed(struct world *w, struct manager_id id)
 /* A busy node takes its time over an end. */
 static bool load_soon(struct world *w, struct manager_id id, struct final *f)
 {
-	for (int i = 0; i < 300 && !load(w, id, f); i++)
+	for (int i = 0; i < 300 && !load_final(w, id, f); i++)
 		for_ms(w, 100);
-	return load(w, id, f);
+	return load_final(w, id, f);
 }
 
 static void test_return(struct world *w)
@@ -444,12 +446,13 @@ static void test_return(struct world *w)
 	   "and the record of one that ended meanwhile");
 	ok(until(w, 5, is_swept, other) && count_gone(w, other) <= 1,
 	   "of which nothing is left, and that is not said twice");
-	ok(!order(w, id, MANAGER_FREEZE) && is_frozen(w, id) && !order(w, id, MANAGER_THAW),
+	ok(!order_and_wait(w, id, MANAGER_FREEZE) && is_frozen(w, id) &&
+		   !order_and_wait(w, id, MANAGER_THAW),
 	   "the one that runs obeys as before");
 	snprintf(go, sizeof(go), "%s/go", w->work);
 	ok(host_leave(go), "it gets the order to end");
 	ok_gone(w, id, "a job that was found again");
-	ok(load(w, id, &f) && !strcmp(f.status, "9"), "with its status (%s)", f.status);
+	ok(load_final(w, id, &f) && !strcmp(f.status, "9"), "with its status (%s)", f.status);
 	unlink(go);
 	clear(w, id);
 	clear(w, other);
@@ -486,7 +489,8 @@ static void test_agent_killed(struct world *w, char **argv)
 	ok(start(w, &s) && !answer_to(w, s.id, MANAGER_START), "starting it again is fine");
 	ok(let_through(w, s.id) && says(w, s.id, "begun"), "it waited at the gate");
 	ok_gone(w, s.id, "a job whose first agent was killed");
-	ok(load(w, s.id, &f) && !strcmp(f.status, "6"), "its status is known (%s)", f.status);
+	ok(load_final(w, s.id, &f) && !strcmp(f.status, "6"), "its status is known (%s)",
+	   f.status);
 	ok(!strcmp(output(w, s.id), "begun\n"), "it ran once");
 	clear(w, s.id);
 }
@@ -499,7 +503,7 @@ static void test_unknown(struct world *w)
 	char file[MANAGER_PATH_MAX];
 	struct err err = { "" };
 
-	ok(order(w, id, MANAGER_FREEZE) < 0, "freezing an unknown job is an error");
+	ok(order_and_wait(w, id, MANAGER_FREEZE) < 0, "freezing an unknown job is an error");
 	ok(w->ops->signal(w->m, id, SIGKILL, NULL) == 0 && w->ops->forget(w->m, id, NULL) == 0,
 	   "killing and forgetting one is not");
 	ok(w->ops->bound(w->m, &all, INT64_C(1) << 30, &err) == 0,

@@ -55,13 +55,13 @@ int tap_end(void)
 	return n_bad ? 1 : 0;
 }
 
-static void bail(const char *what, const char *why)
+static void bail_out(const char *what, const char *why)
 {
 	printf("Bail out! %s: %s\n", what, why);
 	exit(1);
 }
 
-static void hear(struct world *w, struct heard h)
+static void add_heard(struct world *w, struct heard h)
 {
 	w->said_inside |= w->is_ordering;
 	if (w->n_heard < HEARD_MAX)
@@ -73,18 +73,18 @@ static void on_done(void *ctx, struct manager_id id, enum manager_order order, i
 {
 	if (result < 0)
 		note("job %" PRId64 ", order %d: %s", id.job, (int)order, err->text);
-	hear(ctx, (struct heard){ .id = id, .order = order, .result = result });
+	add_heard(ctx, (struct heard){ .id = id, .order = order, .result = result });
 }
 
 static void on_gone(void *ctx, struct manager_id id)
 {
-	hear(ctx, (struct heard){ .id = id, .is_gone = true });
+	add_heard(ctx, (struct heard){ .id = id, .is_gone = true });
 }
 
 /* The agent's side of agent/launch/plan.h; each step in one blocking piece, since the launcher
  * answers at once. */
 
-static bool receive(int fd, uint32_t type, void *data, uint32_t size)
+static bool receive_message(int fd, uint32_t type, void *data, uint32_t size)
 {
 	struct plan_head head;
 
@@ -128,14 +128,15 @@ static void move_to_work(struct world *w, struct waiting *g)
 		note("cannot move the launcher to %s: %s", path, strerror(errno));
 }
 
-static bool pass(struct world *w, struct waiting *g)
+static bool pass_launcher(struct world *w, struct waiting *g)
 {
 	struct plan_head go = { PLAN_GO, 0 };
 	struct plan_opened opened;
 	char rest;
 
 	move_to_work(w, g);
-	return send_plan(w, g) && receive(g->fd, PLAN_OPENED, &opened, sizeof(opened)) &&
+	return send_plan(w, g) &&
+	       receive_message(g->fd, PLAN_OPENED, &opened, sizeof(opened)) &&
 	       send(g->fd, &go, sizeof(go), MSG_NOSIGNAL) == sizeof(go) &&
 	       recv(g->fd, &rest, 1, 0) == 0;
 }
@@ -156,7 +157,7 @@ static int on_launcher(sd_event_source *s, int fd, uint32_t revents, void *userd
 	g.pid = who.pid;
 	if (w->n_waiting == 16 || who.uid != w->uid ||
 	    manager_find(w->ops->parent(w->m), who.pid, &g.id, NULL) < 0 ||
-	    !receive(g.fd, PLAN_HELLO, &version, sizeof(version))) {
+	    !receive_message(g.fd, PLAN_HELLO, &version, sizeof(version))) {
 		note("a stranger at the gate: pid %d, uid %u", who.pid, who.uid);
 		close(g.fd);
 		return 0;
@@ -177,7 +178,7 @@ bool let_through(struct world *w, struct manager_id id)
 		if (g.id.job != id.job)
 			continue;
 		w->waiting[i] = w->waiting[--w->n_waiting];
-		good = pass(w, &g);
+		good = pass_launcher(w, &g);
 		close(g.fd);
 		w->main_pid = g.pid;
 		return good;
@@ -195,7 +196,7 @@ static void gate_open(struct world *w)
 	if (bind(w->listen_fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
 	    chmod(at.sun_path, 0666) < 0 || listen(w->listen_fd, 16) < 0 ||
 	    sd_event_add_io(w->event, NULL, w->listen_fd, EPOLLIN, on_launcher, w) < 0)
-		bail(at.sun_path, strerror(errno));
+		bail_out(at.sun_path, strerror(errno));
 }
 
 /* An agent that comes back has a connection of its own. */
@@ -205,10 +206,10 @@ void manager_start_up(struct world *w)
 
 	if (w->ops == &manager_systemd &&
 	    (sd_bus_open_system(&w->bus) < 0 || sd_bus_attach_event(w->bus, w->event, 0) < 0))
-		bail("sd-bus", "no system bus");
+		bail_out("sd-bus", "no system bus");
 	w->config.bus = w->bus;
 	if (w->ops->open(&w->config, &w->m, &err) < 0)
-		bail("the manager does not open", err.text);
+		bail_out("the manager does not open", err.text);
 }
 
 void manager_let_go(struct world *w)
@@ -223,7 +224,7 @@ static void make_dir(char *buf, size_t size, const char *dir, const char *name)
 {
 	snprintf(buf, size, "%s%s", dir, name);
 	if (mkdir(buf, 0755) < 0 && errno != EEXIST)
-		bail(buf, strerror(errno));
+		bail_out(buf, strerror(errno));
 }
 
 void world_open(struct world *w, char **argv)
@@ -237,9 +238,9 @@ void world_open(struct world *w, char **argv)
 	snprintf(w->spec_dir, sizeof(w->spec_dir), "%s/spec", argv[3]);
 	snprintf(w->socket, sizeof(w->socket), "%s/launch.sock", argv[3]);
 	if (chown(w->work, w->uid, w->gid) < 0)
-		bail(w->work, strerror(errno));
+		bail_out(w->work, strerror(errno));
 	if (sd_event_new(&w->event) < 0)
-		bail("sd-event", "no loop");
+		bail_out("sd-event", "no loop");
 	gate_open(w);
 	w->config = (struct manager_config){ .event = w->event,
 					     .launcher = argv[1],

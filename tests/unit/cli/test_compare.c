@@ -8,7 +8,7 @@
 #include "cli/admin/reconcile/compare.h"
 #include "common/cleanup.h"
 
-static struct slurm_batch_job attempt(int64_t job, int64_t submit_s)
+static struct slurm_batch_job attempt_of(int64_t job, int64_t submit_s)
 {
 	struct slurm_batch_job j = { .job = job,
 				     .submit_s = submit_s,
@@ -26,7 +26,7 @@ struct seen {
 	int64_t job;
 };
 
-static int see(void *ctx, const struct compare_difference *d, struct err *err)
+static int see_difference(void *ctx, const struct compare_difference *d, struct err *err)
 {
 	struct seen *s = ctx;
 
@@ -37,11 +37,11 @@ static int see(void *ctx, const struct compare_difference *d, struct err *err)
 }
 
 /* The number of differences. */
-static int64_t compare(struct slurm_batch_job *l, size_t n_l, struct slurm_batch_job *d,
-		       size_t n_d, struct seen *ret)
+static int64_t count_differences(struct slurm_batch_job *l, size_t n_l,
+				 struct slurm_batch_job *d, size_t n_d, struct seen *ret)
 {
 	struct compare_list ledger = { l, n_l }, slurmdbd = { d, n_d };
-	struct compare how = { .fn = see, .ctx = ret };
+	struct compare how = { .fn = see_difference, .ctx = ret };
 
 	memset(ret, 0, sizeof(*ret));
 	assert_int_equal(compare_lists(&how, &ledger, &slurmdbd, NULL), 0);
@@ -50,26 +50,28 @@ static int64_t compare(struct slurm_batch_job *l, size_t n_l, struct slurm_batch
 
 static void the_same_in_another_order_is_equal(void **state)
 {
-	struct slurm_batch_job l[] = { attempt(1, 10), attempt(1, 90), attempt(2, 50) };
-	struct slurm_batch_job d[] = { attempt(2, 50), attempt(1, 90), attempt(1, 10) };
+	struct slurm_batch_job l[] = { attempt_of(1, 10), attempt_of(1, 90),
+				       attempt_of(2, 50) };
+	struct slurm_batch_job d[] = { attempt_of(2, 50), attempt_of(1, 90),
+				       attempt_of(1, 10) };
 	struct seen seen;
 
 	(void)state;
-	assert_int_equal(compare(l, 3, d, 3, &seen), 0);
-	assert_int_equal(compare(l, 0, d, 0, &seen), 0);
+	assert_int_equal(count_differences(l, 3, d, 3, &seen), 0);
+	assert_int_equal(count_differences(l, 0, d, 0, &seen), 0);
 }
 
 static void an_attempt_that_one_side_lacks_is_named(void **state)
 {
-	struct slurm_batch_job l[] = { attempt(1, 10), attempt(1, 90), attempt(3, 5) };
-	struct slurm_batch_job d[] = { attempt(1, 10), attempt(2, 50), attempt(3, 5) };
+	struct slurm_batch_job l[] = { attempt_of(1, 10), attempt_of(1, 90), attempt_of(3, 5) };
+	struct slurm_batch_job d[] = { attempt_of(1, 10), attempt_of(2, 50), attempt_of(3, 5) };
 	struct seen seen;
 
 	(void)state;
-	assert_int_equal(compare(l, 3, d, 3, &seen), 2);
+	assert_int_equal(count_differences(l, 3, d, 3, &seen), 2);
 	assert_int_equal(seen.n[COMPARE_NOT_IN_LEDGER], 1);
 	assert_int_equal(seen.n[COMPARE_NOT_IN_SLURMDBD], 1);
-	assert_int_equal(compare(l, 3, d, 0, &seen), 3);
+	assert_int_equal(count_differences(l, 3, d, 0, &seen), 3);
 }
 
 static void every_figure_that_differs_is_named(void **state)
@@ -78,41 +80,41 @@ static void every_figure_that_differs_is_named(void **state)
 
 	(void)state;
 	for (int what = COMPARE_START; what < _COMPARE_MAX; what++) {
-		struct slurm_batch_job l = attempt(1, 10), d = attempt(1, 10);
+		struct slurm_batch_job l = attempt_of(1, 10), d = attempt_of(1, 10);
 
 		l.start_s += what == COMPARE_START;
 		l.end_s += what == COMPARE_END;
 		l.suspended_s += what == COMPARE_SUSPENDED;
 		l.ncpus += what == COMPARE_CPUS;
 		l.state = what == COMPARE_STATE ? SLURM_BATCH_FAILED : l.state;
-		assert_int_equal(compare(&l, 1, &d, 1, &seen), 1);
+		assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
 		assert_int_equal(seen.n[what], 1);
 	}
 }
 
 static void an_agents_times_may_differ_by_prolog_and_epilog(void **state)
 {
-	struct slurm_batch_job l = attempt(1, 10), d = attempt(1, 10);
+	struct slurm_batch_job l = attempt_of(1, 10), d = attempt_of(1, 10);
 	struct seen seen;
 
 	(void)state;
 	l.by_agent = true;
 	l.start_s += COMPARE_AGENT_S;
-	assert_int_equal(compare(&l, 1, &d, 1, &seen), 0);
+	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 0);
 	l.start_s++;
-	assert_int_equal(compare(&l, 1, &d, 1, &seen), 1);
+	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
 }
 
 static void times_of_a_job_that_never_ran_mean_nothing(void **state)
 {
-	struct slurm_batch_job l = attempt(1, 10), d = attempt(1, 10);
+	struct slurm_batch_job l = attempt_of(1, 10), d = attempt_of(1, 10);
 	struct seen seen;
 
 	(void)state;
 	l.state = d.state = SLURM_BATCH_CANCELLED;
 	l.nodes[0] = d.nodes[0] = '\0';
 	l.start_s = 0;
-	assert_int_equal(compare(&l, 1, &d, 1, &seen), 0);
+	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 0);
 }
 
 int main(void)

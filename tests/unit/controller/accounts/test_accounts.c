@@ -137,7 +137,7 @@ static void coordinators_see_their_account_and_below(void **state)
 }
 
 static const struct accounts_allocation *
-allocation(const struct accounts *a, const char *account, const char *cluster, int32_t day)
+allocation_of(const struct accounts *a, const char *account, const char *cluster, int32_t day)
 {
 	const struct accounts_query ask = { accounts_find(a, account), ACCOUNTS_TARGET,
 					    CHARGE_POOL_CPU, cluster, day };
@@ -151,15 +151,15 @@ static void the_nearest_allocation_counts_half_open(void **state)
 	const int32_t first = 20544, end = 20909; /* 2026-04-01, 2027-04-01 */
 
 	(void)state;
-	assert_int_equal(allocation(a, "science", "narval", first)->from_day, first);
-	assert_int_equal(allocation(a, "science", "narval", first)->amount.num, 201);
-	assert_int_equal(allocation(a, "science", "narval", first)->amount.den, 2);
-	assert_string_equal(allocation(a, "physics", "narval", first)->label, "narval");
-	assert_string_equal(allocation(a, "physics", "beluga", first)->label, "2026");
-	assert_non_null(allocation(a, "physics", "narval", end - 1));
-	assert_null(allocation(a, "physics", "narval", end));
-	assert_null(allocation(a, "physics", "narval", first - 1));
-	assert_null(allocation(a, "letters", "narval", first));
+	assert_int_equal(allocation_of(a, "science", "narval", first)->from_day, first);
+	assert_int_equal(allocation_of(a, "science", "narval", first)->amount.num, 201);
+	assert_int_equal(allocation_of(a, "science", "narval", first)->amount.den, 2);
+	assert_string_equal(allocation_of(a, "physics", "narval", first)->label, "narval");
+	assert_string_equal(allocation_of(a, "physics", "beluga", first)->label, "2026");
+	assert_non_null(allocation_of(a, "physics", "narval", end - 1));
+	assert_null(allocation_of(a, "physics", "narval", end));
+	assert_null(allocation_of(a, "physics", "narval", first - 1));
+	assert_null(allocation_of(a, "letters", "narval", first));
 }
 
 static void every_fault_is_told_with_its_line(void **state)

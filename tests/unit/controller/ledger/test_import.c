@@ -21,7 +21,7 @@ static int count_one(void *ctx, const struct store_difference *d, struct err *er
 	return 0;
 }
 
-static int64_t differences(struct rig *r)
+static int64_t count_differences(struct rig *r)
 {
 	struct store_verified n;
 	int told = 0;
@@ -55,15 +55,15 @@ static struct history_job job_of(int64_t number, int64_t start_s, int64_t run_s)
 	return j;
 }
 
-static int note(void *ctx, const struct store_import_job *j, enum store_import_outcome outcome,
-		struct err *err)
+static int note_outcome(void *ctx, const struct store_import_job *j,
+			enum store_import_outcome outcome, struct err *err)
 {
 	(void)j, (void)err;
 	*(int *)ctx = (int)outcome;
 	return 0;
 }
 
-static int add(struct store_import *i, const struct history_job *j, struct fraction rate)
+static int add_job(struct store_import *i, const struct history_job *j, struct fraction rate)
 {
 	int outcome = -1, r;
 	const struct store_import_job job = {
@@ -73,7 +73,7 @@ static int add(struct store_import *i, const struct history_job *j, struct fract
 			   .ncpus = j->ncpus },
 	};
 
-	store_import_listen(i, note, &outcome);
+	store_import_listen(i, note_outcome, &outcome);
 	r = store_import_add(i, &job, NULL);
 	if (r == 0)
 		r = store_import_settle(i, NULL);
@@ -125,8 +125,8 @@ static void every_job_is_told_of_once_in_order(void **state)
 	assert_int_equal(o.known, 999);
 }
 
-static struct store_import *begin(struct rig *r, const char *digest,
-				  struct store_import_count *ret)
+static struct store_import *begin_file(struct rig *r, const char *digest,
+				       struct store_import_count *ret)
 {
 	const struct store_import_file f = { digest, "file", "swf", "content", "", "" };
 	struct store_import *i;
@@ -140,12 +140,12 @@ static void days_of_any_job_sum_to_its_charge(void **state)
 {
 	struct rig *r = *state;
 	struct store_import_count n;
-	struct store_import *i = begin(r, "one", &n);
+	struct store_import *i = begin_file(r, "one", &n);
 
 	for (int64_t k = 1; k <= 200; k++) {
 		struct history_job j = job_of(k, 1000000000 + k * 7919, k * 2347);
 
-		assert_int_equal(add(i, &j, (struct fraction){ k, 3 }), 0);
+		assert_int_equal(add_job(i, &j, (struct fraction){ k, 3 }), 0);
 	}
 	assert_int_equal(store_import_commit(i, &n, NULL), 0);
 	store_import_close(i);
@@ -156,7 +156,7 @@ static void days_of_any_job_sum_to_its_charge(void **state)
 	assert_int_equal(rig_number(r, "SELECT SUM(core_ms) FROM rollups"),
 			 200 * 201 / 2 * 2347 * 3000LL);
 	assert_int_equal(rig_number(r, "SELECT SUM(jobs_started) FROM rollups"), 200);
-	assert_int_equal(differences(r), 0);
+	assert_int_equal(count_differences(r), 0);
 }
 
 static void a_batch_that_is_not_committed_leaves_nothing(void **state)
@@ -164,23 +164,23 @@ static void a_batch_that_is_not_committed_leaves_nothing(void **state)
 	struct rig *r = *state;
 	struct store_import_count n;
 	struct history_job j = job_of(1, 1000000000, 50);
-	struct store_import *i = begin(r, "one", &n);
+	struct store_import *i = begin_file(r, "one", &n);
 
-	assert_int_equal(add(i, &j, (struct fraction){ 3, 1 }), 0);
+	assert_int_equal(add_job(i, &j, (struct fraction){ 3, 1 }), 0);
 	store_import_close(i);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM imported"), 0);
-	i = begin(r, "one", &n);
+	i = begin_file(r, "one", &n);
 	assert_int_equal(n.lines, 0);
-	assert_int_equal(add(i, &j, (struct fraction){ 3, 1 }), 0);
+	assert_int_equal(add_job(i, &j, (struct fraction){ 3, 1 }), 0);
 	n.lines = 7;
 	n.rejected[HISTORY_NO_CORES] = 2;
 	assert_int_equal(store_import_commit(i, &n, NULL), 0);
 	store_import_close(i);
 	n = (struct store_import_count){ 0 };
-	store_import_close(begin(r, "one", &n));
+	store_import_close(begin_file(r, "one", &n));
 	assert_int_equal(n.lines, 7);
 	assert_int_equal(n.rejected[HISTORY_NO_CORES], 2);
-	assert_int_equal(differences(r), 0);
+	assert_int_equal(count_differences(r), 0);
 }
 
 static void a_job_comes_once_and_is_never_changed(void **state)
@@ -188,21 +188,22 @@ static void a_job_comes_once_and_is_never_changed(void **state)
 	struct rig *r = *state;
 	struct store_import_count n;
 	struct history_job j = job_of(1, 1000000000, 50);
-	struct store_import *i = begin(r, "one", &n);
+	struct store_import *i = begin_file(r, "one", &n);
 
-	assert_int_equal(add(i, &j, (struct fraction){ 3, 1 }), 0);
-	assert_int_equal(add(i, &j, (struct fraction){ 3, 1 }), STORE_IMPORT_KNOWN);
-	assert_int_equal(add(i, &j, (struct fraction){ 4, 1 }), STORE_IMPORT_CONFLICT);
+	assert_int_equal(add_job(i, &j, (struct fraction){ 3, 1 }), 0);
+	assert_int_equal(add_job(i, &j, (struct fraction){ 3, 1 }), STORE_IMPORT_KNOWN);
+	assert_int_equal(add_job(i, &j, (struct fraction){ 4, 1 }), STORE_IMPORT_CONFLICT);
 	j.cpu_ms = -1;
-	assert_int_equal(add(i, &j, (struct fraction){ 3, 1 }), STORE_IMPORT_CONFLICT);
+	assert_int_equal(add_job(i, &j, (struct fraction){ 3, 1 }), STORE_IMPORT_CONFLICT);
 	strcpy(j.cluster, "d");
-	assert_int_equal(add(i, &j, (struct fraction){ 3, 1 }), 0);
+	assert_int_equal(add_job(i, &j, (struct fraction){ 3, 1 }), 0);
 	j.number = 2;
-	assert_int_equal(add(i, &j, (struct fraction){ INT64_MAX, 1 }), STORE_IMPORT_REFUSED);
+	assert_int_equal(add_job(i, &j, (struct fraction){ INT64_MAX, 1 }),
+			 STORE_IMPORT_REFUSED);
 	assert_int_equal(store_import_commit(i, &n, NULL), 0);
 	store_import_close(i);
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"), 300000);
-	assert_int_equal(differences(r), 0);
+	assert_int_equal(count_differences(r), 0);
 }
 
 /* A short job, one over three days by several reports, one that goes lost. */
@@ -223,7 +224,7 @@ static void live_attempts_can_be_recomputed(void **state)
 	tell_lives(r);
 	assert_int_equal(rig_number(r, "SELECT COUNT(DISTINCT job) FROM slices"), 1);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM slices"), 3);
-	assert_int_equal(differences(r), 0);
+	assert_int_equal(count_differences(r), 0);
 }
 
 static void every_wrong_figure_is_found(void **state)
@@ -243,10 +244,10 @@ static void every_wrong_figure_is_found(void **state)
 
 	tell_lives(r);
 	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
-		int64_t was = differences(r);
+		int64_t was = count_differences(r);
 
 		write_sql(r, faults[i]);
-		assert_true(differences(r) > was);
+		assert_true(count_differences(r) > was);
 	}
 }
 
@@ -331,16 +332,16 @@ static void an_older_ledger_is_upgraded_and_still_recomputes(void **state)
 	assert_int_equal(store_open_zone(r->path, "Asia/Tokyo", &r->store, NULL), -EEXIST);
 	assert_int_equal(store_open(r->path, &r->store, NULL), 0);
 	assert_string_equal(store_zone(r->store), "UTC");
-	assert_int_equal(differences(r), 0);
+	assert_int_equal(count_differences(r), 0);
 	/* When its attempts ran is not known: evenly from start to last word, nothing lost. */
 	assert_int_equal(rig_number(r, "SELECT SUM(running_ns) FROM stretches"),
 			 rig_number(r, "SELECT SUM(running_ns) FROM attempts"));
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM stretches WHERE to_ns <= from_ns"),
 			 0);
 	rig_tell(r, rig_report(job, 2, JOB_ENDED, 90000), NOON + 90000 * S_NS);
-	assert_int_equal(differences(r), 0);
+	assert_int_equal(count_differences(r), 0);
 	write_sql(r, "UPDATE rollups SET core_ms = core_ms + 1 WHERE day = 20001");
-	assert_int_equal(differences(r), 1);
+	assert_int_equal(count_differences(r), 1);
 }
 
 #define TEST(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)

@@ -11,8 +11,8 @@
 #include "controller/ledger/nodes/lost.h"
 #include "tests/unit/rig/ledger_rig.h"
 
-static int price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
-		 struct err *err)
+static int set_price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
+		     struct err *err)
 {
 	int *n_priced = ctx;
 
@@ -91,10 +91,10 @@ static void fill_document(const struct said *w, struct sync *doc)
 	}
 }
 
-static void say(struct rig *r, struct said *w)
+static void send_sync(struct rig *r, struct said *w)
 {
 	struct sync *doc = calloc(1, sizeof(*doc));
-	const struct store_slurm slurm = { doc, price, &w->n_priced };
+	const struct store_slurm slurm = { doc, set_price, &w->n_priced };
 	struct sync_from from = { .address = "10.0.0.1",
 				  .now_ns = w->now_ns,
 				  .lost_ns = 120 * S_NS,
@@ -138,7 +138,7 @@ static void a_job_is_made_once_and_charged(void **state)
 	w.seq = 1;
 	w.running_s = 100;
 	for (int i = 0; i < 3; i++) {
-		say(r, &w);
+		send_sync(r, &w);
 		assert_int_equal(w.n_priced, i == 0);
 		assert_int_equal(w.n_acks, 1);
 		assert_int_equal(w.n_refusals, 0);
@@ -158,7 +158,7 @@ static void a_job_that_was_heard_of_late_is_charged_from_its_start(void **state)
 
 	w.seq = 1;
 	w.running_s = 5000;
-	say(r, &w);
+	send_sync(r, &w);
 	assert_int_equal(rig_see(r, w.job).running_ns, 1000 * S_NS);
 }
 
@@ -168,7 +168,7 @@ static void reeves_own_numbers_go_on_from_its_own(void **state)
 	struct said w = said_of(7, NOON);
 	int64_t first = rig_job(r, NOON);
 
-	say(r, &w);
+	send_sync(r, &w);
 	assert_int_equal(rig_job(r, NOON + S_NS), first + 1);
 }
 
@@ -180,23 +180,23 @@ static void an_id_that_comes_again_after_the_end_is_the_next_generation(void **s
 	w.seq = 1;
 	w.running_s = 10;
 	w.state = JOB_ENDED;
-	say(r, &w);
+	send_sync(r, &w);
 	still = w;
-	say(r, &still); /* its end, said again */
+	send_sync(r, &still); /* its end, said again */
 	assert_int_equal(still.job, w.job);
 	/* No task of the new one has run: it is not told from what is left of the old one. */
 	still = said_of(7, 0);
 	still.state = JOB_STARTING;
-	say(r, &still);
+	send_sync(r, &still);
 	assert_int_equal(still.job, w.job);
 	again.seq = 1;
-	say(r, &again);
+	send_sync(r, &again);
 	assert_int_equal(again.job, store_slurm_number(1, 1, 7));
 	assert_int_equal(rig_see(r, w.job).state, JOB_ENDED);
 	assert_int_equal(rig_see(r, again.job).state, JOB_RUNNING);
 	/* Without a description it is the last generation. */
 	again.is_not_told = true;
-	say(r, &again);
+	send_sync(r, &again);
 	assert_int_equal(again.job, store_slurm_number(1, 1, 7));
 }
 
@@ -205,9 +205,9 @@ static void an_id_of_another_owner_is_another_job(void **state)
 	struct rig *r = *state;
 	struct said w = said_of(7, NOON), other = said_of(7, NOON);
 
-	say(r, &w);
+	send_sync(r, &w);
 	other.told.uid = 1002;
-	say(r, &other);
+	send_sync(r, &other);
 	assert_int_equal(other.job, store_slurm_number(1, 1, 7));
 }
 
@@ -216,10 +216,10 @@ static void each_cluster_has_its_own_ids(void **state)
 	struct rig *r = *state;
 	struct said w = said_of(7, NOON), other = said_of(7, NOON);
 
-	say(r, &w);
+	send_sync(r, &w);
 	other.cluster = "west";
 	other.node = "w1";
-	say(r, &other);
+	send_sync(r, &other);
 	assert_int_equal(other.job >> 40, 2);
 	assert_int_equal(store_slurm_id(other.job), 7);
 }
@@ -231,10 +231,10 @@ static void a_requeue_is_the_next_attempt_also_where_the_end_was_never_told(void
 
 	w.seq = again.seq = 1;
 	w.running_s = again.running_s = 50;
-	say(r, &w);
+	send_sync(r, &w);
 	again.told.attempt = 2;
 	again.node = "e2";
-	say(r, &again);
+	send_sync(r, &again);
 	assert_int_equal(again.job, w.job);
 	assert_int_equal(rig_see(r, w.job).state, JOB_RUNNING);
 	assert_string_equal(rig_see(r, w.job).node, "e2");
@@ -244,7 +244,7 @@ static void a_requeue_is_the_next_attempt_also_where_the_end_was_never_told(void
 	w.seq = 2;
 	w.running_s = 60;
 	w.state = JOB_ENDED;
-	say(r, &w);
+	send_sync(r, &w);
 	assert_int_equal(w.n_refusals, 0);
 	assert_int_equal(rig_see(r, w.job).state, JOB_RUNNING);
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"), 220000);
@@ -258,11 +258,11 @@ static void a_second_node_that_an_old_agent_did_not_announce_counts_nothing(void
 
 	w.seq = 1;
 	w.running_s = 100;
-	say(r, &w);
+	send_sync(r, &w);
 	other = w;
 	other.node = "e2";
 	for (int i = 0; i < 2; i++) {
-		say(r, &other);
+		send_sync(r, &other);
 		assert_int_equal(other.n_acks, 1);
 		assert_int_equal(other.n_refusals, 0);
 		assert_int_equal(other.job, 0);
@@ -295,8 +295,8 @@ static void a_job_on_two_nodes_is_one_job_with_a_part_on_each(void **state)
 	a.running_s = 100;
 	b.running_s = 90;
 	for (int i = 0; i < 2; i++) {
-		say(r, &a);
-		say(r, &b);
+		send_sync(r, &a);
+		send_sync(r, &b);
 		assert_int_equal(b.job, a.job);
 		assert_int_equal(b.n_acks, 1);
 		assert_int_equal(b.n_refusals, 0);
@@ -315,19 +315,19 @@ static void a_part_that_ends_leaves_the_job_to_slurm(void **state)
 	struct rig *r = *state;
 	struct said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
 
-	say(r, &a);
-	say(r, &b);
+	send_sync(r, &a);
+	send_sync(r, &b);
 	b.seq = 2;
 	b.running_s = 40;
 	b.state = JOB_ENDED;
-	say(r, &b);
+	send_sync(r, &b);
 	assert_int_equal(b.n_acks, 1);
 	assert_int_equal(rig_see(r, a.job).state, JOB_RUNNING);
 	assert_int_equal(rig_number(r, "SELECT want FROM jobs"), DESIRED_RUN);
 	a.seq = 2;
 	a.running_s = 50;
 	a.state = JOB_ENDED;
-	say(r, &a);
+	send_sync(r, &a);
 	assert_int_equal(rig_see(r, a.job).end, END_EXITED);
 }
 
@@ -345,19 +345,19 @@ static void a_part_that_is_late_is_not_cancelled(void **state)
 	struct said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
 	int n_cancels = 0;
 
-	say(r, &a);
-	say(r, &b);
+	send_sync(r, &a);
+	send_sync(r, &b);
 	a.seq = 2;
 	a.running_s = 50;
 	a.state = JOB_ENDED;
-	say(r, &a);
+	send_sync(r, &a);
 	assert_int_equal(rig_see(r, a.job).state, JOB_ENDED);
 	assert_int_equal(store_desired(r->store, "e2", count_cancels, &n_cancels, NULL), 0);
 	assert_int_equal(n_cancels, 0);
 	b.seq = 2;
 	b.running_s = 50;
 	b.state = JOB_ENDED;
-	say(r, &b);
+	send_sync(r, &b);
 	/* What it used still counts. */
 	assert_int_equal(rig_number(r, "SELECT SUM(cpu_ms) FROM rollups"), 100000);
 }
@@ -368,18 +368,18 @@ static void a_limit_on_one_node_ends_the_job_on_all(void **state)
 	struct said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
 	int n_cancels = 0;
 
-	say(r, &a);
-	say(r, &b);
+	send_sync(r, &a);
+	send_sync(r, &b);
 	b.seq = 2;
 	b.state = JOB_ENDED;
 	b.end = END_LIMIT;
-	say(r, &b);
+	send_sync(r, &b);
 	assert_int_equal(store_desired(r->store, "e1", count_cancels, &n_cancels, NULL), 0);
 	assert_int_equal(n_cancels, 1);
 	a.seq = 2;
 	a.state = JOB_ENDED;
 	a.end = END_CANCELLED;
-	say(r, &a);
+	send_sync(r, &a);
 	assert_int_equal(rig_see(r, a.job).end, END_LIMIT);
 }
 
@@ -391,14 +391,14 @@ static void a_node_without_a_task_does_not_take_the_job(void **state)
 
 	idle.node = "e2";
 	idle.state = JOB_STARTING;
-	say(r, &idle);
+	send_sync(r, &idle);
 	assert_int_equal(idle.job + (int64_t)idle.n_refusals, 0);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 0);
-	say(r, &w);
+	send_sync(r, &w);
 	assert_string_equal(rig_see(r, w.job).node, "e1");
 	idle.state = JOB_ENDED;
 	idle.seq = 1;
-	say(r, &idle);
+	send_sync(r, &idle);
 	assert_int_equal(idle.n_acks, 1);
 	assert_int_equal(rig_see(r, w.job).state, JOB_RUNNING);
 }
@@ -410,7 +410,7 @@ static void a_job_that_ended_before_its_first_task_is_on_record(void **state)
 
 	w.state = JOB_ENDED;
 	w.seq = 1;
-	say(r, &w);
+	send_sync(r, &w);
 	assert_int_equal(w.n_acks, 1);
 	assert_int_equal(rig_see(r, w.job).state, JOB_ENDED);
 	assert_int_equal(rig_see(r, w.job).charge_requested_ms, 0);
@@ -422,7 +422,7 @@ static void silence_of_a_node_ends_no_job_of_slurm(void **state)
 	struct store_lost_result lost = { 0 };
 	struct said w = said_of(7, NOON);
 
-	say(r, &w);
+	send_sync(r, &w);
 	assert_int_equal(
 		store_mark_lost_nodes(r->store, w.now_ns + S_NS, w.now_ns + S_NS, NULL), 1);
 	assert_int_equal(store_end_lost_jobs(r->store, w.now_ns + S_NS, &lost, NULL), 0);
@@ -437,7 +437,7 @@ static void a_job_that_the_node_did_not_describe_is_neither_made_nor_refused(voi
 
 	w.is_not_told = true;
 	w.seq = 1;
-	say(r, &w);
+	send_sync(r, &w);
 	assert_int_equal(w.job + (int64_t)(w.n_acks + w.n_refusals), 0);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 0);
 }
@@ -451,7 +451,7 @@ static void names_that_are_none_have_others(void **state)
 	strcpy(w.told.user, "no name");
 	strcpy(w.told.account, "x");
 	*w.told.queue = '\0';
-	say(r, &w);
+	send_sync(r, &w);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs WHERE user = 'uid-1001' AND"
 				       " account = 'x' AND queue = 'unknown'"),
 			 1);

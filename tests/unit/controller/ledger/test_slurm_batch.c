@@ -14,8 +14,8 @@
 
 #define NOON_S (NOON / S_NS)
 
-static int price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
-		 struct err *err)
+static int set_price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
+		     struct err *err)
 {
 	(void)ctx;
 	(void)note;
@@ -57,7 +57,8 @@ struct told {
 	int64_t n_wanted, answered_mark_s; /* filled */
 };
 
-static void tell(struct rig *r, struct told *t, const struct slurm_batch_job *rows, size_t n)
+static void send_batch(struct rig *r, struct told *t, const struct slurm_batch_job *rows,
+		       size_t n)
 {
 	struct slurm_batch_job copy[8];
 	struct slurm_batch b = { .cluster = "east",
@@ -72,7 +73,7 @@ static void tell(struct rig *r, struct told *t, const struct slurm_batch_job *ro
 	const struct store_slurm_from from = { .now_ns = NOON + t->at_s * S_NS,
 					       .forgotten_ns = HOUR_NS,
 					       .lost_ns = 120 * S_NS,
-					       .price = price };
+					       .price = set_price };
 	struct store_slurm_result result;
 	struct err err = { "" };
 
@@ -85,15 +86,15 @@ static void tell(struct rig *r, struct told *t, const struct slurm_batch_job *ro
 	store_slurm_result_done(&result);
 }
 
-static void tell_one(struct rig *r, enum slurm_batch_source source, int64_t at_s,
+static void send_row(struct rig *r, enum slurm_batch_source source, int64_t at_s,
 		     const struct slurm_batch_job *row)
 {
 	struct told t = { .source = source, .at_s = at_s };
 
-	tell(r, &t, row, 1);
+	send_batch(r, &t, row, 1);
 }
 
-static int ignore(void *ctx, const struct store_difference *d, struct err *err)
+static int ignore_difference(void *ctx, const struct store_difference *d, struct err *err)
 {
 	(void)ctx;
 	(void)d;
@@ -105,11 +106,11 @@ static void assert_sums(struct rig *r)
 {
 	struct store_verified n;
 
-	assert_int_equal(store_verify(r->store, ignore, NULL, &n, NULL), 0);
+	assert_int_equal(store_verify(r->store, ignore_difference, NULL, &n, NULL), 0);
 	assert_int_equal(n.differences, 0);
 }
 
-static int64_t first(void)
+static int64_t first_number(void)
 {
 	return store_slurm_number(1, 0, 7);
 }
@@ -120,8 +121,8 @@ static void a_row_told_often_counts_once(void **state)
 	const struct slurm_batch_job row = row_of(7, SLURM_BATCH_COMPLETED, 0, 100);
 
 	for (int i = 0; i < 3; i++) {
-		tell_one(r, SLURM_BATCH_SLURMDBD, 200 + i, &row);
-		assert_int_equal(rig_see(r, first()).charge_requested_ms, 200000);
+		send_row(r, SLURM_BATCH_SLURMDBD, 200 + i, &row);
+		assert_int_equal(rig_see(r, first_number()).charge_requested_ms, 200000);
 	}
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts"), 1);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM slurm_attempts"), 1);
@@ -135,24 +136,24 @@ static void a_running_job_is_charged_as_it_runs(void **state)
 
 	row.attempt = 1;
 	for (int64_t at_s = 10; at_s < 60; at_s += 10) {
-		tell_one(r, SLURM_BATCH_SLURMCTLD, at_s, &row);
-		assert_int_equal(rig_see(r, first()).running_ns, at_s * S_NS);
-		assert_int_equal(rig_see(r, first()).state, JOB_RUNNING);
+		send_row(r, SLURM_BATCH_SLURMCTLD, at_s, &row);
+		assert_int_equal(rig_see(r, first_number()).running_ns, at_s * S_NS);
+		assert_int_equal(rig_see(r, first_number()).state, JOB_RUNNING);
 	}
 	row.state = SLURM_BATCH_SUSPENDED;
 	row.suspended_s = 10;
-	tell_one(r, SLURM_BATCH_SLURMCTLD, 60, &row);
-	assert_int_equal(rig_see(r, first()).state, JOB_SUSPENDED);
+	send_row(r, SLURM_BATCH_SLURMCTLD, 60, &row);
+	assert_int_equal(rig_see(r, first_number()).state, JOB_SUSPENDED);
 	row = row_of(7, SLURM_BATCH_COMPLETED, 0, 90);
 	row.suspended_s = 30;
-	tell_one(r, SLURM_BATCH_SLURMDBD, 95, &row);
-	assert_int_equal(rig_see(r, first()).running_ns, 60 * S_NS);
-	assert_int_equal(rig_see(r, first()).suspended_ns, 30 * S_NS);
-	assert_int_equal(rig_see(r, first()).state, JOB_ENDED);
+	send_row(r, SLURM_BATCH_SLURMDBD, 95, &row);
+	assert_int_equal(rig_see(r, first_number()).running_ns, 60 * S_NS);
+	assert_int_equal(rig_see(r, first_number()).suspended_ns, 30 * S_NS);
+	assert_int_equal(rig_see(r, first_number()).state, JOB_ENDED);
 	/* slurmctld still has it as it was. */
 	row = row_of(7, SLURM_BATCH_RUNNING, 0, 0);
-	tell_one(r, SLURM_BATCH_SLURMCTLD, 96, &row);
-	assert_int_equal(rig_see(r, first()).state, JOB_ENDED);
+	send_row(r, SLURM_BATCH_SLURMCTLD, 96, &row);
+	assert_int_equal(rig_see(r, first_number()).state, JOB_ENDED);
 	assert_sums(r);
 }
 
@@ -164,13 +165,13 @@ static void rows_of_a_requeue_are_attempts_in_any_order(void **state)
 
 	/* slurmctld said that the second one runs; the first comes late. */
 	rows[0].attempt = 2;
-	tell_one(r, SLURM_BATCH_SLURMCTLD, 520, &rows[0]);
-	tell_one(r, SLURM_BATCH_SLURMDBD, 530, &rows[1]);
+	send_row(r, SLURM_BATCH_SLURMCTLD, 520, &rows[0]);
+	send_row(r, SLURM_BATCH_SLURMDBD, 530, &rows[1]);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 1);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts"), 2);
 	assert_int_equal(rig_number(r, "SELECT attempt FROM slurm_attempts WHERE state = 12"),
 			 1);
-	assert_int_equal(rig_see(r, first()).end, END_EXITED);
+	assert_int_equal(rig_see(r, first_number()).end, END_EXITED);
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM attempts"),
 			 220000);
 	assert_sums(r);
@@ -183,8 +184,8 @@ static void an_id_that_comes_again_much_later_is_another_job(void **state)
 						row_of(7, SLURM_BATCH_COMPLETED, 3 * DAY_S,
 						       3 * DAY_S + 10) };
 
-	tell_one(r, SLURM_BATCH_SLURMDBD, 200, &rows[0]);
-	tell_one(r, SLURM_BATCH_SLURMDBD, 3 * DAY_S + 20, &rows[1]);
+	send_row(r, SLURM_BATCH_SLURMDBD, 200, &rows[0]);
+	send_row(r, SLURM_BATCH_SLURMDBD, 3 * DAY_S + 20, &rows[1]);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 2);
 	assert_int_equal(rig_see(r, store_slurm_number(1, 1, 7)).charge_requested_ms, 20000);
 	assert_sums(r);
@@ -195,13 +196,13 @@ static void the_mark_moves_with_the_rows_and_never_back(void **state)
 	struct rig *r = *state;
 	struct told t = { .source = SLURM_BATCH_SLURMDBD, .at_s = 100 };
 
-	tell(r, &t, NULL, 0);
+	send_batch(r, &t, NULL, 0);
 	assert_int_equal(t.answered_mark_s, 0);
 	t.mark_s = 50;
-	tell(r, &t, NULL, 0);
+	send_batch(r, &t, NULL, 0);
 	assert_int_equal(t.answered_mark_s, 50);
 	t.mark_s = 20;
-	tell(r, &t, NULL, 0);
+	send_batch(r, &t, NULL, 0);
 	assert_int_equal(t.answered_mark_s, 50);
 }
 
@@ -214,23 +215,23 @@ static void what_slurm_forgot_is_wanted_and_ends_as_lost(void **state)
 	};
 
 	row.attempt = 1;
-	tell_one(r, SLURM_BATCH_SLURMCTLD, 10, &row);
-	tell(r, &whole, NULL, 0);
+	send_row(r, SLURM_BATCH_SLURMCTLD, 10, &row);
+	send_batch(r, &whole, NULL, 0);
 	assert_int_equal(whole.n_wanted, 0);
 	whole.n_present = 0;
 	whole.at_s = 30;
-	tell(r, &whole, NULL, 0);
+	send_batch(r, &whole, NULL, 0);
 	assert_int_equal(whole.n_wanted, 1);
-	assert_int_equal(rig_see(r, first()).state, JOB_RUNNING);
+	assert_int_equal(rig_see(r, first_number()).state, JOB_RUNNING);
 	whole.at_s = 30 + HOUR_S;
-	tell(r, &whole, NULL, 0);
-	assert_int_equal(rig_see(r, first()).end, END_NODE_LOST);
-	assert_int_equal(rig_see(r, first()).running_ns, 10 * S_NS);
+	send_batch(r, &whole, NULL, 0);
+	assert_int_equal(rig_see(r, first_number()).end, END_NODE_LOST);
+	assert_int_equal(rig_see(r, first_number()).running_ns, 10 * S_NS);
 	/* slurmdbd has got it after all. */
 	row = row_of(7, SLURM_BATCH_COMPLETED, 0, 25);
-	tell_one(r, SLURM_BATCH_SLURMDBD, 40 + HOUR_S, &row);
-	assert_int_equal(rig_see(r, first()).end, END_EXITED);
-	assert_int_equal(rig_see(r, first()).running_ns, 25 * S_NS);
+	send_row(r, SLURM_BATCH_SLURMDBD, 40 + HOUR_S, &row);
+	assert_int_equal(rig_see(r, first_number()).end, END_EXITED);
+	assert_int_equal(rig_see(r, first_number()).running_ns, 25 * S_NS);
 	assert_sums(r);
 }
 
@@ -242,7 +243,7 @@ static void an_array_task_cancelled_while_it_waited_has_no_attempt(void **state)
 	row.nodes[0] = row.node[0] = '\0';
 	row.array_job = 7;
 	row.array_task = 3;
-	tell_one(r, SLURM_BATCH_SLURMDBD, 200, &row);
+	send_row(r, SLURM_BATCH_SLURMDBD, 200, &row);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts"), 0);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs WHERE state = 5"), 1);
 	assert_int_equal(rig_number(r, "SELECT array_task FROM slurm_attempts"), 3);
@@ -258,7 +259,7 @@ static void attempts_are_listed_page_by_page(void **state)
 	for (int64_t id = 1; id <= 3; id++) {
 		const struct slurm_batch_job row = row_of(id, SLURM_BATCH_COMPLETED, 0, 100);
 
-		tell_one(r, SLURM_BATCH_SLURMDBD, 200, &row);
+		send_row(r, SLURM_BATCH_SLURMDBD, 200, &row);
 	}
 	assert_int_equal(store_slurm_list(r->store, &p, page, &n, NULL), 0);
 	assert_int_equal(n, 3);

@@ -11,7 +11,7 @@
 #define NOW_S INT64_C(1800000000)
 #define NOW_NS (NOW_S * S_NS)
 
-static struct slurm_batch_job ended(int64_t start_s, int64_t end_s)
+static struct slurm_batch_job ended_job(int64_t start_s, int64_t end_s)
 {
 	struct slurm_batch_job j = { .job = 7,
 				     .state = SLURM_BATCH_COMPLETED,
@@ -26,19 +26,19 @@ static struct slurm_batch_job ended(int64_t start_s, int64_t end_s)
 
 static char note[RULE_NOTE_MAX];
 
-static struct rule_times mend(const struct slurm_batch_job *j)
+static struct rule_times mend_now(const struct slurm_batch_job *j)
 {
 	return rule_mend(j, NOW_S, NOW_NS, note);
 }
 
 static void seconds_are_taken_as_they_are(void **state)
 {
-	struct slurm_batch_job j = ended(NOW_S - 100, NOW_S - 40);
+	struct slurm_batch_job j = ended_job(NOW_S - 100, NOW_S - 40);
 	struct rule_times t;
 
 	(void)state;
 	j.suspended_s = 10;
-	t = mend(&j);
+	t = mend_now(&j);
 	assert_string_equal(note, "");
 	assert_int_equal(t.start_ns, (NOW_S - 100) * S_NS);
 	assert_int_equal(t.end_ns, (NOW_S - 40) * S_NS);
@@ -48,7 +48,7 @@ static void seconds_are_taken_as_they_are(void **state)
 
 static void a_running_job_ran_up_to_when_slurm_said_so(void **state)
 {
-	struct slurm_batch_job j = ended(NOW_S - 100, 0);
+	struct slurm_batch_job j = ended_job(NOW_S - 100, 0);
 	struct rule_times t;
 
 	(void)state;
@@ -79,12 +79,12 @@ static void rows_that_contradict_are_mended_and_noted(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct slurm_batch_job j = ended(cases[i].start_s, cases[i].end_s);
+		struct slurm_batch_job j = ended_job(cases[i].start_s, cases[i].end_s);
 		struct rule_times t;
 
 		strcpy(j.nodes, cases[i].nodes);
 		j.suspended_s = cases[i].suspended_s;
-		t = mend(&j);
+		t = mend_now(&j);
 		assert_int_equal(t.running_ns, cases[i].running_s * S_NS);
 		assert_true(t.end_ns >= t.start_ns && t.end_ns <= NOW_NS);
 		assert_non_null(strstr(note, cases[i].note));
@@ -93,17 +93,17 @@ static void rows_that_contradict_are_mended_and_noted(void **state)
 
 static void a_job_cancelled_while_it_waited_needs_no_note(void **state)
 {
-	struct slurm_batch_job j = ended(NOW_S - 60, NOW_S - 60);
+	struct slurm_batch_job j = ended_job(NOW_S - 60, NOW_S - 60);
 
 	(void)state;
 	j.state = SLURM_BATCH_CANCELLED;
 	j.nodes[0] = '\0';
-	assert_int_equal(mend(&j).start_ns, 0);
+	assert_int_equal(mend_now(&j).start_ns, 0);
 	assert_string_equal(note, "");
 }
 
-static struct rule_decision decide(const struct slurm_batch_job *j, struct rule_known k,
-				   int64_t now_s)
+static struct rule_decision decide_at(const struct slurm_batch_job *j, struct rule_known k,
+				      int64_t now_s)
 {
 	const struct rule_times t = rule_mend(j, now_s, now_s * S_NS, note);
 
@@ -112,8 +112,8 @@ static struct rule_decision decide(const struct slurm_batch_job *j, struct rule_
 
 static void without_an_agent_slurms_seconds_count(void **state)
 {
-	const struct slurm_batch_job j = ended(NOW_S - 100, NOW_S - 40);
-	const struct rule_decision d = decide(&j, (struct rule_known){ 0 }, NOW_S);
+	const struct slurm_batch_job j = ended_job(NOW_S - 100, NOW_S - 40);
+	const struct rule_decision d = decide_at(&j, (struct rule_known){ 0 }, NOW_S);
 
 	(void)state;
 	assert_int_equal(d.action, RULE_WRITE);
@@ -122,36 +122,36 @@ static void without_an_agent_slurms_seconds_count(void **state)
 
 static void an_agent_that_is_there_is_waited_for(void **state)
 {
-	const struct slurm_batch_job j = ended(NOW_S - 100, NOW_S - 40);
+	const struct slurm_batch_job j = ended_job(NOW_S - 100, NOW_S - 40);
 	const struct rule_known there = { .is_agent_there = true };
 	int64_t until_s = NOW_S - 40 + RULE_AGENT_WAIT_NS / S_NS;
-	struct rule_decision d = decide(&j, there, until_s - 1);
+	struct rule_decision d = decide_at(&j, there, until_s - 1);
 
 	(void)state;
 	assert_int_equal(d.action, RULE_WAIT);
 	assert_int_equal(d.until_ns, until_s * S_NS);
-	assert_int_equal(decide(&j, there, until_s).action, RULE_WRITE);
+	assert_int_equal(decide_at(&j, there, until_s).action, RULE_WRITE);
 }
 
 static void what_an_agent_reported_stays(void **state)
 {
-	const struct slurm_batch_job j = ended(NOW_S - 100, NOW_S - 40);
-	struct slurm_batch_job runs = ended(NOW_S - 100, 0);
+	const struct slurm_batch_job j = ended_job(NOW_S - 100, NOW_S - 40);
+	struct slurm_batch_job runs = ended_job(NOW_S - 100, 0);
 	struct rule_known k = { .has_agent_report = true,
 				.agent_start_ns = (NOW_S - 98) * S_NS + 500 * MS_NS };
 	struct rule_decision d;
 
 	(void)state;
 	runs.state = SLURM_BATCH_RUNNING;
-	assert_int_equal(decide(&runs, k, NOW_S + DAY_S).action, RULE_LEAVE);
-	assert_int_equal(decide(&j, k, NOW_S).action, RULE_WAIT);
+	assert_int_equal(decide_at(&runs, k, NOW_S + DAY_S).action, RULE_LEAVE);
+	assert_int_equal(decide_at(&j, k, NOW_S).action, RULE_WAIT);
 	/* Its last report never came: the end is Slurm's, the start stays the agent's. */
-	d = decide(&j, k, NOW_S + HOUR_S);
+	d = decide_at(&j, k, NOW_S + HOUR_S);
 	assert_int_equal(d.action, RULE_WRITE);
 	assert_int_equal(d.times.start_ns, k.agent_start_ns);
 	assert_int_equal(d.times.running_ns, 57 * S_NS + 500 * MS_NS);
 	k.is_final = true;
-	assert_int_equal(decide(&j, k, NOW_S + DAY_S).action, RULE_LEAVE);
+	assert_int_equal(decide_at(&j, k, NOW_S + DAY_S).action, RULE_LEAVE);
 }
 
 static void every_state_has_an_end(void **state)
@@ -169,8 +169,8 @@ static void every_state_has_an_end(void **state)
 		[SLURM_BATCH_REQUEUED] = END_CANCELLED,
 		[SLURM_BATCH_UNKNOWN] = END_NODE_LOST,
 	};
-	struct slurm_batch_job j = ended(NOW_S - 100, NOW_S - 40);
-	const struct rule_times t = mend(&j);
+	struct slurm_batch_job j = ended_job(NOW_S - 100, NOW_S - 40);
+	const struct rule_times t = mend_now(&j);
 
 	(void)state;
 	for (int s = SLURM_BATCH_COMPLETED; s < _SLURM_BATCH_STATE_MAX; s++) {
@@ -191,7 +191,7 @@ static void every_state_has_an_end(void **state)
 static void an_id_that_comes_again_is_a_requeue_or_another_job(void **state)
 {
 	struct rule_former former = { SLURM_BATCH_REQUEUED, NOW_S - 100 * DAY_S };
-	const struct slurm_batch_job j = ended(NOW_S, NOW_S + 10);
+	const struct slurm_batch_job j = ended_job(NOW_S, NOW_S + 10);
 
 	(void)state;
 	assert_true(rule_is_next_attempt(&former, &j));

@@ -15,7 +15,7 @@
 #define GIB (INT64_C(1) << 30)
 #define HOUR 3600
 
-static struct schedule *new (enum schedule_rule rule)
+static struct schedule *new_schedule(enum schedule_rule rule)
 {
 	struct schedule_config c = { .rule = rule, .reserve_after_s = 24 * HOUR };
 	struct schedule *s = NULL;
@@ -80,7 +80,7 @@ static void assert_state(struct schedule *s, int32_t job, enum schedule_state st
 
 static void later_jobs_start_beside_the_place_that_is_kept(void **state)
 {
-	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PRIORITY);
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
 	int32_t runs, head, short_one, long_one, narrow;
 	struct schedule_why why;
 
@@ -113,7 +113,7 @@ static void later_jobs_start_beside_the_place_that_is_kept(void **state)
 
 static void without_backfill_nobody_passes(void **state)
 {
-	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_FIFO);
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_FIFO);
 	int32_t head, small;
 
 	(void)state;
@@ -128,7 +128,7 @@ static void without_backfill_nobody_passes(void **state)
 
 static void parts_of_one_job_are_on_several_nodes(void **state)
 {
-	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PRIORITY);
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
 	int32_t wide, next, n;
 	int64_t at_s;
 
@@ -146,7 +146,7 @@ static void parts_of_one_job_are_on_several_nodes(void **state)
 
 static void maintenance_lets_only_end_what_is_over_by_then(void **state)
 {
-	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PRIORITY);
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
 	struct schedule_node node = {
 		.cores = 4, .mem_bytes = 8 * GIB, .is_open = true, .closed_from_s = 1000
 	};
@@ -163,7 +163,7 @@ static void maintenance_lets_only_end_what_is_over_by_then(void **state)
 
 static void bad_input_is_refused(void **state)
 {
-	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PRIORITY);
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
 	struct schedule_chunk c = { .cores = 1, .n = 1 };
 	struct schedule_job j = { .chunks = &c, .n_chunks = 1, .limit_s = 1 };
 	struct schedule_node bad = { .cores = -1 };
@@ -192,7 +192,7 @@ static void bad_input_is_refused(void **state)
 
 static void an_express_job_takes_the_cores_of_a_normal_one(void **state)
 {
-	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PREEMPT);
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PREEMPT);
 	int32_t normal, express;
 
 	(void)state;
@@ -214,7 +214,7 @@ static void an_express_job_takes_the_cores_of_a_normal_one(void **state)
 
 static void suspended_jobs_keep_their_memory(void **state)
 {
-	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PREEMPT);
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PREEMPT);
 	struct schedule_chunk all = { .cores = 4, .mem_bytes = 16 * GIB, .n = 1 };
 	struct schedule_job j = { .id = 900, .chunks = &all, .n_chunks = 1, .limit_s = HOUR };
 	int32_t normal, express;
@@ -231,7 +231,7 @@ static void suspended_jobs_keep_their_memory(void **state)
 
 static void a_large_job_suspends_small_ones_while_they_can_bear_it(void **state)
 {
-	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PREEMPT);
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PREEMPT);
 	int32_t small[16], large;
 	int n = 0;
 
@@ -257,7 +257,7 @@ static void a_large_job_suspends_small_ones_while_they_can_bear_it(void **state)
 
 static void who_has_nothing_goes_first(void **state)
 {
-	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PREEMPT);
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PREEMPT);
 	int32_t many[4], one;
 
 	(void)state;
@@ -276,7 +276,7 @@ static void who_has_nothing_goes_first(void **state)
 
 static void a_start_is_withdrawn_for_a_larger_job(void **state)
 {
-	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PREEMPT);
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PREEMPT);
 	const struct schedule_action *actions;
 	int32_t small, large;
 	size_t n;
@@ -295,7 +295,7 @@ static void a_start_is_withdrawn_for_a_larger_job(void **state)
 
 static void bonus_gives_way_to_all(void **state)
 {
-	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PREEMPT);
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PREEMPT);
 	int32_t bonus, normal;
 
 	(void)state;
