@@ -378,19 +378,19 @@ static int run_daemon(const struct agent_config *conf, struct err *err)
 }
 
 static const struct verb_option options[] = {
-	{ "config", 'c', "FILE", "configuration (" DEFAULT_CONFIG ")", NULL },
-	{ "check", 0, NULL, "read the configuration, say what is wrong with it, and leave",
+	{ "config", 'c', "FILE", "configuration; default: " DEFAULT_CONFIG, NULL },
+	{ "check", 0, NULL, "check the configuration, print its errors and exit", NULL },
+	{ "status", 0, NULL, "print the jobs on this node and what the running agent enforces",
 	  NULL },
-	{ "status", 0, NULL, "print what the running agent holds and enforces", NULL },
-	{ "debug", 0, NULL, "log more", NULL },
+	{ "debug", 0, NULL, "log more details", NULL },
 	{ "version", 0, NULL, "print the version", NULL },
-	{ "help", 'h', NULL, "print this", NULL },
+	{ "help", 'h', NULL, "show this help", NULL },
 	{ 0 },
 };
 static const struct verb verb = {
 	.name = "reeve-agent",
 	.args = "",
-	.help = "starts jobs on this node, holds them to their requests and measures them",
+	.help = "Start jobs on this node, hold them to their requests and measure them",
 	.examples = "reeve-agent --config " DEFAULT_CONFIG " --check\nreeve-agent --status",
 	.options = options,
 };

@@ -321,7 +321,7 @@ static void open_prof(struct node *n, const char *pins)
 		node_note(n, "switch profile: cannot be measured: %s", err.text);
 	else
 		node_note(n, "switch profile: on; each context switch of a job is counted and "
-			     "takes it about 0.2 us longer");
+			     "takes it about 0.1 us longer");
 }
 
 static int open_kernel_side(struct node *n, struct err *err)

@@ -310,17 +310,14 @@ static int serve_requests(struct controller *c, struct err *err)
 static const struct verb_option options[] = {
 	{ "config", 'c', "FILE", "configuration; default: " DEFAULT_CONFIG, NULL },
 	{ "check", 0, NULL, "check the configuration, print its errors and exit", NULL },
-	{ "help", 'h', NULL, "show this", NULL },
-	{ "version", 'V', NULL, "show the version", NULL },
+	{ "help", 'h', NULL, "show this help", NULL },
+	{ "version", 'V', NULL, "print the version", NULL },
 	{ 0 },
 };
 static const struct verb verb = {
 	.name = "reeve-controller",
 	.args = "",
-	.help = "queue and accounts of Reeve",
-	.details =
-		"Queues the jobs that users submit, dispatches them to nodes, and keeps the\n"
-		"ledger of what each requested, used and is charged.",
+	.help = "Queue the jobs that users submit, dispatch them to nodes and account for them",
 	.examples = "reeve-controller --config /etc/reeve/controller.conf --check",
 	.options = options,
 };
@@ -329,7 +326,7 @@ static const struct verb_option no_options[] = { { 0 } };
 static const struct verb_tool tool = {
 	.name = "reeve-controller",
 	.help = "queue and accounts of Reeve",
-	.footer = "Exit status: 0 ok, 1 it cannot start or failed, 2 wrong usage.",
+	.footer = "Exit status: 0 done, 1 cannot start or failed, 2 wrong usage.",
 	.verbs = verbs,
 	.common = no_options,
 };

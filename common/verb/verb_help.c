@@ -79,6 +79,15 @@ static bool is_hidden(const struct verb_option *own, const char *name, char lett
 	return false;
 }
 
+/* Is one of the common options not hidden by the verb's own? */
+static bool has_visible(const struct verb_option *common, const struct verb_option *own)
+{
+	for (; common && common->name; common++)
+		if (!is_hidden(own, common->name, 0))
+			return true;
+	return false;
+}
+
 /* `own`: the options that hide some of `options`, or NULL. */
 static void print_options(const struct verb_option *options, const struct verb_option *own,
 			  FILE *to)
@@ -113,7 +122,7 @@ static void help_of_verb(const struct verb_tool *tool, const struct verb *v, FIL
 		fprintf(to, "\nOptions:\n");
 		print_options(v->options, NULL, to);
 	}
-	if (tool->common && tool->common->name) {
+	if (has_visible(tool->common, v->options)) {
 		fprintf(to, is_single(tool) && !v->options ? "\nOptions:\n"
 							   : "\nOptions of every command:\n");
 		print_options(tool->common, v->options, to);

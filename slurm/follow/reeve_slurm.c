@@ -32,25 +32,25 @@ static const struct loop_task tasks[] = {
 };
 
 static const struct verb_option options[] = {
-	{ "config", 'c', "FILE", "configuration (" FOLLOW_CONFIG_FILE ")", NULL },
-	{ "check", 0, NULL, "read the configuration, say what is wrong with it, and leave",
-	  NULL },
-	{ "once", 0, NULL, "do each task until nothing is left to do, and leave", NULL },
-	{ "task", 0, "NAME", "this task alone: slurmdbd, slurmctld or priority",
+	{ "config", 'c', "FILE", "configuration; default: " FOLLOW_CONFIG_FILE, NULL },
+	{ "check", 0, NULL, "check the configuration, print its errors and exit", NULL },
+	{ "once", 0, NULL, "do each task until nothing is left to do, and exit", NULL },
+	{ "task", 0, "NAME", "do this task alone: slurmdbd, slurmctld or priority",
 	  "slurmdbd slurmctld priority" },
 	{ "list", 0, NULL, "print slurmdbd's rows as JSON, for 'reeve admin reconcile'", NULL },
-	{ "from", 0, "SECONDS", "of --list: jobs that ended from then on (since the epoch)",
+	{ "from", 0, "SECONDS",
+	  "with --list: only jobs that ended at this time or later (seconds since 1970)",
 	  NULL },
-	{ "to", 0, "SECONDS", "of --list: and before", NULL },
-	{ "debug", 0, NULL, "log more", NULL },
+	{ "to", 0, "SECONDS", "with --list: only jobs that ended before this time", NULL },
+	{ "debug", 0, NULL, "log more details", NULL },
 	{ "version", 0, NULL, "print the version", NULL },
-	{ "help", 'h', NULL, "print this", NULL },
+	{ "help", 'h', NULL, "show this help", NULL },
 	{ 0 },
 };
 static const struct verb verb = {
 	.name = "reeve-slurm",
 	.args = "",
-	.help = "follows slurmctld and slurmdbd and tells the controller of their jobs",
+	.help = "Follow slurmctld and slurmdbd, and report their jobs to the controller",
 	.examples = "reeve-slurm --config " FOLLOW_CONFIG_FILE " --check\nreeve-slurm --once",
 	.options = options,
 };

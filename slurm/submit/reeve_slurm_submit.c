@@ -17,18 +17,17 @@
 #include "slurm/submit/listen.h"
 
 static const struct verb_option options[] = {
-	{ "config", 'c', "FILE", "configuration (" FOLLOW_CONFIG_FILE ")", NULL },
-	{ "check", 0, NULL, "read the configuration, say what is wrong with it, and leave",
-	  NULL },
-	{ "debug", 0, NULL, "log more", NULL },
+	{ "config", 'c', "FILE", "configuration; default: " FOLLOW_CONFIG_FILE, NULL },
+	{ "check", 0, NULL, "check the configuration, print its errors and exit", NULL },
+	{ "debug", 0, NULL, "log more details", NULL },
 	{ "version", 0, NULL, "print the version", NULL },
-	{ "help", 'h', NULL, "print this", NULL },
+	{ "help", 'h', NULL, "show this help", NULL },
 	{ 0 },
 };
 static const struct verb verb = {
 	.name = "reeve-slurm-submit",
 	.args = "",
-	.help = "answers slurmctld's job_submit.lua whether a job may be submitted",
+	.help = "Decide for slurmctld's job_submit.lua whether a job may be submitted",
 	.examples = "reeve-slurm-submit --config " FOLLOW_CONFIG_FILE,
 	.options = options,
 };

@@ -1,5 +1,5 @@
 #!/bin/sh
-# text.sh - format as .clang-format says; manual pages are well-formed; no unfinished words; no hidden sleeps as synchronisation.
+# text.sh - format as .clang-format says; manual pages are well-formed and have every key; no unfinished words.
 set -u
 bad=0
 files=$(git ls-files '*.c' '*.h')
@@ -9,5 +9,15 @@ unfinished='TO''DO|FIX''ME|\\bXX''X\\b|not (yet )?implem''ented'
 git grep -nIE "$unfinished" -- '*.c' '*.h' '*.sh' Makefile | sed 's/^/lint: unfinished: /' | grep . && bad=1
 for page in docs/man/*.scd; do
 	out=$(scdoc <"$page" 2>&1 >/dev/null) || { echo "lint: $page: $out"; bad=1; }
+done
+# Each key of a configuration file has its paragraph: reeve-controller(8) is generated, and compared by cli_golden.sh.
+for table in agent/config.c:reeve-agent.8 slurm/follow/config.c:reeve-slurm.8 cli/client/config.c:reeve.conf.5; do
+	page=docs/man/${table#*:}.scd
+	keys=$(grep -oE '(TEXT|NUMBER|WORD)\("[A-Za-z]+"|\{ "(Agent|Slurm|Client)", "[A-Za-z]+"' "${table%%:*}" |
+		sed 's/.*[ (]"//; s/"$//')
+	[ -n "$keys" ] || { echo "lint: no keys in ${table%%:*}"; bad=1; }
+	for key in $keys; do
+		grep -q "\*$key\*" "$page" || { echo "lint: $page has no $key of ${table%%:*}"; bad=1; }
+	done
 done
 exit $bad

@@ -196,6 +196,26 @@ static void help_shows_all_and_hides_what_is_hidden(void **state)
 	free(one);
 }
 
+/* As the daemons are: one table is both the verb's and the common one. */
+static void help_of_a_tool_of_one_verb_lists_each_option_once(void **state)
+{
+	static const struct verb_option options[] = { { "check", 0, NULL, "check it", NULL },
+						      { 0 } };
+	static const struct verb only = { .name = "one", .help = "Do it", .options = options };
+	static const struct verb *const only_one[] = { &only, NULL };
+	static const struct verb_tool one = { .name = "one",
+					      .verbs = only_one,
+					      .common = options };
+	char text[512] = "";
+	FILE *f = fmemopen(text, sizeof(text), "w");
+
+	(void)state;
+	verb_help(&one, &only, f);
+	fclose(f);
+	assert_non_null(strstr(text, "Options:\n      --check"));
+	assert_null(strstr(text, "Options of every command"));
+}
+
 static void completion_knows_every_word(void **state)
 {
 	char *all = text_of(verb_words, NULL), *one = text_of(verb_words, &list);
@@ -217,6 +237,7 @@ int main(void)
 		cmocka_unit_test(every_mistake_is_refused_with_the_remedy),
 		cmocka_unit_test(result_of_the_verb_is_handed_on),
 		cmocka_unit_test(help_shows_all_and_hides_what_is_hidden),
+		cmocka_unit_test(help_of_a_tool_of_one_verb_lists_each_option_once),
 		cmocka_unit_test(completion_knows_every_word),
 	};
 
