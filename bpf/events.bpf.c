@@ -2,7 +2,8 @@
  *
  * The kernel fires cgroup_notify_frozen for each cgroup whose state flips: for the one that
  * was written to, for every cgroup below it and for those above that follow. A job frozen
- * through an ancestor is thus seen by its own id. These hooks run under css_set_lock, one at
+ * through an ancestor is thus seen by its own id; a job of Slurm, which is never frozen itself, by
+ * its steps. These hooks run under css_set_lock, one at
  * a time: they need no lock against each other. `seq` is for the reader.
  */
 #include "bpf/kernel.h"
@@ -40,14 +41,46 @@ static __always_inline struct events_message *reserve_message(const struct event
 	return m;
 }
 
+/* The job that `cgrp` is a step of, where the job is one that its steps freeze. */
+static __always_inline struct events_record *job_of_step(struct cgroup *cgrp)
+{
+	struct events_record *job;
+	__u32 *slot;
+	__u64 id;
+
+	if (cgrp->level <= EVENTS_STEP_DEPTH)
+		return 0;
+	id = find_ancestor_id(cgrp, cgrp->level - EVENTS_STEP_DEPTH);
+	slot = bpf_map_lookup_elem(&job_ids, &id);
+	job = slot ? find_record(*slot) : 0;
+	return job && job->by_steps ? job : 0;
+}
+
+/* Counts the step; returns whether the job became frozen, or thawed, with it. A step that was frozen before it was counted thaws nothing. */
+static __always_inline int count_step(struct events_record *job, int frozen)
+{
+	if (frozen)
+		return job->steps_frozen++ == 0;
+	return job->steps_frozen && --job->steps_frozen == 0;
+}
+
 SEC("?tp_btf/cgroup_notify_frozen")
 int BPF_PROG(events_frozen_flip, struct cgroup *cgrp, const char *path, int frozen)
 {
 	struct events_record *job = job_of_cgroup(cgrp);
 	struct events_message *m;
 	__u64 now, since;
+	int flips = 1;
 
-	if (!job)
+	if (!job) {
+		job = job_of_step(cgrp);
+		if (!job)
+			return 0;
+		__sync_fetch_and_add(&job->seq, 1);
+		flips = count_step(job, frozen);
+		__sync_fetch_and_add(&job->seq, 1);
+	}
+	if (!flips)
 		return 0;
 	now = bpf_ktime_get_boot_ns();
 	__sync_fetch_and_add(&job->seq, 1);

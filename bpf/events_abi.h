@@ -3,7 +3,9 @@
 #ifndef REEVE_EVENTS_ABI_H
 #define REEVE_EVENTS_ABI_H
 
-#define EVENTS_VERSION 2
+#define EVENTS_VERSION 3
+#define EVENTS_STEP_DEPTH                                                                      \
+	2 /* job_12/step_0/user: Slurm freezes the steps of a job one by one */
 #define EVENTS_RING_BYTES (128 * 1024) /* the end of 1,024 jobs at once, and more */
 
 enum events_kind { EVENTS_OOM = 1, EVENTS_FROZEN = 2, EVENTS_THAWED = 3, EVENTS_EMPTY = 4 };
@@ -17,8 +19,10 @@ struct events_record { /* a job; written by the hooks, under the kernel's cgroup
 	__u64 total_ns; /* finished intervals */
 	__u64 n_oom;
 	__u64 n_empty;
+	__u32 by_steps; /* frozen is: one of the cgroups EVENTS_STEP_DEPTH levels below is */
+	__u32 steps_frozen; /* how many of those are */
 };
-_Static_assert(sizeof(struct events_record) == 56, "kernel/user ABI");
+_Static_assert(sizeof(struct events_record) == 64, "kernel/user ABI");
 
 struct events_message {	 /* ring buffer */
 	__u64 cgroup_id; /* the job's */

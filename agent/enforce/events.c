@@ -23,6 +23,9 @@ struct watched {
 	char *path;
 	bool is_late;	/* was frozen before it was watched: that time is not known */
 	bool was_empty; /* when added: to be reported at the next dispatch */
+	bool by_steps;
+	uint64_t
+		doubt; /* 1 + seq at which the count of frozen steps differed from the files; 0: it did not */
 	/* Without the frozen hook: as read from cgroup.events. 0: not frozen. */
 	uint64_t since_ns, total_ns, count;
 };
@@ -318,13 +321,14 @@ static int add_to_kern(struct events *e, struct watched *w, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "job %lld: %s", (long long)w->job, strerror(-r));
 	if (r == 0) {
+		((struct events_record *)slots_record(e->slots, slot))->by_steps = w->by_steps;
 		r = slots_publish(e->slots, slot);
 		if (r < 0) {
 			slots_remove(e->slots, slot);
 			return err_set(err, r, "job %lld: %s", (long long)w->job, strerror(-r));
 		}
 	}
-	if (skeleton_has(e->kern, "events_frozen_flip"))
+	if (skeleton_has(e->kern, "events_frozen_flip") && !w->by_steps)
 		w->is_late = reconcile_record(slots_record(e->slots, slot), w->path) > 0;
 	return 0;
 }
@@ -346,6 +350,7 @@ int events_add(struct events *e, const struct events_job *job, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	w->job = job->job;
 	w->cgroup_id = job->cgroup_id;
+	w->by_steps = job->by_steps;
 	if (access(w->path, F_OK) < 0)
 		return err_set(err, -errno, "job %lld: cgroup %s: %m", (long long)w->job,
 			       w->path);
@@ -414,6 +419,44 @@ static void read_record(const struct events_record *rec, struct events_freeze *r
 	ret->count = rec->n_frozen;
 }
 
+static struct events_record *find_record(const struct events *e, uint64_t cgroup_id)
+{
+	int slot = e->slots ? slots_find(e->slots, cgroup_id) : -ENOENT;
+
+	return slot < 0 ? NULL : slots_record(e->slots, (uint32_t)slot);
+}
+
+/* The interval of a thaw that nothing saw is dropped: when it ended is not known. */
+static void set_steps(struct events_record *rec, uint32_t n_frozen)
+{
+	__atomic_store_n(&rec->steps_frozen, n_frozen, __ATOMIC_SEQ_CST);
+	if (n_frozen)
+		__sync_bool_compare_and_swap(&rec->since_ns, 0,
+					     (uint64_t)clock_ns(CLOCK_BOOTTIME));
+	else
+		__atomic_store_n(&rec->since_ns, 0, __ATOMIC_SEQ_CST);
+}
+
+void events_check_steps(struct events *e, uint64_t cgroup_id, uint32_t n_frozen)
+{
+	struct watched *w = find_watched(e, cgroup_id);
+	struct events_record *rec = w ? find_record(e, cgroup_id) : NULL;
+	uint32_t seq;
+
+	if (!rec)
+		return;
+	seq = __atomic_load_n(&rec->seq, __ATOMIC_SEQ_CST);
+	if (seq & 1 || __atomic_load_n(&rec->steps_frozen, __ATOMIC_SEQ_CST) == n_frozen) {
+		w->doubt = 0;
+	} else if (w->doubt != 1 + (uint64_t)seq) {
+		w->doubt = 1 + (uint64_t)seq;
+	} else {
+		set_steps(rec, n_frozen);
+		w->is_late = true;
+		w->doubt = 0;
+	}
+}
+
 int events_frozen(struct events *e, uint64_t cgroup_id, struct events_freeze *ret,
 		  struct err *err)
 {
@@ -425,6 +468,8 @@ int events_frozen(struct events *e, uint64_t cgroup_id, struct events_freeze *re
 			       (unsigned long long)cgroup_id);
 	memset(ret, 0, sizeof(*ret));
 	if (e->by_files & EVENTS_FILES_FROZEN) {
+		if (w->by_steps)
+			return err_set(err, -EOPNOTSUPP, "no hook counts frozen steps");
 		ret->frozen = w->since_ns != 0;
 		ret->since_ns = w->since_ns;
 		ret->total_ns =

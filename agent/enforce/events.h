@@ -47,6 +47,9 @@ struct events_job {
 	int64_t job;
 	uint64_t cgroup_id;
 	const char *path; /* absolute path of the cgroup directory */
+	/* Its own cgroup is never frozen, but those of its steps, EVENTS_STEP_DEPTH levels below (a job of
+	 * Slurm): it counts as frozen from the first one's freezing to the last one's thawing. */
+	bool by_steps;
 };
 
 int events_open(const struct events_config *config, struct events **ret, struct err *err);
@@ -59,7 +62,11 @@ int events_add(struct events *e, const struct events_job *job, struct err *err);
 void events_remove(struct events *e, uint64_t cgroup_id);
 unsigned events_prune(struct events *e); /* as sample_prune() */
 
-/* -ENOENT: not added. */
+/* How many steps of a job `by_steps` are frozen, as their files say; to be called about each second.
+ * What no hook saw (a step that was frozen before the job was added, or removed while it was frozen) is
+ * mended when two calls in a row differ from the count without a change between them. */
+void events_check_steps(struct events *e, uint64_t cgroup_id, uint32_t n_frozen);
+/* -ENOENT: not added. -EOPNOTSUPP: a job `by_steps`, and no hook counts them: the caller reads files. */
 int events_frozen(struct events *e, uint64_t cgroup_id, struct events_freeze *ret,
 		  struct err *err);
 

@@ -327,6 +327,19 @@ bool slurm_jobs_is_over(struct node *n, const struct slurm_question *q)
 	return !j || j->phase >= PHASE_REPORT;
 }
 
+/* The hooks say when it was suspended, to the nanosecond; where there is none, the files do, up to a second late. */
+static void check_suspended(struct node *n, const struct job *j, const char *path)
+{
+	uint32_t n_frozen = slurm_count_frozen(path);
+	struct events_freeze f = { .frozen = n_frozen > 0 };
+	struct err err;
+
+	events_check_steps(n->events, j->s.cgroup_id, n_frozen);
+	if (events_frozen(n->events, j->s.cgroup_id, &f, &err) < 0)
+		f.frozen = n_frozen > 0;
+	suspend_on_frozen(n, j->s.job, f.frozen, (uint64_t)node_now_ns());
+}
+
 void slurm_jobs_tick(struct node *n)
 {
 	char path[MANAGER_PATH_MAX];
@@ -336,8 +349,7 @@ void slurm_jobs_tick(struct node *n)
 			continue;
 		if (access(job_cgroup(j, path), F_OK) == 0) {
 			j->waits_until_ns = 0;
-			suspend_on_frozen(n, j->s.job, slurm_is_suspended(path),
-					  (uint64_t)node_now_ns());
+			check_suspended(n, j, path);
 		} else if (!j->waits_until_ns) {
 			j->waits_until_ns = node_now_ns() + LOST_NS;
 		} else if (node_now_ns() >= j->waits_until_ns) {

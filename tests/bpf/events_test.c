@@ -75,7 +75,7 @@ static struct events *open_events(const char *pin_dir, int best_tier, struct see
 
 static void add_job(struct events *e, const struct testjob *j)
 {
-	struct events_job job = { j->job, j->id, j->path };
+	struct events_job job = { j->job, j->id, j->path, false };
 	struct err err = { "" };
 
 	if (events_add(e, &job, &err) < 0)
@@ -291,6 +291,96 @@ static void test_killed_watcher(const char *pin_dir)
 	testjob_remove(&j);
 }
 
+static void freeze_steps(const struct testjob *steps, const char *value)
+{
+	for (int i = 0; i < 2; i++) {
+		testjob_write(&steps[i], "cgroup.freeze", value);
+		while (testjob_number(&steps[i], "cgroup.events", "frozen") != *value - '0')
+			;
+	}
+}
+
+static bool is_missing_hook(struct events *e, const struct testjob *j)
+{
+	struct events_freeze f;
+	struct err err = { "" };
+
+	return events_frozen(e, j->id, &f, &err) == -EOPNOTSUPP;
+}
+
+/* Steps that end, and that are removed, while they are frozen. `last`: the one of steps[1]. */
+static void lose_steps(struct events *e, const struct testjob *j, const struct testjob *steps,
+		       const struct testjob *last)
+{
+	freeze_steps(steps, "1");
+	testjob_kill(&steps[0]);
+	testjob_kill(&steps[1]);
+	freeze_steps(steps, "0");
+	tap_ok(!read_freeze(e, j).frozen,
+	       "steps that end while they are frozen are counted out");
+	freeze_steps(steps, "1");
+	testjob_remove(last);
+	events_check_steps(e, j->id, 1);
+	events_check_steps(e, j->id, 1);
+	tap_ok(read_freeze(e, j).frozen,
+	       "one that is removed while it is frozen leaves the other");
+	testjob_remove(j);
+	events_check_steps(e, j->id, 0);
+	tap_ok(read_freeze(e, j).frozen,
+	       "one reading of the files that differs changes nothing");
+	events_check_steps(e, j->id, 0);
+	tap_ok(!read_freeze(e, j).frozen, "two in a row do");
+}
+
+/* As Slurm suspends: the cgroups of two steps, one by one, below a job that is never frozen itself. */
+static void test_steps(void)
+{
+	struct seen seen = { 0 };
+	struct events_freeze f;
+	struct testjob j, below, steps[2], leaf;
+	struct events *e = open_events(NULL, 0, &seen);
+	struct events_job job = { .by_steps = true };
+	struct truth t = { 0, 0 };
+	uint64_t asked;
+	struct err err;
+
+	testjob_make(&j, "slurm", 16);
+	testjob_make(&below, "slurm/step_0", 0);
+	testjob_make(&steps[0], "slurm/step_0/user", 0);
+	testjob_make(&leaf, "slurm/step_0/user/task_0", 0);
+	testjob_make(&below, "slurm/step_1", 0);
+	testjob_make(&steps[1], "slurm/step_1/user", 0);
+	testjob_run(&leaf, sleep_forever, NULL);
+	testjob_run(&steps[1], sleep_forever, NULL);
+	job.job = j.job, job.cgroup_id = j.id, job.path = j.path;
+	tap_ok(events_add(e, &job, &err) == 0, "a job whose steps are frozen one by one");
+	if (is_missing_hook(e, &j)) {
+		tap_skip("frozen steps", "no hook counts them here");
+		events_close(e);
+		testjob_remove(&j);
+		return;
+	}
+	asked = testjob_now_ns();
+	freeze_steps(steps, "1");
+	t.least -= testjob_now_ns();
+	t.most -= asked;
+	pass_time(e, 50);
+	tap_ok(read_freeze(e, &j).frozen, "is frozen when its steps are");
+	asked = testjob_now_ns();
+	freeze_steps(steps, "0");
+	t.least += asked;
+	t.most += testjob_now_ns();
+	wait_for(e, &seen.thawed, 1);
+	f = read_freeze(e, &j);
+	agrees_with_truth(&f, &t, 2 * MS,
+			  "frozen time from the first step's to the last one's");
+	tap_ok(seen.frozen == 1 && seen.thawed == 1 && !f.frozen && f.count == 1 && f.exact,
+	       "told once frozen and once thawed, exact");
+	lose_steps(e, &j, steps, &below);
+	events_remove(e, j.id);
+	events_close(e);
+}
+
 static void test_prune(const char *pin_dir)
 {
 	struct seen seen = { 0 };
@@ -384,6 +474,7 @@ int main(int argc, char **argv)
 		test_already(tiers[i]);
 		test_oom(tiers[i]);
 	}
+	test_steps();
 	test_killed_watcher(pin_dir);
 	test_prune(pin_dir);
 	return tap_done();

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 #include "agent/enforce/manager/slurm.h"
 #include "common/cleanup.h"
@@ -91,33 +93,25 @@ int slurm_kill_steps(const char *job_path)
 	return first_error;
 }
 
-struct frozen_steps {
-	int n_frozen, n_running;
-};
-
 static int count_frozen(void *ctx, const char *step, int *user_fd)
 {
 	_cleanup_close_ int file = openat(*user_fd, "cgroup.events", O_RDONLY | O_CLOEXEC);
-	struct frozen_steps *count = ctx;
+	uint32_t *count = ctx;
 	char text[128];
 	ssize_t n = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
 
+	(void)step;
 	text[n > 0 ? n : 0] = '\0';
-	if (!strcmp(step, "step_extern") || !strstr(text, "populated 1"))
-		return 0;
-	if (strstr(text, "frozen 1"))
-		count->n_frozen++;
-	else
-		count->n_running++;
+	*count += strstr(text, "frozen 1") != NULL;
 	return 0;
 }
 
-bool slurm_is_suspended(const char *job_path)
+uint32_t slurm_count_frozen(const char *job_path)
 {
-	struct frozen_steps count = { 0 };
+	uint32_t count = 0;
 
 	each_step(job_path, count_frozen, &count);
-	return count.n_frozen > 0 && count.n_running == 0;
+	return count;
 }
 
 /* ---- the manager ---- */
@@ -222,7 +216,12 @@ static const char *get_parent(const struct manager *m)
 
 static const char *get_status(const struct manager *m)
 {
+	struct statfs s;
+
 	(void)m;
+	if (statfs("/sys/fs/cgroup", &s) == 0 && s.f_type != CGROUP2_SUPER_MAGIC)
+		return "this host has cgroup v1, where no job of Slurm can be held: each task is refused; boot with "
+		       "systemd.unified_cgroup_hierarchy=1 and set CgroupPlugin=cgroup/v2 in cgroup.conf";
 	return "Slurm owns cores, memory, suspension and signals of jobs; the agent holds vmem and jobfs";
 }
 

@@ -17,8 +17,7 @@
 int slurm_open_steps(const char *job_path, int *ret_fds, int max);
 /* SIGKILL to all processes of the user, in all steps. -errno of the first write that failed; the other steps were killed all the same. */
 int slurm_kill_steps(const char *job_path);
-/* slurmd freezes the steps of a job that it suspends, one by one, but for the one that PrologFlags=Contain makes: is none left that
- * runs? */
-bool slurm_is_suspended(const char *job_path);
+/* How many steps of the job are frozen: slurmd freezes those of a job that it suspends one by one. */
+uint32_t slurm_count_frozen(const char *job_path);
 /* The scope has another path than was thought when the manager was opened: the kernel has shown a step there. */
 void slurm_set_scope(struct manager *m, const char *path);

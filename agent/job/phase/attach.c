@@ -290,7 +290,8 @@ int job_attach_steps(struct node *n, struct job *j, struct err *err)
 static int watch_rest(struct node *n, struct job *j, struct err *err)
 {
 	char path[MANAGER_PATH_MAX];
-	struct events_job ev = { j->s.job, j->s.cgroup_id, job_cgroup(j, path) };
+	struct events_job ev = { j->s.job, j->s.cgroup_id, job_cgroup(j, path),
+				 job_is_slurms(j) };
 	struct guard_job gj = { .job = j->s.job,
 				.cgroup_id = j->s.cgroup_id,
 				.projid = j->s.jobfs.projid,
@@ -377,15 +378,13 @@ void job_detach(struct node *n, struct job *j)
 	j->is_attached = false;
 }
 
-/* The kernel side keeps the frozen time, also while no agent runs. Not that of a job of Slurm, whose steps are frozen one by one:
- * slurm_jobs_tick() keeps its clock. */
+/* The kernel side keeps the frozen time, also while no agent runs. Where it has none of a job of Slurm, slurm_jobs_tick() keeps the clock. */
 void job_sync_clock(struct node *n, struct job *j)
 {
 	struct events_freeze f;
 	struct err err;
 
-	if (!j->is_attached || job_is_slurms(j) ||
-	    events_frozen(n->events, j->s.cgroup_id, &f, &err) < 0)
+	if (!j->is_attached || events_frozen(n->events, j->s.cgroup_id, &f, &err) < 0)
 		return;
 	j->is_frozen = f.frozen;
 	clock_sync(&j->clock,
