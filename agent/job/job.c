@@ -19,6 +19,7 @@ const char *job_phase_name(enum job_phase phase)
 	return phase < _PHASE_MAX ? phase_names[phase] : "unknown";
 }
 
+/* -EINVAL: a phase of another version of the agent, or a damaged row. */
 int job_phase_parse(const char *name, enum job_phase *ret)
 {
 	for (int i = 0; i < _PHASE_MAX; i++)
@@ -29,11 +30,13 @@ int job_phase_parse(const char *name, enum job_phase *ret)
 	return -EINVAL;
 }
 
+/* Before anything is done the job is saved; see act_on_phase() in phases.c. */
 void job_act_after(struct job *j, unsigned delay_ms)
 {
 	job_due_set(j, DUE_ACT, node_now_ns() + delay_ms * MS_NS);
 }
 
+/* The act runs from the event loop, never inside the caller: callers may still use the job after this call. */
 void job_enter_phase(struct job *j, enum job_phase phase)
 {
 	j->phase = phase;
@@ -55,6 +58,8 @@ void job_fail(struct job *j, const char *fmt, ...)
 	log_job(LOG_NOTICE, j->s.job, "failed", "%s", text);
 }
 
+/* Overwrites an end that is recorded; callers that must keep the first one check before (job_fail(),
+ * latch_limit(), latch_cancel()). */
 void job_latch_end(struct job *j, enum job_end_kind kind, const char *text)
 {
 	struct job_end end = {
@@ -68,6 +73,7 @@ void job_latch_end(struct job *j, enum job_end_kind kind, const char *text)
 	state_end_set(&j->s, &end);
 }
 
+/* Logged even where the copy fails: the journal has it then, and the report keeps the note before. */
 void job_note(struct job *j, const char *fmt, ...)
 {
 	char text[JOB_NOTE_MAX], *copy;
@@ -85,6 +91,7 @@ void job_note(struct job *j, const char *fmt, ...)
 	j->s.note = copy;
 }
 
+/* Counters and peaks only grow (usage_merge()), so that a late or repeated sample takes nothing away. */
 void job_merge_usage(struct job *j, const struct usage *u)
 {
 	struct usage all;

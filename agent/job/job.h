@@ -121,9 +121,9 @@ void job_latch_end(struct job *j, enum job_end_kind kind, const char *text);
 void job_fail(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A note for the job's report; it replaces the note before. */
 void job_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Merge further figures into the usage of the job. */
+/* Merge further figures into the usage of the job: counters and peaks only grow. */
 void job_merge_usage(struct job *j, const struct usage *u);
 /* Absolute path of the unit's cgroup, whether it exists or not. */
 const char *job_cgroup(const struct job *j, char buf[static MANAGER_PATH_MAX]);
-/* "DIR/JOB-ATTEMPT/NAME" in the job's jobfs. */
+/* "DIR/JOB-ATTEMPT/NAME" in the job's jobfs; `name` "": the directory itself. NULL: the job has no directory. */
 const char *job_file(const struct job *j, const char *name, char *buf, size_t size);

@@ -11,6 +11,8 @@
 
 static const char *const names[2] = { "out", "err" };
 
+/* Files of this job whose growth is sent: none of a job that writes into its own files or runs its command on
+ * another node; one where stderr is joined to stdout. */
 static int n_streams(const struct job *j)
 {
 	if (!j->s.request.stream || job_is_sister(j))
@@ -43,6 +45,7 @@ int job_output_create(struct job *j, int ret_fds[2], struct err *err)
 
 	if (out < 0)
 		return out;
+	/* The launcher always receives two descriptors; of a joined job both are the same file. */
 	two = j->s.request.join ? fcntl(out, F_DUPFD_CLOEXEC, 3) : open_stream(j, "err", err);
 	if (two < 0) {
 		close(out);
@@ -53,6 +56,7 @@ int job_output_create(struct job *j, int ret_fds[2], struct err *err)
 	return 0;
 }
 
+/* The next exchange takes the new bytes along; many writes in between are one exchange. */
 static int on_grown(sd_event_source *s, const struct inotify_event *e, void *userdata)
 {
 	struct job *j = userdata;
@@ -64,6 +68,7 @@ static int on_grown(sd_event_source *s, const struct inotify_event *e, void *use
 	return 0;
 }
 
+/* A file that is not there yet, or no memory: the output goes with the regular exchanges then. */
 void job_output_watch(struct job *j)
 {
 	char path[4200];
@@ -109,6 +114,8 @@ static int read_chunk(struct job *j, int i, struct sync_output *ret)
 	return n > 0 || (ret->is_end && !s->ended);
 }
 
+/* Counts from the start of the list at each call: an exchange has few chunks, and the list may change between
+ * two exchanges. */
 int job_output_next(void *ctx, int index, struct sync_output *ret)
 {
 	struct node *n = ctx;
@@ -123,6 +130,8 @@ int job_output_next(void *ctx, int index, struct sync_output *ret)
 	return 0;
 }
 
+/* The offset comes from the controller: it never moves back, and never beyond the file. In DRAIN the job goes
+ * on once all of its output is acknowledged. */
 void job_output_acked(struct job *j, enum sync_stream stream, int64_t offset)
 {
 	struct job_stream *s = &j->streams[stream];

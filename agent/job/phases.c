@@ -132,6 +132,7 @@ int job_phases_open(struct node *n, struct err *err)
 	return r < 0 ? r : job_recover_all(n, err);
 }
 
+/* The name is "JOB-ATTEMPT"; temporary files of the writer appear by other events than IN_MOVED_TO. */
 static int on_final(sd_event_source *s, const struct inotify_event *e, void *userdata)
 {
 	struct node *n = userdata;
@@ -166,6 +167,8 @@ static void on_cgroup(void *ctx, struct manager_id id)
 		log_job(LOG_WARNING, id.job, "kill", "%s", err.text);
 }
 
+/* Repeats what events may have missed: samples, removals that were interrupted, saves that failed, units
+ * without a job, records. */
 void job_phases_tick(struct node *n)
 {
 	struct err err;

@@ -6,6 +6,7 @@
 #include "agent/job/job.h"
 #include "agent/job/signed.h"
 
+/* At the end of the list: job_find() with attempt 0 and job_output_next() go by age. NULL: out of memory. */
 struct job *job_new(struct node *n, int64_t id, int32_t attempt)
 {
 	struct job *j = calloc(1, sizeof(*j)), **at = &n->jobs;
@@ -40,6 +41,8 @@ struct job *job_find_running(struct node *n, int64_t id)
 	return NULL;
 }
 
+/* Detaches nothing from the kernel side and closes no handshake: job_detach() and handshake_drop() come
+ * before. */
 void job_free(struct job *j)
 {
 	struct job **at = &j->node->jobs;

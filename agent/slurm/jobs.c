@@ -19,7 +19,7 @@
 #include "common/time_units.h"
 #include "common/utf8.h"
 
-/* A job without a cgroup whose Epilog did not come by then has ended. */
+/* A job whose cgroup has been gone for this long without an Epilog has ended. */
 #define LOST_NS (120 * S_NS)
 
 static void refuse_task(struct slurm_answer *ret, const char *fmt, ...)
@@ -35,6 +35,7 @@ static void refuse_task(struct slurm_answer *ret, const char *fmt, ...)
 	utf8_clean(ret->text);
 }
 
+/* Slurm counts restarts from 0, Reeve attempts from 1. */
 static int32_t attempt_of(const struct slurm_question *q)
 {
 	return (int32_t)(q->restarts < INT32_MAX ? q->restarts : INT32_MAX - 1) + 1;
@@ -53,7 +54,9 @@ static char *cut_last(char *path)
 	return slash + 1;
 }
 
-/* The peer's cgroup is SCOPE/job_12/step_0/slurm: only root can be there, and only slurmd makes it. */
+/* The peer's cgroup must be SCOPE/job_12/step_0/slurm: only root can be there, and only slurmd makes it. The kernel names the
+ * cgroup, so no process can pass for the slurmstepd of another job. SCOPE is learned here: slurmd may use another one than the
+ * agent expected. */
 static int check_peer(struct node *n, const struct slurm_question *q, int32_t peer,
 		      struct err *err)
 {
@@ -81,6 +84,8 @@ static int check_peer(struct node *n, const struct slurm_question *q, int32_t pe
 
 /* ---- BEGIN ---- */
 
+/* The texts come from the environment of the Prolog and may lack their end: strnlen(), and utf8_copy() for
+ * what is no text. */
 static void fill_request(struct request *r, const struct slurm_question *q)
 {
 	request_init(r);
@@ -120,6 +125,8 @@ static void end_stale(struct node *n, uint32_t job)
 	job_enter_phase(j, PHASE_FINAL);
 }
 
+/* Slurm has allocated the job already, so there is no admission: a disk that cannot be made is the only reason
+ * to fail. */
 static int begin_job(struct node *n, const struct slurm_question *q, struct err *err)
 {
 	struct job *j = job_new(n, q->job, attempt_of(q));
@@ -155,7 +162,7 @@ void slurm_jobs_begin(struct node *n, const struct slurm_question *q, struct slu
 	if (job_find(n, q->job, attempt_of(q)))
 		return; /* slurmd runs a Prolog again after its own restart */
 	end_stale(n, q->job);
-	job_recover_drop_found(n, q->job); /* Slurm has requeued it: from now on it is held */
+	job_recover_drop_found(n, q->job); /* Slurm has requeued it: this attempt is guarded */
 	if (why)
 		refuse_task(ret, "%s", why);
 	else if (begin_job(n, q, &err) < 0)
@@ -165,6 +172,8 @@ void slurm_jobs_begin(struct node *n, const struct slurm_question *q, struct slu
 
 /* ---- STEP and TASK ---- */
 
+/* NULL: the peer is refused (the answer says why), or the job began before the agent and runs on unguarded
+ * (the answer stays "go"). */
 static struct job *find_job(struct node *n, const struct slurm_question *q, int32_t peer,
 			    struct slurm_answer *ret)
 {
@@ -176,7 +185,7 @@ static struct job *find_job(struct node *n, const struct slurm_question *q, int3
 		return NULL;
 	}
 	j = job_find(n, q->job, attempt_of(q));
-	/* A job that began before the agent came goes on as it began, with its further steps. */
+	/* A job that began before the agent was started goes on unguarded, with its further steps. */
 	if (!j && !job_recover_is_found(n, q->job))
 		refuse_task(
 			ret,
@@ -186,6 +195,7 @@ static struct job *find_job(struct node *n, const struct slurm_question *q, int3
 	return j;
 }
 
+/* Before the step has processes: the memory that Slurm gives it, and where its $TMPDIR is. */
 void slurm_jobs_step(struct node *n, const struct slurm_question *q, int32_t peer,
 		     struct slurm_answer *ret)
 {
@@ -200,6 +210,7 @@ void slurm_jobs_step(struct node *n, const struct slurm_question *q, int32_t pee
 		strcpy(ret->tmpdir, path);
 }
 
+/* A cgroup id is never used twice, so that a cgroup of the same path that was made again is seen. */
 static bool is_same_cgroup(const struct job *j)
 {
 	char path[MANAGER_PATH_MAX];
@@ -208,7 +219,7 @@ static bool is_same_cgroup(const struct job *j)
 	return stat(job_cgroup(j, path), &st) == 0 && st.st_ino == j->s.cgroup_id;
 }
 
-/* All steps that are there now; the one that asks is among them. */
+/* Puts all steps that are there now under the limits; the one whose task is waiting for the answer is among them. */
 static int guard_steps(struct node *n, struct job *j, struct err *err)
 {
 	/* Without the extern step (PrologFlags=Contain) the cgroup goes with the last step and comes again with the next. */
@@ -217,6 +228,8 @@ static int guard_steps(struct node *n, struct job *j, struct err *err)
 	return j->is_attached ? job_attach_steps(n, j, err) : job_attach(n, j, 0, err);
 }
 
+/* Saved before the answer lets the task execute: an agent that dies now finds the job again. A save that fails
+ * stops nothing, since Slurm runs the job anyhow. */
 static void begin_running(struct node *n, struct job *j)
 {
 	struct err err;
@@ -240,6 +253,7 @@ static void format_end(const struct job *j, char *buf, size_t size)
 	reason_format(&end, buf, size);
 }
 
+/* Refused: slurmstepd kills the task before it executes anything. */
 void slurm_jobs_task(struct node *n, const struct slurm_question *q, int32_t peer,
 		     struct slurm_answer *ret)
 {
@@ -266,6 +280,8 @@ void slurm_jobs_task(struct node *n, const struct slurm_question *q, int32_t pee
 
 /* ---- EXIT and END ---- */
 
+/* Each task's end comes here. Of the last one the status becomes the job's, unless a limit was latched; then
+ * the answer carries the end message to slurmstepd. */
 void slurm_jobs_exit(struct node *n, const struct slurm_question *q, int32_t peer,
 		     struct slurm_answer *ret)
 {
@@ -360,6 +376,7 @@ void slurm_jobs_tick(struct node *n)
 	}
 }
 
+/* Nodes and cores of the whole job are from its Prolog; 0 there: not known, and it counts as on one node. */
 static void describe_job(const struct job *j, struct sync_slurm_job *ret)
 {
 	const struct request *q = &j->s.request;

@@ -1,4 +1,4 @@
-/* jobs.h - the life of a job of Slurm on this node, as the plugin tells it (common/wire/slurm.h):
+/* jobs.h - the life of a job of Slurm on this node, from the questions that the plugin sends (common/wire/slurm.h):
  *
  *	BEGIN   UNIT     in the table, saved, with its disk
  *	TASK    RUNNING  guarded: address space of all steps, disk, processes outside its reach; measured
@@ -10,7 +10,7 @@
 #include "agent/job/job.h"
 #include "common/wire/slurm.h"
 
-/* Each fills the answer. `peer`: who asks. */
+/* Each fills the answer, which is "go" before. `peer`: pid of the process that sent the question. */
 void slurm_jobs_begin(struct node *n, const struct slurm_question *q, struct slurm_answer *ret);
 void slurm_jobs_step(struct node *n, const struct slurm_question *q, int32_t peer,
 		     struct slurm_answer *ret);
@@ -18,7 +18,7 @@ void slurm_jobs_task(struct node *n, const struct slurm_question *q, int32_t pee
 		     struct slurm_answer *ret);
 void slurm_jobs_exit(struct node *n, const struct slurm_question *q, int32_t peer,
 		     struct slurm_answer *ret);
-/* True: the answer is to wait: scontrol is writing the reason to slurmctld. */
+/* True: scontrol is writing the reason of the end to slurmctld, and the answer must wait for it. */
 bool slurm_jobs_is_commenting(struct node *n, const struct slurm_question *q);
 void slurm_jobs_end(struct node *n, const struct slurm_question *q);
 /* After END: is its disk gone, and its last report written? */

@@ -9,6 +9,7 @@
 #include "agent/slurm/scontrol.h"
 #include "common/log.h"
 
+/* A child that runs. The job may be gone when it ends: it is found by its id, not by a pointer. */
 struct command {
 	struct node *node;
 	int64_t job;
@@ -31,6 +32,8 @@ static int on_child(sd_event_source *s, const siginfo_t *si, void *userdata)
 	return 0;
 }
 
+/* The environment is PATH alone: Slurm finds its own configuration. 0: `c` belongs to on_child(); < 0: to the
+ * caller still. */
 static int spawn_command(struct command *c, char *const *argv)
 {
 	static char path[] = "PATH=/usr/bin:/bin:/usr/local/bin";
@@ -50,6 +53,7 @@ static int spawn_command(struct command *c, char *const *argv)
 	return r < 0 ? r : sd_event_add_child(c->node->event, &s, pid, WEXITED, on_child, c);
 }
 
+/* Never waited for. A failure is logged, and the job goes on without it. */
 static bool start_command(struct job *j, bool is_comment, char *const *argv)
 {
 	struct command *c = malloc(sizeof(*c));
@@ -67,6 +71,7 @@ static bool start_command(struct job *j, bool is_comment, char *const *argv)
 	return r >= 0;
 }
 
+/* One argument, no shell: the text may have any characters. */
 void scontrol_comment(struct job *j, const char *text)
 {
 	static char scontrol[] = "scontrol", update[] = "update";

@@ -1,4 +1,4 @@
-/* scontrol.h - what the agent has Slurm's own commands do: never waited for, and what fails is logged. */
+/* scontrol.h - run Slurm's own commands for a job: scontrol and scancel. The agent does not wait for them, and logs failures. */
 #pragma once
 #include "agent/job/job.h"
 

@@ -12,7 +12,7 @@
 #include "common/time_units.h"
 
 #define CONNECTIONS_MAX 4096 /* each task of a job that begins has one for a moment */
-#define LOOK_US 50000
+#define LOOK_US 50000	     /* how often an answer that waits is looked at */
 #define TICK_US 1000000
 /* slurmctld that does not answer scontrol must not keep the end message from the user: the plugin waits 30 s for it. */
 #define COMMENT_NS (10 * S_NS)
@@ -37,6 +37,7 @@ struct connection {
 	int64_t asked_ns; /* CLOCK_BOOTTIME */
 };
 
+/* Also takes it off the server's list. */
 static void connection_free(struct connection *c)
 {
 	struct connection **at = &c->server->connections;
@@ -51,7 +52,7 @@ static void connection_free(struct connection *c)
 	free(c);
 }
 
-/* The peer waits for it; if it has gone, what it asked was done all the same. */
+/* Frees the connection. A peer that has gone gets no answer; what it asked for was done all the same. */
 static void send_answer(struct connection *c, struct slurm_answer *a)
 {
 	a->version = SLURM_HANDSHAKE_VERSION;
@@ -71,6 +72,7 @@ static bool is_to_wait(const struct connection *c)
 	       node_now_ns() - c->asked_ns < COMMENT_NS;
 }
 
+/* A timer and not an event of the job: the answers of EXIT and END wait for different things. */
 static int on_look(sd_event_source *s, uint64_t usec, void *userdata)
 {
 	struct connection *c = userdata;
@@ -85,6 +87,7 @@ static int on_look(sd_event_source *s, uint64_t usec, void *userdata)
 	return r < 0 ? r : sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 
+/* The connection stays open; its peer leaves by closing it (on_question()). */
 static void answer_later(struct connection *c)
 {
 	sd_event *e = c->server->node->event;
@@ -93,6 +96,7 @@ static void answer_later(struct connection *c)
 		connection_free(c);
 }
 
+/* Frees the connection, unless the answer has to wait. */
 static void answer_question(struct connection *c)
 {
 	struct slurm_answer *a = &c->answer;
@@ -150,6 +154,7 @@ static int on_question(sd_event_source *s, int fd, uint32_t revents, void *userd
 	return 0;
 }
 
+/* Root alone, by what the kernel says of the peer; others see their connection closed. */
 static int on_connect(sd_event_source *source, int fd, uint32_t revents, void *userdata)
 {
 	struct slurm_server *s = userdata;
@@ -178,6 +183,7 @@ static int on_connect(sd_event_source *source, int fd, uint32_t revents, void *u
 	return 0;
 }
 
+/* 0600: slurmd and slurmstepd ask as root. */
 static int listen_at(const char *path, struct err *err)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };

@@ -38,6 +38,7 @@ struct handshake {
 	bool is_told; /* GO was sent */
 };
 
+/* The launcher has its own descriptors after sendmsg(); the agent keeps none of the user's files open. */
 static void pass_done(struct handshake *g)
 {
 	for (int i = 0; i < 2; i++) {
@@ -64,6 +65,7 @@ void handshake_drop(struct job *j)
 		handshake_free(j->handshake);
 }
 
+/* As much as the socket takes. The descriptors go with the first byte, and once. */
 static ssize_t send_some(struct handshake *g)
 {
 	union {
@@ -118,6 +120,7 @@ static int send_frame(struct handshake *g, char *data, size_t size)
 	return flush_out(g);
 }
 
+/* Lets the launcher execute the user's program. */
 static int send_go(struct handshake *g)
 {
 	struct plan_head *go = calloc(1, sizeof(*go));
@@ -158,6 +161,8 @@ static int refuse_launch(struct handshake *g, const char *why)
 	return -ECANCELED;
 }
 
+/* A launcher that asks again (its agent died, or the connection was dropped) gets the same answer:
+ * job_attach() and the plan are repeatable. */
 static int on_hello(struct node *n, struct handshake *g)
 {
 	struct job *j = g->job;
@@ -172,6 +177,8 @@ static int on_hello(struct node *n, struct handshake *g)
 	return r < 0 ? refuse_launch(g, err.text) : 0;
 }
 
+/* Path, device and inode of the file that the launcher opened for stderr, for end_message_write(). A part on
+ * another node has none. */
 static void note_error_file(struct job *j, const struct plan_opened *o)
 {
 	_cleanup_free_ char *out = NULL, *err = NULL;
@@ -234,6 +241,7 @@ static int on_failed(struct handshake *g, const char *text, size_t size)
 	return send_go(g);
 }
 
+/* One whole frame. The launcher runs as the user: its sizes and texts are checked like any input. */
 static int on_frame(struct node *n, struct handshake *g, struct plan_head head,
 		    const char *data)
 {
@@ -283,6 +291,7 @@ static int take_frames(struct node *n, struct handshake *g)
 	return r;
 }
 
+/* Any error, and the end of the connection, frees the handshake: it is not used after that. */
 static int on_handshake(sd_event_source *s, int fd, uint32_t revents, void *userdata)
 {
 	struct handshake *g = userdata;
@@ -331,6 +340,7 @@ static struct job *peer_job(struct node *n, int fd)
 		       : NULL;
 }
 
+/* A second connection of the same job replaces the first one: a launcher has one at a time. */
 static int on_connect(sd_event_source *s, int fd, uint32_t revents, void *userdata)
 {
 	struct handshake_server *k = userdata;
@@ -353,6 +363,7 @@ static int on_connect(sd_event_source *s, int fd, uint32_t revents, void *userda
 	return 0;
 }
 
+/* 0666: launchers run as users. What counts is the peer's cgroup, see peer_job(). */
 static int listen_at(const char *path, struct err *err)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };

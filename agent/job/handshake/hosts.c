@@ -9,6 +9,8 @@
 
 #define NCPUS_MAX (INT64_C(1) << 20) /* as request_resources has it */
 
+/* The list comes from the controller and is checked like any input: names as of requests, numbers without sign
+ * or leading zero, no empty item, no comma at the end. */
 int job_hosts_next(const char **at, struct job_host *ret)
 {
 	const char *from = *at;
@@ -31,6 +33,7 @@ int job_hosts_next(const char **at, struct job_host *ret)
 	return 1;
 }
 
+/* ncpus stops the loop early: a list of many parts cannot overflow the sum. */
 int job_hosts_check(const struct job_part *p, struct err *err)
 {
 	const char *at = p->hosts ? p->hosts : "";
@@ -83,6 +86,7 @@ static char *join_hosts(const struct job_part *p, write_host_fn write_host)
 		return NULL;
 	for (; job_hosts_next(&at, &h) > 0; between = ",")
 		write_host(f, &h, between);
+	/* Both are evaluated: fclose() completes `text` and frees the stream. */
 	failed = ferror(f) | fclose(f);
 	if (failed) {
 		free(text);

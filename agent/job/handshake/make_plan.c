@@ -6,6 +6,7 @@
 #include "agent/job/gpus/env.h"
 #include "agent/job/handshake/plan.h"
 
+/* What the guard of this kernel cannot refuse, seccomp in the launcher refuses. */
 uint32_t handshake_denials(const struct node *n)
 {
 	uint32_t holds = guard_holds(n->guard);
@@ -14,7 +15,8 @@ uint32_t handshake_denials(const struct node *n)
 	       (holds & GUARD_PTRACE ? 0 : (uint32_t)PLAN_DENY_PTRACE);
 }
 
-/* Where the kernel cannot refuse a mapping, no single process may exceed by much. */
+/* Where the kernel cannot refuse a mapping (tiers 2 and 3), RLIMIT_AS of each process is the job's vmem and 16 MiB: no single
+ * process may exceed by much before the job is killed. 0: no limit. */
 uint64_t handshake_backstop(const struct job *j)
 {
 	const struct node *n = j->node;

@@ -39,6 +39,7 @@ static void append_bytes(struct bytes *b, const void *data, size_t size)
 	b->size += size;
 }
 
+/* A head and its data; `field` is one of enum plan_field (agent/launch/plan.h). */
 static void put_field(struct bytes *b, uint32_t field, const void *data, size_t size)
 {
 	struct plan_head head = { field, (uint32_t)size };
@@ -53,6 +54,7 @@ static void put_text(struct bytes *b, uint32_t field, const char *text)
 		put_field(b, field, text, strlen(text) + 1);
 }
 
+/* One PLAN_ENV for each NAME=VALUE. -ENOMEM. */
 static int put_env(struct bytes *b, const struct job_plan *p)
 {
 	_cleanup_(job_env_freep) char **env = job_env(p);
@@ -62,6 +64,7 @@ static int put_env(struct bytes *b, const struct job_plan *p)
 	return env ? 0 : -ENOMEM;
 }
 
+/* NULL: out of memory. */
 static char *make_absolute(const char *dir, const char *path)
 {
 	char *text = NULL;
@@ -71,6 +74,7 @@ static char *make_absolute(const char *dir, const char *path)
 	return asprintf(&text, "%s/%s", dir, path) < 0 ? NULL : text;
 }
 
+/* As PBS and SGE name them: NAME.oJOB and NAME.eJOB in the directory of the submission. */
 static char *default_path(const struct request *q, char letter, int64_t job)
 {
 	char *text = NULL;
@@ -101,6 +105,7 @@ int job_plan_outputs(const struct request *q, int64_t job, char **ret_out, char 
 	return 0;
 }
 
+/* A job that streams gets its files as descriptors beside the plan (handshake.c: send_plan()). */
 static int put_outputs(struct bytes *b, const struct job_plan *p)
 {
 	_cleanup_free_ char *out = NULL, *err = NULL;
@@ -145,6 +150,7 @@ static int put_run(struct bytes *b, const struct job_plan *p)
 	return r < 0 ? r : put_env(b, p);
 }
 
+/* The head is written first with size 0, and once more when the size is known. */
 int job_plan_encode(const struct job_plan *p, char **ret, size_t *ret_size, struct err *err)
 {
 	struct bytes b = { 0 };

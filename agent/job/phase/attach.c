@@ -172,6 +172,8 @@ int job_cpus_in_force(const struct job *j)
 	return r == 1 || r == -ENOENT;
 }
 
+/* A host without the file goes on with a note; a list that differs is an error, since the job would run on
+ * cores of others. */
 static int check_set(struct job *j, const char *file, const struct cpulist *want,
 		     struct err *err)
 {
@@ -208,6 +210,8 @@ static int check_number(struct job *j, const char *file, int64_t want, struct er
 	return 0;
 }
 
+/* Reads back from the kernel what the manager has set, before the user's program runs. memory.swap.max and
+ * memory.oom.group are missing on some kernels, and are checked where they are there. */
 static int check_limits(struct job *j, struct err *err)
 {
 	char text[16], path[MANAGER_PATH_MAX];
@@ -361,6 +365,8 @@ void job_attach_remains(struct node *n, struct job *j)
 		}
 }
 
+/* Removes whatever part of the job is attached; safe to repeat. The latched excess is gone after this, so that
+ * limit_read_latches() must have read it. */
 void job_detach(struct node *n, struct job *j)
 {
 	if (!j->is_attached)

@@ -39,14 +39,14 @@ static int unit_is_over(struct node *n, struct job *j, struct final *f, bool *re
 	if (access(path, F_OK) == 0) {
 		/* The unit is still there: its start failed half way, or the order to end it was
 		 * lost. Kill it at each check: a unit that systemd is still making has no process
-		 * yet, and its launcher, which gets no plan any more, would wait for ever. */
+		 * yet, and its launcher, to which no plan is sent any more, would wait forever. */
 		j->is_killing = true;
 		n->ops->signal(n->manager, id, SIGKILL, &err);
 		j->waits_until_ns = 0;
 		return 0;
 	}
 	if (job_is_slurms(j))
-		return 1; /* slurmd writes no record: its Epilog has said how the job ended */
+		return 1; /* slurmd writes no record: slurm_jobs_end() has latched how the job ended */
 	if (!j->waits_until_ns)
 		j->waits_until_ns = node_now_ns() + PATIENCE_S * S_NS;
 	return node_now_ns() >= j->waits_until_ns;
@@ -86,6 +86,8 @@ static void decide_end(struct node *n, struct job *j, const struct final *f)
 			 (long long)j->s.request.res.pids);
 }
 
+/* An end that the agent latched stays. Otherwise exit status and signal are not known, which a note of the job
+ * says. */
 static void end_without_record(struct job *j)
 {
 	if (j->s.end.kind != END_NONE)
@@ -94,7 +96,8 @@ static void end_without_record(struct job *j)
 	job_note(j, "how the job ended was not recorded");
 }
 
-/* At the time in the record, so that an agent that was away charges nothing more. */
+/* At the time in the record, so that the time between the end of the job and the start of the agent is not charged. `f` NULL:
+ * there is no record, and the clock stops now. */
 static void stop_clock(struct node *n, struct job *j, const struct final *f)
 {
 	if (!j->clock.start_ns)
@@ -104,6 +107,7 @@ static void stop_clock(struct node *n, struct job *j, const struct final *f)
 	j->is_frozen = false;
 }
 
+/* The end of a job that exited, or that a signal of its own ended, needs no message in the error file. */
 static void write_end_message(struct node *n, struct job *j)
 {
 	char text[REASON_TEXT_MAX];
@@ -111,7 +115,7 @@ static void write_end_message(struct node *n, struct job *j)
 
 	state_end_get(&j->s, &end);
 	reason_format(&end, text, sizeof(text));
-	/* Under Slurm slurmstepd has written it into the error file. */
+	/* Of a job of Slurm the plugin has written it, through slurmstepd (slurm/spank.c: tell_user()). */
 	if (j->s.end.kind != END_EXITED && j->s.end.kind != END_SIGNALED && !job_is_slurms(j))
 		end_message_write(n, j, text);
 	log_job(LOG_INFO, j->s.job, "end", "%s", text);
@@ -146,6 +150,9 @@ int job_finish(struct node *n, struct job *j)
 	return 0;
 }
 
+/* Waits until the controller has all output of the job and the ends of its steps, at most OutputKeep seconds,
+ * since the output is a file on the job's disk and CLEANUP removes that. A job without disk, or one that never
+ * ran, has no output to wait for. */
 int job_drain(struct node *n, struct job *j)
 {
 	bool can_wait =
@@ -182,6 +189,8 @@ static void on_removed(void *ctx, const struct jobfs_job *what, int result,
 		job_enter_phase(j, PHASE_REPORT);
 }
 
+/* CLEANUP can be entered again while a removal runs: is_removing makes the second call return. -EALREADY: the
+ * removal that is under way calls on_removed() too. */
 int job_clean(struct node *n, struct job *j)
 {
 	struct jobfs_removal how = { n->event, on_removed, n };
@@ -224,7 +233,7 @@ int job_report_final(struct node *n, struct job *j)
 		return 0;
 	if (n->uplink)
 		uplink_kick(n->uplink);
-	/* Its cores are free: a suspended job may wait for them. */
+	/* The cores of this job are free now: wake suspended jobs that wait for cores. */
 	for (struct job *i = n->jobs; i; i = i->next)
 		if (i->phase == PHASE_RUNNING && cpulist_is_empty(&i->s.cpus))
 			job_act_after(i, 0);
@@ -254,6 +263,7 @@ static void on_swept(void *ctx, const struct jobfs_job *what, int result, const 
 		log_job(LOG_NOTICE, what->job, "jobfs", "removed what an earlier run left");
 }
 
+/* A directory stays where its unit still runs: the job may be one that the lost database had. */
 void job_sweep_jobfs(struct node *n)
 {
 	struct jobfs_removal how = { n->event, on_swept, n };

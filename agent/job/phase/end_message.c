@@ -12,6 +12,9 @@
 #include "agent/job/phase/end_message.h"
 #include "common/log.h"
 
+/* Groups first: after setresuid() the child may not set them any more. getpwuid() may wait for a directory
+ * service, which is one reason why this runs in a child. False: some root right may be left, and nothing must
+ * be written. */
 static bool become_user(const struct job *j)
 {
 	const struct request *q = &j->s.request;
@@ -22,7 +25,9 @@ static bool become_user(const struct job *j)
 	return setresgid(q->gid, q->gid, q->gid) == 0 && setresuid(q->uid, q->uid, q->uid) == 0;
 }
 
-/* In the child. */
+/* In the child. The user may have put a link, a FIFO or a terminal at the path since the launcher opened the file: the
+ * flags refuse to follow, to wait or to take a terminal, and device and inode must be those of then. A failure is silent:
+ * the final report carries the same message. */
 static void append_message(const struct job *j, const char *text)
 {
 	_cleanup_close_ int fd = -1;
@@ -40,6 +45,7 @@ static void append_message(const struct job *j, const char *text)
 		return;
 }
 
+/* The event loop has reaped the child. */
 static int on_child(sd_event_source *s, const siginfo_t *info, void *userdata)
 {
 	(void)info;

@@ -12,7 +12,8 @@
 
 #define SLURM_CANCEL_NS (5 * S_NS)
 
-/* A step that was only being made has no process to kill yet: it is looked for again, and Slurm is asked to end the job. */
+/* A step that slurmstepd is just making has no process yet that could be killed. limit_check_clock() kills once more after
+ * SLURM_CANCEL_NS, and cancels the job in Slurm. */
 static void kill_slurms(struct job *j)
 {
 	char path[MANAGER_PATH_MAX];
@@ -24,6 +25,7 @@ static void kill_slurms(struct job *j)
 	job_due_set(j, DUE_CLOCK, node_now_ns() + SLURM_CANCEL_NS);
 }
 
+/* The whole cgroup of the unit, not "work" alone: a launcher that could not be attached is not in "work". */
 void job_kill_launcher(struct job *j)
 {
 	char path[MANAGER_PATH_MAX];
@@ -78,6 +80,7 @@ void job_terminate(struct node *n, struct job *j)
 	} else if (n->ops->signal(n->manager, id, SIGTERM, &err) < 0) {
 		log_job(LOG_WARNING, j->s.job, "kill", "%s", err.text);
 	}
+	/* A frozen process handles SIGTERM only once it is thawed. */
 	if (j->is_frozen && n->ops->thaw(n->manager, id, &err) < 0)
 		log_job(LOG_WARNING, j->s.job, "kill", "%s", err.text);
 	job_due_set(j, DUE_CLOCK, node_now_ns() + n->conf->kill_grace_s * S_NS);

@@ -46,7 +46,8 @@ static void copy_name(struct reason_proc *p, const char *comm)
 	utf8_copy(p->comm, sizeof(p->comm), comm, sizeof(p->comm));
 }
 
-/* The processes with the largest address spaces, into the latched reason. */
+/* The processes with the largest address spaces, into the latched reason. n_procs counts all of them, also those that did not
+ * fit into the list: the message says how many more there were. */
 static void add_processes(struct node *n, struct job *j)
 {
 	struct vmem_process list[REASON_PROCS_MAX];
@@ -75,7 +76,7 @@ static void add_offender(struct job *j, const struct vmem_excess *x)
 	copy_name(&why->procs[0], x->comm);
 }
 
-/* One process, where the event names it. `bytes` -1: not known. */
+/* The process that the kernel's event names. `bytes` -1: not known. */
 static void add_process(struct job *j, int32_t pid, int64_t bytes, const char *comm)
 {
 	struct reason *why = j->s.end.reason;
@@ -162,6 +163,8 @@ void limit_on_vmem(void *ctx, const struct vmem_excess *x)
 	log_limit(j);
 }
 
+/* With memory.oom.group the kernel has killed the whole job already; on a kernel without it cgroup.kill does
+ * so here. */
 void limit_on_oom(void *ctx, const struct events_oom *oom)
 {
 	struct node *n = ctx;
@@ -177,6 +180,7 @@ void limit_on_oom(void *ctx, const struct events_oom *oom)
 		return;
 	}
 	job_kill_now(j);
+	/* The limit that was reached is not the job's own, but one of the node or of a cgroup above the job. */
 	if (oom->node_wide || (!oom->own_limit && oom->limit_bytes)) {
 		job_fail(j,
 			 "the node itself ran out of memory and the kernel ended process "
@@ -194,6 +198,7 @@ void limit_on_oom(void *ctx, const struct events_oom *oom)
 	log_limit(j);
 }
 
+/* Also called by check_jobfs(), with an event that it makes up. reached -1: not known. */
 void limit_on_quota(void *ctx, const struct guard_quota *q)
 {
 	struct node *n = ctx;
@@ -250,6 +255,7 @@ void limit_on_left(void *ctx, const struct guard_left *l)
 
 /* ---- no event: checked with each sample ---- */
 
+/* "max" of pids.events counts the forks that the kernel refused since the cgroup was made. */
 static void check_pids(struct node *n, struct job *j)
 {
 	char text[64], path[MANAGER_PATH_MAX];
@@ -326,6 +332,7 @@ void limit_check_clock(struct node *n, struct job *j)
 	}
 }
 
+/* While a kill is under way DUE_CLOCK belongs to the grace between SIGTERM and SIGKILL (job_terminate()). */
 void limit_arm_clock(struct node *n, struct job *j)
 {
 	(void)n;

@@ -22,13 +22,15 @@ static void fail_damaged(struct job *j, const struct err *err)
 	j->phase = PHASE_FINAL;
 }
 
+/* An order that this version cannot read counts as "run". */
 static void restore_order(struct job *j)
 {
 	const char *w = j->s.wanted;
 
 	if (job_desired_parse(w, &j->order) < 0)
 		j->order = DESIRED_RUN;
-	/* It was being resumed and its new cores were not yet applied: choose again. */
+	/* The agent died while it resumed the job (job_save_row() writes "resume"): whether the kernel has the new cores
+	 * is not known. Without cores the job counts as suspended, and begin_resume() chooses cores again. */
 	if (!strcmp(w, "resume"))
 		memset(&j->s.cpus, 0, sizeof(j->s.cpus));
 }
@@ -46,6 +48,8 @@ static void restore_clock(struct node *n, struct job *j)
 		clock_stop(&j->clock, c->at_ns);
 }
 
+/* A row that cannot be read becomes a failed job too, so that its unit is ended and the controller gets a
+ * report. */
 static int on_row(void *ctx, struct state_attempt *a, bool bad, const struct err *err)
 {
 	struct node *n = ctx;
@@ -79,6 +83,8 @@ static void end_lost(struct node *n, struct job *j)
 	j->phase = PHASE_CLEANUP;
 }
 
+/* A job that cannot be attached keeps running under what the manager and the kernel enforce; a note says that
+ * the agent does not guard it. */
 static void attach_again(struct node *n, struct job *j)
 {
 	char path[MANAGER_PATH_MAX];
@@ -102,7 +108,8 @@ static void attach_again(struct node *n, struct job *j)
 	log_job(LOG_INFO, j->s.job, "adopt", "found again");
 }
 
-/* A job whose unit is gone goes to FINAL, where its record is read; one of an earlier boot has no record. */
+/* Continues the job at its saved phase, except: after a reboot no unit and no record is left, so the job is lost; a job whose
+ * unit is gone goes to FINAL, where its record is read. The phases before UNIT are repeated from the start. */
 static void recover_job(struct node *n, struct job *j)
 {
 	bool is_here = !strcmp(j->s.clock.boot, n->boot) || !j->s.clock.boot[0];
@@ -126,6 +133,7 @@ static void recover_job(struct node *n, struct job *j)
 	job_enter_phase(j, j->phase);
 }
 
+/* -ENOENT: the host has no cpuset controller, or the file is unreadable. */
 static int read_cpulist(const char *path, const char *file, struct cpulist *ret)
 {
 	char text[CPULIST_TEXT_MAX];
@@ -152,7 +160,8 @@ static int64_t read_start_ns(int32_t pid)
 	return ticks * (S_NS / sysconf(_SC_CLK_TCK));
 }
 
-/* The oldest process of the job is the main one, and its start the job's. */
+/* Takes the oldest process of the job for its main one, and the start of that process for the start of the
+ * job. Where no process can be read the clock starts now. */
 static void find_start(struct job *j, const char *path)
 {
 	char procs[MANAGER_PATH_MAX + 32];
@@ -216,13 +225,14 @@ struct listing {
 	int n_unknown;
 };
 
+/* Out of memory: the unit keeps running and is not listed, so the controller can neither adopt nor refuse it. */
 static void note_found(struct node *n, struct manager_id id)
 {
 	struct manager_id *more =
 		realloc(n->found, (n->n_found + 1) * sizeof(struct manager_id));
 
 	if (!more)
-		return; /* it keeps running unlisted */
+		return;
 	n->found = more;
 	n->found[n->n_found++] = id;
 }
@@ -237,7 +247,7 @@ static void on_cgroup(void *ctx, struct manager_id id)
 	note_found(l->node, id);
 	if (l->node->ops == &manager_slurm) {
 		log_job(LOG_NOTICE, id.job, "unknown",
-			"began under Slurm before this agent: it is not held to Reeve's limits");
+			"began under Slurm before this agent was started: Reeve does not enforce limits on it");
 		return;
 	}
 	log_job(LOG_WARNING, id.job, "unknown",
@@ -245,7 +255,8 @@ static void on_cgroup(void *ctx, struct manager_id id)
 		"the kernel's limits until the controller says what it is");
 }
 
-/* It has ended: remove its record and its directory too, since no job does. */
+/* True: the unit has ended, or has a job in the table meanwhile. Of one that has ended the final record and the directory are
+ * removed here, since no job in the table does it. */
 static bool is_over(struct node *n, struct manager_id id)
 {
 	char path[MANAGER_PATH_MAX];
@@ -316,6 +327,7 @@ int job_recover_refuse(struct node *n, struct manager_id id)
 	return 0;
 }
 
+/* For prof_prune(): the counts of cgroups that are no attached job's go. */
 static bool is_work(void *ctx, uint64_t cgroup_id)
 {
 	for (struct job *j = ((struct node *)ctx)->jobs; j; j = j->next)
@@ -324,6 +336,8 @@ static bool is_work(void *ctx, uint64_t cgroup_id)
 	return false;
 }
 
+/* The prunes come last: each BPF map has pinned entries of the earlier agent, and only those that no job has
+ * attached again may go. */
 int job_recover_all(struct node *n, struct err *err)
 {
 	struct listing l = { .node = n };

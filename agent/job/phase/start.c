@@ -14,6 +14,8 @@ static bool has_cores(const struct job *j)
 	return j->phase != PHASE_DRAIN && !cpulist_is_empty(&j->s.cpus);
 }
 
+/* Two kinds of entries: jobs from the moment they have cores (a suspended one keeps memory and disk), and
+ * drained GPUs as allocations of no job, so that admission counts them as in use. */
 int job_list_allocations(struct node *n, const struct job *except,
 			 struct admit_allocation **ret, size_t *ret_n)
 {
@@ -98,6 +100,7 @@ static int admit_job(struct node *n, struct job *j)
 	return 1;
 }
 
+/* The node's cores minus those of each job that may still run on them. */
 static void find_free_cpus(struct node *n, const struct job *except, struct cpulist *ret)
 {
 	*ret = n->cpus;
@@ -205,6 +208,8 @@ static int check_user(struct node *n, struct job *j)
 	return -EPERM;
 }
 
+/* memory.max: the mem that the job requested, or its vmem with the site's margin (MemFromVmemPercent,
+ * MemFromVmemPlus). */
 static int64_t compute_mem_max(struct node *n, const struct resources *res)
 {
 	struct admit_mem_rule rule = ADMIT_MEM_RULE_DEFAULT;
@@ -256,6 +261,7 @@ int job_prepare(struct node *n, struct job *j)
 	return 0;
 }
 
+/* A start that fails at once is handled like one to which the manager answers with a failure later. */
 int job_start_unit(struct node *n, struct job *j)
 {
 	struct manager_spec spec = { .id = { j->s.job, j->s.attempt },

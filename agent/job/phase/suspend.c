@@ -18,6 +18,7 @@ static bool is_suspended_by_agent(const struct job *j)
 	return cpulist_is_empty(&j->s.cpus);
 }
 
+/* The job stays as it is; suspend_apply() tries again the next time that the job is acted on. */
 static void note_failure(struct job *j, const char *what, const struct err *err)
 {
 	j->pause = PAUSE_NONE;
@@ -70,6 +71,8 @@ static void begin_thaw(struct node *n, struct job *j)
 		note_failure(j, "resume", &err);
 }
 
+/* Nothing to do while a call is under way: its answer comes here again. A job that root froze keeps its cores,
+ * and so is not resumed by this. */
 void suspend_apply(struct node *n, struct job *j)
 {
 	if (j->phase != PHASE_RUNNING || j->s.end.kind != END_NONE)
@@ -86,6 +89,7 @@ void suspend_apply(struct node *n, struct job *j)
 		begin_resume(n, j);
 }
 
+/* Suspended jobs that could not resume for want of cores. */
 static void wake_waiting_jobs(struct node *n, const struct job *except)
 {
 	for (struct job *j = n->jobs; j; j = j->next)
@@ -158,6 +162,7 @@ void suspend_on_done(struct node *n, struct job *j, enum manager_order order, in
 	}
 }
 
+/* The kernel's time of the change, not the time of this call: suspended time is not charged. */
 void suspend_on_frozen(void *ctx, int64_t job, bool frozen, uint64_t boot_ns)
 {
 	struct node *n = ctx;
