@@ -49,6 +49,7 @@ static int connect_to(const char *path, int patience_s, struct err *err)
 	return TAKE_FD(fd);
 }
 
+/* The texts of the answer get a NUL at their end: nothing of another program is trusted to have one. */
 int ask_agent(const char *socket_path, const struct slurm_question *q, int patience_s,
 	      struct slurm_answer *ret, struct err *err)
 {

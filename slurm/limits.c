@@ -8,6 +8,8 @@
 #include "common/wire/slurm.h"
 #include "slurm/limits.h"
 
+/* K, M and G are powers of 1024. A number without unit is refused, except 0: --mem counts it in MB, other
+ * options in bytes. */
 static int parse_bytes(const char *name, const char *text, int64_t *ret, struct err *err)
 {
 	int r;
@@ -80,6 +82,8 @@ int limits_read_site(int n_words, char *const *words, struct limits_site *ret, s
 
 /* ---- the job ---- */
 
+/* `text` NULL: not given, and *ret keeps the site's default. With a bound and neither option nor default there
+ * is nothing to enforce, so the job has to state it. */
 static int read_bounded(const char *option, const char *text, int64_t max, int64_t *ret,
 			struct err *err)
 {
@@ -126,6 +130,7 @@ int limits_read_options(const struct limits_site *site, const struct limits_opti
 	return 0;
 }
 
+/* No limit at all is above any bound, and becomes the bound. */
 static bool lower_amount(int64_t *bytes, int64_t max)
 {
 	if (!max || (*bytes && *bytes <= max))
@@ -149,6 +154,7 @@ const char *limits_encode(const struct limits *l, char buf[static LIMITS_TEXT_MA
 	return buf;
 }
 
+/* What comes back must be what was written, byte for byte; sscanf() alone accepts more. */
 int limits_decode(const char *text, struct limits *ret, struct err *err)
 {
 	char action[8] = "", again[LIMITS_TEXT_MAX];

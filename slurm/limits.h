@@ -5,7 +5,8 @@
  *	required reeve_spank.so default-vmem=8G max-vmem=512G default-jobfs=1G max-jobfs=200G unguarded=refuse
  *
  * The user's part are --vmem, --jobfs and --vmem-action. It is read once, where the job is submitted; slurmctld keeps it with the job
- * (SPANK_REEVE_* in the Prolog), so that nothing that the job does later can raise it. The agent checks its own bounds again.
+ * (SPANK_REEVE_LIMITS in the Prolog), so that nothing that the job does later can raise it. The Prolog lowers it to the bounds of
+ * its node once more (limits_lower()).
  */
 #pragma once
 #include <stdbool.h>
@@ -36,8 +37,8 @@ int limits_read_site(int n_words, char *const *words, struct limits_site *ret, s
 int limits_read_options(const struct limits_site *site, const struct limits_options *o,
 			struct limits *ret, struct err *err);
 
-/* On the node, of what came with the job: lowered to the site's bounds. True: it was above them (who submits with a plugstack.conf of their own
- * passes the check there). */
+/* On the node: lowers what came with the job to the site's bounds. True: it was above them. A user who submits with a plugstack.conf
+ * of their own passes the check of the submission. */
 bool limits_lower(const struct limits_site *site, struct limits *l);
 
 /* As the job carries them: "vmem=104857600 jobfs=0 action=kill". */

@@ -77,11 +77,13 @@ static struct spank_option options[] = {
 	  on_vmem_action },
 };
 
+/* srun outside an allocation, sbatch, salloc: where options are read and refused. */
 static bool is_submitting(void)
 {
 	return spank_context() == S_CTX_LOCAL || spank_context() == S_CTX_ALLOCATOR;
 }
 
+/* A wrong word in plugstack.conf is logged, and kept in site_error for slurm_spank_task_post_fork(). */
 static int read_site(int n_words, char **words)
 {
 	int r = limits_read_site(n_words, words, &site, &site_error);
@@ -106,6 +108,7 @@ int slurm_spank_init(spank_t sp, int n_words, char **words)
 
 /* ---- where the job is submitted ---- */
 
+/* -1 makes the command fail before anything is submitted. */
 static int submit_limits(spank_t sp)
 {
 	const struct limits_options o = { typed.vmem, typed.jobfs, typed.vmem_action };
@@ -180,6 +183,7 @@ static struct slurm_question make_question(spank_t sp, enum slurm_question_kind 
 	return q;
 }
 
+/* 0: the variable is missing or no number. */
 static uint32_t number_of(const char *variable)
 {
 	const char *text = getenv(variable);
@@ -206,6 +210,8 @@ static int find_node(void)
 	return index;
 }
 
+/* Slurm's Prolog has no variable for the cores on this node alone. Without them the question has 0: the agent
+ * counts one. */
 static void read_cores(struct slurm_question *q)
 {
 	const char *text = getenv("SLURM_JOB_CPUS_PER_NODE");
@@ -253,6 +259,7 @@ static void refuse_task(pid_t task, const char *what, const char *why)
 		kill(task, SIGKILL);
 }
 
+/* unguarded=run or unguarded=refuse of the site. */
 static void decide_without_agent(pid_t task, const char *why)
 {
 	if (site.runs_unguarded)
@@ -264,6 +271,7 @@ static void decide_without_agent(pid_t task, const char *why)
 			why);
 }
 
+/* The agent answers with the path of the job's disk, which slurm_spank_user_init() makes $TMPDIR. */
 static void begin_step(spank_t sp)
 {
 	struct slurm_question q = make_question(sp, SLURM_STEP);
@@ -316,6 +324,7 @@ int slurm_spank_task_post_fork(spank_t sp, int n_words, char **words)
 	return 0;
 }
 
+/* Each task asks; the first answer with an end message is written, once for the step. */
 int slurm_spank_task_exit(spank_t sp, int n_words, char **words)
 {
 	struct slurm_question q = make_question(sp, SLURM_EXIT);
@@ -362,6 +371,7 @@ int slurm_spank_job_prolog(spank_t sp, int n_words, char **words)
 	return 0;
 }
 
+/* The answer comes when the job's disk is gone: slurmd reports the node free of the job only after that. */
 int slurm_spank_job_epilog(spank_t sp, int n_words, char **words)
 {
 	struct slurm_question q = make_question(sp, SLURM_END);

@@ -51,6 +51,7 @@ void accounting_set_wanted(struct follow *f, const struct slurm_batch_answer *an
 	memcpy(a->wanted, answer->wanted, answer->n_wanted * sizeof(*a->wanted));
 }
 
+/* `mark_s` 0: the mark stays. The controller answers with its mark, which is the only copy that counts. */
 static int send_rows(struct follow *f, const struct dbd_rows *rows, int64_t mark_s,
 		     struct err *err)
 {
@@ -87,6 +88,7 @@ static int find_mark(struct follow *f, struct err *err)
 	return r;
 }
 
+/* For the next run: `n` rows came in this one. slurmdbd holds all rows of an answer in memory. */
 static void choose_window(struct accounting *a, const struct follow_config *c, size_t n)
 {
 	if (n > ROWS_MANY && a->window_s > 60)
@@ -129,6 +131,7 @@ static int read_window(struct follow *f, struct dbd *d, struct err *err)
 	return r < 0 ? r : to_s < now_s ? LOOP_AGAIN : 0;
 }
 
+/* Rows that slurmdbd does not have yet stay away: the controller names their attempts again. */
 static int read_wanted(struct follow *f, struct dbd *d, struct err *err)
 {
 	struct accounting *a = f->accounting;

@@ -1,10 +1,11 @@
-/* batch.c - cuts a list of jobs in documents and sends one after the other; see batch.h. */
+/* batch.c - splits a list of jobs into documents and sends one after the other; see batch.h. */
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "slurm/follow/batch.h"
 
 #define ROUTE "/v1/slurm/jobs"
 
+/* One document and its answer. *ret needs slurm_batch_answer_done() after 0. */
 static int send_one(struct follow *f, const struct slurm_batch *b,
 		    struct slurm_batch_answer *ret, struct err *err)
 {
@@ -19,6 +20,8 @@ static int send_one(struct follow *f, const struct slurm_batch *b,
 	return r < 0 ? err_prefix(err, r, "the controller's answer") : 0;
 }
 
+/* What speaks for the whole list (mark, present) goes with the last document alone: a failure before it leaves
+ * the controller with some jobs stored, and nothing concluded from them. */
 int batch_send(struct follow *f, const struct slurm_batch *all, struct slurm_batch_answer *ret,
 	       struct err *err)
 {

@@ -76,6 +76,7 @@ static int set_default(char **to, const char *value, struct err *err)
 	return *to ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
+/* Midnight UTC of the day, as slurmdbd and the ledger count. */
 static int read_since(struct follow_config *c, struct err *err)
 {
 	struct tm day = { 0 };

@@ -30,13 +30,14 @@ struct dbd *dbd_close(struct dbd *d)
 	return NULL;
 }
 
+/* libslurm returns NULL and leaves the reason in errno, if anywhere; callers set errno to 0 before. */
 static int set_no_answer(struct err *err)
 {
 	return err_set(err, -EHOSTUNREACH, "slurmdbd does not answer: %s",
 		       errno ? slurm_strerror(errno) : "no reason given");
 }
 
-/* The rows of a table as names by number. `set`: fills in one. */
+/* Copies the rows of a table into `ret`, each by `set`, and frees `rows`. On -ENOMEM dbd_close() frees what there is. */
 static int copy_names(List rows, void (*set)(const void *row, struct tres_name *to),
 		      struct tres_names *ret, struct err *err)
 {
@@ -51,6 +52,7 @@ static int copy_names(List rows, void (*set)(const void *row, struct tres_name *
 	return ret->of ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
+/* "gres/gpu:a100" has the type "gres" and the name "gpu:a100"; "cpu" has a type alone. */
 static void set_tres(const void *row, struct tres_name *to)
 {
 	const slurmdb_tres_rec_t *t = row;
@@ -69,6 +71,7 @@ static void set_qos(const void *row, struct tres_name *to)
 	snprintf(to->name, sizeof(to->name), "%s", q->name ? q->name : "");
 }
 
+/* Deleted ones too: old rows refer to them. */
 static int load_names(struct dbd *d, struct err *err)
 {
 	slurmdb_tres_cond_t tres = { .with_deleted = 1 };
@@ -107,6 +110,7 @@ int dbd_open(const char *cluster, struct dbd **ret, struct err *err)
 	return 0;
 }
 
+/* Makes the list where there is none; it owns its copies (free()). */
 static List add_text(List l, const char *text)
 {
 	if (!l)
@@ -134,7 +138,7 @@ static int compare_rows(const void *a, const void *b)
 	return (x->submit_s > y->submit_s) - (x->submit_s < y->submit_s);
 }
 
-/* Without rows of jobs that have not ended. */
+/* Rows of attempts that have ended, in the order of compare_rows(). A revoked row belongs to another cluster of the federation. */
 static int copy_rows(const struct dbd *d, List rows, struct dbd_rows *ret, struct err *err)
 {
 	size_t n = (size_t)slurm_list_count(rows);
@@ -157,6 +161,7 @@ static int copy_rows(const struct dbd *d, List rows, struct dbd_rows *ret, struc
 	return 0;
 }
 
+/* Adds to the condition what all queries here need; the caller frees its own lists of it. */
 static int load_rows(struct dbd *d, slurmdb_job_cond_t *cond, struct dbd_rows *ret,
 		     struct err *err)
 {
@@ -198,6 +203,8 @@ int dbd_ended(struct dbd *d, int64_t from_s, int64_t to_s, struct dbd_rows *ret,
 	return r;
 }
 
+/* A selected step without a step number is the whole job. NO_DEFAULT_USAGE: the condition has no times, and
+ * slurmdbd must not set its own. */
 int dbd_jobs(struct dbd *d, const struct slurm_batch_present *jobs, size_t n,
 	     struct dbd_rows *ret, struct err *err)
 {

@@ -11,6 +11,7 @@
 #include "slurm/follow/follow.h"
 #include "slurm/follow/live.h"
 
+/* munge lets only this uid decode what is sent; users have the same uid on all hosts that share a munge key. */
 static int open_http(struct follow *f, struct err *err)
 {
 	const struct follow_config *c = &f->config;
@@ -71,6 +72,7 @@ static void on_answer(void *ctx, int result, json_t *answer, const struct err *e
 	w->is_answered = true;
 }
 
+/* Runs the event loop until this one answer is there: the tasks of reeve-slurm are plain functions. */
 int follow_ask(struct follow *f, const char *path, const json_t *body, json_t **ret,
 	       struct err *err)
 {

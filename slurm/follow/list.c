@@ -24,6 +24,7 @@ static int print_batch(const struct slurm_batch *b, struct err *err)
 	return 0;
 }
 
+/* As many documents as it takes: a document has SLURM_BATCH_MAX jobs at most. */
 static int print_rows(struct slurm_batch *b, const struct dbd_rows *rows, struct err *err)
 {
 	int r = 0;
@@ -36,6 +37,8 @@ static int print_rows(struct slurm_batch *b, const struct dbd_rows *rows, struct
 	return r;
 }
 
+/* The first document has no jobs: it names the cluster also where no job ended. A day at a time, since
+ * slurmdbd holds all rows of an answer in memory. */
 int list_print(const struct follow_config *c, int64_t from_s, int64_t to_s, struct err *err)
 {
 	_cleanup_(dbd_closep) struct dbd *d = NULL;

@@ -118,6 +118,9 @@ static void set_user(struct slurm_batch_job *j)
 		snprintf(j->user, sizeof(j->user), "%.63s", pw->pw_name);
 }
 
+/* Adds one job of slurmctld to the round: to the list of what is there, and to the jobs to send where the
+ * controller does not have it as it is. An attempt that is not sent keeps the time of its last report, so that
+ * ProgressInterval runs on. */
 static void add_job(const struct follow *f, const slurm_job_info_t *info,
 		    struct live_round *round)
 {
@@ -151,6 +154,7 @@ static void round_done(struct live_round *r)
 	free(r->sent);
 }
 
+/* The time is slurmctld's, and not this host's: the controller compares it with the times of the jobs. */
 static int fill_round(const struct follow *f, struct live_round *r, struct err *err)
 {
 	const struct live *l = f->live;
@@ -168,7 +172,7 @@ static int fill_round(const struct follow *f, struct live_round *r, struct err *
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++)
 		add_job(f, &l->jobs->job_array[i], r);
-	/* What is there cannot be listed whole: then nothing is gone. */
+	/* Too many to list. Without a whole list the controller concludes of no attempt that it is gone. */
 	if (b->n_present > SLURM_BATCH_PRESENT_MAX) {
 		b->is_whole = false;
 		b->n_present = 0;
@@ -177,6 +181,8 @@ static int fill_round(const struct follow *f, struct live_round *r, struct err *
 	return 0;
 }
 
+/* What was sent is remembered only after the controller has stored all of it: a round that fails is sent again
+ * whole. */
 int live_run(struct follow *f, struct err *err)
 {
 	_cleanup_(round_done) struct live_round round = { 0 };

@@ -26,6 +26,7 @@ static size_t count_tasks(const struct loop_task *tasks)
 	return n;
 }
 
+/* A signal that is handled does not cut the wait: the programs here leave SIGTERM its default action. */
 static void sleep_until(int64_t at_ns)
 {
 	const struct timespec at = { at_ns / S_NS, at_ns % S_NS };
@@ -34,6 +35,7 @@ static void sleep_until(int64_t at_ns)
 		;
 }
 
+/* The log has the first failure of a row and no more; `systemctl status` shows the last one. */
 static void note_failure(const struct loop_task *task, struct timing *t, const struct err *err)
 {
 	if (!t->retry_s)
@@ -55,6 +57,8 @@ static void note_success(const struct loop_task *task, struct timing *t)
 	t->retry_s = 0;
 }
 
+/* The watchdog of systemd sees that a run has ended, well or not: a call of libslurm that never returns ends
+ * the program. */
 static void run_task(struct follow *f, const struct loop_task *task, struct timing *t)
 {
 	struct err err = { "" };
@@ -71,6 +75,7 @@ static void run_task(struct follow *f, const struct loop_task *task, struct timi
 	sd_notify(0, "WATCHDOG=1");
 }
 
+/* For --once: no waiting, no repeating of what fails. */
 static int run_once(struct follow *f, const struct loop_task *tasks, struct err *err)
 {
 	for (; tasks->run; tasks++) {

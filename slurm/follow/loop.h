@@ -11,8 +11,8 @@
 struct err;
 struct follow;
 
-#define LOOP_AGAIN                                                                             \
-	1 /* there is more to do: the task is run again as soon as the others had their turn */
+/* There is more to do: the task runs again as soon as the others that are due have run. */
+#define LOOP_AGAIN 1
 
 struct loop_task {
 	const char *name; /* for the log */

@@ -35,6 +35,7 @@ int64_t priority_interval_s(const struct follow *f)
 
 /* ---- slurmctld's jobs ---- */
 
+/* Slurm stores nice values and site factors with NICE_OFFSET added. */
 static int64_t site_of(const slurm_job_info_t *info)
 {
 	return (int64_t)info->site_factor - (int64_t)NICE_OFFSET;
@@ -48,6 +49,7 @@ static void set_user(const slurm_job_info_t *info, struct slurm_pending_job *j)
 	snprintf(j->user, sizeof(j->user), "%.63s", name);
 }
 
+/* A limit that is not set or infinite stays 0; memory is in MiB, for each core or for each node. */
 static void set_job(const slurm_job_info_t *info, struct slurm_pending_job *j)
 {
 	const char *detail = info->state_desc ? info->state_desc : "";
@@ -84,6 +86,8 @@ static void set_gpus(const slurm_job_info_t *info, struct slurm_pending_job *j)
 	j->ngpus = at ? atoll(at + strlen("gres/gpu=")) : 0;
 }
 
+/* Pending jobs, without those of another cluster of the federation and those that are still being cleaned up
+ * before a requeue. */
 static int load_round(struct round *round, struct err *err)
 {
 	job_info_msg_t *jobs = NULL;
@@ -110,6 +114,7 @@ static int load_round(struct round *round, struct err *err)
 
 /* ---- the controller ---- */
 
+/* The answers stand in the order of the jobs of the page. */
 static void add_changes(struct round *round, size_t first, const struct slurm_pending_answer *a)
 {
 	for (size_t i = 0; i < a->n_sites; i++) {
@@ -121,6 +126,8 @@ static void add_changes(struct round *round, size_t first, const struct slurm_pe
 	round->weight = a->weight;
 }
 
+/* The jobs from `first` on, SLURM_PENDING_MAX at most. Fewer answers than jobs are an error: none could be
+ * matched. */
 static int send_page(struct follow *f, struct round *round, size_t first, struct err *err)
 {
 	size_t left = round->n - first;
@@ -166,6 +173,7 @@ static int compare_changes(const void *a, const void *b)
 	return m != n ? (m < n) - (m > n) : (x->job > y->job) - (x->job < y->job);
 }
 
+/* Largest difference first, so that what PriorityUpdates leaves for the next round matters least. */
 size_t priority_choose(struct priority_change *changes, size_t n, int64_t weight, size_t most)
 {
 	int64_t step = weight > STEPS ? weight / STEPS : 1;
@@ -178,7 +186,8 @@ size_t priority_choose(struct priority_change *changes, size_t n, int64_t weight
 	return k;
 }
 
-/* A job that has started meanwhile is refused, and is passed over. */
+/* One update takes slurmctld's write lock: the pause leaves it time for others. slurmctld refuses a job that has started
+ * meanwhile; that is no error. -EACCES: no job can be written, so the round ends. */
 static int write_change(const struct priority_change *c, struct err *err)
 {
 	const struct timespec pause = { .tv_nsec = WRITE_PAUSE_NS };

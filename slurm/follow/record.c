@@ -16,6 +16,7 @@ static const enum slurm_batch_state states[JOB_END] = {
 	[JOB_DEADLINE] = SLURM_BATCH_DEADLINE,	 [JOB_OOM] = SLURM_BATCH_OUT_OF_MEMORY,
 };
 
+/* The flags come first: beside them the base state is not the end of this attempt. */
 static enum slurm_batch_state state_of(uint32_t state)
 {
 	uint32_t base = state & JOB_STATE_BASE;
@@ -27,6 +28,7 @@ static enum slurm_batch_state state_of(uint32_t state)
 	return base < JOB_END ? states[base] : SLURM_BATCH_UNKNOWN;
 }
 
+/* 0: not known, or beyond what a document may have. */
 static int64_t time_of(int64_t at)
 {
 	return at > 0 && at < SLURM_BATCH_TIME_MAX ? at : 0;
@@ -44,7 +46,7 @@ static void set_first_node(struct slurm_batch_job *r)
 			 *rest == '[' ? rest + 1 : "");
 }
 
-/* Slurm's exit codes are wait statuses. */
+/* Slurm's exit codes are wait statuses, in the lower 16 bits. */
 static void set_exit(struct slurm_batch_job *r, uint32_t code)
 {
 	int status = (int)(code & 0xffff);
@@ -69,6 +71,7 @@ static void set_place(struct slurm_batch_job *r, const char *nodes)
 	set_first_node(r);
 }
 
+/* The array's own record, which stands for tasks without a row of their own, has no task number. */
 static void set_array(struct slurm_batch_job *r, uint32_t array, uint32_t task)
 {
 	r->array_task = SLURM_BATCH_NO_TASK;
@@ -159,6 +162,7 @@ static void set_qos(struct slurm_batch_job *r, const struct tres_names *qos, uin
 			SET_TEXT(r->qos, qos->of[i].name);
 }
 
+/* attempt stays 0: slurmdbd does not count them, and the controller finds the attempt by its times. */
 void record_from_slurmdbd(const slurmdb_job_rec_t *row, const struct record_names *names,
 			  struct slurm_batch_job *ret)
 {

@@ -1,4 +1,4 @@
-/* reeve_slurm.c - reeve-slurm: follows the slurmctld and slurmdbd of one cluster and tells the controller of its jobs.
+/* reeve_slurm.c - reeve-slurm: reads the jobs of one cluster from slurmctld and slurmdbd, and sends them to the controller.
  *
  * It keeps nothing: how far slurmdbd has been read stands in the controller's ledger, written in the transaction that
  * stored the jobs. So it may be killed and started at any time, and it leaves SIGTERM its default action.
@@ -23,7 +23,7 @@
 #include "slurm/follow/loop.h"
 #include "slurm/follow/priority.h"
 
-/* To add a task: its two functions, and its row here. Accounting first: it closes what the live list no longer has. */
+/* To add a task: its two functions, and its row here. Accounting first: it ends attempts that slurmctld no longer lists. */
 static const struct loop_task tasks[] = {
 	{ "slurmdbd", accounting_interval_s, accounting_run },
 	{ "slurmctld", live_interval_s, live_run },
@@ -63,7 +63,7 @@ static const struct verb_tool tool = {
 	.footer = "Exit status: 0 done, 1 failed, 2 wrong usage.",
 };
 
-/* The task of this name alone, into `ret`, which ends with an empty one. */
+/* The task of this name and the empty one that ends the list, in `ret`. -EINVAL: no task has this name. */
 static int choose_task(const char *name, struct loop_task ret[static 2], struct err *err)
 {
 	for (const struct loop_task *t = tasks; t->run; t++) {
@@ -84,7 +84,6 @@ static int run_tasks(struct follow *f, const char *only, bool once, struct err *
 
 	if (r >= 0)
 		r = follow_open(f, err);
-
 	if (r < 0)
 		return r;
 	log_line(LOG_INFO, "cluster %s of Slurm is cluster %s of the controller at %s",
@@ -102,6 +101,7 @@ static int64_t read_time(const struct verb_call *call, const char *option, int64
 	return text ? strtoll(text, NULL, 10) : otherwise;
 }
 
+/* --check and --list connect to no controller. */
 static int run_program(const struct verb_call *call, struct err *err)
 {
 	const char *path = verb_value(call, "config");

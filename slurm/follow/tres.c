@@ -16,6 +16,7 @@ struct item {
 	size_t name_size;
 };
 
+/* NULL: `number` does not begin with "NUMBER=", or the table lacks it. */
 static const char *find_name(const struct tres_names *names, const char *number)
 {
 	char *end;
@@ -50,7 +51,8 @@ static void set_count(int64_t *to, const char *text)
 		*to = n < COUNT_MAX ? n : COUNT_MAX;
 }
 
-/* "gres/gpu" counts all; "gres/gpu:a100" those of a model. Slurm lists both or either. */
+/* "gres/gpu" counts all; "gres/gpu:a100" those of a model. Slurm lists both or either: the larger of the sum of models and the
+ * count of all is taken. *typed: GPUs of models so far. */
 static void add_gpus(const struct item *it, struct slurm_batch_job *to, int64_t *typed)
 {
 	const char *model = it->name + GPU_SIZE + 1;
@@ -95,6 +97,7 @@ static void read_item(const struct item *it, bool has_numbers, struct slurm_batc
 	}
 }
 
+/* An item without a name, without '=', or of a resource that Reeve does not count is skipped. */
 void tres_read(const char *list, const struct tres_names *names, struct slurm_batch_job *to)
 {
 	int64_t typed = 0;

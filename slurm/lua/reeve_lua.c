@@ -94,6 +94,7 @@ static int read_answer(struct exchange *x, int fd)
 	}
 }
 
+/* 0 and x->answer, or -errno and x->why. The socket is closed by the cleanup in both cases. */
 static int make_exchange(struct exchange *x, const char *path, const char *text, size_t size)
 {
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -113,6 +114,7 @@ static int make_exchange(struct exchange *x, const char *path, const char *text,
 	return r < 0 ? r : read_answer(x, fd);
 }
 
+/* What luaL_check...() refuses is raised before anything is opened. */
 static int lua_ask(lua_State *L)
 {
 	size_t size;

@@ -59,6 +59,7 @@ int ask_controller_open(const struct follow_config *c, struct ask_controller **r
 	return r;
 }
 
+/* Called from the event loop once, also with an error. The answer belongs to `a` from then on. */
 static void on_done(void *ctx, int result, json_t *answer, const struct err *err)
 {
 	struct ask_controller *a = ctx;
@@ -89,6 +90,8 @@ static int wait_for_answer(struct ask_controller *a, int64_t limit_ms, struct er
 	return r < 0 ? err_set(err, r, "wait for the controller: %s", strerror(-r)) : 0;
 }
 
+/* One exchange at a time: `a` has room for one answer. An exchange that is given up is cancelled, so that
+ * on_done() cannot come later. */
 int ask_controller_submit(struct ask_controller *a, const struct slurm_submit *job,
 			  int64_t limit_ms, struct slurm_submit_answer *ret, struct err *err)
 {

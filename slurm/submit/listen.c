@@ -16,6 +16,7 @@
 #define READ_NS (100 * MS_NS)
 #define BACKLOG 16
 
+/* The umask and not chmod(2) makes it 0600: there is no moment at which others could connect. */
 int listen_open(const char *path, struct err *err)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -39,6 +40,7 @@ int listen_open(const char *path, struct err *err)
 	return TAKE_FD(fd);
 }
 
+/* -EAGAIN: the connection is closed without an answer, and the next one is waited for. */
 static int check_peer(int fd, struct err *err)
 {
 	struct ucred who = { .uid = (uid_t)-1 };
@@ -83,6 +85,8 @@ static int read_question(int fd, char *text, struct err *err)
 	}
 }
 
+/* An error other than -EAGAIN is one of the listening socket: the program ends with it, and systemd starts it
+ * again. */
 int listen_accept(int fd, char *text, int *ret_fd, struct err *err)
 {
 	_cleanup_close_ int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC);

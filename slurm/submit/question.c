@@ -29,6 +29,7 @@ struct reader {
 	struct question *q;
 };
 
+/* -1 and 0 both stand for a field that the job does not state. */
 static int64_t value_or(int64_t n, int64_t otherwise)
 {
 	return n > 0 ? n : otherwise;
@@ -81,6 +82,7 @@ static void set_name(char to[static REQUEST_NAME_MAX], const char *value)
 		snprintf(to, REQUEST_NAME_MAX, "%.40s/...", value);
 }
 
+/* Not cut: a list without its last partitions would be another request. */
 static int set_queues(struct slurm_submit *j, const char *value, struct err *err)
 {
 	if (strlen(value) >= sizeof(j->queues))
@@ -91,6 +93,7 @@ static int set_queues(struct slurm_submit *j, const char *value, struct err *err
 
 /* ---- arrays: "0-9:2%3,15" ---- */
 
+/* Capped at NUMBER_MAX, without an error: a sum of such counts is capped too. */
 static int64_t read_index(const char **p)
 {
 	int64_t n = 0;
@@ -149,6 +152,7 @@ static int64_t read_gres(char *item, char model[static REQUEST_NAME_MAX])
 	return n < 0 || n > NUMBER_MAX ? NUMBER_MAX : n;
 }
 
+/* Items that are no GPUs (shards, other gres) are passed over. Changes `text`. */
 static int64_t count_gpus(char *text, struct slurm_submit *j)
 {
 	int64_t n = 0;
@@ -165,6 +169,7 @@ static int64_t count_gpus(char *text, struct slurm_submit *j)
 
 /* ---- fields ---- */
 
+/* Digits alone, up to NUMBER_MAX; no sign, no unit. */
 static int set_number(int64_t *to, const char *value)
 {
 	char *end;
@@ -252,6 +257,7 @@ static void compute_amounts(struct reader *r)
 	j->is_exclusive = n->shared == 0;
 }
 
+/* A line after the empty one cannot come: listen.c cuts there. */
 int question_parse(const char *text, struct question *ret, struct err *err)
 {
 	struct reader r = { .q = ret };

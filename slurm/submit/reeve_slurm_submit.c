@@ -47,7 +47,8 @@ struct submit {
 	char text[QUESTION_MAX];
 };
 
-/* < 0: it is not decided. */
+/* 0: the controller's decision is in *ret. < 0: there is none, and Slurm goes on by itself. A list of partitions that Reeve cannot
+ * check is refused, since "not decided" would let it pass. */
 static int decide_submission(struct submit *s, struct slurm_submit_answer *ret, struct err *err)
 {
 	struct question q;
@@ -81,6 +82,7 @@ static void answer_peer(struct submit *s, int peer)
 	listen_answer(peer, question_format_none(err.text, text));
 }
 
+/* Returns only with an error of the socket. */
 static int serve_socket(struct submit *s, struct err *err)
 {
 	_cleanup_close_ int fd = listen_open(s->config.submit_socket, err);
