@@ -223,10 +223,11 @@ const struct verb admin_verb_archive = {
 	.details =
 		"Writes jobs, attempts, parts, usage by day and run intervals of jobs that ended\n"
 		"in each month as CSV (jobs-2024-03.csv, ...), and deletes them from the ledger\n"
-		"batch by batch, each after its lines are on disk. Usage, shares, quotas and\n"
-		"'reeve admin verify' answer as before. Jobs whose output or events are still\n"
-		"kept, jobs of Slurm and imported jobs stay. An interrupted run goes on when it\n"
-		"is called again with the same directory.\n"
+		"batch by batch, each after its lines are on disk. Usage, shares, quotas,\n"
+		"'reeve admin verify' and 'reeve admin reconcile' answer as before. Jobs whose\n"
+		"output or events are still kept, jobs of Slurm of the last week and imported\n"
+		"jobs stay. An interrupted run goes on when it is called again with the same\n"
+		"directory.\n"
 		"--verify compares size, SHA-256 and sums of the files with what was recorded.",
 	.examples = "reeve admin archive --ledger postgresql://reeve@dbhost/reeve --before "
 		    "2024-01 --dry-run\n"

@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "cli/import/file.h"
 #include "cli/import/map.h"
+#include "cli/import/unused.h"
 #include "cli/offline/ledger_file.h"
 #include "common/err.h"
 #include "common/wire/doc.h"
@@ -50,23 +51,6 @@ static const struct verb_option options[] = {
 	{ 0 },
 };
 
-enum unused_kind { UNUSED_PARTITION, UNUSED_GPU, UNUSED_QOS, _UNUSED_KIND_MAX };
-static const char *const unused_words[] = { "partition", "gpu", "qos" };
-static const char *const unused_meaning[] = {
-	"not a queue of the cluster in the profile: priced in its default queue",
-	"no price in the profile: rejected as no-price",
-	"no [Qos] of the profile: priced without",
-};
-_Static_assert(ARRAY_LEN(unused_words) == _UNUSED_KIND_MAX, "a word a kind");
-
-#define UNUSED_MAX 200 /* names that are counted one by one; the rest together */
-
-struct unused {
-	enum unused_kind kind;
-	char name[REQUEST_NAME_MAX];
-	int64_t jobs;
-};
-
 enum import_format { FORMAT_SWF, FORMAT_SACCT, FORMAT_PBS, _FORMAT_MAX };
 static const char *const format_names[] = { "swf", "sacct", "pbs" };
 _Static_assert(ARRAY_LEN(format_names) == _FORMAT_MAX, "a name a format");
@@ -85,12 +69,10 @@ struct import {
 	struct swf swf;
 	struct sacct sacct;
 	struct store_import_count count;
-	int64_t n_new, n_pending, line; /* of this run; line: where it reads */
+	int64_t n_new, n_followed, n_pending, line; /* of this run; line: where it reads */
 	int64_t batch;
 	struct timespec start;
-	struct unused *unused; /* UNUSED_MAX */
-	size_t n_unused;
-	int64_t more_unused; /* jobs with names beyond these */
+	struct import_unused unused;
 	char no_price[256];  /* why the first one has none */
 	const char *account; /* of jobs that name none */
 	int64_t no_account, no_user;
@@ -107,7 +89,7 @@ static void import_done(struct import *i)
 	config_free(i->config);
 	calendar_close(i->clocks);
 	free(i->profile);
-	free(i->unused);
+	import_unused_done(&i->unused);
 }
 
 static int check_cluster(const struct import *i, const struct history_job *j, struct err *err)
@@ -123,32 +105,13 @@ static int check_cluster(const struct import *i, const struct history_job *j, st
 
 /* ---- names of the file that the profile lacks ---- */
 
-static void note_unused(struct import *i, enum unused_kind kind, const char *name)
-{
-	struct unused *u;
-
-	name = *name ? name : "(no model)";
-	for (size_t k = 0; k < i->n_unused; k++)
-		if (i->unused[k].kind == kind && !strcmp(i->unused[k].name, name)) {
-			i->unused[k].jobs++;
-			return;
-		}
-	if (i->n_unused == UNUSED_MAX) {
-		i->more_unused++;
-		return;
-	}
-	u = &i->unused[i->n_unused++];
-	*u = (struct unused){ .kind = kind, .jobs = 1 };
-	snprintf(u->name, sizeof(u->name), "%s", name);
-}
-
 static void note_no_price(struct import *i, const struct history_job *j, const struct err *why)
 {
 	if (!*i->no_price)
 		snprintf(i->no_price, sizeof(i->no_price), "line %" PRId64 ": %.200s", i->line,
 			 why->text);
 	for (int32_t k = 0; k < j->gpus.n; k++)
-		note_unused(i, UNUSED_GPU, j->gpus.of[k].model);
+		import_unused_note(&i->unused, UNUSED_GPU, j->gpus.of[k].model);
 }
 
 /* < 0: the profile has no price for it. */
@@ -165,9 +128,9 @@ static int price_job(struct import *i, const struct history_job *j,
 	}
 	*ret = (struct store_import_job){ .job = j, .pool = p.pool, .terms = p.terms };
 	if (i->config && *j->queue && !p.has_queue)
-		note_unused(i, UNUSED_PARTITION, j->queue);
+		import_unused_note(&i->unused, UNUSED_PARTITION, j->queue);
 	if (i->config && i->config->n_qos && *j->qos && !p.has_qos)
-		note_unused(i, UNUSED_QOS, j->qos);
+		import_unused_note(&i->unused, UNUSED_QOS, j->qos);
 	return 0;
 }
 
@@ -203,6 +166,7 @@ static int on_settled(void *ctx, const struct store_import_job *j,
 		return err_set(err, -ERANGE, "the sum of core seconds is beyond 64 bits");
 	i->count.jobs++;
 	i->n_new += outcome == STORE_IMPORT_NEW;
+	i->n_followed += outcome == STORE_IMPORT_FOLLOWED;
 	return 0;
 }
 
@@ -338,17 +302,6 @@ static json_t *encode_rejects(const struct import *i)
 	return doc_take(&d);
 }
 
-static json_t *encode_unused(const struct import *i)
-{
-	_cleanup_doc_ struct doc all = doc_array();
-
-	for (const struct unused *u = i->unused; u < i->unused + i->n_unused; u++)
-		doc_add(&all, json_pack("{s:s,s:s,s:I,s:s}", "kind", unused_words[u->kind],
-					"name", u->name, "jobs", (json_int_t)u->jobs, "meaning",
-					unused_meaning[u->kind]));
-	return doc_take(&all);
-}
-
 static int print_document(const struct import *i, struct err *err)
 {
 	const struct store_import_count *n = &i->count;
@@ -359,13 +312,14 @@ static int print_document(const struct import *i, struct err *err)
 	doc_text(&d, "account", i->account);
 	doc_int(&d, "without_account", i->no_account);
 	doc_int(&d, "without_user", i->no_user);
-	doc_set(&d, "unused", encode_unused(i));
+	doc_set(&d, "unused", import_unused_encode(&i->unused));
 	doc_text(&d, "schema", WIRE_SCHEMA);
 	doc_text(&d, "time_zone", store_zone(i->store));
 	doc_int(&d, "rows", n->rows);
 	doc_int(&d, "jobs", n->jobs);
 	doc_int(&d, "new", i->n_new);
 	doc_int(&d, "known", n->jobs - i->n_new);
+	doc_int(&d, "followed", i->n_followed);
 	doc_int(&d, "conflict", n->conflicts);
 	doc_int(&d, "core_seconds", n->core_seconds);
 	doc_set(&d, "rejected", encode_rejects(i));
@@ -373,24 +327,6 @@ static int print_document(const struct import *i, struct err *err)
 	if (doc_finish(&d, &doc, err) < 0)
 		return -ENOMEM;
 	return cli_print_document(i->c, doc, err);
-}
-
-static void print_unused(const struct import *i)
-{
-	FILE *to = i->c->format.to;
-
-	if (i->n_unused)
-		fputs("not used\n", to);
-	for (size_t k = 0; k < i->n_unused; k++) {
-		const struct unused *u = &i->unused[k];
-
-		fprintf(to, "  %s %s: %" PRId64 " jobs; %s\n", unused_words[u->kind], u->name,
-			u->jobs, unused_meaning[u->kind]);
-	}
-	if (i->more_unused)
-		fprintf(to, "  and %" PRId64 " jobs with other such names\n", i->more_unused);
-	if (i->n_unused)
-		fputs("  rename them by --map FILE, kinds partition, gpu and qos\n", to);
 }
 
 static int print_summary(const struct import *i)
@@ -401,6 +337,11 @@ static int print_summary(const struct import *i)
 	fprintf(to, "rows          %" PRId64 "\n", n->rows);
 	fprintf(to, "jobs          %" PRId64 " (%" PRId64 " new, %" PRId64 " known)\n", n->jobs,
 		i->n_new, n->jobs - i->n_new);
+	if (i->n_followed)
+		fprintf(to,
+			"  %" PRId64 " of the known came from reeve-slurm or an agent, and are "
+			"charged as jobs of Slurm\n",
+			i->n_followed);
 	fprintf(to, "core seconds  %" PRId64 "\n", n->core_seconds);
 	fprintf(to, "conflict      %" PRId64 "\n", n->conflicts);
 	fprintf(to, "rejected      %" PRId64 "\n", rejected_total(i));
@@ -416,7 +357,7 @@ static int print_summary(const struct import *i)
 	if (i->no_user)
 		fprintf(to, "without user  %" PRId64 ", charged to user " NO_NAME "\n",
 			i->no_user);
-	print_unused(i);
+	import_unused_print(&i->unused, to);
 	fprintf(to, "priced by     %s\n",
 		i->profile ? i->profile_name : "no profile: cores x time");
 	return 0;
@@ -463,9 +404,9 @@ static int read_words(struct import *i, const struct verb_call *call, struct err
 	i->account = verb_value(call, "account") ? verb_value(call, "account") : NO_NAME;
 	if (!*i->account || strlen(i->account) >= REQUEST_NAME_MAX)
 		return err_set(err, -EINVAL, "--account '%.80s' is not a name", i->account);
-	i->unused = calloc(UNUSED_MAX, sizeof(*i->unused));
-	if (!i->unused)
-		return err_set(err, -ENOMEM, "out of memory");
+	r = import_unused_init(&i->unused, err);
+	if (r < 0)
+		return r;
 	if (!verb_value(call, "profile"))
 		return 0;
 	r = profile_find(verb_value(call, "profile"), &i->profile, err);

@@ -484,6 +484,18 @@ static const char schema_archives[] =
 	" STRICT, WITHOUT ROWID;"
 	"CREATE INDEX archived_runs_until ON archived_runs(to_ns);";
 
+/* Attempts of archived jobs of Slurm (slurm/counted.h): Slurm's accounting may list them again, and reconcile compares them.
+ * submit_s, id: Slurm's key of the attempt; submit_s 0: an agent alone reported it. started_s, ended_s, suspended_s: as they
+ * were charged; slurm_end_s: the end by Slurm. has_run: it had a node. */
+static const char schema_archived_slurm[] =
+	"CREATE TABLE archived_slurm("
+	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, submit_s INTEGER NOT NULL,"
+	" id INTEGER NOT NULL, state INTEGER NOT NULL, started_s INTEGER NOT NULL,"
+	" ended_s INTEGER NOT NULL, suspended_s INTEGER NOT NULL, slurm_end_s INTEGER NOT NULL,"
+	" ncpus INTEGER NOT NULL, by_agent INTEGER NOT NULL, has_run INTEGER NOT NULL,"
+	" PRIMARY KEY(job, attempt, submit_s)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX archived_slurm_end ON archived_slurm(slurm_end_s);";
+
 const char *const store_migrations[] = {
 	schema_1,
 	schema_2,
@@ -516,5 +528,6 @@ const char *const store_migrations[] = {
 	schema_account_node,
 	schema_slurm,
 	schema_archives,
+	schema_archived_slurm,
 	NULL,
 };

@@ -25,6 +25,8 @@
 
 /* The first number of a job of Slurm: STORE_SLURM_FROM */
 #define SQL_SLURM_FROM SQL_TEXT(1099511627776)
+/* Numbers of one generation: SYNC_SLURM_ID_MAX + 1 */
+#define SQL_SLURM_IDS SQL_TEXT(67108864)
 
 /* store_filter.state */
 #define SQL_STORE_ANY SQL_TEXT(-1)
@@ -87,6 +89,7 @@ SQL_IS(JOB_SUSPENDED);
 SQL_IS(JOB_ENDED);
 SQL_IS(STORE_ANY);
 _Static_assert(SQL_SLURM_FROM == STORE_SLURM_FROM, "SQL has another number");
+_Static_assert(SQL_SLURM_IDS == SYNC_SLURM_ID_MAX + 1, "SQL has another number");
 SQL_IS(STORE_ACTIVE);
 SQL_IS(DESIRED_RUN);
 SQL_IS(DESIRED_SUSPEND);

@@ -32,7 +32,7 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%
 JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove wipe) $O/common/err.o
 $O/tests/node/jobfs/limits $O/tests/node/jobfs/removal: $O/tests/node/jobfs/%: tests/node/jobfs/%.c tests/node/jobfs/rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema open archive/find jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days jobs/output jobs/views nodes/nodes usage/usage usage/rollup_set usage/rollup calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/slurm attempts/slurm jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output jobs/texts) \
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema open archive/find jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days jobs/output jobs/views nodes/nodes usage/usage usage/rollup_set usage/rollup calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/slurm attempts/slurm slurm/counted jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output jobs/texts) \
 	$(patsubst %,$O/controller/%.o,policy/charge/charge policy/charge/tally policy/placement/fit ledger/jobs/ranges policy/priority/depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/rig/ledger_rig.c tests/unit/rig/fail_vfs.c $(LEDGER)
@@ -70,7 +70,7 @@ $O/tests/unit/test_swf: $(patsubst %,$O/controller/history/%.o,history swf) $(MO
 $O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct) $(MODEL)
 $O/tests/unit/test_pbs: $(patsubst %,$O/controller/history/%.o,history pbs pbs_resources) $(MODEL)
 $O/tests/unit/test_import: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_import: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,import/import import/import_batch verify/verify verify/verify_parts) $O/controller/history/history.o
+$O/tests/unit/test_import: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,import/import import/import_batch import/followed verify/verify verify/verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
 ACCOUNTS := $(patsubst %,$O/controller/accounts/%.o,keys values check template build read rows diff) $O/controller/policy/charge/charge.o $O/controller/policy/fairshare/shares.o \
 	$(patsubst %,$O/common/%.o,conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select)
@@ -82,7 +82,7 @@ $O/tests/unit/test_store_accounts: tests/unit/rig/ledger_rig.c tests/unit/rig/fa
 $O/tests/unit/test_eligible: $O/controller/policy/quota/eligible.o
 $O/tests/unit/ledger_rig.o $(UNIT): ALLFLAGS += $(shell pkg-config --cflags libpq)
 $O/tests/unit/test_adjust: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_adjust: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,usage/adjust import/import import/import_batch verify/verify verify/verify_parts) $O/controller/history/history.o
+$O/tests/unit/test_adjust: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,usage/adjust import/import import/import_batch import/followed verify/verify verify/verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_dialect: $O/controller/postgres/dialect.o
 QUOTA := $(patsubst %,$O/controller/quota/%.o,quota words encode check qos scopes eligibility) $O/controller/ledger/usage/quota.o \
 	$(patsubst %,$O/controller/policy/quota/%.o,window grant target eligible) $O/controller/accounts/accounts.o
@@ -102,7 +102,7 @@ $O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/t
 $O/tests/unit/test_quota_queue: LDLIBS += -lpq -lsqlite3 -ljansson -lm
 $O/tests/unit/test_quota_queue: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(CYCLE) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_usage: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_usage: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/import/import.o $O/controller/ledger/import/import_batch.o $O/controller/history/history.o
+$O/tests/unit/test_usage: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/import/import.o $O/controller/ledger/import/import_batch.o $O/controller/ledger/import/followed.o $O/controller/history/history.o
 $O/tests/unit/test_quota: $O/controller/ledger/usage/adjust.o
 $O/tests/unit/test_gpus: $(patsubst %,$O/common/model/%.o,gpus gpu_use usage amount resources features) $O/common/err.o
 $O/tests/unit/test_price $O/tests/unit/test_sync_gpus: LDLIBS += -ljansson
@@ -183,4 +183,4 @@ $O/tests/unit/test_slurm_rule: $O/controller/ledger/slurm/rule.o
 $O/tests/unit/test_compare: $O/cli/admin/reconcile/compare.o
 $O/tests/unit/test_tres: $O/slurm/follow/tres.o
 $O/tests/unit/test_slurm_batch: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_slurm_batch: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/slurm/%.o,batch rows rule settle list) $(patsubst %,$O/controller/ledger/%.o,verify/verify verify/verify_parts) $O/common/wire/slurm_batch.o
+$O/tests/unit/test_slurm_batch: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/slurm/%.o,batch rows rule settle list) $(patsubst %,$O/controller/ledger/%.o,verify/verify verify/verify_parts archive/archive archive/rows archive/files archive/slurm import/import import/import_batch import/followed) $(patsubst %,$O/%.o,common/wire/slurm_batch common/csv/csv_write controller/history/history)

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include "common/err.h"
+#include "common/log.h"
 #include "common/model/engine.h"
 #include "controller/api/sync/slurm.h"
 #include "controller/api/sync/slurm_jobs.h"
@@ -54,6 +55,16 @@ static int store_batch(struct call *c, const struct slurm_batch *b,
 	return store_slurm_batch(c->api->c.store, b, &from, ret, err);
 }
 
+static void log_late(const char *cluster, const struct store_slurm_result *result)
+{
+	if (result->n_late)
+		log_line(LOG_WARNING,
+			 "cluster %s: slurmdbd has other figures now of %lld archived jobs "
+			 "(job %lld first); the ledger keeps what it charged: 'reeve admin "
+			 "reconcile' lists them, 'reeve admin adjust' corrects a charge",
+			 cluster, (long long)result->n_late, (long long)result->late_id);
+}
+
 int route_slurm_jobs(struct call *c, struct err *err)
 {
 	_cleanup_(slurm_batch_freep) struct slurm_batch *b = NULL;
@@ -67,6 +78,7 @@ int route_slurm_jobs(struct call *c, struct err *err)
 		r = store_batch(c, b, cl, &result, err);
 	if (r < 0)
 		return r;
+	log_late(b->cluster, &result);
 	share_update_usage(c->api, &result.changes);
 	return slurm_batch_encode_answer(&result.answer, &c->answer, err);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/archive/archive_impl.h"
+#include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/sql.h"
 
 struct candidate {
@@ -45,15 +46,16 @@ enum ended_column { ENDED_JOB, ENDED_NS };
 
 /* 16 bytes for each job, in the order of month and number. Whether a job may be archived is decided when
  * its batch is: archive_select(). */
-static int find_candidates(struct store *s, int64_t before_ns, struct candidates *ret,
-			   struct err *err)
+static int find_candidates(struct store *s, int64_t before_ns, int64_t now_ns,
+			   struct candidates *ret, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT job, ended_ns FROM jobs WHERE state = " SQL_JOB_ENDED
 			 " AND kept = " SQL_STORE_KEPT_NOTHING
-			 " AND ended_ns > 0 AND ended_ns < ?1 AND job < " SQL_SLURM_FROM,
-			 "i", before_ns);
+			 " AND ended_ns > 0 AND ended_ns < ?1"
+			 " AND (job < " SQL_SLURM_FROM " OR ended_ns < ?2)",
+			 "ii", before_ns, now_ns - ARCHIVE_SLURM_SETTLED_NS);
 
 	if (r >= 0)
 		db_scan(st);
@@ -154,10 +156,18 @@ static int insert_archive(struct archive *a, struct err *err)
 	if (r < 0)
 		return r;
 	a->id = db_last_id(db);
+	return r;
+}
+
+/* Also of a month that an older version began, which had fewer files. */
+static int insert_files(struct archive *a, struct err *err)
+{
+	int r = 0;
+
 	for (int t = 0; t < _ARCHIVE_MAX && r >= 0; t++)
-		r = db_run(db, err,
+		r = db_run(a->s->db, err,
 			   "INSERT INTO archive_files(archive, name, rows, bytes, digest)"
-			   " VALUES(?1, ?2, 0, 0, '')",
+			   " VALUES(?1, ?2, 0, 0, '') ON CONFLICT DO NOTHING",
 			   "it", a->id, archive_names[t]);
 	return r;
 }
@@ -173,19 +183,28 @@ static int begin_month(struct archive *a, struct err *err)
 		r = load_files(a, err);
 	else if (r == 0)
 		r = insert_archive(a, err);
+	if (r >= 0)
+		r = insert_files(a, err);
 	return db_end(a->s->db, r, err);
+}
+
+/* Of Reeve's own numbers: those of Slurm's jobs are in archived_slurm. */
+static void note_range(struct archive *a, const struct store_these *jobs)
+{
+	for (size_t i = 0; i < jobs->n && !store_is_slurm(jobs->jobs[i]); i++) {
+		if (!a->first_job || jobs->jobs[i] < a->first_job)
+			a->first_job = jobs->jobs[i];
+		if (jobs->jobs[i] > a->last_job)
+			a->last_job = jobs->jobs[i];
+	}
 }
 
 static int record_batch(struct archive *a, const struct store_these *jobs, struct err *err)
 {
 	struct db *db = a->s->db;
-	int64_t last = jobs->jobs[jobs->n - 1];
 	int r;
 
-	if (!a->first_job || jobs->jobs[0] < a->first_job)
-		a->first_job = jobs->jobs[0];
-	if (last > a->last_job)
-		a->last_job = last;
+	note_range(a, jobs);
 	a->m.jobs += (int64_t)jobs->n;
 	r = db_run(db, err,
 		   "UPDATE archives SET jobs = ?2, first_job = ?3, last_job = ?4 WHERE id = ?1",
@@ -412,7 +431,7 @@ int store_archive(struct store *s, const struct store_archive *how, struct store
 	if (!how->is_dry_run)
 		r = add_begun(s, &c, err);
 	if (r >= 0)
-		r = find_candidates(s, before_ns, &c, err);
+		r = find_candidates(s, before_ns, how->now_ns, &c, err);
 	if (r >= 0)
 		r = count_staying(s, before_ns, &ret->staying, err);
 	if (r >= 0)

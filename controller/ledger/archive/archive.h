@@ -4,7 +4,9 @@
  * output, steps, script and events have been removed (jobs/prune.c), and when nothing waits for it. What
  * is counted stays in the ledger and answers as before: rollups and months are not changed; what the job
  * added to them moves to rollups_base, so that store_verify() still recomputes them; its run intervals
- * move to archived_runs, from which the share tree reads them. Imported jobs stay: a row of theirs is not
+ * move to archived_runs, from which the share tree reads them. Of jobs of Slurm a row for each attempt stays in
+ * archived_slurm, so that what Slurm or an agent says of one later is recognised (slurm/counted.h); they are archived a
+ * week after their end. Imported jobs stay: a row of theirs is not
  * larger than what would have to be kept of it.
  *
  * A batch of jobs is written to the files, which are synced, and then deleted, in one transaction, which

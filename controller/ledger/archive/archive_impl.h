@@ -1,5 +1,6 @@
 /* archive_impl - a month that is being archived; shared by the files of this folder. */
 #pragma once
+#include "common/time_units.h"
 #include "controller/ledger/archive/archive.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/rollup_set.h"
@@ -10,10 +11,13 @@ enum archive_table {
 	ARCHIVE_PARTS,
 	ARCHIVE_SLICES,
 	ARCHIVE_RUNS,
+	ARCHIVE_SLURM, /* what Slurm said of each attempt */
 	_ARCHIVE_MAX
 };
 #define ARCHIVE_DIGEST_MAX 65 /* SHA-256 in hex */
 #define ARCHIVE_BATCH 1024    /* jobs in one transaction */
+/* slurmdbd may correct a row of a job that has ended, above all after it was away. */
+#define ARCHIVE_SLURM_SETTLED_NS (7 * DAY_NS)
 
 struct archive_file {
 	int fd;	       /* -1: not open */
@@ -49,6 +53,11 @@ int archive_write_rows(struct archive *a, const struct store_these *jobs, struct
 /* Moves what is counted of them to rollups_base, archived_runs and archive_sums. */
 int archive_keep_sums(struct archive *a, const struct store_these *jobs, struct err *err);
 int archive_delete(struct archive *a, const struct store_these *jobs, struct err *err);
+
+/* ---- slurm.c ---- */
+
+/* What stays of the attempts of jobs of Slurm: archived_slurm. */
+int archive_keep_slurm(struct archive *a, const struct db_ints *some, struct err *err);
 
 /* ---- files.c ---- */
 

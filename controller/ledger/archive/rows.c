@@ -36,6 +36,11 @@
 	"job, attempt, day, running_ms, suspended_ms, cpu_ms, charge_requested_ms" \
 	", charge_used_ms, core_ms, gpu_ms"
 
+#define SLURM_COLUMNS \
+	"job, attempt, origin, id, submit_s, state, start_s, end_s, suspended_s" \
+	", exit_status, signal, ncpus, nodes, node, array_job, array_task, het_job" \
+	", het_offset, source, at_s, gone_ns, due_ns"
+
 const char *const archive_headers[] = {
 	[ARCHIVE_JOBS] =
 		"job,attempt,state,want,want_reason,uid,user,account,cluster,queue,name"
@@ -61,13 +66,17 @@ const char *const archive_headers[] = {
 		",charge_used_ms,core_ms,gpu_ms",
 	[ARCHIVE_RUNS] =
 		"job,attempt,from_ns,to_ns,running_ns",
+	[ARCHIVE_SLURM] =
+		"job,attempt,origin,id,submit_s,state,start_s,end_s,suspended_s,exit_status"
+		",signal,ncpus,nodes,node,array_job,array_task,het_job,het_offset,source"
+		",at_s,gone_ns,due_ns",
 };
 /* clang-format on */
 _Static_assert(ARRAY_LEN(archive_headers) == _ARCHIVE_MAX, "a header a file");
 
 const char *const archive_names[] = {
 	[ARCHIVE_JOBS] = "jobs",     [ARCHIVE_ATTEMPTS] = "attempts", [ARCHIVE_PARTS] = "parts",
-	[ARCHIVE_SLICES] = "slices", [ARCHIVE_RUNS] = "runs",
+	[ARCHIVE_SLICES] = "slices", [ARCHIVE_RUNS] = "runs",	      [ARCHIVE_SLURM] = "slurm",
 };
 _Static_assert(ARRAY_LEN(archive_names) == _ARCHIVE_MAX, "a name a file");
 
@@ -94,18 +103,24 @@ static const struct {
 	[ARCHIVE_RUNS] = { "SELECT job, attempt, from_ns, to_ns, running_ns FROM stretches"
 			   " WHERE " OF_SOME " ORDER BY job, attempt, from_ns",
 			   5 },
+	[ARCHIVE_SLURM] = { "SELECT " SLURM_COLUMNS " FROM slurm_attempts WHERE " OF_SOME
+			    " ORDER BY job, attempt, submit_s",
+			    22 },
 };
 _Static_assert(ARRAY_LEN(rows_of) == _ARCHIVE_MAX, "a statement a file");
 
 /* ---- which ---- */
 
 /* Nothing of the job can change any more, and nothing that is kept names it: the jobs with the largest
- * number of all and of arrays stay, because new numbers are counted from them (jobs/array.c). Jobs of Slurm stay:
- * Slurm's accounting may report one again, which must find its row. */
+ * number of all and of arrays stay, because new numbers are counted from them (jobs/array.c). A job of Slurm stays while
+ * one of its attempts waits for a word of Slurm or of an agent. */
 static const char select_sql[] =
 	"SELECT job FROM jobs WHERE " OF_SOME " AND state = " SQL_JOB_ENDED
-	" AND kept = " SQL_STORE_KEPT_NOTHING " AND job < " SQL_SLURM_FROM
-	" AND job <> (SELECT MAX(l.job) FROM jobs l WHERE l.job < " SQL_SLURM_FROM ")"
+	" AND kept = " SQL_STORE_KEPT_NOTHING
+	" AND job <> (SELECT COALESCE(MAX(l.job), 0) FROM jobs l WHERE l.job < " SQL_SLURM_FROM
+	")"
+	" AND NOT EXISTS(SELECT 1 FROM slurm_attempts o WHERE o.job = jobs.job"
+	" AND (o.end_s = 0 OR o.due_ns > 0))"
 	" AND job <> (SELECT COALESCE(MAX(l.job), 0) FROM arrays l)"
 	" AND NOT EXISTS(SELECT 1 FROM attempts o WHERE o.job = jobs.job AND o.closed"
 	" = " SQL_STORE_OPEN ")"
@@ -368,6 +383,8 @@ int archive_keep_sums(struct archive *a, const struct store_these *jobs, struct 
 			r = sum_attempts(a, &v, err);
 		if (r >= 0)
 			r = keep_runs(a, &v, &runs, err);
+		if (r >= 0)
+			r = archive_keep_slurm(a, &v, err);
 	}
 	if (r >= 0)
 		r = check_runs(a, runs, err);
@@ -380,10 +397,15 @@ int archive_delete(struct archive *a, const struct store_these *jobs, struct err
 {
 	/* attempts before jobs, which they refer to */
 	static const char *const sql[] = {
-		"DELETE FROM stretches WHERE " OF_SOME, "DELETE FROM slices WHERE " OF_SOME,
-		"DELETE FROM parts WHERE " OF_SOME,	"DELETE FROM attempts WHERE " OF_SOME,
-		"DELETE FROM holds WHERE " OF_SOME,	"DELETE FROM depends WHERE " OF_SOME,
-		"DELETE FROM arrays WHERE " OF_SOME,	"DELETE FROM jobs WHERE " OF_SOME,
+		"DELETE FROM stretches WHERE " OF_SOME,
+		"DELETE FROM slices WHERE " OF_SOME,
+		"DELETE FROM parts WHERE " OF_SOME,
+		"DELETE FROM slurm_attempts WHERE " OF_SOME,
+		"DELETE FROM attempts WHERE " OF_SOME,
+		"DELETE FROM holds WHERE " OF_SOME,
+		"DELETE FROM depends WHERE " OF_SOME,
+		"DELETE FROM arrays WHERE " OF_SOME,
+		"DELETE FROM jobs WHERE " OF_SOME,
 	};
 	int64_t some[STORE_SOME];
 	struct db_ints v;

@@ -177,6 +177,8 @@ static int find_origin(struct store_import *i, const char *cluster, struct err *
 					     cluster),
 				err);
 	if (r >= 0)
+		r = import_find_generations(i, err);
+	if (r >= 0)
 		strcpy(i->cluster, cluster);
 	return r;
 }
@@ -415,9 +417,9 @@ static int find_rerun_origin(struct store_import *i, const char *cluster, int64_
 
 /* A requeued job has one row for each run: finds the row that is this run, or inserts it as the next
  * one. 0: it is new; else an outcome. */
-static int settle_rerun(struct store_import *i, const struct import_added *t, struct err *err)
+static int settle_rerun(struct store_import *i, const struct import_added *t,
+			struct import_row row, struct err *err)
 {
-	struct import_row row = i->rows[t - i->added];
 	const struct db_int_rows rows = { row.v, 1, _COLUMN_MAX, NOT_RECORDED };
 	int64_t changed = 0, origin;
 	int r = APART;
@@ -433,16 +435,22 @@ static int settle_rerun(struct store_import *i, const struct import_added *t, st
 	return r == APART ? STORE_IMPORT_CONFLICT : r;
 }
 
+/* The row of a job, which was inserted unless it was there. */
+struct inserted {
+	const struct import_row *row;
+	bool is_new;
+};
+
 /* 0: the job is new, and is added to the sums; else an outcome. */
-static int settle_one(struct store_import *i, const struct import_added *t, bool is_new,
-		      struct err *err)
+static int settle_one(struct store_import *i, const struct import_added *t,
+		      const struct inserted *in, struct err *err)
 {
 	int r = 0;
 
-	if (!is_new)
-		r = compare_with_stored(i->s->db, &i->rows[t - i->added], err);
+	if (!in->is_new)
+		r = compare_with_stored(i->s->db, in->row, err);
 	if (r == APART)
-		r = i->has_reruns ? settle_rerun(i, t, err) : STORE_IMPORT_CONFLICT;
+		r = i->has_reruns ? settle_rerun(i, t, *in->row, err) : STORE_IMPORT_CONFLICT;
 	if (r != 0)
 		return r;
 	if (t->history.end_s > i->until_s)
@@ -451,16 +459,38 @@ static int settle_one(struct store_import *i, const struct import_added *t, bool
 	return r < 0 ? err_set(err, r, "spread a job over its days: %s", strerror(-r)) : 0;
 }
 
+/* Rows of the jobs that are to be inserted come to the front. */
+static size_t gather_rows(struct store_import *i, const enum store_import_outcome *is)
+{
+	size_t n = 0;
+
+	for (size_t k = 0; k < i->n_added; k++)
+		if (is[k] == STORE_IMPORT_NEW)
+			i->rows[n++] = i->rows[k];
+	return n;
+}
+
 int store_import_settle(struct store_import *i, struct err *err)
 {
-	const struct db_int_rows rows = { i->rows[0].v, i->n_added, _COLUMN_MAX, NOT_RECORDED };
+	struct db_int_rows rows = { i->rows[0].v, 0, _COLUMN_MAX, NOT_RECORDED };
+	enum store_import_outcome is[TOGETHER];
 	int64_t changed[TOGETHER];
-	int r = db_run_int_rows(i->s->db, insert_sql, &rows, changed, err);
+	size_t at = 0;
+	int r = import_find_followed(i, is, err);
 
+	rows.n_rows = r < 0 ? 0 : gather_rows(i, is);
+	if (rows.n_rows)
+		r = db_run_int_rows(i->s->db, insert_sql, &rows, changed, err);
 	for (size_t k = 0; k < i->n_added && r >= 0; k++) {
 		const struct import_added *t = &i->added[k];
 
-		r = settle_one(i, t, changed[k] > 0, err);
+		r = (int)is[k];
+		if (is[k] == STORE_IMPORT_NEW) {
+			const struct inserted in = { &i->rows[at], changed[at] > 0 };
+
+			r = settle_one(i, t, &in, err);
+			at++;
+		}
 		if (r >= 0 && i->fn)
 			r = i->fn(i->ctx, &t->job, (enum store_import_outcome)r, err);
 	}
@@ -490,6 +520,8 @@ int store_import_add(struct store_import *i, const struct store_import_job *j, s
 	t->association = find_association(i, j->job, err);
 	if (t->association < 0)
 		return t->association;
+	t->origin = i->origin;
+	t->generations = i->generations;
 	t->job = *j;
 	t->history = *j->job;
 	t->job.job = &t->history;

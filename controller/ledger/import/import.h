@@ -5,7 +5,8 @@
  * importing a file a second time adds nothing. A job is identified by its cluster and its number there,
  * from whatever file it comes, and is never changed. A number that comes again at another time, which
  * does not overlap the runs that are known, is another run of a requeued job; unless the same file was
- * imported before with other options, for example another time zone.
+ * imported before with other options, for example another time zone. A job that reeve-slurm or an agent brought to the
+ * ledger is not imported: it was charged.
  *
  * Calls: store_import_open(), store_import_listen(), for each job store_import_add(), and now and then
  * and at the end store_import_commit(); then store_import_close().
@@ -61,6 +62,7 @@ int store_import_tally(const struct store_import_job *j, struct tally *ret);
 enum store_import_outcome {
 	STORE_IMPORT_NEW,
 	STORE_IMPORT_KNOWN,    /* it was in the ledger, with the same figures */
+	STORE_IMPORT_FOLLOWED, /* it is in the ledger, or its archive, as a job of Slurm */
 	STORE_IMPORT_CONFLICT, /* it was in the ledger with other figures, which stay */
 	STORE_IMPORT_REFUSED,  /* its figures are beyond what can be charged */
 	_STORE_IMPORT_OUTCOME_MAX,

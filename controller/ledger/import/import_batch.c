@@ -131,6 +131,7 @@ int store_import_commit(struct store_import *i, const struct store_import_count 
 		r = write_count(i, count, err);
 	if (r < 0)
 		return r;
+	i->origin = 0; /* the next batch looks again whether the cluster has jobs of Slurm */
 	i->is_begun = false; /* a commit that failed is rolled back */
 	r = db_commit(i->s->db, err);
 	if (r >= 0)

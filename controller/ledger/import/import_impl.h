@@ -45,6 +45,8 @@ struct import_added {
 	struct history_job history; /* a copy, which job.job points to */
 	struct tally all;	    /* of the whole job */
 	int association;	    /* index in `sums` */
+	int64_t origin;		    /* origins.id of its cluster */
+	int32_t generations; /* of ids of Slurm's jobs that the ledger has of the cluster; 0: it has none */
 };
 
 #define KINDS_KEPT 64
@@ -66,6 +68,7 @@ struct store_import {
 	struct rollup_set *sums; /* what the batch adds to days */
 	int64_t id;		 /* imports.id of the file */
 	int64_t origin;		 /* origins.id of `cluster`; 0: none looked up yet */
+	int32_t generations;	 /* of the origin, as import_added has it */
 	char cluster[REQUEST_NAME_MAX];
 	int64_t until_s; /* the latest end of a new job of this import */
 	bool is_begun;	 /* the batch's transaction */
@@ -74,3 +77,12 @@ struct store_import {
 
 /* Begins the transaction of the batch where it has not begun. */
 int store_import_begin(struct store_import *i, struct err *err);
+
+/* ---- followed.c ---- */
+
+/* Sets `generations` of the origin. */
+int import_find_generations(struct store_import *i, struct err *err);
+/* ret[k] of the k-th job that was added: STORE_IMPORT_FOLLOWED; STORE_IMPORT_CONFLICT: a job of Slurm has the same id and ran as
+ * long at another hour; STORE_IMPORT_NEW: neither. */
+int import_find_followed(struct store_import *i, enum store_import_outcome *ret,
+			 struct err *err);

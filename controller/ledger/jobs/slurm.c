@@ -9,6 +9,7 @@
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/nodes/lost.h"
+#include "controller/ledger/slurm/counted.h"
 #include "controller/ledger/sql.h"
 
 /* Clocks of two nodes of one job differ by less, and Slurm gives no id again so soon. */
@@ -21,6 +22,7 @@ struct newest {
 	int64_t job, uid, ended_ns;
 	int32_t attempt, generation; /* generation -1: there is none */
 	enum job_state state;
+	bool is_archived; /* it has no row any more: uid is not known */
 };
 
 /* 1: the cluster has one. */
@@ -65,8 +67,25 @@ static int load_job(struct store *s, int64_t job, struct newest *ret, struct err
 	ret->attempt = (int32_t)db_int(st, NEWEST_ATTEMPT);
 	ret->state = (enum job_state)(int)db_int(st, NEWEST_STATE);
 	ret->ended_ns = db_int(st, NEWEST_ENDED);
+	ret->is_archived = false;
 	db_done(st);
 	return 1;
+}
+
+/* The same of one that was archived. */
+static int load_archived(struct store *s, int64_t job, struct newest *ret, struct err *err)
+{
+	struct counted_job j;
+	int r = counted_find_job(s, job, &j, err);
+
+	if (r > 0)
+		*ret = (struct newest){ .job = job,
+					.attempt = j.attempt,
+					.generation = ret->generation,
+					.ended_ns = j.ended_ns,
+					.state = JOB_ENDED,
+					.is_archived = true };
+	return r;
 }
 
 /* Generations are counted from 0 without a gap, and one takes 67 million jobs. */
@@ -77,7 +96,11 @@ static int load_newest(struct store *s, int64_t origin, int64_t id, struct newes
 
 	ret->generation = -1;
 	for (int32_t g = 0; g < STORE_SLURM_GENERATIONS; g++) {
-		r = load_job(s, store_slurm_number(origin, g, id), ret, err);
+		const int64_t job = store_slurm_number(origin, g, id);
+
+		r = load_job(s, job, ret, err);
+		if (r == 0)
+			r = load_archived(s, job, ret, err);
 		if (r <= 0)
 			return r;
 		ret->generation = g;
@@ -105,7 +128,7 @@ int store_slurm_known(struct store *s, const char *cluster, int64_t id, int64_t 
 
 static bool is_same_job(const struct newest *n, const struct sync_slurm_job *told)
 {
-	if (n->generation < 0 || n->uid != told->uid)
+	if (n->generation < 0 || (!n->is_archived && n->uid != told->uid))
 		return false;
 	/* Without a start it may be what is left of the one on record; its first task settles it. */
 	if (n->state != JOB_ENDED || told->attempt > n->attempt || !told->started_ns)
@@ -412,6 +435,29 @@ static int claim_attempt(struct store *s, const struct store_slurm_case *c, int6
 	return r;
 }
 
+/* 1: an agent reports what the ledger has charged and has no row of: an archived job, or an imported one. *ret_job is then
+ * a number without a row, by which the report is acknowledged and counts nothing. What slurmctld and slurmdbd say was
+ * looked up by batch.c. */
+static int is_counted(struct store *s, const struct store_slurm_case *c, const struct newest *n,
+		      int64_t *ret_job, struct err *err)
+{
+	const struct counted_run run = { .origin = c->origin,
+					 .id = c->told->job,
+					 .start_s = start_of(c) / S_NS,
+					 .end_s = start_of(c) / S_NS + 1 };
+
+	if (c->row)
+		return 0;
+	if (n->is_archived && c->told->attempt <= n->attempt && is_same_job(n, c->told)) {
+		*ret_job = n->job;
+		return 1;
+	}
+	if (!c->told->started_ns || (n->generation >= 0 && is_same_job(n, c->told)))
+		return 0;
+	*ret_job = store_slurm_number(c->origin, n->generation + 1, c->told->job);
+	return counted_is_imported(s, &run, err);
+}
+
 int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t *ret_job,
 		      struct err *err)
 {
@@ -419,9 +465,11 @@ int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t
 	int r = load_newest(s, c->origin, c->told->job, &n, err);
 	bool is_new, is_unclaimed = false;
 
-	if (r < 0)
-		return r;
-	is_new = c->is_another || !is_same_job(&n, c->told);
+	if (r >= 0)
+		r = is_counted(s, c, &n, ret_job, err);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	is_new = c->is_another || n.is_archived || !is_same_job(&n, c->told);
 	r = is_new ? 0 : has_attempt(s, c, n.job, &is_unclaimed, err);
 	*ret_job = is_new ? 0 : n.job;
 	if (r > 0 && is_unclaimed)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "controller/ledger/slurm/counted.h"
 #include "controller/ledger/slurm/settle.h"
 
 static bool has_ended(const struct slurm_batch_job *row)
@@ -12,7 +13,7 @@ static bool has_ended(const struct slurm_batch_job *row)
 }
 
 /* Of rows of the last generation of an id, in their order: the attempt that this one is. A row that comes late goes where
- * its start belongs. */
+ * its start belongs; 0: no number is left there. */
 static int32_t place_attempt(const struct rows_attempt *of, size_t n,
 			     const struct slurm_batch_job *row)
 {
@@ -26,22 +27,36 @@ static int32_t place_attempt(const struct rows_attempt *of, size_t n,
 
 		return rule_is_next_attempt(&former, row) ? before->attempt + 1 : 1;
 	}
-	return of[0].attempt > 1 ? of[0].attempt - 1 : 1;
+	return of[0].attempt - 1;
 }
 
-/* slurmdbd does not say which attempt of its job a row is. */
+static bool has_open(const struct rows_attempt *of, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && of[i].job == of[0].job && of[i].row.end_s)
+		i++;
+	return i < n && of[i].job == of[0].job;
+}
+
+/* slurmdbd does not say which attempt of its job a row is. One that is earlier than the first that is known is a job of its own,
+ * unless an agent may still report that one: by its id it finds the last job alone. */
 static int find_attempt_number(struct settle *t, const struct slurm_batch_job *row,
-			       int32_t *ret, struct err *err)
+			       struct rows_attempt *a, struct err *err)
 {
 	_cleanup_(rows_list_done) struct rows_list known = { 0 };
 	int r;
 
 	if (row->attempt) {
-		*ret = (int32_t)row->attempt;
+		a->attempt = (int32_t)row->attempt;
 		return 0;
 	}
 	r = rows_of_id(t->s, t->origin, row->job, &known, err);
-	*ret = r >= 0 && known.n ? place_attempt(known.of, known.n, row) : 1;
+	a->attempt = r >= 0 && known.n ? place_attempt(known.of, known.n, row) : 1;
+	if (!a->attempt) {
+		a->attempt = 1;
+		a->is_another = !has_open(known.of, known.n);
+	}
 	return r;
 }
 
@@ -61,9 +76,24 @@ static bool is_old(const struct rows_attempt *known, const struct slurm_batch_jo
 	       k->suspended_s == row->suspended_s;
 }
 
+/* 1: the ledger has counted this attempt, and has no job of it: it was archived, or imported. */
+static int is_counted(struct settle *t, const struct slurm_batch_job *row, struct err *err)
+{
+	const struct counted_run run = { t->origin, row->job, row->start_s, row->end_s };
+	bool differs = false;
+	int r = counted_is_archived(t->s, t->origin, row, &differs, err);
+
+	if (r == 0 && row->start_s)
+		r = counted_is_imported(t->s, &run, err);
+	if (differs && t->batch->source == SLURM_BATCH_SLURMDBD && t->n_late++ == 0)
+		t->late_id = row->job;
+	return r;
+}
+
 static int take_row(struct settle *t, const struct slurm_batch_job *row, struct err *err)
 {
 	struct rows_attempt a;
+	bool is_known = false;
 	int r;
 
 	if (row->state == SLURM_BATCH_PENDING || row->state == SLURM_BATCH_REVOKED)
@@ -71,9 +101,15 @@ static int take_row(struct settle *t, const struct slurm_batch_job *row, struct 
 	r = rows_load(t->s, t->origin, row, &a, err);
 	if (r < 0 || (r > 0 && is_old(&a, row, t->batch->source)))
 		return r < 0 ? r : 0;
-	if (r == 0) {
+	if (r == 0)
+		r = is_counted(t, row, err);
+	else
+		is_known = true;
+	if (r < 0 || (r > 0 && !is_known))
+		return r < 0 ? r : 0;
+	if (!is_known) {
 		a = (struct rows_attempt){ .origin = t->origin };
-		r = find_attempt_number(t, row, &a.attempt, err);
+		r = find_attempt_number(t, row, &a, err);
 		if (r < 0)
 			return r;
 	}
@@ -183,6 +219,8 @@ int store_slurm_batch(struct store *s, const struct slurm_batch *b,
 		return r;
 	}
 	out.answer.n_changed = t.n_changed;
+	out.n_late = t.n_late;
+	out.late_id = t.late_id;
 	*ret = out;
 	return 0;
 }

@@ -6,6 +6,9 @@
  * ledger's. The same row again changes nothing, in whatever order rows come. The mark, up to which slurmdbd has been read,
  * is committed with the rows.
  *
+ * A row of an attempt that was archived, or whose run was imported from a log, makes no job: it is charged already
+ * (counted.h). What slurmdbd corrects of an archived attempt stays as it was charged; `reeve admin reconcile` lists it.
+ *
  * An attempt that slurmctld no longer has and slurmdbd does not have ended is `wanted`; where neither says how it ended,
  * it ends as lost after `forgotten_ns`, charged up to when slurmctld last had it.
  */
@@ -26,6 +29,8 @@ struct store_slurm_from {
 struct store_slurm_result {
 	struct slurm_batch_answer answer; /* slurm_batch_answer_done() */
 	struct sync_result changes; /* usage deltas for the share tree: sync_result_done() */
+	int64_t n_late,
+		late_id; /* rows of slurmdbd with other figures of archived attempts; the id of the first */
 };
 
 /* *ret is freed with store_slurm_result_done(). */

@@ -7,7 +7,7 @@
 #include "controller/ledger/sql.h"
 #include "controller/ledger/store_sqlite.h"
 
-/* The columns of both halves of the SELECT. */
+/* The columns of the three parts of the SELECT: attempts that Slurm listed, that agents alone reported, that are archived. */
 enum list_column {
 	LIST_ID,
 	LIST_SUBMIT_S,
@@ -38,7 +38,12 @@ static const char list_sql[] =
 	" WHERE t.job >= ?6 AND t.job < ?7 AND t.ended_ns >= ?2 * 1000000000"
 	" AND t.ended_ns < ?3 * 1000000000 AND t.job - (t.job / ?8) * ?8 > ?4"
 	" AND NOT EXISTS(SELECT 1 FROM slurm_attempts a WHERE a.job = t.job"
-	" AND a.attempt = t.attempt) ORDER BY 1, 2 LIMIT " LIST_MOST;
+	" AND a.attempt = t.attempt)"
+	" UNION ALL SELECT x.id, x.submit_s, x.attempt, x.state, x.started_s * 1000000000,"
+	" x.ended_s * 1000000000, x.suspended_s * 1000000000, x.ncpus, x.by_agent, '',"
+	" CASE WHEN x.has_run > 0 THEN 'archived' ELSE '' END FROM archived_slurm x"
+	" WHERE x.slurm_end_s >= ?2 AND x.slurm_end_s < ?3 AND +x.job >= ?6 AND +x.job < ?7"
+	" AND (x.id > ?4 OR (x.id = ?4 AND x.submit_s > ?5)) ORDER BY 1, 2 LIMIT " LIST_MOST;
 
 static void read_row(struct db_row *st, struct slurm_batch_job *r)
 {

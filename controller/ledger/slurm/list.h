@@ -6,7 +6,7 @@
 struct err;
 
 /* Attempts that ended in [from_s, to_s), in the order of id and time of submission, behind `after_id` and `after_submit_s`. Those
- * that agents alone reported have submit_s 0. Times are the ledger's own, cut to seconds; state is Slurm's. */
+ * that agents alone reported have submit_s 0. Archived ones are among them, on nodes "archived". Times are the ledger's own, cut to seconds; state is Slurm's. */
 struct store_slurm_page {
 	const char *cluster;
 	int64_t from_s, to_s, after_id, after_submit_s;

@@ -7,6 +7,7 @@ struct rows_attempt {
 	int64_t origin;
 	int64_t job; /* number of the ledger; 0: it has none yet */
 	int32_t attempt;
+	bool is_another; /* the last job on record by this id is another one */
 	/* Its texts and amounts are filled only as far as the table has them; walltime and memory are the job's. */
 	struct slurm_batch_job row;
 	enum slurm_batch_source source;

@@ -126,7 +126,7 @@ static int make_job(struct settle *t, struct rows_attempt *a, const struct rule_
 
 	describe_row(a, times, &told);
 	r = is_anothers(t, a, err);
-	c.is_another = r > 0;
+	c.is_another = r > 0 || a->is_another;
 	return r < 0 ? r : store_slurm_adopt(t->s, &c, &a->job, err);
 }
 

@@ -10,6 +10,7 @@ struct settle {
 	const struct slurm_batch *batch;
 	const struct store_slurm_from *from;
 	int64_t origin, n_changed;
+	int64_t n_late, late_id;     /* as store_slurm_result has them */
 	struct sync_result *changes; /* its deltas grow */
 	size_t deltas_room;
 };

@@ -16,6 +16,7 @@ echo "# $kills kills, seed $seed"
 program=$PWD/build/bin/reeve
 reeve() { "$program" "$@" 2>&1; }
 jobs=${ARCHIVE_JOBS:-12000}
+slurm=$((2 << 40)) # the numbers of jobs of Slurm's first cluster begin there
 
 # ---- a ledger of four months: jobs 1 ... that ended, and those behind them that have to stay ----
 first=$dir/first.db
@@ -39,6 +40,22 @@ cat >"$dir/fill.sql" <<-SQL
 	INSERT INTO slices SELECT i, 1, (at / 1000000000 - 1) / 86400 - k, ran * 1000 * s, 0, ran * 700 * s, ran * 1000 * (i % 8 + 1) * s, ran * 500 * s, ran * 1000 * (i % 8 + 1) * s, 0
 		FROM (SELECT 0 AS k, 0 AS s UNION SELECT 1, 1), n WHERE cut;
 	INSERT INTO stretches SELECT i, 1, at - ran * 1000000000, at, ran * 1000000000, 1 FROM n;
+	-- Jobs of Slurm: of reeve-slurm, and each third of an agent alone.
+	INSERT INTO origins(id, cluster) VALUES(2, 'vc');
+	INSERT INTO jobs(job, attempt, state, uid, user, account, cluster, queue, name, node, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,
+		submitted_ns, started_ns, ended_ns, pool, decided_by, rate_num, rate_den, bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den,
+		bundle_memory_num, bundle_memory_den, request, "end", kept)
+		SELECT $slurm + i, 1, 5, 1000 + i % 7, 'u' || (i % 7), 'g' || (i % 3), 'vc', 'batch', 'run', 'm1', 2, 0, 0, 0, 7200, 0,
+		at - ran * 1000000000, at - ran * 1000000000, at, 0, 1, 2, 1, 0, 1, 0, 1, 0, 1, '{}', NULL, 0 FROM n WHERE i % 20 = 0;
+	INSERT INTO attempts(job, attempt, node, given_ns, state, closed, seq, at_ns, started_ns, ended_ns, running_ns, charge_requested_ms, charge_used_ms, end_kind,
+		usage, started_day, ended_day, usage_day, sliced)
+		SELECT $slurm + i, 1, 'm1', at - ran * 1000000000, 5, 1, CASE WHEN i % 3 = 0 THEN 2 ELSE 0 END, at, at - ran * 1000000000, at, ran * 1000000000, ran * 2000, ran * 500, 1,
+		'{"cpu_ns":' || (ran * 700000000) || '}', (at / 1000000000 - ran) / 86400, (at / 1000000000 - 1) / 86400, (at / 1000000000 - 1) / 86400, 0 FROM n WHERE i % 20 = 0;
+	INSERT INTO stretches SELECT $slurm + i, 1, at - ran * 1000000000, at, ran * 1000000000, 1 FROM n WHERE i % 20 = 0;
+	INSERT INTO slurm_attempts(origin, id, submit_s, job, attempt, state, start_s, end_s, suspended_s, exit_status, signal, ncpus, nodes, node, array_job, array_task,
+		het_job, het_offset, source, at_s) SELECT 2, i, at / 1000000000 - ran - 5, $slurm + i, 1, 3, at / 1000000000 - ran, at / 1000000000, 0, 0, 0, 2, 'm[1-2]', 'm1', 0, -1,
+		0, 0, 2, at / 1000000000 FROM n WHERE i % 20 = 0 AND i % 3 > 0;
+	UPDATE slurm_attempts SET due_ns = 1 WHERE id = 40;
 	UPDATE jobs SET kept = 2 WHERE job % 100 = 1;
 	UPDATE attempts SET closed = 0 WHERE job = 4;
 	INSERT INTO depends VALUES($jobs, 6, 1, 0);
@@ -47,7 +64,7 @@ cat >"$dir/fill.sql" <<-SQL
 	UPDATE jobs SET array_job = 20, array_index = job - 21 WHERE job IN (21, 22);
 SQL
 sqlite3 "$first" <"$dir/fill.sql" || bail "no ledger"
-stay="4, 6, 8, 9, 10, $((jobs - 40))"
+stay="4, 6, 8, 9, 10, $((jobs - 40)), $((slurm + 40))"
 reeve admin adjust --ledger "$first" --job 14 --cluster main --charge -0.05 --reason test >"$dir/said" || bail "$(cat "$dir/said")"
 reeve admin rebuild --ledger "$first" >"$dir/said" || bail "$(cat "$dir/said")"
 reeve admin adjust --ledger "$first" --account g1 --user u1 --cluster main --charge 2.5 --reason test >"$dir/said" || bail "$(cat "$dir/said")"
@@ -78,7 +95,7 @@ compare() { # DIR: every line of the files against the rows of the ledger as it 
 import csv, glob, sqlite3, sys
 csv.field_size_limit(1 << 30)
 db = sqlite3.connect(sys.argv[1])
-for name, table in (("jobs", "jobs"), ("attempts", "attempts"), ("parts", "parts"), ("slices", "slices"), ("runs", "stretches")):
+for name, table in (("jobs", "jobs"), ("attempts", "attempts"), ("parts", "parts"), ("slices", "slices"), ("runs", "stretches"), ("slurm", "slurm_attempts")):
     lines, columns = [], None
     for path in glob.glob(f"{sys.argv[2]}/{name}-*.csv"):
         with open(path, newline="") as f:
@@ -91,8 +108,50 @@ for name, table in (("jobs", "jobs"), ("attempts", "attempts"), ("parts", "parts
     there = [["" if v is None else str(v) for v in row] for row in db.execute(
         f"SELECT {names} FROM {table} t JOIN jobs j ON j.job = t.job WHERE t.job IN (SELECT job FROM jobs WHERE {sys.argv[3]})")]
     all_columns = [r[1] for r in db.execute(f"PRAGMA table_info({table})") if r[1] != "even"]
-    print(name, len(lines), "lines", "same" if sorted(lines) == sorted(there) else "OTHER", "whole" if own == all_columns else "COLUMNS")
+    whole = own == all_columns if name != "slurm" else sorted(own) == sorted(all_columns)
+    print(name, len(lines), "lines", "same" if sorted(lines) == sorted(there) else "OTHER", "whole" if whole else "COLUMNS")
 PY
+}
+
+amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
+at_of() { echo $((1704067200 + $1 * 10368000 / jobs)); } # the end of a job
+utc() { date -u -d "@$1" +%FT%T; }
+row_again() { # ID [SECONDS]: slurmdbd's row of an archived job, which ended so much later
+	local end
+	end=$(at_of "$1")
+	printf '{"schema":"reeve/1","cluster":"vc","source":"slurmdbd","at_s":%s,"jobs":[{"job":%s,"attempt":0,"uid":%s,"state":"completed","user":"u%s","account":"g%s","queue":"batch",' \
+		"$((end + 9000000))" "$1" $((1000 + $1 % 7)) $(($1 % 7)) $(($1 % 3))
+	printf '"name":"run","nodes":"m[1-2]","node":"m1","ncpus":2,"submit_s":%s,"start_s":%s,"end_s":%s,"suspended_s":0}]}' \
+		$((end - $1 % 5000 - 65)) $((end - $1 % 5000 - 60)) $((end + ${2:-0}))
+}
+agent_again() { # ID
+	local start=$(($(at_of "$1") - $1 % 5000 - 60))
+	node_sync node=m1 jobs="$(job_entry "$1" ended)" reports="$(job_report "$1" 9 ended started_s=$start at_s=$((start + 99)) running_s=99)" \
+		more=",\"engine\":\"slurm\",\"slurm_jobs\":[{\"job\":$1,\"attempt\":1,\"uid\":$((1000 + $1 % 7)),\"user\":\"u$(($1 % 7))\",\"account\":\"g$(($1 % 3))\",\"queue\":\"batch\",\"name\":\"run\",\"ncpus\":2,\"mem_bytes\":1000000,\"vmem_bytes\":0,\"jobfs_bytes\":0,\"nodes\":1,\"job_ncpus\":0,\"started_ns\":$((start * 1000000000))}]"
+}
+# Slurm and an agent tell of archived jobs once more; $w, $ledger and $to are suite's.
+slurm_again() {
+	local before day id at
+	before=$(sql "$ledger" "SELECT COUNT(*) FROM jobs")
+	has "$w: slurmdbd's row of an archived job changes nothing" '"n_changed":0' "$(ask 0 POST /v1/slurm/jobs "$(row_again 100)")"
+	ask 0 POST /v1/slurm/jobs "$(row_again 140 30)" >/dev/null
+	until_has "slurmdbd has other figures now of 1 archived jobs (job 140 first)" cat "$dir/controller.log"
+	tap_result $? "$w: what slurmdbd corrects of one is logged" "$out"
+	agent_again 60 >/dev/null
+	has "$w: an agent's report of one is acknowledged" '"job":60,"attempt":1,"seq":9' "$(agent_again 60)"
+	is "$w: and none of them is a job again" "$before" "$(sql "$ledger" "SELECT COUNT(*) FROM jobs")"
+	has "$w: it says where it is" "job 100 was archived in $to (slurm-2024-01.csv, jobs-2024-01.csv)" "$(ask 0 GET "/v1/jobs/$((slurm + 100))")"
+	day=$(($(at_of 100) / 86400 * 86400))
+	is "$w: reconcile has every attempt of a day in an archived month" "$(sqlite3 "$first" "SELECT COUNT(*) FROM attempts WHERE job >= $slurm AND ended_ns / 1000000000 >= $day AND ended_ns / 1000000000 < $day + 86400")" \
+		"$(ask 0 GET "/v1/slurm/attempts?cluster=vc&from=$day&to=$((day + 86400))" | grep -o '"job":' | wc -l)"
+	for id in 60 100 100001; do
+		at=$(at_of 100)
+		[ $id = 60 ] && at=$(at_of 60)
+		echo "$id|$id|vc|batch|normal|g1|g|1|u2|2|$(utc $((at - id % 5000 - 65)))|x|$(utc $((at - id % 5000 - 60)))|$(utc "$at")|x|0:0|COMPLETED|1|2|2|1Gn|t|cpu=2|2:00:00|m1|run"
+	done >"$dir/sacct.log"
+	out=$(reeve import sacct "$dir/sacct.log" --ledger "$ledger" --json)
+	has "$w: of a sacct log only what is not archived is imported" '"new": 1' "$out"
+	has "$w: ... and the rest is counted" '"followed": 2' "$out"
 }
 
 suite() { # WHAT LEDGER
@@ -101,7 +160,7 @@ suite() { # WHAT LEDGER
 	has "$w: a dry run counts the jobs of each month" "$(sqlite3 -separator ': ' "$first" "SELECT strftime('%Y-%m', ended_ns / 1000000000, 'unixepoch'), COUNT(*) || ' jobs' FROM jobs
 		WHERE ended_ns < 1711929600000000000 AND kept = 0 GROUP BY strftime('%Y-%m', ended_ns / 1000000000, 'unixepoch') ORDER BY 1")" "$out"
 	has "$w: ... and names what stays" "$(sqlite3 "$first" "SELECT COUNT(*) FROM jobs WHERE ended_ns < 1711929600000000000 AND kept > 0") more jobs stay" "$out"
-	is "$w: ... and changes nothing" "$jobs no" "$(sql "$ledger" 'SELECT COUNT(*) FROM jobs') $([ -e "$to" ] && echo yes || echo no)"
+	is "$w: ... and changes nothing" "$((jobs + jobs / 20)) no" "$(sql "$ledger" 'SELECT COUNT(*) FROM jobs') $([ -e "$to" ] && echo yes || echo no)"
 	out=$(reeve admin archive --ledger "$ledger" --before 2124-04 --to "$to")
 	has "$w: a month that has not ended" "only whole months are archived" "$out"
 	out=$(reeve admin archive --ledger "$ledger" --before 2024-13 --to "$to")
@@ -124,7 +183,10 @@ suite() { # WHAT LEDGER
 attempts $expected lines same whole
 parts 0 lines same whole
 slices $(sqlite3 "$first" "SELECT COUNT(*) FROM slices WHERE job IN (SELECT job FROM jobs WHERE $archived)") lines same whole
-runs $expected lines same whole" "$(compare "$to")"
+runs $expected lines same whole
+slurm $(sqlite3 "$first" "SELECT COUNT(*) FROM slurm_attempts WHERE job IN (SELECT job FROM jobs WHERE $archived)") lines same whole" "$(compare "$to")"
+	is "$w: each attempt of an archived job of Slurm is still known" "$(sqlite3 "$first" "SELECT COUNT(*) FROM attempts WHERE job >= $slurm AND job IN (SELECT job FROM jobs WHERE $archived)")" \
+		"$(sql "$ledger" "SELECT COUNT(*) FROM archived_slurm")"
 	is "$w: no unfinished file is left" "" "$(find "$to" -name '*.part')"
 	is "$w: the files are the owner's alone" "" "$(find "$to" -perm /077)"
 	is "$w: what is not over or is named stays" "$(sqlite3 "$first" "SELECT job FROM jobs WHERE NOT ($archived) ORDER BY 1")" \
@@ -132,11 +194,11 @@ runs $expected lines same whole" "$(compare "$to")"
 	views "$ledger" >"$dir/views.$w"
 	is "$w: usage, shares, quotas and sums answer as before" "$(cat "$dir/views")" "$(cat "$dir/views.$w")"
 	is "$w: no row of an archived job is left" 0 "$(sql "$ledger" "SELECT (SELECT COUNT(*) FROM attempts WHERE job NOT IN (SELECT job FROM jobs)) +
-		(SELECT COUNT(*) FROM slices WHERE job NOT IN (SELECT job FROM jobs)) + (SELECT COUNT(*) FROM stretches WHERE job NOT IN (SELECT job FROM jobs))")"
+		(SELECT COUNT(*) FROM slices WHERE job NOT IN (SELECT job FROM jobs)) + (SELECT COUNT(*) FROM slurm_attempts WHERE job NOT IN (SELECT job FROM jobs)) + (SELECT COUNT(*) FROM stretches WHERE job NOT IN (SELECT job FROM jobs))")"
 	out=$(reeve admin archive --ledger "$ledger" --before 2024-04 --to "$to")
 	has "$w: again: nothing is left to do" "0 jobs archived" "$out"
 	out=$(reeve admin archive --ledger "$ledger" --verify "$to")
-	is "$w: the files are as recorded" "$(wc -w <<<"$months") months, $((5 * $(wc -w <<<"$months"))) files: 0 differences" "$(tail -n 1 <<<"$out")"
+	is "$w: the files are as recorded" "$(wc -w <<<"$months") months, $((6 * $(wc -w <<<"$months"))) files: 0 differences" "$(tail -n 1 <<<"$out")"
 
 	# Jobs that could not be archived then come with part 2.
 	sql "$ledger" "UPDATE attempts SET closed = 1 WHERE job = 4"
@@ -169,11 +231,16 @@ runs $expected lines same whole" "$(compare "$to")"
 			$(live_controller "$ledger")
 			[Cluster main]
 			DefaultResources = jobfs=100MB,walltime=1:00:00
+			[Cluster vc]
+			Engine = slurm
+			[Node m1]
+			Cluster = vc
 			[Account physics]
 			Users = daemon
 		CONF
 	}
 	live_open configure
+	slurm_again
 	has "$w: a job that is archived says where it may be" "no job 12 in the ledger; jobs around this number that had ended were archived in $to, from 2024-01 on" "$(ask $daemon GET /v1/jobs/12)"
 	has "$w: another's job says no more" "no job 6 in the ledger; jobs around" "$(ask $daemon GET /v1/jobs/6)"
 	has "$w: a number beyond all is no job" "no job 999999\"" "$(ask $daemon GET /v1/jobs/999999)"

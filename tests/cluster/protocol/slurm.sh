@@ -268,6 +268,22 @@ speak e1 "" "" "$(report 61 2 ended 28 from=$recent)" >/dev/null
 is "which is what counts" "28000" "$(ms 61)"
 east id=61 state=completed start=$((recent - 1)) end=$((recent + 30)) nodes=e1 suspended=1 >/dev/null
 is "whatever Slurm says later" "28000" "$(ms 61)"
+
+# ---- a log of sacct beside them ----
+utc() { date -u -d "@$1" +%FT%T; }
+sacct_line() { # ID START END
+	echo "$1|$1|east|batch|normal|physics|g|1|daemon|1|$(utc $(($2 - 5)))|x|$(utc "$2")|$(utc "$3")|x|0:0|COMPLETED|1|2|2|1Gn|t|cpu=2|1:00:00|e1|run"
+}
+{ sacct_line 61 $((recent - 1)) $((recent + 30)); sacct_line 80 $start $((start + 50)); } >"$dir/sacct.log"
+out=$("$reeve" import sacct "$dir/sacct.log" --ledger "$dir/ledger.db" 2>&1)
+has "a job that reeve-slurm or an agent brought is known, and not imported" "jobs          2 (1 new, 1 known)" "$out"
+has "the import counts it" "1 of the known came from reeve-slurm or an agent" "$out"
+rows_before=$(rows)
+speak e1 "$(told 80)" "$(job_entry 80 ended)" "$(report 80 5 ended 50)" >/dev/null
+has "an agent's report of a job that was imported is acknowledged" '"job":80,"attempt":1,"seq":5' \
+	"$(speak e1 "$(told 80)" "$(job_entry 80 ended)" "$(report 80 5 ended 50)")"
+east id=80 state=completed start=$start end=$((start + 50)) nodes=e1 >/dev/null
+is "and neither it nor reeve-slurm makes it a job again" "$rows_before" "$(rows)"
 out=$("$reeve" admin verify --ledger "$dir/ledger.db" 2>&1)
 tap_result $? "the sums of the ledger are those of its jobs" "$out"
 live_stop

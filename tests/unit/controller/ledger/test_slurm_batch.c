@@ -7,8 +7,11 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "controller/ledger/archive/archive.h"
+#include "controller/ledger/import/import.h"
 #include "controller/ledger/slurm/batch.h"
 #include "controller/ledger/slurm/list.h"
+#include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/verify/verify.h"
 #include "tests/unit/rig/ledger_rig.h"
 
@@ -54,7 +57,7 @@ struct told {
 	bool is_whole;
 	struct slurm_batch_present present[4];
 	size_t n_present;
-	int64_t n_wanted, answered_mark_s; /* filled */
+	int64_t n_wanted, answered_mark_s, n_late; /* filled */
 };
 
 static void send_batch(struct rig *r, struct told *t, const struct slurm_batch_job *rows,
@@ -82,6 +85,7 @@ static void send_batch(struct rig *r, struct told *t, const struct slurm_batch_j
 	if (store_slurm_batch(r->store, &b, &from, &result, &err) < 0)
 		fail_msg("%s", err.text);
 	t->n_wanted = (int64_t)result.answer.n_wanted;
+	t->n_late = result.n_late;
 	t->answered_mark_s = result.answer.mark_s ? result.answer.mark_s - NOON_S : 0;
 	store_slurm_result_done(&result);
 }
@@ -108,6 +112,11 @@ static void assert_sums(struct rig *r)
 
 	assert_int_equal(store_verify(r->store, ignore_difference, NULL, &n, NULL), 0);
 	assert_int_equal(n.differences, 0);
+}
+
+static void write_sql(struct rig *r, const char *sql)
+{
+	assert_int_equal(db_run(r->store->db, NULL, sql, ""), 0);
 }
 
 static int64_t first_number(void)
@@ -276,6 +285,238 @@ static void attempts_are_listed_page_by_page(void **state)
 	free(page);
 }
 
+/* ---- archived ---- */
+
+#define LATER_S (70 * DAY_S)
+
+/* The months before the one of `now_s`, into a directory of their own. */
+static int64_t archive_before(struct rig *r, int64_t now_s)
+{
+	char dir[] = "/tmp/reeve-unit-archive-XXXXXX", command[64];
+	struct store_archive how = { .now_ns = NOON + now_s * S_NS };
+	struct store_archived n = { 0 };
+	struct err err = { "" };
+
+	assert_non_null(mkdtemp(dir));
+	how.dir = dir;
+	how.before = calendar_month(store_day(r->store, how.now_ns));
+	write_sql(r, "UPDATE jobs SET kept = 0");
+	if (store_archive(r->store, &how, &n, &err) < 0)
+		fail_msg("%s", err.text);
+	snprintf(command, sizeof(command), "rm -r %s", dir);
+	assert_int_equal(system(command), 0);
+	return n.jobs;
+}
+
+static size_t list_all(struct rig *r, struct slurm_batch_job *ret)
+{
+	const struct store_slurm_page p = { "east", NOON_S - DAY_S, NOON_S + DAY_S, 0, 0 };
+	size_t n = 0;
+
+	assert_int_equal(store_slurm_list(r->store, &p, ret, &n, NULL), 0);
+	return n;
+}
+
+static int64_t sum_charges(struct rig *r)
+{
+	return rig_number(r, "SELECT COALESCE(SUM(charge_requested_ms), 0) FROM rollups");
+}
+
+static void an_archived_attempt_that_slurm_lists_again_makes_no_job(void **state)
+{
+	struct rig *r = *state;
+	struct slurm_batch_job rows[] = { row_of(7, SLURM_BATCH_REQUEUED, 0, 100),
+					  row_of(7, SLURM_BATCH_COMPLETED, 300, 400),
+					  row_of(8, SLURM_BATCH_CANCELLED, 10, 10) };
+	struct slurm_batch_job *was = calloc(SLURM_BATCH_MAX, sizeof(*was)),
+			       *is = calloc(SLURM_BATCH_MAX, sizeof(*is));
+	struct told t = { .source = SLURM_BATCH_SLURMDBD, .at_s = 500 };
+	size_t n;
+
+	rows[2].nodes[0] = rows[2].node[0] = '\0';
+	send_batch(r, &t, rows, 3);
+	n = list_all(r, was);
+	assert_int_equal(n, 3);
+	assert_int_equal(archive_before(r, LATER_S), 2);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 0);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM slurm_attempts"), 0);
+	assert_sums(r);
+	t.at_s = LATER_S;
+	for (int i = 0; i < 2; i++)
+		send_batch(r, &t, rows, 3);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 0);
+	assert_int_equal(sum_charges(r), 400000);
+	assert_int_equal(t.n_late, 0);
+	assert_sums(r);
+	/* What reconcile compares is as it was. */
+	assert_int_equal(list_all(r, is), n);
+	for (size_t k = 0; k < n; k++) {
+		assert_int_equal(is[k].job, was[k].job);
+		assert_int_equal(is[k].submit_s, was[k].submit_s);
+		assert_int_equal(is[k].state, was[k].state);
+		assert_int_equal(is[k].start_s, was[k].start_s);
+		assert_int_equal(is[k].end_s, was[k].end_s);
+		assert_int_equal(is[k].ncpus, was[k].ncpus);
+		assert_int_equal(*is[k].nodes != '\0', *was[k].nodes != '\0');
+	}
+	free(was);
+	free(is);
+}
+
+static void what_slurmdbd_corrects_of_an_archived_attempt_is_counted_not_charged(void **state)
+{
+	struct rig *r = *state;
+	struct slurm_batch_job row = row_of(7, SLURM_BATCH_COMPLETED, 0, 100);
+	struct told t = { .source = SLURM_BATCH_SLURMDBD, .at_s = LATER_S };
+
+	send_row(r, SLURM_BATCH_SLURMDBD, 200, &row);
+	assert_int_equal(archive_before(r, LATER_S), 1);
+	row.end_s += 50;
+	send_batch(r, &t, &row, 1);
+	assert_int_equal(t.n_late, 1);
+	assert_int_equal(sum_charges(r), 200000);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 0);
+}
+
+/* An id that comes again, and an attempt that nothing was heard of, are charged under a number of their own. */
+static void a_run_that_is_not_in_the_archive_is_charged_beside_it(void **state)
+{
+	struct rig *r = *state;
+	const struct slurm_batch_job rows[] = {
+		row_of(7, SLURM_BATCH_COMPLETED, 300, 400),
+		row_of(7, SLURM_BATCH_COMPLETED, LATER_S, LATER_S + 10),
+		row_of(7, SLURM_BATCH_REQUEUED, 0, 100),
+	};
+
+	send_row(r, SLURM_BATCH_SLURMDBD, 500, &rows[0]);
+	assert_int_equal(archive_before(r, LATER_S), 1);
+	send_row(r, SLURM_BATCH_SLURMDBD, LATER_S + 20, &rows[1]);
+	assert_int_equal(rig_see(r, store_slurm_number(1, 1, 7)).charge_requested_ms, 20000);
+	send_row(r, SLURM_BATCH_SLURMDBD, LATER_S + 30, &rows[2]);
+	assert_int_equal(sum_charges(r), 420000);
+	send_row(r, SLURM_BATCH_SLURMDBD, LATER_S + 40, &rows[0]);
+	assert_int_equal(sum_charges(r), 420000);
+	assert_sums(r);
+}
+
+static void a_job_that_slurm_may_still_correct_is_not_archived(void **state)
+{
+	struct rig *r = *state;
+	struct slurm_batch_job rows[] = { row_of(7, SLURM_BATCH_COMPLETED, 0, 100),
+					  row_of(8, SLURM_BATCH_COMPLETED, LATER_S,
+						 LATER_S + 100) };
+	int64_t first_s = LATER_S;
+
+	/* 8 ended two days before the end of a month. */
+	while (calendar_month(store_day(r->store, NOON + (first_s + 2 * DAY_S) * S_NS)) ==
+	       calendar_month(store_day(r->store, NOON + first_s * S_NS)))
+		first_s += DAY_S;
+	rows[1] = row_of(8, SLURM_BATCH_COMPLETED, first_s - 100, first_s);
+	send_row(r, SLURM_BATCH_SLURMDBD, 200, &rows[0]);
+	send_row(r, SLURM_BATCH_SLURMDBD, first_s, &rows[1]);
+	write_sql(r, "UPDATE slurm_attempts SET due_ns = 1 WHERE id = 7");
+	assert_int_equal(archive_before(r, first_s + 3 * DAY_S), 0);
+	write_sql(r, "UPDATE slurm_attempts SET due_ns = 0 WHERE id = 7");
+	assert_int_equal(archive_before(r, first_s + 3 * DAY_S), 1);
+	assert_int_equal(archive_before(r, first_s + 8 * DAY_S), 1);
+}
+
+/* ---- imported from a log, and from Slurm ---- */
+
+struct imported {
+	const char *name;
+	int64_t id, start_s, end_s;
+	enum store_import_outcome outcome; /* filled */
+};
+
+static int note_outcome(void *ctx, const struct store_import_job *j,
+			enum store_import_outcome outcome, struct err *err)
+{
+	(void)j, (void)err;
+	((struct imported *)ctx)->outcome = outcome;
+	return 0;
+}
+
+static enum store_import_outcome import_one(struct rig *r, struct imported of)
+{
+	const struct store_import_file f = { of.name, "file", "sacct", of.name, "", "" };
+	struct history_job h = { .number = of.id,
+				 .submit_s = NOON_S + of.start_s - 1,
+				 .start_s = NOON_S + of.start_s,
+				 .end_s = NOON_S + of.end_s,
+				 .ncpus = 2,
+				 .walltime_s = -1,
+				 .mem_bytes = -1,
+				 .mem_peak_bytes = -1,
+				 .cpu_ms = -1,
+				 .cluster = "east",
+				 .account = "physics",
+				 .user = "alice" };
+	const struct store_import_job job = { .job = &h,
+					      .terms = { .rate = { 2, 1 }, .ncpus = 2 } };
+	struct store_import_count n;
+	struct store_import *i;
+	struct err err = { "" };
+	int r_of = store_import_open(r->store, &f, &i, &n, &err);
+
+	if (r_of >= 0) {
+		store_import_listen(i, note_outcome, &of);
+		r_of = store_import_add(i, &job, &err);
+		if (r_of >= 0)
+			r_of = store_import_commit(i, &n, &err);
+		store_import_close(i);
+	}
+	if (r_of < 0)
+		fail_msg("%s", err.text);
+	return of.outcome;
+}
+
+static void a_job_that_slurm_listed_is_not_imported(void **state)
+{
+	struct rig *r = *state;
+	struct slurm_batch_job row = row_of(7, SLURM_BATCH_COMPLETED, 7200, 7300);
+
+	send_row(r, SLURM_BATCH_SLURMDBD, 8000, &row);
+	assert_int_equal(import_one(r, (struct imported){ "a", 7, 7200, 7300, 0 }),
+			 STORE_IMPORT_FOLLOWED);
+	/* The same with the clocks of another zone. */
+	assert_int_equal(import_one(r, (struct imported){ "b", 7, 3600, 3700, 0 }),
+			 STORE_IMPORT_CONFLICT);
+	assert_int_equal(sum_charges(r), 200000);
+	/* Others, and an earlier run of the same, which the ledger does not have. */
+	assert_int_equal(import_one(r, (struct imported){ "c", 8, 7200, 7300, 0 }),
+			 STORE_IMPORT_NEW);
+	assert_int_equal(import_one(r, (struct imported){ "d", 7, 5000, 5010, 0 }),
+			 STORE_IMPORT_NEW);
+	assert_int_equal(sum_charges(r), 420000);
+	assert_int_equal(archive_before(r, LATER_S), 1);
+	assert_int_equal(import_one(r, (struct imported){ "e", 7, 7200, 7300, 0 }),
+			 STORE_IMPORT_FOLLOWED);
+	assert_int_equal(sum_charges(r), 420000);
+	assert_sums(r);
+}
+
+static void a_job_that_was_imported_is_not_made_when_slurm_lists_it(void **state)
+{
+	struct rig *r = *state;
+	const struct slurm_batch_job rows[] = { row_of(7, SLURM_BATCH_COMPLETED, 300, 400),
+						row_of(7, SLURM_BATCH_REQUEUED, 0, 100),
+						row_of(7, SLURM_BATCH_COMPLETED, 500, 510) };
+
+	assert_int_equal(import_one(r, (struct imported){ "a", 7, 0, 100, 0 }),
+			 STORE_IMPORT_NEW);
+	assert_int_equal(import_one(r, (struct imported){ "b", 7, 300, 400, 0 }),
+			 STORE_IMPORT_NEW);
+	send_row(r, SLURM_BATCH_SLURMDBD, 450, &rows[0]);
+	send_row(r, SLURM_BATCH_SLURMDBD, 450, &rows[1]);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 0);
+	assert_int_equal(sum_charges(r), 400000);
+	/* A run after them. */
+	send_row(r, SLURM_BATCH_SLURMDBD, 600, &rows[2]);
+	assert_int_equal(sum_charges(r), 420000);
+	assert_sums(r);
+}
+
 #define TEST(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)
 
 int main(void)
@@ -289,6 +530,12 @@ int main(void)
 		TEST(what_slurm_forgot_is_wanted_and_ends_as_lost),
 		TEST(an_array_task_cancelled_while_it_waited_has_no_attempt),
 		TEST(attempts_are_listed_page_by_page),
+		TEST(an_archived_attempt_that_slurm_lists_again_makes_no_job),
+		TEST(what_slurmdbd_corrects_of_an_archived_attempt_is_counted_not_charged),
+		TEST(a_run_that_is_not_in_the_archive_is_charged_beside_it),
+		TEST(a_job_that_slurm_may_still_correct_is_not_archived),
+		TEST(a_job_that_slurm_listed_is_not_imported),
+		TEST(a_job_that_was_imported_is_not_made_when_slurm_lists_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
