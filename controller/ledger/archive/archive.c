@@ -73,6 +73,7 @@ static int find_candidates(struct store *s, int64_t before_ns, int64_t now_ns,
 	return r;
 }
 
+/* Jobs that ended before and could be archived, but for output, steps or events that are still kept. */
 static int count_staying(struct store *s, int64_t before_ns, int64_t *ret, struct err *err)
 {
 	int r = db_query_int(s->db, err, ret,
@@ -112,6 +113,7 @@ static int load_begun(struct archive *a, struct err *err)
 	return r;
 }
 
+/* _ARCHIVE_MAX: no such table. */
 static int find_table(const char *name)
 {
 	int t = 0;
@@ -123,6 +125,7 @@ static int find_table(const char *name)
 
 enum file_column { FILE_NAME, FILE_ROWS, FILE_BYTES };
 
+/* The lengths up to which an interrupted run has archived. */
 static int load_files(struct archive *a, struct err *err)
 {
 	struct db_row *st;
@@ -172,6 +175,7 @@ static int insert_files(struct archive *a, struct err *err)
 	return r;
 }
 
+/* The row of the archive is committed before any file is made. */
 static int begin_month(struct archive *a, struct err *err)
 {
 	int r = db_begin(a->s->db, err);
@@ -199,6 +203,7 @@ static void note_range(struct archive *a, const struct store_these *jobs)
 	}
 }
 
+/* Length of the files and numbers of jobs, in the transaction that deletes the jobs. */
 static int record_batch(struct archive *a, const struct store_these *jobs, struct err *err)
 {
 	struct db *db = a->s->db;
@@ -220,7 +225,8 @@ static int record_batch(struct archive *a, const struct store_these *jobs, struc
 
 /* ---- batches ---- */
 
-/* The files are durable before the transaction, which deletes the jobs and records their length, is. */
+/* In one transaction. The files are synced before its commit: whatever is deleted from the ledger is in a file, and after a crash
+ * lines beyond the recorded length are of jobs that the ledger still has. */
 static int move_batch(struct archive *a, const int64_t *jobs, size_t n, struct err *err)
 {
 	int64_t chosen[ARCHIVE_BATCH];
@@ -268,6 +274,7 @@ static int archive_batches(struct archive *a, const struct candidate *of, size_t
 
 /* ---- the end of a month ---- */
 
+/* Reads the whole file once more: the digest is of what is on the disk. */
 static int record_digest(struct archive *a, enum archive_table t, struct err *err)
 {
 	char digest[ARCHIVE_DIGEST_MAX];
@@ -301,6 +308,7 @@ static int forget_month(struct archive *a, struct err *err)
 	return db_end(a->s->db, r, err);
 }
 
+/* Digests and is_done in one transaction. */
 static int record_month(struct archive *a, struct err *err)
 {
 	int r = 0;
@@ -312,6 +320,8 @@ static int record_month(struct archive *a, struct err *err)
 			      "i", a->id);
 }
 
+/* The files get their names before the archive is recorded as complete: archive_files_open() finds out which
+ * happened. */
 static int end_month(struct archive *a, struct err *err)
 {
 	int r;
@@ -379,6 +389,7 @@ static int count_month(const struct store_archive *how, int64_t month, size_t n,
 	return how->on_month ? how->on_month(how->ctx, &m, err) : 0;
 }
 
+/* Candidates are sorted by month. A month is tried again while its unfinished part had to be closed first. */
 static int each_month(struct store *s, const struct store_archive *how,
 		      const struct candidates *c, struct store_archived *ret, struct err *err)
 {

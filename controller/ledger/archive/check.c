@@ -24,6 +24,7 @@ enum {
 	SUM_USED = ROLLUP_CHARGE_USED_MS
 };
 
+/* One line for the caller, and one difference more. */
 static int add_finding(struct check *c, struct err *err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 static int add_finding(struct check *c, struct err *err, const char *fmt, ...)
@@ -56,7 +57,8 @@ static const char *const wanted[] = {
 };
 _Static_assert(ARRAY_LEN(wanted) == _A_MAX, "a name a field");
 
-/* The columns of the file, as csv_header() takes them, and where the wanted ones are. `header` is cut. */
+/* Splits the header in place into `names`, which ends with NULL as csv_header_some() needs it; at[]: where the wanted columns are.
+ * Returns how many names there are. */
 static int split_header(char *header, const char *names[static NAMES_MAX + 1], int at[_A_MAX])
 {
 	char *save = NULL;
@@ -90,6 +92,8 @@ static int add_attempt(struct check *c, const char *const *fields, const int *at
 	return 0;
 }
 
+/* Sums the attempts of one file into c->sums. The digest has been checked: numbers are as the archive wrote
+ * them. */
 static int sum_attempts(struct check *c, const char *path, struct err *err)
 {
 	_cleanup_free_ char *header = strdup(archive_headers[ARCHIVE_ATTEMPTS]);
@@ -129,7 +133,7 @@ static const struct {
 		[S_REQUESTED - S_ATTEMPTS] = { "charge_requested_ms", SUM_REQUESTED },
 		[S_USED - S_ATTEMPTS] = { "charge_used_ms", SUM_USED } };
 
-/* What is left of the file's sums has no row in the ledger. */
+/* One recorded sum against the file's, which is zeroed: check_rest() finds what has no recorded row. */
 static int compare_sum(struct check *c, struct db_row *st, struct err *err)
 {
 	int index = rollup_set_find(c->sums, store_text(st, S_CLUSTER),

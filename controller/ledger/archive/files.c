@@ -25,6 +25,7 @@ char *archive_path(const char *dir, enum archive_table t, int64_t month, int64_t
 	return r < 0 ? NULL : path;
 }
 
+/* Paths stay in a->files also after an error: archive_files_close() frees them. */
 static int set_paths(struct archive *a, struct err *err)
 {
 	for (enum archive_table t = 0; t < _ARCHIVE_MAX; t++) {
@@ -47,8 +48,8 @@ static int sync_dir(const char *path, struct err *err)
 	return 0;
 }
 
-/* 1: the file has its name already; 0: it does not. It is named after all lines of it were recorded, so a
- * new one of this name is another's. */
+/* 1: the file has its name already; 0: it does not. A file gets its name after all its lines were recorded, so one of another
+ * length was not written for this ledger. */
 static int find_named(const struct archive_file *f, struct err *err)
 {
 	struct stat st;
@@ -84,6 +85,7 @@ static int open_part(struct archive_file *f, struct err *err)
 	return 0;
 }
 
+/* Each file by itself: a crash between two renames leaves some with their names and some without. */
 int archive_files_open(struct archive *a, bool *ret_is_named, struct err *err)
 {
 	int r = set_paths(a, err), n_named = 0;
@@ -113,6 +115,7 @@ void archive_files_close(struct archive *a)
 	}
 }
 
+/* f->bytes grows before the commit: after a rollback the run ends, and the next one reads the recorded length. */
 static int write_lines(struct archive_file *f, struct err *err)
 {
 	bool is_empty = f->n_lines == 0;
@@ -144,6 +147,7 @@ int archive_files_append(struct archive *a, struct err *err)
 	return r;
 }
 
+/* A file that has no descriptor has its name already. */
 int archive_files_name(struct archive *a, struct err *err)
 {
 	for (enum archive_table t = 0; t < _ARCHIVE_MAX; t++) {

@@ -186,6 +186,7 @@ static int write_some(struct archive *a, enum archive_table t, const struct db_i
 	return r;
 }
 
+/* The header once, in a file without bytes. f->lines is freed when it was written (files.c). */
 static int write_table(struct archive *a, enum archive_table t, const struct store_these *jobs,
 		       struct err *err)
 {
@@ -222,6 +223,8 @@ int archive_write_rows(struct archive *a, const struct store_these *jobs, struct
 
 enum sum_column { SUM_CLUSTER, SUM_ACCOUNT, SUM_USER, SUM_POOL, SUM_DAY, SUM_FIGURES };
 
+/* What an attempt added to the rollups: all to its last day of usage where it has no slices, to the days of
+ * its slices else; its start and its end to theirs. */
 static const char whole_sql[] = WHOSE ", a.usage_day," VERIFY_FIGURES ATTEMPTS_OF_SOME
 				      " AND a.sliced = 0 AND a.usage_day > " SQL_STORE_NO_DAY;
 static const char slices_sql[] =
@@ -273,6 +276,7 @@ static int count_some(struct archive *a, const struct counted *c, const struct d
 	return r;
 }
 
+/* Sums by day and association; empties a->sums for the next batch. */
 static int write_base(struct archive *a, struct err *err)
 {
 	int r = 0;

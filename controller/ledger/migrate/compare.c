@@ -17,6 +17,7 @@ struct compare {
 	bool has_source;
 };
 
+/* c->source is the row as migrate_encode() writes it, with a NUL behind; empty at the end. */
 static int next_source(struct compare *c, struct err *err)
 {
 	int r = db_step(c->m->source->db, c->st, err);
@@ -28,6 +29,7 @@ static int next_source(struct compare *c, struct err *err)
 	return r < 0 ? r : migrate_buffer_add(&c->source, "", 1, err);
 }
 
+/* c->target NULL: no more rows. */
 static int next_target(struct compare *c, struct err *err)
 {
 	const char *line;
@@ -95,6 +97,8 @@ static int compare_order(const struct compare *c)
 	return migrate_compare_keys(c->t, c->source.data, c->target);
 }
 
+/* A merge of two sorted lists: of two rows with different keys the smaller one is alone, and its side moves
+ * on. */
 static int compare_row(struct compare *c, struct err *err)
 {
 	struct store_migrate_difference alone = { .column = NULL };

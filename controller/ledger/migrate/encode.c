@@ -48,6 +48,7 @@ static int add_text(struct migrate_buffer *to, const char *text, struct err *err
 	return r;
 }
 
+/* bytea as COPY writes it: "\\x" is the escape of "\x". */
 static int add_hex(struct migrate_buffer *to, const unsigned char *data, size_t n,
 		   struct err *err)
 {
@@ -181,6 +182,8 @@ static int compare_texts(const char *a, size_t n_a, const char *b, size_t n_b)
 	return x - y;
 }
 
+/* Texts by bytes, since both databases compare them so: SQLite by memcmp(), PostgreSQL with the collation "C"
+ * of the ledger's columns. */
 int migrate_compare_keys(const struct migrate_table *t, const char *a, const char *b)
 {
 	for (int i = 0; i < t->n_key; i++) {

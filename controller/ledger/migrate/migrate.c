@@ -33,6 +33,7 @@ static int put_lines(struct piece *p, struct err *err)
 	return r;
 }
 
+/* Rows are counted when they are committed. Nothing to do without rows: then no transaction was begun. */
 static int end_piece(struct piece *p, struct err *err)
 {
 	int r = p->rows ? put_lines(p, err) : 0;
@@ -51,6 +52,7 @@ static int end_piece(struct piece *p, struct err *err)
 	return 0;
 }
 
+/* A row that cannot be encoded ends the migration; what was committed before stays. */
 static int add_row(struct piece *p, const struct db_row *row, struct err *err)
 {
 	int r = 0;
@@ -83,6 +85,7 @@ static int copy_rows(struct piece *p, const char *after, struct err *err)
 	return r < 0 ? r : end_piece(p, err);
 }
 
+/* Begins behind the last key that is there: rows come in key order, so all keys before it are there too. */
 static int copy_table(struct migrate *m, struct migrate_table *t, struct err *err)
 {
 	_cleanup_free_ char *after = NULL, *sql = NULL;
@@ -110,6 +113,8 @@ static int copy_tables(struct migrate *m, struct err *err)
 
 /* ---- the source ---- */
 
+/* The lock that a controller holds while it leads: none can start on this file while it is copied. -EBUSY
+ * names the holder. */
 static int lock_source(const char *path, struct store_lead **ret, struct err *err)
 {
 	const struct store_lead_config c = { .place = path,
@@ -171,6 +176,7 @@ static int fill_target(struct migrate *m, const char *source, struct err *err)
 	return r < 0 || m->n.differences ? r : migrate_target_finish(m, err);
 }
 
+/* The transaction of the source is rolled back: nothing in it is to be written. */
 static int run_migration(struct migrate *m, struct err *err)
 {
 	_cleanup_free_ char *source = NULL;

@@ -31,6 +31,7 @@ void migrate_report(const struct migrate *m, enum store_migrate_stage stage, con
 		m->how->on_progress(m->how->ctx, &p);
 }
 
+/* The strict types of the ledger's tables. -EINVAL: another. */
 static int type_of(const char *text, enum migrate_type *ret)
 {
 	static const char *const names[] = {
@@ -127,6 +128,7 @@ static int add_table(struct migrate *m, const char *name, struct err *err)
 	return 0;
 }
 
+/* All tables but SQLite's own; the names are those of PostgreSQL too. */
 static int load_names(struct migrate *m, struct err *err)
 {
 	struct db_row *st;
@@ -168,6 +170,7 @@ void migrate_tables_done(struct migrate *m)
 	free(m->tables);
 }
 
+/* Twice at most for each table: to copy, and to compare (migrate_impl.h). */
 int migrate_read(struct migrate *m, struct migrate_table *t, const char *after,
 		 struct db_row **ret, struct err *err)
 {

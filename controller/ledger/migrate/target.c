@@ -183,6 +183,7 @@ static int check_version(struct migrate *m, struct err *err)
 	return r < 0 ? r : 0;
 }
 
+/* Whether is_restart or not, the marker must be of an unfinished migration: a ledger in use is never emptied. */
 static int go_on(struct migrate *m, const char *source, struct err *err)
 {
 	_cleanup_(marker_done) struct marker k = { 0 };
@@ -226,6 +227,7 @@ struct last {
 	char *text;
 };
 
+/* "(17, 'a')": numbers as they are, texts as literals. */
 static int write_last(void *ctx, const char *const *columns, struct err *err)
 {
 	struct last *l = ctx;

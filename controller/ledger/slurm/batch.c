@@ -1,5 +1,5 @@
-/* batch.c - finds the attempt of each row, keeps what Slurm said of it, and lets settle.c write what follows; then the jobs
- * that slurmctld no longer has. See batch.h. */
+/* batch.c - stores one document: each row at its attempt (settle.c writes what follows), then what has become due, then the
+ * attempts that slurmctld no longer has, then the mark. See batch.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,9 @@ static bool has_ended(const struct slurm_batch_job *row)
 	return row->state > SLURM_BATCH_SUSPENDED;
 }
 
-/* Of rows of the last generation of an id, in their order: the attempt that this one is. A row that comes late goes where
- * its start belongs; 0: no number is left there. */
+/* Which attempt `row` is of the last job of its id, whose rows come first in `of`. It follows the last row that was submitted
+ * before it, unless that job can have had no further attempt: then it is the first attempt of another job with the same id. A row
+ * that is older than all others comes before them; 0: no number is left there. */
 static int32_t place_attempt(const struct rows_attempt *of, size_t n,
 			     const struct slurm_batch_job *row)
 {
@@ -90,6 +91,7 @@ static int is_counted(struct settle *t, const struct slurm_batch_job *row, struc
 	return r;
 }
 
+/* A row that waits or was revoked is no attempt of this cluster. */
 static int take_row(struct settle *t, const struct slurm_batch_job *row, struct err *err)
 {
 	struct rows_attempt a;
@@ -134,6 +136,7 @@ static int compare_present(const void *a, const void *b)
 	return (x->attempt > y->attempt) - (x->attempt < y->attempt);
 }
 
+/* `present` is sorted: take_whole(). */
 static bool is_present(const struct slurm_batch *b, const struct rows_attempt *a)
 {
 	const struct slurm_batch_present key = { a->row.job, a->attempt };
@@ -142,6 +145,7 @@ static bool is_present(const struct slurm_batch *b, const struct rows_attempt *a
 	       bsearch(&key, b->present, b->n_present, sizeof(key), compare_present);
 }
 
+/* What does not fit is named with the next document. */
 static void add_wanted(struct slurm_batch_answer *to, const struct rows_attempt *a)
 {
 	if (to->n_wanted < SLURM_BATCH_WANTED_MAX)
@@ -149,6 +153,8 @@ static void add_wanted(struct slurm_batch_answer *to, const struct rows_attempt 
 			(struct slurm_batch_present){ a->row.job, a->attempt };
 }
 
+/* One attempt that has not ended in the ledger: still there, gone for the first time (the time is kept), or
+ * gone for so long that it counts as lost. */
 static int take_open(struct settle *t, struct rows_attempt *a, struct slurm_batch_answer *to,
 		     struct err *err)
 {
@@ -162,6 +168,8 @@ static int take_open(struct settle *t, struct rows_attempt *a, struct slurm_batc
 	return now_ns - a->gone_ns >= t->from->forgotten_ns ? settle_forgotten(t, a, err) : 0;
 }
 
+/* The document lists all attempts that slurmctld has: compares it with those that are open in the ledger.
+ * Sorts batch->present. */
 static int take_whole(struct settle *t, struct slurm_batch_answer *to, struct err *err)
 {
 	_cleanup_(rows_list_done) struct rows_list open = { 0 };
@@ -175,6 +183,7 @@ static int take_whole(struct settle *t, struct slurm_batch_answer *to, struct er
 	return r < 0 ? r : rows_set_live(t->s, t->origin, t->from->now_ns, err);
 }
 
+/* Attempts for whose agent the rule waited, and whose time has come: at most 1,000 with each document. */
 static int take_due(struct settle *t, struct err *err)
 {
 	_cleanup_(rows_list_done) struct rows_list due = { 0 };
@@ -185,6 +194,7 @@ static int take_due(struct settle *t, struct err *err)
 	return r;
 }
 
+/* The mark comes last: it says that all rows before it are stored. */
 static int take_all(struct settle *t, struct slurm_batch_answer *to, struct err *err)
 {
 	const struct slurm_batch *b = t->batch;

@@ -1,4 +1,4 @@
-/* list.c - see list.h. */
+/* list.c - reads a page of attempts: those that Slurm has reported, and those that agents alone reported. See list.h. */
 #include <stdio.h>
 #include "common/err.h"
 #include "common/time_units.h"
@@ -25,6 +25,8 @@ enum list_column {
 #define LIST_MOST SQL_TEXT(1000) /* SLURM_BATCH_MAX */
 _Static_assert(SLURM_BATCH_MAX == 1000, "the page of the query has another size");
 
+/* The second half has what only agents reported: no row in slurm_attempts. ?8 is one more than the largest id,
+ * so that job - job / ?8 * ?8 is the id in a number of the ledger. */
 static const char list_sql[] =
 	"SELECT a.id AS id, a.submit_s AS submit_s, a.attempt, a.state,"
 	" COALESCE(t.started_ns, 0), CASE WHEN t.job IS NULL THEN j.ended_ns ELSE t.ended_ns END,"

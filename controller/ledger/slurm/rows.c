@@ -94,6 +94,7 @@ int rows_load(struct store *s, int64_t origin, const struct slurm_batch_job *key
 	return 1;
 }
 
+/* gone_ns becomes 0: Slurm has just reported the attempt. Job and attempt of a row never change. */
 int rows_save(struct store *s, const struct rows_attempt *a, struct err *err)
 {
 	const struct slurm_batch_job *r = &a->row;

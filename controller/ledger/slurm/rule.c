@@ -1,4 +1,4 @@
-/* rule.c - see rule.h. */
+/* rule.c - mends the times of a row, decides whose figures count and when, and says how an attempt ended. See rule.h. */
 #include <stdio.h>
 #include <string.h>
 #include "controller/ledger/slurm/rule.h"
@@ -20,7 +20,7 @@ static void add_note(char note[static RULE_NOTE_MAX], const char *text)
 	snprintf(note + n, RULE_NOTE_MAX - n, "%s%s", n ? "; " : "", text);
 }
 
-/* A moment of Slurm's clock, not in the future of ours. */
+/* A moment of Slurm's clock, at most now by the controller's. Differences up to RULE_CLOCK_SLACK_NS get no note. */
 static int64_t moment_of(int64_t at_s, int64_t now_ns, const char *text,
 			 char note[static RULE_NOTE_MAX])
 {
@@ -46,6 +46,8 @@ static bool never_ran(const struct slurm_batch_job *row, char note[static RULE_N
 	return true;
 }
 
+/* Splits the time from start to until_ns into running and suspended; never negative. slurmdbd rounds to
+ * seconds, so one second too many of suspended time is no contradiction. */
 static void set_running(struct rule_times *t, int64_t suspended_ns,
 			char note[static RULE_NOTE_MAX])
 {
@@ -90,6 +92,8 @@ struct rule_times rule_mend(const struct slurm_batch_job *row, int64_t at_s, int
 	return t;
 }
 
+/* Slurm's figures, but from the agent's start where that is later and inside the attempt: slurmctld's start is
+ * when the job was allocated. */
 static struct rule_decision write_times(const struct rule_times *t,
 					const struct rule_known *known)
 {
@@ -110,6 +114,8 @@ static struct rule_decision wait_until(int64_t until_ns)
 	return (struct rule_decision){ .action = RULE_WAIT, .until_ns = until_ns };
 }
 
+/* An attempt that runs and has an agent's report is left to the agent. One that has ended is waited for: an
+ * hour where an agent has reported it before, two minutes where its agent is there and may. */
 struct rule_decision rule_decide(const struct rule_times *t, const struct rule_known *known,
 				 int64_t now_ns)
 {
@@ -138,6 +144,7 @@ static void set_end_text(struct job_end *e, enum job_end_kind kind, const char *
 	snprintf(e->reason.text, sizeof(e->reason.text), "%s", text);
 }
 
+/* reached -1: Slurm does not tell how much memory it was. */
 static void set_limit(struct job_end *e, const struct slurm_batch_job *row,
 		      const struct rule_times *t)
 {

@@ -1,5 +1,5 @@
-/* settle.c - see settle.h. Slurm's figures of an attempt are written as a report, in the same way as an
- * agent's (attempts/report.c): one place charges, counts and ends. */
+/* settle.c - makes the rows of a job and its attempt, and writes Slurm's figures of it as a report, in the same way as an agent's
+ * (attempts/report.c): one place charges, counts and ends. See settle.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static bool has_ended(const struct slurm_batch_job *row)
 	return row->state > SLURM_BATCH_SUSPENDED;
 }
 
-/* The job's number is Slurm's own of its cluster: of a federated id without the cluster it came from. */
+/* The id within its cluster: in a federation the bits above SYNC_SLURM_ID_BITS say from which cluster it came. */
 static int64_t local_id(const struct slurm_batch_job *row)
 {
 	int64_t id = row->job & SYNC_SLURM_ID_MAX;
@@ -42,6 +42,7 @@ static int add_note(struct settle *t, const struct rows_attempt *a, const char *
 	return r == 0 ? store_event(t->s, &e, err) : r < 0 ? r : 0;
 }
 
+/* What Slurm has and the ledger has no column for. */
 static int note_kind(struct settle *t, const struct rows_attempt *a, struct err *err)
 {
 	const struct slurm_batch_job *row = &a->row;
@@ -74,6 +75,8 @@ static enum job_state state_of(const struct slurm_batch_job *row)
 	return row->state == SLURM_BATCH_SUSPENDED ? JOB_SUSPENDED : JOB_RUNNING;
 }
 
+/* The row in the form in which an agent describes a job. nodes is 1: the row's amounts are those of all nodes
+ * already. */
 static void describe_row(const struct rows_attempt *a, const struct rule_times *times,
 			 struct sync_slurm_job *ret)
 {
@@ -106,6 +109,7 @@ static int is_anothers(struct settle *t, const struct rows_attempt *a, struct er
 			  "ii", job, a->row.job);
 }
 
+/* Without a usable name of a node the attempt lies on NO_NODE; a job that never started gets no attempt. */
 static int make_job(struct settle *t, struct rows_attempt *a, const struct rule_times *times,
 		    struct err *err)
 {
@@ -138,6 +142,7 @@ enum agent_column {
 	AGENT_CLOSED,
 	AGENT_STARTED_NS,
 	AGENT_LAST_NS,
+	AGENT_NODE,
 };
 
 /* *ret_node: the attempt's. 0: there is no such attempt. */
@@ -162,13 +167,14 @@ static int load_known(struct settle *t, const struct rows_attempt *a, struct rul
 	};
 	if (db_int(st, AGENT_SEQ) > 0)
 		ret->agent_start_ns = db_int(st, AGENT_STARTED_NS);
-	snprintf(ret_node, REQUEST_NAME_MAX, "%s", store_text(st, AGENT_LAST_NS + 1));
+	snprintf(ret_node, REQUEST_NAME_MAX, "%s", store_text(st, AGENT_NODE));
 	db_done(st);
 	return 1;
 }
 
 /* ---- writing ---- */
 
+/* The deltas go to the share tree after the commit. A report that changed no running time has none. */
 static int keep_delta(struct settle *t, const struct sync_usage_delta *d, struct err *err)
 {
 	struct sync_result *c = t->changes;
