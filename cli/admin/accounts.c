@@ -14,6 +14,7 @@
 #include "common/wire/wire.h"
 #include "controller/accounts/rows.h"
 
+/* Without --revision the accounts must still have the revision at which they were read. */
 static int apply_change(struct accounts_source *s, const struct verb_call *call,
 			const struct accounts *new, struct err *err)
 {
@@ -80,6 +81,7 @@ static int read_file(struct cli *c, const char *path, struct accounts **ret, str
 	return 0;
 }
 
+/* Warnings have no line: they are about the accounts as a whole. */
 static void report_warning(void *ctx, const char *text)
 {
 	struct fault_report *report = ctx;
@@ -261,6 +263,7 @@ static int show_log(const struct verb_call *call, void *ctx, struct err *err)
 
 /* ---- single changes ---- */
 
+/* One key or one section: reads the accounts, edits a copy, and applies the difference. */
 static int run_edit(const struct verb_call *call, struct cli *c, enum accounts_edit_kind kind,
 		    struct err *err)
 {
@@ -412,9 +415,9 @@ const struct verb admin_verb_accounts = {
 	.name = "accounts",
 	.args = "COMMAND ...",
 	.help = "Show and change accounts, users, shares, limits and allocations",
-	.details = "'reeve admin accounts help' lists the commands: apply, check, show, set, "
-		   "add,\n"
-		   "remove, log, import, export.",
+	.details =
+		"'reeve admin accounts help' lists the commands: apply, check, show, set, add,\n"
+		"remove, log, import, sync, export.",
 	.examples = "reeve admin accounts help\n"
 		    "reeve admin accounts apply --dry-run accounts.conf",
 	.min_args = 1,

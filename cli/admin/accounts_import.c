@@ -16,6 +16,7 @@
 
 /* ---- reading ---- */
 
+/* "-" is standard input. The text may have NULs, so its size comes with it. -EFBIG above DUMP_MAX. */
 static int read_all(const char *path, char **ret, size_t *ret_size, struct err *err)
 {
 	_cleanup_free_ char *text = NULL;
@@ -99,6 +100,8 @@ struct qos_list {
 	size_t n;
 };
 
+/* Counts an account once, also where it names the QOS in its list and as its default: accounts come one after
+ * the other. */
 static int note_qos(struct qos_list *l, const char *name, size_t size, const char *account)
 {
 	struct qos_named *more;
@@ -121,6 +124,7 @@ static int note_qos(struct qos_list *l, const char *name, size_t size, const cha
 	return 0;
 }
 
+/* Each QOS that an account names, with the number of accounts. -ENOMEM. */
 static int list_qos(const struct accounts *a, struct qos_list *ret)
 {
 	int r = 0;
@@ -141,6 +145,7 @@ static int list_qos(const struct accounts *a, struct qos_list *ret)
 	return r;
 }
 
+/* *ret stays NULL without --profile. */
 static int load_config(const struct verb_call *call, struct config **ret, struct err *err)
 {
 	_cleanup_free_ char *path = NULL;
@@ -181,6 +186,7 @@ static int warn_of_qos(const struct verb_call *call, const struct accounts *new,
 
 /* ---- --file: write accounts.conf ---- */
 
+/* O_EXCL: an accounts.conf that is there is never overwritten. */
 static int write_file(const char *path, const char *text, struct err *err)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644), bad;

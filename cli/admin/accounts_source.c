@@ -11,6 +11,8 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/accounts/accounts_change.h"
 
+/* What the controller answers is as hostile as any input, and its faults are the controller's: -EPROTO, not
+ * -EINVAL, which is wrong usage. */
 static int open_live(struct accounts_source *s, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
@@ -82,6 +84,7 @@ static int change_file(struct accounts_source *s, const struct accounts_source_o
 		ret, err);
 }
 
+/* The controller compares the revision once more, in its own transaction. */
 static int change_live(struct accounts_source *s, const struct accounts_source_order *w,
 		       json_t **ret, struct err *err)
 {

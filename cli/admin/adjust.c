@@ -46,6 +46,7 @@ static int add_row(void *ctx, const struct store_adjustment *a, struct err *err)
 	return 0;
 }
 
+/* A row of the controller's answer, which has the columns' names. */
 static void add_answer(struct table *t, const json_t *row)
 {
 	table_row(t);
@@ -101,6 +102,7 @@ static int parse_pool(const char *word, enum charge_pool *ret, struct err *err)
 		       : err_set(err, -EINVAL, "--pool %.32s: write cpu or gpu", word);
 }
 
+/* STORE_DAY_OF_ENTRY: today, by the time zone of the ledger. */
 static int parse_when(const char *text, int64_t *ret, struct err *err)
 {
 	*ret = STORE_DAY_OF_ENTRY;

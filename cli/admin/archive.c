@@ -13,7 +13,7 @@
 #include "controller/ledger/archive/archive.h"
 #include "controller/ledger/calendar.h"
 
-#define PATIENCE_NS (2 * S_NS) /* from then on, progress is shown */
+#define PATIENCE_NS (2 * S_NS) /* a run that takes longer shows its progress */
 
 static const struct verb_option options[] = {
 	{ "ledger", 0, "FILE", "the ledger; a controller may be using it", NULL },
@@ -31,6 +31,7 @@ struct archiving {
 	json_t *list; /* for programs; NULL: print each month at once */
 };
 
+/* Before a line on standard output: the terminal may show both. */
 static void clear_progress(struct archiving *to)
 {
 	if (to->has_progress)
@@ -50,6 +51,7 @@ static void show_progress(void *ctx, const struct store_archive_month *m)
 	to->has_progress = true;
 }
 
+/* A month that is complete: one line for people, or an element of the document. */
 static int print_month(void *ctx, const struct store_archive_month *m, struct err *err)
 {
 	struct archiving *to = ctx;
@@ -169,6 +171,7 @@ static int print_line(void *ctx, const char *line, struct err *err)
 	return 0;
 }
 
+/* Each difference is printed when it is found; the exit status is 1 when there is one. */
 static int verify_files(struct archiving *to, struct cli *c, struct store *s, const char *dir,
 			struct err *err)
 {

@@ -9,7 +9,7 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/migrate/migrate.h"
 
-#define PATIENCE_NS (2 * S_NS) /* from then on, progress is shown */
+#define PATIENCE_NS (2 * S_NS) /* a run that takes longer shows its progress */
 #define NAMED_MAX 20	       /* differences that are listed one by one */
 
 static const struct verb_option options[] = {
@@ -48,6 +48,8 @@ static void clear_progress(const struct migration *to)
 		fputs("\r\033[K", stderr);
 }
 
+/* On standard error: standard output has the summary alone, for programs too. The values are texts of the
+ * ledger, so cli_put() prints them without control characters. */
 static int print_difference(void *ctx, const struct store_migrate_difference *d,
 			    struct err *err)
 {
@@ -71,6 +73,7 @@ static int print_difference(void *ctx, const struct store_migrate_difference *d,
 	return 0;
 }
 
+/* rows copied are those of this run, rows compared are all. */
 static int print_migrated(const struct cli *c, const struct store_migrated *n, struct err *err)
 {
 	_cleanup_json_ json_t *doc = NULL;

@@ -1,7 +1,8 @@
 /* reconcile.c - `reeve admin reconcile` compares the ledger's jobs of a cluster of Slurm with slurmdbd's.
  *
- * slurmdbd's side comes from reeve-slurm, run as a child: it is the one program that is linked with libslurm, and it knows the
- * cluster. So the command runs where reeve-slurm does, and what it compares is not what reeve-slurm once sent. */
+ * slurmdbd's rows come from `reeve-slurm --list`, run as a child: it is the one program that is linked with libslurm, and its
+ * configuration names the cluster. So the command runs where reeve-slurm does. The rows are read from slurmdbd again: a row that
+ * reeve-slurm never sent, or sent wrongly, is found. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -51,6 +52,7 @@ static int read_day(const char *text, int64_t otherwise, int64_t *ret, struct er
 			    : err_set(err, -EINVAL, "'%s' is not a day, as 2026-11-21", text);
 }
 
+/* Whole days UTC; with --from alone that one day. */
 static int read_period(const struct verb_call *call, struct rows_period *p, struct err *err)
 {
 	const char *cluster = verb_value(call, "cluster"), *from = verb_value(call, "from");
@@ -91,6 +93,7 @@ static const char *format_side(const struct slurm_batch_job *j, enum compare_wha
 	return buf;
 }
 
+/* A side that lacks the attempt has no key. */
 static int add_document(struct reconcile_report *to, const struct compare_difference *d,
 			struct err *err)
 {

@@ -31,6 +31,7 @@ static const char *format_when(const struct store_difference *d,
 			   : calendar_format_day(d->day, buf);
 }
 
+/* A figure of one job, or of a day or month of an association. */
 static void print_difference(FILE *to, const struct store_difference *d, const char *when)
 {
 	if (d->job)
@@ -97,6 +98,7 @@ static int print_summary(const struct difference_report *to, const struct store_
 	return cli_print_document(to->c, doc, err);
 }
 
+/* Programs get all differences in one document at the end, people each one at once. */
 static int open_report(struct difference_report *to, const char *path, struct store **ret,
 		       struct err *err)
 {
@@ -132,6 +134,7 @@ static int run_verify(const struct verb_call *call, void *ctx, struct err *err)
 	return r;
 }
 
+/* Sums are rebuilt; a difference within a job cannot be mended so, and is listed. */
 static int run_rebuild(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;

@@ -37,6 +37,7 @@ static bool has_run(const struct slurm_batch_job *j)
 	return j->start_s > 0 && *j->nodes;
 }
 
+/* 0 also where times contradict each other: the sums are shown beside the differences, and such a row is one. */
 static int64_t cpu_seconds(const struct slurm_batch_job *j)
 {
 	int64_t s = j->end_s - j->start_s - j->suspended_s;
@@ -54,11 +55,13 @@ static int add_difference(struct comparison *c, enum compare_what what,
 	return c->how->fn(c->how->ctx, &d, c->err);
 }
 
+/* The ledger's figure against slurmdbd's; see COMPARE_AGENT_S. */
 static bool is_apart(int64_t a, int64_t b, bool by_agent)
 {
 	return by_agent ? a > b + COMPARE_AGENT_S || b > a + COMPARE_AGENT_S : a != b;
 }
 
+/* Every figure that differs is a difference of its own. */
 static int compare_times(struct comparison *c, const struct slurm_batch_job *a,
 			 const struct slurm_batch_job *b)
 {
@@ -75,6 +78,7 @@ static int compare_times(struct comparison *c, const struct slurm_batch_job *a,
 	return r;
 }
 
+/* The state always; times and CPUs only where one side says that the attempt ran. */
 static int compare_pair(struct comparison *c, const struct slurm_batch_job *a,
 			const struct slurm_batch_job *b)
 {

@@ -25,6 +25,8 @@ static int add_jobs(struct compare_list *l, const struct slurm_batch *b, struct 
 
 /* ---- slurmdbd's ---- */
 
+/* One document a line. The first one sets p->cluster where the command names none; documents of another
+ * cluster are an error. */
 static int read_line(const char *line, size_t size, struct rows_period *p,
 		     struct compare_list *l, struct err *err)
 {
@@ -43,6 +45,7 @@ static int read_line(const char *line, size_t size, struct rows_period *p,
 	return add_jobs(l, b, err);
 }
 
+/* Up to the end of the child's output. */
 static int read_lines(FILE *from, struct rows_period *p, struct compare_list *l,
 		      struct err *err)
 {

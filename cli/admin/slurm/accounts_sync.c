@@ -34,7 +34,8 @@ static void sync_done(struct accounts_sync *s)
 
 /* ---- who is the master ---- */
 
-/* *ret: "slurm" or "reeve". */
+/* *ret: "slurm" or "reeve". -ENOENT: controller.conf has no such cluster, or it is none of Slurm. With Slurm
+ * as the master the controller must have this cluster alone: Reeve's accounts are those of all clusters. */
 static int find_master(struct accounts_sync *s, char ret[static 8], struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
@@ -99,6 +100,7 @@ static int read_dump(struct accounts_sync *s, const char *name, const char *text
 	return accounts_draft_finish(&d, s->source.now, ret, err);
 }
 
+/* s->have: what slurmdbd has now. */
 static int read_slurm(struct accounts_sync *s, struct err *err)
 {
 	_cleanup_free_ char *text = NULL;
@@ -122,6 +124,7 @@ static int check_names(const struct accounts *a, struct err *err)
 	return 0;
 }
 
+/* s->want: what slurmdbd would have if it had loaded Reeve's accounts. */
 static int read_reeve(struct accounts_sync *s, struct err *err)
 {
 	int r = check_names(s->source.now, err);
@@ -201,6 +204,7 @@ static int run_command(void *ctx, const char *const *args, struct err *err)
 	return 0;
 }
 
+/* Frees *d, and makes it the difference that is left. */
 static int compare_again(struct accounts_sync *s, struct accounts_diff **d, struct err *err)
 {
 	int r = read_slurm(s, err);
@@ -210,6 +214,8 @@ static int compare_again(struct accounts_sync *s, struct accounts_diff **d, stru
 	return r < 0 ? r : find_difference(s, d, err);
 }
 
+/* Loads all, then makes single changes for what a load cannot remove or clear, and compares after each step:
+ * what sacctmgr prints is not relied on. -EIO: differences are left, with the first error of a command. */
 static int apply_difference(struct accounts_sync *s, struct accounts_diff **d, struct err *err)
 {
 	struct failures failed = { .n = 0 };
@@ -233,6 +239,7 @@ static int apply_difference(struct accounts_sync *s, struct accounts_diff **d, s
 		       failed.first.text);
 }
 
+/* Shows the differences, and with --apply removes them. */
 static int sync_to_slurm(struct accounts_sync *s, struct err *err)
 {
 	_cleanup_(accounts_diff_freep) struct accounts_diff *d = NULL;
@@ -267,6 +274,7 @@ static int sync_to_slurm(struct accounts_sync *s, struct err *err)
 
 /* ---- to Reeve ---- */
 
+/* The same path as `reeve admin accounts import sacctmgr`, with a dump that is made here. */
 static int sync_to_reeve(struct accounts_sync *s, struct err *err)
 {
 	_cleanup_(accounts_draft_done) struct accounts_draft d = { 0 };

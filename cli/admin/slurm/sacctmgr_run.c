@@ -55,6 +55,7 @@ static void read_last(int fd, char last[static LAST_WORDS])
 	utf8_copy(last, LAST_WORDS, buf, have);
 }
 
+/* -EIO with the last words of sacctmgr. */
 static int wait_for(pid_t pid, const char *what, const char *last, struct err *err)
 {
 	int status;
@@ -93,6 +94,8 @@ int sacctmgr_run(const char *const *args, struct err *err)
 
 /* ---- dumps ---- */
 
+/* A file in a directory that only this user can enter: a dump names all users and accounts. The name of the
+ * file is fixed, since sacctmgr writes to a path. */
 struct private_file {
 	char dir[64], path[96];
 };
@@ -116,6 +119,7 @@ static int private_open(struct private_file *f, struct err *err)
 	return 0;
 }
 
+/* *ret ends with a NUL that *ret_size does not count. */
 static int read_file(const char *path, char **ret, size_t *ret_size, struct err *err)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
