@@ -7,6 +7,8 @@
 #include "cli/output/table_format.h"
 #include "common/auth/auth.h"
 #include "common/err.h"
+#include "common/http/http_wait.h"
+#include "common/wire/wire.h"
 #include "controller/ledger/calendar.h"
 
 #define PATIENCE_US (2 * 1000 * 1000) /* after this, say what is being waited for */
@@ -61,7 +63,7 @@ int cli_begin(struct cli *c, const struct verb_call *call, struct err *err)
 		return r;
 	r = sd_event_new(&c->event);
 	if (r < 0)
-		return err_set(err, r, "make an event loop: %s", strerror(-r));
+		return err_set(err, r, "cannot make an event loop: %s", strerror(-r));
 	return cli_connect(c, &c->http, err);
 }
 
@@ -73,24 +75,6 @@ void cli_done(struct cli *c)
 }
 
 /* ---- one exchange ---- */
-
-/* One request whose answer has not come. `err` is the caller's. */
-struct waiting {
-	bool answered;
-	int result;
-	json_t *answer;
-	struct err *err;
-};
-
-static void on_answer(void *ctx, int result, json_t *answer, const struct err *err)
-{
-	struct waiting *w = ctx;
-
-	w->result = result;
-	w->answer = answer;
-	*w->err = *err;
-	w->answered = true;
-}
 
 static int on_patience(sd_event_source *s, uint64_t usec, void *ctx)
 {
@@ -125,7 +109,7 @@ int cli_result(int result)
 
 /* Times are shown in the site's zone, which answers name. Where this machine does not know it,
  * in UTC: printed times name their zone. */
-static void take_zone(const json_t *answer)
+static void set_time_zone(const json_t *answer)
 {
 	const char *zone = cli_text(answer, "time_zone");
 	_cleanup_(calendar_closep) struct calendar *calendar = NULL;
@@ -139,32 +123,25 @@ static void take_zone(const json_t *answer)
 
 int cli_ask(struct cli *c, struct http_call call, json_t **ret_answer, struct err *err)
 {
-	struct err scratch = { "" };
-	struct waiting w = { .err = err ? err : &scratch };
+	_cleanup_json_ json_t *answer = NULL;
 	sd_event_source *timer = NULL;
 	int r;
 
-	r = http_start(c->http, call, on_answer, &w, w.err);
-	if (r < 0)
-		return cli_result(r);
 	if (c->shows_progress)
 		sd_event_add_time_relative(c->event, &timer, CLOCK_MONOTONIC, PATIENCE_US, 0,
 					   on_patience, c);
-	while (r >= 0 && !w.answered)
-		r = sd_event_run(c->event, UINT64_MAX);
+	r = cli_result(http_wait(c->http, c->event, call, &answer, err));
 	sd_event_source_disable_unref(timer);
-	if (r < 0) {
-		http_cancel(c->http);
-		return err_set(err, r, "event loop: %s", strerror(-r));
-	}
-	r = cli_result(w.result);
-	if (r < 0) {
-		json_decref(w.answer);
+	if (r < 0)
 		return r;
-	}
-	take_zone(w.answer);
-	*ret_answer = w.answer;
+	set_time_zone(answer);
+	*ret_answer = TAKE_PTR(answer);
 	return 0;
+}
+
+int cli_get(struct cli *c, const char *path, json_t **ret_answer, struct err *err)
+{
+	return cli_ask(c, (struct http_call){ .method = "GET", .path = path }, ret_answer, err);
 }
 
 enum cli_exit cli_exit_code(int error)

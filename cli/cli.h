@@ -49,6 +49,7 @@ int cli_seal(const struct cli *c, const char *statement, json_t *body, struct er
  * -EHOSTUNREACH no answer; -ENOENT not found, or not the caller's; -EPERM not permitted; others:
  * refused or failed. Sets TZ to the zone that the answer names. */
 int cli_ask(struct cli *c, struct http_call call, json_t **ret_answer, struct err *err);
+int cli_get(struct cli *c, const char *path, json_t **ret_answer, struct err *err);
 /* Maps the result that http_done_fn gets (an HTTP status or -errno) to such an error. */
 int cli_result(int result);
 enum cli_exit cli_exit_code(int error);

@@ -17,8 +17,7 @@ static int open_live(struct accounts_source *s, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	const char *text;
-	int r = cli_ask(s->c, (struct http_call){ .method = "GET", .path = "/v1/accounts" },
-			&answer, err);
+	int r = cli_get(s->c, "/v1/accounts", &answer, err);
 
 	if (r < 0)
 		return r;
@@ -126,7 +125,7 @@ int accounts_source_log(struct accounts_source *s, int64_t limit, json_t **ret, 
 		return accounts_change_log(s->store, &(struct store_accounts_page){ 0, limit },
 					   ret, err);
 	snprintf(path, sizeof(path), "/v1/accounts/log?limit=%" PRId64, limit);
-	r = cli_ask(s->c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
+	r = cli_get(s->c, path, &answer, err);
 	if (r == 0)
 		*ret = json_incref(json_object_get(answer, "changes"));
 	return r;

@@ -35,7 +35,7 @@ static int poll_later(struct follow *f, uint64_t us, struct err *err)
 
 	if (r >= 0)
 		r = sd_event_source_set_enabled(f->timer, SD_EVENT_ONESHOT);
-	return r < 0 ? err_set(err, r, "set a timer: %s", strerror(-r)) : 0;
+	return r < 0 ? err_set(err, r, "cannot set a timer: %s", strerror(-r)) : 0;
 }
 
 static void finish_following(struct follow *f, int result, const struct err *err)
@@ -128,7 +128,7 @@ int follow_open(const struct cli *c, const struct follow_config *config, struct 
 	if (r >= 0)
 		r = sd_event_source_set_enabled(f->timer, SD_EVENT_OFF);
 	if (r < 0)
-		return err_set(err, r, "set a timer: %s", strerror(-r));
+		return err_set(err, r, "cannot set a timer: %s", strerror(-r));
 	*ret = TAKE_PTR(f);
 	return 0;
 }

@@ -38,7 +38,7 @@ int job_fetch_id(struct cli *c, const char *typed, struct job_id *ret, struct er
 		return r;
 	if (asprintf(&path, "/v1/jobs/%" PRId64 "?cluster=%s", id, cluster) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
+	r = cli_get(c, path, &answer, err);
 	if (r < 0)
 		return r;
 	*ret = (struct job_id){ cli_int(json_object_get(answer, "job"), "job", 0),
@@ -58,7 +58,7 @@ int job_fetch(struct cli *c, struct job_fetch_query asked, json_t **ret_answer,
 		return r;
 	if (asprintf(&path, "/v1/jobs/%s%s", job_id_format_path(id, text), asked.what) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, ret_answer, err);
+	r = cli_get(c, path, ret_answer, err);
 	if (r < 0)
 		return cli_name_job(id, r, err);
 	return job_view_read(json_object_get(*ret_answer, "job"), ret, err);

@@ -119,16 +119,6 @@ int nodes_drain_run(const struct verb_call *call, struct cli *c, struct err *err
 	return table_print(t, &c->format, err);
 }
 
-static void print_time(FILE *to, const char *word, int64_t at_ns)
-{
-	time_t at = (time_t)(at_ns / S_NS);
-	char text[64];
-	struct tm tm;
-
-	if (localtime_r(&at, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %Z", &tm))
-		fprintf(to, " %s %s", word, text);
-}
-
 void nodes_drain_print_reasons(const struct cli *c, const json_t *nodes)
 {
 	FILE *to = c->format.to;
@@ -140,16 +130,19 @@ void nodes_drain_print_reasons(const struct cli *c, const json_t *nodes)
 		const json_t *drain = json_object_get(node, "drain");
 		const char *name = cli_text(node, "node"), *by = cli_text(drain, "author"),
 			   *why = cli_text(drain, "reason");
+		int64_t at_ns = cli_int(drain, "at_ns", 0),
+			from_ns = cli_int(drain, "from_ns", 0);
+		char at[TABLE_CELL_MAX];
 
 		if (!drain)
 			continue;
 		cli_put(to, name ? name : "?");
 		fputs(": drained by ", to);
 		cli_put(to, by ? by : "?");
-		if (cli_int(drain, "from_ns", 0) > cli_int(drain, "at_ns", 0))
-			print_time(to, "from", cli_int(drain, "from_ns", 0));
+		if (from_ns > at_ns)
+			fprintf(to, " from %s", table_format_cell(CELL_TIME_NS, from_ns, at));
 		else
-			print_time(to, "since", cli_int(drain, "at_ns", 0));
+			fprintf(to, " since %s", table_format_cell(CELL_TIME_NS, at_ns, at));
 		fputs(": ", to);
 		cli_put(to, why ? why : "");
 		fputc('\n', to);

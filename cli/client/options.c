@@ -34,6 +34,15 @@ int options_check_period(const struct verb_call *call, struct err *err)
 	return r;
 }
 
+int options_need_ledger(const struct verb_call *call, const char *const *options,
+			struct err *err)
+{
+	for (; !verb_value(call, "ledger") && *options; options++)
+		if (verb_count(call, *options))
+			return err_set(err, -EINVAL, "--%s needs --ledger FILE", *options);
+	return 0;
+}
+
 int options_read_limit(const struct verb_call *call, int64_t most, int64_t *ret,
 		       struct err *err)
 {

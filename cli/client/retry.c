@@ -11,7 +11,7 @@ int retry_wait(struct cli *c, struct err *err)
 {
 	int r = sd_event_run(c->event, AGAIN_US);
 
-	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
+	return r < 0 ? err_set(err, r, "cannot run the event loop: %s", strerror(-r)) : 0;
 }
 
 int retry_request(struct cli *c, struct http_call call, const bool *stop, json_t **ret_answer,

@@ -30,12 +30,12 @@ int import_file_open(const char *path, struct import_file **ret, struct err *err
 	if (!f || !(f->path = strdup(path)))
 		return err_set(err, -ENOMEM, "out of memory");
 	if (stat(path, &st) < 0)
-		return err_set(err, -errno, "read %.200s: %m", path);
+		return err_set(err, -errno, "cannot read %.200s: %m", path);
 	if (S_ISDIR(st.st_mode))
-		return err_set(err, -EISDIR, "read %.200s: it is a directory", path);
+		return err_set(err, -EISDIR, "cannot read %.200s: it is a directory", path);
 	f->gz = gzopen(path, "rbe");
 	if (!f->gz)
-		return err_set(err, errno ? -errno : -ENOMEM, "open %.200s: %m", path);
+		return err_set(err, errno ? -errno : -ENOMEM, "cannot open %.200s: %m", path);
 	gzbuffer(f->gz, 1 << 17);
 	f->size = st.st_size;
 	*ret = TAKE_PTR(f);
@@ -66,8 +66,8 @@ static int refill_buffer(struct import_file *f, struct err *err)
 	why = gzerror(f->gz, &code);
 	/* zlib returns the data of a truncated file first, then 0 with Z_BUF_ERROR. */
 	if (n < 0 || (n == 0 && code != Z_OK && code != Z_STREAM_END))
-		return err_set(err, code == Z_ERRNO ? -EIO : -EBADMSG, "read %.200s: %.200s",
-			       f->path, why);
+		return err_set(err, code == Z_ERRNO ? -EIO : -EBADMSG,
+			       "cannot read %.200s: %.200s", f->path, why);
 	f->to += (size_t)n;
 	f->is_end = n == 0;
 	return 0;
@@ -135,10 +135,10 @@ static int add_file(struct sha256_ctx *sha, const char *path, struct err *err)
 	ssize_t n = -1;
 
 	if (fd < 0)
-		return err_set(err, -errno, "open %.200s: %m", path);
+		return err_set(err, -errno, "cannot open %.200s: %m", path);
 	while ((n = read(fd, buf, sizeof(buf))) > 0)
 		sha256_update(sha, (size_t)n, buf);
-	return n < 0 ? err_set(err, -errno, "read %.200s: %m", path) : 0;
+	return n < 0 ? err_set(err, -errno, "cannot read %.200s: %m", path) : 0;
 }
 
 int import_file_digest(const struct import_digest_part *parts,

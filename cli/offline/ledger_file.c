@@ -11,7 +11,7 @@ int ledger_file_open(const char *path, enum ledger_file_want want, struct store 
 	if (!path)
 		return err_set(err, -EINVAL, "no ledger; give --ledger FILE");
 	if (want == LEDGER_FILE_THERE && !pg_is_place(path) && access(path, F_OK) < 0)
-		return err_set(err, -ENOENT, "open ledger %.200s: %m", path);
+		return err_set(err, -ENOENT, "cannot open the ledger %.200s: %m", path);
 	return store_open(path, ret, err);
 }
 

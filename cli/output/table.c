@@ -1,5 +1,6 @@
 /* table.c - fills a table: rows, cells, totals, notes; see table.h. */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include "cli/output/table_data.h"
 #include "common/err.h"
@@ -118,6 +119,17 @@ void table_text(struct table *t, const char *column, const char *text)
 	c->text = strdup(text);
 	c->have = c->text != NULL;
 	t->out_of_memory |= !c->text;
+}
+
+void table_decimal(struct table *t, const char *column, int decimals, double value)
+{
+	char text[TABLE_CELL_MAX];
+
+	if (isnan(value))
+		return;
+	/* The largest usage of `reeve fairshare` has 39 digits before the point. */
+	snprintf(text, sizeof(text), "%.*f", decimals, value);
+	table_text(t, column, isinf(value) ? "inf" : text);
 }
 
 void table_null(struct table *t, const char *column)

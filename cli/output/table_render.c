@@ -149,5 +149,5 @@ int table_render_columns(const struct table *t, const struct table_choice *c,
 		r = t->n_rows ? scols_print_table(st) : 0;
 	}
 	scols_unref_table(st);
-	return r < 0 ? err_set(err, r, "print the table: %s", strerror(-r)) : 0;
+	return r < 0 ? err_set(err, r, "cannot print the table: %s", strerror(-r)) : 0;
 }

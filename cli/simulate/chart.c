@@ -216,10 +216,10 @@ int simulate_chart_write(const char *path, const struct chart *c, struct err *er
 	int bad;
 
 	if (!to)
-		return err_set(err, -errno, "write %.200s: %m", path);
+		return err_set(err, -errno, "cannot write %.200s: %m", path);
 	put_chart(to, c);
 	bad = ferror(to);
 	if (fclose(to) != 0 || bad)
-		return err_set(err, errno ? -errno : -EIO, "write %.200s: %m", path);
+		return err_set(err, errno ? -errno : -EIO, "cannot write %.200s: %m", path);
 	return 0;
 }

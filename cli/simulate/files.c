@@ -125,13 +125,13 @@ int simulate_write_jobs(const char *path, const struct sim_replay *r, struct err
 	int bad;
 
 	if (!to)
-		return err_set(err, -errno, "write %.200s: %m", path);
+		return err_set(err, -errno, "cannot write %.200s: %m", path);
 	fputs("job,submit_s,start_s,end_s,wait_s,suspended_s\n", to);
 	for (size_t i = 0; i < r->trace->n; i++)
 		put_job(to, &r->trace->jobs[i], &r->times[i]);
 	bad = ferror(to);
 	if (fclose(to) != 0 || bad)
-		return err_set(err, errno ? -errno : -EIO, "write %.200s: %m", path);
+		return err_set(err, errno ? -errno : -EIO, "cannot write %.200s: %m", path);
 	return 0;
 }
 

@@ -1,10 +1,9 @@
-/* groups.c - reads the shares of the groups of a trace, and writes what they used. */
+/* groups.c - finds the shares of the groups of a trace, and writes what they used. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "cli/simulate/groups.h"
 #include "common/err.h"
-#include "controller/accounts/accounts.h"
 
 static const struct table_column columns[] = {
 	{ "profile", "PROFILE", CELL_TEXT },
@@ -19,7 +18,7 @@ static const struct table_column columns[] = {
 
 /* ---- shares ---- */
 
-static int read_share(const char *path, const struct accounts_account *a, int64_t *ret,
+static int find_share(const char *path, const struct accounts_account *a, int64_t *ret,
 		      struct err *err)
 {
 	if (a->parent >= 0 || a->shares == FAIRSHARE_PARENT)
@@ -31,12 +30,11 @@ static int read_share(const char *path, const struct accounts_account *a, int64_
 	return 0;
 }
 
-int simulate_read_shares(const char *path, const struct sim_trace *t, int64_t **ret,
-			 struct err *err)
+int simulate_find_shares(const struct accounts *accounts, const char *path,
+			 const struct sim_trace *t, int64_t **ret, struct err *err)
 {
-	_cleanup_(accounts_freep) struct accounts *accounts = NULL;
 	_cleanup_free_ int64_t *shares = malloc((t->groups.n + 1) * sizeof(*shares));
-	int r = accounts_read(path, &accounts, err);
+	int r = 0;
 
 	if (!shares)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -47,7 +45,7 @@ int simulate_read_shares(const char *path, const struct sim_trace *t, int64_t **
 		sim_trace_group(t, (uint32_t)g, name);
 		for (size_t i = 0; i < accounts->n_accounts && r == 0; i++)
 			if (!strcmp(accounts->accounts[i].name, name))
-				r = read_share(path, &accounts->accounts[i], &shares[g], err);
+				r = find_share(path, &accounts->accounts[i], &shares[g], err);
 	}
 	if (r == 0)
 		*ret = TAKE_PTR(shares);
@@ -61,14 +59,6 @@ int simulate_groups_new(struct table **ret, struct err *err)
 	return table_new("groups", columns, ret, err);
 }
 
-static void put_figure(struct table *t, const char *column, int decimals, double v)
-{
-	char buf[TABLE_CELL_MAX];
-
-	snprintf(buf, sizeof(buf), "%.*f", decimals, v);
-	table_text(t, column, buf);
-}
-
 void simulate_groups_add(struct table *to, const char *profile, const struct sim_replay *r)
 {
 	for (uint32_t i = 0; i < r->trace->groups.n; i++) {
@@ -80,10 +70,10 @@ void simulate_groups_add(struct table *to, const char *profile, const struct sim
 		table_text(to, "profile", profile);
 		table_text(to, "group", sim_trace_group(r->trace, i, name));
 		table_int(to, "shares", g.shares);
-		put_figure(to, "used_core_s", 0, g.used_s);
-		put_figure(to, "got_core_s", 0, g.got_s);
-		put_figure(to, "entitled_core_s", 0, g.entitled_s);
-		put_figure(to, "deviation", 6, g.deviation);
+		table_decimal(to, "used_core_s", 0, g.used_s);
+		table_decimal(to, "got_core_s", 0, g.got_s);
+		table_decimal(to, "entitled_core_s", 0, g.entitled_s);
+		table_decimal(to, "deviation", 6, g.deviation);
 	}
 }
 
@@ -93,10 +83,10 @@ int simulate_groups_write(const char *path, const struct table *t, struct err *e
 	int r, bad;
 
 	if (!f.to)
-		return err_set(err, -errno, "write %.200s: %m", path);
+		return err_set(err, -errno, "cannot write %.200s: %m", path);
 	r = table_print(t, &f, err);
 	bad = ferror(f.to);
 	if (fclose(f.to) != 0 || bad)
-		return err_set(err, errno ? -errno : -EIO, "write %.200s: %m", path);
+		return err_set(err, errno ? -errno : -EIO, "cannot write %.200s: %m", path);
 	return r;
 }

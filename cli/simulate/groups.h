@@ -2,13 +2,14 @@
  * names it. */
 #pragma once
 #include "cli/output/table.h"
+#include "controller/accounts/accounts.h"
 #include "controller/simulate/replay.h"
 
-/* Reads the Shares of each group's account from an accounts file; a group that it lacks has 1.
- * *ret is malloc()ed. -EINVAL: a fault in the file; a group's account that is not directly below
- * the root, or has its parent's shares: a trace has one level. */
-int simulate_read_shares(const char *path, const struct sim_trace *t, int64_t **ret,
-			 struct err *err);
+/* The Shares of each group's account; a group without an account has 1. *ret is malloc()ed. -EINVAL: a group's
+ * account is not directly below the root, or has its parent's shares, since a trace has one level; `path` is the
+ * accounts' file, for the message. */
+int simulate_find_shares(const struct accounts *accounts, const char *path,
+			 const struct sim_trace *t, int64_t **ret, struct err *err);
 
 /* A table of profile,group,shares,used_core_s,got_core_s,entitled_core_s,deviation. */
 int simulate_groups_new(struct table **ret, struct err *err);

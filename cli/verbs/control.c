@@ -2,9 +2,8 @@
  * named. */
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include "cli/cli.h"
-#include "cli/client/job_fetch.h"
+#include <stdint.h>
+#include "cli/client/each_job.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 
@@ -14,51 +13,33 @@ static const struct table_column columns[] = {
 	{ 0 },
 };
 
-static int request_state(struct cli *c, const char *verb, const char *typed, struct table *t,
-			 struct err *err)
+static int request_state(struct cli *c, const struct each_job *how, struct job_id id,
+			 struct table *row, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_free_ char *path = NULL;
+	const char *verb = how->ctx;
 	char text[JOB_ID_TEXT_MAX];
-	struct job_id id;
-	int r = job_fetch_id(c, typed, &id, err);
+	int r;
 
-	if (r < 0)
-		return r;
 	if (asprintf(&path, "/v1/jobs/%s/%s", job_id_format_path(id, text), verb) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = cli_ask(c, (struct http_call){ .method = "POST", .path = path }, &answer, err);
 	if (r < 0)
-		return cli_name_job(id, r, err);
-	table_row(t);
-	table_text(t, "job", job_id_format(id, text));
-	table_text(t, "state", cli_text(answer, "state"));
+		return r;
+	table_row(row);
+	table_text(row, "state", cli_text(answer, "state"));
 	return 0;
 }
 
-/* One job that fails does not prevent the requests for the others. */
 static int send_control(const struct verb_call *call, void *ctx, struct err *err)
 {
-	_cleanup_(table_freep) struct table *t = NULL;
-	const char *verb = call->verb->name;
-	struct cli *c = ctx;
-	int r = cli_begin(c, call, err);
+	const struct each_job how = { .columns = columns,
+				      .send = request_state,
+				      .ctx = (char *)(uintptr_t)call->verb->name };
+	int r = cli_begin(ctx, call, err);
 
-	if (r == 0)
-		r = table_new("jobs", columns, &t, err);
-	if (r < 0)
-		return r;
-	for (int i = 0; i < call->n_args; i++) {
-		r = request_state(c, verb, call->args[i], t, err);
-		if (r == -EHOSTUNREACH || r == -ENOMEM)
-			return r;
-		if (r == 0)
-			continue;
-		cli_complain(verb, err);
-		if (!c->exit_code)
-			c->exit_code = (int)cli_exit_code(r);
-	}
-	return table_print(t, &c->format, err);
+	return r < 0 ? r : each_job_run(call, ctx, &how, err);
 }
 
 #define CONTROL_VERB(word, line, more)                                                         \

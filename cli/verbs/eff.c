@@ -27,7 +27,7 @@ static const struct verb_option options[] = {
 	{ "sort", 0, "WORD",
 	  "largest first: waste (idle core time), gpu (idle GPU time), charge, cpu, mem, "
 	  "walltime",
-	  "waste charge cpu mem walltime key" },
+	  "waste gpu charge cpu mem walltime key" },
 	{ "limit", 0, "N", "at most N rows; default 100", NULL },
 	{ "ledger", 0, "FILE", "read this ledger instead of asking the controller", NULL },
 	{ "profile", 0, "NAME|FILE", "with --ledger: price imported jobs by this profile",
@@ -127,6 +127,7 @@ static const char *usual_by(const struct verb_call *call)
 
 static int read_asked(const struct verb_call *call, struct asked *a, struct err *err)
 {
+	static const char *const of_ledger[] = { "profile", NULL };
 	int r;
 
 	a->by = verb_value(call, "by");
@@ -141,8 +142,8 @@ static int read_asked(const struct verb_call *call, struct asked *a, struct err 
 		r = check_word("sort", a->sort, store_eff_sort_words, err);
 	if (r == 0)
 		r = options_check_period(call, err);
-	if (r == 0 && verb_value(call, "profile") && !verb_value(call, "ledger"))
-		r = err_set(err, -EINVAL, "--profile needs --ledger FILE");
+	if (r == 0)
+		r = options_need_ledger(call, of_ledger, err);
 	if (r == 0)
 		r = options_read_limit(
 			call, verb_value(call, "ledger") ? LEDGER_LIMIT_MAX : LIMIT_MAX,
@@ -228,9 +229,7 @@ static int read_controller(struct cli *c, const struct verb_call *call, const st
 
 	if (r == 0)
 		r = make_path(call, a, &path, err);
-	return r < 0 ? r
-		     : cli_ask(c, (struct http_call){ .method = "GET", .path = path }, ret,
-			       err);
+	return r < 0 ? r : cli_get(c, path, ret, err);
 }
 
 /* -ENOENT: a job number on the command line has no row. The controller does not say whether the job

@@ -161,7 +161,7 @@ static int watch_signals(struct exec *x, struct err *err)
 	for (size_t i = 0; i < n && r >= 0; i++)
 		r = sd_event_add_signal(x->cli->event, &x->signals[i], numbers[i], on_signal,
 					x);
-	return r < 0 ? err_set(err, r, "watch for signals: %s", strerror(-r)) : 0;
+	return r < 0 ? err_set(err, r, "cannot watch for signals: %s", strerror(-r)) : 0;
 }
 
 /* ---- output ---- */
@@ -255,8 +255,7 @@ static bool is_inside(const struct exec *x)
 static int request_job(struct exec *x, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
-	struct http_call call = { .method = "GET", .path = x->path };
-	int r = cli_ask(x->cli, call, &answer, err);
+	int r = cli_get(x->cli, x->path, &answer, err);
 
 	if (r < 0)
 		return r;

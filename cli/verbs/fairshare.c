@@ -75,17 +75,7 @@ static int read_choice(const struct verb_call *call, struct choice *ret, struct 
 
 /* ---- figures as text ---- */
 
-/* Six decimals, like sshare. NULL: no value. */
-static const char *format_real(double v, char buf[static TABLE_CELL_MAX])
-{
-	if (isnan(v))
-		return NULL;
-	if (isinf(v))
-		return "inf";
-	/* 39 digits before the point are possible. */
-	snprintf(buf, TABLE_CELL_MAX, "%.6f", v);
-	return buf;
-}
+#define DECIMALS 6 /* like sshare */
 
 /* Whole units, rounded down, like sshare. */
 static const char *format_usage(fairshare_usage u, fairshare_usage unit,
@@ -100,13 +90,6 @@ static const char *format_usage(fairshare_usage u, fairshare_usage unit,
 		u /= 10;
 	} while (u);
 	return p;
-}
-
-static void put_real(struct table *t, const char *column, double v)
-{
-	char buf[TABLE_CELL_MAX];
-
-	table_text(t, column, format_real(v, buf));
 }
 
 /* An account has an empty user in JSON, so that every row has the key. */
@@ -125,12 +108,12 @@ static void add_row(struct table *t, const struct fairshare_file *f, size_t row,
 	table_text(t, "id", name->id);
 	table_text(t, "account", name->account);
 	table_text(t, "RawShares", *name->raw_shares ? name->raw_shares : NULL);
-	put_real(t, "NormShares", r->norm_shares);
+	table_decimal(t, "NormShares", DECIMALS, r->norm_shares);
 	table_text(t, "RawUsage", format_usage(r->raw_usage, f->unit, buf));
-	put_real(t, "NormUsage", r->norm_usage);
-	put_real(t, "EffectvUsage", r->effective_usage);
-	put_real(t, "LevelFS", r->level_fs);
-	put_real(t, "FairShare", r->fairshare);
+	table_decimal(t, "NormUsage", DECIMALS, r->norm_usage);
+	table_decimal(t, "EffectvUsage", DECIMALS, r->effective_usage);
+	table_decimal(t, "LevelFS", DECIMALS, r->level_fs);
+	table_decimal(t, "FairShare", DECIMALS, r->fairshare);
 }
 
 static int print_tree(const struct cli *c, const struct fairshare_file *f,

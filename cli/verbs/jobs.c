@@ -225,8 +225,7 @@ static int run_jobs(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0)
 		r = table_new("jobs", columns, &t, err);
 	if (r == 0)
-		r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer,
-			    err);
+		r = cli_get(c, path, &answer, err);
 	if (r < 0)
 		return r;
 	json_array_foreach(json_object_get(answer, "jobs"), i, job)

@@ -1,7 +1,7 @@
 /* nice.c - `reeve nice`: lowers the priority of queued jobs; operators may also raise it. */
 #include <errno.h>
 #include <stdlib.h>
-#include "cli/cli.h"
+#include "cli/client/each_job.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 
@@ -37,56 +37,39 @@ struct points {
 	int64_t n;
 };
 
-static int send_points(struct cli *c, const struct points *p, const char *typed,
-		       struct table *t, struct err *err)
+static int send_points(struct cli *c, const struct each_job *how, struct job_id id,
+		       struct table *row, struct err *err)
 {
+	const struct points *p = how->ctx;
 	_cleanup_json_ json_t *body =
 		json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, p->key, (json_int_t)p->n);
 	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_free_ char *path = NULL;
 	char text[JOB_ID_TEXT_MAX];
-	struct job_id id;
-	int r = cli_parse_job_id(typed, &id, err);
+	int r;
 
-	if (r < 0)
-		return r;
 	if (!body || asprintf(&path, "/v1/jobs/%s/priority", job_id_format_path(id, text)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = cli_ask(c, (struct http_call){ .method = "POST", .path = path, .body = body },
 		    &answer, err);
 	if (r < 0)
-		return cli_name_job(id, r, err);
-	table_row(t);
-	table_text(t, "job", job_id_format(id, text));
-	table_int(t, p->key, p->n);
+		return r;
+	table_row(row);
+	table_int(row, p->key, p->n);
 	return 0;
 }
 
-/* One request for each job, like cancel. */
 static int nice_jobs(const struct verb_call *call, void *ctx, struct err *err)
 {
-	_cleanup_(table_freep) struct table *t = NULL;
 	struct points p = { .key = verb_count(call, "site") ? "site" : "nice" };
-	struct cli *c = ctx;
+	const struct each_job how = {
+		.columns = columns, .first = 1, .send = send_points, .ctx = &p
+	};
 	int r = parse_points(call->args[0], &p.n, err);
 
 	if (r == 0)
-		r = cli_begin(c, call, err);
-	if (r == 0)
-		r = table_new("jobs", columns, &t, err);
-	if (r < 0)
-		return r;
-	for (int i = 1; i < call->n_args; i++) {
-		r = send_points(c, &p, call->args[i], t, err);
-		if (r == -EHOSTUNREACH || r == -ENOMEM)
-			return r;
-		if (r == 0)
-			continue;
-		cli_complain(call->verb->name, err);
-		if (!c->exit_code)
-			c->exit_code = (int)cli_exit_code(r);
-	}
-	return table_print(t, &c->format, err);
+		r = cli_begin(ctx, call, err);
+	return r < 0 ? r : each_job_run(call, ctx, &how, err);
 }
 
 const struct verb cli_verb_nice = {

@@ -234,8 +234,7 @@ static int run_nodes(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0)
 		r = table_new("nodes", columns, &t, err);
 	if (r == 0)
-		r = cli_ask(c, (struct http_call){ .method = "GET", .path = "/v1/nodes" },
-			    &answer, err);
+		r = cli_get(c, "/v1/nodes", &answer, err);
 	if (r < 0)
 		return r;
 	list = json_object_get(answer, "nodes");

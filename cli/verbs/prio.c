@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/offline/share_file.h"
 #include "cli/client/job_fetch.h"
+#include "cli/client/options.h"
 #include "cli/client/submission.h"
 #include "common/err.h"
 #include "common/model/amount.h"
@@ -94,16 +95,13 @@ static void add_factors(struct table *t, const json_t *row)
 
 	json_array_foreach(json_object_get(row, "factors"), i, factor)
 	{
-		char value[TABLE_CELL_MAX];
-
 		table_row(t);
 		if (cli_int(row, "job", 0))
 			table_int(t, "job", cli_int(row, "job", 0));
 		table_int(t, "priority", cli_int(row, "priority", 0));
 		put_text(t, "factor", factor, "factor");
-		snprintf(value, sizeof(value), "%.6f",
-			 json_number_value(json_object_get(factor, "value")));
-		table_text(t, "value", value);
+		table_decimal(t, "value", 6,
+			      json_number_value(json_object_get(factor, "value")));
 		table_int(t, "weight", cli_int(factor, "weight", 0));
 		put_text(t, "product", factor, "product");
 	}
@@ -195,8 +193,7 @@ static int request_one(struct asking *a, const char *job, struct err *err)
 	int r = make_path(a->call, job, &path, err);
 
 	if (r == 0)
-		r = cli_ask(a->c, (struct http_call){ .method = "GET", .path = path }, &answer,
-			    err);
+		r = cli_get(a->c, path, &answer, err);
 	if (r < 0)
 		return r;
 	json_decref(a->answer);
@@ -208,13 +205,13 @@ static int request_one(struct asking *a, const char *job, struct err *err)
 
 static int request_priorities(struct asking *a, struct err *err)
 {
-	static const char *const offline[] = { "profile", "accounts",  "at",	  "waited",
-					       "queue",	  "resources", "cluster", "qos" };
+	static const char *const offline[] = { "profile", "accounts", "at",
+					       "waited",  "queue",    "resources",
+					       "cluster", "qos",      NULL };
 	int r = cli_begin(a->c, a->call, err);
 
-	for (size_t i = 0; i < ARRAY_LEN(offline) && r == 0; i++)
-		if (verb_value(a->call, offline[i]))
-			r = err_set(err, -EINVAL, "--%s goes with --ledger FILE", offline[i]);
+	if (r == 0)
+		r = options_need_ledger(a->call, offline, err);
 	if (r == 0 && a->call->n_args == 0)
 		r = request_one(a, NULL, err);
 	for (int i = 0; i < a->call->n_args && r == 0; i++)
@@ -446,11 +443,11 @@ const struct verb cli_verb_prio = {
 		"\n"
 		"You see your own queued jobs and those of accounts that you coordinate;\n"
 		"operators see all. CLUSTER:ID is a job that waits in Slurm: Reeve's part of its\n"
-		"priority. --ledger needs no controller: it shows the priority that a\n"
-		"job of that user, account and request would have.",
-	.examples = "reeve prio\nreeve prio 1204\nreeve prio -A physics --csv\n"
-		    "reeve prio --ledger history.db --profile bmrc --accounts accounts.conf "
-		    "-A physics\\\n  -u alice -l ncpus=16",
+		"priority. --ledger needs no controller: it shows the priority that a job of\n"
+		"that user, account and request would have.",
+	.examples =
+		"reeve prio\nreeve prio 1204\nreeve prio -A physics --csv\n"
+		"reeve prio --ledger history.db --profile bmrc -A physics -u alice -l ncpus=16",
 	.options = options,
 	.max_args = -1,
 	.run = run_prio,

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "cli/cli.h"
+#include "cli/client/options.h"
 #include "cli/offline/quota.h"
 #include "cli/views/quota_text.h"
 #include "common/err.h"
@@ -157,14 +158,15 @@ static int print_quotas(const struct cli *c, const struct verb_call *call, const
 static int request_quotas(struct cli *c, const struct verb_call *call, json_t **ret,
 			  struct err *err)
 {
+	static const char *const of_ledger[] = { "profile", "accounts", NULL };
 	_cleanup_free_ char *path = strdup("/v1/quota");
 	const char *account = verb_value(call, "account");
 	int r = cli_begin(c, call, err);
 
 	if (!path)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (r == 0 && (verb_value(call, "profile") || verb_value(call, "accounts")))
-		r = err_set(err, -EINVAL, "--profile and --accounts need --ledger FILE");
+	if (r == 0)
+		r = options_need_ledger(call, of_ledger, err);
 	if (r == 0)
 		r = cli_query(&path, "account", account ? account : verb_value(call, "project"),
 			      err);
@@ -172,9 +174,7 @@ static int request_quotas(struct cli *c, const struct verb_call *call, json_t **
 		r = cli_query(&path, "cluster", verb_value(call, "cluster"), err);
 	if (r == 0)
 		r = cli_query(&path, "at", verb_value(call, "at"), err);
-	return r < 0 ? r
-		     : cli_ask(c, (struct http_call){ .method = "GET", .path = path }, ret,
-			       err);
+	return r < 0 ? r : cli_get(c, path, ret, err);
 }
 
 static int run_quota(const struct verb_call *call, void *ctx, struct err *err)

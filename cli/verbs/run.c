@@ -142,7 +142,7 @@ static int watch_signals(struct run *run, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(numbers) && r >= 0; i++)
 		r = sd_event_add_signal(run->cli->event, &run->signals[i], numbers[i],
 					on_signal, run);
-	return r < 0 ? err_set(err, r, "watch for signals: %s", strerror(-r)) : 0;
+	return r < 0 ? err_set(err, r, "cannot watch for signals: %s", strerror(-r)) : 0;
 }
 
 /* ---- progress ---- */
@@ -200,7 +200,7 @@ static int show_progress(struct run *run, struct err *err)
 		return 0;
 	r = sd_event_add_time_relative(run->cli->event, &run->tick, CLOCK_MONOTONIC, TICK_US, 0,
 				       on_tick, run);
-	return r < 0 ? err_set(err, r, "set a timer: %s", strerror(-r)) : 0;
+	return r < 0 ? err_set(err, r, "cannot set a timer: %s", strerror(-r)) : 0;
 }
 
 static void run_done(struct run *run)

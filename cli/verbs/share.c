@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "cli/client/name_filter.h"
+#include "cli/client/options.h"
 #include "cli/cli.h"
 #include "cli/offline/share_file.h"
 #include "common/err.h"
@@ -51,16 +52,7 @@ struct show {
 	int n;
 };
 
-/* Six decimals, like sshare. */
-static void put_real(struct table *t, const char *column, double v)
-{
-	char buf[TABLE_CELL_MAX];
-
-	if (isnan(v))
-		return;
-	snprintf(buf, sizeof(buf), "%.6f", v);
-	table_text(t, column, isinf(v) ? "inf" : buf);
-}
+#define DECIMALS 6 /* like sshare */
 
 /* Rows come depth first: the rows below an account follow it. */
 static bool is_wanted(struct show *s, const struct row *row)
@@ -96,13 +88,12 @@ static void add_row(struct show *s, const struct row *row)
 	table_text(t, "user", row->user);
 	snprintf(shares, sizeof(shares), "%lld", (long long)row->raw_shares);
 	table_text(t, "RawShares", row->raw_shares == FAIRSHARE_PARENT ? "parent" : shares);
-	put_real(t, "NormShares", row->norm_shares);
-	snprintf(text, sizeof(text), "%.*f", s->indents ? 0 : 6, row->raw_usage);
-	table_text(t, "RawUsage", text);
-	put_real(t, "NormUsage", row->norm_usage);
-	put_real(t, "EffectvUsage", row->effective_usage);
-	put_real(t, "LevelFS", row->level_fs);
-	put_real(t, "FairShare", row->fairshare);
+	table_decimal(t, "NormShares", DECIMALS, row->norm_shares);
+	table_decimal(t, "RawUsage", s->indents ? 0 : DECIMALS, row->raw_usage);
+	table_decimal(t, "NormUsage", DECIMALS, row->norm_usage);
+	table_decimal(t, "EffectvUsage", DECIMALS, row->effective_usage);
+	table_decimal(t, "LevelFS", DECIMALS, row->level_fs);
+	table_decimal(t, "FairShare", DECIMALS, row->fairshare);
 	table_int(t, "depth", row->depth);
 }
 
@@ -254,8 +245,7 @@ static int read_page(struct cli *c, struct show *s, int64_t *from, struct err *e
 	int r = make_path(s->call, *from, &path, err);
 
 	if (r == 0)
-		r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer,
-			    err);
+		r = cli_get(c, path, &answer, err);
 	if (r < 0)
 		return r;
 	json_array_foreach(json_object_get(answer, "rows"), i, row) add_answer_row(s, row);
@@ -265,13 +255,12 @@ static int read_page(struct cli *c, struct show *s, int64_t *from, struct err *e
 
 static int read_controller(struct cli *c, struct show *s, struct err *err)
 {
-	static const char *const offline[] = { "profile", "accounts", "at" };
+	static const char *const offline[] = { "profile", "accounts", "at", NULL };
 	int64_t from = 0;
 	int r = cli_begin(c, s->call, err);
 
-	for (size_t i = 0; i < ARRAY_LEN(offline) && r == 0; i++)
-		if (verb_value(s->call, offline[i]))
-			r = err_set(err, -EINVAL, "--%s goes with --ledger FILE", offline[i]);
+	if (r == 0)
+		r = options_need_ledger(s->call, offline, err);
 	s->indents = c->format.output == TABLE_TABLE;
 	if (r < 0)
 		return r;

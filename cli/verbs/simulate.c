@@ -121,22 +121,14 @@ static void clear_progress(const struct simulate *s)
 
 /* ---- figures ---- */
 
-static void put_figure(struct table *t, const char *column, int decimals, double v)
-{
-	char buf[TABLE_CELL_MAX];
-
-	snprintf(buf, sizeof(buf), "%.*f", decimals, v);
-	table_text(t, column, buf);
-}
-
 static void put_waits(struct table *t, const struct sim_summary *s)
 {
-	put_figure(t, "wait_mean_s", 3, s->wait_mean_s);
+	table_decimal(t, "wait_mean_s", 3, s->wait_mean_s);
 	table_int(t, "wait_p50_s", s->wait_s.p50);
 	table_int(t, "wait_p95_s", s->wait_s.p95);
 	table_int(t, "wait_p99_s", s->wait_s.p99);
 	table_int(t, "wait_max_s", s->wait_s.max);
-	put_figure(t, "bounded_slowdown_mean", 3, s->bounded_slowdown_mean);
+	table_decimal(t, "bounded_slowdown_mean", 3, s->bounded_slowdown_mean);
 	table_int(t, "overtaken_p95", s->overtaken.p95);
 	table_int(t, "overtaken_max", s->overtaken.max);
 }
@@ -145,10 +137,10 @@ static void put_suspensions(struct table *t, const struct sim_summary *s)
 {
 	table_int(t, "suspended_s", s->suspended_s);
 	table_int(t, "suspensions", s->suspensions);
-	put_figure(t, "xfactor_p50", 3, (double)s->xfactor_milli.p50 / 1000);
-	put_figure(t, "xfactor_p95", 3, (double)s->xfactor_milli.p95 / 1000);
-	put_figure(t, "xfactor_p99", 3, (double)s->xfactor_milli.p99 / 1000);
-	put_figure(t, "xfactor_max", 3, (double)s->xfactor_milli.max / 1000);
+	table_decimal(t, "xfactor_p50", 3, (double)s->xfactor_milli.p50 / 1000);
+	table_decimal(t, "xfactor_p95", 3, (double)s->xfactor_milli.p95 / 1000);
+	table_decimal(t, "xfactor_p99", 3, (double)s->xfactor_milli.p99 / 1000);
+	table_decimal(t, "xfactor_max", 3, (double)s->xfactor_milli.max / 1000);
 	table_int(t, "xfactor_over_1_25", (int64_t)s->xfactor_over);
 }
 
@@ -185,11 +177,11 @@ static void add_row(const struct simulate *s, const struct sim_summary *sum,
 	table_int(t, "jobs", (int64_t)sum->jobs);
 	table_int(t, "rejected", sim_trace_rejected(&s->trace) + q->refused);
 	table_int(t, "makespan_s", sum->makespan_s);
-	put_figure(t, "utilisation", 6, sum->utilisation);
+	table_decimal(t, "utilisation", 6, sum->utilisation);
 	put_waits(t, sum);
 	put_suspensions(t, sum);
-	put_figure(t, "share_deviation_max", 6, sum->deviation_max);
-	put_figure(t, "share_deviation_mean", 6, sum->deviation_mean);
+	table_decimal(t, "share_deviation_max", 6, sum->deviation_max);
+	table_decimal(t, "share_deviation_mean", 6, sum->deviation_mean);
 	put_qos_notes(s, q);
 }
 
@@ -379,9 +371,10 @@ static int load_trace(struct simulate *s, struct err *err)
 	if (s->groups_path)
 		r = simulate_groups_new(&s->groups, err);
 	if (r == 0 && s->accounts_path)
-		r = simulate_read_shares(s->accounts_path, &s->trace, &s->shares, err);
-	if (r == 0 && s->accounts_path)
 		r = accounts_read(s->accounts_path, &s->accounts, err);
+	if (r == 0 && s->accounts)
+		r = simulate_find_shares(s->accounts, s->accounts_path, &s->trace, &s->shares,
+					 err);
 	return r;
 }
 

@@ -317,16 +317,13 @@ static int print_usage(struct cli *c, const struct verb_call *call, struct table
 
 static int check_options(const struct verb_call *call, struct err *err)
 {
-	static const char *const of_ledger[] = { "profile", "accounts" };
+	static const char *const of_ledger[] = { "profile", "accounts", NULL };
 	enum store_by by[2];
 	int r = read_by(call, by, err);
 
 	if (r == 0)
 		r = options_check_period(call, err);
-	for (size_t i = 0; i < ARRAY_LEN(of_ledger) && r == 0; i++)
-		if (verb_value(call, of_ledger[i]) && !verb_value(call, "ledger"))
-			r = err_set(err, -EINVAL, "--%s needs --ledger FILE", of_ledger[i]);
-	return r;
+	return r < 0 ? r : options_need_ledger(call, of_ledger, err);
 }
 
 static int request_usage(struct cli *c, const struct verb_call *call, struct table *t,
@@ -343,7 +340,7 @@ static int request_usage(struct cli *c, const struct verb_call *call, struct tab
 	if (r >= 0)
 		r = make_path(call, &path, err);
 	if (r >= 0)
-		r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, ret, err);
+		r = cli_get(c, path, ret, err);
 	if (r < 0)
 		return r;
 	json_array_foreach(json_object_get(*ret, "rows"), i, row)

@@ -85,7 +85,7 @@ static int print_priority(struct cli *c, const struct job_view *v, struct err *e
 		return 0;
 	if (asprintf(&path, "/v1/prio?job=%" PRId64, v->job) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
+	r = cli_get(c, path, &answer, err);
 	row = r < 0 ? NULL : json_array_get(json_object_get(answer, "rows"), 0);
 	if (row &&
 	    !strcmp(cli_text(answer, "order") ? cli_text(answer, "order") : "", "priority"))
@@ -139,7 +139,7 @@ static int fetch_slurm(struct cli *c, const char *typed, json_t **ret_answer, st
 		return r;
 	if (asprintf(&path, "/v1/jobs/%" PRId64 "/why?cluster=%s", id, cluster) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
+	r = cli_get(c, path, &answer, err);
 	if (r >= 0 && json_object_get(answer, "slurm"))
 		*ret_answer = TAKE_PTR(answer);
 	return r;

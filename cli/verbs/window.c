@@ -1,5 +1,5 @@
 /* window.c - `reeve window`: reads a table of monthly allowances and usage, and prints what the
- * sliding allowance (controller/policy/charge) leaves for one month. Needs no controller. */
+ * sliding allowance (controller/policy/quota/window.h) leaves for one month. Needs no controller. */
 #include <errno.h>
 #include <string.h>
 #include "cli/cli.h"

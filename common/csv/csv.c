@@ -37,7 +37,7 @@ int csv_open(const char *path, struct csv **ret, struct err *err)
 	c->path = strdup(strcmp(path, "-") ? path : "standard input");
 	c->file = strcmp(path, "-") ? fopen(path, "re") : stdin;
 	r = !c->path   ? err_set(err, -ENOMEM, "out of memory")
-	    : !c->file ? err_set(err, -errno, "open %.300s: %m", path)
+	    : !c->file ? err_set(err, -errno, "cannot open %.300s: %m", path)
 		       : 0;
 	if (r < 0) {
 		csv_close(c);
@@ -254,7 +254,7 @@ static int read_record(struct csv *c, struct err *err)
 			r = put_byte(c, '\0', err);
 	}
 	if (c->failed)
-		return err_set(err, -c->failed, "read %.300s: %s", c->path,
+		return err_set(err, -c->failed, "cannot read %.300s: %s", c->path,
 			       strerror(c->failed));
 	if (r < 0)
 		return r;

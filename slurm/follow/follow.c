@@ -6,7 +6,7 @@
 #include <systemd/sd-event.h>
 #include "common/auth/auth.h"
 #include "common/err.h"
-#include "common/http/http.h"
+#include "common/http/http_wait.h"
 #include "slurm/follow/accounting.h"
 #include "slurm/follow/follow.h"
 #include "slurm/follow/live.h"
@@ -35,7 +35,7 @@ int follow_open(struct follow *f, struct err *err)
 	int r = sd_event_new(&f->event);
 
 	if (r < 0)
-		return err_set(err, r, "make an event loop: %s", strerror(-r));
+		return err_set(err, r, "cannot make an event loop: %s", strerror(-r));
 	r = open_http(f, err);
 	if (r < 0)
 		return r;
@@ -54,24 +54,6 @@ void follow_done(struct follow *f)
 	follow_config_done(&f->config);
 }
 
-/* One request whose answer has not come. */
-struct waiting {
-	bool is_answered;
-	int result;
-	json_t *answer;
-	struct err *err;
-};
-
-static void on_answer(void *ctx, int result, json_t *answer, const struct err *err)
-{
-	struct waiting *w = ctx;
-
-	w->result = result;
-	w->answer = answer;
-	*w->err = *err;
-	w->is_answered = true;
-}
-
 /* Runs the event loop until this one answer is there: the tasks of reeve-slurm are plain functions. */
 int follow_ask(struct follow *f, const char *path, const json_t *body, json_t **ret,
 	       struct err *err)
@@ -79,19 +61,12 @@ int follow_ask(struct follow *f, const char *path, const json_t *body, json_t **
 	const struct http_call call = { .method = body ? "POST" : "GET",
 					.path = path,
 					.body = body };
-	struct waiting w = { .err = err };
-	int r = http_start(f->http, call, on_answer, &w, err);
+	json_t *answer;
+	int r = http_wait(f->http, f->event, call, &answer, err);
 
-	while (r >= 0 && !w.is_answered)
-		r = sd_event_run(f->event, UINT64_MAX);
-	if (r < 0) {
-		http_cancel(f->http);
-		return err_set(err, r, "event loop: %s", strerror(-r));
-	}
-	if (w.result == 0) {
-		*ret = w.answer;
-		return 0;
-	}
-	json_decref(w.answer);
-	return w.result > 0 ? -EREMOTEIO : w.result;
+	if (r == 0)
+		*ret = answer;
+	else
+		json_decref(answer);
+	return r > 0 ? -EREMOTEIO : r;
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# past.sh [ENDED [JOBS]] - the controller's CPU time for the whole life of a job (submitted, given, running,
+# past.sh [ENDED [JOBS]] - the controller's CPU time for the whole life of a job (submitted, dispatched, running,
 # listed, ended; signed exchanges, a ledger on disk, a played node) with nothing in the ledger, and when
 # ENDED jobs have ended there, all of that user, account and node. Goal: a ratio of 1. Needs root.
 # REEVE_CONTROLLER_BINARY is another controller to measure.
@@ -12,17 +12,9 @@ live_dir past-bench
 live_tool tests/bench/past_bench.c -O2
 live_munge
 configure() {
-	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/ledger.db
-		MungeSocket = $dir/munge.sock
-		AcceptNodes = any
-		[Cluster main]
-		DefaultResources = jobfs=100MB
-		[Account physics]
-		Users = daemon
-	CONF
+	live_controller >"$dir/controller.conf"
+	printf '%s\n' '[Cluster main]' 'DefaultResources = jobfs=100MB' '[Account physics]' 'Users = daemon' \
+		>>"$dir/controller.conf"
 }
 fill() { # N: that many jobs that have ended
 	sqlite3 "$dir/ledger.db" <<-SQL

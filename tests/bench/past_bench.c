@@ -1,4 +1,4 @@
-/* past_bench.c - the controller's CPU time for a job's whole life: submitted, given to its
+/* past_bench.c - the controller's CPU time for a job's whole life: submitted, dispatched to its
  * node, running, seen in a listing, ended.
  *
  * usage: past_bench URL MUNGE-SOCKET UID JOBS CONTROLLER-PID  (as root, who plays the node)
@@ -10,27 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/err.h"
+#include "tests/bench/bench_documents.h"
 #include "tests/cluster/lib/http_exchange.h"
 
 #define WARM_UP 20
 
 static struct http *as_node, *as_user;
 static uid_t user;
-
-static struct http *open_http(const char *url, const char *socket)
-{
-	const struct http_config c = {
-		.url = url, .munge_socket = socket, .timeout_s = 60, .answer_uid = -1
-	};
-	struct http *h = NULL;
-	struct err err = { "" };
-
-	if (http_open(&c, &h, &err) < 0) {
-		fprintf(stderr, "past_bench: %s\n", err.text);
-		exit(1);
-	}
-	return h;
-}
 
 /* Takes the body. munged looks at who connects to it. */
 static json_t *send_request(struct http *h, const char *method, const char *path, json_t *body)
@@ -51,21 +37,11 @@ static json_t *send_request(struct http *h, const char *method, const char *path
 	return answer;
 }
 
-static json_t *make_capacity(void)
-{
-	return json_pack("{s:i,s:I,s:I,s:i}", "ncpus", 64, "mem_bytes", (json_int_t)1 << 40,
-			 "jobfs_bytes", (json_int_t)1 << 40, "ngpus", 0);
-}
-
 /* Takes both lists. */
 static json_t *sync_node(json_t *jobs, json_t *reports)
 {
-	return send_request(as_node, "POST", "/v1/node/sync?wait=20",
-			    json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:i,s:[],s:o,s:o,s:[]}",
-				      "schema", "reeve/1", "node", "n1", "boot", "b1",
-				      "version", "t", "capacity", make_capacity(), "free",
-				      make_capacity(), "state", "up", "tier", 1, "notes",
-				      "jobs", jobs, "reports", reports, "output"));
+	return send_request(as_node, "POST", BENCH_NODE_SYNC,
+			    bench_node_document(64, jobs, reports));
 }
 
 static json_t *make_report(json_int_t job, int seq, const char *state)
@@ -85,12 +61,7 @@ static json_t *make_report(json_int_t job, int seq, const char *state)
 
 static void one_life(void)
 {
-	json_t *answer = send_request(
-		as_user, "POST", "/v1/jobs",
-		json_pack("{s:s,s:{s:{s:i,s:I,s:i},s:s,s:s,s:[s],s:[],s:s}}", "schema",
-			  "reeve/1", "request", "resources", "ncpus", 1, "vmem_bytes",
-			  (json_int_t)1000000, "walltime_s", 60, "account", "physics", "name",
-			  "bench", "argv", "/bin/true", "env", "workdir", "/"));
+	json_t *answer = send_request(as_user, "POST", "/v1/jobs", bench_submission());
 	json_int_t job = json_integer_value(json_object_get(answer, "job"));
 
 	json_decref(answer);
@@ -125,8 +96,8 @@ int main(int argc, char **argv)
 	if (n < 1)
 		return 64;
 	user = (uid_t)atoi(argv[3]);
-	as_node = open_http(argv[1], argv[2]);
-	as_user = open_http(argv[1], argv[2]);
+	as_node = http_exchange_open("past_bench", argv[1], argv[2]);
+	as_user = http_exchange_open("past_bench", argv[1], argv[2]);
 	for (int i = 0; i < WARM_UP; i++)
 		one_life();
 	before = cpu_ms(argv[5]);

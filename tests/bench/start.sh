@@ -9,17 +9,9 @@ live_dir start-bench
 live_tool tests/bench/start_bench.c -O2
 live_munge
 configure() {
-	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/ledger.db
-		MungeSocket = $dir/munge.sock
-		AcceptNodes = any
-		[Cluster main]
-		DefaultResources = jobfs=100MB
-		[Account physics]
-		Users = daemon
-	CONF
+	live_controller >"$dir/controller.conf"
+	printf '%s\n' '[Cluster main]' 'DefaultResources = jobfs=100MB' '[Account physics]' 'Users = daemon' \
+		>>"$dir/controller.conf"
 }
 live_open configure
 "$dir/start_bench" "$url" "$dir/munge.sock" 1 "${1:-200}" || echo "no figures: see above"

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/err.h"
+#include "tests/bench/bench_documents.h"
 #include "tests/cluster/lib/http_exchange.h"
 
 #define JOBS_MAX 4096
@@ -31,38 +32,13 @@ static int64_t now_ns(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-static struct http *open_http(const char *url, const char *socket)
-{
-	const struct http_config c = {
-		.url = url, .munge_socket = socket, .timeout_s = 60, .answer_uid = -1
-	};
-	struct http *h = NULL;
-	struct err err = { "" };
-
-	if (http_open(&c, &h, &err) < 0) {
-		fprintf(stderr, "start_bench: %s\n", err.text);
-		exit(1);
-	}
-	return h;
-}
-
-static json_t *make_capacity(void)
-{
-	return json_pack("{s:i,s:I,s:I,s:i}", "ncpus", 1000000, "mem_bytes",
-			 (json_int_t)1 << 50, "jobfs_bytes", (json_int_t)1 << 50, "ngpus", 0);
-}
-
 static void play_node(struct http *h)
 {
 	json_t *jobs = json_array();
 
 	for (;;) {
-		json_t *body = json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:i,s:[],s:O,s:[],s:[]}",
-					 "schema", "reeve/1", "node", "n1", "boot", "b1",
-					 "version", "t", "capacity", make_capacity(), "free",
-					 make_capacity(), "state", "up", "tier", 1, "notes",
-					 "jobs", jobs, "reports", "output");
-		struct http_call call = { "POST", "/v1/node/sync?wait=20", body, 20 };
+		json_t *body = bench_node_document(1000000, json_incref(jobs), json_array());
+		struct http_call call = { "POST", BENCH_NODE_SYNC, body, BENCH_NODE_WAIT_S };
 		json_t *answer = NULL, *job;
 		struct err err = { "" };
 		size_t i;
@@ -89,10 +65,7 @@ static void play_node(struct http *h)
 
 static json_int_t submit_job(struct http *h)
 {
-	json_t *body = json_pack("{s:s,s:{s:{s:i,s:I,s:i},s:s,s:s,s:[s],s:[],s:s}}", "schema",
-				 "reeve/1", "request", "resources", "ncpus", 1, "vmem_bytes",
-				 (json_int_t)1000000, "walltime_s", 60, "account", "physics",
-				 "name", "bench", "argv", "/bin/true", "env", "workdir", "/");
+	json_t *body = bench_submission();
 	struct http_call call = { "POST", "/v1/jobs", body, 0 };
 	json_t *answer = NULL;
 	struct err err = { "" };
@@ -122,14 +95,14 @@ static void print_percentiles(const char *what, int64_t *ns, int n)
 	       (double)ns[n * 99 / 100] / 1e6, (double)ns[n - 1] / 1e6);
 }
 
-static int hand_in(const char *url, const char *socket, unsigned uid, int n)
+static int submit_all(const char *url, const char *socket, unsigned uid, int n)
 {
 	static int64_t to_node[JOBS_MAX], to_answer[JOBS_MAX];
 	struct http *h;
 
 	if (setgid(uid) < 0 || setuid(uid) < 0)
 		return 1;
-	h = open_http(url, socket);
+	h = http_exchange_open("start_bench", url, socket);
 	for (int i = 0; i < n; i++) {
 		int64_t start = now_ns(), until = start + 10 * INT64_C(1000000000);
 		json_int_t id = submit_job(h);
@@ -162,11 +135,12 @@ int main(int argc, char **argv)
 		return 1;
 	node = fork();
 	if (node == 0)
-		play_node(open_http(argv[1], argv[2]));
+		play_node(http_exchange_open("start_bench", argv[1], argv[2]));
 	usleep(300000);
 	user = fork();
 	if (user == 0)
-		_exit(hand_in(argv[1], argv[2], (unsigned)atoi(argv[3]), n) || fflush(stdout));
+		_exit(submit_all(argv[1], argv[2], (unsigned)atoi(argv[3]), n) ||
+		      fflush(stdout));
 	waitpid(user, &status, 0);
 	kill(node, SIGKILL);
 	waitpid(node, NULL, 0);

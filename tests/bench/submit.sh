@@ -12,18 +12,9 @@ live_dir submit-bench
 live_tool tests/bench/submit_bench.c -O2
 live_munge
 configure() {
-	cat >"$dir/controller.conf" <<-CONF
-		[Controller]
-		Listen = 127.0.0.1:$port
-		Database = $dir/ledger.db
-		MungeSocket = $dir/munge.sock
-		AcceptNodes = any
-		MaxQueuedPerUser = 0
-		[Cluster main]
-		DefaultResources = jobfs=100MB
-		[Account physics]
-		Users = daemon, bin
-	CONF
+	live_controller >"$dir/controller.conf"
+	printf '%s\n' 'MaxQueuedPerUser = 0' '[Cluster main]' 'DefaultResources = jobfs=100MB' '[Account physics]' 'Users = daemon, bin' \
+		>>"$dir/controller.conf"
 }
 fresh() {
 	live_stop

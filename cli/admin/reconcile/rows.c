@@ -124,7 +124,7 @@ static int fetch_page(struct cli *c, const struct rows_period *p, struct compare
 		 "&submit=%" PRId64,
 		 p->cluster, p->from_s, p->to_s, last ? last->job : 0,
 		 last ? last->submit_s : 0);
-	r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
+	r = cli_get(c, path, &answer, err);
 	if (r < 0)
 		return r;
 	if (slurm_batch_decode(answer, &b, err) < 0)

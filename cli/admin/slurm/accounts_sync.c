@@ -41,8 +41,7 @@ static int find_master(struct accounts_sync *s, char ret[static 8], struct err *
 	_cleanup_json_ json_t *answer = NULL;
 	const json_t *list, *one;
 	size_t i, found = 0;
-	int r = cli_ask(s->c, (struct http_call){ .method = "GET", .path = "/v1/cluster" },
-			&answer, err);
+	int r = cli_get(s->c, "/v1/cluster", &answer, err);
 
 	if (r < 0)
 		return r;

@@ -179,7 +179,7 @@ fault "a ledger needs a policy" "--ledger needs --profile NAME|FILE, the policy 
 fault "a moment that is none" "--at: '2001-02-30' is not a time; write a day, 2026-11-21 (its end is meant), or an instant, 2026-11-21T08:00, of UTC" \
 	share --ledger "$db" --profile "$dir/flat.conf" --at 2001-02-30
 fault "a pool that is none" "--pool tpu: write cpu or gpu" share --ledger "$db" --profile "$dir/flat.conf" --pool tpu
-fault "what belongs to a ledger" "--at goes with --ledger FILE" share --controller http://127.0.0.1:9 --at 2001-01-01
+fault "what belongs to a ledger" "--at needs --ledger FILE" share --controller http://127.0.0.1:9 --at 2001-01-01
 fault_4() { # NAME TEXT COMMAND...
 	local name=$1 text=$2 got
 	shift 2

@@ -1,37 +1,36 @@
-/* http_exchange.h - one exchange with the controller that blocks until the answer is there, for test
- * programs: the daemons' client on the calling thread's own event loop.
+/* http_exchange.h - exchanges with the controller for test programs and benches: the daemons' client, on the calling
+ * thread's own event loop.
  */
 #pragma once
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <systemd/sd-event.h>
 #include "common/err.h"
-#include "common/http/http.h"
+#include "common/http/http_wait.h"
 
-struct http_exchange {
-	bool is_done;
-	int result;
-	json_t *answer;
-	struct err *err;
-};
-
-static inline void http_exchange_done(void *ctx, int result, json_t *answer,
-				      const struct err *err)
+/* Ends the program where the client cannot be made; `program` begins the message. */
+static inline struct http *http_exchange_open(const char *program, const char *url,
+					      const char *munge_socket)
 {
-	struct http_exchange *x = ctx;
+	const struct http_config c = {
+		.url = url, .munge_socket = munge_socket, .timeout_s = 60, .answer_uid = -1
+	};
+	struct http *h = NULL;
+	struct err err = { "" };
 
-	x->is_done = true;
-	x->result = result;
-	x->answer = answer;
-	if (x->err)
-		*x->err = *err;
+	if (http_open(&c, &h, &err) < 0) {
+		fprintf(stderr, "%s: %s\n", program, err.text);
+		exit(1);
+	}
+	return h;
 }
 
-/* The result is that of http_done_fn; *ret_answer, which may be NULL, belongs to the caller. `h` is
- * attached to the loop of the thread that makes its first exchange, and stays with that thread. */
+/* The result is that of http_wait(); *ret_answer belongs to the caller. `h` is attached to the loop of the thread
+ * that makes its first exchange, and stays with that thread. */
 static inline int http_exchange(struct http *h, struct http_call call, json_t **ret_answer,
 				struct err *err)
 {
-	struct http_exchange x = { .err = err };
 	sd_event *event = NULL;
 	int r = sd_event_default(&event);
 
@@ -39,10 +38,7 @@ static inline int http_exchange(struct http *h, struct http_call call, json_t **
 	if (r >= 0)
 		r = http_attach(h, event, err);
 	if (r >= 0 || r == -EBUSY) /* attached by an earlier exchange */
-		r = http_start(h, call, http_exchange_done, &x, err);
-	while (r >= 0 && !x.is_done)
-		r = sd_event_run(event, UINT64_MAX);
+		r = http_wait(h, event, call, ret_answer, err);
 	sd_event_unref(event);
-	*ret_answer = x.answer;
-	return x.is_done ? x.result : r;
+	return r;
 }

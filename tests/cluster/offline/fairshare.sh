@@ -139,6 +139,6 @@ fault "a field too many" "tree.csv:3: 8 fields, but the header names 7" $root u,
 got=$("$reeve" fairshare --algorithm faritree tree.csv 2>&1)
 is "an unknown algorithm" "2 reeve fairshare: --algorithm faritree: write fair-tree or classic" "$? $got"
 got=$("$reeve" fairshare no.csv 2>&1)
-is "no such file" "reeve fairshare: open no.csv: No such file or directory" "$got"
+is "no such file" "reeve fairshare: cannot open no.csv: No such file or directory" "$got"
 
 tap_end

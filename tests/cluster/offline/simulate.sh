@@ -224,7 +224,7 @@ printf '[Account g1]\nParent = top\nUsers = u1\n[Account top]\n' >deep.conf
 fault "an account of a group below another" "2 deep.conf: account 'g1' is a group of the trace: put it directly below the root, with Shares of its own" groups.swf --accounts deep.conf
 printf '[Account g1]\nShares = -3\nUsers = u1\n' >wrong.conf
 has "shares that are none" "wrong.conf" "$("$reeve" simulate groups.swf --accounts wrong.conf 2>&1)"
-fault "a place for groups that cannot be written" "4 write /nowhere/g.csv: No such file or directory" groups.swf --groups /nowhere/g.csv
+fault "a place for groups that cannot be written" "4 cannot write /nowhere/g.csv: No such file or directory" groups.swf --groups /nowhere/g.csv
 check "a full disk is no success for groups" bash -c "! $reeve simulate groups.swf --groups /dev/full >/dev/null"
 
 # ---- on a terminal: progress after two seconds, and nothing of it is left ----
@@ -260,7 +260,7 @@ fault "a trace that does not say its machine" "2 sizeless.swf: no '; MaxProcs:' 
 check "which can be given" "$reeve" simulate sizeless.swf --cores 4
 echo hello >hello.swf
 fault "no trace at all" "1 hello.swf: no line is a job in the Standard Workload Format, with 18 numbers, run time and cores; for another format give --format sacct or pbs" hello.swf
-fault "no file" "4 read no.swf: No such file or directory" no.swf
+fault "no file" "4 cannot read no.swf: No such file or directory" no.swf
 has "an unknown profile" "fcfs and easy are built in: no profile 'esay' in" "$("$reeve" simulate odd.swf --profile esay 2>&1)"
 fault "a profile twice" "2 --profile easy: another profile has this name already" odd.swf --profile easy --profile easy
 fault "and by its file" "2 --profile ./live.conf: another profile has this name already" odd.swf --profile "$PWD/live.conf" --profile ./live.conf
@@ -275,7 +275,7 @@ fault "--cores 0" "2 --cores 0: write a whole number from 1 to 1000000000" odd.s
 fault "both" "2 give the machine by --nodes or by --cores, not by both" odd.swf --cores 4 --nodes 1x4
 gzip -k random.swf && head -c 300 random.swf.gz >short.swf.gz
 has "a file cut short" "short.swf.gz" "$("$reeve" simulate short.swf.gz 2>&1)"
-fault "a place that cannot be written" "4 write /nowhere/j.csv: No such file or directory" odd.swf --profile fcfs --jobs /nowhere/j.csv
+fault "a place that cannot be written" "4 cannot write /nowhere/j.csv: No such file or directory" odd.swf --profile fcfs --jobs /nowhere/j.csv
 check "a full disk is no success" bash -c "! $reeve simulate random.swf --profile fcfs --jobs /dev/full"
 
 # ---- forms ----
