@@ -19,7 +19,7 @@ static inline json_t *bench_capacity(int ncpus)
 			 "jobfs_bytes", (json_int_t)1 << 50, "ngpus", 0);
 }
 
-/* Takes both lists. All of the node is free: the controller goes by what it has dispatched. */
+/* Takes both lists. All of the node is reported as free: the controller counts the jobs that it has dispatched. */
 static inline json_t *bench_node_document(int ncpus, json_t *jobs, json_t *reports)
 {
 	return json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:i,s:[],s:o,s:o,s:[]}", "schema",
