@@ -148,7 +148,7 @@ static bool is_not(void *ctx, pid_t pid)
 	return pid != *(pid_t *)ctx;
 }
 
-static void what_is_told_is_what_was_asked_for_to_the_byte(void **unused)
+static void allocations_are_counted_to_the_byte(void **unused)
 {
 	struct allocs *a = open_probes();
 	struct allocs_of of;
@@ -182,7 +182,7 @@ static void early_child(void)
 }
 
 /* The library is mapped already, and the first allocation is not known. */
-static void a_process_from_before_is_told_of_from_then_on(void **unused)
+static void a_process_that_ran_before_is_counted_from_then_on(void **unused)
 {
 	pid_t pid = run_in_child(early_child);
 	struct allocs *a;
@@ -252,7 +252,7 @@ static void timed_child(void)
 	truth->pair_ns = best / 2000;
 }
 
-static void probes_are_gone_when_closed_and_their_cost_is_told(void **unused)
+static void closed_probes_cost_nothing_and_open_ones_are_measured(void **unused)
 {
 	struct allocs *a;
 	int64_t without, with;
@@ -278,7 +278,7 @@ static void probes_are_gone_when_closed_and_their_cost_is_told(void **unused)
 	assert_true(truth->pair_ns < without + (with - without) / 2);
 }
 
-static void no_library_is_said(void **unused)
+static void a_missing_library_is_named(void **unused)
 {
 	struct allocs *a = NULL;
 	struct err err = { "" };
@@ -300,11 +300,11 @@ static int drop_message(enum libbpf_print_level level, const char *fmt, va_list 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_told_is_what_was_asked_for_to_the_byte),
-		cmocka_unit_test(a_process_from_before_is_told_of_from_then_on),
+		cmocka_unit_test(allocations_are_counted_to_the_byte),
+		cmocka_unit_test(a_process_that_ran_before_is_counted_from_then_on),
 		cmocka_unit_test(threads_are_one_process),
-		cmocka_unit_test(probes_are_gone_when_closed_and_their_cost_is_told),
-		cmocka_unit_test(no_library_is_said),
+		cmocka_unit_test(closed_probes_cost_nothing_and_open_ones_are_measured),
+		cmocka_unit_test(a_missing_library_is_named),
 	};
 
 	libbpf_set_print(drop_message);

@@ -195,7 +195,7 @@ static void cycles_count_as_their_part_of_the_time_that_passed(void **unused)
 	rig_done(&r);
 }
 
-static void a_process_that_closed_it_or_ended_is_told_for_the_last_time(void **unused)
+static void a_process_that_closed_the_device_is_reported_once_more(void **unused)
 {
 	char path[160];
 
@@ -238,7 +238,7 @@ static void work_that_fdinfo_does_not_count_is_not_called_idle(void **unused)
 	rig_done(&r);
 }
 
-static void leftovers_are_found(void **unused)
+static void processes_and_memory_left_on_a_gpu_are_found(void **unused)
 {
 	char text[GPU_TEXT_MAX];
 
@@ -263,9 +263,9 @@ int main(void)
 		cmocka_unit_test(cards_with_memory_of_their_own_are_offered),
 		cmocka_unit_test(a_client_is_counted_once_however_it_is_shared),
 		cmocka_unit_test(cycles_count_as_their_part_of_the_time_that_passed),
-		cmocka_unit_test(a_process_that_closed_it_or_ended_is_told_for_the_last_time),
+		cmocka_unit_test(a_process_that_closed_the_device_is_reported_once_more),
 		cmocka_unit_test(work_that_fdinfo_does_not_count_is_not_called_idle),
-		cmocka_unit_test(leftovers_are_found),
+		cmocka_unit_test(processes_and_memory_left_on_a_gpu_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

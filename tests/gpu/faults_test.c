@@ -132,7 +132,7 @@ static void one_lost_gpu_leaves_the_others_alone(void **unused)
 	rig_done(&r);
 }
 
-static void what_a_driver_calls_invalid_is_not_a_lost_gpu(void **unused)
+static void an_invalid_argument_is_not_a_lost_gpu(void **unused)
 {
 	(void)unused;
 	begin_rig(ONE_GPU "process 0 pid=100 mem=10 sm=50\n"
@@ -145,7 +145,7 @@ static void what_a_driver_calls_invalid_is_not_a_lost_gpu(void **unused)
 	rig_done(&r);
 }
 
-static void older_releases_tell_less_and_that_is_said(void **unused)
+static void older_releases_measure_less_and_that_is_noted(void **unused)
 {
 	static const char script[] =
 		ONE_GPU "process 0 pid=100 mem=10 sm=50\nprocess 0 pid=101 mem=20 sm=20\n";
@@ -173,7 +173,7 @@ static void older_releases_tell_less_and_that_is_said(void **unused)
 	rig_done(&r);
 }
 
-static void without_a_driver_there_is_nothing_and_a_note_where_a_card_is(void **unused)
+static void without_a_driver_there_are_no_gpus_and_a_card_on_the_bus_is_noted(void **unused)
 {
 	struct gpu_options o = { .nvml = "no-such-library.so.1",
 				 .sys = "/nowhere",
@@ -314,7 +314,7 @@ static void any_request_for_memory_may_fail(void **unused)
 	assert_true(n_opened > 5);
 }
 
-static void who_asks_a_driver_that_hangs_goes_on(void **unused)
+static void a_driver_that_hangs_blocks_no_caller(void **unused)
 {
 	const char *since = "the driver of the GPUs has not answered since 2";
 	char text[GPU_TEXT_MAX], again[GPU_TEXT_MAX];
@@ -376,13 +376,14 @@ int main(int argc, char **argv)
 		cmocka_unit_test(entries_of_any_size_are_read_right),
 		cmocka_unit_test(a_driver_that_goes_away_takes_no_figure_with_it),
 		cmocka_unit_test(one_lost_gpu_leaves_the_others_alone),
-		cmocka_unit_test(what_a_driver_calls_invalid_is_not_a_lost_gpu),
-		cmocka_unit_test(older_releases_tell_less_and_that_is_said),
-		cmocka_unit_test(without_a_driver_there_is_nothing_and_a_note_where_a_card_is),
+		cmocka_unit_test(an_invalid_argument_is_not_a_lost_gpu),
+		cmocka_unit_test(older_releases_measure_less_and_that_is_noted),
+		cmocka_unit_test(
+			without_a_driver_there_are_no_gpus_and_a_card_on_the_bus_is_noted),
 		cmocka_unit_test(any_call_may_fail_with_any_code),
 		cmocka_unit_test(a_clock_that_is_set_makes_no_busy_time),
 		cmocka_unit_test(any_request_for_memory_may_fail),
-		cmocka_unit_test(who_asks_a_driver_that_hangs_goes_on),
+		cmocka_unit_test(a_driver_that_hangs_blocks_no_caller),
 		cmocka_unit_test(a_driver_that_hangs_from_the_start_is_noted_and_left),
 	};
 

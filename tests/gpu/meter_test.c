@@ -184,7 +184,7 @@ static void jobs_are_told_apart(void **state)
 	rig_done(&r);
 }
 
-static void an_agent_that_comes_back_goes_on(void **state)
+static void a_restarted_agent_continues_the_figures(void **state)
 {
 	struct job a, again;
 	char sys[80], dev[80], proc[80];
@@ -228,7 +228,7 @@ static void an_agent_that_comes_back_goes_on(void **state)
 	rig_done(&r);
 }
 
-static void what_never_ran_is_idle_from_the_start(void **state)
+static void a_gpu_without_work_is_idle_from_the_start(void **state)
 {
 	struct job a;
 
@@ -284,7 +284,7 @@ static void a_driver_that_hangs_leaves_all_as_it_was(void **state)
 	rig_done(&r);
 }
 
-static void a_process_for_which_there_is_no_memory_is_told(void **state)
+static void a_process_that_cannot_be_recorded_is_noted(void **state)
 {
 	struct job a;
 
@@ -309,7 +309,7 @@ static void a_process_for_which_there_is_no_memory_is_told(void **state)
 	rig_done(&r);
 }
 
-static void what_the_kernel_saw_is_told_and_what_it_cannot_is_absent(void **state)
+static void counts_of_the_kernel_are_reported_and_missing_ones_are_absent(void **state)
 {
 	struct job a;
 
@@ -337,11 +337,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs_are_told_apart),
-		cmocka_unit_test(an_agent_that_comes_back_goes_on),
-		cmocka_unit_test(what_never_ran_is_idle_from_the_start),
+		cmocka_unit_test(a_restarted_agent_continues_the_figures),
+		cmocka_unit_test(a_gpu_without_work_is_idle_from_the_start),
 		cmocka_unit_test(a_driver_that_hangs_leaves_all_as_it_was),
-		cmocka_unit_test(a_process_for_which_there_is_no_memory_is_told),
-		cmocka_unit_test(what_the_kernel_saw_is_told_and_what_it_cannot_is_absent),
+		cmocka_unit_test(a_process_that_cannot_be_recorded_is_noted),
+		cmocka_unit_test(counts_of_the_kernel_are_reported_and_missing_ones_are_absent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,7 +97,7 @@ static void an_instance_has_the_files_of_its_card_and_its_own(void **unused)
 	rig_done(&r);
 }
 
-static void of_instances_memory_is_told_and_busy_time_is_absent(void **unused)
+static void mig_instances_have_memory_figures_and_no_busy_time(void **unused)
 {
 	(void)unused;
 	begin_rig("gpu 0 uuid=GPU-a name=H100_80GB_HBM3 mem=81559 bus=0000:3B:00.0 mig=yes "
@@ -155,7 +155,7 @@ static void busy_time_is_the_integral_of_the_samples(void **unused)
 
 /* Looks at any times, samples one by one or averaged over the time between: the sum is the
  * world's own. */
-static void no_sample_is_counted_twice_or_lost_whenever_looked(void **unused)
+static void each_sample_is_counted_once_at_any_interval(void **unused)
 {
 	unsigned seed = 11;
 
@@ -194,7 +194,7 @@ static void no_sample_is_counted_twice_or_lost_whenever_looked(void **unused)
 	}
 }
 
-static void what_was_done_before_the_first_look_is_not_counted(void **unused)
+static void work_before_the_first_sample_is_not_counted(void **unused)
 {
 	(void)unused;
 	begin_rig(ONE_GPU "process 0 pid=100 mem=10 sm=80\n");
@@ -222,7 +222,7 @@ static void the_first_work_on_an_idle_gpu_counts_whole(void **unused)
 
 /* No job, so no sample for an hour; then one starts. The driver's means are then of what it
  * still has, not of the hour. */
-static void a_pause_is_not_filled_with_what_came_after_it(void **unused)
+static void work_after_a_pause_is_not_spread_over_the_pause(void **unused)
 {
 	static const char *const kinds[] = { "mean", "each" };
 
@@ -245,7 +245,7 @@ static void a_pause_is_not_filled_with_what_came_after_it(void **unused)
 	}
 }
 
-static void an_idle_process_is_told_with_0_not_as_absent(void **unused)
+static void an_idle_process_is_reported_with_0_not_left_out(void **unused)
 {
 	(void)unused;
 	begin_rig(ONE_GPU "process 0 pid=100 mem=500 sm=0\n");
@@ -257,7 +257,7 @@ static void an_idle_process_is_told_with_0_not_as_absent(void **unused)
 	rig_done(&r);
 }
 
-static void one_that_lived_between_two_looks_is_told_once(void **unused)
+static void a_process_that_ran_between_two_samples_is_reported_once(void **unused)
 {
 	(void)unused;
 	begin_rig(ONE_GPU "process 0 pid=100 from=2.2 to=2.6 mem=900 sm=50\n"
@@ -276,7 +276,7 @@ static void one_that_lived_between_two_looks_is_told_once(void **unused)
 	rig_done(&r);
 }
 
-static void a_pid_that_comes_again_is_another_process(void **unused)
+static void a_reused_pid_is_another_process(void **unused)
 {
 	(void)unused;
 	begin_rig(ONE_GPU "process 0 pid=100 from=1 to=3 mem=100 sm=50\n"
@@ -288,7 +288,7 @@ static void a_pid_that_comes_again_is_another_process(void **unused)
 	rig_done(&r);
 }
 
-static void accounting_is_switched_on_where_permitted_and_that_is_said(void **unused)
+static void accounting_is_switched_on_where_permitted_and_noted(void **unused)
 {
 	(void)unused;
 	begin_rig(
@@ -307,7 +307,7 @@ static void accounting_is_switched_on_where_permitted_and_that_is_said(void **un
 	rig_done(&r);
 }
 
-static void busy_time_not_supported_is_absent_until_accounting_tells(void **unused)
+static void unsupported_busy_time_is_absent_until_accounting_has_it(void **unused)
 {
 	(void)unused;
 	begin_rig("gpu 0 uuid=GPU-a name=Tesla_K80 mem=11441 bus=0000:3B:00.0 accounting=on "
@@ -323,7 +323,7 @@ static void busy_time_not_supported_is_absent_until_accounting_tells(void **unus
 	rig_done(&r);
 }
 
-static void eight_gpus_and_64_processes_are_all_told(void **unused)
+static void eight_gpus_and_64_processes_are_all_reported(void **unused)
 {
 	char script[16384];
 	int at = 0;
@@ -347,7 +347,7 @@ static void eight_gpus_and_64_processes_are_all_told(void **unused)
 	rig_done(&r);
 }
 
-static void leftovers_are_found(void **unused)
+static void processes_and_memory_left_on_a_gpu_are_found(void **unused)
 {
 	char text[GPU_TEXT_MAX];
 
@@ -377,19 +377,19 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(devices_are_listed_as_the_driver_has_them),
 		cmocka_unit_test(an_instance_has_the_files_of_its_card_and_its_own),
-		cmocka_unit_test(of_instances_memory_is_told_and_busy_time_is_absent),
+		cmocka_unit_test(mig_instances_have_memory_figures_and_no_busy_time),
 		cmocka_unit_test(busy_time_is_the_integral_of_the_samples),
-		cmocka_unit_test(no_sample_is_counted_twice_or_lost_whenever_looked),
-		cmocka_unit_test(what_was_done_before_the_first_look_is_not_counted),
+		cmocka_unit_test(each_sample_is_counted_once_at_any_interval),
+		cmocka_unit_test(work_before_the_first_sample_is_not_counted),
 		cmocka_unit_test(the_first_work_on_an_idle_gpu_counts_whole),
-		cmocka_unit_test(a_pause_is_not_filled_with_what_came_after_it),
-		cmocka_unit_test(an_idle_process_is_told_with_0_not_as_absent),
-		cmocka_unit_test(one_that_lived_between_two_looks_is_told_once),
-		cmocka_unit_test(a_pid_that_comes_again_is_another_process),
-		cmocka_unit_test(accounting_is_switched_on_where_permitted_and_that_is_said),
-		cmocka_unit_test(busy_time_not_supported_is_absent_until_accounting_tells),
-		cmocka_unit_test(eight_gpus_and_64_processes_are_all_told),
-		cmocka_unit_test(leftovers_are_found),
+		cmocka_unit_test(work_after_a_pause_is_not_spread_over_the_pause),
+		cmocka_unit_test(an_idle_process_is_reported_with_0_not_left_out),
+		cmocka_unit_test(a_process_that_ran_between_two_samples_is_reported_once),
+		cmocka_unit_test(a_reused_pid_is_another_process),
+		cmocka_unit_test(accounting_is_switched_on_where_permitted_and_noted),
+		cmocka_unit_test(unsupported_busy_time_is_absent_until_accounting_has_it),
+		cmocka_unit_test(eight_gpus_and_64_processes_are_all_reported),
+		cmocka_unit_test(processes_and_memory_left_on_a_gpu_are_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static struct admit_allocation make_allocation(int64_t ncpus, int64_t vmem, int6
 	};
 }
 
-static void says_which_number_is_missing(void **unused)
+static void a_refusal_names_the_resource_and_the_missing_number(void **unused)
 {
 	struct admit_allocation holds[] = { make_allocation(5, 6 * GIB + GIB / 2, 60 * GIB) };
 	struct admit_node node = { small, holds, 1 };
@@ -77,7 +77,7 @@ static void gpus_are_counted_by_model(void **unused)
 	assert_int_equal(gpus_count(&free.gpus, "a100_1g.5gb"), 6);
 }
 
-static void tells_never_from_not_now(void **unused)
+static void never_and_not_now_are_different_answers(void **unused)
 {
 	struct admit_node node = { small, NULL, 0 };
 	struct resources want = { .ncpus = 16, .vmem_bytes = GIB, .ngpus = 2 };
@@ -145,7 +145,7 @@ static void a_suspended_job_frees_its_cores_only(void **unused)
 	assert_int_equal(free.jobfs_bytes, 0);
 }
 
-static void more_held_than_there_is_leaves_nothing_and_never_wraps(void **unused)
+static void more_in_use_than_capacity_leaves_nothing_free_and_never_wraps(void **unused)
 {
 	struct admit_allocation holds[] = { make_allocation(INT64_MAX, INT64_MAX, INT64_MAX),
 					    make_allocation(INT64_MAX, INT64_MAX, INT64_MAX) };
@@ -162,7 +162,7 @@ static void more_held_than_there_is_leaves_nothing_and_never_wraps(void **unused
 	assert_int_equal(admit_check(&node, &want, text), ADMIT_NOT_NOW);
 }
 
-static void the_need_of_memory_is_the_larger_of_vmem_and_mem(void **unused)
+static void memory_needed_is_the_larger_of_vmem_and_mem(void **unused)
 {
 	(void)unused;
 	assert_int_equal(admit_need_bytes(&(struct resources){ .vmem_bytes = 5 }), 5);
@@ -197,13 +197,13 @@ static void mem_is_derived_from_vmem_by_the_rule_unless_stated(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(says_which_number_is_missing),
+		cmocka_unit_test(a_refusal_names_the_resource_and_the_missing_number),
 		cmocka_unit_test(gpus_are_counted_by_model),
-		cmocka_unit_test(tells_never_from_not_now),
+		cmocka_unit_test(never_and_not_now_are_different_answers),
 		cmocka_unit_test(admitted_exactly_when_the_sums_fit),
 		cmocka_unit_test(a_suspended_job_frees_its_cores_only),
-		cmocka_unit_test(more_held_than_there_is_leaves_nothing_and_never_wraps),
-		cmocka_unit_test(the_need_of_memory_is_the_larger_of_vmem_and_mem),
+		cmocka_unit_test(more_in_use_than_capacity_leaves_nothing_free_and_never_wraps),
+		cmocka_unit_test(memory_needed_is_the_larger_of_vmem_and_mem),
 		cmocka_unit_test(mem_is_derived_from_vmem_by_the_rule_unless_stated),
 	};
 

@@ -9,7 +9,7 @@
 
 #define S INT64_C(1000000000)
 
-static void running_and_suspended_are_what_went_by(void **unused)
+static void running_and_suspended_time_sum_to_the_elapsed_time(void **unused)
 {
 	(void)unused;
 	/* Every order of up to six freezes and thaws at every small distance. */
@@ -55,7 +55,7 @@ static void suspended_time_never_reaches_the_walltime(void **unused)
 	assert_int_equal(clock_deadline_ns(&c, INT64_MAX), CLOCK_NEVER);
 }
 
-static void the_kernels_account_is_taken_over(void **unused)
+static void the_kernels_frozen_time_replaces_the_agents(void **unused)
 {
 	struct clock c;
 
@@ -73,7 +73,7 @@ static void the_kernels_account_is_taken_over(void **unused)
 	assert_int_equal(clock_running_ns(&c, 70 * S), 0);
 }
 
-static void nothing_moves_after_the_end(void **unused)
+static void no_time_changes_after_the_end(void **unused)
 {
 	struct clock c;
 
@@ -106,10 +106,10 @@ static void late_and_early_times_never_go_below_zero(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(running_and_suspended_are_what_went_by),
+		cmocka_unit_test(running_and_suspended_time_sum_to_the_elapsed_time),
 		cmocka_unit_test(suspended_time_never_reaches_the_walltime),
-		cmocka_unit_test(the_kernels_account_is_taken_over),
-		cmocka_unit_test(nothing_moves_after_the_end),
+		cmocka_unit_test(the_kernels_frozen_time_replaces_the_agents),
+		cmocka_unit_test(no_time_changes_after_the_end),
 		cmocka_unit_test(late_and_early_times_never_go_below_zero),
 	};
 

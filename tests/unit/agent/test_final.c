@@ -55,7 +55,7 @@ static void a_cut_record_is_no_record(void **unused)
 		assert_int_equal(final_parse(whole, n, &f, &err), -EINVAL);
 }
 
-static void ends_are_told_apart(void **unused)
+static void exit_signal_limit_and_failure_are_distinct_ends(void **unused)
 {
 	static const struct {
 		const char *code, *status, *more;
@@ -89,7 +89,7 @@ static void ends_are_told_apart(void **unused)
 	}
 }
 
-static void a_unit_that_was_never_set_up_is_said_in_words(void **unused)
+static void a_unit_that_could_not_be_set_up_names_the_failed_step(void **unused)
 {
 	struct job_end end = { 0 };
 	struct final f;
@@ -138,8 +138,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_record_is_read),
 		cmocka_unit_test(a_cut_record_is_no_record),
-		cmocka_unit_test(ends_are_told_apart),
-		cmocka_unit_test(a_unit_that_was_never_set_up_is_said_in_words),
+		cmocka_unit_test(exit_signal_limit_and_failure_are_distinct_ends),
+		cmocka_unit_test(a_unit_that_could_not_be_set_up_names_the_failed_step),
 		cmocka_unit_test(hostile_texts_are_refused),
 	};
 

@@ -30,7 +30,7 @@ static void a_node_has_processes_for_its_memory_within_the_kernels_bound(void **
 	assert_int_equal(pids_of(200, 256, 4194304, 4096), 200);
 }
 
-static void jobs_that_state_none_fill_all_cores_twice_over(void **unused)
+static void jobs_without_a_process_request_fit_twice_on_all_cores(void **unused)
 {
 	(void)unused;
 	for (int64_t cores = 1; cores <= 256; cores *= 2)
@@ -46,7 +46,7 @@ static void jobs_that_state_none_fill_all_cores_twice_over(void **unused)
 }
 
 /* What admission lets in, whatever the jobs state, the table of address spaces can hold. */
-static void whatever_is_admitted_has_room_in_the_table(void **unused)
+static void every_admitted_job_has_room_in_the_process_table(void **unused)
 {
 	char text[ADMIT_TEXT_MAX];
 
@@ -96,8 +96,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_node_has_processes_for_its_memory_within_the_kernels_bound),
-		cmocka_unit_test(jobs_that_state_none_fill_all_cores_twice_over),
-		cmocka_unit_test(whatever_is_admitted_has_room_in_the_table),
+		cmocka_unit_test(jobs_without_a_process_request_fit_twice_on_all_cores),
+		cmocka_unit_test(every_admitted_job_has_room_in_the_process_table),
 		cmocka_unit_test(a_request_beyond_the_node_is_refused_with_both_numbers),
 	};
 

@@ -186,7 +186,7 @@ static void check_best_fit(unsigned mask, int ncpus, int l3)
 	assert_int_equal(free_in(mask, used, l3), best);
 }
 
-static void what_fits_one_node_or_one_l3_goes_into_the_fullest_that_suffices(void **unused)
+static void cores_that_fit_one_l3_go_into_the_fullest_that_suffices(void **unused)
 {
 	(void)unused;
 	build_topology(&(struct shape){ 2, 2, 1, 3, 1 }); /* one L3 a node */
@@ -216,7 +216,7 @@ static void a_core_with_one_thread_taken_is_not_free(void **unused)
 	assert_false(cpulist_has(&p.cpus, topo.cores[2].threads[0]));
 }
 
-static void nothing_is_granted_for_no_or_negative_cores(void **unused)
+static void no_place_is_chosen_for_zero_or_negative_cores(void **unused)
 {
 	struct cpulist free;
 	struct place p;
@@ -257,7 +257,7 @@ static struct cpulist one_node(int os_index)
 
 /* Three jobs of every size from 0 to 2000 in steps, on every node of two, admitted only where
  * their sum fits: no job can be short of memory inside a fence. */
-static void no_fence_can_starve_its_job(void **unused)
+static void a_memory_fence_never_leaves_less_than_the_jobs_need(void **unused)
 {
 	int narrow = 0, wide = 0;
 
@@ -415,7 +415,7 @@ static void gpus_are_taken_from_the_fewest_nodes(void **unused)
 		}
 }
 
-static void gpus_near_free_cores_come_before_a_better_fit(void **unused)
+static void gpus_near_free_cores_are_chosen_before_a_better_fit(void **unused)
 {
 	struct place_gpus g = { .ncpus = 2, .ngpus = 1, .n = 3, .nodes = { 1, 3, 3 } };
 	struct cpulist free;
@@ -451,14 +451,13 @@ int main(void)
 		cmocka_unit_test(every_choice_is_whole_free_cores_on_the_fewest_nodes),
 		cmocka_unit_test(
 			nodes_near_the_gpus_come_first_but_never_at_the_price_of_a_split),
-		cmocka_unit_test(
-			what_fits_one_node_or_one_l3_goes_into_the_fullest_that_suffices),
+		cmocka_unit_test(cores_that_fit_one_l3_go_into_the_fullest_that_suffices),
 		cmocka_unit_test(a_core_with_one_thread_taken_is_not_free),
-		cmocka_unit_test(nothing_is_granted_for_no_or_negative_cores),
+		cmocka_unit_test(no_place_is_chosen_for_zero_or_negative_cores),
 		cmocka_unit_test(gpus_are_taken_from_the_fewest_nodes),
-		cmocka_unit_test(gpus_near_free_cores_come_before_a_better_fit),
+		cmocka_unit_test(gpus_near_free_cores_are_chosen_before_a_better_fit),
 		cmocka_unit_test(a_gpus_node_is_that_of_its_bus),
-		cmocka_unit_test(no_fence_can_starve_its_job),
+		cmocka_unit_test(a_memory_fence_never_leaves_less_than_the_jobs_need),
 		cmocka_unit_test(a_job_alone_on_its_node_is_fenced_and_one_too_large_is_not),
 		cmocka_unit_test(cpu_lists_read_back_what_they_write),
 		cmocka_unit_test(cpu_lists_are_cut_at_whole_ranges_and_bad_ones_refused),

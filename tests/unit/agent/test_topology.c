@@ -148,7 +148,7 @@ static void this_machine_has_cores(void **unused)
 
 /* 20,000 random starts and ends on 256 threads: no thread is ever granted twice, and at the
  * end everything is free again. */
-static void grants_are_disjoint_and_given_back(void **unused)
+static void placed_cores_are_disjoint_and_are_free_again_afterwards(void **unused)
 {
 	static struct place held[256];
 	int n = 0;
@@ -193,7 +193,7 @@ int main(void)
 		cmocka_unit_test(nothing_left_and_bad_texts_are_errors_in_words),
 		cmocka_unit_test(memory_reserve_is_taken_from_all_nodes_alike),
 		cmocka_unit_test(this_machine_has_cores),
-		cmocka_unit_test(grants_are_disjoint_and_given_back),
+		cmocka_unit_test(placed_cores_are_disjoint_and_are_free_again_afterwards),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

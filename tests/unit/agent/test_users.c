@@ -39,7 +39,7 @@ static void assert_refused(const struct users *u, struct users_who who, const ch
 		fail_msg("'%s' is not in '%s'", words, why);
 }
 
-static void root_and_who_is_below_the_least_uid_or_gid_are_refused(void **state)
+static void root_and_users_below_the_least_uid_or_gid_are_refused(void **state)
 {
 	struct users u = open_users(NULL, NULL);
 
@@ -78,7 +78,7 @@ static void listed_users_and_members_of_listed_groups_are_refused(void **state)
 	users_done(&u);
 }
 
-static void a_name_that_is_none_is_no_list(void **state)
+static void an_unknown_user_or_group_in_a_list_is_an_error(void **state)
 {
 	static const char *const bad[] = { "no-such-user-here", "4294967295", "99999999999" };
 	struct agent_config conf = { .min_uid = 1000 };
@@ -114,9 +114,9 @@ static void groups_are_looked_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(root_and_who_is_below_the_least_uid_or_gid_are_refused),
+		cmocka_unit_test(root_and_users_below_the_least_uid_or_gid_are_refused),
 		cmocka_unit_test(listed_users_and_members_of_listed_groups_are_refused),
-		cmocka_unit_test(a_name_that_is_none_is_no_list),
+		cmocka_unit_test(an_unknown_user_or_group_in_a_list_is_an_error),
 		cmocka_unit_test(groups_are_looked_up),
 	};
 

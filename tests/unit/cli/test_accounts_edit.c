@@ -126,7 +126,7 @@ static void lists_are_set_added_to_and_taken_from(void **state)
 	expect_refusal(ACCOUNTS_EDIT_SET, "physics Users-=bob", -EINVAL);
 }
 
-static void what_is_added_was_not_there(void **state)
+static void only_a_new_name_can_be_added(void **state)
 {
 	(void)state;
 	expect_words(ACCOUNTS_EDIT_ADD, "optics",
@@ -147,7 +147,7 @@ static void what_is_added_was_not_there(void **state)
 	expect_refusal(ACCOUNTS_EDIT_ADD, "root", -EINVAL);
 }
 
-static void what_goes_takes_along_what_hangs_on_it(void **state)
+static void removing_an_account_removes_its_limits_and_allocations(void **state)
 {
 	(void)state;
 	expect_file(ACCOUNTS_EDIT_REMOVE, "physics", "[Account physics2]\nUsers = bob\n");
@@ -164,8 +164,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keys_are_set_and_taken_away),
 		cmocka_unit_test(lists_are_set_added_to_and_taken_from),
-		cmocka_unit_test(what_is_added_was_not_there),
-		cmocka_unit_test(what_goes_takes_along_what_hangs_on_it),
+		cmocka_unit_test(only_a_new_name_can_be_added),
+		cmocka_unit_test(removing_an_account_removes_its_limits_and_allocations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static void expect_output(struct table_format f, const char *expected)
 	table_free(t);
 }
 
-static void people_get_units_and_a_dash(void **state)
+static void tables_for_people_have_units_and_a_dash_for_nothing(void **state)
 {
 	(void)state;
 	expect_output((struct table_format){ .output = TABLE_TABLE },
@@ -79,7 +79,7 @@ static void people_get_units_and_a_dash(void **state)
 		      "-                    12\n");
 }
 
-static void programs_get_exact_figures_and_nothing_for_nothing(void **state)
+static void output_for_programs_has_exact_figures_and_empty_cells(void **state)
 {
 	(void)state;
 	expect_output((struct table_format){ .output = TABLE_CSV },
@@ -169,7 +169,7 @@ static void figures_are_numbers_in_json_where_they_are_numbers(void **state)
 	}
 }
 
-static void json_of_what_is_not_utf8_is_refused_before_anything_is_printed(void **state)
+static void json_with_bytes_that_are_not_utf8_is_refused_before_any_output(void **state)
 {
 	struct table *t = NULL;
 	struct err err = { "" };
@@ -213,7 +213,7 @@ static struct table *rows_of_all_sorts(int n)
 	return t;
 }
 
-static void many_rows_look_as_few_do(void **state)
+static void many_rows_have_the_format_of_few(void **state)
 {
 	static const char *const choices[] = { NULL, "name,job", "name",
 					       "vmem_bytes,name,name" };
@@ -308,7 +308,7 @@ static const struct table_column long_columns[] = {
 	LONG(08), LONG(09), LONG(10), LONG(11), LONG(12), LONG(13), { 0 },
 };
 
-static void a_list_that_is_too_long_for_a_message_says_where_all_are(void **state)
+static void a_list_too_long_for_a_message_names_the_help(void **state)
 {
 	struct table *t = NULL;
 	struct table_format f = { .output = TABLE_CSV, .columns = "nothing_like_it" };
@@ -411,18 +411,18 @@ static void utf8_is_shown_and_tricks_with_it_are_not(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(people_get_units_and_a_dash),
-		cmocka_unit_test(programs_get_exact_figures_and_nothing_for_nothing),
+		cmocka_unit_test(tables_for_people_have_units_and_a_dash_for_nothing),
+		cmocka_unit_test(output_for_programs_has_exact_figures_and_empty_cells),
 		cmocka_unit_test(no_field_breaks_a_row_of_bars),
 		cmocka_unit_test(figures_are_numbers_in_json_where_they_are_numbers),
 		cmocka_unit_test(
-			json_of_what_is_not_utf8_is_refused_before_anything_is_printed),
-		cmocka_unit_test(many_rows_look_as_few_do),
+			json_with_bytes_that_are_not_utf8_is_refused_before_any_output),
+		cmocka_unit_test(many_rows_have_the_format_of_few),
 		cmocka_unit_test(no_rows_are_an_empty_list),
 		cmocka_unit_test(colour_only_where_asked_for),
 		cmocka_unit_test(unknown_columns_are_refused_with_the_known),
 		cmocka_unit_test(help_lists_the_columns),
-		cmocka_unit_test(a_list_that_is_too_long_for_a_message_says_where_all_are),
+		cmocka_unit_test(a_list_too_long_for_a_message_names_the_help),
 		cmocka_unit_test(charges_round_half_up_and_small_ones_are_not_hidden),
 		cmocka_unit_test(times_are_shown_in_the_zone_of_the_process_and_name_it),
 		cmocka_unit_test(no_byte_moves_the_cursor),

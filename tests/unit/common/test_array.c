@@ -41,7 +41,7 @@ static void arrays_read_and_print_back(void **state)
 }
 
 /* Over small worlds: every index that is stepped to has one ordinal, and back; no other has. */
-static void an_index_is_one_ordinal_and_back(void **state)
+static void each_index_has_one_ordinal_and_back(void **state)
 {
 	char text[ARRAY_TEXT_MAX];
 	struct array a;
@@ -61,7 +61,7 @@ static void an_index_is_one_ordinal_and_back(void **state)
 			}
 }
 
-static void bad_arrays_are_told_apart(void **state)
+static void each_fault_of_an_array_has_its_own_message(void **state)
 {
 	static const struct {
 		const char *text, *word;
@@ -187,8 +187,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arrays_read_and_print_back),
-		cmocka_unit_test(an_index_is_one_ordinal_and_back),
-		cmocka_unit_test(bad_arrays_are_told_apart),
+		cmocka_unit_test(each_index_has_one_ordinal_and_back),
+		cmocka_unit_test(each_fault_of_an_array_has_its_own_message),
 		cmocka_unit_test(jobs_have_one_name),
 		cmocka_unit_test(dependencies_read_as_in_pbs),
 		cmocka_unit_test(bad_dependencies_are_named),

@@ -129,7 +129,7 @@ static int64_t now_ms(void)
 	return t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void a_munged_that_is_away_is_noticed_at_once(void **state)
+static void a_munged_that_does_not_run_is_an_error_at_once(void **state)
 {
 	struct sockaddr_un stale = { .sun_family = AF_UNIX };
 	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM, 0);
@@ -147,7 +147,7 @@ static void a_munged_that_is_away_is_noticed_at_once(void **state)
 	assert_true(now_ms() - start < 500);
 }
 
-static void who_it_is_is_known_before_the_body_is(void **state)
+static void the_caller_is_known_before_the_body_is_read(void **state)
 {
 	static const struct auth_text foreign = { "POST /v1/jobs", "other", 5, NULL };
 	char credential[AUTH_HEADER_MAX];
@@ -165,7 +165,7 @@ static void who_it_is_is_known_before_the_body_is(void **state)
 }
 
 /* Anybody may send anything: munged is asked only about what can be a credential. */
-static void what_cannot_be_a_credential_does_not_reach_munged(void **state)
+static void a_text_that_is_no_credential_is_not_sent_to_munged(void **state)
 {
 	static const char *const bad[] = { "Munge x",	       "Munge MUNGE:",
 					   "Munge MUNGE::",    "Munge MUNGE:AA",
@@ -211,7 +211,7 @@ __attribute__((format(printf, 1, 2))) static int command(const char *fmt, ...)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void what_is_for_the_controller_is_read_by_no_other(void **state)
+static void a_text_sealed_for_the_controller_is_read_by_no_other_user(void **state)
 {
 	static const uint32_t reader = 1;
 	struct auth_text mine = text;
@@ -241,7 +241,7 @@ static char *seal_for(uint32_t reader)
 	return credential;
 }
 
-static void a_sealed_text_is_read_again_and_again_by_its_reader_alone(void **state)
+static void a_sealed_text_is_read_repeatedly_by_its_reader_alone(void **state)
 {
 	_cleanup_free_ char *mine = seal_for(getuid()), *others = seal_for(1);
 	struct auth_sealed s;
@@ -309,7 +309,7 @@ static void a_sealed_text_is_not_changed_made_up_or_of_another_key(void **state)
 	auth_sealed_done(&s);
 }
 
-static void what_is_too_long_is_not_sealed(void **state)
+static void a_text_that_is_too_long_is_not_sealed(void **state)
 {
 	_cleanup_free_ char *text_of = calloc(1, AUTH_SEAL_MAX + 2);
 	struct auth_seal seal = { text_of, AUTH_SEAL_MAX + 1, 0 };
@@ -327,16 +327,16 @@ int main(void)
 		cmocka_unit_test(what_was_signed_is_verified_once),
 		cmocka_unit_test(no_other_text_passes),
 		cmocka_unit_test(damaged_foreign_and_missing_credentials_are_refused),
-		cmocka_unit_test(a_munged_that_is_away_is_noticed_at_once),
-		cmocka_unit_test(who_it_is_is_known_before_the_body_is),
-		cmocka_unit_test(what_cannot_be_a_credential_does_not_reach_munged),
+		cmocka_unit_test(a_munged_that_does_not_run_is_an_error_at_once),
+		cmocka_unit_test(the_caller_is_known_before_the_body_is_read),
+		cmocka_unit_test(a_text_that_is_no_credential_is_not_sent_to_munged),
 		cmocka_unit_test(names_and_numbers_agree),
-		cmocka_unit_test(what_is_for_the_controller_is_read_by_no_other),
-		cmocka_unit_test(a_sealed_text_is_read_again_and_again_by_its_reader_alone),
+		cmocka_unit_test(a_text_sealed_for_the_controller_is_read_by_no_other_user),
+		cmocka_unit_test(a_sealed_text_is_read_repeatedly_by_its_reader_alone),
 		cmocka_unit_test(
 			a_sealed_text_that_has_expired_still_says_who_wrote_it_and_when),
 		cmocka_unit_test(a_sealed_text_is_not_changed_made_up_or_of_another_key),
-		cmocka_unit_test(what_is_too_long_is_not_sealed),
+		cmocka_unit_test(a_text_that_is_too_long_is_not_sealed),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

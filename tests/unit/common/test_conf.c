@@ -197,7 +197,7 @@ static void bytes_that_are_no_text_are_refused(void **state)
 	expect_bad("[Main]\nCo\033[31m=1\n", "'Co?[31m'"); /* messages are fit for a terminal */
 }
 
-static void lines_may_be_as_long_as_said_and_no_longer(void **state)
+static void lines_may_have_the_documented_length_and_no_more(void **state)
 {
 	static char text[2 * CONF_LINE_MAX];
 	struct site s;
@@ -281,7 +281,7 @@ static int refuse_bob(void *target, const struct conf_place *place, struct err *
 	return 0;
 }
 
-static void every_fault_is_told_and_what_is_right_is_set(void **state)
+static void every_fault_of_a_file_is_reported_and_correct_keys_are_set(void **state)
 {
 	static const char text[] = "Count = 1\n"
 				   "[Main]\n"
@@ -321,9 +321,9 @@ int main(void)
 		cmocka_unit_test(every_mistake_is_named),
 		cmocka_unit_test(every_bad_value_names_the_remedy),
 		cmocka_unit_test(bytes_that_are_no_text_are_refused),
-		cmocka_unit_test(lines_may_be_as_long_as_said_and_no_longer),
+		cmocka_unit_test(lines_may_have_the_documented_length_and_no_more),
 		cmocka_unit_test(drop_ins_come_in_name_order_and_win),
-		cmocka_unit_test(every_fault_is_told_and_what_is_right_is_set),
+		cmocka_unit_test(every_fault_of_a_file_is_reported_and_correct_keys_are_set),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,7 +135,7 @@ static void an_endless_record_is_refused(void **state)
 	free(text);
 }
 
-static void a_file_that_cannot_be_read_says_so(void **state)
+static void an_unreadable_file_is_an_error_with_its_name(void **state)
 {
 	_cleanup_(csv_closep) struct csv *c = NULL;
 	struct err err = { "" };
@@ -180,7 +180,7 @@ int main(void)
 						make_file, remove_file),
 		cmocka_unit_test_setup_teardown(an_endless_record_is_refused, make_file,
 						remove_file),
-		cmocka_unit_test(a_file_that_cannot_be_read_says_so),
+		cmocka_unit_test(an_unreadable_file_is_an_error_with_its_name),
 		cmocka_unit_test_setup_teardown(a_caller_names_the_line_too, make_file,
 						remove_file),
 	};

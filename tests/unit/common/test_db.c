@@ -107,7 +107,7 @@ static void a_migration_that_fails_leaves_the_former_schema(void **state)
 	db_close(d);
 }
 
-static void a_file_that_is_no_database_is_said_to_be_none(void **state)
+static void a_file_that_is_no_database_is_named(void **state)
 {
 	_cleanup_fclose_ FILE *f = fopen(path, "w");
 	struct db *d;
@@ -122,7 +122,7 @@ static void a_file_that_is_no_database_is_said_to_be_none(void **state)
 	assert_int_equal(db_open("/nonexistent/x.db", v1, &d, &err), -EACCES);
 }
 
-static void what_breaks_a_constraint_has_its_own_error(void **state)
+static void a_broken_constraint_has_its_own_error(void **state)
 {
 	_cleanup_(db_closep) struct db *d = open_or_fail(v1);
 	static const char insert[] = "INSERT INTO t VALUES(?1, ?2)";
@@ -160,7 +160,7 @@ static void blobs_and_largest_numbers_survive(void **state)
 
 /* For every n: a transaction of three rows whose n-th change on disk fails is not there at all,
  * and the next one works. */
-static void a_transaction_is_there_wholly_or_not_at_all(void **state)
+static void a_transaction_is_stored_whole_or_not_at_all(void **state)
 {
 	static const char insert[] = "INSERT INTO t(b) VALUES(?1)";
 	struct db *d;
@@ -228,7 +228,7 @@ static int refuse_commit(void *ctx, struct err *err)
 	return -EACCES;
 }
 
-static void the_end_of_each_transaction_is_told(void **state)
+static void a_callback_sees_the_end_of_each_transaction(void **state)
 {
 	_cleanup_(db_closep) struct db *d = open_or_fail(v1);
 	char seen[8] = "";
@@ -269,7 +269,7 @@ static bool is_on_disk(const char *word)
 	return found;
 }
 
-static void what_is_deleted_leaves_the_disk(void **state)
+static void deleted_rows_are_overwritten_on_disk(void **state)
 {
 	struct db *d = open_or_fail(v1);
 	struct db_row *st;
@@ -294,13 +294,13 @@ int main(void)
 		T(durability_is_full_and_journal_is_wal),
 		T(schemas_go_up_and_never_down),
 		T(a_migration_that_fails_leaves_the_former_schema),
-		T(a_file_that_is_no_database_is_said_to_be_none),
-		T(what_breaks_a_constraint_has_its_own_error),
+		T(a_file_that_is_no_database_is_named),
+		T(a_broken_constraint_has_its_own_error),
 		T(blobs_and_largest_numbers_survive),
-		T(a_transaction_is_there_wholly_or_not_at_all),
+		T(a_transaction_is_stored_whole_or_not_at_all),
 		T(rows_of_integers_say_what_each_changed),
-		T(the_end_of_each_transaction_is_told),
-		T(what_is_deleted_leaves_the_disk),
+		T(a_callback_sees_the_end_of_each_transaction),
+		T(deleted_rows_are_overwritten_on_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

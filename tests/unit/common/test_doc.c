@@ -46,7 +46,7 @@ static const char all[] =
 	"\"held\":true,\"share\":0.5,\"cpu_ms\":null,\"data\":\"Zm9vYmE=\",\"usage\":{\"a\":[1,"
 	"{\"b\":2}]},\"list\":[1,\"x\"]}";
 
-static void a_document_has_its_sets_in_their_order(void **unused)
+static void a_document_has_its_keys_in_the_order_in_which_they_were_set(void **unused)
 {
 	_cleanup_json_ json_t *j = NULL;
 	_cleanup_free_ char *text = NULL;
@@ -174,7 +174,7 @@ static void what_is_not_base64_is_refused(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_document_has_its_sets_in_their_order),
+		cmocka_unit_test(a_document_has_its_keys_in_the_order_in_which_they_were_set),
 		cmocka_unit_test(a_failed_allocation_refuses_the_whole_document),
 		cmocka_unit_test(the_first_failure_sticks),
 		cmocka_unit_test(an_edit_is_seen_in_the_document_that_was_there),

@@ -28,7 +28,7 @@ static void a_list_is_one_text_whatever_the_order(void **state)
 }
 
 /* All subsets of five words against all others. */
-static void having_all_is_being_a_subset(void **state)
+static void a_node_has_all_features_when_the_request_is_a_subset(void **state)
 {
 	static const char *const words[] = { "a", "aa", "ab", "b", "ba" };
 	char has[FEATURES_MAX], wanted[FEATURES_MAX];
@@ -48,7 +48,7 @@ static void having_all_is_being_a_subset(void **state)
 		}
 }
 
-static void what_is_no_word_changes_nothing(void **state)
+static void a_feature_that_is_no_word_is_refused_and_changes_nothing(void **state)
 {
 	static const char *const bad[] = { "",	  "a,", ",a",	    "a,,b",
 					   "a b", "-a", "\xc3\xa4", "a=b" };
@@ -87,7 +87,7 @@ static void a_request_names_them_among_its_amounts(void **state)
 	assert_string_equal(res.features, "avx512"); /* replaced, not added */
 }
 
-static void what_cannot_be_meant_is_refused(void **state)
+static void a_contradictory_value_is_refused(void **state)
 {
 	static const char *const bad[] = { "features=",
 					   "features=a,,b",
@@ -114,10 +114,10 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_list_is_one_text_whatever_the_order),
-		cmocka_unit_test(having_all_is_being_a_subset),
-		cmocka_unit_test(what_is_no_word_changes_nothing),
+		cmocka_unit_test(a_node_has_all_features_when_the_request_is_a_subset),
+		cmocka_unit_test(a_feature_that_is_no_word_is_refused_and_changes_nothing),
 		cmocka_unit_test(a_request_names_them_among_its_amounts),
-		cmocka_unit_test(what_cannot_be_meant_is_refused),
+		cmocka_unit_test(a_contradictory_value_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -47,7 +47,7 @@ static void counts_read_and_print_back(void **state)
 	assert_string_equal(gpus_words(&g, buf), "4 a100-40, 7 a100_1g.5gb, 1 GPU");
 }
 
-static void any_is_whole_and_never_a_part(void **state)
+static void a_gpu_of_any_model_is_whole_never_a_mig_instance(void **state)
 {
 	const struct gpus all = parse_gpus("a100-40=4,a100_1g.5gb=7,=2"), none = parse_gpus("");
 
@@ -61,7 +61,7 @@ static void any_is_whole_and_never_a_part(void **state)
 
 /* Every world of two models and a part, of up to 3 each, and every way to hold some: whatever
  * is free of a model can really be given, wherever those held as any are. */
-static void what_is_free_can_be_given(void **state)
+static void free_gpus_of_a_model_can_be_allocated(void **state)
 {
 	(void)state;
 	for (int world = 0; world < 4 * 4 * 4 * 4 * 4; world++) {
@@ -92,7 +92,7 @@ static int match_model(const char *typed, const char *const *models, char *ret, 
 	return gpus_match_end(&m, "this cluster's nodes have", ret, err);
 }
 
-static void a_model_without_its_size_is_the_only_one_there_is(void **state)
+static void a_model_without_its_size_needs_to_be_unique(void **state)
 {
 	static const char *const one[] = { "A100-40", "h100-80", "a100-40", "a100_1g.5gb",
 					   NULL };
@@ -129,7 +129,7 @@ static struct gpu_use make_use(const char *uuid, int64_t busy_ns, int64_t peak)
 	return g;
 }
 
-static void reports_of_gpus_merge_by_uuid_and_never_take_back(void **state)
+static void reports_of_gpus_merge_by_uuid_and_never_shrink(void **state)
 {
 	struct gpu_use first[] = { make_use("A", 5, 10), make_use("B", 0, 0) };
 	struct gpu_use later[] = { make_use("C", 1, 1), make_use("A", 3, 20) };
@@ -172,10 +172,10 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_read_and_print_back),
-		cmocka_unit_test(any_is_whole_and_never_a_part),
-		cmocka_unit_test(what_is_free_can_be_given),
-		cmocka_unit_test(a_model_without_its_size_is_the_only_one_there_is),
-		cmocka_unit_test(reports_of_gpus_merge_by_uuid_and_never_take_back),
+		cmocka_unit_test(a_gpu_of_any_model_is_whole_never_a_mig_instance),
+		cmocka_unit_test(free_gpus_of_a_model_can_be_allocated),
+		cmocka_unit_test(a_model_without_its_size_needs_to_be_unique),
+		cmocka_unit_test(reports_of_gpus_merge_by_uuid_and_never_shrink),
 		cmocka_unit_test(the_jobs_figures_are_the_sums_and_absent_where_one_is),
 	};
 

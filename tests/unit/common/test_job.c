@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "common/model/job.h"
 
-static void merge_never_takes_back_what_was_counted(void **state)
+static void merging_usage_never_lowers_a_figure(void **state)
 {
 	struct usage a = { 0 }, b = { 0 };
 
@@ -106,7 +106,7 @@ static void a_short_buffer_is_never_overrun(void **state)
 	}
 }
 
-static void every_word_reads_back(void **state)
+static void every_name_of_a_state_or_end_reads_back(void **state)
 {
 	(void)state;
 	for (int i = 0; i < _JOB_STATE_MAX; i++) {
@@ -151,12 +151,12 @@ static void exit_codes_are_those_documented(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(merge_never_takes_back_what_was_counted),
+		cmocka_unit_test(merging_usage_never_lowers_a_figure),
 		cmocka_unit_test(merging_twice_changes_nothing),
 		cmocka_unit_test(cores_are_joined_by_number),
 		cmocka_unit_test(the_sentence_names_limit_host_time_and_amounts),
 		cmocka_unit_test(a_short_buffer_is_never_overrun),
-		cmocka_unit_test(every_word_reads_back),
+		cmocka_unit_test(every_name_of_a_state_or_end_reads_back),
 		cmocka_unit_test(exit_codes_are_those_documented),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

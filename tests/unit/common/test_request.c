@@ -29,7 +29,7 @@ static void resources_read_and_print_back(void **state)
 	assert_memory_equal(&res, &again, sizeof(res));
 }
 
-static void what_is_not_named_stays(void **state)
+static void a_resource_that_a_text_does_not_name_stays(void **state)
 {
 	struct resources res = { .ncpus = 2, .walltime_s = 60 };
 
@@ -242,7 +242,7 @@ static void only_the_first_part_of_a_job_needs_a_command(void **state)
 	assert_int_equal(request_check_given(&r, &err), -EINVAL);
 }
 
-static void nobody_asks_for_a_part(void **state)
+static void a_user_cannot_submit_a_part_of_a_job(void **state)
 {
 	_cleanup_(request_done) struct request r;
 	struct err err;
@@ -272,7 +272,7 @@ static void copies_share_nothing(void **state)
 	assert_ptr_not_equal(r.workdir, c.workdir);
 }
 
-static void script_lines_say_when_and_how_often(void **state)
+static void directives_of_start_time_and_requeue_are_read(void **state)
 {
 	static const char text[] = "#!/bin/sh\n#PBS -J 0-9:3%2 -r y -h\n"
 				   "#PBS -W depend=afterok:5 -W umask=022\n"
@@ -300,17 +300,17 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(resources_read_and_print_back),
-		cmocka_unit_test(what_is_not_named_stays),
+		cmocka_unit_test(a_resource_that_a_text_does_not_name_stays),
 		cmocka_unit_test(gpus_are_asked_for_by_model),
 		cmocka_unit_test(bad_resources_are_named_and_write_nothing),
 		cmocka_unit_test(script_lines_are_options),
 		cmocka_unit_test(bad_scripts_name_file_line_and_remedy),
 		cmocka_unit_test(incomplete_requests_are_refused),
 		cmocka_unit_test(paths_names_and_sizes_are_checked),
-		cmocka_unit_test(nobody_asks_for_a_part),
+		cmocka_unit_test(a_user_cannot_submit_a_part_of_a_job),
 		cmocka_unit_test(only_the_first_part_of_a_job_needs_a_command),
 		cmocka_unit_test(copies_share_nothing),
-		cmocka_unit_test(script_lines_say_when_and_how_often),
+		cmocka_unit_test(directives_of_start_time_and_requeue_are_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

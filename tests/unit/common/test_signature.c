@@ -82,7 +82,7 @@ static void assert_refused(const struct request *a, const struct request *g, con
 		fail_msg("'%s' is not in '%s'", words, said);
 }
 
-static void what_was_asked_for_is_allowed_with_the_sites_defaults(void **state)
+static void a_request_that_was_signed_is_allowed_with_the_sites_defaults(void **state)
 {
 	struct request a = signed_request(), g = stored_request();
 	int64_t base = 0;
@@ -98,7 +98,7 @@ static void what_was_asked_for_is_allowed_with_the_sites_defaults(void **state)
 	assert_string_equal(compare_requests(&a, &g, 12, 1, &base), "");
 }
 
-static void no_other_command_environment_or_place_is(void **state)
+static void another_command_environment_or_directory_is_refused(void **state)
 {
 	struct request a = signed_request(), g;
 
@@ -125,7 +125,7 @@ static void no_other_command_environment_or_place_is(void **state)
 	g = stored_request(), strcpy(g.cluster, "other"), assert_refused(&a, &g, "its cluster");
 }
 
-static void no_amount_beyond_what_was_asked_for_is(void **state)
+static void an_amount_above_the_signed_one_is_refused(void **state)
 {
 	struct request a = signed_request(), g = stored_request();
 	int64_t base;
@@ -153,7 +153,7 @@ static void a_script_and_its_arguments_are_signed_as_one(void **state)
 	g = stored_request(), assert_refused(&a, &g, "its command");
 }
 
-static void an_attempt_after_the_first_must_have_been_asked_for(void **state)
+static void a_second_attempt_is_allowed_only_where_requeue_was_signed(void **state)
 {
 	struct request a = signed_request(), g = stored_request();
 	int64_t base;
@@ -181,7 +181,7 @@ static struct request array_task(struct job_id id, char lines[ARRAY_ENV][ARRAY_E
 	return g;
 }
 
-static void elements_of_an_array_are_those_that_it_names(void **state)
+static void only_the_array_tasks_that_were_signed_are_allowed(void **state)
 {
 	char lines[ARRAY_ENV][ARRAY_ENV_MAX], *list[3 + ARRAY_ENV];
 	struct request a = signed_request(), g;
@@ -213,7 +213,7 @@ static void elements_of_an_array_are_those_that_it_names(void **state)
 	free(g.err_path);
 }
 
-static void a_part_has_at_most_what_all_have_and_others_than_the_first_run_nothing(void **state)
+static void a_part_has_at_most_the_jobs_amounts_and_only_the_first_runs_a_command(void **state)
 {
 	struct request a = signed_request(), g = stored_request();
 	struct err err;
@@ -289,7 +289,7 @@ static void a_step_is_for_its_job_its_nodes_its_command_and_place(void **state)
 	signature_step_done(&s);
 }
 
-static void statements_are_told_apart_and_read_strictly(void **state)
+static void each_kind_of_signed_statement_is_read_strictly(void **state)
 {
 	static const char *const bad[] = {
 		"",
@@ -326,16 +326,16 @@ static void statements_are_told_apart_and_read_strictly(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_asked_for_is_allowed_with_the_sites_defaults),
-		cmocka_unit_test(no_other_command_environment_or_place_is),
-		cmocka_unit_test(no_amount_beyond_what_was_asked_for_is),
+		cmocka_unit_test(a_request_that_was_signed_is_allowed_with_the_sites_defaults),
+		cmocka_unit_test(another_command_environment_or_directory_is_refused),
+		cmocka_unit_test(an_amount_above_the_signed_one_is_refused),
 		cmocka_unit_test(a_script_and_its_arguments_are_signed_as_one),
-		cmocka_unit_test(an_attempt_after_the_first_must_have_been_asked_for),
-		cmocka_unit_test(elements_of_an_array_are_those_that_it_names),
+		cmocka_unit_test(a_second_attempt_is_allowed_only_where_requeue_was_signed),
+		cmocka_unit_test(only_the_array_tasks_that_were_signed_are_allowed),
 		cmocka_unit_test(
-			a_part_has_at_most_what_all_have_and_others_than_the_first_run_nothing),
+			a_part_has_at_most_the_jobs_amounts_and_only_the_first_runs_a_command),
 		cmocka_unit_test(a_step_is_for_its_job_its_nodes_its_command_and_place),
-		cmocka_unit_test(statements_are_told_apart_and_read_strictly),
+		cmocka_unit_test(each_kind_of_signed_statement_is_read_strictly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -36,7 +36,7 @@ static int decode_gpus(const char *text, struct sync **ret, struct err *err)
 	return sync_decode(doc, ret, err);
 }
 
-static void devices_count_by_model_and_what_is_cut_is_not_given(void **state)
+static void devices_count_by_model_and_a_partitioned_card_is_not_offered(void **state)
 {
 	_cleanup_(sync_freep) struct sync *s = NULL;
 	_cleanup_free_ char *text = NULL;
@@ -67,7 +67,7 @@ static void devices_count_by_model_and_what_is_cut_is_not_given(void **state)
 			    "{\"uuid\":\"M2\",\"model\":\"a100_1g.5gb\"}]");
 }
 
-static void without_devices_the_number_stands(void **state)
+static void without_a_list_of_devices_the_number_of_gpus_counts(void **state)
 {
 	static const char *const none[] = { "{\"free\":{}}", "{\"gpus\":[],\"free\":{}}" };
 
@@ -85,7 +85,7 @@ static void without_devices_the_number_stands(void **state)
 	}
 }
 
-static void what_makes_no_sense_is_named(void **state)
+static void a_contradictory_list_of_devices_is_named(void **state)
 {
 	static const struct {
 		const char *text, *words;
@@ -130,9 +130,9 @@ static void what_makes_no_sense_is_named(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(devices_count_by_model_and_what_is_cut_is_not_given),
-		cmocka_unit_test(without_devices_the_number_stands),
-		cmocka_unit_test(what_makes_no_sense_is_named),
+		cmocka_unit_test(devices_count_by_model_and_a_partitioned_card_is_not_offered),
+		cmocka_unit_test(without_a_list_of_devices_the_number_of_gpus_counts),
+		cmocka_unit_test(a_contradictory_list_of_devices_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,7 @@ static const char *read_answer(const char *text, struct err *err)
 	return read_json(answer, err);
 }
 
-static void orders_are_read(void **unused)
+static void orders_for_steps_are_read(void **unused)
 {
 	struct err err;
 
@@ -155,7 +155,7 @@ static void a_command_is_bounded(void **unused)
 	assert_non_null(strstr(read_json(answer, &err), "is larger than"));
 }
 
-static void what_is_had_is_told(void **unused)
+static void a_node_lists_the_steps_that_it_has(void **unused)
 {
 	struct sync_step list[] = {
 		{ .id = { .job = 7, .step = 1, .attempt = 2 } },
@@ -193,11 +193,11 @@ static void what_is_had_is_told(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(orders_are_read),
+		cmocka_unit_test(orders_for_steps_are_read),
 		cmocka_unit_test(an_order_without_identity_stops_the_answer),
 		cmocka_unit_test(a_command_that_cannot_be_read_stops_no_other),
 		cmocka_unit_test(a_command_is_bounded),
-		cmocka_unit_test(what_is_had_is_told),
+		cmocka_unit_test(a_node_lists_the_steps_that_it_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

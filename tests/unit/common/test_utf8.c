@@ -21,7 +21,7 @@ static bool is_clean(const char *text)
 	return true;
 }
 
-static void every_text_of_up_to_four_telling_bytes_is_made_clean(void **unused)
+static void every_text_of_four_bytes_at_the_edges_becomes_valid_utf8(void **unused)
 {
 	/* One byte of each kind that UTF-8 tells apart, and the borders between them. */
 	static const unsigned char kinds[] = { 1,    '\n', 'a',	 0x7f, 0x80, 0x8f, 0x90, 0x9f,
@@ -101,7 +101,7 @@ static void a_name_without_a_nul_is_read_no_further(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_text_of_up_to_four_telling_bytes_is_made_clean),
+		cmocka_unit_test(every_text_of_four_bytes_at_the_edges_becomes_valid_utf8),
 		cmocka_unit_test(each_piece_that_is_no_character_is_one_mark),
 		cmocka_unit_test(a_text_is_cut_between_characters_at_every_size),
 		cmocka_unit_test(a_name_without_a_nul_is_read_no_further),

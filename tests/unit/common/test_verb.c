@@ -75,7 +75,7 @@ static void expect_refusal(struct verb_argv typed, const char *expected)
 		fail_msg("'%s' lacks '%s'", err.text, expected);
 }
 
-static void what_was_typed_reaches_the_verb(void **state)
+static void arguments_and_options_reach_the_verb(void **state)
 {
 	struct verb_call call;
 	struct err err;
@@ -156,7 +156,7 @@ static void every_mistake_is_refused_with_the_remedy(void **state)
 	expect_refusal(ARGV("tool", "list", "-\033"), "unknown option -?");
 }
 
-static void result_of_the_verb_is_handed_on(void **state)
+static void the_result_of_the_verb_is_the_result_of_the_program(void **state)
 {
 	const struct verb *v = NULL;
 	struct err err = { "" };
@@ -230,12 +230,12 @@ static void completion_knows_every_word(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_was_typed_reaches_the_verb),
+		cmocka_unit_test(arguments_and_options_reach_the_verb),
 		cmocka_unit_test(a_hidden_letter_leaves_the_long_name),
 		cmocka_unit_test(dashes_are_seen_only_where_they_stand_alone),
 		cmocka_unit_test(options_may_follow_arguments_where_nothing_is_run),
 		cmocka_unit_test(every_mistake_is_refused_with_the_remedy),
-		cmocka_unit_test(result_of_the_verb_is_handed_on),
+		cmocka_unit_test(the_result_of_the_verb_is_the_result_of_the_program),
 		cmocka_unit_test(help_shows_all_and_hides_what_is_hidden),
 		cmocka_unit_test(help_of_a_tool_of_one_verb_lists_each_option_once),
 		cmocka_unit_test(completion_knows_every_word),

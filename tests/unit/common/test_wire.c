@@ -39,7 +39,7 @@ static struct report full_report(void)
 	return r;
 }
 
-static void a_report_survives_the_wire(void **state)
+static void a_decoded_report_equals_the_encoded_one(void **state)
 {
 	struct report r = full_report(), back;
 	_cleanup_json_ json_t *j = wire_encode_report(&r);
@@ -80,7 +80,7 @@ static void a_report_with_any_bytes_in_its_words_is_read_at_the_other_end(void *
 	}
 }
 
-static void the_gpus_of_a_report_survive_the_wire(void **state)
+static void the_decoded_gpus_of_a_report_equal_the_encoded_ones(void **state)
 {
 	struct gpu_use two[2] = { { .uuid = "GPU-1", .model = "a100-40", .source = "nvml" },
 				  { .uuid = "MIG-2", .is_simulated = true } };
@@ -102,7 +102,7 @@ static void the_gpus_of_a_report_survive_the_wire(void **state)
 	report_done(&back);
 }
 
-static void gpus_that_make_no_sense_are_refused(void **state)
+static void contradictory_gpus_of_a_report_are_refused(void **state)
 {
 	static const struct {
 		const char *text, *word;
@@ -145,7 +145,7 @@ static void a_model_without_gpus_is_refused(void **state)
 	}
 }
 
-static void a_request_survives_the_wire(void **state)
+static void a_decoded_request_equals_the_encoded_one(void **state)
 {
 	_cleanup_(request_done) struct request r, back;
 	_cleanup_json_ json_t *j = NULL, *again = NULL;
@@ -244,7 +244,7 @@ static void out_of_range_numbers_are_refused(void **state)
 	}
 }
 
-static void when_and_how_often_a_job_runs_survives_the_wire(void **state)
+static void start_time_and_requeue_of_a_decoded_request_equal_the_encoded_ones(void **state)
 {
 	struct request r, back;
 	_cleanup_json_ json_t *j = NULL;
@@ -271,7 +271,7 @@ static void when_and_how_often_a_job_runs_survives_the_wire(void **state)
 	request_done(&back);
 }
 
-static void runs_that_make_no_sense_are_refused(void **state)
+static void contradictory_start_times_are_refused(void **state)
 {
 	static const struct {
 		const char *text, *word;
@@ -302,7 +302,7 @@ static void runs_that_make_no_sense_are_refused(void **state)
 }
 
 /* The bounds are exact: what has as much passes, what has one less as its bound does not. */
-static void what_a_document_holds_is_counted_before_it_is_parsed(void **state)
+static void values_of_a_document_are_counted_before_it_is_parsed(void **state)
 {
 	static const struct {
 		const char *text;
@@ -343,18 +343,19 @@ static void what_a_document_holds_is_counted_before_it_is_parsed(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_document_holds_is_counted_before_it_is_parsed),
-		cmocka_unit_test(a_report_survives_the_wire),
-		cmocka_unit_test(a_request_survives_the_wire),
+		cmocka_unit_test(values_of_a_document_are_counted_before_it_is_parsed),
+		cmocka_unit_test(a_decoded_report_equals_the_encoded_one),
+		cmocka_unit_test(a_decoded_request_equals_the_encoded_one),
 		cmocka_unit_test(a_report_with_any_bytes_in_its_words_is_read_at_the_other_end),
-		cmocka_unit_test(the_gpus_of_a_report_survive_the_wire),
-		cmocka_unit_test(gpus_that_make_no_sense_are_refused),
+		cmocka_unit_test(the_decoded_gpus_of_a_report_equal_the_encoded_ones),
+		cmocka_unit_test(contradictory_gpus_of_a_report_are_refused),
 		cmocka_unit_test(a_model_without_gpus_is_refused),
 		cmocka_unit_test(a_report_with_any_key_broken_is_refused),
 		cmocka_unit_test(hostile_documents_are_refused),
 		cmocka_unit_test(out_of_range_numbers_are_refused),
-		cmocka_unit_test(when_and_how_often_a_job_runs_survives_the_wire),
-		cmocka_unit_test(runs_that_make_no_sense_are_refused),
+		cmocka_unit_test(
+			start_time_and_requeue_of_a_decoded_request_equal_the_encoded_ones),
+		cmocka_unit_test(contradictory_start_times_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

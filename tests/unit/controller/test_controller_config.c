@@ -24,7 +24,7 @@ static struct config *parse_config(const char *text)
 	return c;
 }
 
-static void nothing_stated_is_one_cluster_of_one_core_and_4_gb(void **state)
+static void an_empty_file_is_one_cluster_with_a_bundle_of_one_core_and_4_gb(void **state)
 {
 	_cleanup_(config_freep) struct config *c = parse_config("");
 	const struct config_cluster *cl = config_cluster(c, "");
@@ -153,7 +153,7 @@ static void a_token_is_one_that_only_its_owner_and_group_know(void **state)
 	assert_int_equal(config_read_token(path, token, &err), -ENOENT);
 }
 
-static void what_cannot_be_meant_is_refused(void **state)
+static void a_contradictory_value_is_refused(void **state)
 {
 	static const char *const bad[] = {
 		"[Controller]\nAcceptNodes=everybody\n",
@@ -204,7 +204,7 @@ static void what_cannot_be_meant_is_refused(void **state)
 	refuse_all(bad, ARRAY_LEN(bad));
 }
 
-static void a_hook_that_cannot_be_is_refused(void **state)
+static void a_hook_that_cannot_run_is_refused(void **state)
 {
 	static const char *const bad[] = {
 		"[Hooks]\nEvents=job-ended\n",
@@ -268,7 +268,7 @@ static void the_tariff_is_of_cluster_node_type_model_and_queue(void **state)
 	assert_int_equal(t.bundle[CHARGE_POOL_CPU].side[CHARGE_MEMORY].num, 0);
 }
 
-static void a_tariff_that_is_not_told_is_refused(void **state)
+static void a_tariff_without_a_price_is_refused(void **state)
 {
 	static const struct {
 		struct config_pick pick;
@@ -324,7 +324,7 @@ static void queue_and_qos_multiply_and_an_unstated_one_is_one(void **state)
 }
 
 /* Fault by file and line, key, value and remedy. */
-static void a_default_qos_that_does_not_exist_is_told_by_line_and_remedy(void **state)
+static void a_default_qos_that_does_not_exist_is_named_with_line_and_remedy(void **state)
 {
 	static const struct {
 		const char *text, *words;
@@ -446,7 +446,7 @@ static const char *program_fault(const char *path)
 	return config_check_program(path, &err) < 0 ? err.text : NULL;
 }
 
-static void a_hook_is_what_nobody_else_could_have_put_there(void **state)
+static void a_hook_that_another_user_could_have_written_is_refused(void **state)
 {
 	char dir[] = "/tmp/reeve-hooks-XXXXXX", sub[64], path[96], link_path[96];
 
@@ -480,7 +480,7 @@ static void a_hook_is_what_nobody_else_could_have_put_there(void **state)
 	rmdir(dir);
 }
 
-static void hooks_hear_what_is_named(void **state)
+static void a_hook_runs_for_the_events_that_it_names(void **state)
 {
 	struct config *c =
 		parse_config("[Hooks]\nProgram=/bin/true\nEvents=job-ended , gpu-idle\n");
@@ -511,23 +511,25 @@ static void a_cluster_is_reeves_or_slurms(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nothing_stated_is_one_cluster_of_one_core_and_4_gb),
+		cmocka_unit_test(
+			an_empty_file_is_one_cluster_with_a_bundle_of_one_core_and_4_gb),
 		cmocka_unit_test(a_cluster_is_reeves_or_slurms),
 		cmocka_unit_test(names_in_lists_are_whole_names),
 		cmocka_unit_test(bundles_are_exact),
 		cmocka_unit_test(a_password_in_the_configuration_is_refused_and_not_repeated),
 		cmocka_unit_test(a_token_is_one_that_only_its_owner_and_group_know),
-		cmocka_unit_test(what_cannot_be_meant_is_refused),
-		cmocka_unit_test(a_hook_that_cannot_be_is_refused),
+		cmocka_unit_test(a_contradictory_value_is_refused),
+		cmocka_unit_test(a_hook_that_cannot_run_is_refused),
 		cmocka_unit_test(the_tariff_is_of_cluster_node_type_model_and_queue),
-		cmocka_unit_test(a_tariff_that_is_not_told_is_refused),
+		cmocka_unit_test(a_tariff_without_a_price_is_refused),
 		cmocka_unit_test(queue_and_qos_multiply_and_an_unstated_one_is_one),
-		cmocka_unit_test(a_default_qos_that_does_not_exist_is_told_by_line_and_remedy),
+		cmocka_unit_test(
+			a_default_qos_that_does_not_exist_is_named_with_line_and_remedy),
 		cmocka_unit_test(the_file_wins_over_its_profile),
 		cmocka_unit_test(a_site_says_what_its_units_of_memory_mean),
 		cmocka_unit_test(weights_are_of_queue_cluster_or_policy),
-		cmocka_unit_test(a_hook_is_what_nobody_else_could_have_put_there),
-		cmocka_unit_test(hooks_hear_what_is_named),
+		cmocka_unit_test(a_hook_that_another_user_could_have_written_is_refused),
+		cmocka_unit_test(a_hook_runs_for_the_events_that_it_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

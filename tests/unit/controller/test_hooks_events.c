@@ -33,7 +33,7 @@ static void a_job_starts_once_and_goes_on(void **state)
 	assert_string_equal(WHAT("running", .has_run = true), "u");
 }
 
-static void an_end_is_told_with_what_was_not_told_before(void **state)
+static void an_end_event_comes_with_events_that_were_not_sent_before(void **state)
 {
 	(void)state;
 	assert_string_equal(WHAT("ended", .has_run = true, .has_started = true), "E");
@@ -52,7 +52,7 @@ static void a_cancel_is_an_end_in_the_queue_alone(void **state)
 	assert_string_equal(WHAT("cancel", .has_run = true), "");
 }
 
-static void what_is_of_no_hook_is_told_to_nobody(void **state)
+static void an_event_without_a_hook_runs_no_program(void **state)
 {
 	(void)state;
 	assert_string_equal(WHAT("gpu-idle"), "I");
@@ -68,9 +68,9 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_starts_once_and_goes_on),
-		cmocka_unit_test(an_end_is_told_with_what_was_not_told_before),
+		cmocka_unit_test(an_end_event_comes_with_events_that_were_not_sent_before),
 		cmocka_unit_test(a_cancel_is_an_end_in_the_queue_alone),
-		cmocka_unit_test(what_is_of_no_hook_is_told_to_nobody),
+		cmocka_unit_test(an_event_without_a_hook_runs_no_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -162,7 +162,7 @@ static void a_model_of_two_node_types_needs_the_type(void **state)
 	"GpuBundleCores = 6\nGpuBundleMemory = 32GB\n"
 #define LISTEN "[Controller]\nListen = 127.0.0.1:1\nDatabase = /x\n[Account a]\nUsers = b\n"
 
-static void a_part_weighs_its_part(void **state)
+static void a_mig_instance_is_charged_its_share(void **state)
 {
 	_cleanup_(config_freep) struct config *c =
 		config_of(LISTEN GPU_SITE "[GpuModel a100-40]\nWeight = 1\n"
@@ -220,7 +220,7 @@ int main(void)
 		cmocka_unit_test(a_type_with_other_gpus_is_refused),
 		cmocka_unit_test(the_bundles_of_the_real_clusters),
 		cmocka_unit_test(a_model_of_two_node_types_needs_the_type),
-		cmocka_unit_test(a_part_weighs_its_part),
+		cmocka_unit_test(a_mig_instance_is_charged_its_share),
 		cmocka_unit_test(any_gpu_costs_what_all_cost_or_must_be_named),
 		cmocka_unit_test(defaults_of_gpus_keep_their_model),
 	};

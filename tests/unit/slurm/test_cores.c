@@ -18,7 +18,7 @@ static void check_cores(const char *text, uint32_t index, struct cores want)
 	assert_int_equal(c.nodes, want.nodes);
 }
 
-static void each_node_has_its_own(void **state)
+static void each_node_has_its_own_number_of_cores(void **state)
 {
 	(void)state;
 	check_cores("2", 0, (struct cores){ 2, 2, 1 });
@@ -64,7 +64,7 @@ static void what_is_no_such_list_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_node_has_its_own),
+		cmocka_unit_test(each_node_has_its_own_number_of_cores),
 		cmocka_unit_test(what_is_no_such_list_is_refused),
 	};
 

@@ -48,7 +48,7 @@ static void an_amount_is_read_as_slurm_means_it(void **state)
 	assert_true(l.refuses);
 }
 
-static void what_could_mean_two_amounts_is_refused(void **state)
+static void an_amount_without_a_unit_is_refused(void **state)
 {
 	const struct limits_site s = site_of("max-vmem=1G", "default-vmem=1M");
 
@@ -78,7 +78,7 @@ static void the_bound_of_the_site_holds(void **state)
 	assert_refused(&s, (struct limits_options){ 0 }, -ERANGE, "state --vmem=SIZE");
 }
 
-static void what_is_not_stated_is_the_default(void **state)
+static void an_option_that_is_not_given_has_the_sites_default(void **state)
 {
 	const struct limits_site s = site_of("max-vmem=1G", "default-vmem=512M");
 	struct limits l;
@@ -109,7 +109,7 @@ static void an_unknown_word_of_the_site_is_named(void **state)
 	}
 }
 
-static void what_the_job_carries_is_read_back_and_nothing_else(void **state)
+static void only_limits_that_the_plugin_wrote_are_read_back(void **state)
 {
 	static const char *const bad[] = { "",
 					   "vmem=1",
@@ -138,7 +138,7 @@ static void what_the_job_carries_is_read_back_and_nothing_else(void **state)
 	}
 }
 
-static void the_node_lowers_what_is_above_its_bounds(void **state)
+static void the_node_lowers_limits_above_its_bounds(void **state)
 {
 	const struct limits_site s = site_of("max-vmem=1G", "max-jobfs=10G");
 	struct limits l = { 2048 * MIB, 0, false };
@@ -158,12 +158,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_amount_is_read_as_slurm_means_it),
-		cmocka_unit_test(what_could_mean_two_amounts_is_refused),
+		cmocka_unit_test(an_amount_without_a_unit_is_refused),
 		cmocka_unit_test(the_bound_of_the_site_holds),
-		cmocka_unit_test(what_is_not_stated_is_the_default),
+		cmocka_unit_test(an_option_that_is_not_given_has_the_sites_default),
 		cmocka_unit_test(an_unknown_word_of_the_site_is_named),
-		cmocka_unit_test(what_the_job_carries_is_read_back_and_nothing_else),
-		cmocka_unit_test(the_node_lowers_what_is_above_its_bounds),
+		cmocka_unit_test(only_limits_that_the_plugin_wrote_are_read_back),
+		cmocka_unit_test(the_node_lowers_limits_above_its_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,7 +68,7 @@ static void gpus_are_of_the_job_of_each_node_or_of_each_task(void **state)
 	assert_int_equal(parse_job("uid=1001\ntres_per_node=gres:gpumem:3\n").ngpus, 0);
 }
 
-static void a_limit_is_minutes_and_none_is_a_year(void **state)
+static void a_time_limit_is_in_minutes_and_infinite_is_a_year(void **state)
 {
 	(void)state;
 	assert_int_equal(parse_job("uid=1001\ntime_limit=90\n").walltime_s, 5400);
@@ -155,7 +155,7 @@ int main(void)
 		cmocka_unit_test(cores_are_the_most_that_slurm_could_allocate_at_least),
 		cmocka_unit_test(memory_is_of_each_core_or_of_each_node),
 		cmocka_unit_test(gpus_are_of_the_job_of_each_node_or_of_each_task),
-		cmocka_unit_test(a_limit_is_minutes_and_none_is_a_year),
+		cmocka_unit_test(a_time_limit_is_in_minutes_and_infinite_is_a_year),
 		cmocka_unit_test(the_tasks_of_an_array_are_counted),
 		cmocka_unit_test(hostile_bytes_stay_in_their_field),
 		cmocka_unit_test(amounts_that_multiply_beyond_all_bounds_stay_bounded),

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include "slurm/follow/tres.h"
 
-static void names_have_units(void **state)
+static void amounts_by_name_are_read_with_their_units(void **state)
 {
 	struct slurm_batch_job j = { 0 };
 
@@ -19,7 +19,7 @@ static void names_have_units(void **state)
 	assert_string_equal(j.gpu_model, "a100");
 }
 
-static void numbers_have_slurmdbds_names(void **state)
+static void amounts_by_number_are_read_with_slurmdbds_names(void **state)
 {
 	static struct tres_name of[] = {
 		{ 1, "cpu" }, { 2, "mem" }, { 4, "node" }, { 1001, "gres/gpu" }
@@ -36,7 +36,7 @@ static void numbers_have_slurmdbds_names(void **state)
 	assert_string_equal(j.gpu_model, "");
 }
 
-static void gpus_of_two_models_are_of_none(void **state)
+static void gpus_of_two_models_have_no_model(void **state)
 {
 	struct slurm_batch_job j = { 0 };
 
@@ -46,7 +46,7 @@ static void gpus_of_two_models_are_of_none(void **state)
 	assert_string_equal(j.gpu_model, "");
 }
 
-static void what_is_not_readable_is_skipped(void **state)
+static void an_item_that_cannot_be_read_is_skipped(void **state)
 {
 	static const char *const lists[] = { "",       "cpu", "cpu=",	    "cpu=x",
 					     "=5",     ",,",  "cpu=-3",	    "cpu=nan",
@@ -67,10 +67,10 @@ static void what_is_not_readable_is_skipped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_have_units),
-		cmocka_unit_test(numbers_have_slurmdbds_names),
-		cmocka_unit_test(gpus_of_two_models_are_of_none),
-		cmocka_unit_test(what_is_not_readable_is_skipped),
+		cmocka_unit_test(amounts_by_name_are_read_with_their_units),
+		cmocka_unit_test(amounts_by_number_are_read_with_slurmdbds_names),
+		cmocka_unit_test(gpus_of_two_models_have_no_model),
+		cmocka_unit_test(an_item_that_cannot_be_read_is_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,7 +71,7 @@ static void one_round(struct book *b, unsigned *seed, int *n_ended)
 		}
 }
 
-static void each_process_is_told_while_it_is_there_and_ended_once(void **unused)
+static void each_process_is_reported_while_it_runs_and_ended_once(void **unused)
 {
 	struct book b = { 0 };
 	unsigned seed = 5;
@@ -106,7 +106,7 @@ static void notes_are_kept_once_and_bounded(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_process_is_told_while_it_is_there_and_ended_once),
+		cmocka_unit_test(each_process_is_reported_while_it_runs_and_ended_once),
 		cmocka_unit_test(notes_are_kept_once_and_bounded),
 	};
 

@@ -16,7 +16,7 @@ static int parse_text(const char *text)
 	return fdinfo_parse(text, strlen(text), &f);
 }
 
-static void amd_tells_nanoseconds_and_vram(void **unused)
+static void fdinfo_of_amd_has_nanoseconds_and_vram(void **unused)
 {
 	(void)unused;
 	assert_int_equal(
@@ -41,7 +41,7 @@ static void amd_tells_nanoseconds_and_vram(void **unused)
 	assert_int_equal(f.engines[0].ns, 10291433);
 }
 
-static void intel_tells_cycles_or_nanoseconds_and_regions(void **unused)
+static void fdinfo_of_intel_has_cycles_or_nanoseconds_and_regions(void **unused)
 {
 	(void)unused;
 	assert_int_equal(parse_text("drm-driver:\ti915\ndrm-pdev:\t0000:03:00.0\n"
@@ -75,7 +75,7 @@ static void other_files_are_not_of_drm(void **unused)
 	assert_false(f.has_mem || f.has_client || f.n_engines);
 }
 
-static void what_does_not_read_as_documented_is_not_taken_at_all(void **unused)
+static void fdinfo_with_one_undocumented_value_is_refused_whole(void **unused)
 {
 	static const char *const bad[] = {
 		"drm-client-id:\t-1\n",
@@ -124,10 +124,10 @@ static void more_engines_than_there_are_are_refused(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(amd_tells_nanoseconds_and_vram),
-		cmocka_unit_test(intel_tells_cycles_or_nanoseconds_and_regions),
+		cmocka_unit_test(fdinfo_of_amd_has_nanoseconds_and_vram),
+		cmocka_unit_test(fdinfo_of_intel_has_cycles_or_nanoseconds_and_regions),
 		cmocka_unit_test(other_files_are_not_of_drm),
-		cmocka_unit_test(what_does_not_read_as_documented_is_not_taken_at_all),
+		cmocka_unit_test(fdinfo_with_one_undocumented_value_is_refused_whole),
 		cmocka_unit_test(more_engines_than_there_are_are_refused),
 	};
 

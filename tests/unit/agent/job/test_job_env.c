@@ -59,7 +59,7 @@ static const char *value_of(char **env, const char *name)
 	return found;
 }
 
-static void a_part_is_told_where_the_others_are(void **unused)
+static void the_environment_of_a_part_names_all_nodes_of_the_job(void **unused)
 {
 	char *none[] = { NULL };
 	struct request q = on_two(none);
@@ -100,7 +100,7 @@ static void a_job_on_one_node_has_what_it_needs_without_ssh(void **unused)
 	job_env_free(env);
 }
 
-static void what_is_for_mpi_gives_way_to_the_users_own(void **unused)
+static void variables_for_mpi_do_not_replace_the_users_own(void **unused)
 {
 	char *users[] = { (char *)"OMPI_MCA_plm_rsh_agent=ssh", (char *)"HYDRA_LAUNCHER=slurm",
 			  (char *)"OMPI_MCA_btl=tcp,self",	(char *)"REEVE_PART=0",
@@ -118,7 +118,7 @@ static void what_is_for_mpi_gives_way_to_the_users_own(void **unused)
 }
 
 /* "reeve submit" typed within a job on several nodes sends that job's environment along. */
-static void what_another_job_was_given_is_not_the_users_own(void **unused)
+static void variables_of_another_job_are_not_the_users_own(void **unused)
 {
 	char *users[] = { (char *)"REEVE_NODEFILE=/old/hostfile",
 			  (char *)"PBS_NODEFILE=/old/nodefile",
@@ -175,7 +175,7 @@ static void files_of_nodes_are_what_mpis_read(void **unused)
 	free(lines);
 }
 
-static void a_part_that_does_not_add_up_is_refused(void **unused)
+static void a_part_whose_list_of_nodes_contradicts_it_is_refused(void **unused)
 {
 	static const char *const bad[] = { "",
 					   "n1",
@@ -213,13 +213,13 @@ static void a_part_that_does_not_add_up_is_refused(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_part_is_told_where_the_others_are),
+		cmocka_unit_test(the_environment_of_a_part_names_all_nodes_of_the_job),
 		cmocka_unit_test(a_job_on_one_node_has_what_it_needs_without_ssh),
-		cmocka_unit_test(what_is_for_mpi_gives_way_to_the_users_own),
-		cmocka_unit_test(what_another_job_was_given_is_not_the_users_own),
+		cmocka_unit_test(variables_for_mpi_do_not_replace_the_users_own),
+		cmocka_unit_test(variables_of_another_job_are_not_the_users_own),
 		cmocka_unit_test(a_list_that_no_variable_can_hold_is_in_the_file_only),
 		cmocka_unit_test(files_of_nodes_are_what_mpis_read),
-		cmocka_unit_test(a_part_that_does_not_add_up_is_refused),
+		cmocka_unit_test(a_part_whose_list_of_nodes_contradicts_it_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

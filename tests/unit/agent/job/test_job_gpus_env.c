@@ -39,7 +39,7 @@ static char **env_of(uint64_t granted, bool is_held)
 	return env;
 }
 
-static void each_vendor_is_told_its_own(void **unused)
+static void each_vendors_library_has_its_own_variables(void **unused)
 {
 	char **env = env_of(0x7f, true);
 
@@ -51,7 +51,7 @@ static void each_vendor_is_told_its_own(void **unused)
 	free(env);
 }
 
-static void a_job_without_gpus_is_told_none(void **unused)
+static void a_job_without_gpus_sees_no_gpu(void **unused)
 {
 	char **env = env_of(0, true);
 
@@ -76,7 +76,7 @@ static void every_grant_names_its_devices_and_no_others(void **unused)
 	}
 }
 
-static void numbers_are_the_nodes_where_nothing_is_held(void **unused)
+static void gpu_numbers_are_the_nodes_where_devices_are_not_gated(void **unused)
 {
 	char **held = env_of(1 << 6, true), **unheld = env_of(1 << 6, false);
 
@@ -106,7 +106,7 @@ static void the_longest_grant_fits(void **unused)
 	free(env);
 }
 
-static void what_the_user_set_otherwise_is_named(void **unused)
+static void a_variable_that_the_user_set_otherwise_is_named(void **unused)
 {
 	char **env = env_of(1, true);
 	char *same[] = { (char *)"A=1", (char *)"CUDA_VISIBLE_DEVICES=GPU-aa", NULL };
@@ -128,12 +128,12 @@ static void what_the_user_set_otherwise_is_named(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_vendor_is_told_its_own),
-		cmocka_unit_test(a_job_without_gpus_is_told_none),
+		cmocka_unit_test(each_vendors_library_has_its_own_variables),
+		cmocka_unit_test(a_job_without_gpus_sees_no_gpu),
 		cmocka_unit_test(every_grant_names_its_devices_and_no_others),
-		cmocka_unit_test(numbers_are_the_nodes_where_nothing_is_held),
+		cmocka_unit_test(gpu_numbers_are_the_nodes_where_devices_are_not_gated),
 		cmocka_unit_test(the_longest_grant_fits),
-		cmocka_unit_test(what_the_user_set_otherwise_is_named),
+		cmocka_unit_test(a_variable_that_the_user_set_otherwise_is_named),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,7 +135,7 @@ static void link_of(pid_t pid, const char *name, char to[static PATH_MAX])
 	to[n] = '\0';
 }
 
-static void a_holder_stays_behind_the_filter_until_it_is_ended(void **state)
+static void a_sister_process_stays_behind_the_filter_until_it_is_ended(void **state)
 {
 	struct scene *s = *state;
 	char to[PATH_MAX], path[64], line[128], mode = '?';
@@ -163,7 +163,7 @@ static void a_holder_stays_behind_the_filter_until_it_is_ended(void **state)
 	s->pid = 0;
 }
 
-static void an_agent_that_went_away_is_asked_again(void **state)
+static void the_launcher_asks_a_restarted_agent_again(void **state)
 {
 	struct scene *s = *state;
 	int status;
@@ -208,7 +208,7 @@ static long call_native(long nr, long a, long b, long c)
 	return r < 0 ? -errno : r;
 }
 
-static void the_filter_lets_nobody_take_what_another_process_has_open(void **unused)
+static void the_filter_refuses_descriptors_of_other_processes(void **unused)
 {
 	(void)unused;
 	assert_int_equal(take_descriptor(call_native), EPERM);
@@ -227,7 +227,7 @@ static long call_32(long nr, long a, long b, long c)
 }
 #endif
 
-static void nor_through_the_32_bit_calls(void **unused)
+static void the_filter_refuses_the_same_calls_in_32_bit_mode(void **unused)
 {
 	(void)unused;
 #ifdef __x86_64__
@@ -241,11 +241,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
-			a_holder_stays_behind_the_filter_until_it_is_ended, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(an_agent_that_went_away_is_asked_again, set_up,
-						tear_down),
-		cmocka_unit_test(the_filter_lets_nobody_take_what_another_process_has_open),
-		cmocka_unit_test(nor_through_the_32_bit_calls),
+			a_sister_process_stays_behind_the_filter_until_it_is_ended, set_up,
+			tear_down),
+		cmocka_unit_test_setup_teardown(the_launcher_asks_a_restarted_agent_again,
+						set_up, tear_down),
+		cmocka_unit_test(the_filter_refuses_descriptors_of_other_processes),
+		cmocka_unit_test(the_filter_refuses_the_same_calls_in_32_bit_mode),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void what_is_encoded_is_decoded(void **unused)
 	free(data);
 }
 
-static void reeves_own_words_win_over_the_users(void **unused)
+static void reeves_variables_win_over_the_users(void **unused)
 {
 	struct request q = a_request();
 	struct plan p;
@@ -103,7 +103,7 @@ static void reeves_own_words_win_over_the_users(void **unused)
 	free(data);
 }
 
-static void what_is_said_of_gpus_wins_over_the_users(void **unused)
+static void gpu_variables_of_the_agent_win_over_the_users(void **unused)
 {
 	char *users[] = { (char *)"CUDA_VISIBLE_DEVICES=0,1", (char *)"ZE_AFFINITY_MASK=7",
 			  (char *)"CUDA_CACHE_PATH=/x", NULL };
@@ -184,7 +184,7 @@ static void a_cut_plan_is_refused(void **unused)
 	free(data);
 }
 
-static void every_changed_byte_is_survived(void **unused)
+static void a_plan_with_any_byte_changed_does_no_harm(void **unused)
 {
 	struct request q = a_request();
 	struct plan p;
@@ -203,7 +203,7 @@ static void every_changed_byte_is_survived(void **unused)
 	free(data);
 }
 
-static void a_sister_part_has_nothing_to_run_and_holds(void **unused)
+static void the_plan_of_a_sister_part_runs_nothing_and_waits(void **unused)
 {
 	struct request q = { .res = { .ncpus = 2 } };
 	struct job_plan whole = { .request = &q,
@@ -230,7 +230,7 @@ static void a_sister_part_has_nothing_to_run_and_holds(void **unused)
 }
 
 /* A plan to run does not become one to hold by a stray field, nor the other way. */
-static void a_plan_either_runs_or_holds(void **unused)
+static void a_plan_either_runs_a_command_or_waits(void **unused)
 {
 	struct plan_head hold = { PLAN_HOLD, 0 };
 	struct request q = a_request();
@@ -275,14 +275,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_encoded_is_decoded),
-		cmocka_unit_test(reeves_own_words_win_over_the_users),
-		cmocka_unit_test(what_is_said_of_gpus_wins_over_the_users),
+		cmocka_unit_test(reeves_variables_win_over_the_users),
+		cmocka_unit_test(gpu_variables_of_the_agent_win_over_the_users),
 		cmocka_unit_test(a_script_is_run_with_its_arguments),
 		cmocka_unit_test(outputs_are_absolute_and_one_file_is_one_file),
 		cmocka_unit_test(a_cut_plan_is_refused),
-		cmocka_unit_test(every_changed_byte_is_survived),
-		cmocka_unit_test(a_sister_part_has_nothing_to_run_and_holds),
-		cmocka_unit_test(a_plan_either_runs_or_holds),
+		cmocka_unit_test(a_plan_with_any_byte_changed_does_no_harm),
+		cmocka_unit_test(the_plan_of_a_sister_part_runs_nothing_and_waits),
+		cmocka_unit_test(a_plan_either_runs_a_command_or_waits),
 		cmocka_unit_test(nothing_to_run_and_too_much_are_errors),
 	};
 

@@ -64,7 +64,7 @@ static void the_table_is_sorted_and_finds(void **unused)
 }
 
 /* Every order, by every state of the job, without and with the step in each of its phases. */
-static void an_order_is_followed_once(void **unused)
+static void a_repeated_order_starts_a_step_once(void **unused)
 {
 	static const enum step_act fresh[2][5] = {
 		[SYNC_STEP_RUN] = { STEP_DO_REFUSE, STEP_DO_NOTHING, STEP_DO_START,
@@ -105,7 +105,7 @@ static void an_order_is_followed_once(void **unused)
 		}
 }
 
-static void without_its_command_a_step_is_asked_for_again(void **unused)
+static void a_step_without_its_command_is_requested_again(void **unused)
 {
 	struct sync_step_order o = an_order(1, SYNC_STEP_RUN, NULL);
 	struct step_table t = { 0 };
@@ -160,7 +160,7 @@ static size_t fill_table(struct step_table *t, uint32_t uid, struct err *why)
 	return n;
 }
 
-static void one_user_leaves_room_for_the_next(void **unused)
+static void one_user_cannot_fill_the_table_of_steps(void **unused)
 {
 	struct sync_step_order o = an_order(1, SYNC_STEP_RUN, words);
 	struct step_table t = { 0 };
@@ -179,7 +179,7 @@ static void one_user_leaves_room_for_the_next(void **unused)
 }
 
 /* Nor by orders that are refused. */
-static void refusals_take_no_room_and_have_a_bound(void **unused)
+static void refused_steps_take_no_room_and_are_bounded(void **unused)
 {
 	struct sync_step_order o = an_order(1, SYNC_STEP_CANCEL, NULL);
 	struct step_table t = { 0 };
@@ -206,7 +206,7 @@ static void refusals_take_no_room_and_have_a_bound(void **unused)
 }
 
 /* All that can be seen of a step, in both of its open phases. */
-static void what_is_seen_decides(void **unused)
+static void the_state_of_a_step_follows_what_is_seen_on_the_node(void **unused)
 {
 	(void)unused;
 	for (int bits = 0; bits < 64; bits++) {
@@ -234,7 +234,7 @@ static void what_is_seen_decides(void **unused)
 	}
 }
 
-static void an_end_is_taken_as_it_is_or_not_at_all(void **unused)
+static void a_record_of_a_steps_end_is_read_whole_or_not_at_all(void **unused)
 {
 	struct step_end end = { .version = STEP_VERSION, .exit_status = 3, .text = "a\nb" };
 	struct step s = { 0 };
@@ -255,7 +255,7 @@ static void an_end_is_taken_as_it_is_or_not_at_all(void **unused)
 	assert_int_equal(step_take_end(&s, &end), -EBADMSG);
 }
 
-static void names_are_ours_or_left_alone(void **unused)
+static void files_with_other_names_are_left_alone(void **unused)
 {
 	static const char *const foreign[] = { "",	 "1-1",	   "1-1-0",  "0-1-1", "1--1-1",
 					       "01-1-1", "1-1-+1", "x1-1-1", " 1-1-1" };
@@ -280,14 +280,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_table_is_sorted_and_finds),
-		cmocka_unit_test(an_order_is_followed_once),
-		cmocka_unit_test(without_its_command_a_step_is_asked_for_again),
+		cmocka_unit_test(a_repeated_order_starts_a_step_once),
+		cmocka_unit_test(a_step_without_its_command_is_requested_again),
 		cmocka_unit_test(a_job_has_at_most_a_thousand_open_steps),
-		cmocka_unit_test(one_user_leaves_room_for_the_next),
-		cmocka_unit_test(refusals_take_no_room_and_have_a_bound),
-		cmocka_unit_test(what_is_seen_decides),
-		cmocka_unit_test(an_end_is_taken_as_it_is_or_not_at_all),
-		cmocka_unit_test(names_are_ours_or_left_alone),
+		cmocka_unit_test(one_user_cannot_fill_the_table_of_steps),
+		cmocka_unit_test(refused_steps_take_no_room_and_are_bounded),
+		cmocka_unit_test(the_state_of_a_step_follows_what_is_seen_on_the_node),
+		cmocka_unit_test(a_record_of_a_steps_end_is_read_whole_or_not_at_all),
+		cmocka_unit_test(files_with_other_names_are_left_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -282,7 +282,7 @@ static unsigned long long ignored_signals(const char *text)
 	return set & ~(3ULL << 31);
 }
 
-static void it_runs_in_the_job_as_the_user_and_no_more(void **unused)
+static void a_step_runs_in_its_job_as_the_user_without_privileges(void **unused)
 {
 	const char *name = strrchr(unit, '/'), *text;
 	struct world w;
@@ -312,7 +312,7 @@ static void it_runs_in_the_job_as_the_user_and_no_more(void **unused)
 	assert_string_equal(text_of(w.spec.err), "");
 }
 
-static void its_environment_is_that_of_the_plan(void **unused)
+static void a_step_has_the_environment_of_its_plan(void **unused)
 {
 	struct world w;
 	const char *text;
@@ -345,7 +345,7 @@ static void the_plans_limits_are_in_force(void **unused)
 	assert_has(text, "Seccomp:\t2\n");
 }
 
-static void what_cannot_be_started_is_said(void **unused)
+static void a_step_that_cannot_start_says_why(void **unused)
 {
 	struct step_end end;
 	struct world w;
@@ -374,7 +374,7 @@ static void what_cannot_be_started_is_said(void **unused)
 }
 
 /* It is the job's, not the node's: in the unit's cgroup, where memory.max and pids.max are. */
-static void the_waiter_is_in_the_job_and_outlives_what_it_waits_for(void **unused)
+static void the_waiter_is_in_the_job_and_outlives_its_step(void **unused)
 {
 	char path[300], text[64];
 	struct step_end end;
@@ -400,7 +400,7 @@ static void the_waiter_is_in_the_job_and_outlives_what_it_waits_for(void **unuse
 }
 
 /* For both: the waiter would be attached, and the child; attaching asks no limit. */
-static void it_does_not_start_without_room_for_its_waiter(void **unused)
+static void a_step_without_room_for_its_waiter_does_not_start(void **unused)
 {
 	char path[300];
 	struct world w;
@@ -465,7 +465,7 @@ static void a_damaged_spec_starts_nothing(void **unused)
 	assert_int_equal(access(w.spec.out, F_OK), -1);
 }
 
-static void an_order_to_end_reaches_all_of_it_and_nobody_else(void **unused)
+static void an_order_to_end_reaches_all_processes_of_a_step_and_no_others(void **unused)
 {
 	struct step_end end;
 	struct world w;
@@ -486,7 +486,7 @@ static void an_order_to_end_reaches_all_of_it_and_nobody_else(void **unused)
 	assert_int_equal(kill(sitter, 0), 0);
 }
 
-static void what_it_leaves_behind_goes_on(void **unused)
+static void processes_that_a_step_leaves_behind_keep_running(void **unused)
 {
 	struct world w;
 	int pid = 0;
@@ -501,7 +501,7 @@ static void what_it_leaves_behind_goes_on(void **unused)
 	await_processes(1);
 }
 
-static void in_a_suspended_job_it_does_not_run(void **unused)
+static void a_step_of_a_suspended_job_does_not_run(void **unused)
 {
 	char freeze[300], events[300];
 	struct world w;
@@ -534,7 +534,7 @@ static void in_a_suspended_job_it_does_not_run(void **unused)
 }
 
 /* With root's rights it would run where the user decides what each path means. */
-static void a_view_that_the_user_made_is_not_entered(void **unused)
+static void a_mount_namespace_that_the_user_made_is_not_entered(void **unused)
 {
 	struct world w;
 
@@ -552,18 +552,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(status_and_output_are_kept),
-		cmocka_unit_test(it_runs_in_the_job_as_the_user_and_no_more),
-		cmocka_unit_test(its_environment_is_that_of_the_plan),
+		cmocka_unit_test(a_step_runs_in_its_job_as_the_user_without_privileges),
+		cmocka_unit_test(a_step_has_the_environment_of_its_plan),
 		cmocka_unit_test(the_plans_limits_are_in_force),
-		cmocka_unit_test(what_cannot_be_started_is_said),
-		cmocka_unit_test(the_waiter_is_in_the_job_and_outlives_what_it_waits_for),
-		cmocka_unit_test(it_does_not_start_without_room_for_its_waiter),
+		cmocka_unit_test(a_step_that_cannot_start_says_why),
+		cmocka_unit_test(the_waiter_is_in_the_job_and_outlives_its_step),
+		cmocka_unit_test(a_step_without_room_for_its_waiter_does_not_start),
 		cmocka_unit_test(a_spec_is_begun_once),
 		cmocka_unit_test(a_damaged_spec_starts_nothing),
-		cmocka_unit_test(an_order_to_end_reaches_all_of_it_and_nobody_else),
-		cmocka_unit_test(what_it_leaves_behind_goes_on),
-		cmocka_unit_test(in_a_suspended_job_it_does_not_run),
-		cmocka_unit_test(a_view_that_the_user_made_is_not_entered),
+		cmocka_unit_test(an_order_to_end_reaches_all_processes_of_a_step_and_no_others),
+		cmocka_unit_test(processes_that_a_step_leaves_behind_keep_running),
+		cmocka_unit_test(a_step_of_a_suspended_job_does_not_run),
+		cmocka_unit_test(a_mount_namespace_that_the_user_made_is_not_entered),
 	};
 
 	return cmocka_run_group_tests(tests, make_job, unmake_job);

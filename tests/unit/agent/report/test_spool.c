@@ -95,7 +95,7 @@ static struct spool_status get_status(void)
 	return s;
 }
 
-static void only_the_latest_of_an_attempt_is_kept_and_seq_grows(void **unused)
+static void only_the_latest_report_of_an_attempt_is_kept_and_its_number_grows(void **unused)
 {
 	_cleanup_json_ json_t *out = json_array();
 	int64_t seq, last = 0;
@@ -114,7 +114,7 @@ static void only_the_latest_of_an_attempt_is_kept_and_seq_grows(void **unused)
 			 last);
 }
 
-static void seq_goes_on_after_acks_and_after_the_store_was_lost(void **unused)
+static void report_numbers_grow_over_acknowledgements_and_a_lost_store(void **unused)
 {
 	int64_t before, after;
 
@@ -162,7 +162,8 @@ static void a_final_report_stays_until_it_is_acknowledged(void **unused)
 	assert_int_equal(get_status().final, 0);
 }
 
-static void at_the_bound_the_oldest_interim_go_first_and_final_never(void **unused)
+static void
+at_the_bound_the_oldest_interim_reports_are_dropped_and_final_ones_never(void **unused)
 {
 	_cleanup_json_ json_t *out = json_array();
 	int64_t one, seq;
@@ -190,7 +191,7 @@ static void at_the_bound_the_oldest_interim_go_first_and_final_never(void **unus
 	assert_true(seq > 1);
 }
 
-static void full_of_final_ones_it_keeps_more_of_them_and_says_so(void **unused)
+static void a_spool_full_of_final_reports_keeps_further_ones_and_notes_it(void **unused)
 {
 	(void)unused;
 	reopen_spool(2000);
@@ -205,7 +206,7 @@ static void full_of_final_ones_it_keeps_more_of_them_and_says_so(void **unused)
 	assert_false(spool_is_full(spool));
 }
 
-static void filling_goes_round_so_that_nothing_is_blocked(void **unused)
+static void documents_are_filled_round_robin_so_that_no_report_is_blocked(void **unused)
 {
 	int seen[30] = { 0 };
 
@@ -335,7 +336,7 @@ static int apply_answer(const char *text, struct err *err)
 	return sync_apply(j, spool, &handlers, NULL, err);
 }
 
-static void an_answer_acts_on_the_spool_and_calls_what_it_says(void **unused)
+static void an_answer_removes_acknowledged_reports_and_calls_its_handlers(void **unused)
 {
 	(void)unused;
 	put_report(1, 1, JOB_ENDED, NULL);
@@ -389,7 +390,7 @@ static void an_answer_that_is_wrong_anywhere_does_nothing_at_all(void **unused)
 	assert_int_equal(apply_answer("{}", NULL), 0);
 }
 
-static void a_request_that_cannot_be_read_is_handed_over_as_bad(void **unused)
+static void a_request_that_cannot_be_read_reaches_the_handler_as_bad(void **unused)
 {
 	(void)unused;
 	assert_int_equal(
@@ -493,7 +494,7 @@ static void a_store_that_fails_from_any_change_on_loses_no_report_and_no_order(v
 	assert_in_range(n, 20, 499);
 }
 
-static void a_report_that_waits_in_memory_holds_up_none_of_the_store(void **unused)
+static void a_report_in_memory_does_not_delay_those_of_the_store(void **unused)
 {
 	_cleanup_json_ json_t *out = json_array();
 	const json_t *one;
@@ -516,21 +517,21 @@ static void a_report_that_waits_in_memory_holds_up_none_of_the_store(void **unus
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(only_the_latest_of_an_attempt_is_kept_and_seq_grows),
-		TEST(seq_goes_on_after_acks_and_after_the_store_was_lost),
+		TEST(only_the_latest_report_of_an_attempt_is_kept_and_its_number_grows),
+		TEST(report_numbers_grow_over_acknowledgements_and_a_lost_store),
 		TEST(an_ack_forgets_only_what_it_covers),
 		TEST(a_final_report_stays_until_it_is_acknowledged),
-		TEST(at_the_bound_the_oldest_interim_go_first_and_final_never),
-		TEST(full_of_final_ones_it_keeps_more_of_them_and_says_so),
-		TEST(filling_goes_round_so_that_nothing_is_blocked),
+		TEST(at_the_bound_the_oldest_interim_reports_are_dropped_and_final_ones_never),
+		TEST(a_spool_full_of_final_reports_keeps_further_ones_and_notes_it),
+		TEST(documents_are_filled_round_robin_so_that_no_report_is_blocked),
 		TEST(a_failed_write_keeps_rows_and_totals_together),
 		TEST(a_put_inside_a_transaction_is_undone_with_it),
-		TEST(an_answer_acts_on_the_spool_and_calls_what_it_says),
+		TEST(an_answer_removes_acknowledged_reports_and_calls_its_handlers),
 		TEST(an_answer_that_is_wrong_anywhere_does_nothing_at_all),
-		TEST(a_request_that_cannot_be_read_is_handed_over_as_bad),
+		TEST(a_request_that_cannot_be_read_reaches_the_handler_as_bad),
 		TEST(steps_come_last_and_a_bad_command_stops_no_other),
 		TEST(a_store_that_fails_from_any_change_on_loses_no_report_and_no_order),
-		TEST(a_report_that_waits_in_memory_holds_up_none_of_the_store),
+		TEST(a_report_in_memory_does_not_delay_those_of_the_store),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, drop_dir);

@@ -86,7 +86,7 @@ static void a_job_starts_once_and_again_only_as_a_later_attempt(void **state)
 	assert_int_equal(was, 12);
 }
 
-static void an_array_starts_each_of_its_elements_once(void **state)
+static void an_array_starts_each_of_its_tasks_once(void **state)
 {
 	struct start s = { .nonce = "array", .base = 20, .job = 21, .attempt = 1 };
 	int64_t was = 0;
@@ -117,7 +117,7 @@ static void a_step_is_one_of_one_job(void **state)
 	assert_int_equal(was, 3);
 }
 
-static void it_is_forgotten_when_it_could_not_be_used_any_more(void **state)
+static void a_used_signature_is_forgotten_only_after_it_expired(void **state)
 {
 	struct start old = { .nonce = "old", .base = 1, .job = 1, .attempt = 1, .made_s = 50 };
 	struct start s = { .nonce = "new", .base = 2, .job = 2, .attempt = 1, .made_s = 100 };
@@ -136,9 +136,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_starts_once_and_again_only_as_a_later_attempt),
-		cmocka_unit_test(an_array_starts_each_of_its_elements_once),
+		cmocka_unit_test(an_array_starts_each_of_its_tasks_once),
 		cmocka_unit_test(a_step_is_one_of_one_job),
-		cmocka_unit_test(it_is_forgotten_when_it_could_not_be_used_any_more),
+		cmocka_unit_test(a_used_signature_is_forgotten_only_after_it_expired),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -141,7 +141,7 @@ static struct seen *load_states(struct db *db)
 	return &seen;
 }
 
-static void all_of_an_attempt_comes_back(void **unused)
+static void a_saved_attempt_is_loaded_whole(void **unused)
 {
 	static struct state_attempt a;
 	struct db *db = open_store();
@@ -212,7 +212,7 @@ static void a_second_save_changes_all_but_the_request(void **unused)
 	db_close(db);
 }
 
-static void what_only_the_start_needs_comes_back_when_asked_for(void **unused)
+static void a_command_that_was_dropped_from_memory_is_loaded_again(void **unused)
 {
 	static struct state_attempt a;
 	struct db *db = open_store();
@@ -243,7 +243,7 @@ static int forget_it(void *ctx, struct state_attempt *a, bool bad, const struct 
 	return state_forget(ctx, a->job, a->attempt, NULL);
 }
 
-static void rows_may_be_forgotten_while_they_are_walked(void **unused)
+static void rows_may_be_deleted_while_they_are_listed(void **unused)
 {
 	static struct state_attempt a;
 	struct db *db = open_store();
@@ -259,7 +259,7 @@ static void rows_may_be_forgotten_while_they_are_walked(void **unused)
 	db_close(db);
 }
 
-static void a_row_that_cannot_be_read_is_given_as_bad_and_hides_no_other(void **unused)
+static void a_damaged_row_is_reported_as_bad_and_hides_no_other(void **unused)
 {
 	static struct state_attempt a;
 	struct db *db = open_store();
@@ -479,11 +479,11 @@ static void settings_are_kept_and_unset_ones_are_told_apart(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(all_of_an_attempt_comes_back),
+		TEST(a_saved_attempt_is_loaded_whole),
 		TEST(a_second_save_changes_all_but_the_request),
-		TEST(what_only_the_start_needs_comes_back_when_asked_for),
-		TEST(rows_may_be_forgotten_while_they_are_walked),
-		TEST(a_row_that_cannot_be_read_is_given_as_bad_and_hides_no_other),
+		TEST(a_command_that_was_dropped_from_memory_is_loaded_again),
+		TEST(rows_may_be_deleted_while_they_are_listed),
+		TEST(a_damaged_row_is_reported_as_bad_and_hides_no_other),
 		TEST(text_that_is_not_utf8_keeps_no_job_from_being_saved),
 		TEST(a_failed_write_leaves_the_old_or_the_new_state),
 		TEST(kill_9_loses_nothing_that_was_saved),

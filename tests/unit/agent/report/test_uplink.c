@@ -228,7 +228,7 @@ static void into_poll(void)
 	assert_int_equal(last_wait, 25);
 }
 
-static void first_word_comes_back_at_once_then_it_polls(void **unused)
+static void the_first_exchange_is_at_once_then_it_polls(void **unused)
 {
 	(void)unused;
 	assert_true(run_event_loop(500) >= 0);
@@ -241,7 +241,7 @@ static void first_word_comes_back_at_once_then_it_polls(void **unused)
 	assert_int_equal(last_wait, 25);
 }
 
-static void a_kick_cuts_the_poll_short_and_many_make_one(void **unused)
+static void a_kick_ends_the_wait_and_many_kicks_make_one_exchange(void **unused)
 {
 	(void)unused;
 	into_poll();
@@ -320,7 +320,7 @@ static void an_order_repeated_in_every_answer_makes_no_storm(void **unused)
 	assert_in_range(run_event_loop(1500), 0, 350);
 }
 
-static void without_the_controller_it_backs_off_and_a_retry_is_at_once(void **unused)
+static void without_a_controller_it_backs_off_and_a_kick_retries_at_once(void **unused)
 {
 	static const int result[] = { -ECONNREFUSED, 503, -EACCES };
 	struct uplink_status st;
@@ -386,7 +386,7 @@ static void exchanges_are_numbered_and_numbers_grow(void **unused)
 	assert_true(last_number > first);
 }
 
-static void an_answer_that_makes_no_sense_is_a_failure_and_loses_nothing(void **unused)
+static void a_malformed_answer_is_a_failure_and_loses_nothing(void **unused)
 {
 	struct spool_status st;
 
@@ -439,16 +439,16 @@ static void answers_must_be_signed(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(first_word_comes_back_at_once_then_it_polls),
-		TEST(a_kick_cuts_the_poll_short_and_many_make_one),
+		TEST(the_first_exchange_is_at_once_then_it_polls),
+		TEST(a_kick_ends_the_wait_and_many_kicks_make_one_exchange),
 		TEST(a_kick_while_reports_are_under_way_waits_for_them),
 		TEST(more_reports_than_fit_one_document_follow_at_once),
 		TEST(reports_that_are_not_acknowledged_are_not_sent_in_a_hurry),
 		TEST(an_order_repeated_in_every_answer_makes_no_storm),
-		TEST(without_the_controller_it_backs_off_and_a_retry_is_at_once),
+		TEST(without_a_controller_it_backs_off_and_a_kick_retries_at_once),
 		TEST(exchanges_are_numbered_and_numbers_grow),
 		TEST(each_controller_is_asked_before_there_is_a_pause),
-		TEST(an_answer_that_makes_no_sense_is_a_failure_and_loses_nothing),
+		TEST(a_malformed_answer_is_a_failure_and_loses_nothing),
 		TEST(an_exchange_that_cannot_start_is_tried_again),
 		TEST(output_is_sent_up_to_a_bound),
 		TEST(answers_must_be_signed),

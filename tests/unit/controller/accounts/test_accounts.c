@@ -162,7 +162,7 @@ static void the_nearest_allocation_counts_half_open(void **state)
 	assert_null(allocation_of(a, "letters", "narval", first));
 }
 
-static void every_fault_is_told_with_its_line(void **state)
+static void every_fault_is_reported_with_its_line(void **state)
 {
 	(void)state;
 	expect_refusal(
@@ -247,7 +247,7 @@ static void on_fault(void *ctx, const struct conf_fault *fault)
 	snprintf(t->text[t->n++ % 8], 512, "%s", fault->text);
 }
 
-static void a_check_tells_all_faults_at_once(void **state)
+static void a_check_reports_all_faults_at_once(void **state)
 {
 	char path[] = "/tmp/reeve-accounts-XXXXXX";
 	int fd = mkstemp(path);
@@ -457,7 +457,7 @@ static void a_change_cannot_smuggle_in_statements(void **state)
 	}
 }
 
-static void many_users_fit_as_long_as_they_fitted_when_typed(void **state)
+static void a_list_of_users_that_was_read_can_be_written(void **state)
 {
 	_cleanup_free_ char *text = malloc(CONF_LINE_MAX + 100);
 	char *p = text + sprintf(text, "[Account a]\n"), *line = p;
@@ -559,9 +559,9 @@ int main(void)
 		cmocka_unit_test(a_whole_site_is_read),
 		cmocka_unit_test(coordinators_see_their_account_and_below),
 		cmocka_unit_test(the_nearest_allocation_counts_half_open),
-		cmocka_unit_test(every_fault_is_told_with_its_line),
+		cmocka_unit_test(every_fault_is_reported_with_its_line),
 		cmocka_unit_test(allocations_must_have_one_meaning_on_each_day),
-		cmocka_unit_test(a_check_tells_all_faults_at_once),
+		cmocka_unit_test(a_check_reports_all_faults_at_once),
 		cmocka_unit_test(shares_that_sum_to_zero_are_warned_of),
 		cmocka_unit_test(what_is_written_reads_the_same),
 		cmocka_unit_test(defaults_fill_in_what_is_not_stated),
@@ -571,7 +571,7 @@ int main(void)
 		cmocka_unit_test(a_difference_makes_the_new_of_the_old_in_any_order),
 		cmocka_unit_test(a_change_says_what_was_and_what_is),
 		cmocka_unit_test(a_change_cannot_smuggle_in_statements),
-		cmocka_unit_test(many_users_fit_as_long_as_they_fitted_when_typed),
+		cmocka_unit_test(a_list_of_users_that_was_read_can_be_written),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -134,7 +134,7 @@ static void a_dump_becomes_accounts_with_slurms_inheritance(void **state)
 	expect_accounts(dump, file);
 }
 
-static void what_has_no_place_is_counted(void **state)
+static void values_that_reeve_cannot_represent_are_counted(void **state)
 {
 	_cleanup_(accounts_draft_done) struct accounts_draft d;
 	struct err err = { "" };
@@ -180,7 +180,7 @@ static void faults_name_file_and_line(void **state)
 	expect_refusal(HEAD "Account - 'a\x01'\n", "dump:2: a control character");
 }
 
-static void lines_go_on_and_comments_end_as_sacctmgr_load_reads_them(void **state)
+static void continued_lines_and_comments_are_read_as_sacctmgr_load_reads_them(void **state)
 {
 	(void)state;
 	expect_accounts("cluster - c # the only one\n"
@@ -195,7 +195,7 @@ static void minus_one_is_no_limit(void **state)
 			"[Account a]\nParent = root\nShares = 1\n");
 }
 
-static void allocations_and_limits_that_slurm_cannot_say_stay(void **state)
+static void allocations_and_limits_that_a_dump_lacks_stay(void **state)
 {
 	static const char before[] =
 		"[Account a]\nClusters = x\n"
@@ -236,7 +236,7 @@ static void what_the_cluster_states_is_that_of_each_account_at_the_top(void **st
 		"[Account c]\nParent = a\nShares = 1\n");
 }
 
-static void signed_names_change_what_stands_above(void **state)
+static void lists_with_signs_change_the_inherited_list(void **state)
 {
 	(void)state;
 	expect_accounts(
@@ -251,7 +251,7 @@ static void signed_names_change_what_stands_above(void **state)
 		"[Account e]\nParent = c\nShares = 1\nQos = only\n");
 }
 
-static void a_qos_that_accounts_cannot_say_is_counted(void **state)
+static void a_qos_that_accounts_cannot_represent_is_counted(void **state)
 {
 	_cleanup_(accounts_draft_done) struct accounts_draft d;
 	struct err err = { "" };
@@ -281,7 +281,7 @@ static void a_qos_that_accounts_cannot_say_is_counted(void **state)
 
 /* A file that states some decides for all accounts; one that states none says nothing of them.
  */
-static void qos_that_are_there_stay_unless_the_file_states_any(void **state)
+static void the_qos_of_an_account_stay_unless_the_file_states_any(void **state)
 {
 	static const char before[] =
 		"[Account a]\nQos = x\nDefaultQos = x\n[Account b]\nQos = y\n";
@@ -406,15 +406,16 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_dump_becomes_accounts_with_slurms_inheritance),
-		cmocka_unit_test(what_has_no_place_is_counted),
+		cmocka_unit_test(values_that_reeve_cannot_represent_are_counted),
 		cmocka_unit_test(faults_name_file_and_line),
-		cmocka_unit_test(lines_go_on_and_comments_end_as_sacctmgr_load_reads_them),
+		cmocka_unit_test(
+			continued_lines_and_comments_are_read_as_sacctmgr_load_reads_them),
 		cmocka_unit_test(minus_one_is_no_limit),
-		cmocka_unit_test(allocations_and_limits_that_slurm_cannot_say_stay),
+		cmocka_unit_test(allocations_and_limits_that_a_dump_lacks_stay),
 		cmocka_unit_test(what_the_cluster_states_is_that_of_each_account_at_the_top),
-		cmocka_unit_test(signed_names_change_what_stands_above),
-		cmocka_unit_test(a_qos_that_accounts_cannot_say_is_counted),
-		cmocka_unit_test(qos_that_are_there_stay_unless_the_file_states_any),
+		cmocka_unit_test(lists_with_signs_change_the_inherited_list),
+		cmocka_unit_test(a_qos_that_accounts_cannot_represent_is_counted),
+		cmocka_unit_test(the_qos_of_an_account_stay_unless_the_file_states_any),
 		cmocka_unit_test(a_written_dump_is_read_the_same),
 		cmocka_unit_test(a_table_becomes_accounts_in_any_order),
 		cmocka_unit_test(faults_of_a_table_name_the_line),

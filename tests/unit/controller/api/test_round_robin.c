@@ -20,7 +20,7 @@ static void add_thing(struct round_robin *l, int i, uint32_t uid)
 	assert_int_equal(round_robin_add(l, uid, &things[i].entry), 0);
 }
 
-static void one_entry_of_another_user_is_second(void **state)
+static void the_first_entry_of_another_user_is_second(void **state)
 {
 	struct round_robin l = { 0 };
 
@@ -81,7 +81,7 @@ static void each_waiting_user_is_served_once_before_any_twice(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_entry_of_another_user_is_second),
+		cmocka_unit_test(the_first_entry_of_another_user_is_second),
 		cmocka_unit_test(each_waiting_user_is_served_once_before_any_twice),
 	};
 

@@ -70,7 +70,7 @@ static route_fn find_route(const char *method, const char *path, int64_t *ret_id
 	return r ? r->fn : NULL;
 }
 
-static void an_element_of_an_array_is_named_by_its_index(void **state)
+static void an_array_task_is_named_by_its_index(void **state)
 {
 	static const char *const none[] = {
 		"/v1/jobs/12.",		  "/v1/jobs/12.-1",  "/v1/jobs/.7",
@@ -118,7 +118,7 @@ static void paths_are_whole(void **state)
 	assert_false(known);
 }
 
-static void a_wrong_method_is_told_from_a_wrong_path(void **state)
+static void a_wrong_method_is_405_and_a_wrong_path_404(void **state)
 {
 	int64_t id;
 	bool known;
@@ -134,8 +134,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_are_whole),
-		cmocka_unit_test(an_element_of_an_array_is_named_by_its_index),
-		cmocka_unit_test(a_wrong_method_is_told_from_a_wrong_path),
+		cmocka_unit_test(an_array_task_is_named_by_its_index),
+		cmocka_unit_test(a_wrong_method_is_405_and_a_wrong_path_404),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

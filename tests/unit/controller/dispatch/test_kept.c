@@ -85,7 +85,7 @@ static void on_change(void *ctx, const struct store_changes *what)
 	store_changes_merge(ctx, what);
 }
 
-static void what_is_kept_is_what_would_be_read(void **state)
+static void the_queue_in_memory_equals_the_one_in_the_ledger(void **state)
 {
 	_cleanup_(world_done) struct world w =
 		world_of("PriorityWeightFairshare = 1000\nPriorityWeightAge = 100", declared);
@@ -169,7 +169,7 @@ static void disturb_node(struct rig *r, uint64_t *seed, int64_t now)
 }
 
 /* The cycle compares what it kept with the ledger, and aborts where they differ. */
-static void what_is_kept_of_a_cluster_is_what_would_be_read(void **state)
+static void the_cluster_in_memory_equals_the_one_in_the_ledger(void **state)
 {
 	static const char *const policies[] = {
 		"Scheduler = backfill",
@@ -212,7 +212,7 @@ static const char *changes_text(struct store_changes *c, char buf[static 64])
 	return buf;
 }
 
-static void what_is_committed_is_announced_and_what_is_taken_back_is_not(void **state)
+static void committed_changes_are_announced_and_rolled_back_ones_are_not(void **state)
 {
 	const struct queued one = { "arts", "carol", "normal", 1, NOON };
 	struct store_allocation gifts[] = { { .job = 1, .node = "n1" },
@@ -248,7 +248,7 @@ static void what_is_committed_is_announced_and_what_is_taken_back_is_not(void **
 	store_changes_done(&changes);
 }
 
-static void a_difference_is_found(void **state)
+static void a_difference_between_memory_and_ledger_is_found(void **state)
 {
 	_cleanup_(world_done) struct world w = world_of("", declared);
 	struct rig *r = *state;
@@ -272,7 +272,7 @@ static void a_difference_is_found(void **state)
 	names_done(&names[1]);
 }
 
-static void more_changes_than_can_be_told_are_all(void **state)
+static void more_changes_than_the_list_holds_mean_that_all_changed(void **state)
 {
 	struct store_changes c = { 0 }, all;
 
@@ -299,11 +299,11 @@ static void more_changes_than_can_be_told_are_all(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RIG(what_is_kept_is_what_would_be_read),
-		RIG(a_difference_is_found),
-		RIG(what_is_kept_of_a_cluster_is_what_would_be_read),
-		RIG(what_is_committed_is_announced_and_what_is_taken_back_is_not),
-		cmocka_unit_test(more_changes_than_can_be_told_are_all),
+		RIG(the_queue_in_memory_equals_the_one_in_the_ledger),
+		RIG(a_difference_between_memory_and_ledger_is_found),
+		RIG(the_cluster_in_memory_equals_the_one_in_the_ledger),
+		RIG(committed_changes_are_announced_and_rolled_back_ones_are_not),
+		cmocka_unit_test(more_changes_than_the_list_holds_mean_that_all_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

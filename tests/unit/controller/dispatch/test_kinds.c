@@ -18,7 +18,7 @@ static struct resources make_kind(const char *type, const char *features)
 	return r;
 }
 
-static void bits_say_what_the_texts_say(void **state)
+static void the_bits_of_a_kind_match_its_features(void **state)
 {
 	static const char *const types[] = { "", "a", "b" };
 	static const char *const features[] = { "", "ib", "nvme", "ib,nvme" };
@@ -69,7 +69,7 @@ static void more_kinds_than_bits_wait(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bits_say_what_the_texts_say),
+		cmocka_unit_test(the_bits_of_a_kind_match_its_features),
 		cmocka_unit_test(more_kinds_than_bits_wait),
 	};
 

@@ -132,7 +132,7 @@ static void size_counts_every_node_and_core_of_a_request(void **state)
 	}
 }
 
-static void a_job_ages_from_when_nothing_holds_it_back(void **state)
+static void a_jobs_age_counts_from_when_it_became_eligible(void **state)
 {
 	_cleanup_(world_done) struct world w =
 		world_of("PriorityWeightAge = 1000\nPriorityMaxAge = 10:00:00", declared);
@@ -161,7 +161,7 @@ static void on_event(void *ctx, const struct cycle_event *e)
 	given[n_given++] = e->job;
 }
 
-static void in_strict_order_nobody_passes_and_all_are_told_why(void **state)
+static void in_strict_order_no_job_passes_and_each_has_a_reason(void **state)
 {
 	_cleanup_(world_done) struct world w =
 		world_of("PriorityWeightFairshare = 1000\nScheduler = fifo", declared);
@@ -196,7 +196,7 @@ static void in_strict_order_nobody_passes_and_all_are_told_why(void **state)
 	assert_string_equal(why, "This job waits for the next scheduling cycle.");
 }
 
-static void later_jobs_start_where_they_delay_nobody(void **state)
+static void later_jobs_start_where_they_delay_no_earlier_one(void **state)
 {
 	_cleanup_(world_done) struct world w =
 		world_of("PriorityWeightFairshare = 1000", declared);
@@ -228,7 +228,7 @@ static void later_jobs_start_where_they_delay_nobody(void **state)
 		why, "number 2 of 2 in the queue. It needs 1 core; n1 has 0 of 8 free."));
 }
 
-static void nothing_weighed_is_first_in_first_out(void **state)
+static void without_weights_the_order_is_first_in_first_out(void **state)
 {
 	_cleanup_(world_done) struct world w = world_of("", declared);
 	_cleanup_(cycle_freep) struct cycle *c = NULL;
@@ -289,7 +289,7 @@ static void limits_hold_back_their_own_jobs_alone(void **state)
 	}
 }
 
-static void more_jobs_than_a_batch_are_given_in_order(void **state)
+static void more_jobs_than_a_batch_are_dispatched_in_order(void **state)
 {
 	_cleanup_(world_done) struct world w =
 		world_of("PriorityWeightFairshare = 1000", declared);
@@ -319,12 +319,12 @@ int main(void)
 		RIG(fairshare_then_age_then_number_decide),
 		RIG(size_favours_large_or_small),
 		RIG(size_counts_every_node_and_core_of_a_request),
-		RIG(a_job_ages_from_when_nothing_holds_it_back),
-		RIG(in_strict_order_nobody_passes_and_all_are_told_why),
-		RIG(later_jobs_start_where_they_delay_nobody),
-		RIG(nothing_weighed_is_first_in_first_out),
+		RIG(a_jobs_age_counts_from_when_it_became_eligible),
+		RIG(in_strict_order_no_job_passes_and_each_has_a_reason),
+		RIG(later_jobs_start_where_they_delay_no_earlier_one),
+		RIG(without_weights_the_order_is_first_in_first_out),
 		RIG(limits_hold_back_their_own_jobs_alone),
-		RIG(more_jobs_than_a_batch_are_given_in_order),
+		RIG(more_jobs_than_a_batch_are_dispatched_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,7 @@ static int make_parts(const struct order_job *j, const int32_t *numbers, size_t 
 	return parts_make(&ask, ret);
 }
 
-static void all_of_one_chunk_is_one_part(void **state)
+static void all_chunks_on_one_node_are_one_part(void **state)
 {
 	const struct order_job j = { .want = { .ncpus = 4, .vmem_bytes = 7, .ngpus = 1 } };
 	struct parts p;
@@ -68,7 +68,7 @@ static void every_way_to_put_chunks_keeps_the_sums(void **state)
 	}
 }
 
-static void gpus_of_a_model_stay_of_it(void **state)
+static void gpus_of_a_model_are_allocated_as_that_model(void **state)
 {
 	struct select s = { .n = 2, .of = { { .n = 1, .ncpus = 1 }, { .n = 1, .ngpus = 2 } } };
 	const struct order_job j = { .select = &s, .want = { .gpu_model = "a100-40" } };
@@ -103,9 +103,9 @@ static void memory_is_summed_where_all_state_it(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_of_one_chunk_is_one_part),
+		cmocka_unit_test(all_chunks_on_one_node_are_one_part),
 		cmocka_unit_test(every_way_to_put_chunks_keeps_the_sums),
-		cmocka_unit_test(gpus_of_a_model_stay_of_it),
+		cmocka_unit_test(gpus_of_a_model_are_allocated_as_that_model),
 		cmocka_unit_test(memory_is_summed_where_all_state_it),
 	};
 

@@ -75,7 +75,7 @@ static void the_account_is_project_else_account_else_group(void **state)
 }
 
 /* Cores, GPUs, memory, from whatever list tells them. */
-static void what_was_allocated_counts_before_what_was_asked_for(void **state)
+static void allocated_amounts_count_before_requested_ones(void **state)
 {
 	static const struct {
 		const char *told;
@@ -222,7 +222,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_is_read_with_its_units),
 		cmocka_unit_test(the_account_is_project_else_account_else_group),
-		cmocka_unit_test(what_was_allocated_counts_before_what_was_asked_for),
+		cmocka_unit_test(allocated_amounts_count_before_requested_ones),
 		cmocka_unit_test(a_run_that_was_requeued_is_a_run),
 		cmocka_unit_test(every_other_record_has_its_reason),
 		cmocka_unit_test(no_two_jobs_or_tasks_have_the_same_number),

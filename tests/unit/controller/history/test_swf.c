@@ -35,7 +35,7 @@ static void a_job_is_read_with_its_units(void **state)
 	assert_string_equal(j.account, "g3");
 }
 
-static void a_wait_that_is_not_told_is_none(void **state)
+static void an_unknown_wait_counts_as_none(void **state)
 {
 	struct history_job j;
 
@@ -94,7 +94,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_is_read_with_its_units),
-		cmocka_unit_test(a_wait_that_is_not_told_is_none),
+		cmocka_unit_test(an_unknown_wait_counts_as_none),
 		cmocka_unit_test(every_impossible_row_has_its_reason),
 		cmocka_unit_test(the_header_says_when_time_began),
 	};

@@ -73,7 +73,7 @@ static void damage_anywhere_is_noticed(void **state)
 }
 
 /* Beyond 1 MiB not more than a hundred times what was sent. */
-static void what_is_too_dense_is_not_made(void **state)
+static void a_body_that_inflates_too_far_is_refused(void **state)
 {
 	unsigned char gz[8192];
 	struct inflate_text t = { 0 };
@@ -92,7 +92,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_bound_is_exact),
-		cmocka_unit_test(what_is_too_dense_is_not_made),
+		cmocka_unit_test(a_body_that_inflates_too_far_is_refused),
 		cmocka_unit_test(damage_anywhere_is_noticed),
 	};
 

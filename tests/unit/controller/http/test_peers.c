@@ -45,7 +45,7 @@ static void an_address_is_one_peer_however_it_is_written(void **state)
 	assert_int_equal(peer_key_parse("head.example", &a), -EINVAL);
 }
 
-static void the_table_is_bounded_and_what_is_beyond_shares_one_quota(void **state)
+static void the_table_of_peers_is_bounded_and_further_peers_share_one_quota(void **state)
 {
 	_cleanup_(peers_freep) struct peers *p = peers_new(7);
 	struct peer *kept, *rest;
@@ -98,7 +98,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_address_is_one_peer_however_it_is_written),
-		cmocka_unit_test(the_table_is_bounded_and_what_is_beyond_shares_one_quota),
+		cmocka_unit_test(
+			the_table_of_peers_is_bounded_and_further_peers_share_one_quota),
 		cmocka_unit_test(a_rate_is_kept_to_the_edge),
 	};
 

@@ -97,7 +97,7 @@ static void no_more_is_refunded_than_was_charged(void **state)
 	assert_int_equal(rig_count_differences(r), 0);
 }
 
-static void what_is_refused_leaves_nothing(void **state)
+static void a_refused_adjustment_leaves_no_entry(void **state)
 {
 	struct rig *r = *state;
 	struct store_adjustment a = make_entry(a_job(r), -1);
@@ -182,7 +182,7 @@ static void imported_jobs_are_named_with_their_cluster(void **state)
 	assert_int_equal(try_adjust(r, a, "one that was imported"), -EINVAL);
 }
 
-static void a_lost_entry_is_found(void **state)
+static void verify_finds_an_adjustment_whose_sum_is_missing(void **state)
 {
 	struct rig *r = *state;
 
@@ -199,9 +199,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_charge_stays_and_the_sums_show_both),
 		TEST(no_more_is_refunded_than_was_charged),
-		TEST(what_is_refused_leaves_nothing),
+		TEST(a_refused_adjustment_leaves_no_entry),
 		TEST(imported_jobs_are_named_with_their_cluster),
-		TEST(a_lost_entry_is_found),
+		TEST(verify_finds_an_adjustment_whose_sum_is_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

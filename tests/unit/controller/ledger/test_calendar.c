@@ -67,7 +67,7 @@ static void months_have_their_hours(void **state)
 	}
 }
 
-static void times_of_clocks_are_moments(void **state)
+static void wall_clock_times_convert_to_moments(void **state)
 {
 	struct calendar *c = open_zone("America/Toronto");
 	int64_t spring = parse_day("2025-03-09") * 86400,
@@ -248,7 +248,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(months_have_their_hours),
-		cmocka_unit_test(times_of_clocks_are_moments),
+		cmocka_unit_test(wall_clock_times_convert_to_moments),
 		cmocka_unit_test(what_ends_at_midnight_ends_the_day_before),
 		cmocka_unit_test(a_missing_midnight_begins_the_day_late),
 		cmocka_unit_test(a_date_that_never_was_has_no_moment),

@@ -63,7 +63,7 @@ static void run_job(struct rig *r, int64_t from_s, int64_t run_s, int reports)
 	}
 }
 
-static void live_days_are_the_zones(void **state)
+static void days_of_reports_are_those_of_the_ledgers_time_zone(void **state)
 {
 	struct rig *r = *state;
 
@@ -109,7 +109,7 @@ static void the_zone_of_a_ledger_with_sums_stays(void **state)
 	assert_string_equal(store_zone(r->store), "Europe/Berlin");
 }
 
-static void no_ledger_is_made_for_no_zone(void **state)
+static void no_ledger_is_made_with_an_unknown_zone(void **state)
 {
 	struct rig *r = *state;
 	struct store *s = NULL;
@@ -133,7 +133,7 @@ static void without_a_zone_days_are_of_utc(void **state)
 			 60000);
 }
 
-static void sums_are_made_anew_from_jobs(void **state)
+static void rebuild_recomputes_all_sums_from_the_jobs(void **state)
 {
 	struct rig *r = *state;
 	const struct store_rebuild as_it_is = { .fn = rig_ignore_difference },
@@ -163,7 +163,7 @@ static void sums_are_made_anew_from_jobs(void **state)
 
 /* The node's clock went back: what it tells was gained is on the day it says, and what was
  * known stays where it was. */
-static void a_report_from_before_the_last_one(void **state)
+static void a_report_older_than_the_last_one_moves_no_day_back(void **state)
 {
 	struct rig *r = *state;
 	int64_t day = 20000, at = day * 86400 * S_NS + HOUR_NS,
@@ -197,7 +197,7 @@ static void a_report_from_before_the_last_one(void **state)
 }
 
 /* The controller's own clock went back over midnight, between two reports. */
-static void the_controllers_clock_steps_back_over_midnight(void **state)
+static void a_controllers_clock_that_steps_back_over_midnight_loses_no_usage(void **state)
 {
 	struct rig *r = *state;
 	int64_t midnight = 20000 * 86400 * S_NS, job = rig_job(r, midnight - 3 * HOUR_NS);
@@ -222,7 +222,7 @@ static void the_controllers_clock_steps_back_over_midnight(void **state)
 
 /* Clocks stepped under a job: it ended before it started. What is charged is the node's steady
  * clock's running time, on a day between being given and now. */
-static void a_job_that_ends_before_it_starts(void **state)
+static void a_job_that_ends_before_it_starts_is_charged_nothing(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
@@ -252,7 +252,7 @@ static int64_t ended_on(struct rig *r, const char *day)
 	return n;
 }
 
-static void what_ends_at_midnight_ended_on_the_day_that_ends_there(void **state)
+static void a_job_that_ends_at_midnight_ended_on_the_day_before(void **state)
 {
 	struct rig *r = *state;
 
@@ -270,16 +270,16 @@ static void what_ends_at_midnight_ended_on_the_day_that_ends_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(live_days_are_the_zones),
+		TEST(days_of_reports_are_those_of_the_ledgers_time_zone),
 		TEST(a_date_that_never_was_has_no_sums),
 		TEST(the_zone_of_a_ledger_with_sums_stays),
-		TEST(what_ends_at_midnight_ended_on_the_day_that_ends_there),
+		TEST(a_job_that_ends_at_midnight_ended_on_the_day_before),
 		TEST(without_a_zone_days_are_of_utc),
-		TEST(sums_are_made_anew_from_jobs),
-		TEST(a_report_from_before_the_last_one),
-		TEST(the_controllers_clock_steps_back_over_midnight),
-		TEST(a_job_that_ends_before_it_starts),
-		TEST(no_ledger_is_made_for_no_zone),
+		TEST(rebuild_recomputes_all_sums_from_the_jobs),
+		TEST(a_report_older_than_the_last_one_moves_no_day_back),
+		TEST(a_controllers_clock_that_steps_back_over_midnight_loses_no_usage),
+		TEST(a_job_that_ends_before_it_starts_is_charged_nothing),
+		TEST(no_ledger_is_made_with_an_unknown_zone),
 	};
 
 	/* The last one is of SQLite: it looks for a file. */

@@ -16,7 +16,7 @@
 #define CLAMPS "SELECT COUNT(*) FROM events WHERE what = 'clamp'"
 #define RATE_MS 2500
 
-static void running_time_is_at_most_the_time_since_the_job_was_given(void **state)
+static void running_time_is_at_most_the_time_since_the_allocation(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
@@ -85,7 +85,7 @@ static void clocks_that_differ_a_little_bound_nothing(void **state)
 	assert_int_equal(rig_number(r, CLAMPS), 1);
 }
 
-static void a_node_that_says_it_each_second_fills_no_journal(void **state)
+static void a_node_that_repeats_a_wrong_time_is_logged_once(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
@@ -99,7 +99,7 @@ static void a_node_that_says_it_each_second_fills_no_journal(void **state)
 }
 
 /* The node's own clock, in started_ns, ended_ns and at_ns, is not believed for it. */
-static void a_start_before_the_job_was_given_makes_no_time(void **state)
+static void a_start_before_the_allocation_adds_no_time(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
@@ -134,7 +134,7 @@ static int64_t given_twice(struct rig *r, const char *request)
 	return gift.job;
 }
 
-static void each_attempt_is_bounded_by_when_it_was_given(void **state)
+static void each_attempt_is_bounded_by_its_own_allocation(void **state)
 {
 	struct rig *r = *state;
 	struct report rep =
@@ -177,13 +177,13 @@ int main(void)
 {
 #define RIG(test) cmocka_unit_test_setup_teardown(test, rig_open, rig_close)
 	const struct CMUnitTest tests[] = {
-		RIG(running_time_is_at_most_the_time_since_the_job_was_given),
+		RIG(running_time_is_at_most_the_time_since_the_allocation),
 		RIG(the_last_report_is_bounded_too_and_the_job_ends),
 		RIG(suspended_time_is_bounded_by_what_running_leaves),
 		RIG(clocks_that_differ_a_little_bound_nothing),
-		RIG(a_node_that_says_it_each_second_fills_no_journal),
-		RIG(a_start_before_the_job_was_given_makes_no_time),
-		RIG(each_attempt_is_bounded_by_when_it_was_given),
+		RIG(a_node_that_repeats_a_wrong_time_is_logged_once),
+		RIG(a_start_before_the_allocation_adds_no_time),
+		RIG(each_attempt_is_bounded_by_its_own_allocation),
 		RIG(a_late_report_of_a_lost_attempt_is_bounded),
 		RIG(every_node_of_a_job_on_several_is_bounded),
 	};

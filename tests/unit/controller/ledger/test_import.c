@@ -98,7 +98,7 @@ static int in_order(void *ctx, const struct store_import_job *j,
 }
 
 /* More jobs than are written together, each fourth one twice. */
-static void every_job_is_told_of_once_in_order(void **state)
+static void the_listener_is_called_once_for_each_job_in_order(void **state)
 {
 	struct rig *r = *state;
 	const struct store_import_file f = { "many", "file", "swf", "content", "", "" };
@@ -183,7 +183,7 @@ static void a_batch_that_is_not_committed_leaves_nothing(void **state)
 	assert_int_equal(count_differences(r), 0);
 }
 
-static void a_job_comes_once_and_is_never_changed(void **state)
+static void a_job_is_imported_once_and_never_changed(void **state)
 {
 	struct rig *r = *state;
 	struct store_import_count n;
@@ -351,8 +351,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(days_of_any_job_sum_to_its_charge),
 		TEST(a_batch_that_is_not_committed_leaves_nothing),
-		TEST(a_job_comes_once_and_is_never_changed),
-		TEST(every_job_is_told_of_once_in_order),
+		TEST(a_job_is_imported_once_and_never_changed),
+		TEST(the_listener_is_called_once_for_each_job_in_order),
 		TEST(live_attempts_can_be_recomputed),
 		TEST(every_wrong_figure_is_found),
 		TEST(an_older_ledger_is_upgraded_and_still_recomputes),

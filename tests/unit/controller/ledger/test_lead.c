@@ -47,7 +47,7 @@ static struct store_lead *open_lead(void)
 	return l;
 }
 
-static void one_leads_until_it_goes(void **unused)
+static void one_controller_leads_until_it_ends(void **unused)
 {
 	struct store_lead *a = open_lead(), *b = open_lead();
 	char mine[64];
@@ -81,7 +81,7 @@ static void count_call(void *ctx)
 	++*(int *)ctx;
 }
 
-static void whose_lock_was_taken_away_writes_no_more(void **unused)
+static void a_controller_that_lost_its_lock_writes_nothing(void **unused)
 {
 	struct store_lead *a = open_lead(), *b = open_lead();
 	struct store *s;
@@ -105,7 +105,7 @@ static void whose_lock_was_taken_away_writes_no_more(void **unused)
 	store_lead_close(b);
 }
 
-static void a_ledger_that_cannot_be_is_told(void **unused)
+static void an_unusable_ledger_is_an_error_with_its_reason(void **unused)
 {
 	const struct store_lead_config c = { "/nonexistent/ledger.db", "here", 15 };
 	struct store_lead *l;
@@ -119,9 +119,9 @@ static void a_ledger_that_cannot_be_is_told(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_leads_until_it_goes),
-		cmocka_unit_test(whose_lock_was_taken_away_writes_no_more),
-		cmocka_unit_test(a_ledger_that_cannot_be_is_told),
+		cmocka_unit_test(one_controller_leads_until_it_ends),
+		cmocka_unit_test(a_controller_that_lost_its_lock_writes_nothing),
+		cmocka_unit_test(an_unusable_ledger_is_an_error_with_its_reason),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, drop_dir);

@@ -71,7 +71,7 @@ static void repeats_gaps_and_late_reports_are_harmless(void **state)
 	assert_int_equal(rig_number(r, "SELECT SUM(jobs_ended) FROM rollups"), 6);
 }
 
-static void counters_that_were_reset_take_nothing_back(void **state)
+static void counters_that_were_reset_lower_no_charge(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
@@ -99,7 +99,7 @@ static void suspended_time_is_recorded_and_free(void **state)
 	assert_int_equal(rig_number(r, "SELECT SUM(suspended_ms) FROM rollups"), 120000);
 }
 
-static void midnight_cuts_usage_and_loses_nothing(void **state)
+static void usage_is_split_at_midnight_without_loss(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON), two_days = 2 * 86400;
@@ -172,7 +172,7 @@ static void figures_beyond_charging_are_refused_alone(void **state)
 	assert_int_equal(rig_number(r, SUM), 10000);
 }
 
-static void a_reboot_ends_what_it_took_and_a_late_word_still_counts(void **state)
+static void a_reboot_ends_the_jobs_of_the_node_and_late_reports_still_count(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
@@ -205,7 +205,8 @@ static int count_given(void *ctx, const struct store_desired *g, struct err *err
 	return 0;
 }
 
-static void a_job_that_vanished_is_neither_run_again_nor_lost_at_once(void **state)
+static void
+a_job_that_its_node_does_not_list_is_neither_started_again_nor_lost_at_once(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
@@ -234,7 +235,7 @@ static void a_job_that_vanished_is_neither_run_again_nor_lost_at_once(void **sta
 	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
 }
 
-static void a_job_never_shown_is_given_again_after_a_reboot(void **state)
+static void a_job_that_its_node_never_listed_is_dispatched_again_after_a_reboot(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
@@ -284,7 +285,7 @@ static void suspension_frees_cores_alone(void **state)
 	assert_int_equal(after[0].in_use.jobfs_bytes, 1000);
 }
 
-static void desired_states_come_too_late_for_ended_jobs(void **state)
+static void a_desired_state_does_not_change_an_ended_job(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
@@ -383,18 +384,18 @@ int main(void)
 		RIG(slices_sum_to_the_charge_in_job_and_rollups),
 		RIG(the_only_slice_of_the_shortest_job_is_charged),
 		RIG(repeats_gaps_and_late_reports_are_harmless),
-		RIG(counters_that_were_reset_take_nothing_back),
+		RIG(counters_that_were_reset_lower_no_charge),
 		RIG(suspended_time_is_recorded_and_free),
-		RIG(midnight_cuts_usage_and_loses_nothing),
+		RIG(usage_is_split_at_midnight_without_loss),
 		RIG(a_wrong_clock_of_a_node_moves_nothing_to_other_days),
 		RIG(reports_of_foreign_jobs_are_refused_and_change_nothing),
 		RIG(figures_beyond_charging_are_refused_alone),
-		RIG(a_reboot_ends_what_it_took_and_a_late_word_still_counts),
-		RIG(a_job_that_vanished_is_neither_run_again_nor_lost_at_once),
-		RIG(a_job_never_shown_is_given_again_after_a_reboot),
+		RIG(a_reboot_ends_the_jobs_of_the_node_and_late_reports_still_count),
+		RIG(a_job_that_its_node_does_not_list_is_neither_started_again_nor_lost_at_once),
+		RIG(a_job_that_its_node_never_listed_is_dispatched_again_after_a_reboot),
 		RIG(two_machines_cannot_be_one_node_at_once),
 		RIG(suspension_frees_cores_alone),
-		RIG(desired_states_come_too_late_for_ended_jobs),
+		RIG(a_desired_state_does_not_change_an_ended_job),
 		cmocka_unit_test(no_failure_of_the_disk_leaves_half_an_exchange),
 	};
 

@@ -93,7 +93,7 @@ static void jobs_of_a_lost_node_end_charged_to_its_last_report(void **state)
 	assert_int_equal(rig_number(r, "SELECT SUM(jobs_ended) FROM rollups"), 1);
 }
 
-static void one_that_runs_on_is_refused_and_its_time_is_not_charged(void **state)
+static void a_lost_job_that_runs_on_is_refused_and_its_time_is_not_charged(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = start_job(r, NULL);
@@ -109,7 +109,7 @@ static void one_that_runs_on_is_refused_and_its_time_is_not_charged(void **state
 	check_charge(r, 40);
 }
 
-static void one_that_ended_by_itself_has_the_last_word(void **state)
+static void the_final_report_of_a_lost_job_decides_how_it_ended(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = start_job(r, NULL);
@@ -125,7 +125,7 @@ static void one_that_ended_by_itself_has_the_last_word(void **state)
 }
 
 /* While it cleans up it is shown as ending: that is no reason to refuse it. */
-static void one_that_is_ending_is_waited_for(void **state)
+static void a_job_that_is_ending_is_waited_for(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = start_job(r, NULL);
@@ -151,7 +151,7 @@ static int note_waiting(void *ctx, const struct store_waiting *w, struct err *er
 	return 0;
 }
 
-static void a_job_that_asked_for_it_is_queued_again_at_its_place(void **state)
+static void a_lost_job_with_requeue_is_queued_again_at_its_place(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = start_job(r, again), other;
@@ -187,7 +187,7 @@ static void a_job_that_asked_for_it_is_queued_again_at_its_place(void **state)
 	check_charge(r, 50);
 }
 
-static void what_a_former_attempt_says_later_is_nothing(void **state)
+static void late_reports_of_a_former_attempt_change_nothing(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = start_job(r, again);
@@ -205,7 +205,7 @@ static void what_a_former_attempt_says_later_is_nothing(void **state)
 	check_charge(r, 40);
 }
 
-static void it_is_queued_again_as_often_as_the_bound_says(void **state)
+static void a_lost_job_is_queued_again_up_to_the_bound(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = start_job(r, again), now = NOON + 200 * S_NS;
@@ -224,7 +224,7 @@ static void it_is_queued_again_as_often_as_the_bound_says(void **state)
 			 1);
 }
 
-static void one_that_is_being_cancelled_is_not_queued_again(void **state)
+static void a_lost_job_that_is_being_cancelled_is_not_queued_again(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = start_job(r, again);
@@ -241,7 +241,7 @@ static void one_that_is_being_cancelled_is_not_queued_again(void **state)
 }
 
 /* The node is back and reports its new boot: its figures are the later ones. */
-static void a_reboot_that_the_node_tells_queues_it_again_too(void **state)
+static void a_reboot_that_the_node_reports_queues_its_jobs_again(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = start_job(r, again);
@@ -258,7 +258,7 @@ static void a_reboot_that_the_node_tells_queues_it_again_too(void **state)
 	check_charge(r, 44);
 }
 
-static void a_reboot_that_is_seen_queues_it_again_once(void **state)
+static void a_reboot_that_the_controller_sees_queues_its_jobs_again_once(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = start_job(r, again);
@@ -303,15 +303,15 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG(jobs_of_a_lost_node_end_charged_to_its_last_report),
-		RIG(one_that_runs_on_is_refused_and_its_time_is_not_charged),
-		RIG(one_that_ended_by_itself_has_the_last_word),
-		RIG(one_that_is_ending_is_waited_for),
-		RIG(a_job_that_asked_for_it_is_queued_again_at_its_place),
-		RIG(what_a_former_attempt_says_later_is_nothing),
-		RIG(it_is_queued_again_as_often_as_the_bound_says),
-		RIG(one_that_is_being_cancelled_is_not_queued_again),
-		RIG(a_reboot_that_the_node_tells_queues_it_again_too),
-		RIG(a_reboot_that_is_seen_queues_it_again_once),
+		RIG(a_lost_job_that_runs_on_is_refused_and_its_time_is_not_charged),
+		RIG(the_final_report_of_a_lost_job_decides_how_it_ended),
+		RIG(a_job_that_is_ending_is_waited_for),
+		RIG(a_lost_job_with_requeue_is_queued_again_at_its_place),
+		RIG(late_reports_of_a_former_attempt_change_nothing),
+		RIG(a_lost_job_is_queued_again_up_to_the_bound),
+		RIG(a_lost_job_that_is_being_cancelled_is_not_queued_again),
+		RIG(a_reboot_that_the_node_reports_queues_its_jobs_again),
+		RIG(a_reboot_that_the_controller_sees_queues_its_jobs_again_once),
 		RIG(a_clock_that_is_set_charges_nothing),
 	};
 

@@ -69,7 +69,7 @@ static void move_on(struct usage *u)
 	usage_merge(u, &next);
 }
 
-static void a_node_at_a_time_gives_what_adding_all_anew_does(void **state)
+static void adding_one_node_at_a_time_gives_the_same_sums_as_adding_all(void **state)
 {
 	struct usage of[3] = { 0 }, sum = { 0 };
 	int n_replaced = 0;
@@ -106,7 +106,7 @@ static int see_chunks(void *ctx, const struct store_waiting *w, struct err *err)
 	return 0;
 }
 
-static void chunks_are_kept_while_it_waits(void **state)
+static void the_chunks_of_a_queued_job_are_stored(void **state)
 {
 	struct rig *r = *state;
 	char text[SELECT_TEXT_MAX] = "";
@@ -116,7 +116,7 @@ static void chunks_are_kept_while_it_waits(void **state)
 	assert_string_equal(text, "3:ncpus=2:vmem=1GB:jobfs=1GB");
 }
 
-static void the_first_node_is_told_when_all_others_run(void **state)
+static void the_first_node_starts_when_all_others_run(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_submit(r, false);
@@ -147,7 +147,7 @@ static void the_first_node_is_told_when_all_others_run(void **state)
 	assert_string_equal(rig_see(r, job).node, "n1");
 }
 
-static void each_node_holds_its_part_until_that_has_ended(void **state)
+static void each_part_is_in_use_until_it_has_ended(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -183,7 +183,7 @@ static int see_placed(void *ctx, const struct store_allocated *p, struct err *er
 	return 0;
 }
 
-static void the_queue_is_told_of_what_is_held_also_when_the_job_is_over(void **state)
+static void parts_in_use_are_listed_also_after_the_job_has_ended(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false), single = rig_job(r, NOON);
@@ -204,7 +204,7 @@ static void the_queue_is_told_of_what_is_held_also_when_the_job_is_over(void **s
 
 /* ---- reports ---- */
 
-static void reports_of_all_nodes_are_one_usage_charged_by_the_first_ones_time(void **state)
+static void reports_of_all_parts_are_one_usage_charged_by_the_time_of_part_0(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -222,7 +222,7 @@ static void reports_of_all_nodes_are_one_usage_charged_by_the_first_ones_time(vo
 	parts_verify(r);
 }
 
-static void the_last_word_of_a_node_counts_after_the_end_of_the_job(void **state)
+static void the_final_report_of_a_part_counts_after_the_end_of_the_job(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -326,7 +326,7 @@ static void add_name(void *ctx, const char *node)
 	strcat(ctx, node);
 }
 
-static void all_its_nodes_are_woken(void **state)
+static void all_nodes_of_a_job_are_woken(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -418,7 +418,7 @@ static void forget_users_of_parts(struct rig *r)
 	sqlite3_close(db);
 }
 
-static void so_are_those_of_an_older_ledger(void **state)
+static void parts_of_an_older_ledger_belong_to_their_user_too(void **state)
 {
 	struct rig *r = *state;
 
@@ -437,19 +437,19 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(usage_of_nodes_adds_up_peaks_too),
 		cmocka_unit_test(usage_of_nodes_does_not_wrap),
-		cmocka_unit_test(a_node_at_a_time_gives_what_adding_all_anew_does),
-		IN_A_LEDGER(chunks_are_kept_while_it_waits),
-		IN_A_LEDGER(the_first_node_is_told_when_all_others_run),
-		IN_A_LEDGER(each_node_holds_its_part_until_that_has_ended),
-		IN_A_LEDGER(the_queue_is_told_of_what_is_held_also_when_the_job_is_over),
-		IN_A_LEDGER(reports_of_all_nodes_are_one_usage_charged_by_the_first_ones_time),
-		IN_A_LEDGER(the_last_word_of_a_node_counts_after_the_end_of_the_job),
+		cmocka_unit_test(adding_one_node_at_a_time_gives_the_same_sums_as_adding_all),
+		IN_A_LEDGER(the_chunks_of_a_queued_job_are_stored),
+		IN_A_LEDGER(the_first_node_starts_when_all_others_run),
+		IN_A_LEDGER(each_part_is_in_use_until_it_has_ended),
+		IN_A_LEDGER(parts_in_use_are_listed_also_after_the_job_has_ended),
+		IN_A_LEDGER(reports_of_all_parts_are_one_usage_charged_by_the_time_of_part_0),
+		IN_A_LEDGER(the_final_report_of_a_part_counts_after_the_end_of_the_job),
 		IN_A_LEDGER(a_node_that_has_no_part_is_refused),
 		IN_A_LEDGER(in_whatever_order_reports_come_the_sums_are_the_same),
 		IN_A_LEDGER(its_parts_are_shown_each_with_its_own_end),
-		IN_A_LEDGER(all_its_nodes_are_woken),
+		IN_A_LEDGER(all_nodes_of_a_job_are_woken),
 		IN_A_LEDGER(a_users_jobs_on_a_node_are_those_with_parts_there_too),
-		IN_A_LEDGER(so_are_those_of_an_older_ledger),
+		IN_A_LEDGER(parts_of_an_older_ledger_belong_to_their_user_too),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

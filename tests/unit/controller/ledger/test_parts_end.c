@@ -75,7 +75,7 @@ static void a_reason_in_any_alphabet_is_cut_between_characters(void **state)
 	}
 }
 
-static void the_commands_own_end_is_not_the_verdicts(void **state)
+static void the_end_of_the_command_does_not_replace_the_reason_of_the_job(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -121,7 +121,7 @@ static void an_mpi_that_misses_a_rank_is_not_the_reason(void **state)
 }
 
 /* The end of the first node comes before the word of the one that exceeded. */
-static void the_reason_is_waited_for(void **state)
+static void the_end_of_part_0_waits_for_the_reason_of_another_part(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -139,7 +139,7 @@ static void the_reason_is_waited_for(void **state)
 	parts_verify(r);
 }
 
-static void without_another_reason_the_commands_own_end_is_it(void **state)
+static void without_another_reason_the_end_of_the_command_counts(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -153,7 +153,7 @@ static void without_another_reason_the_commands_own_end_is_it(void **state)
 	parts_verify(r);
 }
 
-static void the_others_are_not_waited_for_for_ever(void **state)
+static void the_wait_for_other_parts_has_a_bound(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -164,7 +164,7 @@ static void the_others_are_not_waited_for_for_ever(void **state)
 	assert_int_equal(rig_see(r, job).end, END_EXITED);
 }
 
-static void a_good_end_waits_for_nobody(void **state)
+static void a_command_that_exits_with_0_waits_for_no_other_part(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -174,7 +174,7 @@ static void a_good_end_waits_for_nobody(void **state)
 	assert_int_equal(rig_see(r, job).end, END_EXITED);
 }
 
-static void when_the_first_node_ends_the_others_are_told(void **state)
+static void when_part_0_ends_the_other_parts_are_cancelled(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -187,7 +187,7 @@ static void when_the_first_node_ends_the_others_are_told(void **state)
 	}
 }
 
-static void a_part_that_cannot_start_brings_it_down_before_the_first_was_told(void **state)
+static void a_part_that_cannot_start_ends_the_job_before_part_0_starts(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_submit(r, false);
@@ -202,7 +202,7 @@ static void a_part_that_cannot_start_brings_it_down_before_the_first_was_told(vo
 	assert_int_equal(parts_of_attempt(r, "charge_requested_ms"), 0);
 }
 
-static void wishes_reach_every_node(void **state)
+static void desired_states_reach_every_node(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -224,7 +224,7 @@ static void wishes_reach_every_node(void **state)
 		assert_int_equal(parts_given(r, i).g.want, DESIRED_CANCEL);
 }
 
-static void cancelled_before_the_first_node_was_told(void **state)
+static void a_job_cancelled_before_part_0_started_ends_everywhere(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_submit(r, false);
@@ -289,7 +289,7 @@ static void a_lost_node_ends_the_job_of_all(void **state)
 	parts_verify(r);
 }
 
-static void it_is_queued_again_where_it_asked_for_that(void **state)
+static void a_job_with_requeue_is_queued_again_after_losing_a_node(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = with_n2_lost(r, true);
@@ -310,7 +310,7 @@ static void it_is_queued_again_where_it_asked_for_that(void **state)
 	parts_verify(r);
 }
 
-static void its_owner_may_cancel_it_before_it_is_queued_again(void **state)
+static void a_job_may_be_cancelled_before_it_is_queued_again(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = with_n2_lost(r, true);
@@ -321,7 +321,7 @@ static void its_owner_may_cancel_it_before_it_is_queued_again(void **state)
 	assert_int_equal(rig_see(r, job).end, END_CANCELLED);
 }
 
-static void the_first_node_is_lost(void **state)
+static void losing_the_node_of_part_0_ends_the_job(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -342,7 +342,7 @@ static void the_first_node_is_lost(void **state)
 }
 
 /* A part had brought it down already: that is why it ended, and no reason to start it again. */
-static void the_first_node_is_lost_while_it_was_to_end(void **state)
+static void losing_the_node_of_part_0_while_the_job_ends_keeps_the_reason(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, true);
@@ -361,7 +361,7 @@ static void the_first_node_is_lost_while_it_was_to_end(void **state)
 }
 
 /* A job that depends on its good end depends on its command, which was stopped. */
-static void a_part_that_ends_by_itself_is_no_good_end(void **state)
+static void a_part_that_ends_by_itself_fails_the_job(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -374,7 +374,7 @@ static void a_part_that_ends_by_itself_is_no_good_end(void **state)
 }
 
 /* Its agent has lost its records, and found what runs there: it gets its jobs again. */
-static void a_part_that_was_found_goes_on(void **state)
+static void a_part_that_its_agent_found_again_keeps_running(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -399,7 +399,7 @@ static void a_part_that_was_found_goes_on(void **state)
 	sync_result_done(&out);
 }
 
-static void a_reboot_under_a_part_brings_it_down(void **state)
+static void a_reboot_of_a_parts_node_ends_the_job(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -449,7 +449,7 @@ static int say_it_fell(struct rig *r, int64_t job)
 
 /* For every n: the n-th change on disk fails, and all after it. Either nothing of the part's
  * end is known, or all that follows from it. */
-static void no_failure_of_the_disk_leaves_half_a_fall(void **state)
+static void no_failure_of_the_disk_leaves_half_of_a_jobs_end(void **state)
 {
 	int failures = 0;
 
@@ -492,7 +492,7 @@ static int count_differences(void *ctx, const struct store_difference *d, struct
 	return 0;
 }
 
-static void what_does_not_add_up_is_found(void **state)
+static void verify_finds_parts_that_do_not_sum_to_their_attempt(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -520,27 +520,27 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_A_LEDGER(one_kill_for_the_whole_job_when_a_part_exceeds),
 		IN_A_LEDGER(a_reason_in_any_alphabet_is_cut_between_characters),
-		IN_A_LEDGER(the_commands_own_end_is_not_the_verdicts),
+		IN_A_LEDGER(the_end_of_the_command_does_not_replace_the_reason_of_the_job),
 		IN_A_LEDGER(an_mpi_that_misses_a_rank_is_not_the_reason),
-		IN_A_LEDGER(the_reason_is_waited_for),
-		IN_A_LEDGER(without_another_reason_the_commands_own_end_is_it),
-		IN_A_LEDGER(the_others_are_not_waited_for_for_ever),
-		IN_A_LEDGER(a_good_end_waits_for_nobody),
-		IN_A_LEDGER(when_the_first_node_ends_the_others_are_told),
-		IN_A_LEDGER(a_part_that_cannot_start_brings_it_down_before_the_first_was_told),
-		IN_A_LEDGER(wishes_reach_every_node),
-		IN_A_LEDGER(cancelled_before_the_first_node_was_told),
+		IN_A_LEDGER(the_end_of_part_0_waits_for_the_reason_of_another_part),
+		IN_A_LEDGER(without_another_reason_the_end_of_the_command_counts),
+		IN_A_LEDGER(the_wait_for_other_parts_has_a_bound),
+		IN_A_LEDGER(a_command_that_exits_with_0_waits_for_no_other_part),
+		IN_A_LEDGER(when_part_0_ends_the_other_parts_are_cancelled),
+		IN_A_LEDGER(a_part_that_cannot_start_ends_the_job_before_part_0_starts),
+		IN_A_LEDGER(desired_states_reach_every_node),
+		IN_A_LEDGER(a_job_cancelled_before_part_0_started_ends_everywhere),
 		IN_A_LEDGER(a_lost_node_ends_the_job_of_all),
-		IN_A_LEDGER(it_is_queued_again_where_it_asked_for_that),
-		IN_A_LEDGER(its_owner_may_cancel_it_before_it_is_queued_again),
-		IN_A_LEDGER(the_first_node_is_lost),
-		IN_A_LEDGER(the_first_node_is_lost_while_it_was_to_end),
-		IN_A_LEDGER(a_part_that_ends_by_itself_is_no_good_end),
-		IN_A_LEDGER(a_part_that_was_found_goes_on),
-		IN_A_LEDGER(a_reboot_under_a_part_brings_it_down),
+		IN_A_LEDGER(a_job_with_requeue_is_queued_again_after_losing_a_node),
+		IN_A_LEDGER(a_job_may_be_cancelled_before_it_is_queued_again),
+		IN_A_LEDGER(losing_the_node_of_part_0_ends_the_job),
+		IN_A_LEDGER(losing_the_node_of_part_0_while_the_job_ends_keeps_the_reason),
+		IN_A_LEDGER(a_part_that_ends_by_itself_fails_the_job),
+		IN_A_LEDGER(a_part_that_its_agent_found_again_keeps_running),
+		IN_A_LEDGER(a_reboot_of_a_parts_node_ends_the_job),
 		IN_A_LEDGER(a_part_that_its_agent_does_not_know_is_given_up_after_a_while),
-		IN_A_LEDGER(what_does_not_add_up_is_found),
-		cmocka_unit_test(no_failure_of_the_disk_leaves_half_a_fall),
+		IN_A_LEDGER(verify_finds_parts_that_do_not_sum_to_their_attempt),
+		cmocka_unit_test(no_failure_of_the_disk_leaves_half_of_a_jobs_end),
 	};
 
 	/* The last one is of SQLite: its disk fails. */

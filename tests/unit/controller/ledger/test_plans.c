@@ -431,7 +431,7 @@ static int count_scans(sqlite3_stmt *st)
 	return n;
 }
 
-static void no_plan_scans_what_only_grows(void **state)
+static void no_query_plan_scans_a_growing_table(void **state)
 {
 	_cleanup_(world_done) struct world w = world_of("", declared);
 	_cleanup_(cycle_freep) struct cycle *c = NULL;
@@ -532,7 +532,7 @@ static void work_costs_the_same_after_200000_jobs(void **state)
 	"'jobs', 'attempts', 'events', 'stretches', 'parts', 'steps', 'streams', 'chunks',"    \
 	" 'depends', 'holds', 'arrays', 'slices')"
 
-static void no_server_reads_what_only_grew(void **state)
+static void no_statement_of_the_server_scans_a_growing_table(void **state)
 {
 	_cleanup_(world_done) struct world w = { 0 };
 	struct cycle *c = NULL;
@@ -567,9 +567,9 @@ static void no_server_reads_what_only_grew(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RIG(no_plan_scans_what_only_grows),
+		RIG(no_query_plan_scans_a_growing_table),
 		RIG(work_costs_the_same_after_200000_jobs),
-		RIG(no_server_reads_what_only_grew),
+		RIG(no_statement_of_the_server_scans_a_growing_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,7 +70,7 @@ static void expect_same(const struct world *w)
 }
 
 /* Against a plain table of booleans, for many random orders of taking and removing. */
-static void what_is_taken_is_gone_and_nothing_else(void **state)
+static void a_range_that_is_removed_leaves_all_others(void **state)
 {
 	uint64_t seed = 7;
 
@@ -96,7 +96,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(texts_read_and_print_back),
-		cmocka_unit_test(what_is_taken_is_gone_and_nothing_else),
+		cmocka_unit_test(a_range_that_is_removed_leaves_all_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,7 +151,7 @@ static void a_job_is_made_once_and_charged(void **state)
 }
 
 /* What ran before the controller heard of it counts from the job's start, and no more than that. */
-static void a_job_that_was_heard_of_late_is_charged_from_its_start(void **state)
+static void a_job_that_was_reported_late_is_charged_from_its_start(void **state)
 {
 	struct rig *r = *state;
 	struct said w = said_of(7, NOON);
@@ -162,7 +162,7 @@ static void a_job_that_was_heard_of_late_is_charged_from_its_start(void **state)
 	assert_int_equal(rig_see(r, w.job).running_ns, 1000 * S_NS);
 }
 
-static void reeves_own_numbers_go_on_from_its_own(void **state)
+static void reeves_job_numbers_continue_without_slurms(void **state)
 {
 	struct rig *r = *state;
 	struct said w = said_of(7, NOON);
@@ -224,7 +224,7 @@ static void each_cluster_has_its_own_ids(void **state)
 	assert_int_equal(store_slurm_id(other.job), 7);
 }
 
-static void a_requeue_is_the_next_attempt_also_where_the_end_was_never_told(void **state)
+static void a_requeue_is_the_next_attempt_also_where_the_end_was_never_reported(void **state)
 {
 	struct rig *r = *state;
 	struct said w = said_of(7, NOON), again = said_of(7, NOON + 100 * S_NS);
@@ -442,7 +442,7 @@ static void a_job_that_the_node_did_not_describe_is_neither_made_nor_refused(voi
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 0);
 }
 
-static void names_that_are_none_have_others(void **state)
+static void invalid_names_are_replaced(void **state)
 {
 	struct rig *r = *state;
 	struct said w = said_of(7, NOON);
@@ -466,12 +466,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_number_has_origin_generation_and_id),
 		RIG(a_job_is_made_once_and_charged),
-		RIG(a_job_that_was_heard_of_late_is_charged_from_its_start),
-		RIG(reeves_own_numbers_go_on_from_its_own),
+		RIG(a_job_that_was_reported_late_is_charged_from_its_start),
+		RIG(reeves_job_numbers_continue_without_slurms),
 		RIG(an_id_that_comes_again_after_the_end_is_the_next_generation),
 		RIG(an_id_of_another_owner_is_another_job),
 		RIG(each_cluster_has_its_own_ids),
-		RIG(a_requeue_is_the_next_attempt_also_where_the_end_was_never_told),
+		RIG(a_requeue_is_the_next_attempt_also_where_the_end_was_never_reported),
 		RIG(a_second_node_that_an_old_agent_did_not_announce_counts_nothing),
 		RIG(a_job_on_two_nodes_is_one_job_with_a_part_on_each),
 		RIG(a_part_that_ends_leaves_the_job_to_slurm),
@@ -481,7 +481,7 @@ int main(void)
 		RIG(a_job_that_ended_before_its_first_task_is_on_record),
 		RIG(silence_of_a_node_ends_no_job_of_slurm),
 		RIG(a_job_that_the_node_did_not_describe_is_neither_made_nor_refused),
-		RIG(names_that_are_none_have_others),
+		RIG(invalid_names_are_replaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -124,7 +124,7 @@ static int64_t first_number(void)
 	return store_slurm_number(1, 0, 7);
 }
 
-static void a_row_told_often_counts_once(void **state)
+static void a_repeated_row_counts_once(void **state)
 {
 	struct rig *r = *state;
 	const struct slurm_batch_job row = row_of(7, SLURM_BATCH_COMPLETED, 0, 100);
@@ -215,7 +215,7 @@ static void the_mark_moves_with_the_rows_and_never_back(void **state)
 	assert_int_equal(t.answered_mark_s, 50);
 }
 
-static void what_slurm_forgot_is_wanted_and_ends_as_lost(void **state)
+static void an_attempt_that_slurm_forgot_is_wanted_and_ends_as_lost(void **state)
 {
 	struct rig *r = *state;
 	struct slurm_batch_job row = row_of(7, SLURM_BATCH_RUNNING, 0, 0);
@@ -522,12 +522,12 @@ static void a_job_that_was_imported_is_not_made_when_slurm_lists_it(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_row_told_often_counts_once),
+		TEST(a_repeated_row_counts_once),
 		TEST(a_running_job_is_charged_as_it_runs),
 		TEST(rows_of_a_requeue_are_attempts_in_any_order),
 		TEST(an_id_that_comes_again_much_later_is_another_job),
 		TEST(the_mark_moves_with_the_rows_and_never_back),
-		TEST(what_slurm_forgot_is_wanted_and_ends_as_lost),
+		TEST(an_attempt_that_slurm_forgot_is_wanted_and_ends_as_lost),
 		TEST(an_array_task_cancelled_while_it_waited_has_no_attempt),
 		TEST(attempts_are_listed_page_by_page),
 		TEST(an_archived_attempt_that_slurm_lists_again_makes_no_job),

@@ -31,7 +31,7 @@ static struct rule_times mend_now(const struct slurm_batch_job *j)
 	return rule_mend(j, NOW_S, NOW_NS, note);
 }
 
-static void seconds_are_taken_as_they_are(void **state)
+static void times_in_seconds_that_agree_are_used_unchanged(void **state)
 {
 	struct slurm_batch_job j = ended_job(NOW_S - 100, NOW_S - 40);
 	struct rule_times t;
@@ -120,7 +120,7 @@ static void without_an_agent_slurms_seconds_count(void **state)
 	assert_int_equal(d.times.running_ns, 60 * S_NS);
 }
 
-static void an_agent_that_is_there_is_waited_for(void **state)
+static void the_charge_waits_for_an_agent_that_reports(void **state)
 {
 	const struct slurm_batch_job j = ended_job(NOW_S - 100, NOW_S - 40);
 	const struct rule_known there = { .is_agent_there = true };
@@ -133,7 +133,7 @@ static void an_agent_that_is_there_is_waited_for(void **state)
 	assert_int_equal(decide_at(&j, there, until_s).action, RULE_WRITE);
 }
 
-static void what_an_agent_reported_stays(void **state)
+static void an_agents_report_is_not_overwritten(void **state)
 {
 	const struct slurm_batch_job j = ended_job(NOW_S - 100, NOW_S - 40);
 	struct slurm_batch_job runs = ended_job(NOW_S - 100, 0);
@@ -204,13 +204,13 @@ static void an_id_that_comes_again_is_a_requeue_or_another_job(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(seconds_are_taken_as_they_are),
+		cmocka_unit_test(times_in_seconds_that_agree_are_used_unchanged),
 		cmocka_unit_test(a_running_job_ran_up_to_when_slurm_said_so),
 		cmocka_unit_test(rows_that_contradict_are_mended_and_noted),
 		cmocka_unit_test(a_job_cancelled_while_it_waited_needs_no_note),
 		cmocka_unit_test(without_an_agent_slurms_seconds_count),
-		cmocka_unit_test(an_agent_that_is_there_is_waited_for),
-		cmocka_unit_test(what_an_agent_reported_stays),
+		cmocka_unit_test(the_charge_waits_for_an_agent_that_reports),
+		cmocka_unit_test(an_agents_report_is_not_overwritten),
 		cmocka_unit_test(every_state_has_an_end),
 		cmocka_unit_test(an_id_that_comes_again_is_a_requeue_or_another_job),
 	};

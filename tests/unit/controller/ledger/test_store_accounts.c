@@ -60,7 +60,7 @@ static int apply_change(struct rig *r, const struct accounts *from, const struct
 }
 
 /* By steps from each state to each other one, with the ledger reopened in between. */
-static void what_was_applied_is_there_again(void **state)
+static void applied_accounts_are_loaded_unchanged(void **state)
 {
 	struct rig *r = *state;
 	int64_t revision = -1, expected = 0;
@@ -178,7 +178,7 @@ static void a_removed_account_is_known_as_such(void **state)
 	assert_int_equal(rig_see(r, job).charge_requested_ms, 25000);
 }
 
-static void rows_that_do_not_hold_together_are_told(void **state)
+static void inconsistent_rows_of_accounts_are_reported(void **state)
 {
 	struct rig *r = *state;
 	struct accounts *a = NULL;
@@ -256,11 +256,11 @@ int main(void)
 {
 #define RIGGED(test) cmocka_unit_test_setup_teardown(test, rig_open, rig_close)
 	const struct CMUnitTest tests[] = {
-		RIGGED(what_was_applied_is_there_again),
+		RIGGED(applied_accounts_are_loaded_unchanged),
 		RIGGED(a_stale_change_changes_nothing),
 		RIGGED(the_log_says_what_was_and_who_changed_it),
 		RIGGED(a_removed_account_is_known_as_such),
-		RIGGED(rows_that_do_not_hold_together_are_told),
+		RIGGED(inconsistent_rows_of_accounts_are_reported),
 		cmocka_unit_test(no_failure_of_the_disk_leaves_half_a_change),
 	};
 

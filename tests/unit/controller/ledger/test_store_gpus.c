@@ -65,7 +65,7 @@ static int copy_request(void *ctx, const struct store_waiting *w, struct err *er
 	return 0;
 }
 
-static void what_jobs_hold_is_counted_by_model(void **state)
+static void gpus_in_use_are_counted_by_model(void **state)
 {
 	struct rig *r = *state;
 	_cleanup_free_ struct fit_node *nodes = NULL;
@@ -95,7 +95,7 @@ static void what_jobs_hold_is_counted_by_model(void **state)
 	assert_string_not_equal(why, "");
 }
 
-static void a_node_that_tells_no_gpus_any_more_has_none(void **state)
+static void a_node_that_reports_no_gpus_any_more_has_none(void **state)
 {
 	struct rig *r = *state;
 	_cleanup_free_ struct fit_node *nodes = NULL;
@@ -232,8 +232,8 @@ static void a_gpu_that_did_nothing_is_not_charged_as_used(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(what_jobs_hold_is_counted_by_model),
-		TEST(a_node_that_tells_no_gpus_any_more_has_none),
+		TEST(gpus_in_use_are_counted_by_model),
+		TEST(a_node_that_reports_no_gpus_any_more_has_none),
 		TEST(reports_of_gpus_add_up_whatever_their_order),
 		TEST(any_is_of_the_model_that_its_report_names),
 		TEST(a_gpu_that_did_nothing_is_not_charged_as_used),

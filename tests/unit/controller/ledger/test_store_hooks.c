@@ -52,7 +52,7 @@ static int64_t place_now(struct rig *r)
 	return place;
 }
 
-static void a_life_is_told_in_its_order(void **state)
+static void the_events_of_a_job_come_in_order(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON), before = place_now(r);
@@ -67,7 +67,7 @@ static void a_life_is_told_in_its_order(void **state)
 						   "running/run/started ended/run/started");
 }
 
-static void one_that_is_heard_of_at_its_end_alone_had_started(void **state)
+static void a_job_known_by_its_end_alone_has_a_start_event(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON), before = place_now(r);
@@ -79,7 +79,7 @@ static void one_that_is_heard_of_at_its_end_alone_had_started(void **state)
 	assert_string_equal(told_since(r, before), "ended/started/killed");
 }
 
-static void a_cancel_says_whether_the_job_was_queued(void **state)
+static void the_event_of_a_cancel_has_the_state_of_the_job(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON), before = place_now(r);
@@ -93,7 +93,7 @@ static void a_cancel_says_whether_the_job_was_queued(void **state)
 	assert_string_equal(told_since(r, before), "cancel");
 }
 
-static void events_are_read_in_parts_and_none_twice(void **state)
+static void events_are_read_in_pages_and_none_twice(void **state)
 {
 	struct rig *r = *state;
 	struct told t = { .last = 0 };
@@ -108,7 +108,7 @@ static void events_are_read_in_parts_and_none_twice(void **state)
 	assert_string_equal(t.text, told_since(r, 0));
 }
 
-static void a_place_is_kept_until_it_is_forgotten(void **state)
+static void the_position_of_a_hook_is_kept_until_the_hook_is_removed(void **state)
 {
 	struct rig *r = *state;
 	int64_t place = 0;
@@ -158,7 +158,7 @@ static void an_idle_period_is_one_event_also_over_a_restart(void **state)
 	assert_string_equal(told_since(r, before), "gpu-busy/run/started gpu-idle/run/started");
 }
 
-static void without_that_state_there_is_no_event(void **state)
+static void a_gpu_that_is_not_idle_has_no_event(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON), before;
@@ -174,13 +174,13 @@ static void without_that_state_there_is_no_event(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(a_life_is_told_in_its_order),
-		TEST(one_that_is_heard_of_at_its_end_alone_had_started),
-		TEST(a_cancel_says_whether_the_job_was_queued),
-		TEST(events_are_read_in_parts_and_none_twice),
-		TEST(a_place_is_kept_until_it_is_forgotten),
+		TEST(the_events_of_a_job_come_in_order),
+		TEST(a_job_known_by_its_end_alone_has_a_start_event),
+		TEST(the_event_of_a_cancel_has_the_state_of_the_job),
+		TEST(events_are_read_in_pages_and_none_twice),
+		TEST(the_position_of_a_hook_is_kept_until_the_hook_is_removed),
 		TEST(an_idle_period_is_one_event_also_over_a_restart),
-		TEST(without_that_state_there_is_no_event),
+		TEST(a_gpu_that_is_not_idle_has_no_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,7 +141,7 @@ static void only_a_job_that_runs_has_steps(void **state)
 		-ENOENT);
 }
 
-static void steps_are_numbered_in_turn_all_or_none(void **state)
+static void steps_are_numbered_consecutively_all_or_none(void **state)
 {
 	struct rig *r = *state;
 	const char *nodes[] = { "n1", "n2" };
@@ -160,7 +160,7 @@ static void steps_are_numbered_in_turn_all_or_none(void **state)
 	free(names);
 }
 
-static void a_job_has_so_many_at_a_time_and_so_many_in_all(void **state)
+static void a_job_has_a_bound_of_open_steps_and_of_all_steps(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = start_job(r);
@@ -179,7 +179,7 @@ static void a_job_has_so_many_at_a_time_and_so_many_in_all(void **state)
 	assert_int_equal(start_steps(r, job, 1), STORE_STEPS_MAX);
 }
 
-static void another_nodes_word_changes_nothing(void **state)
+static void a_report_of_another_node_changes_no_step(void **state)
 {
 	struct rig *r = *state;
 	struct sync_step t = ended_step(1, 3), other = ended_step(1, 3);
@@ -193,7 +193,7 @@ static void another_nodes_word_changes_nothing(void **state)
 	assert_int_equal(read_step(r, 1).state, STORE_STEP_WANTED);
 }
 
-static void the_first_end_is_the_end(void **state)
+static void the_first_reported_end_of_a_step_stays(void **state)
 {
 	struct rig *r = *state;
 	struct sync_step t = running_step(1), end = ended_step(1, 3), again = ended_step(1, 4);
@@ -212,7 +212,7 @@ static void the_first_end_is_the_end(void **state)
 	assert_string_equal(read_step(r, 1).text, "");
 }
 
-static void one_that_did_not_start_says_why(void **state)
+static void a_step_that_did_not_start_has_a_reason(void **state)
 {
 	struct rig *r = *state;
 	char why[] = "not found";
@@ -226,7 +226,7 @@ static void one_that_did_not_start_says_why(void **state)
 	assert_string_equal(read_step(r, 1).text, why);
 }
 
-static void what_ran_and_is_not_listed_any_more_has_ended_after_a_while(void **state)
+static void a_step_that_its_node_no_longer_lists_ends_after_a_while(void **state)
 {
 	struct rig *r = *state;
 	struct sync_step t = running_step(1);
@@ -245,7 +245,7 @@ static void what_ran_and_is_not_listed_any_more_has_ended_after_a_while(void **s
 	assert_int_equal(read_step(r, 2).state, STORE_STEP_WANTED);
 }
 
-static void cancel_is_told_until_the_end(void **state)
+static void a_cancelled_step_stays_in_the_desired_states_until_it_ended(void **state)
 {
 	struct rig *r = *state;
 	struct sync_step t = ended_step(1, -1);
@@ -276,7 +276,7 @@ static void steps_end_with_their_job(void **state)
 }
 
 /* A step's end reported together with the job's end counts. */
-static void an_end_that_comes_with_the_jobs_counts(void **state)
+static void the_end_of_a_step_in_the_same_exchange_as_the_jobs_counts(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = start_job(r);
@@ -429,7 +429,7 @@ static void output_of_several_comes_in_the_order_in_which_it_came(void **state)
 }
 
 /* However much steps print, the ledger keeps so much of all of them; what is cut is marked. */
-static void steps_of_a_job_share_what_is_kept(void **state)
+static void steps_of_a_job_share_the_bound_of_kept_output(void **state)
 {
 	static const char all[] = "INSERT INTO streams VALUES(1, 1, -1, 0, ?1, 0)";
 	static const char cut[] =
@@ -457,18 +457,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(only_a_job_that_runs_has_steps),
-		TEST(steps_are_numbered_in_turn_all_or_none),
-		TEST(a_job_has_so_many_at_a_time_and_so_many_in_all),
-		TEST(another_nodes_word_changes_nothing),
-		TEST(the_first_end_is_the_end),
-		TEST(one_that_did_not_start_says_why),
-		TEST(what_ran_and_is_not_listed_any_more_has_ended_after_a_while),
-		TEST(cancel_is_told_until_the_end),
+		TEST(steps_are_numbered_consecutively_all_or_none),
+		TEST(a_job_has_a_bound_of_open_steps_and_of_all_steps),
+		TEST(a_report_of_another_node_changes_no_step),
+		TEST(the_first_reported_end_of_a_step_stays),
+		TEST(a_step_that_did_not_start_has_a_reason),
+		TEST(a_step_that_its_node_no_longer_lists_ends_after_a_while),
+		TEST(a_cancelled_step_stays_in_the_desired_states_until_it_ended),
 		TEST(steps_end_with_their_job),
-		TEST(an_end_that_comes_with_the_jobs_counts),
+		TEST(the_end_of_a_step_in_the_same_exchange_as_the_jobs_counts),
 		TEST(steps_end_with_their_attempt),
 		TEST(each_step_has_two_streams_of_its_own),
-		TEST(steps_of_a_job_share_what_is_kept),
+		TEST(steps_of_a_job_share_the_bound_of_kept_output),
 		TEST(output_of_several_comes_in_the_order_in_which_it_came),
 	};
 

@@ -145,7 +145,7 @@ static void a_script_is_stored_once_for_a_user(void **state)
 	free(script);
 }
 
-static void a_text_goes_with_the_last_that_has_it(void **state)
+static void a_stored_text_is_removed_with_the_last_job_that_uses_it(void **state)
 {
 	struct rig *r = *state;
 	char seen[LARGE + 2];
@@ -203,7 +203,7 @@ static int64_t run_jobs(struct rig *r, int n)
 	return job;
 }
 
-static void what_ended_goes_in_small_batches_and_sums_stay(void **state)
+static void ended_jobs_are_pruned_in_small_batches_and_sums_stay(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = run_jobs(r, 650), charge, bytes = stored_bytes(r, "alice");
@@ -233,7 +233,7 @@ static void what_ended_goes_in_small_batches_and_sums_stay(void **state)
 	assert_int_equal(prune_all(r, LATER(2000), 100), 1);
 }
 
-static void what_hooks_have_not_heard_of_stays(void **state)
+static void events_that_no_hook_has_read_yet_are_kept(void **state)
 {
 	struct rig *r = *state;
 	int64_t n;
@@ -291,9 +291,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG(a_script_is_stored_once_for_a_user),
-		RIG(a_text_goes_with_the_last_that_has_it),
-		RIG(what_ended_goes_in_small_batches_and_sums_stay),
-		RIG(what_hooks_have_not_heard_of_stays),
+		RIG(a_stored_text_is_removed_with_the_last_job_that_uses_it),
+		RIG(ended_jobs_are_pruned_in_small_batches_and_sums_stay),
+		RIG(events_that_no_hook_has_read_yet_are_kept),
 		RIG(beyond_the_bound_steps_are_refused_and_output_is_cut),
 	};
 

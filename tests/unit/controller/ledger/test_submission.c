@@ -169,7 +169,7 @@ static void a_held_job_is_not_offered_until_it_is_released(void **state)
 	assert_int_equal(store_release(r->store, &mine, NULL), STORE_NOT_HELD);
 }
 
-static void only_operators_release_what_an_operator_holds(void **state)
+static void only_operators_release_the_hold_of_an_operator(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = submit_one(r);
@@ -187,7 +187,7 @@ static void only_operators_release_what_an_operator_holds(void **state)
 	assert_int_equal(list_waiting(r)->n, 1);
 }
 
-static void what_runs_cannot_be_held(void **state)
+static void a_running_job_cannot_be_held(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = submit_one(r);
@@ -224,7 +224,7 @@ static void a_job_waits_for_all_that_it_names(void **state)
 	assert_int_equal(resolve_all(r).n_let, 0);
 }
 
-static void what_can_never_be_met_ends_all_behind_it(void **state)
+static void a_dependency_that_can_never_be_met_ends_all_jobs_behind_it(void **state)
 {
 	struct rig *r = *state;
 	int64_t first = submit_one(r);
@@ -245,7 +245,7 @@ static void what_can_never_be_met_ends_all_behind_it(void **state)
 	assert_non_null(strstr(t.last, "never started"));
 }
 
-static void a_long_chain_falls_in_one_turn(void **state)
+static void a_long_chain_of_dependencies_ends_in_one_cycle(void **state)
 {
 	struct rig *r = *state;
 	int64_t first = submit_one(r);
@@ -261,7 +261,7 @@ static void a_long_chain_falls_in_one_turn(void **state)
 }
 
 /* Killed between the end and the turn: the next start looks at all that is open. */
-static void an_end_that_was_not_looked_at_is_found_after_a_start(void **state)
+static void an_end_that_no_cycle_has_seen_is_found_after_a_restart(void **state)
 {
 	struct rig *r = *state;
 	int64_t first = submit_one(r), array = submit_as(r, "0-1", NULL);
@@ -279,7 +279,7 @@ static void an_end_that_was_not_looked_at_is_found_after_a_start(void **state)
 	assert_int_equal(rig_number(r, "SELECT n_ended FROM arrays"), 2);
 }
 
-static void unknown_jobs_and_elements_are_named(void **state)
+static void unknown_jobs_and_array_tasks_are_named(void **state)
 {
 	struct rig *r = *state;
 	struct after a = { AFTER_OK, { 99, JOB_ID_NO_INDEX } };
@@ -302,7 +302,7 @@ static void unknown_jobs_and_elements_are_named(void **state)
 
 /* ---- arrays ---- */
 
-static void a_million_elements_are_a_few_rows(void **state)
+static void an_array_of_a_million_tasks_is_a_few_rows(void **state)
 {
 	struct rig *r = *state;
 	int64_t array = submit_as(r, "0-999999", NULL), next;
@@ -323,7 +323,7 @@ static void a_million_elements_are_a_few_rows(void **state)
 	assert_int_equal(list_waiting(r)->n, 33); /* nothing more, as nothing has started */
 }
 
-static void elements_start_in_order_the_more_the_more_run(void **state)
+static void array_tasks_get_rows_in_order_as_others_run(void **state)
 {
 	struct rig *r = *state;
 	int64_t array = submit_as(r, "10-509", NULL), last = array;
@@ -349,7 +349,7 @@ static void elements_start_in_order_the_more_the_more_run(void **state)
 }
 
 /* With elements held, released, and run one by one: never more at once than was allowed. */
-static void no_more_at_once_than_allowed(void **state)
+static void an_array_has_no_more_tasks_at_once_than_allowed(void **state)
 {
 	struct rig *r = *state;
 	int64_t array = submit_as(r, "0-19%3", NULL), number;
@@ -393,7 +393,7 @@ static void no_more_at_once_than_allowed(void **state)
 	assert_int_equal(rig_number(r, "SELECT n_well FROM arrays"), 20);
 }
 
-static void each_element_is_charged_as_a_job(void **state)
+static void each_array_task_is_charged_as_a_job(void **state)
 {
 	struct rig *r = *state;
 	int64_t array = submit_as(r, "0-4", NULL);
@@ -407,7 +407,7 @@ static void each_element_is_charged_as_a_job(void **state)
 	assert_int_equal(rig_see(r, array).charge_requested_ms, 0);
 }
 
-static void a_held_array_starts_nothing_and_goes_on_where_it_was(void **state)
+static void a_held_array_starts_nothing_and_continues_where_it_was(void **state)
 {
 	struct rig *r = *state;
 	int64_t array = submit_as(r, "0-99", NULL);
@@ -464,7 +464,7 @@ static void an_array_without_any_row_is_cancelled_at_once(void **state)
 	assert_int_equal(list_waiting(r)->n, 0);
 }
 
-static void an_array_as_target_means_all_of_its_elements(void **state)
+static void a_dependency_on_an_array_means_all_of_its_tasks(void **state)
 {
 	struct rig *r = *state;
 	int64_t array = submit_as(r, "0-2", NULL), job = submit_as(r, NULL, "afterok:1"),
@@ -481,7 +481,7 @@ static void an_array_as_target_means_all_of_its_elements(void **state)
 	assert_int_equal(list_waiting(r)->jobs[1], any);
 }
 
-static void one_bad_element_ends_who_waits_for_all_to_end_well(void **state)
+static void one_failed_array_task_ends_jobs_that_need_all_to_succeed(void **state)
 {
 	struct rig *r = *state;
 	int64_t array = submit_as(r, "5-7", NULL), job = submit_as(r, NULL, "afterok:1"),
@@ -504,7 +504,7 @@ static void one_bad_element_ends_who_waits_for_all_to_end_well(void **state)
 	assert_int_equal(rig_number(r, "SELECT n_well FROM arrays"), 2);
 }
 
-static void an_array_that_waits_is_let_go_or_ends_as_a_whole(void **state)
+static void a_dependent_array_becomes_eligible_or_ends_as_a_whole(void **state)
 {
 	struct rig *r = *state;
 	int64_t first = submit_one(r), good = submit_as(r, "0-9", "afterok:1"),
@@ -531,23 +531,23 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIGGED(a_held_job_is_not_offered_until_it_is_released),
-		RIGGED(only_operators_release_what_an_operator_holds),
-		RIGGED(what_runs_cannot_be_held),
+		RIGGED(only_operators_release_the_hold_of_an_operator),
+		RIGGED(a_running_job_cannot_be_held),
 		RIGGED(a_job_waits_for_all_that_it_names),
-		RIGGED(what_can_never_be_met_ends_all_behind_it),
-		RIGGED(a_long_chain_falls_in_one_turn),
-		RIGGED(an_end_that_was_not_looked_at_is_found_after_a_start),
-		RIGGED(unknown_jobs_and_elements_are_named),
-		RIGGED(a_million_elements_are_a_few_rows),
-		RIGGED(elements_start_in_order_the_more_the_more_run),
-		RIGGED(no_more_at_once_than_allowed),
-		RIGGED(each_element_is_charged_as_a_job),
-		RIGGED(a_held_array_starts_nothing_and_goes_on_where_it_was),
+		RIGGED(a_dependency_that_can_never_be_met_ends_all_jobs_behind_it),
+		RIGGED(a_long_chain_of_dependencies_ends_in_one_cycle),
+		RIGGED(an_end_that_no_cycle_has_seen_is_found_after_a_restart),
+		RIGGED(unknown_jobs_and_array_tasks_are_named),
+		RIGGED(an_array_of_a_million_tasks_is_a_few_rows),
+		RIGGED(array_tasks_get_rows_in_order_as_others_run),
+		RIGGED(an_array_has_no_more_tasks_at_once_than_allowed),
+		RIGGED(each_array_task_is_charged_as_a_job),
+		RIGGED(a_held_array_starts_nothing_and_continues_where_it_was),
 		RIGGED(cancelling_an_array_ends_all_of_it),
 		RIGGED(an_array_without_any_row_is_cancelled_at_once),
-		RIGGED(an_array_as_target_means_all_of_its_elements),
-		RIGGED(one_bad_element_ends_who_waits_for_all_to_end_well),
-		RIGGED(an_array_that_waits_is_let_go_or_ends_as_a_whole),
+		RIGGED(a_dependency_on_an_array_means_all_of_its_tasks),
+		RIGGED(one_failed_array_task_ends_jobs_that_need_all_to_succeed),
+		RIGGED(a_dependent_array_becomes_eligible_or_ends_as_a_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -88,7 +88,7 @@ static void each_large_excess_is_named(void **state)
 	expect_advice(1000, "next time -l ncpus=1,vmem=624MiB,walltime=0:20:00 would do");
 }
 
-static void small_things_are_let_be(void **state)
+static void small_excesses_get_no_advice(void **state)
 {
 	(void)state;
 	reset_usage();
@@ -105,7 +105,7 @@ static void small_things_are_let_be(void **state)
 	expect_advice(7000, "");
 }
 
-static void nothing_is_said_of_what_was_not_measured(void **state)
+static void figures_that_were_not_measured_get_no_advice(void **state)
 {
 	(void)state;
 	reset_usage();
@@ -145,7 +145,7 @@ static void a_limit_names_how_much_more(void **state)
 	expect_advice(5, "");
 }
 
-static void what_is_advised_is_parseable_and_enough(void **state)
+static void advised_amounts_parse_and_suffice(void **state)
 {
 	struct advice_facts f = { &requested, &used, &end, 7000 * S, ENGINE_REEVE };
 	char buf[ADVICE_MAX], *list;
@@ -195,11 +195,11 @@ int main(void)
 		cmocka_unit_test(for_slurm_it_has_the_options_of_sbatch),
 		cmocka_unit_test(gpus_that_did_nothing_are_named),
 		cmocka_unit_test(each_large_excess_is_named),
-		cmocka_unit_test(small_things_are_let_be),
-		cmocka_unit_test(nothing_is_said_of_what_was_not_measured),
+		cmocka_unit_test(small_excesses_get_no_advice),
+		cmocka_unit_test(figures_that_were_not_measured_get_no_advice),
 		cmocka_unit_test(failed_and_running_jobs_get_no_advice),
 		cmocka_unit_test(a_limit_names_how_much_more),
-		cmocka_unit_test(what_is_advised_is_parseable_and_enough),
+		cmocka_unit_test(advised_amounts_parse_and_suffice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

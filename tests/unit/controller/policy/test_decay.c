@@ -122,7 +122,7 @@ static void clock_that_steps_back_neither_fades_nor_grows(void **state)
 				  INT64_MAX) < 1e-300);
 }
 
-static void resets_forget_what_was_before(void **state)
+static void usage_before_a_reset_counts_nothing(void **state)
 {
 	const int64_t resets[] = { NOW, NOW + 10 * DAY };
 	const struct decay_rule monthly = { 0, resets, 2 }, both = { WEEK, resets, 2 };
@@ -186,7 +186,7 @@ int main(void)
 		cmocka_unit_test(slices_sum_to_the_whole),
 		cmocka_unit_test(series_meets_the_formula),
 		cmocka_unit_test(clock_that_steps_back_neither_fades_nor_grows),
-		cmocka_unit_test(resets_forget_what_was_before),
+		cmocka_unit_test(usage_before_a_reset_counts_nothing),
 		cmocka_unit_test(refund_undoes_its_charge_and_no_more),
 		cmocka_unit_test(bad_figures_change_nothing),
 	};

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "controller/policy/priority/depend.h"
 
-static void only_exit_0_is_well_and_any_end_is_an_end(void **state)
+static void exit_0_alone_is_success_and_any_end_is_an_end(void **state)
 {
 	(void)state;
 	for (int kind = 0; kind < _END_MAX; kind++)
@@ -49,7 +49,7 @@ static void the_sentence_names_the_job_and_its_end(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(only_exit_0_is_well_and_any_end_is_an_end),
+		cmocka_unit_test(exit_0_alone_is_success_and_any_end_is_an_end),
 		cmocka_unit_test(the_sentence_names_the_job_and_its_end),
 	};
 

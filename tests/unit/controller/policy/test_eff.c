@@ -90,7 +90,7 @@ static void a_sum_weighs_by_core_time(void **state)
 	assert_int_equal(eff_permille(&s, EFF_MEM), 60 * 1000 / 88);
 }
 
-static void what_was_not_measured_is_on_neither_side(void **state)
+static void a_figure_that_was_not_measured_is_in_neither_sum(void **state)
 {
 	struct eff_attempt a[2] = { make_attempt(1), make_attempt(2) };
 	struct eff_sum s;
@@ -114,7 +114,7 @@ static void what_was_not_measured_is_on_neither_side(void **state)
 	assert_int_equal(eff_requested(&s, EFF_MEM), -1);
 }
 
-static void nothing_beyond_a_request_hides_what_was_idle(void **state)
+static void use_above_the_request_does_not_hide_idle_time(void **state)
 {
 	struct eff_attempt a[2] = { make_attempt(1), make_attempt(2) };
 	struct eff_sum s;
@@ -320,7 +320,7 @@ static struct eff_attempt gpu_attempt(int64_t job)
 	return a;
 }
 
-static void gpus_count_only_where_some_were_held(void **state)
+static void gpus_count_only_where_some_were_allocated(void **state)
 {
 	struct eff_attempt a[] = { make_attempt(1), gpu_attempt(2), gpu_attempt(3) };
 	struct eff_sum s = sum_of(a, 1);
@@ -359,11 +359,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_job_is_used_over_requested),
-		cmocka_unit_test(gpus_count_only_where_some_were_held),
+		cmocka_unit_test(gpus_count_only_where_some_were_allocated),
 		cmocka_unit_test(an_idle_gpu_would_have_saved_its_charge),
 		cmocka_unit_test(a_sum_weighs_by_core_time),
-		cmocka_unit_test(what_was_not_measured_is_on_neither_side),
-		cmocka_unit_test(nothing_beyond_a_request_hides_what_was_idle),
+		cmocka_unit_test(a_figure_that_was_not_measured_is_in_neither_sum),
+		cmocka_unit_test(use_above_the_request_does_not_hide_idle_time),
 		cmocka_unit_test(starting_a_job_is_no_excess_of_cpu),
 		cmocka_unit_test(attempts_of_a_job_are_one_job),
 		cmocka_unit_test(the_order_of_jobs_does_not_matter),

@@ -78,7 +78,7 @@ static void each_side_is_limited_by_itself(void **state)
 	assert_non_null(strstr(why, "3 jobs at once, 3 run"));
 }
 
-static void every_scope_has_a_say(void **state)
+static void the_limits_of_every_scope_apply(void **state)
 {
 	struct eligible_scope s[] = { user_scope(600),
 				      { .kind = ELIGIBLE_ACCOUNT,
@@ -161,7 +161,7 @@ static void a_limit_lowered_below_what_runs_holds_only_what_it_limits(void **sta
 	assert_false(eligible_check(&w, &j, why));
 }
 
-static void without_quota_a_job_starts_only_when_nobody_with_quota_waits(void **state)
+static void without_quota_a_job_starts_only_when_no_job_with_quota_waits(void **state)
 {
 	struct eligible_world w = { NULL, 0, 2 };
 	struct eligible_job rich = job_of(1), poor = job_of(1);
@@ -188,11 +188,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exactly_the_limit_may_run_and_one_more_may_not),
 		cmocka_unit_test(each_side_is_limited_by_itself),
-		cmocka_unit_test(every_scope_has_a_say),
+		cmocka_unit_test(the_limits_of_every_scope_apply),
 		cmocka_unit_test(no_order_of_starts_and_ends_passes_a_limit),
 		cmocka_unit_test(a_job_beyond_its_limit_is_never_possible),
 		cmocka_unit_test(a_limit_lowered_below_what_runs_holds_only_what_it_limits),
-		cmocka_unit_test(without_quota_a_job_starts_only_when_nobody_with_quota_waits),
+		cmocka_unit_test(without_quota_a_job_starts_only_when_no_job_with_quota_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,7 +78,7 @@ static void make_bmrc(struct fairshare_row *rows)
 	assert_int_equal(n, BMRC_ROWS);
 }
 
-static void bmrc_table(void **state)
+static void the_published_table_of_bmrc_is_reproduced(void **state)
 {
 	static struct fairshare_row rows[BMRC_ROWS];
 	static struct fairshare_result r[BMRC_ROWS];
@@ -108,7 +108,7 @@ static void bmrc_table(void **state)
 	}
 }
 
-static void classic_scale(void **state)
+static void the_classic_formula_gives_the_published_scale(void **state)
 {
 	/* Half of all shares; of usage 0, 1/2, all; 1:2 is half the share's use. */
 	static const struct {
@@ -131,7 +131,7 @@ static void classic_scale(void **state)
 	}
 }
 
-static void classic_follows_the_path(void **state)
+static void the_classic_formula_multiplies_along_the_path(void **state)
 {
 	/* UE(2) = 0.4 + (0.6 - 0.4) * 1/4 = 0.45; NormShares 1/2 * 1/4. */
 	static const struct fairshare_row rows[] = {
@@ -390,7 +390,7 @@ static void scale_never_matters(void **state)
 }
 
 /* Every rank is N less how many users stand strictly before: ties share, and use up ranks. */
-static void ranks_count_who_is_before(void **state)
+static void a_rank_is_the_number_of_users_before_it(void **state)
 {
 	struct fairshare_result r[WORLD];
 	struct fairshare_row rows[WORLD];
@@ -529,9 +529,9 @@ static void a_chain_of_any_depth_is_walked(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bmrc_table),
-		cmocka_unit_test(classic_scale),
-		cmocka_unit_test(classic_follows_the_path),
+		cmocka_unit_test(the_published_table_of_bmrc_is_reproduced),
+		cmocka_unit_test(the_classic_formula_gives_the_published_scale),
+		cmocka_unit_test(the_classic_formula_multiplies_along_the_path),
 		cmocka_unit_test(dampening_divides_the_exponent),
 		cmocka_unit_test(zero_shares_come_last_and_zero_usage_first),
 		cmocka_unit_test(a_tree_without_usage_or_shares_is_all_ties),
@@ -542,7 +542,7 @@ int main(void)
 		cmocka_unit_test(equality_is_exact),
 		cmocka_unit_test(the_order_of_siblings_never_matters),
 		cmocka_unit_test(scale_never_matters),
-		cmocka_unit_test(ranks_count_who_is_before),
+		cmocka_unit_test(a_rank_is_the_number_of_users_before_it),
 		cmocka_unit_test(a_wide_level_is_ranked_by_counting_too),
 		cmocka_unit_test(a_faulty_tree_is_refused_with_its_row),
 		cmocka_unit_test(usage_beyond_128_bits_is_refused),

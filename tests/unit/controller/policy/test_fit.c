@@ -99,7 +99,7 @@ static struct test_job gpu_job(const char *model, int64_t n)
 	return j;
 }
 
-static void gpus_are_given_by_model(void **state)
+static void gpus_are_allocated_by_model(void **state)
 {
 	struct fit_node nodes[] = { gpu_node("n1", "a100-40=4"), gpu_node("n2", "h100-80=2"),
 				    gpu_node("n3", "a100_1g.5gb=7") };
@@ -123,7 +123,7 @@ static void gpus_are_given_by_model(void **state)
 	assert_non_null(strstr(jobs[0].why, "it needs 3 GPUs; "));
 }
 
-static void what_is_drained_is_not_given_and_not_impossible(void **state)
+static void a_drained_gpu_is_not_allocated_and_not_impossible(void **state)
 {
 	struct fit_node n = gpu_node("a", "a100-40=2");
 	struct test_job j = gpu_job("a100-40", 2), any = gpu_job("", 2);
@@ -153,7 +153,7 @@ static void the_node_that_has_the_model_is_the_nearest(void **state)
 			    "2 a100-40 free (the closest node)");
 }
 
-static void what_no_node_has_is_said_by_model(void **state)
+static void a_model_that_no_node_has_is_named(void **state)
 {
 	struct fit_node nodes[] = { gpu_node("n1", "a100-40=4,a100_1g.5gb=7"),
 				    make_node("n2", 8, 64, 0) };
@@ -172,7 +172,7 @@ static void what_no_node_has_is_said_by_model(void **state)
 	assert_false(fit_is_possible(nodes, 2, &want, why));
 }
 
-static void a_node_that_tells_no_models_gives_any(void **state)
+static void a_node_without_models_has_gpus_for_jobs_that_request_any(void **state)
 {
 	struct fit_node n = make_node("a", 8, 64, 0);
 	struct test_job jobs[] = { gpu_job("", 2), gpu_job("a100-40", 1) };
@@ -184,7 +184,7 @@ static void a_node_that_tells_no_models_gives_any(void **state)
 	assert_string_equal(jobs[1].why, "it needs 1 a100-40; a has 0 of 0 free");
 }
 
-static void a_whole_node_is_one_without_parts_held(void **state)
+static void a_whole_node_is_one_with_nothing_in_use(void **state)
 {
 	struct fit_node n = gpu_node("a", "a100_1g.5gb=7");
 	struct test_job jobs[] = { make_job(1, 1), gpu_job("a100_1g.5gb", 1) };
@@ -242,7 +242,7 @@ static void first_that_does_not_fit_stops_and_all_before_it_fit(void **state)
 	}
 }
 
-static void the_words_have_the_numbers(void **state)
+static void the_reason_has_the_numbers(void **state)
 {
 	struct fit_node nodes[] = { make_node("n1", 8, 16, 5) };
 	struct test_job j = make_job(4, 32);
@@ -290,7 +290,7 @@ static void vmem_is_what_a_job_reserves(void **state)
 	assert_int_equal(fit_memory(&r), 9);
 }
 
-static void more_held_than_there_is_counts_as_nothing_free(void **state)
+static void more_in_use_than_capacity_counts_as_nothing_free(void **state)
 {
 	struct fit_node nodes[] = { make_node("n1", 8, 16, 12) };
 	struct test_job j = make_job(1, 1);
@@ -338,7 +338,7 @@ static void a_job_goes_to_nodes_of_its_kind_alone(void **state)
 		}
 }
 
-static void what_no_node_is_is_said_with_what_there_is(void **state)
+static void a_kind_that_no_node_is_of_is_named_with_the_kinds_there_are(void **state)
 {
 	struct fit_node nodes[] = { node_of_kind("n1", "a", "ib"),
 				    node_of_kind("n2", "b", "nvme"),
@@ -365,19 +365,19 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_node_is_an_empty_one_and_all_of_it),
-		cmocka_unit_test(gpus_are_given_by_model),
-		cmocka_unit_test(what_is_drained_is_not_given_and_not_impossible),
+		cmocka_unit_test(gpus_are_allocated_by_model),
+		cmocka_unit_test(a_drained_gpu_is_not_allocated_and_not_impossible),
 		cmocka_unit_test(the_node_that_has_the_model_is_the_nearest),
-		cmocka_unit_test(what_no_node_has_is_said_by_model),
-		cmocka_unit_test(a_node_that_tells_no_models_gives_any),
-		cmocka_unit_test(a_whole_node_is_one_without_parts_held),
+		cmocka_unit_test(a_model_that_no_node_has_is_named),
+		cmocka_unit_test(a_node_without_models_has_gpus_for_jobs_that_request_any),
+		cmocka_unit_test(a_whole_node_is_one_with_nothing_in_use),
 		cmocka_unit_test(first_that_does_not_fit_stops_and_all_before_it_fit),
-		cmocka_unit_test(the_words_have_the_numbers),
+		cmocka_unit_test(the_reason_has_the_numbers),
 		cmocka_unit_test(a_full_node_is_possible_and_no_node_is_unknown),
 		cmocka_unit_test(vmem_is_what_a_job_reserves),
-		cmocka_unit_test(more_held_than_there_is_counts_as_nothing_free),
+		cmocka_unit_test(more_in_use_than_capacity_counts_as_nothing_free),
 		cmocka_unit_test(a_job_goes_to_nodes_of_its_kind_alone),
-		cmocka_unit_test(what_no_node_is_is_said_with_what_there_is),
+		cmocka_unit_test(a_kind_that_no_node_is_of_is_named_with_the_kinds_there_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,7 +106,7 @@ static uint32_t random_of(uint64_t *state, uint32_t n)
 	return (uint32_t)(*state >> 33) % n;
 }
 
-static void what_is_refused_is_what_the_schedule_never_starts(void **state)
+static void a_request_is_refused_exactly_when_the_schedule_could_never_start_it(void **state)
 {
 	uint64_t seed = 1;
 	int refused = 0, several = 0;
@@ -137,7 +137,7 @@ static void what_is_refused_is_what_the_schedule_never_starts(void **state)
 	assert_true(refused > 2000 && several > 2000);
 }
 
-static void nobody_knows_where_no_node_is_known(void **state)
+static void without_a_known_node_no_request_is_impossible(void **state)
 {
 	struct select s = select_of("4:ncpus=1000");
 	struct resources want = { 0 };
@@ -166,7 +166,7 @@ static const char *refusal_of(const char *text, bool is_scattered)
 	return fit_pack(nodes, 3, &ask, &n, why) ? why : "fits";
 }
 
-static void what_never_fits_is_told_how_much_could(void **state)
+static void a_request_that_never_fits_names_how_many_chunks_could(void **state)
 {
 	(void)state;
 	assert_string_equal(refusal_of("2:ncpus=16", true), "fits");
@@ -201,7 +201,7 @@ static struct cut cut_chunks(const struct fit_node *nodes, size_t n, const char 
 	return c;
 }
 
-static void a_request_is_cut_over_the_fewest_nodes(void **state)
+static void a_request_is_split_over_the_fewest_nodes(void **state)
 {
 	const struct fit_node nodes[] = { make_node("a", 16, 64), make_node("b", 16, 64),
 					  make_node("c", 8, 64), make_node("d", 8, 64) };
@@ -228,7 +228,7 @@ static void a_request_is_cut_over_the_fewest_nodes(void **state)
 	assert_int_equal(c.s.n, 0);
 }
 
-static void what_cannot_be_cut_is_told_the_nearest_numbers(void **state)
+static void a_request_that_cannot_be_split_names_the_nearest_numbers(void **state)
 {
 	struct fit_node nodes[] = { make_node("a", 16, 64), make_node("b", 16, 64),
 				    make_node("c", 8, 64) };
@@ -282,7 +282,7 @@ static const char *missing_of(const char *text, bool is_exclusive, bool is_close
 	return why;
 }
 
-static void what_waits_is_told_how_many_could_be_now(void **state)
+static void a_request_that_waits_names_how_many_chunks_fit_now(void **state)
 {
 	(void)state;
 	assert_string_equal(
@@ -302,7 +302,7 @@ static void what_waits_is_told_how_many_could_be_now(void **state)
 			    "no node is up (3 registered)");
 }
 
-static void parts_are_held_all_or_none(void **state)
+static void parts_are_allocated_all_or_none(void **state)
 {
 	struct fit_node nodes[] = { make_node("a", 16, 64), make_node("b", 16, 64) };
 	struct fit_node *at[] = { &nodes[0], &nodes[1] };
@@ -326,13 +326,14 @@ static void parts_are_held_all_or_none(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_refused_is_what_the_schedule_never_starts),
-		cmocka_unit_test(nobody_knows_where_no_node_is_known),
-		cmocka_unit_test(what_never_fits_is_told_how_much_could),
-		cmocka_unit_test(a_request_is_cut_over_the_fewest_nodes),
-		cmocka_unit_test(what_cannot_be_cut_is_told_the_nearest_numbers),
-		cmocka_unit_test(what_waits_is_told_how_many_could_be_now),
-		cmocka_unit_test(parts_are_held_all_or_none),
+		cmocka_unit_test(
+			a_request_is_refused_exactly_when_the_schedule_could_never_start_it),
+		cmocka_unit_test(without_a_known_node_no_request_is_impossible),
+		cmocka_unit_test(a_request_that_never_fits_names_how_many_chunks_could),
+		cmocka_unit_test(a_request_is_split_over_the_fewest_nodes),
+		cmocka_unit_test(a_request_that_cannot_be_split_names_the_nearest_numbers),
+		cmocka_unit_test(a_request_that_waits_names_how_many_chunks_fit_now),
+		cmocka_unit_test(parts_are_allocated_all_or_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

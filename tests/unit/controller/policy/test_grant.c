@@ -21,7 +21,7 @@ static struct grant sum_grant(int64_t granted, const struct grant_job *jobs, siz
 }
 
 /* 16 cpus, 90 minutes running (and 30 suspended, which does not count): 24, 72, 0 SU. */
-static void published_example_in_the_three_queues(void **state)
+static void the_published_example_holds_in_the_three_queues(void **state)
 {
 	static const int64_t factor[] = { 1, 3, 0 }, su[] = { 24, 72, 0 };
 
@@ -173,7 +173,7 @@ static void bad_figures_are_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(published_example_in_the_three_queues),
+		cmocka_unit_test(the_published_example_holds_in_the_three_queues),
 		cmocka_unit_test(reservation_becomes_use_step_by_step_and_its_rest_comes_back),
 		cmocka_unit_test(sum_is_that_of_the_jobs),
 		cmocka_unit_test(exhausted_means_bonus_at_the_exact_edge),

@@ -45,7 +45,7 @@ static const struct priority_job typical = {
 	.own = { [PRIORITY_PARTITION] = 5, [PRIORITY_QOS] = 10, [PRIORITY_ASSOCIATION] = 1 },
 };
 
-static void every_factor_is_as_defined(void **state)
+static void every_factor_of_a_priority_has_its_defined_value(void **state)
 {
 	struct priority_rule rule = { .max_age_s = 14400,
 				      .highest = { [PRIORITY_PARTITION] = 20,
@@ -248,7 +248,7 @@ static void bad_figures_are_errors_and_nothing_is_written(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_factor_is_as_defined),
+		cmocka_unit_test(every_factor_of_a_priority_has_its_defined_value),
 		cmocka_unit_test(age_is_bounded_and_new_jobs_count_at_once),
 		cmocka_unit_test(rows_are_all_there_and_named),
 		cmocka_unit_test(truncation_is_at_the_end_only),

@@ -99,7 +99,7 @@ static void longer_period_takes_nothing_away(void **state)
 	assert_int_equal(b.total_ms - a.total_ms, 30 * 100 * DAY_MS);
 }
 
-static void before_and_after_the_period(void **state)
+static void a_target_counts_nothing_before_and_after_its_period(void **state)
 {
 	struct target_view v = compute_view(&year, 0, 0, APRIL - DAY_NS);
 
@@ -149,7 +149,7 @@ int main(void)
 		cmocka_unit_test(two_projections_differ_where_use_changed),
 		cmocka_unit_test(shares_are_rounded_half_up),
 		cmocka_unit_test(longer_period_takes_nothing_away),
-		cmocka_unit_test(before_and_after_the_period),
+		cmocka_unit_test(a_target_counts_nothing_before_and_after_its_period),
 		cmocka_unit_test(bad_figures_are_errors),
 	};
 

@@ -240,7 +240,7 @@ static void slices_of_time_sum_to_the_whole(void **state)
 	assert_int_equal(sum_ms, whole_ms);
 }
 
-static void what_has_no_price_is_refused_with_words(void **state)
+static void a_request_without_a_price_is_refused_with_a_reason(void **state)
 {
 	static const struct tariff_request bad[] = {
 		{ 0, 0, GB, 0 }, { -1, 1, GB, 0 }, { 0, -1, GB, 0 },
@@ -303,7 +303,7 @@ static void weights_replace_the_bundle_and_may_be_added_up(void **state)
 }
 
 /* What was used of each side adds up to no more than what was charged. */
-static void of_a_sum_all_used_is_all_charged(void **state)
+static void under_a_sum_full_use_is_the_full_charge(void **state)
 {
 	struct tariff t = equivalents_tariff("6", "32000000000");
 	struct tariff_price p;
@@ -331,9 +331,9 @@ int main(void)
 		cmocka_unit_test(core_hours_of_an_exclusive_queue_are_of_all_cores),
 		cmocka_unit_test(what_is_folded_into_terms_prices_the_same),
 		cmocka_unit_test(slices_of_time_sum_to_the_whole),
-		cmocka_unit_test(what_has_no_price_is_refused_with_words),
+		cmocka_unit_test(a_request_without_a_price_is_refused_with_a_reason),
 		cmocka_unit_test(weights_replace_the_bundle_and_may_be_added_up),
-		cmocka_unit_test(of_a_sum_all_used_is_all_charged),
+		cmocka_unit_test(under_a_sum_full_use_is_the_full_charge),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

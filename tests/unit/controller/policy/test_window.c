@@ -342,7 +342,7 @@ static void months_and_amounts_are_strict(void **state)
 	assert_int_equal(v, WINDOW_AMOUNT_MAX);
 }
 
-static void rules_have_names(void **state)
+static void every_rule_of_a_window_has_a_name(void **state)
 {
 	enum window_rule r;
 
@@ -370,7 +370,7 @@ int main(void)
 		cmocka_unit_test(faults_are_named_and_nothing_is_written),
 		cmocka_unit_test(largest_amounts_do_not_overflow),
 		cmocka_unit_test(months_and_amounts_are_strict),
-		cmocka_unit_test(rules_have_names),
+		cmocka_unit_test(every_rule_of_a_window_has_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static struct quota_answer check_submission(struct quota_rig *q, const struct qu
 }
 
 /* Before any of them has a row, and exactly at the edge. */
-static void an_array_reserves_and_counts_by_its_elements(void **state)
+static void an_array_reserves_and_counts_by_its_tasks(void **state)
 {
 	struct quota_rig *q = *state;
 	struct quota_rig_job j = { .rate = { 1, 1 }, .walltime_s = 3600, .array = "0-97" };
@@ -198,7 +198,7 @@ static void twice_the_total_quota_is_the_edge(void **state)
 			    "period, more than 40 = 2 x 20");
 }
 
-static void a_target_never_says_no(void **state)
+static void a_target_refuses_no_job(void **state)
 {
 	struct quota_rig *q = *state;
 	struct quota_rig_job j = { .rate = { 1000000, 1 } };
@@ -248,7 +248,7 @@ static void jobs_queue_up_to_the_limit_of_each_scope(void **state)
 	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 }
 
-static void a_charge_beyond_counting_is_refused_by_every_policy(void **state)
+static void a_charge_beyond_64_bits_is_refused_by_every_policy(void **state)
 {
 	struct quota_rig *q = *state;
 	const struct quota_rig_job j = { .rate = { INT64_C(1) << 40, 1 },
@@ -281,7 +281,7 @@ static void an_account_limits_all_below_it(void **state)
 	assert_string_equal(a.text, "it needs 5 cores, and account science may run 4 at once");
 }
 
-static void a_default_limits_everyone_who_states_none(void **state)
+static void a_default_limit_applies_to_every_user_without_one(void **state)
 {
 	struct quota_rig *q = *state;
 	struct quota_rig_job j = { .rate = { 1, 1 }, .ncpus = 601 };
@@ -357,7 +357,7 @@ static bool is_eligible(struct quota_rig *q, struct eligibility *g, int64_t job,
 	return eligibility_check(g, job, why);
 }
 
-static void a_limit_holds_the_queue_until_something_ends(void **state)
+static void a_limit_keeps_jobs_queued_until_one_ends(void **state)
 {
 	_cleanup_(eligibility_freep) struct eligibility *g = NULL;
 	struct quota_rig *q = *state;
@@ -388,7 +388,7 @@ static void a_limit_holds_the_queue_until_something_ends(void **state)
 	assert_true(is_eligible(q, g, jobs[2], why));
 }
 
-static void a_job_that_stays_suspended_holds_memory_but_no_cores(void **state)
+static void a_suspended_job_counts_memory_but_no_cores(void **state)
 {
 	_cleanup_(eligibility_freep) struct eligibility *g = NULL;
 	struct quota_rig *q = *state;
@@ -472,18 +472,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_LEDGER(the_limits_of_a_qos_are_of_each_user_in_it_and_of_no_other),
 		WITH_LEDGER(a_job_is_covered_to_the_last_thousandth_and_no_further),
-		WITH_LEDGER(an_array_reserves_and_counts_by_its_elements),
+		WITH_LEDGER(an_array_reserves_and_counts_by_its_tasks),
 		WITH_LEDGER(beyond_the_grant_the_profile_decides),
 		WITH_LEDGER(six_months_of_quota_in_one_are_the_edge),
 		WITH_LEDGER(twice_the_total_quota_is_the_edge),
-		WITH_LEDGER(a_target_never_says_no),
+		WITH_LEDGER(a_target_refuses_no_job),
 		WITH_LEDGER(jobs_queue_up_to_the_limit_of_each_scope),
-		WITH_LEDGER(a_charge_beyond_counting_is_refused_by_every_policy),
+		WITH_LEDGER(a_charge_beyond_64_bits_is_refused_by_every_policy),
 		WITH_LEDGER(an_account_limits_all_below_it),
-		WITH_LEDGER(a_default_limits_everyone_who_states_none),
+		WITH_LEDGER(a_default_limit_applies_to_every_user_without_one),
 		WITH_LEDGER(a_queue_bounds_each_job),
-		WITH_LEDGER(a_limit_holds_the_queue_until_something_ends),
-		WITH_LEDGER(a_job_that_stays_suspended_holds_memory_but_no_cores),
+		WITH_LEDGER(a_limit_keeps_jobs_queued_until_one_ends),
+		WITH_LEDGER(a_suspended_job_counts_memory_but_no_cores),
 		WITH_LEDGER(low_priority_waits_for_all_with_quota_left_in_that_cluster),
 		WITH_LEDGER(without_limits_and_windows_everything_may_start),
 	};

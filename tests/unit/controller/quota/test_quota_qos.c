@@ -54,7 +54,7 @@ static void expect_filled(const struct world *w, const char *account, const char
 	assert_string_equal(q.qos, want);
 }
 
-static void what_is_named_goes_before_the_account_and_that_before_the_site(void **state)
+static void a_named_qos_goes_before_the_accounts_and_that_before_the_sites(void **state)
 {
 	_cleanup_(world_done) struct world w =
 		world_of("[Policy]\nDefaultQos=normal\n" CLUSTER ALL_QOS, accounts_text);
@@ -97,7 +97,7 @@ static void a_job_without_a_qos_is_never_refused(void **state)
 	assert_true(is_allowed(&w, &q, &no));
 }
 
-static void an_unknown_name_is_told_with_the_nearest(void **state)
+static void an_unknown_qos_is_named_with_the_nearest_one(void **state)
 {
 	_cleanup_(world_done) struct world w = world_of(CLUSTER ALL_QOS, accounts_text);
 	_cleanup_(world_done) struct world none = world_of(CLUSTER, accounts_text);
@@ -215,10 +215,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
-			what_is_named_goes_before_the_account_and_that_before_the_site),
+			a_named_qos_goes_before_the_accounts_and_that_before_the_sites),
 		cmocka_unit_test(without_any_default_a_job_has_no_qos),
 		cmocka_unit_test(a_job_without_a_qos_is_never_refused),
-		cmocka_unit_test(an_unknown_name_is_told_with_the_nearest),
+		cmocka_unit_test(an_unknown_qos_is_named_with_the_nearest_one),
 		cmocka_unit_test(a_qos_is_allowed_where_user_and_account_and_list_all_allow_it),
 		cmocka_unit_test(a_refusal_says_whose_it_is_and_which_may_be_used),
 		cmocka_unit_test(a_default_of_the_site_that_the_account_may_not_use_is_refused),

@@ -82,7 +82,7 @@ static const char *why_waiting(const struct queue *u, int64_t job)
 	return buf;
 }
 
-static void many_held_jobs_in_front_hold_no_other_job(void **state)
+static void many_jobs_at_their_limit_in_front_delay_no_other_job(void **state)
 {
 	struct quota_rig *q = *state;
 	struct quota_rig_job j = { .rate = { 1, 1 }, .ncpus = 2 };
@@ -126,7 +126,7 @@ static void a_job_that_fits_no_node_counts_against_no_limit(void **state)
 	assert_false(cycle_may_start_by_time(u.cycle));
 }
 
-static void low_priority_starts_when_nobody_with_quota_waits_any_more(void **state)
+static void low_priority_starts_when_no_job_with_quota_waits_any_more(void **state)
 {
 	struct quota_rig *q = *state;
 	struct quota_rig_job poor = { .account = "a", .rate = { 40, 1 } };
@@ -188,9 +188,9 @@ int main(void)
 {
 #define WITH_LEDGER(f) cmocka_unit_test_setup_teardown(f, quota_rig_open, quota_rig_close)
 	const struct CMUnitTest tests[] = {
-		WITH_LEDGER(many_held_jobs_in_front_hold_no_other_job),
+		WITH_LEDGER(many_jobs_at_their_limit_in_front_delay_no_other_job),
 		WITH_LEDGER(a_job_that_fits_no_node_counts_against_no_limit),
-		WITH_LEDGER(low_priority_starts_when_nobody_with_quota_waits_any_more),
+		WITH_LEDGER(low_priority_starts_when_no_job_with_quota_waits_any_more),
 		WITH_LEDGER(a_start_that_waits_for_cores_counts_against_limits),
 	};
 

@@ -78,7 +78,7 @@ static void assert_state(struct schedule *s, int32_t job, enum schedule_state st
 
 /* ---- by priority ---- */
 
-static void later_jobs_start_beside_the_place_that_is_kept(void **state)
+static void later_jobs_start_beside_a_reservation(void **state)
 {
 	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
 	int32_t runs, head, short_one, long_one, narrow;
@@ -111,7 +111,7 @@ static void later_jobs_start_beside_the_place_that_is_kept(void **state)
 	assert_state(s, long_one, SCHEDULE_QUEUED);
 }
 
-static void without_backfill_nobody_passes(void **state)
+static void without_backfill_no_job_passes_another(void **state)
 {
 	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_FIFO);
 	int32_t head, small;
@@ -144,7 +144,7 @@ static void parts_of_one_job_are_on_several_nodes(void **state)
 	assert_state(s, next, SCHEDULE_QUEUED);
 }
 
-static void maintenance_lets_only_end_what_is_over_by_then(void **state)
+static void before_maintenance_only_jobs_that_end_in_time_start(void **state)
 {
 	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
 	struct schedule_node node = {
@@ -255,7 +255,7 @@ static void a_large_job_suspends_small_ones_while_they_can_bear_it(void **state)
 	assert_int_equal(n, 8); /* not one too many */
 }
 
-static void who_has_nothing_goes_first(void **state)
+static void a_user_without_running_jobs_goes_first(void **state)
 {
 	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PREEMPT);
 	int32_t many[4], one;
@@ -293,7 +293,7 @@ static void a_start_is_withdrawn_for_a_larger_job(void **state)
 	assert_int_equal(schedule_job(s, small)->overdue_since_s, 10);
 }
 
-static void bonus_gives_way_to_all(void **state)
+static void a_bonus_job_is_preempted_by_every_other(void **state)
 {
 	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PREEMPT);
 	int32_t bonus, normal;
@@ -308,7 +308,7 @@ static void bonus_gives_way_to_all(void **state)
 	assert_state(s, normal, SCHEDULE_RUNNING);
 }
 
-static void the_score_is_flat_in_the_ordinary_and_steep_in_the_extreme(void **state)
+static void the_score_is_flat_for_usual_waits_and_steep_for_extreme_ones(void **state)
 {
 	struct preempt_job a = { .cores = 16, .limit_s = HOUR, .n_running = 1 };
 	struct preempt_job b = { .cores = 8, .limit_s = 50 * HOUR, .n_running = 1 };
@@ -341,18 +341,18 @@ static void the_score_is_flat_in_the_ordinary_and_steep_in_the_extreme(void **st
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(later_jobs_start_beside_the_place_that_is_kept),
-		cmocka_unit_test(without_backfill_nobody_passes),
+		cmocka_unit_test(later_jobs_start_beside_a_reservation),
+		cmocka_unit_test(without_backfill_no_job_passes_another),
 		cmocka_unit_test(parts_of_one_job_are_on_several_nodes),
-		cmocka_unit_test(maintenance_lets_only_end_what_is_over_by_then),
+		cmocka_unit_test(before_maintenance_only_jobs_that_end_in_time_start),
 		cmocka_unit_test(bad_input_is_refused),
 		cmocka_unit_test(an_express_job_takes_the_cores_of_a_normal_one),
 		cmocka_unit_test(suspended_jobs_keep_their_memory),
 		cmocka_unit_test(a_large_job_suspends_small_ones_while_they_can_bear_it),
-		cmocka_unit_test(who_has_nothing_goes_first),
+		cmocka_unit_test(a_user_without_running_jobs_goes_first),
 		cmocka_unit_test(a_start_is_withdrawn_for_a_larger_job),
-		cmocka_unit_test(bonus_gives_way_to_all),
-		cmocka_unit_test(the_score_is_flat_in_the_ordinary_and_steep_in_the_extreme),
+		cmocka_unit_test(a_bonus_job_is_preempted_by_every_other),
+		cmocka_unit_test(the_score_is_flat_for_usual_waits_and_steep_for_extreme_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -363,19 +363,19 @@ static void run_worlds(enum schedule_rule rule)
 	}
 }
 
-static void by_priority(void **state)
+static void the_laws_hold_under_backfill_by_priority(void **state)
 {
 	(void)state;
 	run_worlds(SCHEDULE_PRIORITY);
 }
 
-static void in_order(void **state)
+static void the_laws_hold_under_strict_order(void **state)
 {
 	(void)state;
 	run_worlds(SCHEDULE_FIFO);
 }
 
-static void with_suspension(void **state)
+static void the_laws_hold_under_suspension(void **state)
 {
 	(void)state;
 	run_worlds(SCHEDULE_PREEMPT);
@@ -384,9 +384,9 @@ static void with_suspension(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(by_priority),
-		cmocka_unit_test(in_order),
-		cmocka_unit_test(with_suspension),
+		cmocka_unit_test(the_laws_hold_under_backfill_by_priority),
+		cmocka_unit_test(the_laws_hold_under_strict_order),
+		cmocka_unit_test(the_laws_hold_under_suspension),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,7 +188,7 @@ static void few_walltimes_are_stretched_beyond_a_quarter(void **state)
 
 /* A stated bound: no job waits for longer than reserve_after_s and the longest walltime for each of
  * those late before it; here, that is generous. */
-static void nobody_starves(void **state)
+static void no_job_waits_forever(void **state)
 {
 	struct load w;
 	int64_t longest = 0, most = 0;
@@ -228,7 +228,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(few_walltimes_are_stretched_beyond_a_quarter),
-		cmocka_unit_test(nobody_starves),
+		cmocka_unit_test(no_job_waits_forever),
 		cmocka_unit_test(suspension_and_backfill_shorten_the_wait),
 	};
 

@@ -135,7 +135,7 @@ static void scaled_shares_change_nothing(void **state)
 
 /* ---- what is gone ---- */
 
-static void usage_of_who_is_gone_counts_at_the_account_or_the_root(void **state)
+static void usage_of_a_removed_user_counts_at_the_account_or_the_root(void **state)
 {
 	_cleanup_(world_done) struct world w = world_of("", declared);
 	struct sharetree_view v;
@@ -153,7 +153,7 @@ static void usage_of_who_is_gone_counts_at_the_account_or_the_root(void **state)
 	assert_near(usage_of(&w, "root", "", now), 75);
 }
 
-static void other_declarations_place_usage_anew(void **state)
+static void new_declarations_move_usage_to_its_new_place(void **state)
 {
 	static const char later[] = "[Account physics]\nUsers = bob\n";
 	_cleanup_(world_done) struct world w = world_of("", declared);
@@ -186,7 +186,7 @@ static void the_billing_rate_is_not_truncated(void **state)
 }
 
 /* Whatever the policy says now: the rate was fixed when the job was submitted. */
-static void what_is_charged_is_what_counts(void **state)
+static void the_share_tree_counts_what_was_charged(void **state)
 {
 	static const char *const policies[] = {
 		"",
@@ -283,7 +283,7 @@ static struct sync_usage_delta gain_of(int64_t from_ns, const int64_t was_now_s[
 	return g;
 }
 
-static void a_job_cut_into_reports_counts_as_one_and_its_tail_fades_once(void **state)
+static void a_job_in_many_reports_counts_as_one_and_decays_once(void **state)
 {
 	_cleanup_(world_done) struct world cut = world_of("UsageHalfLife = 1:00:00", declared);
 	_cleanup_(world_done) struct world whole =
@@ -307,7 +307,7 @@ static void a_job_cut_into_reports_counts_as_one_and_its_tail_fades_once(void **
 		    usage_of(&whole, "physics", "alice", now + DAY_NS / 24));
 }
 
-static void sums_that_were_kept_are_sums_made_anew(void **state)
+static void stored_sums_equal_recomputed_ones(void **state)
 {
 	_cleanup_(world_done) struct world kept = world_of("UsageHalfLife = 3:00:00", declared);
 	static const char *const who[][2] = { { "physics", "alice" },
@@ -351,15 +351,15 @@ int main(void)
 		PURE(a_charge_counts_in_its_cluster_and_pool_alone),
 		PURE(the_order_of_siblings_and_of_charges_changes_nothing),
 		PURE(scaled_shares_change_nothing),
-		PURE(usage_of_who_is_gone_counts_at_the_account_or_the_root),
-		PURE(other_declarations_place_usage_anew),
+		PURE(usage_of_a_removed_user_counts_at_the_account_or_the_root),
+		PURE(new_declarations_move_usage_to_its_new_place),
 		PURE(the_billing_rate_is_not_truncated),
-		PURE(what_is_charged_is_what_counts),
+		PURE(the_share_tree_counts_what_was_charged),
 		PURE(an_adjustment_counts_with_its_sign),
 		PURE(decay_does_not_depend_on_when_it_is_looked_at),
 		PURE(usage_fades_to_nothing_and_ranks_stay_right),
-		PURE(a_job_cut_into_reports_counts_as_one_and_its_tail_fades_once),
-		PURE(sums_that_were_kept_are_sums_made_anew),
+		PURE(a_job_in_many_reports_counts_as_one_and_decays_once),
+		PURE(stored_sums_equal_recomputed_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

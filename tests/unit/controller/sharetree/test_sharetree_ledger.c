@@ -60,7 +60,7 @@ static int64_t live_a_life(struct world *w, struct rig *r)
 	return NOON + 11500 * S_NS;
 }
 
-static void a_restart_gives_the_same_values(void **state)
+static void a_restart_computes_the_same_shares(void **state)
 {
 	_cleanup_(world_done) struct world live = world_of("UsageHalfLife = 1:00:00", declared);
 	_cleanup_(world_done) struct world again =
@@ -98,7 +98,7 @@ static void kill_9_loses_no_usage(void **state)
 }
 
 /* From an hour before a month's end to an hour behind it; looked at before and behind. */
-static void a_new_month_begins_at_nothing(void **state)
+static void the_usage_of_a_new_month_begins_at_zero(void **state)
 {
 	static const char *const policies[] = {
 		"UsageHalfLife = 0\nUsageReset = monthly",
@@ -309,9 +309,9 @@ static void an_adjustment_of_no_job_counts_over_its_day_and_survives_a_restart(v
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RIG(a_restart_gives_the_same_values),
+		RIG(a_restart_computes_the_same_shares),
 		RIG(kill_9_loses_no_usage),
-		RIG(a_new_month_begins_at_nothing),
+		RIG(the_usage_of_a_new_month_begins_at_zero),
 		RIG(suspended_time_is_not_charged),
 		RIG(an_earlier_moment_sees_what_there_was_by_then),
 		RIG(a_refund_of_a_job_takes_its_part_of_what_is_left),

@@ -147,7 +147,7 @@ static void the_first_starts_no_later_than_promised(void **state)
 	}
 }
 
-static void nobody_passes_anybody_under_fcfs(void **state)
+static void no_job_passes_another_under_fcfs(void **state)
 {
 	(void)state;
 	srand(4);
@@ -172,7 +172,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_starts_no_later_than_promised),
-		cmocka_unit_test(nobody_passes_anybody_under_fcfs),
+		cmocka_unit_test(no_job_passes_another_under_fcfs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

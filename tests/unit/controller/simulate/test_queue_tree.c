@@ -32,7 +32,7 @@ static void toggle_job(struct queue_tree *t, struct job *j, uint32_t place)
 	queue_tree_add(t, place, j->cores, j->estimate_s);
 }
 
-static void the_next_is_the_one_that_looking_at_all_finds(void **state)
+static void the_next_job_is_the_one_that_a_full_search_finds(void **state)
 {
 	(void)state;
 	srand(5);
@@ -78,7 +78,7 @@ static void an_empty_queue_has_no_next(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_next_is_the_one_that_looking_at_all_finds),
+		cmocka_unit_test(the_next_job_is_the_one_that_a_full_search_finds),
 		cmocka_unit_test(beyond_the_last_place_there_is_none),
 		cmocka_unit_test(an_empty_queue_has_no_next),
 	};

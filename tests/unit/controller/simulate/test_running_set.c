@@ -51,7 +51,7 @@ static void compare_with_plain(const struct running_set *s, const struct running
 	assert_int_equal(freed, want_freed);
 }
 
-static void the_time_is_the_one_that_summing_up_finds(void **state)
+static void the_promised_time_is_the_one_that_a_full_sum_finds(void **state)
 {
 	static const int spans[] = { 1, 3, 50, 100000 };
 
@@ -76,7 +76,7 @@ static void the_time_is_the_one_that_summing_up_finds(void **state)
 	}
 }
 
-static void what_never_ran_is_not_taken_out(void **state)
+static void a_job_that_never_ran_is_not_removed(void **state)
 {
 	_cleanup_(running_set_freep) struct running_set *s = NULL;
 	const struct running_set_job j = { 10, 1, 4 }, other = { 10, 2, 4 };
@@ -94,8 +94,8 @@ static void what_never_ran_is_not_taken_out(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_time_is_the_one_that_summing_up_finds),
-		cmocka_unit_test(what_never_ran_is_not_taken_out),
+		cmocka_unit_test(the_promised_time_is_the_one_that_a_full_sum_finds),
+		cmocka_unit_test(a_job_that_never_ran_is_not_removed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

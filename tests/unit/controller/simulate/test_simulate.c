@@ -158,7 +158,7 @@ static void a_suspended_job_keeps_what_it_has_run(void **state)
 	close_world(&w);
 }
 
-static void what_a_policy_may_not_do_is_an_error(void **state)
+static void an_impossible_decision_of_a_policy_is_an_error(void **state)
 {
 	static const struct {
 		struct order orders[2];
@@ -191,7 +191,7 @@ static int64_t on_each_second(void *self, int64_t now_s)
 	return now_s + 1;
 }
 
-static void a_policy_that_waits_for_ever_is_an_error(void **state)
+static void a_policy_that_starts_nothing_forever_is_an_error(void **state)
 {
 	struct sim_policy_ops ops = script_ops;
 	struct script s = { NULL, 0, 0, "" };
@@ -206,7 +206,7 @@ static void a_policy_that_waits_for_ever_is_an_error(void **state)
 	close_world(&w);
 }
 
-static void of_one_instant_endings_come_first(void **state)
+static void at_one_instant_ends_come_before_starts(void **state)
 {
 	static const char *const lines[] = { "1 0 10 2 10 1", "3 10 5 2 5 1", "2 10 5 2 5 1",
 					     "4 0 10 2 10 1" };
@@ -383,9 +383,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_suspended_job_keeps_what_it_has_run),
-		cmocka_unit_test(what_a_policy_may_not_do_is_an_error),
-		cmocka_unit_test(a_policy_that_waits_for_ever_is_an_error),
-		cmocka_unit_test(of_one_instant_endings_come_first),
+		cmocka_unit_test(an_impossible_decision_of_a_policy_is_an_error),
+		cmocka_unit_test(a_policy_that_starts_nothing_forever_is_an_error),
+		cmocka_unit_test(at_one_instant_ends_come_before_starts),
 		cmocka_unit_test(percentiles_are_those_of_the_sorted_waits),
 		cmocka_unit_test(deviations_are_those_summed_second_by_second),
 		cmocka_unit_test(lines_that_are_no_job_are_counted_by_reason),
