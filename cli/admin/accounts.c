@@ -386,18 +386,12 @@ static const struct verb verbs_table[] = {
 	  .run = show_log },
 };
 static const struct verb *const verbs[] = {
-	&verbs_table[0],
-	&verbs_table[1],
-	&verbs_table[2],
-	&verbs_table[3],
-	&verbs_table[4],
-	&verbs_table[5],
-	&verbs_table[6],
-	&admin_verb_accounts_import,
-	&admin_verb_accounts_sync,
-	&admin_verb_accounts_export,
-	&cli_verb_help,
-	NULL,
+	&verbs_table[0],	   &verbs_table[1],
+	&verbs_table[2],	   &verbs_table[3],
+	&verbs_table[4],	   &verbs_table[5],
+	&verbs_table[6],	   &admin_verb_accounts_import,
+	&admin_verb_accounts_sync, &admin_verb_accounts_export,
+	&cli_verb_accounts_help,   NULL,
 };
 
 static int run_accounts(const struct verb_call *call, void *ctx, struct err *err)

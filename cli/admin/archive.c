@@ -229,7 +229,7 @@ const struct verb admin_verb_archive = {
 		"batch by batch, each after its lines are on disk. Usage, shares, quotas,\n"
 		"'reeve admin verify' and 'reeve admin reconcile' answer as before. Jobs whose\n"
 		"output or events are still kept, jobs of Slurm of the last week and imported\n"
-		"jobs stay. An interrupted run goes on when it is called again with the same\n"
+		"jobs stay. An interrupted run continues when it is called again with the same\n"
 		"directory.\n"
 		"--verify compares size, SHA-256 and sums of the files with what was recorded.",
 	.examples = "reeve admin archive --ledger postgresql://reeve@dbhost/reeve --before "

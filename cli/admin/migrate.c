@@ -127,7 +127,7 @@ const struct verb admin_verb_migrate = {
 	.details =
 		"Copies every table in transactions of a few megabytes, then reads every row\n"
 		"from both and compares them: each row that differs is named, and the exit\n"
-		"status is 1. A migration that was interrupted goes on when it is called again;\n"
+		"status is 1. An interrupted migration continues when it is called again;\n"
 		"no controller opens the target before all rows were compared. The file is not\n"
 		"changed: after success set Database in controller.conf to the new place.",
 	.examples = "reeve admin migrate --from /var/lib/reeve-controller/ledger.db --to "

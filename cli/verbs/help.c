@@ -30,12 +30,13 @@ static int run_help(const struct verb_call *call, void *ctx, struct err *err)
 	return 0;
 }
 
-const struct verb cli_verb_help = {
-	.name = "help",
-	.args = "[COMMAND]",
-	.help = "List the commands, or show how one is used",
-	.examples = "reeve help\nreeve help submit",
-	.options = options,
-	.max_args = 1,
-	.run = run_help,
-};
+#define HELP_VERB(of, example)                                                                 \
+	{                                                                                      \
+		.name = "help", .args = "[COMMAND]",                                           \
+		.help = "List the commands, or show how one is used",                          \
+		.examples = of " help\n" of " help " example, .options = options,              \
+		.max_args = 1, .run = run_help,                                                \
+	}
+const struct verb cli_verb_help = HELP_VERB("reeve", "submit");
+const struct verb cli_verb_admin_help = HELP_VERB("reeve admin", "check-config");
+const struct verb cli_verb_accounts_help = HELP_VERB("reeve admin accounts", "apply");

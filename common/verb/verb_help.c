@@ -1,4 +1,5 @@
 /* verb_help.c - prints what a verb table documents: --help, words for completion, the man page. */
+#include <stdlib.h>
 #include <string.h>
 #include "common/verb/verb.h"
 
@@ -199,16 +200,17 @@ void verb_words(const struct verb_tool *tool, const struct verb *v, FILE *to)
 
 /* ---- scdoc(5) ---- */
 
-/* Underscores and the like mean something to scdoc, and a dash at the start of a line; each
- * gets a backslash. */
+/* scdoc reads underscores and the like as markup, and at the start of a line those of lists and tables; each gets
+ * a backslash. */
 static void print_escaped(const char *text, FILE *to)
 {
-	if (*text == '-' || *text == '+')
-		fputc('\\', to);
+	bool is_start = true;
+
 	for (; *text; text++) {
-		if (strchr("\\_*#`", *text))
+		if (strchr("\\_*#`", *text) || (is_start && strchr("-+.[|]", *text)))
 			fputc('\\', to);
 		fputc(*text, to);
+		is_start = *text == '\n';
 	}
 }
 
@@ -234,6 +236,25 @@ static void scdoc_literal(const char *text, FILE *to)
 	fprintf(to, "```\n\n");
 }
 
+/* Paragraphs are filled to the width of the reader's screen; one with an indented line stays as it is. */
+static void scdoc_paragraphs(const char *text, FILE *to)
+{
+	while (*text) {
+		const char *end = strstr(text, "\n\n");
+		size_t n = end ? (size_t)(end - text) : strlen(text);
+		char *one = strndup(text, n);
+
+		if (one && (*one == ' ' || strstr(one, "\n ")))
+			scdoc_literal(one, to);
+		else if (one) {
+			print_escaped(one, to);
+			fprintf(to, "\n\n");
+		}
+		free(one);
+		text += n + (end ? 2 : 0);
+	}
+}
+
 void verb_scdoc(const struct verb_tool *tool, FILE *to)
 {
 	fprintf(to, "# COMMANDS\n\n");
@@ -246,7 +267,7 @@ void verb_scdoc(const struct verb_tool *tool, FILE *to)
 		print_escaped(v->help, to);
 		fprintf(to, ".\n\n");
 		if (v->details)
-			scdoc_literal(v->details, to);
+			scdoc_paragraphs(v->details, to);
 		scdoc_options(v->options, to);
 		if (v->examples) {
 			fprintf(to, "Examples:\n\n");
@@ -257,6 +278,6 @@ void verb_scdoc(const struct verb_tool *tool, FILE *to)
 	scdoc_options(tool->common, to);
 	if (tool->footer) {
 		fprintf(to, "# EXIT STATUS\n\n");
-		scdoc_literal(tool->footer, to);
+		scdoc_paragraphs(tool->footer, to);
 	}
 }
