@@ -167,4 +167,5 @@ clean:
 .SECONDARY:
 include units/install.mk tests/bpf/scan.mk tests/bpf/vmem.mk tests/gpu/gpu.mk
 bpf-tests: $(VMEM_BINS) $(SCAN_BINS)
--include $(OBJS:.o=.d) $(UNIT:=.d) $(patsubst %.c,$O/pic/%.d,$(PAM) $(SPANK) slurm/lua/reeve_lua.c) $(wildcard $O/tests/bpf/*.d $O/tests/bench/*/*.d)
+-include $(OBJS:.o=.d) $(UNIT:=.d) $(patsubst %.c,$O/pic/%.d,$(PAM) $(SPANK) slurm/lua/reeve_lua.c) $(patsubst %.c,$O/%.d,$(PAM) $(SPANK)) \
+	$O/tests/node/sql.d $(wildcard $O/tests/bpf/*.d $O/tests/bench/*/*.d)
