@@ -41,6 +41,12 @@ const struct conf_key follow_config_keys[] = {
 	       "between questions to slurmctld, which are answered with nothing where nothing has "
 	       "changed",
 	       "30s"),
+	NUMBER("LoadLimit", CONF_COUNT, load_limit_ms, 1, 1000,
+	       "milliseconds of slurmctld's time that these questions may take in a second, on "
+	       "average: with many jobs the interval becomes longer",
+	       "5"),
+	NUMBER("LiveIntervalMax", CONF_SECONDS, live_max_s, 1, DAY_S,
+	       "the longest interval that LoadLimit makes", "15m"),
 	NUMBER("ProgressInterval", CONF_SECONDS, progress_s, 1, 86400,
 	       "between reports of a running job that has not changed", "5m"),
 	NUMBER("AccountingInterval", CONF_SECONDS, accounting_s, 1, 86400,
@@ -104,6 +110,8 @@ static int check_config(struct follow_config *c, const char *path, struct err *e
 int follow_config_load(const char *path, struct follow_config *ret, struct err *err)
 {
 	struct follow_config c = { .live_s = 30,
+				   .live_max_s = 900,
+				   .load_limit_ms = 5,
 				   .progress_s = 300,
 				   .accounting_s = 60,
 				   .overlap_s = 600,

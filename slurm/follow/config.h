@@ -19,8 +19,9 @@ struct follow_config {
 	char *munge_socket, *ca_file;	    /* NULL: the defaults */
 	char *since_typed;		    /* a day; NULL: from the first exchange on */
 	int64_t since_s;		    /* real time; 0: not stated */
-	int64_t live_s, progress_s, accounting_s, overlap_s, window_s; /* seconds */
-	int64_t batch; /* jobs of one exchange */
+	int64_t live_s, live_max_s, progress_s, accounting_s, overlap_s, window_s; /* seconds */
+	int64_t load_limit_ms; /* of slurmctld's time in each second */
+	int64_t batch;	       /* jobs of one exchange */
 	int64_t timeout_s;
 	bool sets_priority; /* SiteFactor of pending jobs: priority.h */
 	int64_t priority_s, priority_updates;

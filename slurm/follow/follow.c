@@ -9,6 +9,7 @@
 #include "common/http/http_wait.h"
 #include "slurm/follow/accounting.h"
 #include "slurm/follow/follow.h"
+#include "slurm/follow/jobtable.h"
 #include "slurm/follow/live.h"
 
 /* munge lets only this uid decode what is sent; users have the same uid on all hosts that share a munge key. */
@@ -41,7 +42,9 @@ int follow_open(struct follow *f, struct err *err)
 		return r;
 	/* libslurm ends the program where its configuration is not readable, with its own words. */
 	slurm_init(f->config.slurm_conf);
-	r = live_open(&f->live, err);
+	r = jobtable_open(&f->jobtable, err);
+	if (r >= 0)
+		r = live_open(&f->live, err);
 	return r < 0 ? r : accounting_open(&f->accounting, err);
 }
 
@@ -49,6 +52,7 @@ void follow_done(struct follow *f)
 {
 	f->accounting = accounting_close(f->accounting);
 	f->live = live_close(f->live);
+	f->jobtable = jobtable_close(f->jobtable);
 	f->http = http_close(f->http);
 	f->event = sd_event_unref(f->event);
 	follow_config_done(&f->config);

@@ -7,6 +7,7 @@ struct err;
 struct http;
 struct sd_event;
 struct accounting;
+struct jobtable;
 struct live;
 
 struct follow {
@@ -14,8 +15,10 @@ struct follow {
 	struct sd_event *event;
 	struct http *http;
 	uint32_t controller_uid;
-	struct live *live; /* what was sent of slurmctld's jobs; lost without harm */
+	struct jobtable *jobtable; /* what slurmctld last answered */
+	struct live *live;	   /* what was sent of slurmctld's jobs; lost without harm */
 	struct accounting *accounting; /* the mark, as the controller last gave it */
+	int64_t priority_done_ns; /* CLOCK_MONOTONIC: end of the last round of priority.h */
 };
 
 /* Connects libslurm and the controller's address with f->config. The caller zeroes the rest, and calls follow_done()

@@ -1,15 +1,14 @@
-/* live.c - loads slurmctld's jobs, and sends those that have changed; see live.h. */
+/* live.c - sends those of slurmctld's jobs that have changed since they were last sent; see live.h. */
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <slurm/slurm.h>
-#include <slurm/slurm_errno.h>
-#include <time.h>
 #include "common/err.h"
 #include "slurm/follow/accounting.h"
 #include "slurm/follow/batch.h"
+#include "slurm/follow/jobtable.h"
 #include "slurm/follow/live.h"
 #include "slurm/follow/record.h"
 
@@ -21,8 +20,6 @@ struct live_sent {
 };
 
 struct live {
-	job_info_msg_t *jobs;	/* slurmctld's last answer */
-	int64_t clock_s;	/* slurmctld's clock minus ours */
 	struct live_sent *sent; /* sorted by job and attempt */
 	size_t n_sent;
 };
@@ -44,7 +41,6 @@ struct live *live_close(struct live *l)
 {
 	if (!l)
 		return NULL;
-	slurm_free_job_info_msg(l->jobs);
 	free(l->sent);
 	free(l);
 	return NULL;
@@ -52,26 +48,9 @@ struct live *live_close(struct live *l)
 
 int64_t live_interval_s(const struct follow *f)
 {
-	return f->config.live_s;
-}
+	int64_t rest_s = jobtable_rest_s(f->jobtable);
 
-/* l->jobs becomes slurmctld's present answer, or stays where nothing has changed since. */
-static int load_jobs(struct live *l, struct err *err)
-{
-	job_info_msg_t *jobs = NULL;
-	time_t since = l->jobs ? l->jobs->last_update : 0;
-
-	errno = 0;
-	if (slurm_load_jobs(since, &jobs, SHOW_ALL | SHOW_LOCAL) == SLURM_SUCCESS) {
-		slurm_free_job_info_msg(l->jobs);
-		l->jobs = jobs;
-		l->clock_s = jobs->last_update - time(NULL);
-		return 0;
-	}
-	if (errno == SLURM_NO_CHANGE_IN_DATA)
-		return 0;
-	return err_set(err, -EHOSTUNREACH, "slurmctld does not answer: %s",
-		       slurm_strerror(errno));
+	return rest_s > f->config.live_s ? rest_s : f->config.live_s;
 }
 
 /* FNV-1a over the fields of the record; it was zeroed before they were set. */
@@ -157,12 +136,12 @@ static void round_done(struct live_round *r)
 /* The time is slurmctld's, and not this host's: the controller compares it with the times of the jobs. */
 static int fill_round(const struct follow *f, struct live_round *r, struct err *err)
 {
-	const struct live *l = f->live;
-	size_t n = l->jobs->record_count;
+	const job_info_msg_t *jobs = jobtable_jobs(f->jobtable);
+	size_t n = jobs->record_count;
 	struct slurm_batch *b = &r->batch;
 
 	b->source = SLURM_BATCH_SLURMCTLD;
-	b->at_s = time(NULL) + l->clock_s;
+	b->at_s = jobtable_at_s(f->jobtable);
 	b->is_whole = true;
 	snprintf(b->cluster, sizeof(b->cluster), "%s", f->config.cluster);
 	b->jobs = calloc(n + 1, sizeof(*b->jobs));
@@ -171,7 +150,7 @@ static int fill_round(const struct follow *f, struct live_round *r, struct err *
 	if (!b->jobs || !b->present || !r->sent)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++)
-		add_job(f, &l->jobs->job_array[i], r);
+		add_job(f, &jobs->job_array[i], r);
 	/* Too many to list. Without a whole list the controller concludes of no attempt that it is gone. */
 	if (b->n_present > SLURM_BATCH_PRESENT_MAX) {
 		b->is_whole = false;
@@ -187,7 +166,7 @@ int live_run(struct follow *f, struct err *err)
 {
 	_cleanup_(round_done) struct live_round round = { 0 };
 	struct slurm_batch_answer answer;
-	int r = load_jobs(f->live, err);
+	int r = jobtable_refresh(f, f->config.live_s / 2, err);
 
 	if (r >= 0)
 		r = fill_round(f, &round, err);

@@ -1,9 +1,9 @@
 /* live - follows slurmctld: the attempts that run, are suspended, or have ended within MinJobAge.
  *
- * One question in LiveInterval, with the time of the last answer: where nothing has changed slurmctld answers with no
- * data. A job is sent when it is new or has changed, and while it runs each ProgressInterval; the list of all attempts that
- * slurmctld has goes with the last document of a round, so that the controller sees which are gone. What was sent is
- * remembered in memory alone: after a restart all are sent again, which changes nothing.
+ * One look at slurmctld's table of jobs (jobtable.h) in LiveInterval, less often where LoadLimit asks for it. A job is sent when
+ * it is new or has changed, and while it runs each ProgressInterval; the list of all attempts that slurmctld has goes with the
+ * last document of a round, so that the controller sees which are gone. What was sent is remembered in memory alone: after a
+ * restart all are sent again, which changes nothing.
  */
 #pragma once
 #include "slurm/follow/follow.h"

@@ -7,11 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
 #include "common/time_units.h"
 #include "common/utf8.h"
 #include "common/wire/slurm_pending.h"
+#include "slurm/follow/jobtable.h"
 #include "slurm/follow/priority.h"
 
 #define STEPS 1000 /* of the weight: a smaller difference is not written */
@@ -30,7 +32,11 @@ struct round {
 
 int64_t priority_interval_s(const struct follow *f)
 {
-	return f->config.priority_s;
+	int64_t since_s = (clock_ns(CLOCK_MONOTONIC) - f->priority_done_ns) / S_NS;
+	int64_t rest_s = jobtable_rest_s(f->jobtable);
+	int64_t left_s = f->config.priority_s - since_s;
+
+	return rest_s > left_s ? rest_s : left_s > 0 ? left_s : 0;
 }
 
 /* ---- slurmctld's jobs ---- */
@@ -88,17 +94,13 @@ static void set_gpus(const slurm_job_info_t *info, struct slurm_pending_job *j)
 
 /* Pending jobs, without those of another cluster of the federation and those that are still being cleaned up
  * before a requeue. */
-static int load_round(struct round *round, struct err *err)
+static int fill_round(const job_info_msg_t *jobs, struct round *round, struct err *err)
 {
-	job_info_msg_t *jobs = NULL;
-
-	errno = 0;
-	if (slurm_load_jobs(0, &jobs, SHOW_ALL | SHOW_LOCAL) != SLURM_SUCCESS)
-		return err_set(err, -EHOSTUNREACH, "slurmctld does not answer: %s",
-			       slurm_strerror(errno));
 	round->jobs = calloc(jobs->record_count + 1, sizeof(*round->jobs));
 	round->changes = calloc(jobs->record_count + 1, sizeof(*round->changes));
-	for (uint32_t i = 0; i < jobs->record_count && round->jobs && round->changes; i++) {
+	if (!round->jobs || !round->changes)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < jobs->record_count; i++) {
 		const slurm_job_info_t *info = &jobs->job_array[i];
 
 		if ((info->job_state & JOB_STATE_BASE) != JOB_PENDING ||
@@ -108,8 +110,7 @@ static int load_round(struct round *round, struct err *err)
 		set_gpus(info, &round->jobs[round->n]);
 		round->n++;
 	}
-	slurm_free_job_info_msg(jobs);
-	return round->jobs && round->changes ? 0 : err_set(err, -ENOMEM, "out of memory");
+	return 0;
 }
 
 /* ---- the controller ---- */
@@ -231,11 +232,11 @@ static void round_done(struct round *round)
 	free(round->changes);
 }
 
-int priority_run(struct follow *f, struct err *err)
+static int run_round(struct follow *f, struct err *err)
 {
 	_cleanup_(round_done) struct round round = { 0 };
 	size_t at = 0;
-	int r = load_round(&round, err);
+	int r = fill_round(jobtable_jobs(f->jobtable), &round, err);
 
 	do {
 		if (r >= 0)
@@ -243,4 +244,24 @@ int priority_run(struct follow *f, struct err *err)
 		at += SLURM_PENDING_MAX;
 	} while (r >= 0 && at < round.n);
 	return r < 0 ? r : write_changes(f, &round, err);
+}
+
+/* A table that is older than the last round does not have the factors that were written then. */
+static bool is_table_new(const struct follow *f)
+{
+	return jobtable_jobs(f->jobtable) &&
+	       jobtable_asked_ns(f->jobtable) > f->priority_done_ns;
+}
+
+int priority_run(struct follow *f, struct err *err)
+{
+	int r = is_table_new(f) ? 0 : jobtable_refresh(f, 0, err);
+
+	/* Not new: slurmctld has its rest. */
+	if (r < 0 || !is_table_new(f))
+		return r;
+	r = run_round(f, err);
+	if (r >= 0)
+		f->priority_done_ns = clock_ns(CLOCK_MONOTONIC);
+	return r;
 }

@@ -1,6 +1,6 @@
 /* priority - the task that brings Reeve's fairshare into Slurm's priorities: SiteFactor of jobs that wait.
  *
- * Each interval the jobs that slurmctld has pending are sent to the controller, which answers with a site factor for each
+ * Each interval the pending jobs of slurmctld's table (jobtable.h), once it is younger than the last round, are sent to the controller, which answers with a site factor for each
  * (common/wire/slurm_pending.h has the formula). With Priority = yes those that differ by more than a step, 1/1000 of the weight,
  * are written to slurmctld, the largest difference first: at most PriorityUpdates in an interval, and no faster than 500 a second.
  * A job that loses its factor to a restart of slurmctld gets it again. Nothing is kept.

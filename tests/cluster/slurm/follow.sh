@@ -61,7 +61,7 @@ of_ledger() {
 are_equal() { [ -n "$(of_slurm)" ] && [ "$(of_slurm)" = "$(of_ledger)" ]; }
 
 live_open configure
-slurm_open "n1 n2 n3" 'PreemptType=preempt/partition_prio' 'PreemptMode=REQUEUE' \
+slurm_open "n1 n2 n3" MaxArraySize=5000 'PreemptType=preempt/partition_prio' 'PreemptMode=REQUEUE' \
 	"PartitionName=high Nodes=n3 PriorityTier=9 PreemptMode=off" "PartitionName=low Nodes=n3 PriorityTier=1 PreemptMode=requeue"
 export TZ=UTC
 
@@ -191,6 +191,28 @@ mariadb --no-defaults -u root --socket="$dir/mariadb.sock" slurm_acct_db -e "DEL
 has "so is a job that slurmdbd does not have" "job $c (completed) is not in slurmdbd" "$(reconcile)"
 out=$("$reeve" admin verify --ledger "$dir/ledger.db" 2>&1)
 tap_result $? "the sums of the ledger are those of its jobs" "$out"
+follow_kill
+
+# ---- slurmctld's load ----
+echo "# slurmctld's load"
+questions() { sdiag | awk '$1 == "REQUEST_JOB_INFO" { sub("count:", "", $4); n = $4 } END { print n + 0 }'; }
+asked=$(questions)
+once >/dev/null
+is "the live list and the priorities share one question to slurmctld" 1 $(($(questions) - asked))
+id=$(submit -H --array=1-3000 --wrap true)
+scontrol update "jobid=${id}_[1-2999]" comment=single
+echo 'LoadLimit = 1' >>"$dir/reeve-slurm.conf"
+follow_start
+sleep 2
+asked=$(questions)
+for _ in $(seq 12); do # else it answers with no data
+	submit -H --wrap true >/dev/null
+	sleep 0.4
+done
+asked=$(($(questions) - asked))
+[ $asked -le 2 ]
+tap_result $? "with many jobs slurmctld has a rest after each question" "$asked questions"
+has "and the log says how long" "LoadLimit=1 ms a second" "$(cat "$dir/reeve-slurm.log")"
 follow_kill
 live_stop
 tap_end
