@@ -14,7 +14,11 @@ bench_sample() {
 		tests/bpf/vmtest.sh --mem 6G --timeout 400 -- $O/tests/bench/agent/sample_bench 1000 10
 }
 bench_slurm() {
-	tests/bench/slurm_follow.sh "${SLURM_BENCH:-10000}"
+	$MAKE all && tests/bench/slurm_follow.sh ${SLURM_BENCH:-10000 100000}
+}
+# On a virtual node; PAIRS for fewer than 60.
+bench_srun() {
+	$MAKE all && tests/node/suite.sh slurm_srun --with slurm --net host
 }
 bench_vmem() {
 	$MAKE $O/tests/bench/agent/vmem_bench && tests/bench/agent/vmem_bench.sh
@@ -105,16 +109,14 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger partition share schedule cycle submit start past simulate attack"
-# These need a daemon of another system: Debian's slurmctld and slurmdbd.
-by_name_only="slurm"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger partition share schedule cycle submit start past simulate slurm srun attack"
 mkdir -p $O/bench
 bad=0
 [ $# -gt 0 ] || set -- $all
 for name; do
-	case " $all $by_name_only " in
+	case " $all " in
 	*" $name "*) ;;
-	*) echo "run.sh: no bench $name; there are: $all $by_name_only" >&2 && exit 64 ;;
+	*) echo "run.sh: no bench $name; there are: $all" >&2 && exit 64 ;;
 	esac
 	start=$SECONDS
 	echo "== $name"

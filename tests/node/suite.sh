@@ -34,7 +34,7 @@ if [[ $guest = *gpus* ]]; then # a simulated driver
 fi
 cat > "$tree/start.sh" <<EOF
 #!/bin/sh
-exec env ${KILLS:+KILLS=$KILLS} ${SEED:+SEED=$SEED} ${JOBS:+JOBS=$JOBS} /usr/local/lib/reeve-tests/$guest.sh "\$@"
+exec env ${PAIRS:+PAIRS=$PAIRS} ${KILLS:+KILLS=$KILLS} ${SEED:+SEED=$SEED} ${JOBS:+JOBS=$JOBS} /usr/local/lib/reeve-tests/$guest.sh "\$@"
 EOF
 mkdir -p $O/check/"$guest"
 run_node=(tests/vm/vm.sh run --smp 4 --mem 2G --timeout 1800 --payload "$tree" "$@")
