@@ -43,7 +43,7 @@ static int load_priorities(uint32_t *n)
 	return r;
 }
 
-static int ask(const char *what, uint32_t *n)
+static int send_question(const char *what, uint32_t *n)
 {
 	if (!strcmp(what, "jobs"))
 		return load_all(0, n);
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
 	}
 	slurm_init(NULL);
 	for (int i = 0; i < atoi(argv[2]); i++)
-		if (ask(argv[1], &n) != SLURM_SUCCESS) {
+		if (send_question(argv[1], &n) != SLURM_SUCCESS) {
 			fprintf(stderr, "slurm_look: %s: %s\n", argv[1], slurm_strerror(errno));
 			return 1;
 		}
