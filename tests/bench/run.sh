@@ -14,7 +14,7 @@ bench_sample() {
 		tests/bpf/vmtest.sh --mem 6G --timeout 400 -- $O/tests/bench/agent/sample_bench 1000 10
 }
 bench_slurm() {
-	$MAKE all && tests/bench/slurm_follow.sh ${SLURM_BENCH:-10000 100000}
+	$MAKE all && tests/bench/slurm/follow.sh ${SLURM_BENCH:-10000 100000}
 }
 # On a virtual node; PAIRS for fewer than 60.
 bench_srun() {

@@ -1,20 +1,20 @@
 #!/bin/bash
-# slurm_follow.sh [JOBS]... - what reeve-slurm costs slurmctld with JOBS (10000, then 100000) pending jobs, each a record of its own:
+# follow.sh [JOBS]... - what reeve-slurm costs slurmctld with JOBS (10000, then 100000) pending jobs, each a record of its own:
 # slurmctld's CPU time for one question of each kind, then its CPU time alone, with reeve-slurm at its default intervals, beside
 # `squeue` each 30 s, and alone again, while a job starts and one ends each second, so that every question is answered with data.
 # Real slurmctld, slurmdbd and slurmd; CPU time, so that a busy machine changes little. Some 6 minutes for each number; WITH_S and
 # ALONE_S make it shorter.
 set -u
-cd "$(dirname "$0")/../.." || exit 1
+cd "$(dirname "$0")/../../.." || exit 1
 with_s=${WITH_S:-170} alone_s=${ALONE_S:-50}
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/slurm_lib.sh
 why=$(slurm_why_not)
 [ -z "$why" ] || { echo "skipped: $why"; exit 0; }
-look=build/tests/bench/slurm_look
-mkdir -p build/tests/bench
-${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -o $look tests/bench/slurm_look.c -lslurm || { echo "no figures: slurm_look does not build"; exit 1; }
+look=build/tests/bench/slurm/look
+mkdir -p build/tests/bench/slurm
+${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -o $look tests/bench/slurm/look.c -lslurm || { echo "no figures: $look does not build"; exit 1; }
 configure() {
 	printf '%s\n' '[Controller]' "Listen = 127.0.0.1:$port" "Database = $dir/ledger.db" "MungeSocket = $dir/munge.sock" '[Cluster vc]' \
 		'Engine = slurm' 'SlurmUser = root' >"$dir/controller.conf"

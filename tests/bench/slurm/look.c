@@ -1,6 +1,6 @@
-/* slurm_look.c - asks slurmctld one kind of question COUNT times, for slurm_follow.sh, which reads what each costs slurmctld.
+/* look.c - asks slurmctld one kind of question COUNT times, for follow.sh, which reads what each costs slurmctld.
  *
- * slurm_look jobs|steps|priorities|ID COUNT: the whole job table as `squeue` asks for it, the steps of all jobs that run, what
+ * look jobs|steps|priorities|ID COUNT: the whole job table as `squeue` asks for it, the steps of all jobs that run, what
  * `sprio` shows, or one job. Prints how many records the last answer had.
  */
 #include <errno.h>
@@ -59,13 +59,13 @@ int main(int argc, char **argv)
 	uint32_t n = 0;
 
 	if (argc != 3) {
-		fprintf(stderr, "usage: slurm_look jobs|steps|priorities|ID COUNT\n");
+		fprintf(stderr, "usage: look jobs|steps|priorities|ID COUNT\n");
 		return 64;
 	}
 	slurm_init(NULL);
 	for (int i = 0; i < atoi(argv[2]); i++)
 		if (send_question(argv[1], &n) != SLURM_SUCCESS) {
-			fprintf(stderr, "slurm_look: %s: %s\n", argv[1], slurm_strerror(errno));
+			fprintf(stderr, "look: %s: %s\n", argv[1], slurm_strerror(errno));
 			return 1;
 		}
 	printf("%u\n", n);
