@@ -115,6 +115,7 @@ static const struct table_column document_columns[] = {
 	{ NULL, NULL, 0 },
 };
 
+/* Exact, and independent of the locale: 17 digits give a double back. */
 static void add_scalar(struct table *t, const char *at, const json_t *j)
 {
 	char number[32];

@@ -76,6 +76,7 @@ void cli_done(struct cli *c)
 
 /* ---- one exchange ---- */
 
+/* On a terminal only: tells the user that the command waits for the controller, and for which. */
 static int on_patience(sd_event_source *s, uint64_t usec, void *ctx)
 {
 	struct cli *c = ctx;

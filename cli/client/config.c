@@ -30,6 +30,7 @@ static const struct conf_key keys[] = {
 	{ NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL },
 };
 
+/* 0 also where the file does not exist; a file that exists and cannot be read is an error. */
 static int load_if_there(struct cli_config *c, const char *path, struct err *err)
 {
 	if (access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
@@ -37,6 +38,7 @@ static int load_if_there(struct cli_config *c, const char *path, struct err *err
 	return conf_load(path, keys, NULL, c, err);
 }
 
+/* $XDG_CONFIG_HOME/reeve.conf, else ~/.config/reeve.conf. A relative path there is ignored, as the XDG specification says. */
 static int load_user_file(struct cli_config *c, struct err *err)
 {
 	const char *dir = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");

@@ -14,6 +14,7 @@ extern char **environ;
 
 /* --- NULL-terminated lists of words --- */
 
+/* The list is counted each time: command lines are short. */
 static int append_word(char ***list, const char *word, size_t size, struct err *err)
 {
 	size_t n = 0;
@@ -83,6 +84,7 @@ static int skip_options(char *const *words, size_t *at, struct err *err)
 	return 0;
 }
 
+/* "a b c", as rsh sends it: the remote shell splits it again. */
 static int join_words(char *const *words, char **ret, struct err *err)
 {
 	size_t size = 1;

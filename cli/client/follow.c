@@ -29,6 +29,7 @@ static uint64_t now_us(const struct follow *f)
 	return us;
 }
 
+/* Arms the one timer of the follower; a request that is under way is not affected. */
 static int poll_later(struct follow *f, uint64_t us, struct err *err)
 {
 	int r = sd_event_source_set_time_relative(f->timer, us);
@@ -44,6 +45,7 @@ static void finish_following(struct follow *f, int result, const struct err *err
 	f->config.done(f->config.ctx, result, err);
 }
 
+/* Warns once for each time that the controller is lost, and polls again later. */
 static int wait_for_controller(struct follow *f, struct err *err)
 {
 	if (!f->away) {

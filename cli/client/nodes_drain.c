@@ -55,6 +55,7 @@ static int add_from(const char *from, json_t *body, struct err *err)
 	return 0;
 }
 
+/* The nodes are the arguments behind the word. -EINVAL: text that is not UTF-8, or a bad --from. */
 static int make_body(const struct verb_call *call, json_t **ret, struct err *err)
 {
 	const char *reason = verb_value(call, "reason");

@@ -102,6 +102,7 @@ static void make_name(char to[static REQUEST_NAME_MAX], const char *path)
 		strcpy(to, "job");
 }
 
+/* -EINVAL: an argument is not UTF-8, which JSON needs. */
 static int copy_args(char ***list, char *const *args, struct err *err)
 {
 	size_t n = 0;
@@ -122,6 +123,7 @@ struct env {
 	size_t n;
 };
 
+/* Sets or replaces a variable of the list. `value` may be of any length; the name has name_size bytes. */
 static int set_env(struct env *e, const char *name, size_t name_size, const char *value,
 		   struct err *err)
 {
@@ -188,6 +190,7 @@ static int add_named_env(struct env *e, const char *typed, struct err *err)
 	return set_env(e, name, n, value, err);
 }
 
+/* In this order: --export, REEVE_O_WORKDIR (the directory of the submission), then --env, which takes precedence. */
 static int read_env(const struct verb_call *call, struct request *r, const char *here,
 		    struct err *err)
 {
@@ -249,6 +252,7 @@ static int check_paths(struct request *r, const char *here, struct err *err)
 	return 0;
 }
 
+/* Defaults of reeve.conf, before script and options. MemoryUnit there decides how the amounts of both are read. */
 static void apply_config(const struct cli *c, struct request *r)
 {
 	memcpy(r->cluster, c->config.cluster, sizeof(r->cluster));

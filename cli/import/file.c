@@ -128,6 +128,7 @@ int import_file_percent(const struct import_file *f)
 	return f->size > 0 && at < f->size ? (int)(at * 100 / f->size) : 100;
 }
 
+/* The bytes as they are on disk: compressed files are not unpacked for their digest. */
 static int add_file(struct sha256_ctx *sha, const char *path, struct err *err)
 {
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);

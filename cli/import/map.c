@@ -28,6 +28,7 @@ static int compare_entries(const void *a, const void *b)
 	return x->kind != y->kind ? (int)x->kind - (int)y->kind : strcmp(x->from, y->from);
 }
 
+/* Names may have any bytes but blanks and control characters: other systems allow more than Reeve. */
 static bool is_name(const char *text)
 {
 	size_t n = strlen(text);
@@ -117,6 +118,7 @@ struct import_map *import_map_free(struct import_map *m)
 	return NULL;
 }
 
+/* A name that the table lacks stays as it is. */
 static void rename_one(const struct import_map *m, enum kind kind,
 		       char name[static REQUEST_NAME_MAX])
 {

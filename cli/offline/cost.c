@@ -42,6 +42,7 @@ static int refuse_both(const char *option, const char *value, const char *other,
 		       option, value, other, stated);
 }
 
+/* Contradicting statements are refused, since either could be meant. */
 static int check_options(const struct config *config, const struct price_query *q,
 			 struct err *err)
 {
@@ -71,6 +72,7 @@ static int check_options(const struct config *config, const struct price_query *
 	return 0;
 }
 
+/* Without the cluster in the profile the price reports which clusters there are. */
 static int encode_answer(const struct config *config, struct request *request,
 			 struct price_query *q, json_t **ret, struct err *err)
 {

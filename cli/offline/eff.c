@@ -18,6 +18,7 @@ struct pricing {
 	int64_t n;	  /* of them */
 };
 
+/* Counts the job; the first NAMED_MAX are listed. < 0: no memory. */
 static int note_no_price(struct pricing *p, const struct store_eff_attempt *e, const char *why)
 {
 	if (p->n++ >= NAMED_MAX)

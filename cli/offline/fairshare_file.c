@@ -64,6 +64,7 @@ static int read_shares(struct reader *in, struct fairshare_row *row, struct err 
 	return 0;
 }
 
+/* Checks the number, and keeps the most digits of any row, which decide the scale of all (scale_usage()). */
 static int check_usage(struct reader *in, struct err *err)
 {
 	const char *text = in->fields[in->column[LEAF_USAGE]];
@@ -208,6 +209,7 @@ static int check_ids(const struct reader *in, const struct fairshare_file_name *
 	return 0;
 }
 
+/* An account, or a user in an account, must have one row. */
 static int check_associations(const struct reader *in,
 			      const struct fairshare_file_name **sorted, struct err *err)
 {
@@ -253,6 +255,7 @@ static int has_id(const void *id, const void *name)
 	return strcmp(id, (*(const struct fairshare_file_name *const *)name)->id);
 }
 
+/* `sorted` is by id. -EINVAL: a parent that no row is. */
 static int link_parents(const struct reader *in, const struct fairshare_file_name **sorted,
 			struct err *err)
 {
@@ -302,6 +305,7 @@ static void scale_usage(struct reader *in)
 			f->rows[i].leaf_usage = fairshare_decimal_scale(&d, in->decimals);
 }
 
+/* The tree's own checks (a circle, users below users) name a row by its index. */
 static int make_tree(struct reader *in, struct err *err)
 {
 	struct fairshare_file *f = in->file;

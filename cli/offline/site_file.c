@@ -34,6 +34,7 @@ static int read_accounts(const char *path, struct site_file *f, struct err *err)
 	return r;
 }
 
+/* No --profile is no error: f->config stays NULL. */
 static int read_policy(const char *profile, struct site_file *f, struct err *err)
 {
 	_cleanup_free_ char *path = NULL;

@@ -37,6 +37,7 @@ static int read_row(struct csv *csv, const char *const *row, const int *at,
 	return r < 0 ? csv_error(csv, err, "%s: %s", column, why.text) : 0;
 }
 
+/* The months of a period follow each other without a gap, which window_compute() relies on. */
 static int check_order(struct csv *csv, const struct window_file *f, int month, struct err *err)
 {
 	char text[WINDOW_MONTH_TEXT_MAX], last[WINDOW_MONTH_TEXT_MAX];

@@ -50,6 +50,7 @@ void table_note_int(struct table *t, const char *key, int64_t value)
 		t->notes[t->n_notes++] = (struct table_note){ .key = key, .value = value };
 }
 
+/* The new cells are unset. Without memory the row is not added, and table_print() reports it. */
 void table_row(struct table *t)
 {
 	size_t n = (size_t)t->n_columns, room;
@@ -90,6 +91,7 @@ static int find_cell_column(struct table *t, const char *name)
 	return table_find_column(t, name, strlen(name));
 }
 
+/* NULL: no such column, no row yet, or no memory; the caller then sets nothing. */
 static struct table_cell *last_cell(struct table *t, const char *column)
 {
 	int i = find_cell_column(t, column);

@@ -23,6 +23,7 @@ static int read_output(const char *name, enum table_output *ret)
 	return -EINVAL;
 }
 
+/* auto: only on a terminal, and not where NO_COLOR is set or the terminal is dumb. */
 static int read_color(struct table_format *f, const char *when, struct err *err)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");

@@ -51,6 +51,7 @@ static int wide_width(const char *text)
 	return width;
 }
 
+/* What is printed of a cell, with its width on a terminal. ret->owned is freed by the caller. -ENOMEM. */
 static int format_shown(const struct table_column *col, const struct table_cell *cell,
 			struct shown *ret)
 {
@@ -76,6 +77,7 @@ static const char *title_of(const struct table_column *col)
 	return col->title + (col->title[0] == '-');
 }
 
+/* The widest cell of each column, the title included: the first of the two passes. */
 static int measure_columns(const struct table *t, const struct table_choice *c, bool has_header,
 			   int *widths)
 {

@@ -81,6 +81,7 @@ static int put_json_text(const char *text, FILE *to)
 	return j ? json_dumpf(j, to, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : -1;
 }
 
+/* A figure is a JSON number where its text is one; "inf" and "parent" are texts. */
 static int put_json_cell(const struct table_column *col, const struct table_cell *cell,
 			 FILE *to)
 {
@@ -131,6 +132,7 @@ static int put_json_rows(const struct json_rows *rows, const struct table *t,
 	return r;
 }
 
+/* Before anything is printed: half a document would be worse than none. */
 static int check_utf8(const struct table *t, const struct table_choice *c, struct err *err)
 {
 	const struct table_cell *cell;

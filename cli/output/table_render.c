@@ -64,6 +64,7 @@ const char *table_format_cell(enum table_cell_kind kind, int64_t value,
 	}
 }
 
+/* As people read it, malloc()ed; NULL: no memory. */
 static char *human_text(const struct table_column *col, const struct table_cell *cell)
 {
 	char buf[TABLE_CELL_MAX];
@@ -86,6 +87,7 @@ static const char *tone_color(enum table_cell_tone tone)
 	return tone == TONE_PLAIN ? NULL : colors[tone];
 }
 
+/* Only the last column may be cut at the terminal's width, and only where it is text. */
 static int add_columns(struct libscols_table *st, const struct table *t,
 		       const struct table_choice *c)
 {

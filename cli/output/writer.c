@@ -43,6 +43,7 @@ static int write_line(const struct writer *s, const char *data, size_t size, str
 	return write_all(s->fd, line, before + size + 1, err);
 }
 
+/* Writes the incomplete line as a line; nothing where there is none. */
 static int put_rest(struct writer *s, struct err *err)
 {
 	size_t size = s->n_rest;
@@ -51,6 +52,7 @@ static int put_rest(struct writer *s, struct err *err)
 	return size ? write_line(s, s->rest, size, err) : 0;
 }
 
+/* Bytes are kept until their line is complete, or WRITER_LINE_MAX long. */
 static int put_labelled(struct writer *s, const char *data, size_t size, struct err *err)
 {
 	int r = 0;

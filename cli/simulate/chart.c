@@ -140,6 +140,7 @@ static void put_style(FILE *to, size_t i)
 		colors[i % ARRAY_LEN(colors)], dashes[i % ARRAY_LEN(dashes)]);
 }
 
+/* One point for each bound up to `last`, where all jobs of all profiles have started. */
 static void put_line(FILE *to, const struct chart *c, size_t i, int last)
 {
 	const struct chart_line *l = &c->lines[i];

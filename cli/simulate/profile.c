@@ -31,6 +31,7 @@ static void read_policy(const struct config *c, struct sim_profile *ret)
 	};
 }
 
+/* Without kinds of nodes the pool is one node with all cores. */
 static void read_machine(const struct machine *m, struct sim_profile *ret)
 {
 	ret->n_kinds = m->n_kinds;

@@ -49,6 +49,7 @@ __attribute__((format(printf, 2, 3))) static int add_note(struct simulate_qos *q
 
 /* ---- the QOS of the configuration ---- */
 
+/* In millionths, rounded down. -ERANGE: above FACTOR_MOST. */
 static int read_factor(const struct config_qos *from, int64_t *ret, struct err *err)
 {
 	__int128 micro = (__int128)from->factor.num * SIM_MICRO / from->factor.den;
@@ -98,6 +99,7 @@ struct submission {
 	const char *named;
 };
 
+/* The QOS is the one of --qos, else the job's own, else the default of its account or site. */
 static void fill_submission(struct submission *s, const struct sim_job *j)
 {
 	const struct sim_trace *t = s->ask->trace;

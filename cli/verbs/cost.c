@@ -30,6 +30,7 @@ static void print_amount(const struct resource_def *d, int64_t v, const char *mo
 		fprintf(to, "  %s=%s%s%" PRId64 "\n", d->name, model, *model ? ":" : "", v);
 }
 
+/* With `typed`, only amounts that it does not have: those that the site filled in. */
 static void print_amounts(const char *title, const struct resources *res,
 			  const struct resources *typed, FILE *to)
 {
@@ -193,6 +194,7 @@ static int request_price(struct cli *c, const struct request *r, json_t **ret, s
 		       ret, err);
 }
 
+/* Options that describe nodes are for a profile alone: the controller has the site's nodes. */
 static int price_online(struct cli *c, const struct verb_call *call, struct request *r,
 			json_t **ret, struct err *err)
 {

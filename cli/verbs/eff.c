@@ -115,6 +115,7 @@ static int read_jobs(const struct verb_call *call, struct asked *a, struct err *
 	return r;
 }
 
+/* The rows without --by: the narrowest selection that was made. */
 static const char *usual_by(const struct verb_call *call)
 {
 	if (call->n_args)
@@ -257,6 +258,7 @@ static int check_found(const struct asked *a, const json_t *rows, struct err *er
 
 /* ---- printing ---- */
 
+/* Keys of the answer are the names of the columns; an absent figure stays unset. */
 static void put_row(struct table *t, const json_t *row)
 {
 	table_row(t);

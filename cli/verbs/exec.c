@@ -186,6 +186,7 @@ static bool wants_labels(const struct exec *x, const struct verb_call *call)
 	return verb_count(call, "label") || (x->n_steps > 1 && isatty(STDOUT_FILENO));
 }
 
+/* With --json standard output belongs to the records: the steps' output goes to standard error. */
 static int open_writers(struct exec *x, const struct verb_call *call, struct err *err)
 {
 	bool plain = x->cli->format.output == TABLE_TABLE, labels = wants_labels(x, call);
@@ -204,6 +205,8 @@ static int open_writers(struct exec *x, const struct verb_call *call, struct err
 	return 0;
 }
 
+/* Runs the event loop until the output of all steps has ended, or an interrupt was waited for. 0; < 0: the output could not
+ * be read or written, and the steps are cancelled. */
 static int follow_steps(struct exec *x, const struct verb_call *call, struct err *err)
 {
 	struct exec_output *o = &x->output;
@@ -225,6 +228,7 @@ static int follow_steps(struct exec *x, const struct verb_call *call, struct err
 
 /* ---- starting ---- */
 
+/* The job of --job, or else the one in which this process runs. */
 static int find_job(struct exec *x, const struct verb_call *call, struct err *err)
 {
 	const char *typed = verb_value(call, "job"), *here = getenv("REEVE_JOB");
@@ -379,6 +383,7 @@ static int make_body(struct exec *x, const struct verb_call *call, json_t **ret,
 	return r;
 }
 
+/* Steps of one request are numbered without gaps, in the order of the nodes. */
 static int read_steps(struct exec *x, const json_t *answer, struct err *err)
 {
 	const json_t *steps = json_object_get(answer, "steps");

@@ -105,6 +105,7 @@ static int check_cluster(const struct import *i, const struct history_job *j, st
 
 /* ---- names of the file that the profile lacks ---- */
 
+/* Keeps the reason of the first job without a price, and counts the job under the models of its GPUs. */
 static void note_no_price(struct import *i, const struct history_job *j, const struct err *why)
 {
 	if (!*i->no_price)
@@ -136,6 +137,7 @@ static int price_job(struct import *i, const struct history_job *j,
 
 /* ---- lines ---- */
 
+/* Counts a line that is no job, and keeps the number of the first one of each reason. */
 static void reject_line(struct import *i, enum history_why why)
 {
 	if (i->count.rejected[why]++ == 0)
@@ -151,6 +153,8 @@ static void print_conflict(struct import *i, const struct store_import_job *j)
 			i->path, j->line, j->job->number, j->job->cluster);
 }
 
+/* Called by store_import_add() and store_import_commit() when it is known whether a job was new: rows are sent in
+ * batches, so this may be lines later. */
 static int on_settled(void *ctx, const struct store_import_job *j,
 		      enum store_import_outcome outcome, struct err *err)
 {
@@ -183,6 +187,8 @@ static void fill_names(struct import *i, struct history_job *j)
 	}
 }
 
+/* The map is applied after the defaults, so that it can rename these too, and before the cluster is looked up. A job
+ * that is rejected is counted and is no error: < 0 ends the import. */
 static int add_job(struct import *i, struct history_job *j, struct err *err)
 {
 	struct store_import_job priced;
@@ -215,6 +221,7 @@ static int add_job(struct import *i, struct history_job *j, struct err *err)
 	return r < 0 ? r : 0;
 }
 
+/* NO_JOB: a heading, a blank line or a record that is no job; HISTORY_OK, or why the line is rejected. */
 static int read_line(struct import *i, struct import_line l, struct history_job *ret)
 {
 	if (i->kind == FORMAT_PBS)
@@ -413,6 +420,7 @@ static int read_words(struct import *i, const struct verb_call *call, struct err
 	return r < 0 ? r : import_profile_name(i->profile, i->profile_name, err);
 }
 
+/* Opens what the options name, without the ledger: faults in these files create no ledger. */
 static int open_files(struct import *i, struct err *err)
 {
 	int r = import_file_open(i->path, &i->file, err);
@@ -451,6 +459,8 @@ static int open_clocks(struct import *i, struct err *err)
 	return r;
 }
 
+/* The digest identifies the import: the same file with another cluster, map, profile, account or zone is another import, and
+ * the position in the ledger is not used for it. */
 static int open_ledger(struct import *i, const char *path, struct err *err)
 {
 	char digest[IMPORT_DIGEST_MAX], content[IMPORT_DIGEST_MAX];

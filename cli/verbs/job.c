@@ -281,6 +281,7 @@ static void print_end(const struct job_view *v, FILE *to)
 	fputc('\n', to);
 }
 
+/* Nothing for a job that has not run: it has no charge yet. */
 static void print_charge(const struct job_view *v, FILE *to)
 {
 	const char *rate = cli_text(v->j, "rate"), *unit = cli_text(v->j, "unit");

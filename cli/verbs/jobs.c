@@ -159,6 +159,7 @@ static void put_job(struct table *t, const struct job_view *v)
 		table_int(t, "charge_used_ms", cli_int(v->j, "charge_used_ms", 0));
 }
 
+/* Without --state and -a: "active", all that have not ended. */
 static int make_path(const struct verb_call *call, char **path, struct err *err)
 {
 	static const char *const keys[] = { "state", "user", "account", "node", "before" };

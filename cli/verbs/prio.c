@@ -65,6 +65,7 @@ static void put_text(struct table *t, const char *column, const json_t *row, con
 	table_text(t, column, cli_text(row, key));
 }
 
+/* The product of each factor goes into the column of the factor's name. */
 static void add_job(struct table *t, const json_t *row)
 {
 	static const char *const texts[] = { "user", "account", "cluster", "queue",   "name",
@@ -88,6 +89,7 @@ static void add_job(struct table *t, const json_t *row)
 	}
 }
 
+/* One row a factor: the job's number and priority are repeated. */
 static void add_factors(struct table *t, const json_t *row)
 {
 	const json_t *factor;
@@ -374,6 +376,7 @@ static json_t *encode_priority(const struct asked *asked, const struct priority 
 	return doc_take(&d);
 }
 
+/* Resolves the request as a submission would (cluster, QOS, queue, defaults), then ranks it in the share tree of the ledger. */
 static int rank_offline(struct asking *a, struct err *err)
 {
 	_cleanup_(share_file_done) struct share_file f = { 0 };

@@ -133,6 +133,7 @@ static int print_rows(const struct cli *c, const json_t *quotas, bool by_user, s
 	return table_print(t, &c->format, err);
 }
 
+/* People get the site's own layout, unless they ask for rows by --by or --columns. */
 static int print_quotas(const struct cli *c, const struct verb_call *call, const json_t *doc,
 			struct err *err)
 {

@@ -173,6 +173,7 @@ static void on_progress(void *ctx, int result, json_t *answer, const struct err 
 	json_decref(answer);
 }
 
+/* Every two seconds on a terminal, until the job has written something: prints its state, or why it waits. */
 static int on_tick(sd_event_source *s, uint64_t usec, void *ctx)
 {
 	struct run *run = ctx;
@@ -236,6 +237,7 @@ static int start_job(struct run *run, const struct verb_call *call, struct err *
 	return rc;
 }
 
+/* 0: both streams have ended; LEFT: the user interrupted twice; < 0. */
 static int follow_to_end(struct run *run, struct err *err)
 {
 	int r = follow_streams(run, err);

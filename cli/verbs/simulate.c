@@ -96,6 +96,7 @@ static void simulate_done(struct simulate *s)
 
 /* ---- progress ---- */
 
+/* Called by the replay: `done` events of 2 for each job (its arrival and its end). */
 static void show_progress(void *ctx, size_t done)
 {
 	struct simulate *s = ctx;
@@ -311,6 +312,7 @@ static int add_profile(struct simulate *s, const char *name, struct err *err)
 	return 0;
 }
 
+/* Without --profile the two baselines. -EINVAL: --qos where no site's profile could use it. */
 static int read_profiles(struct simulate *s, const struct verb_call *call, struct err *err)
 {
 	int r = 0;
@@ -331,6 +333,7 @@ static int read_profiles(struct simulate *s, const struct verb_call *call, struc
 	return r;
 }
 
+/* Where neither --nodes nor --cores is given the machine stays empty: load_trace() takes it from the trace's header. */
 static int read_words(struct simulate *s, const struct verb_call *call, struct err *err)
 {
 	const char *nodes = verb_value(call, "nodes"), *cores = verb_value(call, "cores");
@@ -352,6 +355,7 @@ static int read_words(struct simulate *s, const struct verb_call *call, struct e
 
 /* ---- the whole ---- */
 
+/* The shares need the trace's groups, so accounts are read after it. */
 static int load_trace(struct simulate *s, struct err *err)
 {
 	int r;

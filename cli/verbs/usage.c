@@ -152,6 +152,7 @@ static void put_account(struct table *t, const char *name, int64_t depth, bool i
 	table_text(t, "account", text);
 }
 
+/* Fills the row from the controller's document. Keys of the document are names of columns; null is "not measured". */
 static void put_row(struct table *t, const json_t *row, bool is_people)
 {
 	const struct table_column *col = columns;
@@ -190,6 +191,7 @@ static void put_unmeasured(void *table, const char *column)
 	table_null(table, column);
 }
 
+/* Fills the row from a ledger file: as put_row(), without a document in between. */
 static void put_figures(struct table *t, const struct projection_row *row)
 {
 	const struct projection_writer to = { t, put_number, put_text, put_unmeasured };
@@ -315,6 +317,7 @@ static int print_usage(struct cli *c, const struct verb_call *call, struct table
 	return r;
 }
 
+/* Before anything is opened, so that wrong usage is reported without a controller. */
 static int check_options(const struct verb_call *call, struct err *err)
 {
 	static const char *const of_ledger[] = { "profile", "accounts", NULL };
@@ -326,6 +329,7 @@ static int check_options(const struct verb_call *call, struct err *err)
 	return r < 0 ? r : options_need_ledger(call, of_ledger, err);
 }
 
+/* Reads rows and totals from the controller. A total of a single row would repeat it: people do not get it. */
 static int request_usage(struct cli *c, const struct verb_call *call, struct table *t,
 			 json_t **ret, struct err *err)
 {

@@ -145,6 +145,7 @@ static int fetch_slurm(struct cli *c, const char *typed, json_t **ret_answer, st
 	return r;
 }
 
+/* CLUSTER:ID of a pending job is answered from slurmctld's list; of any other job as for a number. */
 static int run_why(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;

@@ -18,6 +18,7 @@ static void print_one(const json_t *a, FILE *to)
 		table_format_cell(CELL_CHARGE_MS, ms, charge), ms / 1000, (int)(ms % 1000));
 }
 
+/* A queued job has no present attempt: all of its attempts are earlier ones. */
 void job_attempts_print(const struct job_view *v, FILE *to)
 {
 	json_t *attempts = json_object_get(v->j, "attempts"), *a;

@@ -51,6 +51,7 @@ static void put_energy(struct table *t, const struct gpu_use *g)
 	table_text(t, "energy", buf);
 }
 
+/* Percentages are cut to a tenth, not rounded: 99.9 is not shown as all of the time. */
 static void put_gpu(struct table *t, const struct gpu_use *g, const struct job_view *v)
 {
 	char buf[AMOUNT_TEXT_MAX], source[sizeof(g->source) + 16];

@@ -30,6 +30,7 @@ static void read_id(const json_t *j, struct job_view *v)
 		snprintf(v->id, sizeof(v->id), "%" PRId64, v->job);
 }
 
+/* Optional parts of a job may be absent or null. */
 static bool is_there(const json_t *j, const char *key)
 {
 	const json_t *v = json_object_get(j, key);

@@ -45,6 +45,7 @@ static void print_period(const json_t *q, FILE *to)
 	print_line(to, "End of accounting period:", last_day(cli_text(q, "end"), end));
 }
 
+/* Absent for a past day: the ledger does not record which jobs were queued then. */
 static void print_active(const json_t *q, FILE *to)
 {
 	char ran[QUOTA_AMOUNT_MAX], rest[QUOTA_AMOUNT_MAX], wait[QUOTA_AMOUNT_MAX];
