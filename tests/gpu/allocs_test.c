@@ -31,6 +31,7 @@ static struct truth {
 static int (*cu_alloc)(uint64_t *p, size_t n);
 static int (*cu_free)(uint64_t p);
 
+/* Skips the test where the right to load BPF programs is missing. */
 static struct allocs *open_probes(void)
 {
 	struct allocs *a = NULL;
@@ -104,6 +105,8 @@ static void wait_for(int stage)
 	assert_true(truth->stage >= stage);
 }
 
+/* fn() in a process of its own, which then waits to be killed: figures end with a process. truth->stage 9:
+ * fn() is done. */
 static pid_t run_in_child(void (*fn)(void))
 {
 	pid_t pid;
@@ -235,6 +238,7 @@ static void threads_are_one_process(void **unused)
 	allocs_close(a);
 }
 
+/* The best of 20 rounds: other load of the machine only adds. */
 static void timed_child(void)
 {
 	int64_t best = INT64_MAX;

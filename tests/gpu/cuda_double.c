@@ -1,7 +1,6 @@
-/* cuda_double - libcuda.so.1 that does no work: what `load` needs of it, for tests without a
- * GPU. It tells the simulated driver (world.h) of itself, in the directory $REEVE_CUDA_LOADS. A
- * kernel is the time that it was asked to spin.
- */
+/* cuda_double - libcuda.so.1 without a GPU: the functions that load.c calls. Writes what the process has allocated and how busy it
+ * is into the directory $REEVE_CUDA_LOADS, where the simulated driver reads it (world.h: loads). A kernel sleeps for the time that it
+ * is to spin. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* By rename: the simulated driver never reads half a file. */
 static void write_load(void)
 {
 	const char *dir = getenv("REEVE_CUDA_LOADS");

@@ -27,6 +27,7 @@ static void write_in(const char *bus, const char *file, const char *text)
 	rig_write(&r, path, text);
 }
 
+/* A card of the bus with its DRM render node; class 0x0380: a display controller. */
 static void make_card(const char *bus, const char *vendor, const char *device, int render)
 {
 	char path[64];
@@ -56,6 +57,7 @@ static void make_descriptor(int pid, int fd, int render, const char *fdinfo)
 	assert_int_equal(symlink(target, link), 0);
 }
 
+/* One client of a card of AMD as fdinfo shows it: memory, and busy time of its compute engine. */
 static void amd_says(int pid, int fd, int client, int mib, long long ns)
 {
 	char text[400];
@@ -68,6 +70,7 @@ static void amd_says(int pid, int fd, int client, int mib, long long ns)
 	make_descriptor(pid, fd, 128, text);
 }
 
+/* The same of Intel's xe, which counts cycles beside all cycles that passed. */
 static void xe_says(int pid, int fd, int client, long long cycles, long long total)
 {
 	char text[400];

@@ -1,7 +1,5 @@
-/* inventory - the devices of agent/gpu as CSV: index, uuid, product, MiB, bus id, model, source
- * of the driver's figures after one look. For comparing with the vendor's own tool. usage:
- * inventory [NVML]
- */
+/* inventory [NVML] - print the devices of agent/gpu as CSV, to be compared with the vendor's own tool: index, uuid, product, MiB, bus
+ * id, model, and where the busy time comes from. NVML: the driver's library, where it is not the usual one. */
 #include <stdio.h>
 #include "agent/gpu/gpu.h"
 

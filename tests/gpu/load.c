@@ -1,8 +1,9 @@
-/* load - work for a GPU through CUDA's driver library, which is loaded at run time: nothing of
- * CUDA is needed to build this, nor anything but the driver to run it.
+/* load - work for a GPU through CUDA's driver library, which is loaded at run time: it is built without CUDA and runs with the
+ * driver alone.
  *
- * usage: load MIB DUTY SECONDS [GPU]     keep MIB allocated and a kernel running DUTY % of the
- * time Says "ready BYTES" when it has them. Exit status 77: no CUDA here.
+ *	load MIB DUTY SECONDS [GPU]		keep MIB allocated, and a kernel running DUTY % of the time
+ *
+ * Prints "ready BYTES" when the memory is allocated. Exit status 77: no CUDA here.
  */
 #include <dlfcn.h>
 #include <stdint.h>
@@ -44,6 +45,7 @@ static struct {
 	int (*wait)(void);
 } cu;
 
+/* The order of names is that of the fields of `cu`. -1: no CUDA, or a function is missing. */
 static int load_cuda(void)
 {
 	static const char *const names[] = {
@@ -72,6 +74,7 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+/* Each slice has a kernel of DUTY % of its time, then a pause. */
 static int run_load(void *spin, int duty, int64_t until_ns)
 {
 	while (now_ns() < until_ns) {

@@ -68,6 +68,7 @@ void job_merge_usage(struct job *j, const struct usage *u)
 		usage_merge(&sums, u);
 }
 
+/* The cgroups of the script's pids: a process that has ended has none. */
 int manager_find(const char *parent, int32_t pid, struct manager_id *ret, struct err *err)
 {
 	double at = (double)now_ns / SECOND;
@@ -95,6 +96,7 @@ static const char *parent_cgroup(const struct manager *m)
 
 /* ---- a job ---- */
 
+/* Driver and agent have the same clock. */
 static void tick_at(double at_s)
 {
 	r.set_us((uint64_t)(at_s * 1e6 + 0.5));
@@ -119,6 +121,7 @@ static void drop_job(struct job *j)
 	free(j->s.gpu_use);
 }
 
+/* What the report of the job would have of this GPU. */
 static struct gpu_use use_of(const struct job *j, const char *uuid)
 {
 	struct gpu_use u = { 0 };
@@ -128,6 +131,7 @@ static struct gpu_use use_of(const struct job *j, const char *uuid)
 	return u;
 }
 
+/* Samples are percents of whole periods: 20 ms of rounding. */
 static void is_near(int64_t ns, double s)
 {
 	if (fabs((double)ns / SECOND - s) > 0.02)

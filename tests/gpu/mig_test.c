@@ -75,6 +75,7 @@ static int try_open_files(void *arg)
 	return bits;
 }
 
+/* try_open_files() inside the cgroup of the job. */
 static int opens_in(const struct testjob *j)
 {
 	int status = testjob_wait(testjob_run(j, try_open_files, NULL));
@@ -102,6 +103,7 @@ static void grant_device(struct devices *d, const struct testjob *j, int device)
 	assert_int_equal(devices_add(d, &job, NULL), 0);
 }
 
+/* The gate over all devices of the world, in force below `cgroup`. */
 static struct devices *open_gate(const char *cgroup)
 {
 	struct devices_number all[3 * GPU_FILES_MAX];

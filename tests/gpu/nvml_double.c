@@ -1,9 +1,8 @@
-/* nvml_double.c - a driver library that is none: libnvidia-ml.so.1 with the real names,
- * versions and protocols, over the world that the file in $REEVE_NVML_DOUBLE describes
- * (world.h). For tests and demos alone: it says what it is by its symbol reeve_nvml_double, and
- * its GPUs are called "Simulated ...".
+/* nvml_double.c - a simulated driver: libnvidia-ml.so.1 with NVML's names, versions and protocols, over the world that the file in
+ * $REEVE_NVML_DOUBLE describes (world.h). For tests and demos alone: its symbol reeve_nvml_double shows what it is, and its GPUs are
+ * called "Simulated ...".
  *
- * DOUBLE_RELEASE: which release of the driver it is; older ones lack what came later.
+ * DOUBLE_RELEASE is the release of the driver that it imitates; older ones lack the functions that came later.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +79,7 @@ static unsigned enter_call(const char *call, const struct nvml_handle *h)
 	if ((h)->instance >= 0 || w.gpus[(h)->gpu].is_mig)                                     \
 	return NVML_NOT_SUPPORTED
 
+/* NVML's rule: a text that does not fit is an error, never cut. */
 static unsigned give_text(char *to, unsigned size, const char *prefix, const char *text)
 {
 	int n = snprintf(to, size, "%s%s", prefix, text);
@@ -175,6 +175,7 @@ FN(nvmlDeviceGetPciInfo_v2, (nvml_dev d, struct nvml_pci *pci))
 	return fill_pci(d, pci, 0);
 }
 
+/* Of an instance only what its own processes have. */
 static uint64_t used_of(const struct nvml_handle *h)
 {
 	uint64_t used = h->instance < 0 ? w.gpus[h->gpu].used : 0;
@@ -211,6 +212,8 @@ static int is_listed(const struct nvml_handle *h, const struct world_process *p,
 	       (h->instance < 0 || h->instance == p->instance);
 }
 
+/* `layout_graphics`: the size of an entry shifted left by one, and whether graphics processes are asked for.
+ * As the driver: with too little room the count that is needed, and NVML_INSUFFICIENT_SIZE. */
 static unsigned list_processes(const struct nvml_handle *h, unsigned *count, void *to,
 			       unsigned layout_graphics)
 {
@@ -358,6 +361,7 @@ FN(nvmlDeviceGetSamples, (nvml_dev d, unsigned type, unsigned long long last, un
 	return NVML_OK;
 }
 
+/* Rounded down. */
 static unsigned percent_of(unsigned pid, int gpu, uint64_t from, uint64_t to)
 {
 	uint64_t work = 0;

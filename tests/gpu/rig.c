@@ -1,4 +1,4 @@
-/* rig.c - see rig.h. */
+/* rig.c - makes a world and opens agent/gpu on it; keeps what it reports of each process. See rig.h. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <ftw.h>
@@ -48,6 +48,7 @@ void rig_done(struct rig *r)
 	nftw(r->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* A test that failed left its rig open: it is closed here, so that the next test has a world of its own. */
 void rig_init(struct rig *r, const char *release, const char *script)
 {
 	if (r->handle) /* a test that failed left it */
@@ -71,6 +72,7 @@ void rig_init(struct rig *r, const char *release, const char *script)
 	assert_non_null(r->set_us);
 }
 
+/* The library is opened a second time by the agent: both handles are the same driver and world. */
 void rig_open(struct rig *r)
 {
 	char sys[80], dev[80], proc[80];
@@ -92,6 +94,7 @@ void rig_hang(struct rig *r)
 	rig_write(r, "world.hangs", "");
 }
 
+/* Returns when the agent's thread has an answer again: until then it would still count as silent. */
 void rig_unhang(struct rig *r)
 {
 	char path[128], text[GPU_TEXT_MAX];
@@ -118,6 +121,8 @@ static int find_process(const struct rig *r, int device, int pid)
 	return -1;
 }
 
+/* What holds of every report: counters never fall while a process lives, and the peak is no less than the
+ * present. */
 static void on_process(void *ctx, const struct gpu_process *p)
 {
 	struct rig *r = ctx;

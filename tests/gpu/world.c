@@ -1,4 +1,4 @@
-/* world.c - see world.h. */
+/* world.c - parses the file of a world, moves its clock, and reads the loads of demos. See world.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
@@ -34,6 +34,7 @@ static uint64_t parse_seconds(const char *text)
 	return (uint64_t)(strtod(text, NULL) * 1e6 + 0.5);
 }
 
+/* In us. Absent: `otherwise`. */
 static uint64_t read_time(char *words[], int n, const char *key, uint64_t otherwise)
 {
 	const char *v = find_value(words, n, key);
@@ -49,6 +50,7 @@ static void copy_text(char *to, size_t size, const char *from)
 			*to = ' ';
 }
 
+/* rc are codes of NVML: 3 not supported, 4 no permission. */
 static void parse_accounting(struct world_gpu *g, const char *how)
 {
 	g->acct_mode = !strcmp(how, "on");
@@ -211,6 +213,7 @@ int world_load(struct world *w, const char *path, int *ret_line)
 
 /* ---- processes of a demo ---- */
 
+/* The process of this pid that still runs; one that ended may have had the same pid. */
 static struct world_process *load_of(struct world *w, unsigned pid)
 {
 	for (int i = 0; i < w->n_processes; i++)
@@ -248,6 +251,7 @@ static void read_load(struct world *w, const char *name)
 						.to_us = WORLD_FOREVER };
 }
 
+/* Ends processes whose pid is gone: a demo that was killed removes no file. */
 static void read_loads(struct world *w)
 {
 	_cleanup_closedir_ DIR *dir = opendir(w->loads);

@@ -1,18 +1,24 @@
-/* world - what the simulated driver is made of: GPUs, processes over time, failures; from a
- * file.
+/* world - what the simulated driver is made of: GPUs, processes over time, failures; read from a file.
  *
- * One word a line, then KEY=VALUE; '#' begins a comment. Times are seconds since the world's
- * begin ("2", "2.5"), sizes MiB, sm is percent.
- *   driver VERSION · period SECONDS (between samples) · samples mean|each · layout 16|24|32
- *   clock manual|real (manual: by nvml_double_set_us) · loads DIR (while a file of the
- *   world's name and .hangs is there no call returns)
- *   gpu 0 uuid=GPU-1 name=A100-SXM4-40GB mem=40960 used=0 reserved=0 bus=0000:3b:00.0 minor=0
- * watts=300 accounting=on|off|denied|none utilization=yes|no energy=yes|no mig=yes (in names,
- * '_' stands for a blank) instance 0 uuid=MIG-1 profile=1g.5gb mem=4864 gi=7 ci=0 process 0
- * pid=100 from=2 to=10 mem=1024 sm=50 [instance=0] [late=yes: not before the list was once too
- * short] [graphics=yes] fail from=5 to=7 code=9 [gpu=1]
- * [call=nvmlDeviceGetTotalEnergyConsumption] In DIR of `loads`, a file PID with "GPU MEM SM" is
- * a process as long as PID lives: what a demo has in place of CUDA.
+ * One statement a line: a word, then KEY=VALUE; '#' begins a comment. Times are seconds since the world began ("2", "2.5"), sizes
+ * are MiB, sm is percent. In names '_' stands for a blank.
+ *
+ *	driver VERSION
+ *	period SECONDS				between two samples
+ *	samples mean|each			what a call for the busy time of processes returns
+ *	layout 16|24|32				bytes of an entry in lists of processes
+ *	clock manual|real			manual: by nvml_double_set_us()
+ *	loads DIR				a file PID with "GPU MEM SM" in DIR is a process as long as PID lives:
+ *						what a demo has in place of CUDA
+ *	gpu 0 uuid=GPU-1 name=A100-SXM4-40GB mem=40960 used=0 reserved=0 bus=0000:3b:00.0 minor=0 watts=300
+ *		accounting=on|off|denied|none utilization=yes|no energy=yes|no mig=yes
+ *	instance 0 uuid=MIG-1 profile=1g.5gb mem=4864 gi=7 ci=0
+ *	process 0 pid=100 from=2 to=10 mem=1024 sm=50 [instance=0] [graphics=yes]
+ *		[late=yes]			listed only after a list was once too short
+ *	fail from=5 to=7 code=9 [gpu=1] [call=nvmlDeviceGetTotalEnergyConsumption]
+ *
+ * (Here some statements take two lines; in the file each has one.) While a file named as the world's with ".hangs" behind is there,
+ * no call returns.
  */
 #pragma once
 #include <stdbool.h>

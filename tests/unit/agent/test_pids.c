@@ -30,7 +30,7 @@ static void a_node_has_processes_for_its_memory_within_the_kernels_bound(void **
 	assert_int_equal(pids_of(200, 256, 4194304, 4096), 200);
 }
 
-static void jobs_without_a_process_request_fit_twice_on_all_cores(void **unused)
+static void default_process_limits_of_all_cores_fit_twice_into_the_node(void **unused)
 {
 	(void)unused;
 	for (int64_t cores = 1; cores <= 256; cores *= 2)
@@ -96,7 +96,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_node_has_processes_for_its_memory_within_the_kernels_bound),
-		cmocka_unit_test(jobs_without_a_process_request_fit_twice_on_all_cores),
+		cmocka_unit_test(default_process_limits_of_all_cores_fit_twice_into_the_node),
 		cmocka_unit_test(every_admitted_job_has_room_in_the_process_table),
 		cmocka_unit_test(a_request_beyond_the_node_is_refused_with_both_numbers),
 	};

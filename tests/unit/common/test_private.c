@@ -117,7 +117,7 @@ static void directories_keep_their_modes(void **state)
 	assert_int_equal(mode_of("a"), 0600);
 }
 
-static void a_missing_file_is_no_error(void **state)
+static void a_missing_database_is_no_error(void **state)
 {
 	struct err err = { "" };
 
@@ -135,7 +135,7 @@ int main(void)
 		TEST(a_link_to_the_database_closes_what_it_leads_to),
 		TEST(a_planted_link_opens_and_closes_nothing_elsewhere),
 		TEST(directories_keep_their_modes),
-		TEST(a_missing_file_is_no_error),
+		TEST(a_missing_database_is_no_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

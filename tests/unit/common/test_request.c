@@ -272,7 +272,7 @@ static void copies_share_nothing(void **state)
 	assert_ptr_not_equal(r.workdir, c.workdir);
 }
 
-static void directives_of_start_time_and_requeue_are_read(void **state)
+static void directives_of_arrays_dependencies_holds_and_requeues_are_read(void **state)
 {
 	static const char text[] = "#!/bin/sh\n#PBS -J 0-9:3%2 -r y -h\n"
 				   "#PBS -W depend=afterok:5 -W umask=022\n"
@@ -310,7 +310,7 @@ int main(void)
 		cmocka_unit_test(a_user_cannot_submit_a_part_of_a_job),
 		cmocka_unit_test(only_the_first_part_of_a_job_needs_a_command),
 		cmocka_unit_test(copies_share_nothing),
-		cmocka_unit_test(directives_of_start_time_and_requeue_are_read),
+		cmocka_unit_test(directives_of_arrays_dependencies_holds_and_requeues_are_read),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

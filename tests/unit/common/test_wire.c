@@ -244,7 +244,8 @@ static void out_of_range_numbers_are_refused(void **state)
 	}
 }
 
-static void start_time_and_requeue_of_a_decoded_request_equal_the_encoded_ones(void **state)
+static void
+arrays_dependencies_and_holds_of_a_decoded_request_equal_the_encoded_ones(void **state)
 {
 	struct request r, back;
 	_cleanup_json_ json_t *j = NULL;
@@ -271,7 +272,7 @@ static void start_time_and_requeue_of_a_decoded_request_equal_the_encoded_ones(v
 	request_done(&back);
 }
 
-static void contradictory_start_times_are_refused(void **state)
+static void contradictory_arrays_and_dependencies_are_refused(void **state)
 {
 	static const struct {
 		const char *text, *word;
@@ -354,8 +355,8 @@ int main(void)
 		cmocka_unit_test(hostile_documents_are_refused),
 		cmocka_unit_test(out_of_range_numbers_are_refused),
 		cmocka_unit_test(
-			start_time_and_requeue_of_a_decoded_request_equal_the_encoded_ones),
-		cmocka_unit_test(contradictory_start_times_are_refused),
+			arrays_dependencies_and_holds_of_a_decoded_request_equal_the_encoded_ones),
+		cmocka_unit_test(contradictory_arrays_and_dependencies_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -268,7 +268,7 @@ static void the_tariff_is_of_cluster_node_type_model_and_queue(void **state)
 	assert_int_equal(t.bundle[CHARGE_POOL_CPU].side[CHARGE_MEMORY].num, 0);
 }
 
-static void a_tariff_without_a_price_is_refused(void **state)
+static void a_tariff_that_the_request_does_not_determine_is_refused(void **state)
 {
 	static const struct {
 		struct config_pick pick;
@@ -521,7 +521,7 @@ int main(void)
 		cmocka_unit_test(a_contradictory_value_is_refused),
 		cmocka_unit_test(a_hook_that_cannot_run_is_refused),
 		cmocka_unit_test(the_tariff_is_of_cluster_node_type_model_and_queue),
-		cmocka_unit_test(a_tariff_without_a_price_is_refused),
+		cmocka_unit_test(a_tariff_that_the_request_does_not_determine_is_refused),
 		cmocka_unit_test(queue_and_qos_multiply_and_an_unstated_one_is_one),
 		cmocka_unit_test(
 			a_default_qos_that_does_not_exist_is_named_with_line_and_remedy),

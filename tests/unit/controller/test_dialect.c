@@ -55,7 +55,7 @@ static void schemas_are_translated(void **state)
 		" PRIMARY KEY(a));");
 }
 
-static void a_statement_that_postgresql_lacks_is_refused(void **state)
+static void a_malformed_statement_is_refused(void **state)
 {
 	char *got = NULL;
 
@@ -71,7 +71,7 @@ int main(void)
 		cmocka_unit_test(parameters_and_reserved_names),
 		cmocka_unit_test(numbers_out_of_json),
 		cmocka_unit_test(schemas_are_translated),
-		cmocka_unit_test(a_statement_that_postgresql_lacks_is_refused),
+		cmocka_unit_test(a_malformed_statement_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,7 +191,7 @@ at_the_bound_the_oldest_interim_reports_are_dropped_and_final_ones_never(void **
 	assert_true(seq > 1);
 }
 
-static void a_spool_full_of_final_reports_keeps_further_ones_and_notes_it(void **unused)
+static void a_spool_full_of_final_reports_drops_interim_ones_alone(void **unused)
 {
 	(void)unused;
 	reopen_spool(2000);
@@ -522,7 +522,7 @@ int main(void)
 		TEST(an_ack_forgets_only_what_it_covers),
 		TEST(a_final_report_stays_until_it_is_acknowledged),
 		TEST(at_the_bound_the_oldest_interim_reports_are_dropped_and_final_ones_never),
-		TEST(a_spool_full_of_final_reports_keeps_further_ones_and_notes_it),
+		TEST(a_spool_full_of_final_reports_drops_interim_ones_alone),
 		TEST(documents_are_filled_round_robin_so_that_no_report_is_blocked),
 		TEST(a_failed_write_keeps_rows_and_totals_together),
 		TEST(a_put_inside_a_transaction_is_undone_with_it),

@@ -182,7 +182,7 @@ static void imported_jobs_are_named_with_their_cluster(void **state)
 	assert_int_equal(try_adjust(r, a, "one that was imported"), -EINVAL);
 }
 
-static void verify_finds_an_adjustment_whose_sum_is_missing(void **state)
+static void verify_finds_an_adjustment_that_differs_from_its_sums(void **state)
 {
 	struct rig *r = *state;
 
@@ -201,7 +201,7 @@ int main(void)
 		TEST(no_more_is_refunded_than_was_charged),
 		TEST(a_refused_adjustment_leaves_no_entry),
 		TEST(imported_jobs_are_named_with_their_cluster),
-		TEST(verify_finds_an_adjustment_whose_sum_is_missing),
+		TEST(verify_finds_an_adjustment_that_differs_from_its_sums),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

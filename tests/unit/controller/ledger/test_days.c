@@ -163,7 +163,7 @@ static void rebuild_recomputes_all_sums_from_the_jobs(void **state)
 
 /* The node's clock went back: what it tells was gained is on the day it says, and what was
  * known stays where it was. */
-static void a_report_older_than_the_last_one_moves_no_day_back(void **state)
+static void a_report_with_an_earlier_time_counts_on_the_day_that_it_states(void **state)
 {
 	struct rig *r = *state;
 	int64_t day = 20000, at = day * 86400 * S_NS + HOUR_NS,
@@ -222,7 +222,7 @@ static void a_controllers_clock_that_steps_back_over_midnight_loses_no_usage(voi
 
 /* Clocks stepped under a job: it ended before it started. What is charged is the node's steady
  * clock's running time, on a day between being given and now. */
-static void a_job_that_ends_before_it_starts_is_charged_nothing(void **state)
+static void a_job_that_ends_before_it_starts_is_charged_its_running_time(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
@@ -276,9 +276,9 @@ int main(void)
 		TEST(a_job_that_ends_at_midnight_ended_on_the_day_before),
 		TEST(without_a_zone_days_are_of_utc),
 		TEST(rebuild_recomputes_all_sums_from_the_jobs),
-		TEST(a_report_older_than_the_last_one_moves_no_day_back),
+		TEST(a_report_with_an_earlier_time_counts_on_the_day_that_it_states),
 		TEST(a_controllers_clock_that_steps_back_over_midnight_loses_no_usage),
-		TEST(a_job_that_ends_before_it_starts_is_charged_nothing),
+		TEST(a_job_that_ends_before_it_starts_is_charged_its_running_time),
 		TEST(no_ledger_is_made_with_an_unknown_zone),
 	};
 

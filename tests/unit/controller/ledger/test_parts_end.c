@@ -361,7 +361,7 @@ static void losing_the_node_of_part_0_while_the_job_ends_keeps_the_reason(void *
 }
 
 /* A job that depends on its good end depends on its command, which was stopped. */
-static void a_part_that_ends_by_itself_fails_the_job(void **state)
+static void a_part_that_ends_by_itself_is_no_success_of_the_job(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
@@ -535,7 +535,7 @@ int main(void)
 		IN_A_LEDGER(a_job_may_be_cancelled_before_it_is_queued_again),
 		IN_A_LEDGER(losing_the_node_of_part_0_ends_the_job),
 		IN_A_LEDGER(losing_the_node_of_part_0_while_the_job_ends_keeps_the_reason),
-		IN_A_LEDGER(a_part_that_ends_by_itself_fails_the_job),
+		IN_A_LEDGER(a_part_that_ends_by_itself_is_no_success_of_the_job),
 		IN_A_LEDGER(a_part_that_its_agent_found_again_keeps_running),
 		IN_A_LEDGER(a_reboot_of_a_parts_node_ends_the_job),
 		IN_A_LEDGER(a_part_that_its_agent_does_not_know_is_given_up_after_a_while),

@@ -79,7 +79,7 @@ static void a_job_known_by_its_end_alone_has_a_start_event(void **state)
 	assert_string_equal(told_since(r, before), "ended/started/killed");
 }
 
-static void the_event_of_a_cancel_has_the_state_of_the_job(void **state)
+static void a_cancelled_job_has_an_event(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON), before = place_now(r);
@@ -158,7 +158,7 @@ static void an_idle_period_is_one_event_also_over_a_restart(void **state)
 	assert_string_equal(told_since(r, before), "gpu-busy/run/started gpu-idle/run/started");
 }
 
-static void a_gpu_that_is_not_idle_has_no_event(void **state)
+static void without_a_gpu_idle_time_there_is_no_idle_event(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON), before;
@@ -176,11 +176,11 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(the_events_of_a_job_come_in_order),
 		TEST(a_job_known_by_its_end_alone_has_a_start_event),
-		TEST(the_event_of_a_cancel_has_the_state_of_the_job),
+		TEST(a_cancelled_job_has_an_event),
 		TEST(events_are_read_in_pages_and_none_twice),
 		TEST(the_position_of_a_hook_is_kept_until_the_hook_is_removed),
 		TEST(an_idle_period_is_one_event_also_over_a_restart),
-		TEST(a_gpu_that_is_not_idle_has_no_event),
+		TEST(without_a_gpu_idle_time_there_is_no_idle_event),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

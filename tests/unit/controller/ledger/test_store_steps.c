@@ -245,7 +245,7 @@ static void a_step_that_its_node_no_longer_lists_ends_after_a_while(void **state
 	assert_int_equal(read_step(r, 2).state, STORE_STEP_WANTED);
 }
 
-static void a_cancelled_step_stays_in_the_desired_states_until_it_ended(void **state)
+static void a_step_may_be_cancelled_until_it_has_ended(void **state)
 {
 	struct rig *r = *state;
 	struct sync_step t = ended_step(1, -1);
@@ -463,7 +463,7 @@ int main(void)
 		TEST(the_first_reported_end_of_a_step_stays),
 		TEST(a_step_that_did_not_start_has_a_reason),
 		TEST(a_step_that_its_node_no_longer_lists_ends_after_a_while),
-		TEST(a_cancelled_step_stays_in_the_desired_states_until_it_ended),
+		TEST(a_step_may_be_cancelled_until_it_has_ended),
 		TEST(steps_end_with_their_job),
 		TEST(the_end_of_a_step_in_the_same_exchange_as_the_jobs_counts),
 		TEST(steps_end_with_their_attempt),

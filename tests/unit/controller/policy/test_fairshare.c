@@ -108,7 +108,7 @@ static void the_published_table_of_bmrc_is_reproduced(void **state)
 	}
 }
 
-static void the_classic_formula_gives_the_published_scale(void **state)
+static void the_classic_formula_is_two_to_the_minus_usage_over_share(void **state)
 {
 	/* Half of all shares; of usage 0, 1/2, all; 1:2 is half the share's use. */
 	static const struct {
@@ -530,7 +530,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_published_table_of_bmrc_is_reproduced),
-		cmocka_unit_test(the_classic_formula_gives_the_published_scale),
+		cmocka_unit_test(the_classic_formula_is_two_to_the_minus_usage_over_share),
 		cmocka_unit_test(the_classic_formula_multiplies_along_the_path),
 		cmocka_unit_test(dampening_divides_the_exponent),
 		cmocka_unit_test(zero_shares_come_last_and_zero_usage_first),

@@ -178,7 +178,7 @@ static void suspended_time_is_free_and_the_queue_decides_the_price(void **state)
 
 /* ---- RWTH ---- */
 
-static void the_published_windows_are_reproduced(void **state)
+static void the_view_of_an_account_has_the_figures_of_its_window(void **state)
 {
 	static const char accounts[] = "[Account a]\nUsers=alice\n"
 				       "[Allocation a/x]\nKind=monthly\nAmount=1000\n"
@@ -416,7 +416,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_LEDGER(granted_is_used_and_reserved_and_available_after_every_event),
 		WITH_LEDGER(suspended_time_is_free_and_the_queue_decides_the_price),
-		WITH_LEDGER(the_published_windows_are_reproduced),
+		WITH_LEDGER(the_view_of_an_account_has_the_figures_of_its_window),
 		WITH_LEDGER(a_consumed_window_says_when_it_is_normal_again),
 		WITH_LEDGER(an_allowance_changes_within_a_period_by_labels_that_adjoin),
 		WITH_LEDGER(running_and_queued_jobs_are_shown_beside_what_was_used),

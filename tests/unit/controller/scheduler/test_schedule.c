@@ -255,7 +255,7 @@ static void a_large_job_suspends_small_ones_while_they_can_bear_it(void **state)
 	assert_int_equal(n, 8); /* not one too many */
 }
 
-static void a_user_without_running_jobs_goes_first(void **state)
+static void a_group_without_running_jobs_goes_first(void **state)
 {
 	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PREEMPT);
 	int32_t many[4], one;
@@ -349,7 +349,7 @@ int main(void)
 		cmocka_unit_test(an_express_job_takes_the_cores_of_a_normal_one),
 		cmocka_unit_test(suspended_jobs_keep_their_memory),
 		cmocka_unit_test(a_large_job_suspends_small_ones_while_they_can_bear_it),
-		cmocka_unit_test(a_user_without_running_jobs_goes_first),
+		cmocka_unit_test(a_group_without_running_jobs_goes_first),
 		cmocka_unit_test(a_start_is_withdrawn_for_a_larger_job),
 		cmocka_unit_test(a_bonus_job_is_preempted_by_every_other),
 		cmocka_unit_test(the_score_is_flat_for_usual_waits_and_steep_for_extreme_ones),

@@ -51,7 +51,7 @@ static void compare_with_plain(const struct running_set *s, const struct running
 	assert_int_equal(freed, want_freed);
 }
 
-static void the_promised_time_is_the_one_that_a_full_sum_finds(void **state)
+static void the_time_of_free_cores_is_the_one_that_a_full_sum_finds(void **state)
 {
 	static const int spans[] = { 1, 3, 50, 100000 };
 
@@ -94,7 +94,7 @@ static void a_job_that_never_ran_is_not_removed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_promised_time_is_the_one_that_a_full_sum_finds),
+		cmocka_unit_test(the_time_of_free_cores_is_the_one_that_a_full_sum_finds),
 		cmocka_unit_test(a_job_that_never_ran_is_not_removed),
 	};
 

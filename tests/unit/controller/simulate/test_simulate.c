@@ -191,7 +191,7 @@ static int64_t on_each_second(void *self, int64_t now_s)
 	return now_s + 1;
 }
 
-static void a_policy_that_starts_nothing_forever_is_an_error(void **state)
+static void a_replay_that_never_ends_is_an_error(void **state)
 {
 	struct sim_policy_ops ops = script_ops;
 	struct script s = { NULL, 0, 0, "" };
@@ -384,7 +384,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_suspended_job_keeps_what_it_has_run),
 		cmocka_unit_test(an_impossible_decision_of_a_policy_is_an_error),
-		cmocka_unit_test(a_policy_that_starts_nothing_forever_is_an_error),
+		cmocka_unit_test(a_replay_that_never_ends_is_an_error),
 		cmocka_unit_test(at_one_instant_ends_come_before_starts),
 		cmocka_unit_test(percentiles_are_those_of_the_sorted_waits),
 		cmocka_unit_test(deviations_are_those_summed_second_by_second),
