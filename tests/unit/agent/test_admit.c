@@ -97,7 +97,7 @@ static void never_and_not_now_are_different_answers(void **unused)
 	assert_int_equal(admit_check(&node, &want, text), ADMIT_NEVER);
 }
 
-/* Two holds and a request, all amounts 0..4 of a capacity of 4 in each of two resources,
+/* Two allocations and a request, all amounts 0..4 of a capacity of 4 in each of two resources,
  * running and suspended: admitted exactly when the sums fit, never when alone too large. */
 static void admitted_exactly_when_the_sums_fit(void **unused)
 {

@@ -1,4 +1,4 @@
-/* What the final record says, and what no record may make us believe. */
+/* test_final - a final record is read whole or refused, and hostile texts in it are refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

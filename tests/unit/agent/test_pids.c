@@ -1,4 +1,4 @@
-/* Laws of what processes the jobs of a node may have. */
+/* test_pids - how many processes a node has for its jobs, and how many a job may have. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

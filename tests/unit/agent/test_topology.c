@@ -1,5 +1,5 @@
-/* Real and synthetic machines through hwloc into the placement tables, and whole days of
- * grants on the largest of them. */
+/* test_topology - real and synthetic machines through hwloc into the placement tables, and a day of placements
+ * on the largest of them. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_users - whose jobs a node runs is the node's to say. */
+/* test_users - which users' jobs a node refuses, whatever the controller sends. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

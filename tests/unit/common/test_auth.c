@@ -1,5 +1,4 @@
-/* test_auth - a credential is worth something once, for what it was made for, with munged
- * there. */
+/* test_auth - a credential is good once and for its purpose alone; a munged that does not answer is an error. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -164,7 +163,7 @@ static void the_caller_is_known_before_the_body_is_read(void **state)
 	assert_int_equal(auth_decode(sock, credential, &said, &err), -EACCES);
 }
 
-/* Anybody may send anything: munged is asked only about what can be a credential. */
+/* Any user may send any bytes: munged gets only what can be a credential. */
 static void a_text_that_is_no_credential_is_not_sent_to_munged(void **state)
 {
 	static const char *const bad[] = { "Munge x",	       "Munge MUNGE:",

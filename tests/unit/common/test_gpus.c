@@ -60,7 +60,7 @@ static void a_gpu_of_any_model_is_whole_never_a_mig_instance(void **state)
 }
 
 /* Every world of two models and a part, of up to 3 each, and every way to hold some: whatever
- * is free of a model can really be given, wherever those held as any are. */
+ * is free of a model can really be allocated, wherever those in use as any are. */
 static void free_gpus_of_a_model_can_be_allocated(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* test_private - what others could read of a daemon's files they cannot afterwards. */
+/* test_private - files of a daemon that others could read are closed to them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

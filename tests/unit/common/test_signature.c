@@ -1,4 +1,4 @@
-/* test_signature - a node starts what its user signed, whatever a controller makes of it. */
+/* test_signature - a node starts only what its user signed, whatever request the controller sends. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ static char *shifted[] = { (char *)"sh", (char *)"-cecho hello", NULL };
 static char *env[] = { (char *)"A=1", (char *)"B=2", NULL };
 static char *other_env[] = { (char *)"A=1", (char *)"B=2", (char *)"LD_PRELOAD=x", NULL };
 
-/* As the command line makes it, and as the controller tells it after its defaults. */
+/* As the command line makes it, and as the controller sends it after its defaults. */
 static struct request signed_request(void)
 {
 	struct request q = { .account = "physics",
@@ -90,7 +90,7 @@ static void a_request_that_was_signed_is_allowed_with_the_sites_defaults(void **
 	(void)state;
 	assert_string_equal(compare_requests(&a, &g, 12, 1, &base), "");
 	assert_int_equal(base, 12);
-	g.res.ncpus = 2; /* less than asked for */
+	g.res.ncpus = 2; /* less than requested */
 	assert_string_equal(compare_requests(&a, &g, 12, 1, &base), "");
 	*a.account = *a.name = '\0'; /* the site's */
 	strcpy(g.name, "job");
@@ -192,7 +192,7 @@ static void only_the_array_tasks_that_were_signed_are_allowed(void **state)
 	g = array_task((struct job_id){ 40, 14 }, lines, list);
 	assert_string_equal(compare_requests(&a, &g, 43, 1, &base), "");
 	assert_int_equal(base, 40);
-	/* The number of a job says which element it is. */
+	/* The number of a job is that of its array task. */
 	assert_non_null(strstr(compare_requests(&a, &g, 44, 1, &base), "its environment"));
 	free(g.out_path);
 	g.out_path = (char *)"/home/alice/.bashrc";

@@ -1,5 +1,4 @@
-/* test_sync_gpus - the GPUs that a node tells of: counted by model, what makes no sense named.
- */
+/* test_sync_gpus - the GPUs in a node's sync: counted by model; a contradictory list is named. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,4 @@
-/* test_price - what a request costs, GPUs by model: every published example, asked for as users
- * type it. */
+/* test_price - what a request costs, GPUs by model: every published example, as users type it. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -138,7 +137,7 @@ static void the_bundles_of_the_real_clusters(void **state)
 	}
 }
 
-/* Two types of nodes have it: a request tells them apart by --node-type alone. */
+/* Two types of nodes have it: only --node-type distinguishes them. */
 static void a_model_of_two_node_types_needs_the_type(void **state)
 {
 	_cleanup_(config_freep) struct config *c = read_profile("alliance-graham");

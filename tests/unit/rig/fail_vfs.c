@@ -1,4 +1,4 @@
-/* fail_vfs.c - see fail_vfs.h. */
+/* fail_vfs.c - wraps SQLite's default VFS and makes its n-th change fail; see fail_vfs.h. */
 #include <sqlite3.h>
 #include <string.h>
 #include "tests/unit/rig/fail_vfs.h"

@@ -1,4 +1,4 @@
-/* ledger_rig.c - see ledger_rig.h. */
+/* ledger_rig.c - makes the ledger on either database, and sends reports of its node; see ledger_rig.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* ledger_rig - a ledger in a temporary directory, a job in it, a node that speaks. */
+/* ledger_rig - a ledger in a temporary directory, a job in it, and the reports of its node. */
 #pragma once
 #include "common/time_units.h"
 #include "controller/ledger/store.h"
@@ -20,7 +20,7 @@ void rig_reopen(struct rig *r);
 /* What every submission of alice's to account physics of cluster main states. */
 void rig_request_init(struct request *ret);
 
-/* Takes a job of 2 cores and 10 GB (rate 2.5 of 1 core / 4 GB) and gives it to n1 at `now`. */
+/* Submits a job of 2 cores and 10 GB (rate 2.5 of 1 core / 4 GB), and allocates it to n1 at `now`. */
 int64_t rig_job(struct rig *r, int64_t now_ns);
 
 /* A report of attempt 1 with running time and cpu time `running_s`. */

@@ -1,4 +1,4 @@
-/* order_rig - jobs in the queue of a ledger, and a node that says it is there. */
+/* order_rig - jobs in the queue of a ledger, and a node that reports. */
 #pragma once
 #include "tests/unit/rig/sharetree_rig.h"
 

@@ -1,4 +1,4 @@
-/* parts_rig.c - see parts_rig.h. */
+/* parts_rig.c - submits and runs a job on three nodes, and reads its parts; see parts_rig.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

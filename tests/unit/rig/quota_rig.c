@@ -1,4 +1,4 @@
-/* quota_rig.c - see quota_rig.h. */
+/* quota_rig.c - parses policy and accounts, submits and reports jobs; see quota_rig.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -85,7 +85,7 @@ void quota_rig_give(struct quota_rig *q, int64_t job)
 		assert_int_equal(rig_say(q->ledger, &hello, &result), 0);
 		sync_result_done(&result);
 	}
-	/* Long ago: reports come every second and tell of days. */
+	/* Long ago: reports come every second and add days. */
 	assert_int_equal(
 		store_allocate(q->ledger->store, &gift, 1, q->now_ns - 400 * DAY_NS, NULL), 0);
 }

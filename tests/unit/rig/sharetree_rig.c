@@ -1,4 +1,4 @@
-/* sharetree_rig.c - see sharetree_rig.h. */
+/* sharetree_rig.c - builds share trees, charges them and reads their rows; see sharetree_rig.h. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* What a job of Slurm asks of Reeve: read from options, bounded by the site, carried with the job. */
+/* test_limits - the limits of a job of Slurm: read from options, bounded by the site, carried with the job. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -146,7 +146,7 @@ static void the_node_lowers_limits_above_its_bounds(void **state)
 	(void)state;
 	assert_true(limits_lower(&s, &l));
 	assert_int_equal(l.vmem_bytes, 1024 * MIB);
-	assert_int_equal(l.jobfs_bytes, 0); /* none asked for, none given */
+	assert_int_equal(l.jobfs_bytes, 0); /* none requested, none set */
 	l = (struct limits){ 0, 20480 * MIB, false };
 	assert_true(limits_lower(&s, &l)); /* no limit at all is above a bound */
 	assert_int_equal(l.vmem_bytes, 1024 * MIB);

@@ -1,4 +1,4 @@
-/* Models that people type, from the names that drivers give: docs/gpu.md. */
+/* test_model - models that people type, from the product names of drivers: docs/gpu.md. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
-/* The launcher and an agent at the other end of its socket: what holds a part of a job stays,
- * with nothing open, and is ended by a signal; an agent that goes away before its word is asked
- * again.
- */
+/* test_launch - the launcher, with this test as the agent at the other end of its socket: it runs behind its
+ * seccomp filter, a sister part has nothing open and ends by a signal, and an agent that is gone before it
+ * answered is asked again. */
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>

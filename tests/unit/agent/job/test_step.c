@@ -1,4 +1,4 @@
-/* Steps: what an order asks for, and what is seen of one, decide alone what is done. */
+/* test_step - which action an order for a step, or what is seen of the step on the node, leads to. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* The outbox, and the documents that go out of it and come back. */
+/* test_spool - reports wait for their acknowledgement, and the documents that carry them and their answers. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* The agent's memory: what was saved is found again, whatever happens in between. */
+/* test_state - what the agent has saved of its jobs is loaded again, whatever happens in between. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

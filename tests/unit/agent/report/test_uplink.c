@@ -1,4 +1,4 @@
-/* When the uplink speaks, polls, backs off and is cut short. This file stands in for
+/* test_uplink - when the uplink sends, polls, backs off and ends its wait early. This file stands in for
  * common/http: it answers, fails or stays silent as each test says. */
 #include <errno.h>
 #include <setjmp.h>
@@ -348,7 +348,7 @@ static void without_a_controller_it_backs_off_and_a_kick_retries_at_once(void **
 	assert_string_equal(st.why, "");
 }
 
-/* The one that led is gone: the other is asked at once; when neither answers there is a pause.
+/* The leader is gone: the other controller gets the next exchange at once; when neither answers there is a pause.
  */
 static void each_controller_is_asked_before_there_is_a_pause(void **unused)
 {

@@ -1,5 +1,4 @@
-/* test_accounts - what accounts.conf means, what it must not say, and the laws of differences.
- */
+/* test_accounts - what accounts.conf means, what it must not have, and the laws of differences. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

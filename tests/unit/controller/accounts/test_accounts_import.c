@@ -1,5 +1,5 @@
-/* test_accounts_import - a dump of sacctmgr's as accounts: what each option becomes, what is
- * noted, what is refused and in which line; and that a dump written is read the same again. */
+/* test_accounts_import - a dump of sacctmgr as accounts: what each option becomes, what is counted as not
+ * represented, what is refused and in which line; a written dump reads the same. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* test_sync_request - what a node gets of a stored request: its array task, its part, and nothing
- * that it could mistake for its own. */
+/* test_sync_request - what a node receives of a stored request: its array task and its part, and nothing of
+ * the others. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* test_kept - what the queue keeps in memory from cycle to cycle is what would be read, whatever is
- * written in between; and what the ledger announces. */
+/* test_kept - the queue in memory equals what the ledger has, whatever is written between two cycles; and what
+ * the ledger announces. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -247,7 +247,7 @@ static void without_weights_the_order_is_first_in_first_out(void **state)
 }
 
 /* alice may hold 2 cores: her third job waits for that, and bob's behind it does not. The node
- * has 8: what is placed, what waits behind whom, and why. */
+ * has 8: what is placed, which job waits behind which, and why. */
 static void limits_hold_back_their_own_jobs_alone(void **state)
 {
 	static const char limited[] = "[Account physics]\nUsers = alice, bob\n"

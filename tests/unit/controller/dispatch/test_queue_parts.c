@@ -1,5 +1,5 @@
-/* test_queue_parts - what a job has of each node: nothing is lost, no node is there twice, and
- * the first part is where the first chunk is. */
+/* test_queue_parts - the parts of a job on its nodes: no chunk is lost, no node is there twice, and the first
+ * part is where the first chunk is. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

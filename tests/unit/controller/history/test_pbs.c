@@ -74,7 +74,7 @@ static void the_account_is_project_else_account_else_group(void **state)
 	}
 }
 
-/* Cores, GPUs, memory, from whatever list tells them. */
+/* Cores, GPUs, memory, from whichever list has them. */
 static void allocated_amounts_count_before_requested_ones(void **state)
 {
 	static const struct {

@@ -45,7 +45,7 @@ static void a_job_is_read_with_its_units(void **state)
 	assert_string_equal(j.cluster, "c1");
 }
 
-/* Clocks that went back an hour at 1000000 of their own: times of the hour before come twice.
+/* Clocks that were set back an hour at 1000000: times of the hour before come twice.
  */
 static int64_t went_back(void *ctx, int64_t local_s, enum sacct_which which)
 {
@@ -99,7 +99,7 @@ static void memory_is_what_was_allocated_or_asked(void **state)
 	l.memory = "4Gc";
 	assert_int_equal(parse_line(l, &j), HISTORY_OK);
 	assert_int_equal(j.mem_bytes, 48LL << 30);
-	l.memory = "2147486648Mn"; /* no limit was asked for */
+	l.memory = "2147486648Mn"; /* no limit was requested */
 	assert_int_equal(parse_line(l, &j), HISTORY_OK);
 	assert_int_equal(j.mem_bytes, -1);
 }

@@ -1,5 +1,4 @@
-/* test_adjust - refunds and recharges are entries beside the charge, bounded by it, in the
- * sums. */
+/* test_adjust - refunds and recharges are entries beside the charge: bounded by it, and part of the sums. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -175,7 +174,7 @@ static void imported_jobs_are_named_with_their_cluster(void **state)
 				       " AND day = 20040"),
 			 -20000);
 	assert_int_equal(rig_count_differences(r), 0);
-	/* A live job of the same number and cluster: which one is meant cannot be told. */
+	/* A live job of the same number and cluster: which one is meant is ambiguous. */
 	a.job = a_job(r);
 	import_job(r, "main");
 	a.cluster = "main";

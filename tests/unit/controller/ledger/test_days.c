@@ -45,7 +45,7 @@ static int64_t first_s(struct rig *r, const char *day)
 	return calendar_first_ns(r->store->calendar, number) / S_NS;
 }
 
-/* A job that runs from `from_s` on, reported as often as asked for. */
+/* A job that runs from `from_s` on, with `reports` reports. */
 static void run_job(struct rig *r, int64_t from_s, int64_t run_s, int reports)
 {
 	int64_t job = rig_job(r, from_s * S_NS);
@@ -161,8 +161,8 @@ static void rebuild_recomputes_all_sums_from_the_jobs(void **state)
 
 /* ---- clocks that step ---- */
 
-/* The node's clock went back: what it tells was gained is on the day it says, and what was
- * known stays where it was. */
+/* The node's clock was set back: the time that a report adds counts on the day that it states, and what was
+ * counted before stays on its day. */
 static void a_report_with_an_earlier_time_counts_on_the_day_that_it_states(void **state)
 {
 	struct rig *r = *state;
@@ -196,7 +196,7 @@ static void a_report_with_an_earlier_time_counts_on_the_day_that_it_states(void 
 	assert_int_equal(rig_count_differences(r), 0);
 }
 
-/* The controller's own clock went back over midnight, between two reports. */
+/* The controller's own clock was set back over midnight, between two reports. */
 static void a_controllers_clock_that_steps_back_over_midnight_loses_no_usage(void **state)
 {
 	struct rig *r = *state;
@@ -221,7 +221,7 @@ static void a_controllers_clock_that_steps_back_over_midnight_loses_no_usage(voi
 }
 
 /* Clocks stepped under a job: it ended before it started. What is charged is the node's steady
- * clock's running time, on a day between being given and now. */
+ * clock's running time, on a day between the allocation and now. */
 static void a_job_that_ends_before_it_starts_is_charged_its_running_time(void **state)
 {
 	struct rig *r = *state;

@@ -1,5 +1,5 @@
-/* What a node may say of the time that a job ran: no more than has passed since the job was
- * given to it. Times and figures as in ledger_rig.h: rate 2.5. */
+/* test_elapsed - the running time that a node reports is at most the time since the allocation. Times and
+ * figures as in ledger_rig.h: rate 2.5. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -111,7 +111,7 @@ static void a_start_before_the_allocation_adds_no_time(void **state)
 	assert_int_equal(rig_number(r, SUM), 5 * RATE_MS);
 }
 
-/* The job is lost with n1 after 40 s, and given to it again at 300 s. */
+/* The job is lost with n1 after 40 s, and allocated to it again at 300 s. */
 static int64_t given_twice(struct rig *r, const char *request)
 {
 	struct store_lost_result lost = { 0 };

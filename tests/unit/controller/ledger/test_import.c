@@ -1,5 +1,5 @@
-/* test_import - imported jobs and live attempts: rollups that can be recomputed, whatever
- * happened, and from older ledgers too. */
+/* test_import - rollups of imported jobs and live attempts can be recomputed, also in ledgers of older
+ * versions. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,5 @@
-/* One leads a ledger in a file: by a lock that goes with its holder. (PostgreSQL:
- * tests/cluster/lib/pg_lead.c.) Locks are of open files, so that one process can be two
- * controllers. */
+/* test_lead - one controller leads a ledger in a file, by a lock that ends with its process. (PostgreSQL:
+ * tests/cluster/lib/pg_lead.c.) Locks belong to open files, so that one process can be two controllers. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

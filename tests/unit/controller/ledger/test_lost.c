@@ -1,5 +1,5 @@
-/* Nodes that are lost: what their jobs are charged, which are queued again, and what counts of
- * a node that comes back. Times and figures as in ledger_rig.h: rate 2.5. */
+/* test_lost - lost nodes: what their jobs are charged, which jobs are queued again, and which reports of a
+ * node that is back still count. Times and figures as in ledger_rig.h: rate 2.5. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -159,7 +159,7 @@ static void a_lost_job_with_requeue_is_queued_again_at_its_place(void **state)
 
 	store_set_max_requeues(r->store, 3);
 	other = rig_job(r, NOON + 50 * S_NS);
-	/* The other one waits behind it, as if it had never been given. */
+	/* The other one waits behind it, as if it had never been allocated. */
 	assert_int_equal(
 		db_run(r->store->db, NULL, "DELETE FROM attempts WHERE job = ?1", "i", other),
 		0);

@@ -1,5 +1,5 @@
-/* test_parts - jobs on several nodes in the ledger: which node gets which part and when, and
- * what their nodes' reports add up to. */
+/* test_parts - jobs on several nodes in the ledger: which node starts which part and when, and what the
+ * reports of all parts sum to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -53,7 +53,7 @@ static void usage_of_nodes_does_not_wrap(void **state)
 	assert_int_equal(sum.read_bytes, INT64_MAX);
 }
 
-/* A node's next figures: counters and peaks grow, gauges go up and down, some are not told. */
+/* A node's next figures: counters and peaks grow, gauges go up and down, some are missing. */
 static void move_on(struct usage *u)
 {
 	struct usage next = { 0 };
@@ -95,7 +95,7 @@ static void adding_one_node_at_a_time_gives_the_same_sums_as_adding_all(void **s
 	assert_true(n_replaced > 1000 && n_replaced < 3000);
 }
 
-/* ---- in the queue, and given ---- */
+/* ---- in the queue, and allocated ---- */
 
 static int see_chunks(void *ctx, const struct store_waiting *w, struct err *err)
 {
@@ -265,7 +265,7 @@ static void a_node_that_has_no_part_is_refused(void **state)
 			 0);
 }
 
-/* Each node's reports 1..8, the last one final; given in any order, some of them twice, some
+/* Each node's reports 1..8, the last one final; sent in any order, some of them twice, some
  * never: what a node's last one says is the sum. */
 static void in_whatever_order_reports_come_the_sums_are_the_same(void **state)
 {

@@ -1,5 +1,5 @@
-/* test_parts_end - how jobs on several nodes end, by themselves, by order, by one of their
- * parts, or with a node; and that the ledger adds up then. */
+/* test_parts_end - how jobs on several nodes end: by their command, by a cancel, by one of their parts, or
+ * with a node; the ledger recomputes afterwards. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,8 +1,7 @@
-/* test_plans - what the controller asks of its ledger in a cycle, in an exchange with a node
- * and for a listing costs what is active now, not what has ended: a ledger with 200,000 ended
- * jobs, all of the user, account and node that go on working. In SQLite the plan of every
- * statement is looked at, and the steps of its machine are counted beside those in an empty
- * ledger; in PostgreSQL the rows that were read. */
+/* test_plans - cycles, exchanges with nodes and listings cost what is active now, not what has ended: a ledger
+ * with 200,000 ended jobs, all of the user, account and node that keep working. In SQLite the plan of every
+ * statement is checked, and the steps of its machine are counted beside those in an empty ledger; in
+ * PostgreSQL the rows that were read. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -202,7 +201,7 @@ static void look_around(struct rig *r, int64_t job)
 	list_jobs(r);
 }
 
-/* A job of 1 core of alice's, `n` elements where that is not 0. */
+/* A job of 1 core of alice's; with `n` above 0 an array of so many tasks. */
 static int64_t submit_jobs(struct rig *r, int64_t after, int64_t n, int64_t now_ns)
 {
 	_cleanup_(request_done) struct request q;
@@ -272,7 +271,7 @@ static void set_desired(struct rig *r, int64_t job, enum job_desired want, int64
 	assert_true(store_set_desired(r->store, &w, node, NULL) >= 0);
 }
 
-/* The life of a job that the cycle has given to n1, over signed exchanges. */
+/* The life of a job that the cycle has allocated to n1, over signed exchanges. */
 static void run_job(struct rig *r, int64_t job, int64_t now_ns)
 {
 	struct sync_job hold = { job, 1, JOB_RUNNING };

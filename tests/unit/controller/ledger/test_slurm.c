@@ -184,7 +184,7 @@ static void an_id_that_comes_again_after_the_end_is_the_next_generation(void **s
 	still = w;
 	send_sync(r, &still); /* its end, said again */
 	assert_int_equal(still.job, w.job);
-	/* No task of the new one has run: it is not told from what is left of the old one. */
+	/* No task of the new one has run: the row cannot be distinguished from the rest of the old one. */
 	still = said_of(7, 0);
 	still.state = JOB_STARTING;
 	send_sync(r, &still);
@@ -338,7 +338,7 @@ static int count_cancels(void *ctx, const struct store_desired *g, struct err *e
 	return 0;
 }
 
-/* Slurm's cancel names an id: by the time that the agent gives it the job may run again. */
+/* Slurm's cancel names an id: when the agent runs scancel the job may run again. */
 static void a_part_that_is_late_is_not_cancelled(void **state)
 {
 	struct rig *r = *state;

@@ -1,4 +1,4 @@
-/* test_slurm_batch - what slurmctld and slurmdbd say of jobs, in whatever order and how often, into the ledger. */
+/* test_slurm_batch - rows of slurmctld and slurmdbd in any order, repeated or late, give one ledger. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* test_slurm_rule - what the ledger makes of what Slurm says: mended times, whose figures count, ends. */
+/* test_slurm_rule - the rule for rows of Slurm: mended times, whose figures count, how attempts end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,4 @@
-/* test_store_accounts - what the ledger keeps of the accounts: what was applied, by which user, and
- * nothing of what was refused. */
+/* test_store_accounts - the ledger stores applied accounts with their author, and nothing of a refused change. */
 #include <errno.h>
 #include <setjmp.h>
 #include <sqlite3.h>

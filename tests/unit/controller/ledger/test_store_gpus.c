@@ -1,5 +1,5 @@
-/* test_store_gpus - the ledger keeps GPUs by model: what nodes have, what jobs hold of them,
- * and what attempts used of each. */
+/* test_store_gpus - GPUs in the ledger by model: what nodes have, what jobs have in use, what attempts used of
+ * each. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -218,9 +218,10 @@ static void a_gpu_that_did_nothing_is_not_charged_as_used(void **state)
 
 	node_says(r, "n1", "a100-40=4");
 	job = job_of(r, "ncpus=1,ngpus=a100-40:4", "n1");
-	assert_int_equal(used_of(r, job, 10, -1), 40000); /* not told: all that are held */
-	assert_int_equal(used_of(r, job, 20, 0), 20000);  /* the core that was busy */
-	assert_int_equal(used_of(r, job, 30, 3), 90000);  /* as held all along */
+	assert_int_equal(used_of(r, job, 10, -1),
+			 40000);			 /* no figure: all that are allocated */
+	assert_int_equal(used_of(r, job, 20, 0), 20000); /* the core that was busy */
+	assert_int_equal(used_of(r, job, 30, 3), 90000); /* as in use all the time */
 	assert_int_equal(used_of(r, job, 40, 1),
 			 120000); /* one that worked counts to the end */
 	assert_int_equal(rig_number(r, "SELECT charge_requested_ms FROM attempts"), 40000);

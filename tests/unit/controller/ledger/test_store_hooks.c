@@ -1,5 +1,5 @@
-/* test_store_hooks - what happened is read in its order with what must be known to tell it, and
- * an idle period of a GPU is one event, whatever process has the ledger open meanwhile. */
+/* test_store_hooks - events are read in order with what a hook needs of the job; an idle period of a GPU is
+ * one event, also over restarts. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* test_store_steps - steps of running jobs in the ledger: who may have some, whose word counts,
- * and how they end. Times as in ledger_rig.h. */
+/* test_store_steps - steps of running jobs in the ledger: which jobs may have some, which node's reports
+ * count, how steps end. Times as in ledger_rig.h. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* test_stored - what a user fills of the ledger, and how it goes again: large texts once for a
- * user, small batches, nothing that sums are computed from. Times as in ledger_rig.h. */
+/* test_stored - large texts are stored once for a user, and ended jobs are pruned in small batches without
+ * what sums are computed from. Times as in ledger_rig.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* test_submission - holds, dependencies and arrays in the ledger: what is offered to nodes and
- * when, and how everything that waits comes to an end. */
+/* test_submission - holds, dependencies and arrays in the ledger: which jobs are eligible and when, and how
+ * jobs that wait end. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -237,7 +237,7 @@ static void a_dependency_that_can_never_be_met_ends_all_jobs_behind_it(void **st
 	run_to_end(r, first, 3);
 	t = resolve_all(r);
 	assert_int_equal(t.n_ended, 3);
-	assert_int_equal(t.n_let, 1); /* the last one asked for any end */
+	assert_int_equal(t.n_let, 1); /* the last one depends on any end */
 	for (int64_t job = 2; job <= 4; job++)
 		assert_int_equal(rig_see(r, job).end, END_DEPENDENCY);
 	assert_int_equal(rig_see(r, 5).state, JOB_QUEUED);
@@ -348,7 +348,7 @@ static void array_tasks_get_rows_in_order_as_others_run(void **state)
 			 501);
 }
 
-/* With elements held, released, and run one by one: never more at once than was allowed. */
+/* With tasks held, released, and run one by one: never more at once than allowed. */
 static void an_array_has_no_more_tasks_at_once_than_allowed(void **state)
 {
 	struct rig *r = *state;

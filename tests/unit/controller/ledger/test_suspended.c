@@ -36,7 +36,7 @@ static void the_owners_suspension_counts_from_its_first_moment(void **state)
 
 	assert_int_equal(list_suspended(r, 1000, jobs), 0);
 	set_desired(r, by_owner, job, 10);
-	set_desired(r, by_owner, job, 50); /* asked again: gains no time */
+	set_desired(r, by_owner, job, 50); /* suspended again: gains no time */
 	assert_int_equal(list_suspended(r, 9, jobs), 0);
 	assert_int_equal(list_suspended(r, 10, jobs), 1);
 	assert_int_equal(jobs[0], job);

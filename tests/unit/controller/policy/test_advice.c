@@ -1,4 +1,4 @@
-/* test_advice - advice is given where it matters, is enough, and never nags. */
+/* test_advice - advice comes where it matters, suffices, and is left out otherwise. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

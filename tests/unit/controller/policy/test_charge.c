@@ -188,7 +188,7 @@ static void used_is_the_smallest_request_that_would_have_served(void **state)
 	b = make_bundle("1", "3.5", 22500 * MB);
 	u = (struct charge_use){ 100 * S_NS, 70 * S_NS, 225 * MB, 2 };
 	assert_int_equal(charge_used(&b, &u, &ms), 0);
-	assert_int_equal(ms, 200000); /* the GPUs that were held */
+	assert_int_equal(ms, 200000); /* the GPUs that were allocated */
 }
 
 static void parts_rise_to_the_total(void **state)

@@ -1,4 +1,4 @@
-/* test_decay - the laws of fading usage, against numerical integration and exact halves. */
+/* test_decay - the laws of decaying usage, against numerical integration and exact halves. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* test_depend - which ends let a job go on, over all of them; and the words for it. */
+/* test_depend - which ends of a job meet a dependency, over all of them; and the sentence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,5 @@
-/* test_eff - sums weigh by what was held, nothing hides idleness, what was not measured is
- * never 0, and advice is worth its line.
- */
+/* test_eff - sums weigh by what was allocated, idle time stays visible, a figure that was not measured is
+ * never 0, and advice is worth its line. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -165,7 +164,7 @@ static void attempts_of_a_job_are_one_job(void **state)
 	assert_int_equal(s.attempts, 3);
 	assert_int_equal(s.running_ms, 3 * HOUR_MS);
 	assert_int_equal(s.core_ms, 12 * HOUR_MS);
-	/* Each had its own walltime, and held its peak alone. */
+	/* Each had its own walltime, and its own peak. */
 	assert_int_equal(eff_permille(&s, EFF_WALLTIME), 500);
 	assert_int_equal(eff_used(&s, EFF_MEM), 6 * GIB);
 	a[2].is_history = a[3].is_history = true; /* two clusters may number alike */

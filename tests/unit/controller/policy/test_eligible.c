@@ -1,4 +1,4 @@
-/* The laws of limits on what runs, and of who goes before whom when a quota is used up. */
+/* test_eligible - the laws of limits on running jobs, and the order of jobs when a quota is used up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -447,7 +447,7 @@ static void a_wide_level_is_ranked_by_counting_too(void **state)
 	(void)state;
 	rows[0] = (struct fairshare_row){ .parent = FAIRSHARE_NO_ROW, .raw_shares = 1 };
 	for (int i = 1; i < N; i++) {
-		/* ties, and neighbours that differ beyond what a double tells */
+		/* ties, and neighbours that differ by less than a double can show */
 		uint64_t usage = draw_number(&seed, 4)
 					 ? (uint64_t)draw_number(&seed, 40) * 1000
 					 : (UINT64_C(1) << 60) + draw_number(&seed, 3);

@@ -1,5 +1,5 @@
-/* test_fit - what fits over every small world: jobs in order, nothing is granted
- * twice, and a pending job gets the numbers. */
+/* test_fit - what fits, over every small world: no core is allocated twice, and a pending job has a reason
+ * with numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,6 +1,5 @@
-/* test_fit_chunks - jobs of several chunks over every small world: what is refused is what the
- * schedule would never start, what is said to be taken is what it takes; requests are cut only
- * where they must be, and messages have the numbers. */
+/* test_fit_chunks - jobs of several chunks over every small world: a request is refused exactly when the
+ * schedule could never start it, is split only where it must be, and messages have the numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -161,7 +160,7 @@ static const char *refusal_of(const char *text, bool is_scattered)
 	int64_t n;
 
 	s.is_scattered = is_scattered;
-	/* What is held now makes no difference. */
+	/* What is in use now makes no difference. */
 	nodes[0].in_use = nodes[0].capacity;
 	return fit_pack(nodes, 3, &ask, &n, why) ? why : "fits";
 }

@@ -111,7 +111,7 @@ static void rows_are_all_there_and_named(void **state)
 	assert_int_equal(p.n_rows, ARRAY_LEN(names));
 	for (size_t i = 0; i < p.n_rows; i++)
 		assert_string_equal(p.rows[i].name, names[i]);
-	assert_int_equal(p.value, 250 + 7 - 50); /* a partition without GPUs gives nothing */
+	assert_int_equal(p.value, 250 + 7 - 50); /* a partition without GPUs adds nothing */
 	assert_string_equal(priority_format_micro(p.rows[9].product_micro, text), "-50.000000");
 	assert_string_equal(priority_format_micro(p.rows[6].product_micro, text), "250.000000");
 }

@@ -1,5 +1,5 @@
-/* How accounts stand: the sum law of grants after every event of small worlds, the worked
- * examples of windows, targets, and whose usage counts. */
+/* test_quota - the state of accounts: granted = used + reserved + available after every event of small worlds,
+ * the worked examples of windows, targets, and whose usage counts. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -80,7 +80,7 @@ static bool try_event(struct model *m, char event)
 {
 	bool is_on_node = m->state != JOB_QUEUED && m->state != JOB_ENDED;
 
-	if (event == 'g' && m->state == JOB_QUEUED) { /* given to a node */
+	if (event == 'g' && m->state == JOB_QUEUED) { /* allocated */
 		quota_rig_give(m->q, m->job);
 		m->state = JOB_STARTING;
 	} else if (event == 'c' && m->state == JOB_QUEUED) {

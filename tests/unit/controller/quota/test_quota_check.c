@@ -380,7 +380,7 @@ static void a_limit_keeps_jobs_queued_until_one_ends(void **state)
 	assert_false(eligibility_check(g, jobs[2], why));
 	assert_string_equal(why, "limit of user alice in queue normal: 600 cores at once, 600 "
 				 "run, this job needs 300");
-	assert_true(eligibility_check(g, jobs[3], why)); /* another user is not held */
+	assert_true(eligibility_check(g, jobs[3], why)); /* another user is not limited */
 	quota_rig_give(q, jobs[0]);
 	quota_rig_give(q, jobs[1]);
 	assert_false(is_eligible(q, g, jobs[2], why));
@@ -445,7 +445,7 @@ static void low_priority_waits_for_all_with_quota_left_in_that_cluster(void **st
 	assert_true(eligibility_check(g, rich, why));
 	eligibility_start(g, rich);
 	assert_true(eligibility_check(g, poor, why));
-	/* A held job asks for nothing, and keeps no other job waiting. */
+	/* A held job needs nothing, and delays no other job. */
 	hold.job = rich;
 	assert_int_equal(store_hold(q->ledger->store, &hold, NULL), 0);
 	assert_true(is_eligible(q, g, poor, why));

@@ -1,4 +1,4 @@
-/* Which QOS a job has, and whether it may have it: every rule of quota_qos at its edge. */
+/* test_quota_qos - which QOS a job has, and whether it may have it: every rule at its edge. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,7 +78,7 @@ static void without_any_default_a_job_has_no_qos(void **state)
 	expect_filled(&w, "physics", "", "low");
 }
 
-/* ---- who may ---- */
+/* ---- which QOS a user may have ---- */
 
 static bool is_allowed(const struct world *w, const struct request *q,
 		       struct quota_qos_refusal *ret)

@@ -1,5 +1,5 @@
-/* Limits and quotas in the queue: what they hold back is passed by, says why, and starts as
- * soon as it may. */
+/* test_quota_queue - limits and quotas in the queue: other jobs pass a job at its limit, its reason names the
+ * limit, and it starts as soon as it may. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

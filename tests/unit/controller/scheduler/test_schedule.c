@@ -1,5 +1,5 @@
-/* test_schedule - passes over clusters: nothing is given twice, what is promised is kept, and
- * every job starts. Allocations are counted again here, by the public calls alone. */
+/* test_schedule - passes over clusters: no core is allocated twice, a reservation is kept, and every job
+ * starts. Allocations are counted again here, by the public calls alone. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

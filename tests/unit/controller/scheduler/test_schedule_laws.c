@@ -1,7 +1,6 @@
-/* test_schedule_laws - what must hold in every world: thousands of random clusters and jobs
- * live through all of it, and after each pass every allocation is counted again.
- *
- * REEVE_WORLDS=N: so many of each rule (default 60); REEVE_SEED=N: from that seed on. */
+/* test_schedule_laws - the laws of the scheduler over thousands of random clusters and jobs: after each pass
+ * every allocation is counted again. REEVE_WORLDS=N: so many of each rule (default 60); REEVE_SEED=N: from
+ * that seed on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,8 +1,6 @@
-/* test_schedule_load - a cluster under load for long: what suspension costs the suspended, how
- * long anybody waits.
- *
- * Arrivals are such that the cores asked for are a stated part of those that there are; sizes
- * are powers of two, times are spread over four decades, walltimes are 1 to 4 times the run. */
+/* test_schedule_load - a cluster under load for long: what suspension costs suspended jobs, and how long any
+ * job waits. Arrivals are such that the requested cores are a stated part of all cores; sizes are powers of
+ * two, times are spread over four decades, walltimes are 1 to 4 times the run. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* test_sharetree - the share tree as it stands: what counts, for whom, for how long; and that
- * the order and the slices of the charges change nothing. */
+/* test_sharetree - the share tree: what counts, for which user, for how long; the order and the slices of
+ * charges change nothing. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -297,7 +297,7 @@ static void a_job_in_many_reports_counts_as_one_and_decays_once(void **state)
 		s[1] = s[0] + 15 + s[0] % 7;
 		s[1] = s[1] < 10 * HOUR_S ? s[1] : 10 * HOUR_S;
 		g = gain_of(NOON, s);
-		now = g.to_ns + S_NS; /* told a second later */
+		now = g.to_ns + S_NS; /* reported a second later */
 		assert_int_equal(sharetree_add_delta(cut.sharetree, &g, now, NULL), 0);
 		if (s[0] % 11 == 0)
 			look(&cut, cpu, now);

@@ -1,5 +1,4 @@
-/* test_sharetree_ledger - a share tree that is built from the ledger is the one that was kept by
- * what the nodes reported. */
+/* test_sharetree_ledger - a share tree built from the ledger equals the one that was updated by reports. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* test_easy - over random worlds: no core is given twice, the first of the queue starts no
- * later than when all running jobs end at their estimates, fcfs keeps the order, and both start all they can. */
+/* test_easy - over random worlds: no core is allocated twice, the first of the queue starts no later than when
+ * all running jobs end at their estimates, fcfs keeps the order, and both start all they can. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* test_queue_tree - the search finds what looking at every job finds, and nothing else. */
+/* test_queue_tree - the search in the tree finds the same job as a search through all jobs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* test_running_set - when cores are free and how many, as summing up all that runs says. */
+/* test_running_set - when how many cores are free, compared with a sum over all running jobs. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

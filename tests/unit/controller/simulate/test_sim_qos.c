@@ -126,7 +126,7 @@ static void a_user_holds_exactly_the_limit_and_no_more_in_each_qos(void **state)
 	assert_false(sim_limits_may_start(l, 5));
 	sim_limits_end(l, 4);
 	assert_true(sim_limits_may_start(l, 5));
-	sim_limits_suspend(l, 1); /* and holds no cores */
+	sim_limits_suspend(l, 1); /* and has no cores in use */
 	assert_true(sim_limits_may_start(l, 2));
 	sim_limits_resume(l, 1);
 	assert_false(sim_limits_may_start(l, 2));

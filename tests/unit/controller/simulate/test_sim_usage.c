@@ -1,5 +1,5 @@
-/* test_sim_usage - usage and fairshare on the replay's clock are those of decay.h and
- * fairshare.h over every stretch of running, charged one by one. */
+/* test_sim_usage - usage and fairshare on the replay's clock equal those of decay.h and fairshare.h over every
+ * run interval, charged one by one. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,7 +44,7 @@ static void make_world(struct world *w)
 	w->trace.groups.n = GROUPS;
 }
 
-/* What job i holds changes. */
+/* The cores of job i change. */
 static void set_cores(struct world *w, uint32_t i, int64_t now_s, int64_t cores)
 {
 	if (w->held[i]) {

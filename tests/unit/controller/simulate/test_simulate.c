@@ -1,5 +1,4 @@
-/* test_simulate - the replay's clock, what it refuses of a policy, and the sums of what it
- * gave. */
+/* test_simulate - the replay's clock, decisions of a policy that it refuses, and its sums. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -273,7 +272,7 @@ static void percentiles_are_those_of_the_sorted_waits(void **state)
 	}
 }
 
-/* As the header defines it: over each second, what each backlogged group holds and is owed. */
+/* As the header defines it: over each second, what each backlogged group has in use and is owed. */
 #define GROUPS 4
 #define SECONDS 300
 
