@@ -54,7 +54,7 @@ SPANK      := $(wildcard slurm/*.c) common/err.c common/model/amount.c
 HAS_SLURM  := $(wildcard /usr/include/slurm/spank.h)
 
 # Answers job_submit.lua: needs nothing of Slurm's to be built.
-SLURM_SUBMIT := $(wildcard slurm/submit/*.c) slurm/follow/config.c
+SLURM_SUBMIT := $(wildcard slurm/submit/*.c) slurm/follow/config.c slurm/follow/array.c
 
 # The module of Lua that job_submit.lua needs: for the Lua that slurmctld's plugin job_submit/lua is linked with. make LUA=lua5.4
 LUA     ?= lua5.1

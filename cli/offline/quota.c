@@ -57,7 +57,9 @@ static int read_ask(const struct verb_call *call, const struct site_file *f,
 static int add_accounts(const struct site_file *f, const char *account, struct quota_query *ask,
 			struct answer *a, struct err *err)
 {
-	const struct quota_site site = { f->store, f->config, f->accounts };
+	const struct quota_site site = { .store = f->store,
+					 .config = f->config,
+					 .accounts = f->accounts };
 	const struct quota_each each = { add_view, a };
 	int r = 0;
 

@@ -52,7 +52,9 @@ int usage_ledger_read(const struct verb_call *call, const enum store_by by[stati
 	if (r < 0)
 		return r;
 	read_period(call, &f, by, &ask);
-	site = (struct quota_site){ f.store, f.config, f.accounts };
+	site = (struct quota_site){ .store = f.store,
+				    .config = f.config,
+				    .accounts = f.accounts };
 	ask.is_past = verb_value(call, "at") != NULL;
 	r = usage_names_check_period(&(struct usage_names){ &site, NULL }, &ask.period, err);
 	return r < 0 ? r : projection_head(&site, &ask, each, ret_head, err);

@@ -231,7 +231,9 @@ struct asked {
 
 static struct quota_site site_of(const struct share_file *f)
 {
-	return (struct quota_site){ f->site.store, f->site.config, f->site.accounts };
+	return (struct quota_site){ .store = f->site.store,
+				    .config = f->site.config,
+				    .accounts = f->site.accounts };
 }
 
 /* Without -C: the ledger's cluster, if it has only one. */

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "common/wire/fields.h"
 #include "common/wire/slurm_batch.h"
 
@@ -87,6 +88,7 @@ static const struct wire_field batch_fields[] = {
 	WIRE_INT(struct slurm_batch, at_s, 1, SLURM_BATCH_TIME_MAX),
 	WIRE_INT_OR(struct slurm_batch, mark_s, 0, SLURM_BATCH_TIME_MAX, 0, WIRE_OMIT),
 	WIRE_FLAG(struct slurm_batch, "whole", is_whole),
+	WIRE_INT_OR(struct slurm_batch, age_ms, 0, DAY_S * 1000, 0, WIRE_OMIT),
 	WIRE_LIST(struct slurm_batch, "jobs", jobs, n_jobs, SLURM_BATCH_MAX, job_fields,
 		  WIRE_OPTIONAL),
 	WIRE_LIST(struct slurm_batch, "present", present, n_present, SLURM_BATCH_PRESENT_MAX,

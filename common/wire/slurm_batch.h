@@ -81,6 +81,8 @@ struct slurm_batch {
 	int64_t mark_s;
 	/* Of slurmctld, in the last document of a round: `present` has every attempt that it has. */
 	bool is_whole;
+	int64_t age_ms;	  /* with is_whole: since slurmctld was asked, 1 or more; 0: not said */
+	int64_t asked_ns; /* of the sender, CLOCK_MONOTONIC, for age_ms; 0: not said */
 	struct slurm_batch_job *jobs;
 	struct slurm_batch_present *present;
 	size_t n_jobs, n_present;

@@ -1,5 +1,6 @@
 /* slurm_pending.c - the fields of jobs that wait in Slurm and of the answer; see slurm_pending.h. */
 #include "common/wire/fields.h"
+#include "common/time_units.h"
 #include "common/wire/slurm_pending.h"
 
 #define AMOUNT(field) WIRE_INT_OR(struct slurm_pending_job, field, 0, INT64_MAX, 0, WIRE_OMIT)
@@ -19,6 +20,8 @@ static const struct wire_field job_fields[] = {
 	WIRE_INT_OR(struct slurm_pending_job, site, -SLURM_PENDING_SITE_MAX - 2,
 		    SLURM_PENDING_SITE_MAX + 2, 0, WIRE_OMIT),
 	AMOUNT(submit_s),
+	WIRE_INT_OR(struct slurm_pending_job, tasks, 0, SLURM_PENDING_TASKS_MAX, 0, WIRE_OMIT),
+	WIRE_INT_OR(struct slurm_pending_job, array_job, 0, UINT32_MAX, 0, WIRE_OMIT),
 	WIRE_END,
 };
 
@@ -26,6 +29,7 @@ static const struct wire_field pending_fields[] = {
 	WIRE_CHARS(struct slurm_pending, cluster, 0),
 	WIRE_FLAG(struct slurm_pending, "first", is_first),
 	WIRE_FLAG(struct slurm_pending, "last", is_last),
+	WIRE_INT_OR(struct slurm_pending, age_ms, 0, DAY_S * 1000, 0, WIRE_OMIT),
 	WIRE_LIST(struct slurm_pending, "jobs", jobs, n_jobs, SLURM_PENDING_MAX, job_fields, 0),
 	WIRE_END,
 };

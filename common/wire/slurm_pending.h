@@ -18,6 +18,7 @@ struct err;
 #define SLURM_PENDING_MAX 500			   /* jobs of one document */
 #define SLURM_PENDING_SITE_MAX INT64_C(2147483645) /* Slurm has no larger ones */
 #define SLURM_PENDING_REASON_MAX 192
+#define SLURM_PENDING_TASKS_MAX 4000000 /* of one array */
 
 struct slurm_pending_job {
 	int64_t job, uid;
@@ -26,12 +27,15 @@ struct slurm_pending_job {
 	int64_t ncpus, ngpus, mem_bytes, walltime_s;
 	int64_t priority, site; /* as slurmctld has them */
 	int64_t submit_s;
+	int64_t tasks;	   /* of an array: those that wait in this record; 0: one job */
+	int64_t array_job; /* the id of its array; 0: of none */
 };
 
 /* A list of all jobs that wait comes in several documents, one after the other. */
 struct slurm_pending {
 	char cluster[REQUEST_NAME_MAX];
 	bool is_first, is_last;
+	int64_t age_ms; /* since slurmctld was asked, 1 or more; 0: not said */
 	struct slurm_pending_job *jobs;
 	size_t n_jobs;
 };

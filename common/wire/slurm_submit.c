@@ -23,6 +23,7 @@ const struct wire_field slurm_submit_fields[] = {
 	COUNT(mem_bytes, INT64_MAX),
 	COUNT(walltime_s, INT64_C(1) << 40),
 	WIRE_INT_OR(struct slurm_submit, tasks, 1, SLURM_SUBMIT_TASKS_MAX, 1, WIRE_OPTIONAL),
+	COUNT(job, UINT32_MAX),
 	WIRE_FLAG(struct slurm_submit, "exclusive", is_exclusive),
 	WIRE_END,
 };

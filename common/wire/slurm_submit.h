@@ -3,10 +3,13 @@
 #pragma once
 #include "common/model/request.h"
 #include "common/wire/fields.h"
+#include "common/wire/slurm_pending.h"
 
 #define SLURM_SUBMIT_PATH "/v1/slurm/submit"
 #define SLURM_SUBMIT_QUEUES_MAX 16 /* partitions that one job may name */
-#define SLURM_SUBMIT_TASKS_MAX 4000000
+#define SLURM_SUBMIT_TASKS_MAX SLURM_PENDING_TASKS_MAX
+#define SLURM_SUBMIT_NO_LIMIT_S                                                                \
+	(366 * INT64_C(86400)) /* a job without a time limit counts as this */
 
 struct slurm_submit {
 	char cluster[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
@@ -16,7 +19,9 @@ struct slurm_submit {
 	char gpu_model[REQUEST_NAME_MAX];
 	int64_t ncpus, ngpus, mem_bytes, walltime_s; /* of one job; 0: not known */
 	int64_t tasks; /* jobs that it is: more than 1 of an array */
+	int64_t job;   /* Slurm's id of a job that is changed; 0: a new one */
 	bool is_exclusive;
+	bool is_unchanged; /* not sent: `job` is judged as it waits */
 };
 
 enum slurm_submit_verdict {

@@ -6,6 +6,7 @@
 #include "controller/api/api.h"
 #include "controller/api/jobs/describe.h"
 #include "controller/api/jobs/slurm_pending.h"
+#include "controller/quota/expected.h"
 #include "controller/api/submit/batch.h"
 #include "controller/api/sync/sent.h"
 #include "controller/api/usage/metrics_usage.h"
@@ -54,6 +55,7 @@ struct api *api_close(struct api *a)
 	a->metrics_usage = metrics_usage_free(a->metrics_usage);
 	submit_batches_close(a->batches);
 	slurm_pending_free(a->slurm_pending);
+	expected_free(a->expected);
 	sync_sent_free(a->sent);
 	active_accounts_close(a);
 	free(a);

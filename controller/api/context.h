@@ -18,6 +18,7 @@ struct accounts;
 struct cycle;
 struct err;
 struct exchange;
+struct expected;
 struct hooks;
 struct metrics_usage;
 struct long_poll;
@@ -56,8 +57,9 @@ struct api {
 	struct submit_batches *batches; /* made by the first submission */
 	struct sync_sent *sent;		/* desired states last sent to each node */
 	struct slurm_pending_table *slurm_pending; /* NULL until reeve-slurm sends a list */
-	struct hooks *hooks;			   /* NULL: the site has none */
-	struct metrics_usage *metrics_usage;	   /* NULL until the first GET /metrics */
+	struct expected *expected; /* NULL until a job of Slurm is (quota/expected.h) */
+	struct hooks *hooks;	   /* NULL: the site has none */
+	struct metrics_usage *metrics_usage; /* NULL until the first GET /metrics */
 	struct api_counts counts;
 	bool is_node_loss_paused; /* refused connections may be nodes': maintenance/ */
 	struct log_limit munge_log;

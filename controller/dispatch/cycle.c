@@ -107,8 +107,9 @@ bool cycle_may_start_by_time(const struct cycle *c)
 static int load_limits(struct cycle *c, struct cycle_cluster *cl, const struct cycle_run *run,
 		       struct err *err)
 {
-	const struct quota_site site = { c->store, sharetree_policy(c->sharetree),
-					 run->accounts };
+	const struct quota_site site = { .store = c->store,
+					 .config = sharetree_policy(c->sharetree),
+					 .accounts = run->accounts };
 	const struct eligibility_run now = { cl->name, run->now_ns };
 
 	cl->n_limited = 0;

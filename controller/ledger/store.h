@@ -54,7 +54,8 @@ struct store_new {
 	bool is_exclusive; /* it is allocated whole nodes */
 	struct tally_terms terms;
 	int64_t now_ns;
-	const char *credential; /* the user's signature of the request; NULL: none */
+	const char *credential;		/* the user's signature of the request; NULL: none */
+	int64_t slurm_job, slurm_array; /* Slurm's id of it and of its array; 0: none */
 };
 /* A submission batch is one transaction: begin, any number of store_submit_one(), commit. When a call in
  * between fails, the caller rolls the whole batch back. */

@@ -7,6 +7,7 @@
 #include "common/time_units.h"
 #include "controller/policy/placement/fit.h"
 #include "controller/quota/check.h"
+#include "controller/quota/expected.h"
 #include "controller/quota/quota_impl.h"
 #include "controller/quota/scopes.h"
 
@@ -67,18 +68,18 @@ static int64_t tasks_of(const struct request *q)
 	return q->array.n ? q->array.n : 1;
 }
 
-/* What the job, or all tasks of the array, would be charged if they ran to their walltime. */
-static int find_need(const struct quota_submission *want, int64_t *ret)
+/* What the job, or all tasks of the array, would be charged if they ran to their walltime; and one of them. */
+static int find_need(const struct quota_submission *want, int64_t *ret, int64_t *ret_one)
 {
-	int64_t walltime_s = want->request->res.walltime_s, one;
+	int64_t walltime_s = want->request->res.walltime_s;
 	int r;
 
 	if (walltime_s > INT64_MAX / S_NS)
 		return -ERANGE;
-	r = charge_requested(want->rate, walltime_s * S_NS, &one);
+	r = charge_requested(want->rate, walltime_s * S_NS, ret_one);
 	if (r < 0)
 		return r;
-	return __builtin_mul_overflow(one, tasks_of(want->request), ret) ? -ERANGE : 0;
+	return __builtin_mul_overflow(*ret_one, tasks_of(want->request), ret) ? -ERANGE : 0;
 }
 
 /* Without an allocation the grant is 0: only a job that is free of charge is covered. */
@@ -93,9 +94,14 @@ static int admit_grant(const struct quota_site *site, const struct quota_submiss
 	char need_text[QUOTA_AMOUNT_MAX], left[QUOTA_AMOUNT_MAX];
 	struct grant none = { 0 };
 	enum grant_verdict verdict;
-	int64_t need;
-	int r = find_need(want, &need);
+	int64_t need, one;
+	int r = find_need(want, &need, &one);
 
+	if (r >= 0)
+		ret->more_ms = need > v->own_ms ? need - v->own_ms : 0;
+	/* A change that asks for no more than the job has needs nothing of the grant. */
+	if (r >= 0 && want->own && want->own->is_change && ret->more_ms == 0)
+		return 0;
 	if (r >= 0)
 		r = charge_requested((struct fraction){ p->grant_overdraft, 1 }, HOUR_NS,
 				     &rule.overdraft);
@@ -119,7 +125,8 @@ static int admit_by_policy(const struct quota_site *site, const struct quota_sub
 					 .cluster = want->request->cluster,
 					 .pool = want->pool,
 					 .now_ns = want->now_ns,
-					 .at_day = QUOTA_NOW };
+					 .at_day = QUOTA_NOW,
+					 .own = want->own };
 	int rule = site->config->policy.quota;
 	struct quota_view v;
 	int r;
@@ -202,9 +209,9 @@ static int admit_by_limits(const struct quota_site *site, const struct quota_sub
 		snprintf(ret->text, sizeof(ret->text), "%.250s", why);
 		return refuse_with(ret, "too-large", "ask for less, or ask the operators");
 	}
-	if (!scopes_limit_queue(s, &job))
-		return 0;
-	r = scopes_load(s, site->store, err);
+	if (want->own || !scopes_limit_queue(s, &job))
+		return 0; /* a job that is changed is queued already */
+	r = scopes_load(s, site, err);
 	if (r >= 0 && !scopes_may_queue(s, &job, why)) {
 		snprintf(ret->text, sizeof(ret->text), "%.250s", why);
 		return refuse_with(ret, "too-many-jobs",
@@ -221,7 +228,7 @@ int quota_check(const struct quota_site *site, const struct quota_submission *wa
 	int r;
 
 	*ret = (struct quota_answer){ .verdict = QUOTA_ACCEPTED };
-	if (find_need(want, &need) < 0) {
+	if (find_need(want, &need, &ret->task_ms) < 0) {
 		snprintf(ret->text, sizeof(ret->text),
 			 "its charge would be more than can be counted");
 		return refuse_with(ret, "too-large", "ask for less walltime or fewer cores");

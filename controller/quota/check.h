@@ -15,6 +15,7 @@ struct quota_submission {
 	struct fraction rate;
 	enum charge_pool pool;
 	int64_t now_ns;
+	const struct expected_own *own; /* the job of Slurm that is changed; NULL: a new one */
 };
 
 enum quota_verdict {
@@ -32,6 +33,9 @@ struct quota_answer {
 	const char *code;	   /* "quota", "too-many-jobs", "too-large" */
 	char text[QUOTA_TEXT_MAX]; /* with the numbers; "" when accepted unchanged */
 	const char *remedy;
+	/* Of a job that is accepted as it is: what one task would be charged up to its walltime; what all together reserve beyond what
+	 * the job reserved before. */
+	int64_t task_ms, more_ms;
 };
 
 /* A refusal is an answer, not an error: < 0 is a failure of the ledger or of memory. */

@@ -6,6 +6,8 @@
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/ledger/calendar.h"
+#include "controller/ledger/jobs/slurm.h"
+#include "controller/quota/expected.h"
 #include "controller/quota/quota_impl.h"
 
 #define RECENT_DAYS (TARGET_RECENT_NS / (24 * HOUR_NS))
@@ -19,6 +21,7 @@ struct view_work {
 	struct window_month *months;
 	size_t n_months;
 	int64_t recent_ms;
+	bool has_own; /* the own job was found */
 	struct quota_view *v;
 };
 
@@ -249,14 +252,32 @@ static int count_job(struct quota_active *a, const struct store_quota_job *j, in
 	return __builtin_add_overflow(a->rest_ms, rest, &a->rest_ms) ? -ERANGE : 0;
 }
 
+/* The job that the query leaves out. */
+static bool is_own(const struct view_work *l, const struct store_quota_job *j)
+{
+	const struct expected_own *own = l->ask->own;
+
+	return own && store_is_slurm(j->job) && store_slurm_id(j->job) == own->job &&
+	       !strcmp(j->cluster, own->cluster);
+}
+
 static int add_job(void *ctx, const struct store_quota_job *j, struct err *err)
 {
 	struct view_work *l = ctx;
 	struct quota_user *u;
 	int64_t rest;
 
+	if (is_own(l, j))
+		l->has_own = true;
 	if (!quota_is_of(l->site, l->allocation, j))
 		return 0;
+	if (is_own(l, j))
+		return quota_job_rest(j, &rest) < 0 ||
+				       __builtin_mul_overflow(rest, j->n, &rest) ||
+				       __builtin_add_overflow(l->v->own_ms, rest, &l->v->own_ms)
+			       ? err_set(err, -ERANGE,
+					 "a job reserves more than can be counted")
+			       : 0;
 	if (quota_job_rest(j, &rest) < 0 || count_job(&l->v->active, j, rest) < 0)
 		return err_set(err, -ERANGE, "job %lld reserves more than can be counted",
 			       (long long)j->job);
@@ -382,6 +403,16 @@ static bool wants_active(const struct view_work *l)
 	       ((l->ask->parts & QUOTA_ACTIVE) || l->v->rule == CONFIG_QUOTA_GRANT);
 }
 
+/* An own job that the ledger has is none of those that are expected. */
+static int add_active(struct view_work *l, struct err *err)
+{
+	struct expected_ask ask = { .now_ns = l->site->expected_ns };
+	int r = store_quota_active(l->site->store, add_job, l, err);
+
+	ask.own = l->has_own ? NULL : l->ask->own;
+	return r < 0 ? r : expected_each(l->site->expected, &ask, add_job, l, err);
+}
+
 static int read_allocation(struct view_work *l, struct err *err)
 {
 	const struct accounts_allocation *a = l->allocation;
@@ -401,7 +432,7 @@ static int read_allocation(struct view_work *l, struct err *err)
 	if (r >= 0)
 		r = add_usage(l, err);
 	if (r >= 0 && wants_active(l))
-		r = store_quota_active(l->site->store, add_job, l, err);
+		r = add_active(l, err);
 	return r < 0 ? r : apply_rule(l, err);
 }
 

@@ -28,11 +28,16 @@
 #include "controller/policy/quota/window.h"
 
 struct err;
+struct expected;
+struct expected_own;
 
 struct quota_site {
 	struct store *store;
 	const struct config *config;
 	const struct accounts *accounts;
+	/* Jobs of Slurm that the ledger does not have yet, and now by their clock (CLOCK_MONOTONIC); NULL: none. */
+	const struct expected *expected;
+	int64_t expected_ns;
 };
 
 #define QUOTA_NOW INT32_MIN
@@ -44,8 +49,9 @@ struct quota_query {
 	const char *account, *cluster;
 	enum charge_pool pool;
 	int64_t now_ns;
-	int32_t at_day; /* QUOTA_NOW, or a past day: as it stood at its end */
-	unsigned parts; /* QUOTA_ACTIVE, QUOTA_USERS: read these as well */
+	int32_t at_day;			/* QUOTA_NOW, or a past day: as it stood at its end */
+	unsigned parts;			/* QUOTA_ACTIVE, QUOTA_USERS: read these as well */
+	const struct expected_own *own; /* this job of Slurm is not counted; NULL: all are */
 };
 
 struct quota_active {
@@ -72,6 +78,7 @@ struct quota_view {
 	int32_t day, from_day, to_day;
 	int64_t used_ms, core_ms, gpu_ms; /* of the period */
 	struct quota_active active;
+	int64_t own_ms;	       /* what the own job of the query would count besides */
 	enum window_mode mode; /* windows; else normal */
 	struct window window;
 	int64_t available_after_ms; /* windows: less what active jobs may still be charged */

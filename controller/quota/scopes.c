@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "controller/quota/expected.h"
 #include "controller/quota/scopes.h"
 
 /* The identity of a scope: its kind, whose it is, and of which account or queue. */
@@ -288,9 +289,12 @@ static int count_job(void *ctx, const struct store_quota_job *j, struct err *err
 	return scopes_count(ctx, j, err);
 }
 
-int scopes_load(struct scopes *s, struct store *store, struct err *err)
+int scopes_load(struct scopes *s, const struct quota_site *site, struct err *err)
 {
-	return store_quota_active(store, count_job, s, err);
+	const struct expected_ask ask = { .now_ns = site->expected_ns };
+	int r = store_quota_active(site->store, count_job, s, err);
+
+	return r < 0 ? r : expected_each(site->expected, &ask, count_job, s, err);
 }
 
 /* s->found has the scopes of the job that was counted last: finds those of this job again. They

@@ -38,8 +38,8 @@ struct eligible_world *scopes_world(struct scopes *s);
 
 /* Counts one active (queued, running or suspended) job. */
 int scopes_count(struct scopes *s, const struct store_quota_job *j, struct err *err);
-/* Counts all active jobs. */
-int scopes_load(struct scopes *s, struct store *store, struct err *err);
+/* Counts all active jobs, and those of Slurm that the ledger does not have yet. */
+int scopes_load(struct scopes *s, const struct quota_site *site, struct err *err);
 
 /* Could the job start if nothing else ran? False: `why` has the limit that it exceeds by
  * itself. */

@@ -1,9 +1,17 @@
 /* batch.c - splits a list of jobs into documents and sends one after the other; see batch.h. */
+#include "common/clock.h"
 #include "common/err.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
 #include "slurm/follow/batch.h"
 
 #define ROUTE "/v1/slurm/jobs"
+
+/* At least 1, which says that it is known. */
+static int64_t age_of(int64_t asked_ns)
+{
+	return asked_ns ? (clock_ns(CLOCK_MONOTONIC) - asked_ns) / MS_NS + 1 : 0;
+}
 
 /* One document and its answer. *ret needs slurm_batch_answer_done() after 0. */
 static int send_one(struct follow *f, const struct slurm_batch *b,
@@ -38,8 +46,10 @@ int batch_send(struct follow *f, const struct slurm_batch *all, struct slurm_bat
 		if (!is_last) {
 			b.mark_s = 0;
 			b.is_whole = false;
+			b.asked_ns = 0;
 			b.n_present = 0;
 		}
+		b.age_ms = age_of(b.asked_ns);
 		slurm_batch_answer_done(&answer);
 		answer = (struct slurm_batch_answer){ 0 };
 		r = send_one(f, &b, &answer, err);

@@ -41,6 +41,8 @@ int follow_open(struct follow *f, struct err *err)
 	if (r < 0)
 		return r;
 	/* libslurm ends the program where its configuration is not readable, with its own words. */
+	/* Lists of the tasks of an array are not to be cut. */
+	setenv("SLURM_BITSTR_LEN", "0", 1);
 	slurm_init(f->config.slurm_conf);
 	r = jobtable_open(&f->jobtable, err);
 	if (r >= 0)

@@ -15,6 +15,7 @@ struct jobtable {
 	job_info_msg_t *jobs; /* NULL: slurmctld has not answered yet */
 	int64_t clock_s;      /* slurmctld's clock minus ours */
 	int64_t asked_ns;     /* CLOCK_MONOTONIC of the last answer */
+	int64_t began_ns;     /* and of its question */
 	int64_t rest_ns;      /* after it */
 	struct pace pace;
 	char *pid_file; /* slurmctld's, where it may run on this host; NULL: not known yet */
@@ -55,6 +56,11 @@ int64_t jobtable_at_s(const struct jobtable *t)
 int64_t jobtable_asked_ns(const struct jobtable *t)
 {
 	return t->asked_ns;
+}
+
+int64_t jobtable_began_ns(const struct jobtable *t)
+{
+	return t->began_ns;
 }
 
 int64_t jobtable_rest_s(const struct jobtable *t)
@@ -177,6 +183,7 @@ int jobtable_refresh(struct follow *f, int64_t max_age_s, struct err *err)
 	if (r < 0)
 		return r;
 	t->asked_ns = clock_ns(CLOCK_MONOTONIC);
+	t->began_ns = from.wall_ns;
 	if (r)
 		note_rest(t, &f->config, read_cost_ns(t, &from));
 	else

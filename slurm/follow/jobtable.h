@@ -21,5 +21,7 @@ const job_info_msg_t *jobtable_jobs(const struct jobtable *t);
 /* When slurmctld said that its jobs are so: by its own clock, and CLOCK_MONOTONIC of this host. */
 int64_t jobtable_at_s(const struct jobtable *t);
 int64_t jobtable_asked_ns(const struct jobtable *t);
+/* The same clock before the question: all that slurmctld had then is in the table. */
+int64_t jobtable_began_ns(const struct jobtable *t);
 /* Seconds until jobtable_refresh() asks again. 0: it may at once. */
 int64_t jobtable_rest_s(const struct jobtable *t);

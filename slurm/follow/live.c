@@ -168,6 +168,7 @@ int live_run(struct follow *f, struct err *err)
 	struct slurm_batch_answer answer;
 	int r = jobtable_refresh(f, f->config.live_s / 2, err);
 
+	round.batch.asked_ns = jobtable_began_ns(f->jobtable);
 	if (r >= 0)
 		r = fill_round(f, &round, err);
 	if (r >= 0)

@@ -13,6 +13,7 @@
 #include "common/time_units.h"
 #include "common/utf8.h"
 #include "common/wire/slurm_pending.h"
+#include "slurm/follow/array.h"
 #include "slurm/follow/jobtable.h"
 #include "slurm/follow/priority.h"
 
@@ -28,6 +29,7 @@ struct round {
 	struct priority_change *changes;
 	size_t n, n_changes;
 	int64_t weight;
+	int64_t asked_ns; /* CLOCK_MONOTONIC: slurmctld was asked then */
 };
 
 int64_t priority_interval_s(const struct follow *f)
@@ -53,6 +55,14 @@ static void set_user(const slurm_job_info_t *info, struct slurm_pending_job *j)
 	const char *name = info->user_name ? info->user_name : pw ? pw->pw_name : "";
 
 	snprintf(j->user, sizeof(j->user), "%.63s", name);
+}
+
+/* The record of an array that has the tasks which wait has its id; one that was queued again has one of its own. */
+static void set_array(const slurm_job_info_t *info, struct slurm_pending_job *j)
+{
+	j->array_job = info->array_job_id;
+	if (info->array_job_id && info->array_task_id == NO_VAL)
+		j->tasks = array_count_tasks(info->array_task_str ? info->array_task_str : "");
 }
 
 /* A limit that is not set or infinite stays 0; memory is in MiB, for each core or for each node. */
@@ -82,6 +92,7 @@ static void set_job(const slurm_job_info_t *info, struct slurm_pending_job *j)
 	j->priority = info->priority;
 	j->site = site_of(info);
 	j->submit_s = info->submit_time;
+	set_array(info, j);
 }
 
 /* GPUs decide only the pool: "cpu=8,gres/gpu=2" of what it requests. */
@@ -141,6 +152,7 @@ static int send_page(struct follow *f, struct round *round, size_t first, struct
 	json_t *body, *said = NULL;
 	int r;
 
+	doc.age_ms = (clock_ns(CLOCK_MONOTONIC) - round->asked_ns) / MS_NS + 1;
 	snprintf(doc.cluster, sizeof(doc.cluster), "%s", f->config.cluster);
 	body = slurm_pending_encode(&doc);
 	if (!body)
@@ -237,6 +249,8 @@ static int run_round(struct follow *f, struct err *err)
 	_cleanup_(round_done) struct round round = { 0 };
 	size_t at = 0;
 	int r = fill_round(jobtable_jobs(f->jobtable), &round, err);
+
+	round.asked_ns = jobtable_began_ns(f->jobtable);
 
 	do {
 		if (r >= 0)

@@ -55,6 +55,7 @@ local function describe(job, old, part_list)
 	local shared = short(job.shared)
 	local fields = {
 		{ "uid", old.user_id or job.user_id },
+		{ "job", number(old.job_id) },
 		{ "account", job.account or old.account or job.default_account },
 		{ "partition", partition or default },
 		{ "qos", job.qos or old.qos },

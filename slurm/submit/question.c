@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/time_units.h"
 #include "common/utf8.h"
+#include "slurm/follow/array.h"
 #include "slurm/submit/question.h"
 
 #define MIB_LOG2 20
@@ -16,7 +17,7 @@
 
 /* The numbers of the job description; -1: not stated. */
 struct numbers {
-	int64_t uid, min_cpus, num_tasks, cpus_per_task, min_nodes, pn_min_cpus;
+	int64_t uid, job, min_cpus, num_tasks, cpus_per_task, min_nodes, pn_min_cpus;
 	int64_t min_mem_per_cpu, min_mem_per_node; /* MiB */
 	int64_t time_limit;			   /* minutes */
 	int64_t shared;				   /* 0: whole nodes */
@@ -91,47 +92,6 @@ static int set_queues(struct slurm_submit *j, const char *value, struct err *err
 	return 0;
 }
 
-/* ---- arrays: "0-9:2%3,15" ---- */
-
-/* Capped at NUMBER_MAX, without an error: a sum of such counts is capped too. */
-static int64_t read_index(const char **p)
-{
-	int64_t n = 0;
-
-	while (isdigit((unsigned char)**p)) {
-		n = n < NUMBER_MAX ? n * 10 + **p - '0' : n;
-		++*p;
-	}
-	return n;
-}
-
-/* Tasks of an array; indices that are named twice count twice. What is no array is Slurm's to refuse. */
-static int64_t count_tasks(const char *text)
-{
-	int64_t n = 0;
-
-	for (const char *p = text; *p && *p != '%'; p += *p == ',') {
-		int64_t first = read_index(&p), last = first, step = 1;
-
-		if (*p == '-') {
-			p++;
-			last = read_index(&p);
-		}
-		if (*p == ':') {
-			p++;
-			step = value_or(read_index(&p), 1);
-		}
-		if (*p && *p != ',' && *p != '%')
-			return 1;
-		n += last >= first ? (last - first) / step + 1 : 0;
-		if (n > SLURM_SUBMIT_TASKS_MAX)
-			return SLURM_SUBMIT_TASKS_MAX;
-		if (*p == '%')
-			break;
-	}
-	return value_or(n, 1);
-}
-
 /* ---- GPUs: "gres:gpu:a100:2,gres:shard:1" ---- */
 
 /* The count at the end of "gpu:a100:2", and its model; 1 where there is none. */
@@ -187,6 +147,7 @@ static int64_t *find_number(struct numbers *n, const char *key)
 	} rows[] = {
 #define NUMBER(name) { #name, offsetof(struct numbers, name) }
 		NUMBER(uid),
+		NUMBER(job),
 		NUMBER(min_cpus),
 		NUMBER(num_tasks),
 		NUMBER(cpus_per_task),
@@ -223,7 +184,7 @@ static int set_field(struct reader *r, const char *key, char *value, struct err 
 	else if (!strcmp(key, "qos"))
 		set_name(j->qos, value);
 	else if (!strcmp(key, "array_inx"))
-		j->tasks = count_tasks(value);
+		j->tasks = array_count_tasks(value);
 	else if (!strcmp(key, "tres_per_job"))
 		r->gpus_job = count_gpus(value, j);
 	else if (!strcmp(key, "tres_per_node"))
@@ -284,6 +245,7 @@ int question_parse(const char *text, struct question *ret, struct err *err)
 	if (r.n.uid < 0 || r.n.uid > UINT32_MAX - 1)
 		return err_set(err, -EINVAL, "the question names no uid");
 	ret->uid = (uint32_t)r.n.uid;
+	ret->job.job = r.n.job > 0 && r.n.job <= UINT32_MAX ? r.n.job : 0;
 	compute_amounts(&r);
 	return 0;
 }

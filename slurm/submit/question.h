@@ -19,7 +19,7 @@ struct err;
 
 /* A job that states no time limit has the default of its partition, which job_submit.lua looks up; a limit of "infinite" counts
  * as this. */
-#define QUESTION_NO_LIMIT_S (366 * INT64_C(86400))
+#define QUESTION_NO_LIMIT_S SLURM_SUBMIT_NO_LIMIT_S
 
 struct question {
 	uint32_t uid;

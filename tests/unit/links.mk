@@ -84,8 +84,9 @@ $O/tests/unit/ledger_rig.o $(UNIT): ALLFLAGS += $(shell pkg-config --cflags libp
 $O/tests/unit/test_adjust: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_adjust: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,usage/adjust import/import import/import_batch import/followed verify/verify verify/verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_dialect: $O/controller/postgres/dialect.o
-QUOTA := $(patsubst %,$O/controller/quota/%.o,quota words encode check qos scopes eligibility) $O/controller/ledger/usage/quota.o \
+QUOTA := $(patsubst %,$O/controller/quota/%.o,quota words encode check expected qos scopes eligibility) $O/controller/ledger/usage/quota.o \
 	$(patsubst %,$O/controller/policy/quota/%.o,window grant target eligible) $O/controller/accounts/accounts.o
+$O/tests/unit/test_expected: $(patsubst %,$O/%.o,controller/quota/expected controller/policy/charge/charge common/err)
 $O/tests/unit/test_quota_qos: $O/controller/quota/qos.o $O/controller/accounts/accounts.o $(sort $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_quota $O/tests/unit/test_quota_check: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_quota $O/tests/unit/test_quota_check: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
@@ -178,7 +179,7 @@ $(UNIT): LDLIBS += -lnettle
 $O/tests/unit/test_cores: $(call objs,slurm/cores.c)
 $O/tests/unit/test_limits: $(call objs,slurm/limits.c common/model/amount.c common/err.c)
 $O/tests/unit/test_question: LDLIBS += -ljansson
-$O/tests/unit/test_question: $(call objs,slurm/submit/question.c common/wire/slurm_submit.c) $(MODEL) $(WIRE)
+$O/tests/unit/test_question: $(call objs,slurm/submit/question.c common/wire/slurm_submit.c slurm/follow/array.c) $(MODEL) $(WIRE)
 $O/tests/unit/test_slurm_rule: $O/controller/ledger/slurm/rule.o
 $O/tests/unit/test_compare: $O/cli/admin/reconcile/compare.o
 $O/tests/unit/test_pace: $O/slurm/follow/pace.o

@@ -4,11 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "common/wire/slurm_submit.h"
 #include "controller/api/authz.h"
 #include "controller/api/jobs/slurm_pending.h"
 #include "controller/api/submit/submit.h"
 #include "controller/policy/priority/priority.h"
+#include "controller/pricing/price.h"
+#include "controller/quota/expected.h"
 #include "controller/sharetree/sharetree.h"
 
 #define JOBS_MAX 200000 /* of one cluster: 130 MB */
@@ -104,6 +107,65 @@ static int add_jobs(struct job_list *l, const struct slurm_pending *doc, struct 
 	return 0;
 }
 
+/* ---- what the jobs count against quotas ---- */
+
+/* Priced as the ledger will price it, by the request that slurmctld has. What has no price, or one that cannot be counted, counts as
+ * nothing: as it will be charged. */
+static void price_job(const struct api *a, const struct config_cluster *cl,
+		      const struct slurm_pending_job *j, struct expected_waiting *ret)
+{
+	bool has_queue = config_has_queue(cl, j->queue);
+	const struct price_query query = { .pick = { .cluster = cl->name,
+						     .queue = has_queue ? j->queue : "" },
+					   .res = { .ncpus = j->ncpus,
+						    .ngpus = j->ngpus,
+						    .mem_bytes = j->mem_bytes,
+						    .walltime_s = j->walltime_s } };
+	int64_t walltime_s = j->walltime_s ? j->walltime_s : SLURM_SUBMIT_NO_LIMIT_S;
+	struct tariff_price price = { .rate = { 0, 1 } };
+
+	*ret = (struct expected_waiting){ j->array_job ? j->array_job : j->job,
+					  { .cluster = cl->name,
+					    .account = j->account,
+					    .user = j->user,
+					    .queue = j->queue,
+					    .qos = "",
+					    .n_tasks = j->tasks ? j->tasks : 1 } };
+	if (price_find(a->c.config, &query, &price, NULL) < 0 ||
+	    charge_requested(price.rate, walltime_s * S_NS, &ret->of.need_ms) < 0)
+		ret->of.need_ms = 0;
+	ret->of.pool = price.pool;
+}
+
+static int compare_waiting(const void *a, const void *b)
+{
+	const struct expected_waiting *x = a, *y = b;
+
+	return (x->job > y->job) - (x->job < y->job);
+}
+
+/* Of the list that has become whole. */
+static int expect_jobs(struct api *a, const struct slurm_pending_table *t, int64_t age_ms,
+		       struct err *err)
+{
+	const struct config_cluster *cl = config_cluster(a->c.config, t->cluster);
+	size_t n = t->whole.n;
+	_cleanup_free_ struct expected_waiting *jobs = calloc(n + 1, sizeof(*jobs));
+	int64_t now_ns = api_monotonic_ns();
+	struct expected_list list = { t->cluster, { 0, now_ns }, jobs, n };
+
+	if (!jobs)
+		return err_set(err, -ENOMEM, "out of memory");
+	/* 0: before all that was accepted */
+	if (age_ms)
+		list.look.asked_ns = now_ns - age_ms * MS_NS;
+	for (size_t i = 0; i < n; i++)
+		price_job(a, cl, &t->whole.jobs[i], &jobs[i]);
+	if (n)
+		qsort(jobs, n, sizeof(*jobs), compare_waiting);
+	return expected_set_waiting(&a->expected, &list, err);
+}
+
 static int take_document(struct api *a, const struct slurm_pending *doc, struct err *err)
 {
 	struct slurm_pending_table *t = NULL;
@@ -127,7 +189,7 @@ static int take_document(struct api *a, const struct slurm_pending *doc, struct 
 	t->is_coming = false;
 	if (t->whole.n)
 		qsort(t->whole.jobs, t->whole.n, sizeof(*t->whole.jobs), compare_jobs);
-	return 0;
+	return expect_jobs(a, t, doc->age_ms, err);
 }
 
 /* ---- site factors ---- */
@@ -221,14 +283,16 @@ static void word_share(const struct api *a, const struct config_cluster *cl,
 
 /* The verdict that a submission of this job would get now. */
 static int judge_now(struct call *c, const struct config_cluster *cl,
-		     const struct slurm_pending_job *j, struct slurm_submit_answer *ret,
+		     const struct slurm_pending_job *j, struct submit_slurm_verdict *ret,
 		     struct err *err)
 {
 	struct slurm_submit job = { .ncpus = j->ncpus,
 				    .ngpus = j->ngpus,
 				    .mem_bytes = j->mem_bytes,
 				    .walltime_s = j->walltime_s,
-				    .tasks = 1 };
+				    .tasks = j->tasks ? j->tasks : 1,
+				    .job = j->array_job ? j->array_job : j->job,
+				    .is_unchanged = true };
 
 	snprintf(job.user, sizeof(job.user), "%s", j->user);
 	snprintf(job.account, sizeof(job.account), "%s", j->account);
@@ -240,7 +304,8 @@ int slurm_pending_answer_why(struct call *c, struct err *err)
 {
 	const struct slurm_pending_job *j = c->pending;
 	const struct config_cluster *cl = c->pending_cluster;
-	struct slurm_submit_answer quota = { .verdict = SLURM_SUBMIT_ACCEPT };
+	struct submit_slurm_verdict judged = { .answer.verdict = SLURM_SUBMIT_ACCEPT };
+	const struct slurm_submit_answer *quota = &judged.answer;
 	_cleanup_doc_ struct doc d = doc_object(), answer = doc_message();
 	char share[320];
 	int r = authz_sees_job(c, (uint32_t)j->uid, j->account)
@@ -248,7 +313,7 @@ int slurm_pending_answer_why(struct call *c, struct err *err)
 			: err_set(err, -ENOENT, "no job %lld", (long long)j->job);
 
 	if (r >= 0)
-		r = judge_now(c, cl, j, &quota, err);
+		r = judge_now(c, cl, j, &judged, err);
 	if (r < 0)
 		return r;
 	word_share(c->api, cl, j, share);
@@ -263,8 +328,8 @@ int slurm_pending_answer_why(struct call *c, struct err *err)
 	doc_real(&d, "fairshare", factor_of(c->api, cl, j));
 	doc_int(&d, "submitted_ns", j->submit_s * S_NS);
 	doc_text(&d, "share", share);
-	doc_text(&d, "quota", slurm_submit_verdict_name(quota.verdict));
-	doc_text_if(&d, "quota_note", quota.text);
+	doc_text(&d, "quota", slurm_submit_verdict_name(quota->verdict));
+	doc_text_if(&d, "quota_note", quota->text);
 	doc_set(&answer, "slurm", doc_take(&d));
 	return doc_finish(&answer, &c->answer, err);
 }

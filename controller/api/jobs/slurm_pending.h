@@ -1,7 +1,7 @@
 /* slurm_pending - the jobs that wait in Slurm, as reeve-slurm last listed them: their site factors, and why they wait.
  *
- * In memory only: after a start it is empty until the next list, and nothing is charged or decided by it. A list that stops half-way
- * leaves the former one.
+ * In memory only: after a start it is empty until the next list, and nothing is charged by it. A list that is whole counts against
+ * quotas (quota/expected.h); one that stops half-way leaves the former one.
  */
 #pragma once
 #include "common/wire/slurm_pending.h"

@@ -9,11 +9,6 @@
 #include "controller/ledger/accounts/accounts.h"
 #include "controller/quota/qos.h"
 
-static struct quota_site site_of(const struct call *c)
-{
-	return (struct quota_site){ c->api->c.store, c->api->c.config, c->api->accounts };
-}
-
 /* ---- the account ---- */
 
 /* Finds the user's DefaultAccount, or the only account that the user is in. False: neither. */
@@ -96,7 +91,7 @@ static int choose_account(struct call *c, struct submit_job *s, struct err *err)
 
 static int choose_qos(struct call *c, struct request *q, struct err *err)
 {
-	const struct quota_site site = site_of(c);
+	const struct quota_site site = submit_quota_site(c);
 	struct quota_qos_refusal no;
 
 	quota_fill_qos(&site, q);
@@ -123,7 +118,7 @@ int submit_authorize(struct call *c, struct submit_job *s, struct err *err)
  * site's default. Fills in the QOS of the request alone. */
 int submit_predict_qos(struct call *c, struct submit_job *s, struct err *err)
 {
-	const struct quota_site site = site_of(c);
+	const struct quota_site site = submit_quota_site(c);
 	struct request copy = s->request; /* borrows */
 
 	(void)err;

@@ -6,14 +6,24 @@
 #include "controller/api/submit/submit.h"
 #include "controller/quota/check.h"
 
+struct quota_site submit_quota_site(const struct call *c)
+{
+	return (struct quota_site){ .store = c->api->c.store,
+				    .config = c->api->c.config,
+				    .accounts = c->api->accounts,
+				    .expected = c->api->expected,
+				    .expected_ns = api_monotonic_ns() };
+}
+
 static int query_quota(struct call *c, const struct submit_job *s, struct quota_answer *ret,
 		       struct err *err)
 {
-	const struct quota_site site = { c->api->c.store, c->api->c.config, c->api->accounts };
+	const struct quota_site site = submit_quota_site(c);
 	const struct quota_submission want = { .request = &s->request,
 					       .rate = s->price.rate,
 					       .pool = s->price.pool,
-					       .now_ns = api_now_ns() };
+					       .now_ns = api_now_ns(),
+					       .own = s->own };
 
 	return quota_check(&site, &want, ret, err);
 }
@@ -41,8 +51,13 @@ int submit_check_quota(struct call *c, struct submit_job *s, struct err *err)
 	struct quota_answer a;
 	int r = query_quota(c, s, &a, err);
 
-	if (r < 0 || a.verdict == QUOTA_ACCEPTED)
+	if (r < 0)
 		return r;
+	if (a.verdict == QUOTA_ACCEPTED) {
+		s->task_ms = a.task_ms;
+		s->more_ms = a.more_ms;
+		return 0;
+	}
 	if (a.verdict == QUOTA_BONUS)
 		return move_to_bonus(c, s, &a, err);
 	err_set(err, 0, "%s", a.text);

@@ -1,9 +1,9 @@
 /* slurm.c - POST /v1/slurm/submit: may a job be submitted to Slurm? Runs the steps of a submission that decide by policy, on
- * a request that reeve-slurm-submit describes, and stores nothing.
+ * a request that reeve-slurm-submit describes, and stores nothing in the ledger.
  *
  * Slurm knows its partitions, associations and GPUs better than Reeve does: what Reeve does not know is accepted, except an
- * account where the cluster's accounts are Reeve's (Accounts=reeve). The price is the one that the job is charged by
- * (sync/slurm.c): amounts that it does not state are not filled in, save its walltime.
+ * account where the cluster's accounts are Reeve's (Accounts=reeve). What is accepted counts from then on (quota/expected.h). The
+ * price is the one that the job is charged by (sync/slurm.c): amounts that it does not state are not filled in, save its walltime.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 #include "common/wire/slurm_submit.h"
 #include "controller/accounts/accounts.h"
 #include "controller/api/submit/submit.h"
+#include "controller/quota/expected.h"
 #include "controller/quota/qos.h"
 
 /* A job without a time limit is judged by this walltime, as Slurm's own limits are. */
@@ -107,7 +108,7 @@ static int check_account(struct call *c, struct submit_job *s, struct err *err)
 
 static int check_qos(struct call *c, struct submit_job *s, struct err *err)
 {
-	const struct quota_site site = { c->api->c.store, c->api->c.config, c->api->accounts };
+	const struct quota_site site = submit_quota_site(c);
 	struct quota_qos_refusal no;
 
 	if (quota_allows_qos(&site, &s->request, &no))
@@ -144,10 +145,27 @@ static void word_refusal(struct call *c, const struct err *err, struct slurm_sub
 	c->code = c->remedy = NULL;
 }
 
+/* What the job counts as in the partition where that is most. */
+static void set_count(const struct submit_job *s, struct submit_slurm_verdict *ret)
+{
+	const struct request *q = &s->request;
+
+	if (ret->is_counted && s->task_ms < ret->task_ms)
+		return;
+	ret->is_counted = true;
+	ret->pool = s->price.pool;
+	ret->task_ms = s->task_ms;
+	ret->more_ms = s->more_ms;
+	snprintf(ret->account, sizeof(ret->account), "%s", q->account);
+	snprintf(ret->queue, sizeof(ret->queue), "%s", q->queue);
+	snprintf(ret->qos, sizeof(ret->qos), "%s", q->qos);
+}
+
 /* For one of the partitions that the job may run in. */
-static int judge_queue(struct call *c, struct submit_job *s, struct slurm_submit_answer *ret,
+static int judge_queue(struct call *c, struct submit_job *s, struct submit_slurm_verdict *all,
 		       struct err *err)
 {
+	struct slurm_submit_answer *ret = &all->answer;
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(steps) && r == 0; i++)
@@ -161,6 +179,8 @@ static int judge_queue(struct call *c, struct submit_job *s, struct slurm_submit
 		snprintf(ret->queue, sizeof(ret->queue), "%s", s->request.queue);
 		snprintf(ret->text, sizeof(ret->text), "%s", s->quota_note);
 	}
+	if (r == 0)
+		set_count(s, all);
 	return r < 0 ? r : 0;
 }
 
@@ -171,14 +191,18 @@ static void job_done(struct submit_job *s)
 
 /* Slurm chooses one of the partitions, so each must be allowed: the first that is not decides. */
 int submit_judge_slurm(struct call *c, const struct slurm_submit *from,
-		       const struct config_cluster *cl, struct slurm_submit_answer *ret,
+		       const struct config_cluster *cl, struct submit_slurm_verdict *all,
 		       struct err *err)
 {
+	const struct expected_own own = { cl->name, from->account, from->user, from->job,
+					  !from->is_unchanged };
+	struct slurm_submit_answer *ret = &all->answer;
 	const char *rest = from->queues;
 	int r = 0;
 
 	for (int n = 0; r >= 0 && ret->verdict == SLURM_SUBMIT_ACCEPT && (*rest || !n); n++) {
-		_cleanup_(job_done) struct submit_job s = { .cluster = cl };
+		_cleanup_(job_done) struct submit_job s = { .cluster = cl,
+							    .own = from->job ? &own : NULL };
 		size_t size = strcspn(rest, ",");
 		char queue[REQUEST_NAME_MAX];
 
@@ -192,14 +216,52 @@ int submit_judge_slurm(struct call *c, const struct slurm_submit *from,
 		snprintf(queue, sizeof(queue), "%.*s", (int)size, rest);
 		rest += size + (rest[size] == ',');
 		fill_request(c, from, queue, &s);
-		r = judge_queue(c, &s, ret, err);
+		r = judge_queue(c, &s, all, err);
 	}
 	return r;
 }
 
+/* The array that is changed waits with this many tasks; slurmctld does not tell how many. */
+static void fill_tasks(const struct call *c, struct slurm_submit *from)
+{
+	const struct expected_own own = { .cluster = from->cluster, .job = from->job };
+
+	if (from->job && from->tasks <= 1)
+		from->tasks = expected_tasks_of(c->api->expected, &own);
+}
+
+/* From now on it counts, until it is listed. */
+static int count_accepted(struct call *c, const struct slurm_submit *from,
+			  struct submit_slurm_verdict *v, struct err *err)
+{
+	const struct expected_job job = {
+		.cluster = from->cluster,
+		.account = v->account,
+		.user = from->user,
+		.queue = v->queue,
+		.qos = v->qos,
+		.pool = v->pool,
+		.need_ms = from->job ? v->more_ms : v->task_ms,
+		.n_tasks = from->tasks,
+		.changed = from->job,
+	};
+	int r;
+
+	if (v->answer.verdict == SLURM_SUBMIT_REFUSE || !v->is_counted ||
+	    (from->job && !v->more_ms))
+		return 0;
+	r = expected_accept(&c->api->expected, &job, api_monotonic_ns(), err);
+	if (r != -EAGAIN)
+		return r;
+	v->answer.verdict = SLURM_SUBMIT_REFUSE;
+	snprintf(v->answer.text, sizeof(v->answer.text), "%s", err->text);
+	return 0;
+}
+
 int route_slurm_submit(struct call *c, struct err *err)
 {
-	struct slurm_submit_answer answer = { .verdict = SLURM_SUBMIT_ACCEPT };
+	struct submit_slurm_verdict v = { .answer.verdict = SLURM_SUBMIT_ACCEPT };
+	const struct slurm_submit_answer *answer = &v.answer;
 	_cleanup_doc_ struct doc doc = { 0 };
 	const struct config_cluster *cl;
 	struct slurm_submit from = { 0 };
@@ -208,13 +270,18 @@ int route_slurm_submit(struct call *c, struct err *err)
 	if (r >= 0)
 		r = submit_find_slurm_cluster(c, from.cluster, &cl, err);
 	if (r >= 0)
-		r = submit_judge_slurm(c, &from, cl, &answer, err);
+		fill_tasks(c, &from);
+	if (r >= 0)
+		r = submit_judge_slurm(c, &from, cl, &v, err);
+	if (r >= 0)
+		r = count_accepted(c, &from, &v, err);
 	if (r < 0)
 		return r;
-	if (answer.verdict != SLURM_SUBMIT_ACCEPT)
+	if (answer->verdict != SLURM_SUBMIT_ACCEPT)
 		log_line(LOG_INFO, "job of user %s, account %s, for Slurm: %s: %s", from.user,
-			 from.account, slurm_submit_verdict_name(answer.verdict), answer.text);
+			 from.account, slurm_submit_verdict_name(answer->verdict),
+			 answer->text);
 	doc = doc_message();
-	wire_encode_fields(slurm_submit_answer_fields, &answer, &doc);
+	wire_encode_fields(slurm_submit_answer_fields, answer, &doc);
 	return doc_finish(&doc, &c->answer, err);
 }

@@ -6,9 +6,11 @@
  */
 #pragma once
 #include "controller/api/call.h"
+#include "common/wire/slurm_submit.h"
 #include "controller/api/submit/queue_limits.h"
 #include "controller/ledger/usage/quota.h"
 #include "controller/policy/charge/tariff.h"
+#include "controller/quota/quota.h"
 
 struct submit_job {
 	struct request request;
@@ -19,6 +21,8 @@ struct submit_job {
 	struct tariff_price price;
 	struct store_target *targets; /* open dependencies */
 	size_t n_targets;
+	const struct expected_own *own; /* the job of Slurm that is changed; NULL: a new job */
+	int64_t task_ms, more_ms;	/* as quota_answer has them; 0 where it was moved */
 	char quota_note[STORE_QUOTA_NOTE_MAX]; /* what the quota changed; "": nothing */
 	int64_t job;			       /* its number, once it is stored */
 	bool has_ledger_failed; /* half-way: the transaction must be rolled back */
@@ -68,10 +72,18 @@ int route_cost(struct call *c, struct err *err);   /* cost.c */
 /* slurm.c: -EINVAL unless the sender may speak for the users of this Slurm cluster. */
 int submit_find_slurm_cluster(struct call *c, const char *name,
 			      const struct config_cluster **ret, struct err *err);
-/* What is decided about a job for Slurm; *ret: accepted, at first. */
 struct slurm_submit;
-struct slurm_submit_answer;
+/* What is decided about a job for Slurm; accepted, at first. */
+struct submit_slurm_verdict {
+	struct slurm_submit_answer answer;
+	bool is_counted; /* its account is known here, and it counts as: */
+	char account[REQUEST_NAME_MAX], queue[REQUEST_NAME_MAX], qos[REQUEST_NAME_MAX];
+	enum charge_pool pool;
+	int64_t task_ms, more_ms;
+};
 int submit_judge_slurm(struct call *c, const struct slurm_submit *from,
-		       const struct config_cluster *cl, struct slurm_submit_answer *ret,
+		       const struct config_cluster *cl, struct submit_slurm_verdict *ret,
 		       struct err *err);
+/* The site as quotas see it, with the jobs of Slurm that are expected. */
+struct quota_site submit_quota_site(const struct call *c);
 int route_slurm_submit(struct call *c, struct err *err); /* slurm.c */

@@ -8,6 +8,7 @@
 #include "controller/accounts/accounts.h"
 #include "controller/api/sync/slurm.h"
 #include "controller/pricing/price.h"
+#include "controller/quota/expected.h"
 
 __attribute__((format(printf, 2, 3))) static void
 add_clause(char note[static STORE_SLURM_NOTE_MAX], const char *fmt, ...)
@@ -31,6 +32,19 @@ static void set_terms(struct store_new *job, const struct tariff_price *p)
 					   .bundle = p->terms,
 					   .ncpus = job->request->res.ncpus,
 					   .ngpus = job->request->res.ngpus };
+}
+
+/* It has its row now, and counts by that. */
+static void end_expectation(struct api *a, const struct store_new *job)
+{
+	const struct request *q = job->request;
+	const struct expected_seen seen = { .cluster = q->cluster,
+					    .account = q->account,
+					    .user = q->user,
+					    .job = job->slurm_job,
+					    .array = job->slurm_array };
+
+	expected_see(a->expected, &seen);
 }
 
 int slurm_find_price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
@@ -63,6 +77,7 @@ int slurm_find_price(void *ctx, struct store_new *job, char note[static STORE_SL
 		r = 0;
 	}
 	set_terms(job, &s->price);
+	end_expectation(s->api, job);
 	return r;
 }
 

@@ -10,6 +10,7 @@
 #include "controller/api/usage/share_update.h"
 #include "controller/ledger/slurm/batch.h"
 #include "controller/ledger/slurm/list.h"
+#include "controller/quota/expected.h"
 
 static int find_cluster(struct call *c, const char *cluster, const struct config_cluster **ret,
 			struct err *err)
@@ -65,6 +66,15 @@ static void log_late(const char *cluster, const struct store_slurm_result *resul
 			 cluster, (long long)result->n_late, (long long)result->late_id);
 }
 
+/* What was accepted before slurmctld was asked is in one of its lists by now. */
+static void set_started(struct api *a, const struct slurm_batch *b)
+{
+	int64_t now_ns = api_monotonic_ns();
+	const struct expected_look look = { now_ns - b->age_ms * MS_NS, now_ns };
+
+	expected_set_started(a->expected, b->cluster, &look);
+}
+
 int route_slurm_jobs(struct call *c, struct err *err)
 {
 	_cleanup_(slurm_batch_freep) struct slurm_batch *b = NULL;
@@ -80,6 +90,8 @@ int route_slurm_jobs(struct call *c, struct err *err)
 		return r;
 	log_late(b->cluster, &result);
 	share_update_usage(c->api, &result.changes);
+	if (b->is_whole && b->age_ms)
+		set_started(c->api, b);
 	return slurm_batch_encode_answer(&result.answer, &c->answer, err);
 }
 

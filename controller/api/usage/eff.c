@@ -48,7 +48,9 @@ static int read_jobs(const struct call *c, int64_t jobs[static JOBS_MAX], size_t
 
 static int read_filter(struct call *c, struct store_eff_filter *f, struct err *err)
 {
-	const struct quota_site site = { c->api->c.store, c->api->c.config, c->api->accounts };
+	const struct quota_site site = { .store = c->api->c.store,
+					 .config = c->api->c.config,
+					 .accounts = c->api->accounts };
 	int r;
 
 	f->account = call_query_text(c, "account");

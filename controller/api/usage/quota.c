@@ -3,16 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "controller/api/submit/submit.h"
 #include "controller/api/usage/usage.h"
 #include "controller/accounts/accounts.h"
 #include "controller/api/call.h"
 #include "controller/api/authz.h"
 #include "controller/quota/quota.h"
-
-static struct quota_site site_of(const struct call *c)
-{
-	return (struct quota_site){ c->api->c.store, c->api->c.config, c->api->accounts };
-}
 
 struct views {
 	struct call *c;
@@ -47,7 +43,7 @@ static int add_view(void *ctx, const struct quota_view *v, struct err *err)
 static int find_views(struct views *l, struct quota_query *ask, const char *account,
 		      struct err *err)
 {
-	const struct quota_site site = site_of(l->c);
+	const struct quota_site site = submit_quota_site(l->c);
 	const struct quota_each each = { add_view, l };
 	const struct accounts *a = site.accounts;
 	int r = 0;

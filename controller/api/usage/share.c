@@ -298,7 +298,9 @@ int route_prio(struct call *c, struct err *err)
 {
 	static const int64_t none = 0, limit = PRIO_LIMIT;
 	const struct config *config = c->api->c.config;
-	const struct quota_site site = { c->api->c.store, config, c->api->accounts };
+	const struct quota_site site = { .store = c->api->c.store,
+					 .config = config,
+					 .accounts = c->api->accounts };
 	struct queued q = { .c = c,
 			    .now_ns = api_now_ns(),
 			    .user = call_query_text(c, "user"),

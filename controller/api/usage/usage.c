@@ -144,7 +144,9 @@ static int read_period(const struct call *c, int64_t at_ns, struct store_period 
 
 int route_usage(struct call *c, struct err *err)
 {
-	const struct quota_site site = { c->api->c.store, c->api->c.config, c->api->accounts };
+	const struct quota_site site = { .store = c->api->c.store,
+					 .config = c->api->c.config,
+					 .accounts = c->api->accounts };
 	struct projection_query ask = { .period = { .account = call_query_text(c, "account"),
 						    .user = call_query_text(c, "user"),
 						    .cluster =

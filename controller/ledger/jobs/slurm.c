@@ -235,7 +235,10 @@ static int make_job(struct store *s, const struct store_slurm_case *c, int64_t j
 		    struct err *err)
 {
 	_cleanup_(request_done) struct request q;
-	struct store_new new = { .request = &q, .now_ns = c->now_ns };
+	struct store_new new = { .request = &q,
+				 .now_ns = c->now_ns,
+				 .slurm_job = c->told->job,
+				 .slurm_array = c->row ? c->row->array_job : 0 };
 	char note[STORE_SLURM_NOTE_MAX] = "";
 	int r;
 

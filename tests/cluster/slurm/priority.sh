@@ -119,7 +119,7 @@ has "its priority" "priority  101000. Reeve's part of it is its SiteFactor" "$ou
 has "and the quota" "nothing of Reeve's quotas and limits holds it back" "$out"
 big=$(batch $bin -A physics -n 32 -t 10:00:00)
 follow yes >/dev/null
-has "what a quota has against it" "the job reserves 320 SU, and account 'physics' has 100 of its grant" "$(reeve $bin why "vc:$big")"
+has "what a quota has against it, beside the other jobs that wait" "the job reserves 320 SU, and account 'physics' has 98 of its grant" "$(reeve $bin why "vc:$big")"
 is "as json" "$big" "$(reeve $bin why "vc:$big" --json | /usr/bin/python3 -c 'import json,sys; print(json.load(sys.stdin)["slurm"]["job"])')"
 has "a user does not see others'" "no job $big" "$(reeve $daemon why "vc:$big")"
 has "an operator does" "the job reserves" "$(reeve 0 why "vc:$big")"

@@ -90,9 +90,23 @@ batch() { # UID OPTION...
 field() { scontrol show job "$1" | tr ' ' '\n' | sed -n "s/^$2=//p" | head -n 1; }
 number() { grep -o '[0-9]*$' <<<"$1"; }
 ms() { date +%s%3N; }
+printf '%s\n' '[Slurm]' 'Cluster = vc' "Controller = $url" 'ControllerUser = root' "MungeSocket = $dir/munge.sock" \
+	"SlurmConf = $dir/slurm.conf" >"$dir/follow.conf"
+chmod 644 "$dir/follow.conf"
+look() { # reeve-slurm lists the jobs that wait
+	setpriv --reuid slurm --regid slurm --clear-groups build/bin/reeve-slurm --config "$dir/follow.conf" --task priority --once 2>"$dir/look.log" ||
+		bail "reeve-slurm cannot look: $(cat "$dir/look.log")"
+}
+look
 
 # ---- decisions ----
-has "a job within the grant is submitted" "Submitted batch job" "$(batch $daemon -A physics -n 16 -t 6:00:00)"
+out=$(batch $daemon -A physics -n 16 -t 6:00:00)
+has "a job within the grant is submitted" "Submitted batch job" "$out"
+has "it counts at once" "the job reserves 5 SU, and account 'physics' has 4 of its grant available" "$(batch $daemon -A physics -n 1 -t 5:00:00)"
+look
+has "and once where it is listed" "has 4 of its grant available" "$(batch $daemon -A physics -n 1 -t 5:00:00)"
+scancel "$(number "$out")"
+look
 out=$(batch $daemon -A physics -n 16 -t 6:30:00)
 has "one beyond it is refused: what, and the number" \
 	"reeve: the job reserves 104 SU, and account 'physics' has 100 of its grant available" "$out"
@@ -109,11 +123,23 @@ has "an account of another cluster" "account 'far' is not for cluster 'vc'; it i
 has "a limit that the job exceeds by itself" "8" "$(batch $daemon -A limited -n 16 -t 1)"
 has "an account unknown to Reeve is Slurm's business" "Submitted" "$(batch $daemon -A ghost -n 64 -t 100:00:00)"
 has "so is a partition: it counts as the default one" "reserves 112 SU" "$(batch $daemon -A physics -p strange -n 16 -t 7:00:00)"
-has "jobs of root are not checked" "Submitted" "$(batch 0 -A physics -n 64 -t 100:00:00)"
+out=$(batch 0 -A physics -n 64 -t 100:00:00)
+has "jobs of root are not checked" "Submitted" "$out"
+look
+has "but count" "has -6300 of its grant available" "$(batch $daemon -A physics -n 1 -t 1)"
+scancel "$(number "$out")"
+look
 has "salloc is asked about like sbatch" "reserves 112 SU" "$(as $daemon timeout 5 salloc --immediate=1 -A physics -n 16 -t 7:00:00 true 2>&1)"
 
 # ---- changes ----
 job=$(number "$(batch $daemon -H -A physics -n 16 -t 6:00:00)")
+has "what is changed does not count beside itself, listed or not" "violates accounting/QOS policy" "$(as $daemon scontrol update job="$job" TimeLimit=6:16:00 2>&1)"
+check "a change up to the grant is made" as $daemon scontrol update job="$job" TimeLimit=6:15:00
+sleep 1.2
+look
+has "which counts" "has 0 of its grant available" "$(batch $daemon -A physics -n 1 -t 1)"
+check "a change to less is always made" as $daemon scontrol update job="$job" TimeLimit=6:00:00
+look
 has "a change beyond the grant is refused" "violates accounting/QOS policy" "$(as $daemon scontrol update job="$job" NumCPUs=20 2>&1)"
 has "slurmctld's log has the sentence" "the job reserves 120 SU" "$(slurmctld_log "refused a job of uid 1" | tail -n 1)"
 is "and the job stays as it was" 16 "$(field "$job" NumCPUs)"
@@ -123,6 +149,8 @@ has "the account of a job is a change" "violates accounting/QOS policy" "$(as $d
 check "what costs nothing is not asked about" as $daemon scontrol update job="$job" Name=other
 check "root may do all" scontrol update job="$job" TimeLimit=50:00:00
 check "a partition without charge" as $daemon scontrol update job="$job" Partition=bonus
+scancel "$job"
+look
 
 # ---- hostile text ----
 bad=$(printf 'a"b\nrefuse\n\xff\xfe%%41')

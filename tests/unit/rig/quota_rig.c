@@ -43,7 +43,9 @@ void quota_rig_set(struct quota_rig *q, const char *config, const char *accounts
 	if (config_parse(config, strlen(config), &q->config, &err) < 0 ||
 	    accounts_parse(accounts, strlen(accounts), "accounts", &q->accounts, &err) < 0)
 		fail_msg("%s", err.text);
-	q->site = (struct quota_site){ q->ledger->store, q->config, q->accounts };
+	q->site = (struct quota_site){ .store = q->ledger->store,
+				       .config = q->config,
+				       .accounts = q->accounts };
 }
 
 int64_t quota_rig_submit(struct quota_rig *q, const struct quota_rig_job *j)
