@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include "agent/dbus.h"
+#include "agent/foreign/jobs.h"
 #include "agent/node_open.h"
 #include "agent/job/job.h"
 #include "agent/job/phase/end.h"
@@ -22,8 +23,7 @@
 #include "agent/job/phase/recover.h"
 #include "agent/job/phase/start.h"
 #include "agent/memory.h"
-#include "agent/slurm/jobs.h"
-#include "agent/slurm/server.h"
+#include "agent/slurm/protocol.h"
 #include "agent/step/steps.h"
 #include "agent/state_dir.h"
 #include "common/auth/auth.h"
@@ -40,7 +40,7 @@ struct daemon {
 	struct node node;
 	struct handshake_server *gate;
 	struct adopt_server *adopter;
-	struct slurm_server *slurm; /* NULL: Engine=reeve */
+	struct foreign_server *foreign; /* NULL: Engine=reeve */
 	struct sync_slurm_job *slurm_jobs;
 	sd_event_source *tick, *final, *vmem, *events, *guard;
 	unsigned n_ticks;
@@ -213,7 +213,7 @@ static int describe_node(void *ctx, struct sync *ret)
 	name_node(n, ret);
 	ret->engine = (enum engine)n->conf->engine;
 	if (ret->engine == ENGINE_SLURM &&
-	    slurm_jobs_describe(n, &d->slurm_jobs, &ret->n_slurm_jobs) < 0)
+	    foreign_describe(n, &d->slurm_jobs, &ret->n_slurm_jobs) < 0)
 		return -ENOMEM;
 	ret->slurm_jobs = d->slurm_jobs;
 	ret->n_steps = steps_describe(n, &ret->steps);
@@ -324,7 +324,7 @@ static int open_all(struct daemon *d, const struct agent_config *conf, struct er
 	if (!r)
 		r = adopt_server_open(&d->node, &d->adopter, err);
 	if (r >= 0 && d->node.conf->engine == ENGINE_SLURM)
-		r = slurm_server_open(&d->node, &d->slurm, err);
+		r = foreign_server_open(&d->node, &slurm_protocol, &d->foreign, err);
 	if (!r)
 		r = watch_all(d, err);
 	if (!r)
@@ -365,7 +365,7 @@ static int run_daemon(const struct agent_config *conf, struct err *err)
 	r = open_all(d, conf, err);
 	d->gate = handshake_server_close(d->gate);
 	d->adopter = adopt_server_close(d->adopter);
-	d->slurm = slurm_server_close(d->slurm);
+	d->foreign = foreign_server_close(d->foreign);
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
 		sd_event_source_disable_unref(*sources[i]);
 	node_close(&d->node);

@@ -65,14 +65,14 @@ struct job {
 	bool is_attached; /* vmem, events, guard and sampler have it */
 	bool is_frozen;	  /* by the agent or by root */
 	enum job_pause pause;
-	bool is_told_to_wait;  /* a note says why it does not start or resume yet */
-	bool is_executed;      /* the launcher has become the user's program */
-	bool is_begun;	       /* its clock is armed and its output watched */
-	bool is_killing;       /* TERM or KILL was sent */
-	bool is_removing;      /* jobfs removal is under way */
-	bool is_commenting;    /* agent/slurm: scontrol is writing the reason to slurmctld */
-	bool has_slurm_status; /* agent/slurm: this agent has received slurm_status */
-	int slurm_status; /* agent/slurm: of the last task that ended, as wait(2) gives it */
+	bool is_told_to_wait;	 /* a note says why it does not start or resume yet */
+	bool is_executed;	 /* the launcher has become the user's program */
+	bool is_begun;		 /* its clock is armed and its output watched */
+	bool is_killing;	 /* TERM or KILL was sent */
+	bool is_removing;	 /* jobfs removal is under way */
+	bool is_commenting;	 /* agent/slurm: scontrol is writing the reason to slurmctld */
+	bool has_foreign_status; /* this agent has received foreign_status */
+	int foreign_status; /* of a job of Slurm or PBS: of its last task that ended, as wait(2) gives it */
 	int64_t waits_until_ns; /* deadline of DRAIN, or of waiting for a final record */
 	int64_t reported_ns;	/* CLOCK_BOOTTIME of the last report */
 	int64_t report_seq;	/* sequence number of that; 0: none by this agent */
@@ -92,7 +92,12 @@ int job_phase_parse(const char *name, enum job_phase *ret);
 struct job *job_new(struct node *n, int64_t id, int32_t attempt);
 /* `attempt` 0: the one that has not ended; slurmd's cgroups do not name it. */
 struct job *job_find(struct node *n, int64_t id, int32_t attempt);
-/* Slurm starts the jobs of this node and owns their processes (Engine=slurm; agent/slurm). */
+/* Another program starts the jobs of this node and owns their processes (agent/foreign): Slurm. */
+static inline bool job_is_foreign(const struct job *j)
+{
+	return j->node->ops->foreign != NULL;
+}
+/* Engine=slurm; agent/slurm. */
 static inline bool job_is_slurms(const struct job *j)
 {
 	return j->node->ops == &manager_slurm;

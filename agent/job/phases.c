@@ -54,7 +54,7 @@ static int act_running(struct node *n, struct job *j)
 	}
 	/* Resuming is like starting: not before the job is saved. */
 	if ((!j->unsaved_ns || j->order != DESIRED_RUN || j->pause != PAUSE_NONE) &&
-	    !job_is_slurms(j))
+	    !job_is_foreign(j))
 		suspend_apply(n, j);
 	return 0;
 }
@@ -67,7 +67,7 @@ static int act_unit(struct node *n, struct job *j)
 	}
 	if (!j->reported_ns)
 		report_change(n, j);
-	return job_is_slurms(j) ? 0 : job_start_unit(n, j);
+	return job_is_foreign(j) ? 0 : job_start_unit(n, j);
 }
 
 /* A job without a record that runs here already is recovered, not started a second time. */

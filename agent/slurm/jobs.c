@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include "agent/enforce/manager/slurm.h"
+#include "agent/foreign/jobs.h"
 #include "agent/job/gpus/gpus.h"
 #include "agent/job/phase/attach.h"
 #include "agent/job/phase/limit.h"
@@ -104,33 +105,11 @@ static void fill_request(struct request *r, const struct slurm_question *q)
 	r->vmem_policy = q->vmem_refuses ? VMEM_POLICY_DENY : VMEM_POLICY_KILL;
 }
 
-/* A job that asks for no disk has none: $TMPDIR stays Slurm's. */
-static int make_disk(struct node *n, struct job *j, struct err *err)
-{
-	if (!j->s.request.res.jobfs_bytes)
-		return 0;
-	if (!n->jobfs)
-		return err_set(err, -ENODEV, "no job disk: %.200s", n->jobfs_why.text);
-	return job_make_jobfs(n, j, err);
-}
-
-/* Slurm runs a job once at a time on a node: an attempt without an Epilog has ended all the same. */
-static void end_stale(struct node *n, uint32_t job)
-{
-	struct job *j = job_find(n, job, 0);
-
-	if (!j)
-		return;
-	job_note(j, "its Epilog did not come; it ended when Slurm started it again");
-	job_enter_phase(j, PHASE_FINAL);
-}
-
 /* Slurm has allocated the job already, so there is no admission: a disk that cannot be made is the only reason
  * to fail. */
 static int begin_job(struct node *n, const struct slurm_question *q, struct err *err)
 {
 	struct job *j = job_new(n, q->job, attempt_of(q));
-	int r;
 
 	if (!j)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -138,19 +117,8 @@ static int begin_job(struct node *n, const struct slurm_question *q, struct err 
 	job_gpus_take(n, j, q->gpus);
 	j->s.slurm_nodes = q->nodes;
 	j->s.slurm_ncpus = q->job_ncpus;
-	j->order = DESIRED_RUN;
 	snprintf(j->s.unit, sizeof(j->s.unit), "job_%u", q->job);
-	r = make_disk(n, j, err);
-	if (r < 0) {
-		job_fail(j, "cannot make the job's disk: %.200s", err->text);
-		job_enter_phase(j, PHASE_FINAL);
-		return r;
-	}
-	job_enter_phase(j, PHASE_UNIT);
-	/* Slurm starts the job all the same: the kernel holds it, whether or not it is on record. */
-	if (job_save(j, err) < 0)
-		log_job(LOG_ERR, j->s.job, "save", "%s", err->text);
-	return 0;
+	return foreign_begin(n, j, err);
 }
 
 void slurm_jobs_begin(struct node *n, const struct slurm_question *q, struct slurm_answer *ret)
@@ -161,7 +129,9 @@ void slurm_jobs_begin(struct node *n, const struct slurm_question *q, struct slu
 
 	if (job_find(n, q->job, attempt_of(q)))
 		return; /* slurmd runs a Prolog again after its own restart */
-	end_stale(n, q->job);
+	/* Slurm runs a job once at a time on a node: an attempt without an Epilog has ended all the same. */
+	foreign_end_stale(n, q->job,
+			  "its Epilog did not come; it ended when Slurm started it again");
 	job_recover_drop_found(n, q->job); /* Slurm has requeued it: this attempt is guarded */
 	if (why)
 		refuse_task(ret, "%s", why);
@@ -210,49 +180,6 @@ void slurm_jobs_step(struct node *n, const struct slurm_question *q, int32_t pee
 		strcpy(ret->tmpdir, path);
 }
 
-/* A cgroup id is never used twice, so that a cgroup of the same path that was made again is seen. */
-static bool is_same_cgroup(const struct job *j)
-{
-	char path[MANAGER_PATH_MAX];
-	struct stat st;
-
-	return stat(job_cgroup(j, path), &st) == 0 && st.st_ino == j->s.cgroup_id;
-}
-
-/* Puts all steps that are there now under the limits; the one whose task is waiting for the answer is among them. */
-static int guard_steps(struct node *n, struct job *j, struct err *err)
-{
-	/* Without the extern step (PrologFlags=Contain) the cgroup goes with the last step and comes again with the next. */
-	if (j->is_attached && !is_same_cgroup(j))
-		job_detach(n, j);
-	return j->is_attached ? job_attach_steps(n, j, err) : job_attach(n, j, 0, err);
-}
-
-/* Saved before the answer lets the task execute: an agent that dies now finds the job again. A save that fails
- * stops nothing, since Slurm runs the job anyhow. */
-static void begin_running(struct node *n, struct job *j)
-{
-	struct err err;
-
-	report_save_baseline(n, j);
-	clock_start(&j->clock, node_now_ns());
-	j->s.clock.started_ns = node_realtime_ns();
-	j->phase = PHASE_RUNNING;
-	if (job_save(j, &err) < 0)
-		log_job(LOG_ERR, j->s.job, "save", "%s", err.text);
-	log_job(LOG_INFO, j->s.job, "start", "began under Slurm for %s", j->s.request.user);
-	j->is_executed = true;
-	job_enter_phase(j, PHASE_RUNNING);
-}
-
-static void format_end(const struct job *j, char *buf, size_t size)
-{
-	struct job_end end;
-
-	state_end_get(&j->s, &end);
-	reason_format(&end, buf, size);
-}
-
 /* Refused: slurmstepd kills the task before it executes anything. */
 void slurm_jobs_task(struct node *n, const struct slurm_question *q, int32_t peer,
 		     struct slurm_answer *ret)
@@ -264,18 +191,17 @@ void slurm_jobs_task(struct node *n, const struct slurm_question *q, int32_t pee
 	if (!j)
 		return;
 	if (j->s.end.kind != END_NONE || job_has_ended(j)) {
-		format_end(j, text, sizeof(text));
+		foreign_format_end(j, text, sizeof(text));
 		refuse_task(ret, "the job has ended: %.900s", text);
 		return;
 	}
-	if (guard_steps(n, j, &err) < 0) {
+	if (foreign_guard(n, j, &err) < 0) {
 		log_job(LOG_ERR, j->s.job, "guard", "%s", err.text);
 		refuse_task(ret, "its limits cannot be put in force on node %s: %s",
 			    n->conf->node, err.text);
 		return;
 	}
-	if (j->phase == PHASE_UNIT)
-		begin_running(n, j);
+	foreign_begin_running(n, j);
 }
 
 /* ---- EXIT and END ---- */
@@ -289,14 +215,14 @@ void slurm_jobs_exit(struct node *n, const struct slurm_question *q, int32_t pee
 
 	if (!j)
 		return;
-	j->slurm_status = q->wait_status;
-	j->has_slurm_status = true;
+	j->foreign_status = q->wait_status;
+	j->has_foreign_status = true;
 	report_measure_last(n, j, NULL); /* while its cgroup is there */
 	limit_read_latches(n, j);	 /* the event of the kernel may still be on its way */
 	if (j->s.end.kind == END_NONE)
 		return;
 	ret->kind = SLURM_ENDED;
-	format_end(j, ret->text, sizeof(ret->text));
+	foreign_format_end(j, ret->text, sizeof(ret->text));
 }
 
 bool slurm_jobs_is_commenting(struct node *n, const struct slurm_question *q)
@@ -306,34 +232,12 @@ bool slurm_jobs_is_commenting(struct node *n, const struct slurm_question *q)
 	return j && j->is_commenting;
 }
 
-static void latch_status(struct job *j)
-{
-	int status = j->slurm_status;
-	struct job_end end = { .kind = WIFSIGNALED(status) ? END_SIGNALED : END_EXITED,
-			       .exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-			       .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0 };
-
-	snprintf(end.reason.host, sizeof(end.reason.host), "%s", j->node->conf->node);
-	state_end_set(&j->s, &end);
-}
-
-static void end_job(struct node *n, struct job *j)
-{
-	if (job_has_ended(j))
-		return;
-	limit_read_latches(n, j);
-	/* No task's end was seen, by this agent at least: job_finish() notes that how the job ended is not known. */
-	if (j->s.end.kind == END_NONE && j->has_slurm_status)
-		latch_status(j);
-	job_enter_phase(j, PHASE_FINAL);
-}
-
 void slurm_jobs_end(struct node *n, const struct slurm_question *q)
 {
 	struct job *j = job_find(n, q->job, attempt_of(q));
 
 	if (j)
-		end_job(n, j);
+		foreign_end(n, j);
 }
 
 bool slurm_jobs_is_over(struct node *n, const struct slurm_question *q)
@@ -371,44 +275,7 @@ void slurm_jobs_tick(struct node *n)
 		} else if (node_now_ns() >= j->waits_until_ns) {
 			job_note(j, "its Epilog did not come: its end was seen by its cgroup");
 			j->waits_until_ns = 0;
-			end_job(n, j);
+			foreign_end(n, j);
 		}
 	}
-}
-
-/* Nodes and cores of the whole job are from its Prolog; 0 there: not known, and it counts as on one node. */
-static void describe_job(const struct job *j, struct sync_slurm_job *ret)
-{
-	const struct request *q = &j->s.request;
-
-	*ret = (struct sync_slurm_job){ .job = j->s.job,
-					.attempt = j->s.attempt,
-					.uid = q->uid,
-					.ncpus = q->res.ncpus > 0 ? q->res.ncpus : 1,
-					.mem_bytes = q->res.mem_bytes,
-					.vmem_bytes = q->res.vmem_bytes,
-					.jobfs_bytes = q->res.jobfs_bytes,
-					.ngpus = q->res.ngpus,
-					.nodes = j->s.slurm_nodes > 0 ? j->s.slurm_nodes : 1,
-					.job_ncpus = j->s.slurm_ncpus,
-					.started_ns = j->s.clock.started_ns };
-	memcpy(ret->gpu_model, q->res.gpu_model, sizeof(ret->gpu_model));
-	memcpy(ret->user, q->user, sizeof(ret->user));
-	memcpy(ret->account, q->account, sizeof(ret->account));
-	memcpy(ret->queue, q->queue, sizeof(ret->queue));
-	memcpy(ret->name, q->name, sizeof(ret->name));
-}
-
-int slurm_jobs_describe(const struct node *n, struct sync_slurm_job **ret, size_t *ret_n)
-{
-	struct sync_slurm_job *list = reallocarray(*ret, n->n_jobs + 1, sizeof(*list));
-	size_t count = 0;
-
-	if (!list)
-		return -ENOMEM;
-	for (const struct job *j = n->jobs; j; j = j->next)
-		describe_job(j, &list[count++]);
-	*ret = list;
-	*ret_n = count;
-	return 0;
 }

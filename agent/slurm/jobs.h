@@ -1,8 +1,5 @@
-/* jobs.h - the life of a job of Slurm on this node, from the questions that the plugin sends (common/wire/slurm.h):
- *
- *	BEGIN   UNIT     in the table, saved, with its disk
- *	TASK    RUNNING  guarded: address space of all steps, disk, processes outside its reach; measured
- *	END     FINAL    the end that the agent has latched, or the status of its last task; then as for other jobs (agent/job/phases.c)
+/* jobs.h - the life of a job of Slurm on this node (agent/foreign/jobs.h), as the plugin tells it (common/wire/slurm.h): PHASE_UNIT with BEGIN,
+ * PHASE_RUNNING with the first TASK, PHASE_FINAL with END.
  *
  * The peer of STEP, TASK and EXIT must be a slurmstepd in a cgroup of that very job.
  */
@@ -23,8 +20,5 @@ bool slurm_jobs_is_commenting(struct node *n, const struct slurm_question *q);
 void slurm_jobs_end(struct node *n, const struct slurm_question *q);
 /* After END: is its disk gone, and its last report written? */
 bool slurm_jobs_is_over(struct node *n, const struct slurm_question *q);
-/* What the controller needs to know of each job in the table (common/wire/sync.h). *ret is one realloc()ed before, or
- * NULL. -ENOMEM. */
-int slurm_jobs_describe(const struct node *n, struct sync_slurm_job **ret, size_t *ret_n);
 /* Each second: sees which jobs Slurm has suspended or resumed, and ends jobs whose Epilog was lost. */
 void slurm_jobs_tick(struct node *n);

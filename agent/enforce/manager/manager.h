@@ -71,6 +71,8 @@ typedef void (*manager_each_fn)(void *ctx, struct manager_id id);
 
 struct manager_ops {
 	const char *name; /* "systemd", "cgroup" */
+	/* The program that starts this node's jobs and owns their cores, memory and processes: "Slurm"; NULL: the agent. */
+	const char *foreign;
 	int (*open)(const struct manager_config *c, struct manager **ret, struct err *err);
 	/* Frees the manager; jobs stay as they are. Returns NULL. */
 	struct manager *(*close)(struct manager *m);

@@ -227,6 +227,7 @@ static const char *get_status(const struct manager *m)
 
 const struct manager_ops manager_slurm = {
 	.name = "slurm",
+	.foreign = "Slurm",
 	.open = open_slurm,
 	.close = close_slurm,
 	.start = refuse_start,

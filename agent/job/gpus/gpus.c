@@ -393,7 +393,7 @@ int job_gpus_watch(struct node *n, struct job *j, struct err *err)
 
 	watch_work(n, j);
 	if (!n->devices)
-		return j->gpus && !job_is_slurms(j) ? check_policy(j, err) : 0;
+		return j->gpus && !job_is_foreign(j) ? check_policy(j, err) : 0;
 	dj.granted = numbers;
 	for (int i = 0; i < count_gpus(n); i++) {
 		const struct gpu_device *d = gpu_device(n->gpu, i);
@@ -428,8 +428,8 @@ static void check_leftovers(struct node *n, struct job *j)
 	char text[GPU_TEXT_MAX];
 
 	for (int i = 0; i < count_gpus(n); i++) {
-		/* Under Slurm the GPU may be another job's already, and is not the agent's to drain. */
-		if (!(j->gpus & BIT(i)) || job_is_slurms(j) || is_clean(n, i))
+		/* Under Slurm or PBS the GPU may be another job's already, and is not the agent's to drain. */
+		if (!(j->gpus & BIT(i)) || job_is_foreign(j) || is_clean(n, i))
 			continue;
 		if (gpu_check_clean(n->gpu, i, text) != 1)
 			continue;

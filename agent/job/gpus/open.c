@@ -203,7 +203,7 @@ void job_gpus_open(struct node *n)
 	if (gpu_count(n->gpu) == 0)
 		return;
 	open_work(n);
-	if (n->ops == &manager_slurm) {
+	if (n->ops->foreign) {
 		devices_forget(pin_dir(n, dir));
 		count_gpus(n);
 		return;

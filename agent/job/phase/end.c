@@ -45,8 +45,8 @@ static int unit_is_over(struct node *n, struct job *j, struct final *f, bool *re
 		j->waits_until_ns = 0;
 		return 0;
 	}
-	if (job_is_slurms(j))
-		return 1; /* slurmd writes no record: slurm_jobs_end() has latched how the job ended */
+	if (job_is_foreign(j))
+		return 1; /* slurmd and pbs_mom write no record: foreign_end() has latched how the job ended */
 	if (!j->waits_until_ns)
 		j->waits_until_ns = node_now_ns() + PATIENCE_S * S_NS;
 	return node_now_ns() >= j->waits_until_ns;
@@ -115,8 +115,8 @@ static void write_end_message(struct node *n, struct job *j)
 
 	state_end_get(&j->s, &end);
 	reason_format(&end, text, sizeof(text));
-	/* Of a job of Slurm the plugin has written it, through slurmstepd (slurm/spank.c: tell_user()). */
-	if (j->s.end.kind != END_EXITED && j->s.end.kind != END_SIGNALED && !job_is_slurms(j))
+	/* Of a job of Slurm the plugin has written it, through slurmstepd (slurm/spank.c: tell_user()); of PBS the hook does. */
+	if (j->s.end.kind != END_EXITED && j->s.end.kind != END_SIGNALED && !job_is_foreign(j))
 		end_message_write(n, j, text);
 	log_job(LOG_INFO, j->s.job, "end", "%s", text);
 }
@@ -156,7 +156,7 @@ int job_finish(struct node *n, struct job *j)
 int job_drain(struct node *n, struct job *j)
 {
 	bool can_wait =
-		n->uplink && j->s.jobfs.projid && j->clock.start_ns && !job_is_slurms(j);
+		n->uplink && j->s.jobfs.projid && j->clock.start_ns && !job_is_foreign(j);
 
 	if (!j->waits_until_ns)
 		j->waits_until_ns = node_now_ns() + n->conf->output_keep_s * S_NS;
@@ -215,8 +215,8 @@ int job_report_final(struct node *n, struct job *j)
 	struct err err;
 	int r;
 
-	/* Beside Slurm an agent may run without a controller, and then for years: no job may stay for a report that goes nowhere. */
-	if (job_is_slurms(j) && !n->uplink) {
+	/* Beside Slurm or PBS an agent may run without a controller, and then for years: no job may stay for a report that goes nowhere. */
+	if (job_is_foreign(j) && !n->uplink) {
 		if (spool_forget(n->spool, j->s.job, j->s.attempt, &err) < 0)
 			log_job(LOG_WARNING, j->s.job, "report", "%s", err.text);
 		job_settle(n, j);

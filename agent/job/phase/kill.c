@@ -67,7 +67,7 @@ void job_terminate(struct node *n, struct job *j)
 
 	if (j->is_killing)
 		return;
-	if (job_is_slurms(j)) {
+	if (job_is_foreign(j)) {
 		job_kill_now(j);
 		return;
 	}

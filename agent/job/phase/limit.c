@@ -172,11 +172,11 @@ void limit_on_oom(void *ctx, const struct events_oom *oom)
 
 	if (!j)
 		return;
-	if (job_is_slurms(j)) { /* memory is Slurm's to limit, and to end jobs for */
+	if (job_is_foreign(j)) { /* memory is Slurm's or PBS's to limit, and to end jobs for */
 		job_note(j,
-			 "out of memory under Slurm's limit: the kernel ended process %" PRId32
+			 "out of memory under %s's limit: the kernel ended process %" PRId32
 			 " (%.16s)",
-			 oom->pid, oom->comm);
+			 n->ops->foreign, oom->pid, oom->comm);
 		return;
 	}
 	job_kill_now(j);

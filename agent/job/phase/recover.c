@@ -245,9 +245,10 @@ static void on_cgroup(void *ctx, struct manager_id id)
 		return;
 	l->n_unknown++;
 	note_found(l->node, id);
-	if (l->node->ops == &manager_slurm) {
+	if (l->node->ops->foreign) {
 		log_job(LOG_NOTICE, id.job, "unknown",
-			"began under Slurm before this agent was started: Reeve does not enforce limits on it");
+			"began under %s before this agent was started: Reeve does not enforce limits on it",
+			l->node->ops->foreign);
 		return;
 	}
 	log_job(LOG_WARNING, id.job, "unknown",
@@ -289,9 +290,9 @@ int job_recover_list_found(struct node *n, struct sync_job **ret, size_t *ret_n)
 	}
 	n->n_found = kept;
 	*ret = list;
-	*ret_n = n->ops == &manager_slurm
+	*ret_n = n->ops->foreign
 			 ? 0
-			 : kept; /* Slurm's jobs are not the controller's to refuse */
+			 : kept; /* jobs of Slurm and PBS are not the controller's to refuse */
 	return 0;
 }
 
@@ -317,7 +318,7 @@ int job_recover_refuse(struct node *n, struct manager_id id)
 {
 	struct err err = { "" };
 
-	for (size_t i = 0; i < n->n_found && n->ops != &manager_slurm; i++) {
+	for (size_t i = 0; i < n->n_found && !n->ops->foreign; i++) {
 		if (n->found[i].job != id.job || n->found[i].attempt != id.attempt)
 			continue;
 		if (n->ops->signal(n->manager, id, SIGKILL, &err) < 0)

@@ -1,0 +1,67 @@
+/* protocol.c - answer the questions of the SPANK plugin; see protocol.h. */
+#include <errno.h>
+#include <string.h>
+#include "agent/slurm/jobs.h"
+#include "agent/slurm/protocol.h"
+#include "common/log.h"
+#include "common/time_units.h"
+
+/* slurmctld that does not answer scontrol must not keep the end message from the user: the plugin waits 30 s for it. */
+#define COMMENT_NS (10 * S_NS)
+
+_Static_assert(sizeof(struct slurm_question) < FOREIGN_MESSAGE_MAX &&
+		       sizeof(struct slurm_answer) <= FOREIGN_MESSAGE_MAX,
+	       "each is one message");
+
+/* 1: the Epilog waits until the job's disk is gone, and the end of a task until slurmctld has the reason. */
+static int look(struct node *n, struct foreign_exchange *x)
+{
+	const struct slurm_question *q = (const void *)x->question;
+
+	if (q->kind == SLURM_END)
+		return !slurm_jobs_is_over(n, q);
+	return q->kind == SLURM_EXIT && slurm_jobs_is_commenting(n, q) &&
+	       node_now_ns() - x->asked_ns < COMMENT_NS;
+}
+
+static int ask(struct node *n, struct foreign_exchange *x)
+{
+	const struct slurm_question *q = (const void *)x->question;
+	struct slurm_answer *a = (void *)x->answer;
+
+	if (x->n_question != sizeof(*q))
+		return -EBADMSG;
+	a->version = SLURM_HANDSHAKE_VERSION;
+	a->kind = SLURM_GO;
+	x->n_answer = sizeof(*a);
+	if (q->version != SLURM_HANDSHAKE_VERSION || q->job == 0) {
+		log_line(
+			LOG_ERR,
+			"slurm: reeve_spank.so is of another version than reeve-agent: install one version of both");
+		a->kind = SLURM_REFUSED;
+		return 0;
+	}
+	switch (q->kind) {
+	case SLURM_BEGIN:
+		slurm_jobs_begin(n, q, a);
+		break;
+	case SLURM_STEP:
+		slurm_jobs_step(n, q, x->peer, a);
+		break;
+	case SLURM_TASK:
+		slurm_jobs_task(n, q, x->peer, a);
+		break;
+	case SLURM_EXIT:
+		slurm_jobs_exit(n, q, x->peer, a);
+		break;
+	case SLURM_END:
+		slurm_jobs_end(n, q);
+		break;
+	default:
+		return -EBADMSG;
+	}
+	return look(n, x);
+}
+
+const struct foreign_protocol slurm_protocol = { "slurm", "slurm.sock", ask, look,
+						 slurm_jobs_tick };
