@@ -12,6 +12,7 @@
 #include "agent/dbus.h"
 #include "agent/foreign/jobs.h"
 #include "agent/node_open.h"
+#include "agent/pbs/protocol.h"
 #include "agent/job/job.h"
 #include "agent/job/phase/end.h"
 #include "agent/job/phases.h"
@@ -212,7 +213,7 @@ static int describe_node(void *ctx, struct sync *ret)
 			      .n_gpus = job_gpus_describe(n, d->gpus) };
 	name_node(n, ret);
 	ret->engine = (enum engine)n->conf->engine;
-	if (ret->engine == ENGINE_SLURM &&
+	if (engine_is_foreign(ret->engine) &&
 	    foreign_describe(n, &d->slurm_jobs, &ret->n_slurm_jobs) < 0)
 		return -ENOMEM;
 	ret->slurm_jobs = d->slurm_jobs;
@@ -323,8 +324,10 @@ static int open_all(struct daemon *d, const struct agent_config *conf, struct er
 		r = handshake_server_open(&d->node, &d->gate, err);
 	if (!r)
 		r = adopt_server_open(&d->node, &d->adopter, err);
-	if (r >= 0 && d->node.conf->engine == ENGINE_SLURM)
-		r = foreign_server_open(&d->node, &slurm_protocol, &d->foreign, err);
+	if (r >= 0 && engine_is_foreign((enum engine)conf->engine))
+		r = foreign_server_open(
+			&d->node, conf->engine == ENGINE_PBS ? &pbs_protocol : &slurm_protocol,
+			&d->foreign, err);
 	if (!r)
 		r = watch_all(d, err);
 	if (!r)

@@ -156,12 +156,18 @@ static int open_manager(struct node *n, struct err *err)
 
 	if (n->conf->manager == CONFIG_MANAGER_SYSTEMD && !has_systemd)
 		return err_set(err, -EINVAL, "Manager=systemd, but systemd does not run here");
+	if (n->conf->engine == ENGINE_PBS && !has_systemd)
+		return err_set(err, -EINVAL,
+			       "Engine=pbs needs systemd, which does not run here");
 	n->ops = n->conf->engine == ENGINE_SLURM			     ? &manager_slurm
+		 : n->conf->engine == ENGINE_PBS			     ? &manager_pbs
 		 : n->conf->manager == CONFIG_MANAGER_CGROUP || !has_systemd ? &manager_cgroup
 									     : &manager_systemd;
 	if (n->jobfs && !manager_is_below(n->conf->jobfs_dir, n->conf->state_dir))
 		c.hidden[1] = n->conf->jobfs_dir;
-	c.parent = n->ops == &manager_systemd ? n->conf->slice : n->conf->cgroup_parent;
+	c.parent = n->ops == &manager_systemd || n->ops == &manager_pbs
+			   ? n->conf->slice
+			   : n->conf->cgroup_parent;
 	r = sd_bus_open_system(&n->bus);
 	/* sd_bus_get_unique_name() waits for the end of the handshake: the daemon allows it 30 s, and a
 	 * slow self-test, before the event loop runs, can take longer. */
@@ -169,7 +175,7 @@ static int open_manager(struct node *n, struct err *err)
 		r = sd_bus_get_unique_name(n->bus, &(const char *){ NULL });
 	if (r >= 0)
 		r = sd_bus_attach_event(n->bus, n->event, SD_EVENT_PRIORITY_NORMAL);
-	if (r < 0 && n->ops == &manager_systemd)
+	if (r < 0 && n->ops != &manager_cgroup && n->ops != &manager_slurm)
 		return err_set(err, r, "connect to the system bus: %s", strerror(-r));
 	if (r < 0) {
 		n->bus = sd_bus_unref(n->bus);

@@ -27,8 +27,8 @@ int state_dir_open(struct node *n, struct err *err)
 			       "%s must belong to root and be writable only by root "
 			       "(chown root %s; chmod 700 %s)",
 			       dir, dir, dir);
-	/* Jobs of Slurm have no view of their own: they reach their disk by this path. */
-	if (n->conf->engine == ENGINE_SLURM) {
+	/* Jobs of Slurm and PBS have no view of their own: they reach their disk by this path. */
+	if (engine_is_foreign((enum engine)n->conf->engine)) {
 		if (chmod(dir, PASSABLE) < 0)
 			return err_set(err, -errno, "chmod %o %s: %m", PASSABLE, dir);
 		st.st_mode = CLOSED;

@@ -22,6 +22,7 @@ install: all
 	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $O/bin/reeve-slurm-submit
 	$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-slurm-submit.service
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/reeve/slurm slurm/lua/job_submit.lua
+	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/reeve/pbs pbs/reeve.py pbs/reeve.json
 	$(if $(HAS_LUA),$(INSTALL) -D -m 644 -t $(luadir) $O/lib/reeve_lua.so)
 	$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-agent.service units/reeve-controller.service \
 		units/reeve.slice

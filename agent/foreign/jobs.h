@@ -20,7 +20,7 @@ int foreign_guard(struct node *n, struct job *j, struct err *err);
 void foreign_begin_running(struct node *n, struct job *j);
 /* The sentence of the end that is latched. */
 void foreign_format_end(const struct job *j, char *buf, size_t size);
-/* Enters PHASE_FINAL, with the status that was told where Reeve has ended nothing. */
+/* Enters PHASE_FINAL, with the status that the batch system gave where Reeve has ended nothing. */
 void foreign_end(struct node *n, struct job *j);
 /* What the controller needs to know of each job in the table (common/wire/sync.h). *ret is one realloc()ed before, or
  * NULL. -ENOMEM. */

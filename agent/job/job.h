@@ -92,7 +92,7 @@ int job_phase_parse(const char *name, enum job_phase *ret);
 struct job *job_new(struct node *n, int64_t id, int32_t attempt);
 /* `attempt` 0: the one that has not ended; slurmd's cgroups do not name it. */
 struct job *job_find(struct node *n, int64_t id, int32_t attempt);
-/* Another program starts the jobs of this node and owns their processes (agent/foreign): Slurm. */
+/* Another program starts the jobs of this node and owns their processes (agent/foreign): Slurm, or PBS. */
 static inline bool job_is_foreign(const struct job *j)
 {
 	return j->node->ops->foreign != NULL;
@@ -101,6 +101,11 @@ static inline bool job_is_foreign(const struct job *j)
 static inline bool job_is_slurms(const struct job *j)
 {
 	return j->node->ops == &manager_slurm;
+}
+/* Engine=pbs; agent/pbs. */
+static inline bool job_is_pbs(const struct job *j)
+{
+	return j->node->ops == &manager_pbs;
 }
 /* The attempt of this job that is in PHASE_RUNNING. */
 struct job *job_find_running(struct node *n, int64_t id);

@@ -14,7 +14,7 @@ _Static_assert(sizeof(struct slurm_question) < FOREIGN_MESSAGE_MAX &&
 	       "each is one message");
 
 /* 1: the Epilog waits until the job's disk is gone, and the end of a task until slurmctld has the reason. */
-static int look(struct node *n, struct foreign_exchange *x)
+static int look_again(struct node *n, struct foreign_exchange *x)
 {
 	const struct slurm_question *q = (const void *)x->question;
 
@@ -24,7 +24,7 @@ static int look(struct node *n, struct foreign_exchange *x)
 	       node_now_ns() - x->asked_ns < COMMENT_NS;
 }
 
-static int ask(struct node *n, struct foreign_exchange *x)
+static int answer_question(struct node *n, struct foreign_exchange *x)
 {
 	const struct slurm_question *q = (const void *)x->question;
 	struct slurm_answer *a = (void *)x->answer;
@@ -60,8 +60,8 @@ static int ask(struct node *n, struct foreign_exchange *x)
 	default:
 		return -EBADMSG;
 	}
-	return look(n, x);
+	return look_again(n, x);
 }
 
-const struct foreign_protocol slurm_protocol = { "slurm", "slurm.sock", ask, look,
-						 slurm_jobs_tick };
+const struct foreign_protocol slurm_protocol = { "slurm", "slurm.sock", answer_question,
+						 look_again, slurm_jobs_tick };

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "cli/client/job_fetch.h"
 #include "common/err.h"
+#include "common/model/pbs/id.h"
 #include "common/wire/doc.h"
 
 int job_fetch_split(const char *typed, char ret_cluster[static REQUEST_NAME_MAX],
@@ -17,10 +18,12 @@ int job_fetch_split(const char *typed, char ret_cluster[static REQUEST_NAME_MAX]
 		return 0;
 	snprintf(ret_cluster, REQUEST_NAME_MAX, "%.*s", (int)(colon - typed), typed);
 	if (!request_is_name(ret_cluster))
-		return err_set(err, -EINVAL,
-			       "'%.40s' is not CLUSTER:ID, a cluster of Slurm and its job id",
-			       typed);
-	r = cli_parse_job(colon + 1, ret_id, err);
+		return err_set(
+			err, -EINVAL,
+			"'%.40s' is not CLUSTER:ID, a cluster of Slurm or PBS and its job id",
+			typed);
+	r = strchr(colon, '[') ? pbs_id_parse(colon + 1, ret_id, err)
+			       : cli_parse_job(colon + 1, ret_id, err);
 	return r < 0 ? r : 1;
 }
 

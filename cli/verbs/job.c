@@ -250,6 +250,7 @@ static void print_head(const struct job_view *v, FILE *to)
 	print_pair(to, "node", job_parts_nodes(v, nodes));
 	print_pair(to, "node type", v->requested.node_type);
 	print_pair(to, "features", v->requested.features);
+	print_pair(to, "pbs job", cli_text(v->j, "pbs_job"));
 	if (cli_int(v->j, "slurm_job", 0))
 		fprintf(to, "%-11s%" PRId64 "\n", "slurm job", cli_int(v->j, "slurm_job", 0));
 	print_pair(to, "cores", cli_text(v->j, "cpus"));
@@ -319,6 +320,7 @@ static void print_advice(const struct job_view *v, FILE *to)
 {
 	struct advice_facts facts = { &v->requested, &v->usage, &v->end, v->running_ns,
 				      cli_int(v->j, "slurm_job", 0) ? ENGINE_SLURM
+				      : cli_text(v->j, "pbs_job")   ? ENGINE_PBS
 								    : ENGINE_REEVE };
 	char text[ADVICE_MAX];
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/model/pbs/id.h"
 #include "common/wire/sync.h"
 #include "common/wire/sync_fields.h"
 
@@ -162,7 +163,7 @@ static const struct wire_field found_fields[] = {
 	WIRE_INT_OR(struct sync_slurm_job, name, 0, AMOUNT_MAX, 0, WIRE_OPTIONAL)
 
 static const struct wire_field slurm_job_fields[] = {
-	WIRE_INT(struct sync_slurm_job, job, 1, SYNC_SLURM_ID_MAX),
+	WIRE_INT(struct sync_slurm_job, job, 1, PBS_NUMBER_MAX),
 	WIRE_INT(struct sync_slurm_job, attempt, 1, INT32_MAX),
 	WIRE_INT(struct sync_slurm_job, uid, 0, UINT32_MAX),
 	WIRE_CHARS(struct sync_slurm_job, user, 0),
@@ -428,20 +429,27 @@ static int sort_steps(struct sync *s, struct err *err)
  * job's number. */
 static int check_engine(const struct sync *s, struct err *err)
 {
-	if (s->engine != ENGINE_SLURM)
+	int64_t most = s->engine == ENGINE_PBS ? PBS_NUMBER_MAX : SYNC_SLURM_ID_MAX;
+	const char *of = s->engine == ENGINE_PBS ? "PBS" : "Slurm";
+
+	if (!engine_is_foreign(s->engine))
 		return s->n_slurm_jobs
 			       ? err_set(err, -EINVAL, "slurm_jobs: the node's engine is reeve")
 			       : 0;
 	for (size_t i = 0; i < s->n_jobs; i++)
-		if (s->jobs[i].job > SYNC_SLURM_ID_MAX)
-			return err_set(err, -EINVAL,
-				       "jobs[%zu].job: %lld is no job id of Slurm", i,
-				       (long long)s->jobs[i].job);
+		if (s->jobs[i].job > most)
+			return err_set(err, -EINVAL, "jobs[%zu].job: %lld is no job id of %s",
+				       i, (long long)s->jobs[i].job, of);
 	for (size_t i = 0; i < s->n_reports; i++)
-		if (s->reports[i].job > SYNC_SLURM_ID_MAX)
+		if (s->reports[i].job > most)
 			return err_set(err, -EINVAL,
-				       "reports[%zu].job: %lld is no job id of Slurm", i,
-				       (long long)s->reports[i].job);
+				       "reports[%zu].job: %lld is no job id of %s", i,
+				       (long long)s->reports[i].job, of);
+	for (size_t i = 0; i < s->n_slurm_jobs; i++)
+		if (s->slurm_jobs[i].job > most)
+			return err_set(err, -EINVAL,
+				       "slurm_jobs[%zu].job: %lld is no job id of %s", i,
+				       (long long)s->slurm_jobs[i].job, of);
 	return 0;
 }
 

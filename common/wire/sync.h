@@ -33,9 +33,9 @@ const char *sync_stream_name(enum sync_stream s); /* "out" "err" */
 #define SYNC_SLURM_ID_BITS 26 /* Slurm's MaxJobId is 67,043,328 */
 #define SYNC_SLURM_ID_MAX ((INT64_C(1) << SYNC_SLURM_ID_BITS) - 1)
 
-/* What a node knows of a job that Slurm started there: enough for the ledger to make its row. */
+/* What a node knows of a job that Slurm or PBS started there: enough for the ledger to make its row. */
 struct sync_slurm_job {
-	int64_t job; /* Slurm's id */
+	int64_t job; /* Slurm's id; of PBS its number (common/model/pbs/id.h) */
 	int32_t attempt;
 	int64_t uid;
 	char user[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], queue[REQUEST_NAME_MAX],
@@ -107,7 +107,7 @@ struct sync {
 	struct sync_job *found; /* run there without a record of the agent */
 	struct report *reports;
 	struct sync_output *outputs;
-	struct sync_slurm_job *slurm_jobs; /* of an engine slurm: each job of `jobs` */
+	struct sync_slurm_job *slurm_jobs; /* of an engine slurm or pbs: each job of `jobs` */
 	struct sync_step *steps; /* decoded: sorted by sync_step_compare(), each once */
 	size_t n_gpus, n_jobs, n_found, n_reports, n_outputs, n_steps, n_slurm_jobs;
 	enum engine engine;

@@ -225,7 +225,7 @@ const struct conf_key config_keys[] = {
 	  "time after which the program is killed", "30" },
 	{ "Cluster", "Engine", CONF_ENUM, offsetof(struct config_cluster, engine), 0, 0,
 	  engine_words,
-	  "program that starts the jobs of the cluster: reeve, or slurm (docs/slurm.md)",
+	  "program that starts the jobs of the cluster: reeve, slurm (docs/slurm.md) or pbs (docs/pbs.md)",
 	  "reeve" },
 	{ "Cluster", "Accounts", CONF_ENUM, offsetof(struct config_cluster, accounts), 0, 0,
 	  accounts_words,

@@ -36,8 +36,8 @@ static void run_clusters(struct api *a)
 		struct cycle_run run = { a->c.config->clusters[i]->name, api_now_ns(),
 					 on_decision, a, a->accounts };
 
-		if (a->c.config->clusters[i]->engine == ENGINE_SLURM)
-			continue; /* slurmctld decides there */
+		if (engine_is_foreign((enum engine)a->c.config->clusters[i]->engine))
+			continue; /* slurmctld or pbs_sched decides there */
 		if (cycle_run(a->c.cycle, &run, &err) < 0)
 			log_line(LOG_ERR, "scheduling cycle of cluster %s: %s", run.cluster,
 				 err.text);

@@ -47,6 +47,34 @@ bool manager_is_slurm(const char *parent)
 	return n >= strlen(scope) && !strcmp(parent + n - strlen(scope), scope);
 }
 
+bool manager_is_pbs(const char *parent)
+{
+	static const char slice[] = "-pbs.slice";
+	size_t n = strlen(parent);
+
+	return n >= strlen(slice) && !strcmp(parent + n - strlen(slice), slice);
+}
+
+const char *manager_scope_name(struct manager_id id, char buf[static MANAGER_NAME_MAX])
+{
+	snprintf(buf, MANAGER_NAME_MAX, "reeve-job-%" PRId64 "-%" PRId32 ".scope", id.job,
+		 id.attempt);
+	return buf;
+}
+
+static int parse_scope_name(const char *name, struct manager_id *ret)
+{
+	char back[MANAGER_NAME_MAX];
+	struct manager_id id;
+
+	if (sscanf(name, "reeve-job-%" SCNd64 "-%" SCNd32 ".scope", &id.job, &id.attempt) !=
+		    2 ||
+	    id.job <= 0 || id.attempt <= 0 || strcmp(manager_scope_name(id, back), name))
+		return -EINVAL;
+	*ret = id;
+	return 0;
+}
+
 /* slurmd's "job_12" has no attempt: one at a time runs on a node. 0: whichever that is. */
 static int parse_slurm_name(const char *name, struct manager_id *ret)
 {
@@ -62,6 +90,8 @@ static int parse_slurm_name(const char *name, struct manager_id *ret)
 
 static int parse_below(const char *parent, const char *name, struct manager_id *ret)
 {
+	if (manager_is_pbs(parent))
+		return parse_scope_name(name, ret);
 	return manager_is_slurm(parent) ? parse_slurm_name(name, ret)
 					: manager_parse_name(name, ret);
 }
@@ -73,6 +103,8 @@ const char *manager_path(const char *parent, struct manager_id id,
 
 	if (manager_is_slurm(parent))
 		snprintf(buf, MANAGER_PATH_MAX, "%s/job_%" PRId64, parent, id.job);
+	else if (manager_is_pbs(parent))
+		snprintf(buf, MANAGER_PATH_MAX, "%s/%s", parent, manager_scope_name(id, name));
 	else
 		snprintf(buf, MANAGER_PATH_MAX, "%s/%s", parent, manager_name(id, name));
 	return buf;

@@ -36,6 +36,8 @@ struct manager_spec {
 	const char *jobfs_dir;	    /* tmp/ and vartmp/ in it go over /tmp and /var/tmp */
 	const char *const *devices; /* files it may open beside the ordinary ones, where the
 				       manager restricts that; NULL-terminated; NULL: none */
+	/* > 0: the unit is made around this process of another program, without a launcher, a sandbox or limits. */
+	int32_t pid;
 	int64_t grace_s; /* for processes that the main one leaves behind: TERM, then KILL */
 };
 
@@ -103,7 +105,7 @@ struct manager_ops {
 	const char *(*status)(const struct manager *m);
 };
 
-extern const struct manager_ops manager_systemd, manager_cgroup, manager_slurm;
+extern const struct manager_ops manager_systemd, manager_cgroup, manager_slurm, manager_pbs;
 
 /* What both have in common: names and the cgroup's own files. */
 
@@ -113,6 +115,10 @@ const char *manager_name(struct manager_id id, char buf[static MANAGER_NAME_MAX]
 int manager_parse_name(const char *name, struct manager_id *ret); /* -EINVAL */
 /* Is this the scope in which slurmd puts its jobs? Their cgroups are named job_12 there, without an attempt. */
 bool manager_is_slurm(const char *parent);
+/* Is this the slice of the jobs of PBS? Each is a scope there, since PBS has made its processes. */
+bool manager_is_pbs(const char *parent);
+/* "reeve-job-12-1.scope": a unit around processes that the agent has not started. */
+const char *manager_scope_name(struct manager_id id, char buf[static MANAGER_NAME_MAX]);
 /* Absolute path of the cgroup that process `pid` is in. -ESRCH: it is gone. */
 int manager_cgroup_of(int32_t pid, char *buf, size_t size, struct err *err);
 /* Absolute path of the job's cgroup below `parent`. */

@@ -120,9 +120,14 @@ static int start_job(struct manager *m, const struct manager_spec *spec, struct 
 	r = new_call(m, "StartTransientUnit", &msg, err);
 	if (r < 0)
 		return r;
-	r = sd_bus_message_append(msg, "ss", manager_name(spec->id, name), "fail");
+	if (spec->pid)
+		manager_scope_name(spec->id, name);
+	else
+		manager_name(spec->id, name);
+	r = sd_bus_message_append(msg, "ss", name, "fail");
 	if (r >= 0)
-		r = manager_unit_append(msg, &u);
+		r = spec->pid ? manager_unit_append_scope(msg, &u)
+			      : manager_unit_append(msg, &u);
 	if (r >= 0)
 		r = sd_bus_message_append(msg, "a(sa(sv))", 0);
 	if (r < 0)

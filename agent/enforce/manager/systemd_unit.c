@@ -239,6 +239,27 @@ int manager_unit_append(sd_bus_message *m, const struct manager_unit *u)
 	return r < 0 ? r : sd_bus_message_close_container(m);
 }
 
+/* No limits: cores, memory and the end of the processes are those of the program that has made them. Delegated, since the agent makes "work" in it. */
+int manager_unit_append_scope(sd_bus_message *m, const struct manager_unit *u)
+{
+	char text[96];
+	int r = sd_bus_message_open_container(m, 'a', "(sv)");
+
+	snprintf(text, sizeof(text), "Job %" PRId64 ", attempt %" PRId32 ", held by Reeve",
+		 u->spec->id.job, u->spec->id.attempt);
+	if (r >= 0)
+		r = sd_bus_message_append(m, "(sv)(sv)(sv)(sv)", "Description", "s", text,
+					  "Slice", "s", u->slice, "CollectMode", "s",
+					  "inactive-or-failed", "PIDs", "au", 1,
+					  (uint32_t)u->spec->pid);
+	if (r >= 0)
+		r = sd_bus_message_append(m, "(sv)(sv)(sv)(sv)(sv)(sv)", "Delegate", "b", 1,
+					  "CPUAccounting", "b", 1, "MemoryAccounting", "b", 1,
+					  "TasksAccounting", "b", 1, "IOAccounting", "b", 1,
+					  "TasksMax", "t", UINT64_MAX);
+	return r < 0 ? r : sd_bus_message_close_container(m);
+}
+
 static int append_command(sd_bus_message *m, const char *const *argv)
 {
 	int r = sd_bus_message_open_container(m, 'r', "sv");

@@ -11,6 +11,8 @@ struct manager_unit {
 
 /* The whole "a(sv)" of StartTransientUnit. >= 0, or -errno of sd-bus. */
 int manager_unit_append(sd_bus_message *m, const struct manager_unit *u);
+/* The same of a scope around spec->pid: systemd.scope(5). */
+int manager_unit_append_scope(sd_bus_message *m, const struct manager_unit *u);
 /* One "(sv)" with a set as systemd's bit string ("ay"). */
 int manager_unit_append_set(sd_bus_message *m, const char *name, const struct cpulist *set);
 /* The properties of a unit that runs `argv` as root, by default. The OOM killer spares it: the

@@ -98,7 +98,7 @@ int vmem_add(struct vmem *v, const struct vmem_request *r, struct err *err)
 	if (r->part_depth && !v->kernel)
 		return err_set(
 			err, -EOPNOTSUPP,
-			"without BPF (tier 3) the address space of a job of Slurm cannot be told from slurmstepd's");
+			"without BPF (tier 3) the address space of a job of Slurm or PBS cannot be told from that of slurmstepd or pbs_mom");
 	rc = vmem_table_level(r->cgroup_fd, &head.level, err);
 	if (rc < 0)
 		return rc;

@@ -140,13 +140,23 @@ static int find_slurm_cgroup(struct job *j, struct err *err)
 	return 0;
 }
 
-/* Where the user's processes are. */
+/* A job of PBS is its scope, with all tasks in "work": what is moved there is counted from its exec on (vmem.h, part_depth), since
+ * pbs_mom's address space is not the job's. */
+static int enter_scope(struct job *j, struct err *err)
+{
+	int r = enter_work(j, 0, err);
+
+	j->work_id = j->s.cgroup_id;
+	return r;
+}
+
+/* The cgroup that vmem counts: where the user's processes are, or what has them in parts. */
 static const char *work_path(const struct job *j, char *buf, size_t size)
 {
 	char path[MANAGER_PATH_MAX];
 
 	snprintf(buf, size, "%s%s", job_cgroup(j, path),
-		 job_is_slurms(j) ? "" : "/" JOB_WORK_CGROUP);
+		 job_is_foreign(j) ? "" : "/" JOB_WORK_CGROUP);
 	return buf;
 }
 
@@ -254,7 +264,9 @@ static int watch_vmem(struct node *n, struct job *j, struct err *err)
 				  .action = j->s.request.vmem_policy == VMEM_POLICY_DENY
 						    ? VMEM_DENY
 						    : VMEM_KILL,
-				  .part_depth = job_is_slurms(j) ? SLURM_USER_DEPTH : 0 };
+				  .part_depth = job_is_slurms(j) ? SLURM_USER_DEPTH
+						: job_is_pbs(j)	 ? 1
+								 : 0 };
 	char work[MANAGER_PATH_MAX + 16];
 	int r;
 
@@ -272,7 +284,19 @@ static int watch_vmem(struct node *n, struct job *j, struct err *err)
 	return r < 0 ? r : 0;
 }
 
-int job_attach_steps(struct node *n, struct job *j, struct err *err)
+static int attach_work(struct node *n, struct job *j, struct err *err)
+{
+	char cgroup[MANAGER_PATH_MAX], work[MANAGER_PATH_MAX + 16];
+	_cleanup_close_ int fd = -1;
+
+	snprintf(work, sizeof(work), "%s/" JOB_WORK_CGROUP, job_cgroup(j, cgroup));
+	fd = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, -errno, "open %s: %m", work);
+	return vmem_set_parts(n->vmem, j->work_id, &fd, 1, err);
+}
+
+static int attach_slurm_steps(struct node *n, struct job *j, struct err *err)
 {
 	int fds[JOB_STEPS_MAX], r, count;
 	char path[MANAGER_PATH_MAX];
@@ -288,6 +312,11 @@ int job_attach_steps(struct node *n, struct job *j, struct err *err)
 	for (int i = 0; i < count; i++)
 		close(fds[i]);
 	return r;
+}
+
+int job_attach_steps(struct node *n, struct job *j, struct err *err)
+{
+	return job_is_slurms(j) ? attach_slurm_steps(n, j, err) : attach_work(n, j, err);
 }
 
 /* -EEXIST is fine everywhere: after a restart of the agent the pinned maps have the job already. */
@@ -318,7 +347,7 @@ static int watch_rest(struct node *n, struct job *j, struct err *err)
 	r = sample_add(n->sampler, &sj, err);
 	if (r < 0 && r != -EEXIST)
 		return err_prefix(err, r, "sampling");
-	if (n->prof && !job_is_slurms(j) && prof_add(n->prof, j->work_id, &why) < 0)
+	if (n->prof && !job_is_foreign(j) && prof_add(n->prof, j->work_id, &why) < 0)
 		job_note(j, "%s", why.text);
 	return 0;
 }
@@ -333,14 +362,16 @@ int job_attach(struct node *n, struct job *j, int32_t pid, struct err *err)
 	if (!j->s.cgroup)
 		r = err_set(err, -ENOMEM, "out of memory");
 	else
-		r = job_is_slurms(j) ? find_slurm_cgroup(j, err) : enter_work(j, pid, err);
+		r = job_is_slurms(j) ? find_slurm_cgroup(j, err)
+		    : job_is_pbs(j)  ? enter_scope(j, err)
+				     : enter_work(j, pid, err);
 	if (!r && pid)
 		r = check_limits(j, err);
 	if (!r && pid)
 		check_ipc(j, pid);
 	if (!r)
 		r = watch_vmem(n, j, err);
-	if (!r && job_is_slurms(j))
+	if (!r && job_is_foreign(j))
 		r = job_attach_steps(n, j, err);
 	if (!r)
 		r = watch_rest(n, j, err);
@@ -376,7 +407,7 @@ void job_detach(struct node *n, struct job *j)
 	job_gpus_unwatch(n, j);
 	sample_remove(n->sampler, j->s.cgroup_id);
 	events_remove(n->events, j->s.cgroup_id);
-	if (n->prof && !job_is_slurms(j))
+	if (n->prof && !job_is_foreign(j))
 		prof_remove(n->prof, j->work_id);
 	if (j->kill_fd >= 0)
 		close(j->kill_fd);
@@ -384,13 +415,15 @@ void job_detach(struct node *n, struct job *j)
 	j->is_attached = false;
 }
 
-/* The kernel side keeps the frozen time, also while no agent runs. Where it has none of a job of Slurm, slurm_jobs_tick() keeps the clock. */
+/* The kernel side keeps the frozen time, also while no agent runs. Where it has none of a job of Slurm, slurm_jobs_tick() keeps the clock; PBS
+ * sends SIGSTOP, and its hook tells when (pbs_jobs_suspend()). */
 void job_sync_clock(struct node *n, struct job *j)
 {
 	struct events_freeze f;
 	struct err err;
 
-	if (!j->is_attached || events_frozen(n->events, j->s.cgroup_id, &f, &err) < 0)
+	if (!j->is_attached || job_is_pbs(j) ||
+	    events_frozen(n->events, j->s.cgroup_id, &f, &err) < 0)
 		return;
 	j->is_frozen = f.frozen;
 	clock_sync(&j->clock,

@@ -12,7 +12,7 @@
  * memory and processes back from the kernel. 0, or < 0 with the reason why the limits of this job are not in force.
  * Idempotent. */
 int job_attach(struct node *n, struct job *j, int32_t pid, struct err *err);
-/* Of a job of Slurm: put what is in its steps at the moment under its limits. A part of job_attach(), and needed again for
+/* Of a job of Slurm or PBS: put what is in its steps, or in "work", at the moment under its limits. A part of job_attach(), and needed again for
  * each new step. -E2BIG: more steps at once than can be guarded; the new one must not run. */
 #define JOB_STEPS_MAX 1024
 int job_attach_steps(struct node *n, struct job *j, struct err *err);

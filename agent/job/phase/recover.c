@@ -122,7 +122,8 @@ static void recover_job(struct node *n, struct job *j)
 			attach_again(n, j);
 		manager_path(n->ops->parent(n->manager),
 			     (struct manager_id){ j->s.job, j->s.attempt }, path);
-		if (j->phase == PHASE_RUNNING && access(path, F_OK) < 0)
+		/* A job of PBS has no cgroup between two tasks on nodes but its first: its hook tells of the end. */
+		if (j->phase == PHASE_RUNNING && !job_is_pbs(j) && access(path, F_OK) < 0)
 			j->phase = PHASE_FINAL;
 	} else if (j->phase == PHASE_FINAL) {
 		job_attach_remains(n, j);

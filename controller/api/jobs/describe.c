@@ -8,6 +8,7 @@
 #include "controller/api/jobs/describe_queue.h"
 #include "controller/api/jobs/parts.h"
 #include "controller/api/jobs/suspended.h"
+#include "controller/api/jobs/slurm_job.h"
 #include "controller/ledger/jobs/slurm.h"
 #include "controller/dispatch/cycle.h"
 #include "controller/dispatch/why.h"
@@ -124,10 +125,13 @@ static void set_request(struct doc *d, const struct store_job *row, bool is_full
 static json_t *encode_job(const struct api *a, const struct store_job *row, bool is_full)
 {
 	_cleanup_doc_ struct doc job = doc_object();
+	char id[PBS_ID_SHORT_MAX];
 	struct doc *d = &job;
 
 	doc_int(d, "job", row->job);
-	if (store_is_slurm(row->job))
+	if (store_is_slurm(row->job) && slurm_job_is_pbs(a->c.config, row->cluster))
+		doc_text(d, "pbs_job", slurm_job_id(a->c.config, row->cluster, row->job, id));
+	else if (store_is_slurm(row->job))
 		doc_int(d, "slurm_job", store_slurm_id(row->job));
 	doc_text(d, "name", row->name);
 	doc_text(d, "user", row->user);

@@ -8,6 +8,7 @@
 #include "controller/ledger/jobs/array.h"
 #include "controller/ledger/jobs/depend.h"
 #include "controller/ledger/jobs/hold.h"
+#include "controller/api/jobs/slurm_job.h"
 #include "controller/ledger/jobs/slurm.h"
 
 static int set_array(const struct api *api, int64_t job, struct doc *d, struct err *err)
@@ -80,13 +81,15 @@ static int set_withheld_why(const struct api *a, const struct store_job *row, st
 	return row->array_job ? word_array_limit(a, row->array_job, buf, err) : 0;
 }
 
-/* Of a job of Slurm: the cluster and Slurm's own number, as commands take it. */
-static void set_id(struct doc *d, struct job_id id, const char *cluster)
+/* Of a job of Slurm or PBS: the cluster and its own id, as commands take it. */
+static void set_id(const struct api *a, struct doc *d, struct job_id id, const char *cluster)
 {
-	char own[JOB_ID_TEXT_MAX], text[REQUEST_NAME_MAX + 16];
+	char own[JOB_ID_TEXT_MAX], text[REQUEST_NAME_MAX + PBS_ID_SHORT_MAX];
+	char foreign[PBS_ID_SHORT_MAX];
 
 	if (store_is_slurm(id.job))
-		snprintf(text, sizeof(text), "%s:%" PRId64, cluster, store_slurm_id(id.job));
+		snprintf(text, sizeof(text), "%s:%s", cluster,
+			 slurm_job_id(a->c.config, cluster, id.job, foreign));
 	doc_text(d, "id", store_is_slurm(id.job) ? text : job_id_format(id, own));
 	if (id.index == JOB_ID_NO_INDEX)
 		return;
@@ -103,7 +106,7 @@ int describe_queue(const struct api *a, const struct store_job *row, struct doc 
 	why[0] = '\0';
 	if (row->array_job)
 		id = (struct job_id){ row->array_job, row->array_index };
-	set_id(d, id, row->cluster);
+	set_id(a, d, id, row->cluster);
 	if (row->is_array)
 		r = set_array(a, row->job, d, err);
 	if (r >= 0 && row->state == JOB_QUEUED && row->is_withheld)
@@ -129,6 +132,6 @@ int describe_queue_folded(const struct api *a, struct job_id id, json_t *job, st
 	else if (!was || !*was)
 		r = word_array_limit(a, id.job, why, err);
 	doc_text_if(&d, "why", why);
-	set_id(&d, id, "");
+	set_id(a, &d, id, "");
 	return r < 0 ? r : doc_check(&d, err);
 }

@@ -186,14 +186,16 @@ static int refuse_desired(struct call *c, int why, const struct owned_job *job, 
 	return call_refuse(c, 409, "too-late", "");
 }
 
-/* slurmctld would not know that its job stands still. */
+/* slurmctld or pbs_server would not know that its job stands still. */
 static int refuse_slurm(struct call *c, struct err *err)
 {
 	if (!store_is_slurm(c->id))
 		return 0;
-	err_set(err, 0, "job %lld is job %lld of Slurm: Reeve neither suspends nor resumes it",
-		(long long)c->id, (long long)store_slurm_id(c->id));
-	return call_refuse(c, 409, "slurm-job", "use scontrol suspend or scontrol resume");
+	err_set(err, 0,
+		"job %lld is a job of Slurm or PBS: Reeve neither suspends nor resumes it",
+		(long long)c->id);
+	return call_refuse(c, 409, "slurm-job",
+			   "use scontrol suspend or scontrol resume, or qsig of PBS");
 }
 
 static void wake_node(void *ctx, const char *node)

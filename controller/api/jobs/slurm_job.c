@@ -1,6 +1,7 @@
 /* slurm_job.c - finds the job that a path names by Slurm's id; see slurm_job.h. */
 #include <errno.h>
-#include <stddef.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include "common/err.h"
 #include "common/model/engine.h"
 #include "controller/api/jobs/slurm_job.h"
@@ -16,11 +17,34 @@ static int find_cluster(struct call *c, const struct config_cluster **ret, struc
 						  ? config_cluster(config, name ? name : "")
 						  : NULL;
 
-	*ret = cl && cl->engine == ENGINE_SLURM ? cl : NULL;
+	*ret = cl && engine_is_foreign((enum engine)cl->engine) ? cl : NULL;
 	if (*ret || !name)
 		return 0;
-	err_set(err, 0, "there is no cluster '%.63s' of Slurm here", name);
+	err_set(err, 0, "there is no cluster '%.63s' of Slurm or PBS here", name);
 	return call_refuse(c, 400, "unknown-cluster", "GET /v1/cluster lists the clusters");
+}
+
+static int refuse_unknown(struct call *c, const struct config_cluster *cl, struct err *err)
+{
+	char id[PBS_ID_SHORT_MAX];
+
+	return err_set(err, -ENOENT, "no agent of cluster '%s' has reported job %s", cl->name,
+		       pbs_id_format(c->named.job, id));
+}
+
+static int find_pbs_job(struct call *c, const struct config_cluster *cl, struct err *err)
+{
+	int64_t job;
+	int r;
+
+	if (c->named.job > PBS_NUMBER_MAX)
+		return 0; /* a number of the ledger */
+	r = store_pbs_known(c->api->c.store, cl->name, c->named.job, &job, err);
+	if (r == 0)
+		return refuse_unknown(c, cl, err);
+	if (r > 0)
+		c->named.job = c->id = job;
+	return r < 0 ? r : 0;
 }
 
 int slurm_job_find(struct call *c, struct err *err)
@@ -29,7 +53,11 @@ int slurm_job_find(struct call *c, struct err *err)
 	int64_t job;
 	int r = find_cluster(c, &cl, err);
 
-	if (r < 0 || !cl || c->named.job > SYNC_SLURM_ID_MAX)
+	if (r < 0 || !cl)
+		return r;
+	if (cl->engine == ENGINE_PBS)
+		return find_pbs_job(c, cl, err);
+	if (c->named.job > SYNC_SLURM_ID_MAX)
 		return r;
 	c->pending = slurm_pending_find(c->api->slurm_pending, cl->name, c->named.job);
 	c->pending_cluster = cl;
@@ -41,8 +69,23 @@ int slurm_job_find(struct call *c, struct err *err)
 		return 0;
 	}
 	if (r == 0)
-		return err_set(err, -ENOENT, "no agent of cluster '%s' has reported job %lld",
-			       cl->name, (long long)c->named.job);
+		return refuse_unknown(c, cl, err);
 	c->named.job = c->id = job;
 	return 0;
+}
+
+bool slurm_job_is_pbs(const struct config *config, const char *cluster)
+{
+	const struct config_cluster *cl = config_cluster(config, cluster);
+
+	return cl && cl->engine == ENGINE_PBS;
+}
+
+const char *slurm_job_id(const struct config *config, const char *cluster, int64_t job,
+			 char buf[static PBS_ID_SHORT_MAX])
+{
+	if (slurm_job_is_pbs(config, cluster))
+		return pbs_id_format(store_pbs_id(job), buf);
+	snprintf(buf, PBS_ID_SHORT_MAX, "%" PRId64, store_slurm_id(job));
+	return buf;
 }

@@ -124,8 +124,10 @@ int route_start_steps(struct call *c, struct err *err)
 	if (r >= 0)
 		r = check_owner(c, &job, err);
 	if (r >= 0 && store_is_slurm(c->id)) {
-		err_set(err, 0, "Slurm starts the programs of job %lld", (long long)c->id);
-		r = call_refuse(c, 409, "slurm-job", "use srun --overlap --jobid=ID");
+		err_set(err, 0, "Slurm or PBS starts the programs of job %lld",
+			(long long)c->id);
+		r = call_refuse(c, 409, "slurm-job",
+				"use srun --overlap --jobid=ID, or pbs_tmrsh");
 	}
 	if (r >= 0)
 		r = store_job(c->api->c.store, c->id, keep_workdir, workdir, err);

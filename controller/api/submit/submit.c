@@ -20,11 +20,18 @@ static int check_request(struct call *c, struct submit_job *s, struct err *err)
 	return request_check(&s->request, err);
 }
 
-/* Slurm alone starts jobs on its nodes. */
+/* Slurm or PBS alone starts jobs on its nodes. */
 static int check_engine(struct call *c, struct submit_job *s, struct err *err)
 {
-	if (s->cluster->engine != ENGINE_SLURM)
+	if (s->cluster->engine == ENGINE_REEVE)
 		return 0;
+	if (s->cluster->engine == ENGINE_PBS) {
+		err_set(err, 0,
+			"PBS runs the jobs of cluster '%s': they are not submitted to Reeve",
+			s->cluster->name);
+		return call_refuse(c, 400, "pbs-cluster",
+				   "submit with qsub; reeve shows and charges the job");
+	}
 	err_set(err, 0, "Slurm runs the jobs of cluster '%s': they are not submitted to Reeve",
 		s->cluster->name);
 	return call_refuse(

@@ -69,12 +69,12 @@ static int make_room(struct sync_desired *d, struct err *err)
 	return 0;
 }
 
-/* Slurm starts, suspends and resumes its jobs: the agent of its node gets no order but to end one that it has. Of a node that changed
+/* Slurm and PBS start, suspend and resume their jobs: the agent of its node gets no order but to end one that it has. Of a node that changed
  * its engine the jobs of before are left alone. */
 static bool is_for_engine(const struct sync *in, const struct store_desired *g,
 			  const struct sync_job *reported)
 {
-	if (in->engine != ENGINE_SLURM)
+	if (!engine_is_foreign(in->engine))
 		return !store_is_slurm(g->job);
 	return store_is_slurm(g->job) && reported && g->want == DESIRED_CANCEL;
 }

@@ -81,12 +81,17 @@ int slurm_find_price(void *ctx, struct store_new *job, char note[static STORE_SL
 	return r;
 }
 
-void slurm_translate_answer(struct sync_result *r, struct sync_desired *d)
+static int64_t id_of(enum engine e, int64_t job)
+{
+	return e == ENGINE_PBS ? store_pbs_id(job) : store_slurm_id(job);
+}
+
+void slurm_translate_answer(enum engine e, struct sync_result *r, struct sync_desired *d)
 {
 	for (size_t i = 0; i < r->n_acks; i++)
-		r->acks[i].job = store_slurm_id(r->acks[i].job);
+		r->acks[i].job = id_of(e, r->acks[i].job);
 	for (size_t i = 0; i < r->n_refusals; i++)
-		r->refusals[i].job = store_slurm_id(r->refusals[i].job);
+		r->refusals[i].job = id_of(e, r->refusals[i].job);
 	for (size_t i = 0; i < d->n_jobs; i++)
-		d->jobs[i].job = store_slurm_id(d->jobs[i].job);
+		d->jobs[i].job = id_of(e, d->jobs[i].job);
 }

@@ -14,5 +14,5 @@ struct slurm_pricing {
  * unknown here is charged by the cluster's default queue, and a note tells it. */
 int slurm_find_price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
 		     struct err *err);
-/* Puts Slurm's ids in the place of ledger numbers, for the node. */
-void slurm_translate_answer(struct sync_result *r, struct sync_desired *d);
+/* Puts the ids of Slurm or PBS in the place of ledger numbers, for the node. */
+void slurm_translate_answer(enum engine e, struct sync_result *r, struct sync_desired *d);

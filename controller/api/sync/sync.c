@@ -97,8 +97,8 @@ static int encode_answer(struct talk *t, struct sync_desired *d, json_t **ret, s
 					    .steps = d->steps,
 					    .n_steps = d->n_steps };
 
-	if (t->in->engine == ENGINE_SLURM)
-		slurm_translate_answer(r, d);
+	if (engine_is_foreign(t->in->engine))
+		slurm_translate_answer(t->in->engine, r, d);
 	return sync_answer_encode(&answer, ret, err);
 }
 
@@ -175,14 +175,17 @@ static int ingest_sync(struct call *c, struct talk *t, struct err *err)
 	int64_t start_ns = api_monotonic_ns(), took_ns;
 	const struct config_cluster *cluster = NULL;
 	struct slurm_pricing pricing = { .api = c->api };
-	const struct store_slurm slurm = { t->in, slurm_find_price, &pricing };
+	const struct store_slurm slurm = { .doc = t->in,
+					   .is_pbs = t->in->engine == ENGINE_PBS,
+					   .price = slurm_find_price,
+					   .ctx = &pricing };
 	int r = admit_node(c, t->in, &cluster, err);
 
 	if (r < 0)
 		return r;
 	snprintf(from.address, sizeof(from.address), "%s", c->who.host);
 	snprintf(from.cluster, sizeof(from.cluster), "%s", cluster->name);
-	if (cluster->engine == ENGINE_SLURM)
+	if (engine_is_foreign((enum engine)cluster->engine))
 		from.slurm = &slurm;
 	r = store_ingest(c->api->c.store, t->in, &from, &t->result, err);
 	if (r == -ESTALE)

@@ -45,6 +45,7 @@ static struct store_slurm_case case_of(const struct taking *t,
 				      .cluster = t->from->cluster,
 				      .node = t->doc->node,
 				      .state = told->started_ns ? JOB_RUNNING : JOB_STARTING,
+				      .is_pbs = t->from->slurm->is_pbs,
 				      .has_ended = listed && listed->state == JOB_ENDED,
 				      .origin = t->origin,
 				      .now_ns = t->from->now_ns,
@@ -77,7 +78,9 @@ static int translate_job(struct taking *t, struct sync_job *j, struct err *err)
 	if (i < t->doc->n_slurm_jobs)
 		j->job = t->numbers[i];
 	else
-		r = store_slurm_find(t->s, t->origin, j->job, &j->job, err);
+		r = t->from->slurm->is_pbs
+			    ? store_pbs_known(t->s, t->from->cluster, j->job, &j->job, err)
+			    : store_slurm_find(t->s, t->origin, j->job, &j->job, err);
 	if (r > 0)
 		r = store_slurm_is_here(t->s, j, t->doc->node, node, err);
 	if (r == 0 && i < t->doc->n_slurm_jobs && *node && t->doc->slurm_jobs[i].nodes <= 1) {

@@ -108,6 +108,60 @@ static int load_newest(struct store *s, int64_t origin, int64_t id, struct newes
 	return 0;
 }
 
+/* ---- the numbers of jobs of PBS ---- */
+
+/* A blank is in no name of a cluster. */
+static const char *name_generation(const char *cluster, int32_t generation,
+				   char buf[static REQUEST_NAME_MAX + 16])
+{
+	if (generation)
+		snprintf(buf, REQUEST_NAME_MAX + 16, "%s #%d", cluster, generation + 1);
+	else
+		snprintf(buf, REQUEST_NAME_MAX + 16, "%s", cluster);
+	return buf;
+}
+
+static int load_newest_pbs(struct store *s, const char *cluster, int64_t id, struct newest *ret,
+			   struct err *err)
+{
+	char name[REQUEST_NAME_MAX + 16];
+	int64_t origin;
+	int r = 1;
+
+	ret->generation = -1;
+	for (int32_t g = 0; g < STORE_SLURM_GENERATIONS; g++) {
+		r = find_origin(s, name_generation(cluster, g, name), &origin, err);
+		if (r > 0)
+			r = load_job(s, origin << 40 | id, ret, err);
+		if (r <= 0)
+			return r;
+		ret->generation = g;
+	}
+	return 0;
+}
+
+static int make_pbs_number(struct store *s, const struct store_slurm_case *c,
+			   int32_t generation, int64_t *ret, struct err *err)
+{
+	char name[REQUEST_NAME_MAX + 16];
+	int64_t origin;
+	int r = store_slurm_origin(s, name_generation(c->cluster, generation, name), &origin,
+				   err);
+
+	*ret = r < 0 ? 0 : origin << 40 | c->told->job;
+	return r;
+}
+
+int store_pbs_known(struct store *s, const char *cluster, int64_t id, int64_t *ret,
+		    struct err *err)
+{
+	struct newest n = { 0 };
+	int r = load_newest_pbs(s, cluster, id, &n, err);
+
+	*ret = n.job;
+	return r < 0 ? r : n.generation >= 0;
+}
+
 int store_slurm_find(struct store *s, int64_t origin, int64_t id, int64_t *ret, struct err *err)
 {
 	struct newest n = { 0 };
@@ -290,7 +344,8 @@ static int end_former(struct store *s, const struct store_slurm_case *c, int64_t
 				   .attempt = attempt,
 				   .now_ns = c->now_ns,
 				   .node = node,
-				   .text = "Slurm started the job again" };
+				   .text = c->is_pbs ? "PBS started the job again"
+						     : "Slurm started the job again" };
 	struct db_row *st;
 	int r = db_query_first(s->db, err, &st,
 			       "SELECT node FROM attempts WHERE job = ?1 AND attempt = ?2"
@@ -343,7 +398,8 @@ static int insert_part(struct store *s, const struct store_slurm_case *c, int64_
 static int make_attempt(struct store *s, const struct store_slurm_case *c, int64_t job,
 			int32_t former, struct err *err)
 {
-	struct store_event e = { c->now_ns, job, c->node, "give", "started by Slurm" };
+	struct store_event e = { c->now_ns, job, c->node, "give",
+				 c->is_pbs ? "started by PBS" : "started by Slurm" };
 	int32_t attempt = c->told->attempt;
 	int r = former > 0 && former < attempt ? end_former(s, c, job, former, err) : 0;
 
@@ -465,7 +521,8 @@ int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t
 		      struct err *err)
 {
 	struct newest n = { .generation = -1 };
-	int r = load_newest(s, c->origin, c->told->job, &n, err);
+	int r = c->is_pbs ? load_newest_pbs(s, c->cluster, c->told->job, &n, err)
+			  : load_newest(s, c->origin, c->told->job, &n, err);
 	bool is_new, is_unclaimed = false;
 
 	if (r >= 0)
@@ -485,12 +542,14 @@ int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (is_new && n.generation + 1 >= STORE_SLURM_GENERATIONS)
-		return err_set(err, -ERANGE, "Slurm's job id %lld of cluster %s came %d times",
+		return err_set(err, -ERANGE, "job id %lld of cluster %s came %d times",
 			       (long long)c->told->job, c->cluster, STORE_SLURM_GENERATIONS);
 	if (is_new) {
 		n.attempt = 0;
 		n.job = store_slurm_number(c->origin, n.generation + 1, c->told->job);
-		r = make_job(s, c, n.job, err);
+		r = c->is_pbs ? make_pbs_number(s, c, n.generation + 1, &n.job, err) : 0;
+		if (r >= 0)
+			r = make_job(s, c, n.job, err);
 	}
 	*ret_job = n.job;
 	return r < 0 || c->is_unstarted ? r : make_attempt(s, c, n.job, n.attempt, err);

@@ -7,6 +7,9 @@
  * with the origin of its cluster, as imported jobs have it (import/import.h). A number in a sync document is Slurm's id; store_ingest() puts
  * ledger numbers in their place, and what is answered to the node is translated back with store_slurm_id().
  *
+ * Jobs of PBS come the same way, and have the number origin << 40 | PBS's (common/model/pbs/id.h), which leaves no room for a generation: the next one
+ * has an origin of its own, "CLUSTER #2".
+ *
  * An id that comes again is another job, of the next generation, when it has another owner, or when the job on record has ended and
  * this one started later without being its next attempt. The attempt is Slurm's count of restarts + 1: a job that Slurm requeues keeps
  * its number.
@@ -19,6 +22,7 @@
  * agent's first report waits for it, for STORE_SLURM_FOLLOWED_NS at most.
  */
 #pragma once
+#include "common/model/pbs/id.h"
 #include "common/time_units.h"
 #include "common/wire/sync.h"
 #include "controller/ledger/store.h"
@@ -40,6 +44,12 @@ static inline int64_t store_slurm_id(int64_t job)
 	return job & SYNC_SLURM_ID_MAX;
 }
 
+/* PBS's number of a job with such a number. */
+static inline int64_t store_pbs_id(int64_t job)
+{
+	return job & PBS_NUMBER_MAX;
+}
+
 static inline int64_t store_slurm_number(int64_t origin, int32_t generation, int64_t id)
 {
 	return origin << 40 | (int64_t)generation << SYNC_SLURM_ID_BITS | id;
@@ -56,6 +66,7 @@ typedef int (*store_slurm_price_fn)(void *ctx, struct store_new *job,
 /* What sync_from has of a node of a Slurm cluster. */
 struct store_slurm {
 	struct sync *doc; /* the document that is stored: its numbers are translated in place */
+	bool is_pbs;
 	store_slurm_price_fn price;
 	void *ctx;
 };
@@ -66,6 +77,7 @@ struct store_slurm_case {
 	const char *cluster, *node;
 	enum job_state state;
 	bool has_ended; /* `state` is what it was before */
+	bool is_pbs;
 	int64_t origin, now_ns;
 	const struct store_slurm *how;
 	/* The same as Slurm itself has it, of all its nodes; NULL: an agent says it. */
@@ -79,9 +91,12 @@ int store_slurm_origin(struct store *s, const char *cluster, int64_t *ret, struc
 /* The number of the job that the ledger knows by this id, of its last generation. 0: it knows none. */
 int store_slurm_find(struct store *s, int64_t origin, int64_t id, int64_t *ret,
 		     struct err *err);
-/* The same by the name of the cluster, outside a transaction. */
+/* The same by the name of the cluster, also outside a transaction. */
 int store_slurm_known(struct store *s, const char *cluster, int64_t id, int64_t *ret,
 		      struct err *err);
+/* The same for PBS's number of a job. */
+int store_pbs_known(struct store *s, const char *cluster, int64_t id, int64_t *ret,
+		    struct err *err);
 /* Finds the job that the node speaks of, or makes it, and its attempt. One whose node has run no task yet is not made: another node of
  * the job may. *ret_job 0: there is none. */
 int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t *ret_job,

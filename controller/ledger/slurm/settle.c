@@ -113,7 +113,7 @@ static int is_anothers(struct settle *t, const struct rows_attempt *a, struct er
 static int make_job(struct settle *t, struct rows_attempt *a, const struct rule_times *times,
 		    struct err *err)
 {
-	const struct store_slurm how = { NULL, t->from->price, t->from->ctx };
+	const struct store_slurm how = { .price = t->from->price, .ctx = t->from->ctx };
 	struct sync_slurm_job told;
 	struct store_slurm_case c = { .told = &told,
 				      .cluster = t->batch->cluster,

@@ -31,7 +31,7 @@ struct said {
 	struct sync_slurm_job told;
 	enum job_state state;
 	int64_t seq, running_s, now_ns;
-	bool is_not_told;
+	bool is_not_told, is_pbs;
 	enum job_end_kind end; /* of a report of JOB_ENDED; END_NONE: it exited */
 	int n_priced;	       /* filled: jobs that were made */
 	int64_t job;	       /* filled: the number in place of the id; 0: it was taken out */
@@ -74,7 +74,7 @@ static struct report *make_report(const struct said *w)
 /* The lists belong to the document, as those of a decoded one do. */
 static void fill_document(const struct said *w, struct sync *doc)
 {
-	doc->engine = ENGINE_SLURM;
+	doc->engine = w->is_pbs ? ENGINE_PBS : ENGINE_SLURM;
 	strcpy(doc->node, w->node);
 	strcpy(doc->boot, "b1");
 	doc->jobs = calloc(1, sizeof(*doc->jobs));
@@ -94,7 +94,9 @@ static void fill_document(const struct said *w, struct sync *doc)
 static void send_sync(struct rig *r, struct said *w)
 {
 	struct sync *doc = calloc(1, sizeof(*doc));
-	const struct store_slurm slurm = { doc, set_price, &w->n_priced };
+	const struct store_slurm slurm = {
+		.doc = doc, .is_pbs = w->is_pbs, .price = set_price, .ctx = &w->n_priced
+	};
 	struct sync_from from = { .address = "10.0.0.1",
 				  .now_ns = w->now_ns,
 				  .lost_ns = 120 * S_NS,
@@ -459,6 +461,33 @@ static void invalid_names_are_replaced(void **state)
 	assert_string_equal(note, "its account is unknown");
 }
 
+/* Slurm's generations have no room above 26 bits, and ids of PBS are larger. */
+static void
+a_job_of_pbs_keeps_its_whole_id_and_a_second_one_has_an_origin_of_its_own(void **state)
+{
+	const int64_t id = (INT64_C(1) << 39) + (9 << 25) + 7; /* 7[9] */
+	struct rig *r = *state;
+	struct said w = said_of(id, NOON), other = said_of(id, NOON);
+	int64_t job;
+
+	w.is_pbs = other.is_pbs = true;
+	send_sync(r, &w);
+	assert_int_equal(w.job, (INT64_C(1) << 40) + id);
+	assert_int_equal(store_pbs_id(w.job), id);
+	send_sync(r, &w);
+	assert_int_equal(w.n_priced, 0);
+	other.told.uid = 1002;
+	send_sync(r, &other);
+	assert_int_equal(other.job, (INT64_C(2) << 40) + id);
+	assert_int_equal(store_pbs_known(r->store, "east", id, &job, NULL), 1);
+	assert_int_equal(job, other.job);
+	assert_int_equal(store_pbs_known(r->store, "east", 7, &job, NULL), 0);
+	/* Without a description it is the last one. */
+	other.is_not_told = true;
+	send_sync(r, &other);
+	assert_int_equal(other.job, (INT64_C(2) << 40) + id);
+}
+
 #define RIG(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
 
 int main(void)
@@ -482,6 +511,7 @@ int main(void)
 		RIG(silence_of_a_node_ends_no_job_of_slurm),
 		RIG(a_job_that_the_node_did_not_describe_is_neither_made_nor_refused),
 		RIG(invalid_names_are_replaced),
+		RIG(a_job_of_pbs_keeps_its_whole_id_and_a_second_one_has_an_origin_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,436 @@
+# reeve.py - the hook of PBS for Reeve: holds each job to its vmem and jobfs, and says why one was ended. docs/pbs.md tells how it is installed.
+#
+# pbs_mom runs it as root through pbs_python:
+#
+#   execjob_launch      as a child of the process that is about to become a task, which waits for it: the agent (reeve-agent, Engine = pbs) finds
+#                       that process, puts the job's limits in force and moves it into the job's cgroup before the task runs
+#   execjob_attach      a process that comes into the job otherwise (pbs_attach)
+#   execjob_epilogue    the job has ended: the end message of one that Reeve has ended goes to its error file; its disk is removed
+#   execjob_end         the same, where the epilogue did not run
+#   exechost_periodic   which jobs PBS has here: the agent ends what it has beside them
+#
+# and pbs_server, where it is installed there too:
+#
+#   queuejob, modifyjob an amount above the site's bound is refused where the user sees it
+#
+# Limits come from the job's resources alone, which pbs_server keeps. The environment of a job is its user's: nothing is read from it.
+import errno
+import grp
+import json
+import os
+import pwd
+import re
+import resource
+import socket
+import stat
+import time
+
+import pbs
+
+VERSION = 1
+SOCKET = "/run/reeve/pbs.sock"
+PATIENCE_S = 20  # for an agent that is being restarted, and for its answer; the hook's alarm must be longer
+END_PATIENCE_S = 60  # a large disk is being removed
+MESSAGE_MAX = 8191
+AMOUNT_MAX = 2**63 // 1024 - 1
+
+
+class Refusal(Exception):
+    """The job must not run, whether or not an agent answers; the text is for its user."""
+
+
+class NoAgent(Exception):
+    """Nothing holds the job to its limits; the text says why, and what to do."""
+
+
+# ---- amounts, as PBS writes them ----
+
+UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40, "p": 1 << 50}
+
+
+def read_size(name, text):
+    """ "4gb", "512mw", "1000": bytes. A word has 8 bytes."""
+    m = re.fullmatch(r"([0-9]+)(?:([kmgtp]?)([bw]))?", str(text).strip().lower())
+    if not m:
+        raise Refusal("%s=%s is no amount: write it like 4gb" % (name, text))
+    n = int(m.group(1)) * UNITS[m.group(2) or ""] * (8 if m.group(3) == "w" else 1)
+    if n > AMOUNT_MAX:
+        raise Refusal("%s=%s is too large" % (name, text))
+    return n
+
+
+def format_size(n):
+    for unit, at in (("tb", 1 << 40), ("gb", 1 << 30), ("mb", 1 << 20), ("kb", 1 << 10)):
+        if n and n % at == 0:
+            return "%d%s" % (n // at, unit)
+    return "%db" % n
+
+
+def split_chunks(exec_vnode):
+    """ "(n1:ncpus=2:mem=4gb+n1[1]:ncpus=1)+(n2:ncpus=2)": a list of (vnode, {resource: text})."""
+    chunks = []
+    for part in str(exec_vnode or "").replace("(", "").replace(")", "").split("+"):
+        words = part.split(":")
+        if words[0]:
+            pairs = (w.split("=", 1) for w in words[1:] if "=" in w)
+            chunks.append((words[0], dict(pairs)))
+    return chunks
+
+
+def split_select(select):
+    """ "2:ncpus=4:vmem=4gb+1:ncpus=1": the resources of each kind of chunk."""
+    kinds = []
+    for part in str(select or "").split("+"):
+        kinds.append(dict(w.split("=", 1) for w in part.split(":") if "=" in w))
+    return kinds
+
+
+def is_of_host(vnode, host):
+    return vnode == host or vnode.startswith(host + "[")
+
+
+def count_hosts(exec_host, exec_vnode):
+    """ "n1/0*4+n2/1": 2."""
+    hosts = {h.split("/")[0] for h in str(exec_host or "").split("+") if h}
+    return len(hosts) or len({v.split("[")[0] for v, _ in split_chunks(exec_vnode)}) or 1
+
+
+def share_of(name, read, chunks, host, total, n_hosts):
+    """What the job has on this host: of its chunks here, or an even share of the whole where no chunk states it. None: it states none."""
+    if any(name in has for _, has in chunks):
+        return sum(read(name, has[name]) for v, has in chunks if name in has and is_of_host(v, host))
+    return None if total is None else -(-read(name, total) // n_hosts)
+
+
+def read_count(name, text):
+    return int(str(text)) if re.fullmatch(r"[0-9]{1,7}", str(text)) else 0
+
+
+# ---- the site's words ----
+
+WORDS = {
+    "unguarded": "refuse",
+    "default_vmem": None,
+    "max_vmem": None,
+    "default_jobfs": None,
+    "max_jobfs": None,
+    "vmem_action": "kill",
+    "vmem_resource": "vmem",
+    "jobfs_resource": "jobfs",
+    "socket": SOCKET,
+}
+CHOICES = {"unguarded": ("refuse", "run"), "vmem_action": ("kill", "enomem")}
+
+
+def read_site(text):
+    """Of the hook's configuration (JSON). ValueError says what is wrong with it."""
+    stated = json.loads(text) if text else {}
+    if not isinstance(stated, dict):
+        raise ValueError("the hook's configuration is no JSON object")
+    for name in stated:
+        if name not in WORDS:
+            raise ValueError("'%s' is no word of the hook's configuration: %s" % (name, ", ".join(WORDS)))
+    site = dict(WORDS, **stated)
+    for name, choices in CHOICES.items():
+        if site[name] not in choices:
+            raise ValueError("%s is '%s', and must be %s" % (name, site[name], " or ".join(choices)))
+    for name in ("default_vmem", "max_vmem", "default_jobfs", "max_jobfs"):
+        try:
+            site[name] = 0 if site[name] is None else read_size(name, site[name])
+        except Refusal as x:
+            raise ValueError(str(x))
+    return site
+
+
+def load_site():
+    """The site's words, and what is wrong with them: then nothing says that jobs may run unguarded."""
+    try:
+        path = os.environ.get("PBS_HOOK_CONFIG_FILE")
+        if not path:
+            return read_site(""), None
+        with open(path, encoding="utf-8") as f:
+            return read_site(f.read()), None
+    except (OSError, ValueError) as x:
+        return dict(WORDS, default_vmem=0, max_vmem=0, default_jobfs=0, max_jobfs=0), "the hook's configuration: %s" % x
+
+
+def check_bound(site, kind, n):
+    bound = site["max_" + kind]
+    if bound and n > bound:
+        raise Refusal(
+            "%s of %s on a node is above this site's bound of %s" % (site[kind + "_resource"], format_size(n), format_size(bound))
+        )
+    return n
+
+
+# ---- a job, as PBS has it ----
+
+
+def text_of(job, name):
+    """"": unset."""
+    value = getattr(job, name, None)
+    return "" if value is None else str(value)
+
+
+def resource_of(job, name):
+    """None: not requested, or no resource of this server."""
+    try:
+        return job.Resource_List[name]
+    except Exception:  # each version of PBS has its own for a resource that is not defined
+        return None
+
+
+def describe(job, site, host):
+    """The question that the agent gets of this job, without `ask`."""
+    chunks = split_chunks(text_of(job, "exec_vnode"))
+    n_hosts = count_hosts(text_of(job, "exec_host"), text_of(job, "exec_vnode"))
+
+    def here(name, read):
+        return share_of(name, read, chunks, host, resource_of(job, name), n_hosts)
+
+    def limit(kind):
+        n = here(site[kind + "_resource"], read_size)
+        return check_bound(site, kind, site["default_" + kind] if n is None else n)
+
+    user = pwd.getpwnam(text_of(job, "euser"))
+    group = text_of(job, "egroup")
+    project = text_of(job, "project")
+    if project in ("", "_pbs_project_default"):
+        project = text_of(job, "Account_Name")
+    question = {
+        "uid": user.pw_uid,
+        "gid": grp.getgrnam(group).gr_gid if group else user.pw_gid,
+        "user": user.pw_name[:63],
+        "account": project[:63],
+        "queue": text_of(job, "queue")[:63],
+        "ncpus": here("ncpus", read_count) or 0,
+        "mem_bytes": here("mem", read_size) or 0,
+        "vmem_bytes": limit("vmem"),
+        "jobfs_bytes": limit("jobfs"),
+        "nodes": n_hosts,
+        "job_ncpus": read_count("ncpus", resource_of(job, "ncpus")),
+    }
+    question.update(name_of(job))
+    if site["vmem_action"] == "enomem":
+        question["vmem_refuses"] = True
+    return question
+
+
+def name_of(job):
+    """run_version counts the times that pbs_server has started the job, from 1."""
+    run = text_of(job, "run_version") or text_of(job, "run_count")
+    return {"id": str(job.id), "run": int(run) if run.isdigit() else 0}
+
+
+# ---- the agent ----
+
+
+def connect(path, patience_s):
+    """An agent that was killed leaves its socket, and systemd starts it again: that is waited for. One that was stopped leaves none."""
+    deadline = time.monotonic() + patience_s
+    while True:
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        s.settimeout(patience_s)
+        try:
+            s.connect(path)
+            return s
+        except OSError as x:
+            s.close()
+            if x.errno != errno.ECONNREFUSED or time.monotonic() > deadline:
+                raise NoAgent("no reeve-agent answers at %s (%s): systemctl status reeve-agent" % (path, x.strerror or x))
+        time.sleep(0.2)
+
+
+def ask(site, kind, question, patience_s=PATIENCE_S):
+    message = json.dumps(dict(question, version=VERSION, ask=kind)).encode()
+    if len(message) > MESSAGE_MAX:
+        raise NoAgent("the question to reeve-agent is too long (%d bytes)" % len(message))
+    with connect(site["socket"], patience_s) as s:
+        try:
+            s.send(message)
+            answer = json.loads(s.recv(MESSAGE_MAX + 1).decode())
+        except socket.timeout:
+            raise NoAgent("reeve-agent runs and does not answer: systemctl status reeve-agent")
+        except (OSError, ValueError) as x:
+            raise NoAgent("reeve-agent gave no answer (%s): journalctl -u reeve-agent" % (x or "it closed the connection"))
+    if not isinstance(answer, dict) or answer.get("version") != VERSION:
+        raise NoAgent("reeve-agent and the hook of PBS are of different versions: import the hook again (docs/pbs.md)")
+    return answer
+
+
+# ---- words for the user ----
+
+
+def error_file(job):
+    """Where PBS spools the job's standard error; None: interactive, or not on this node."""
+    if not job.in_ms_mom():
+        return None
+    return job.stdout_file() if text_of(job, "Join_Path") == "oe" else job.stderr_file()
+
+
+def append_as(user, group, path, text):
+    """In a child with the user's rights alone: the path leads through what the user may have changed. Written once."""
+    os.setgroups([group])
+    os.setgid(group)
+    os.setuid(user)
+    flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    fd = os.open(path, flags)
+    st = os.fstat(fd)
+    if not stat.S_ISREG(st.st_mode) or st.st_uid != user or st.st_nlink != 1:
+        return
+    tail = os.pread(fd, 1 << 16, max(0, st.st_size - (1 << 16)))
+    if text.encode() not in tail:
+        os.write(fd, text.encode())
+
+
+def tell(job, text):
+    """At the end of the job's error file. That it cannot be written there must not change what becomes of the job."""
+    log("job %s: %s" % (job.id, text))
+    try:
+        path = error_file(job)
+        if not path:
+            return
+        user = pwd.getpwnam(text_of(job, "euser"))
+        child = os.fork()
+        if child == 0:
+            try:
+                append_as(user.pw_uid, user.pw_gid, path, "\nreeve: %s\n" % text)
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+    except Exception as x:
+        log("job %s: its error file cannot be written: %s" % (job.id, x))
+
+
+def log(text):
+    pbs.logmsg(pbs.EVENT_ERROR, "reeve: %s" % text)
+
+
+# ---- events ----
+
+
+def lift_rlimit():
+    """pbs_mom bounds the address space of each single process to the job's vmem (RLIMIT_AS). The kernel counts that of all together now, and
+    what exceeds it shall end the job with a reason, and not only let one call fail."""
+    try:
+        resource.prlimit(os.getppid(), resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    except OSError as x:
+        log("RLIMIT_AS of process %d stays: %s" % (os.getppid(), x))
+
+
+def run_unguarded(event, site, why):
+    """Without an agent: as the site has decided."""
+    if site["unguarded"] == "run":
+        tell(event.job, "this job runs without Reeve's limits: %s" % why)
+        event.accept()
+    refuse(event, "nothing of this job runs, since nothing would hold it to its limits: %s" % why)
+
+
+def refuse(event, text):
+    tell(event.job, text)
+    event.reject("reeve: %s" % text)
+
+
+def enter(event, site, kind, more):
+    """The agent's answer for a process that comes into the job; else the event is over."""
+    answer = {}
+    try:
+        question = describe(event.job, site, pbs.get_local_nodename())
+        answer = ask(site, kind, dict(question, **more))
+    except Refusal as x:
+        refuse(event, "this job may not run: %s" % x)
+    except NoAgent as x:
+        run_unguarded(event, site, x)
+    except Exception as x:  # of PBS's attributes, or of the user database: the job must not run unguarded for it
+        run_unguarded(event, site, "the hook failed: %s: %s" % (type(x).__name__, x))
+    if answer.get("verdict") != "go":
+        refuse(event, "this job may not run: %s" % answer.get("text", "reeve-agent refused it"))
+    return answer
+
+
+def on_launch(event, site, broken):
+    if broken:
+        run_unguarded(event, site, broken)
+    answer = enter(event, site, "launch", {})
+    lift_rlimit()
+    if answer.get("tmpdir"):
+        event.env["TMPDIR"] = event.env["PBS_JOBFS"] = answer["tmpdir"]
+    event.accept()
+
+
+def on_attach(event, site, broken):
+    if broken:
+        run_unguarded(event, site, broken)
+    enter(event, site, "attach", {"pid": int(event.pid)})
+    event.accept()
+
+
+def wait_status(job):
+    """As wait(2) has it; -1: not known. PBS has 256 and above for signals, and below 0 for what ended before it ran."""
+    text = text_of(job, "Exit_status")
+    if not re.fullmatch(r"[0-9]{1,4}", text):
+        return -1
+    n = int(text)
+    return n - 256 if 256 < n < 256 + 65 else n << 8 if n < 256 else -1
+
+
+def on_end(event, site, broken):
+    """Never refused: PBS would run the job again, or delete it."""
+    try:
+        question = dict(name_of(event.job), wait_status=wait_status(event.job))
+        answer = ask(site, "end", question, END_PATIENCE_S)
+        if answer.get("verdict") == "ended":
+            tell(event.job, answer.get("text", ""))
+    except Exception as x:
+        log("job %s: %s" % (event.job.id, x))
+    event.accept()
+
+
+def on_periodic(event, site, broken):
+    try:
+        jobs = " ".join(str(job).split(".")[0] for job in event.job_list)
+        if len(jobs) < 4096:
+            ask(site, "alive", {"jobs": jobs}, 5)
+    except Exception as x:
+        log("the agent was not told which jobs there are: %s" % x)
+    event.accept()
+
+
+def on_submit(event, site, broken):
+    """Only what can be judged before it is known which nodes the job gets: each chunk lies on one."""
+    try:
+        for kind in ("vmem", "jobfs"):
+            name = site[kind + "_resource"]
+            kinds = split_select(resource_of(event.job, "select"))
+            whole = resource_of(event.job, name)
+            for text in [has[name] for has in kinds if name in has]:
+                check_bound(site, kind, read_size(name, text))
+            if whole is not None and not any(name in has for has in kinds):
+                n_chunks = sum(read_count("select", part.split(":")[0]) or 1 for part in str(resource_of(event.job, "select") or "1").split("+"))
+                check_bound(site, kind, -(-read_size(name, whole) // n_chunks))
+    except Refusal as x:
+        event.reject("reeve: %s" % x)
+    event.accept()
+
+
+EVENTS = {
+    "EXECJOB_LAUNCH": on_launch,
+    "EXECJOB_ATTACH": on_attach,
+    "EXECJOB_EPILOGUE": on_end,
+    "EXECJOB_END": on_end,
+    "EXECHOST_PERIODIC": on_periodic,
+    "QUEUEJOB": on_submit,
+    "MODIFYJOB": on_submit,
+}
+
+
+def main():
+    event = pbs.event()
+    for name, act in EVENTS.items():
+        if event.type == getattr(pbs, name, None):
+            act(event, *load_site())
+    event.accept()
+
+
+if __name__ != "reeve_hook":  # the name under which tests import this file
+    main()

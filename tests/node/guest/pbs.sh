@@ -1,0 +1,182 @@
+#!/bin/bash
+# pbs.sh - the hook of PBS (pbs/reeve.py) and an agent with Engine=pbs, with a fake of pbs_python and pbs_mom (tests/node/pbs): real agent, real
+# kernel, real systemd, real controller, and no PBS. TAP.
+#   tests/node/suite.sh pbs --with pbs
+. "$(dirname "$0")/node_lib.sh"
+fake=/usr/local/lib/reeve-tests/pbs
+mom() { "$fake/fake_pbs_mom" "$@"; }
+number=100
+
+site() { # JSON: the hook's configuration
+	mkdir -p /etc/fake_pbs
+	echo "$1" >/etc/fake_pbs/reeve.json
+}
+
+# batch OPTION... <<< SCRIPT: a job of alice to its end; its id in $job, what the fake printed and its files in $out.
+batch() {
+	number=$((number + 1))
+	job=$number
+	cat >/tmp/script.$job
+	chmod 755 /tmp/script.$job
+	out=$(mom job "$job.head" "$@" /tmp/script.$job 2>&1)
+}
+is_ended() { reeve job "vc:$1" --json | grep -q '"state": *"ended"'; }
+begins() { journalctl -u reeve-agent -o cat | grep -q "job $1: began"; }
+
+site '{"max_vmem": "1gb", "default_vmem": "500mb", "max_jobfs": "1gb"}'
+printf '%s\n' '[Agent]' 'Node = n1' 'Engine = pbs' 'ReportInterval = 1s' 'SampleInterval = 1s' 'Controller = http://127.0.0.1:8640' \
+	'ControllerUser = reeve' >/etc/reeve/agent.conf
+sed -i '/^\[Cluster/,$d' /etc/reeve/controller.conf
+printf '%s\n' '[Cluster vc]' 'Engine = pbs' 'Queues = normal' '[Account physics]' 'Users = alice, bob' >>/etc/reeve/controller.conf
+node_start || { ok 1 "the node starts"; tap_end; }
+ok 0 "an agent with Engine=pbs and its controller run"
+echo "# hooks are run by fake_pbs_python and fake_pbs_mom: a fake of PBS"
+
+# ---- limits ----
+batch -l vmem=100mb <<<'echo hello; cat /proc/self/cgroup'
+has "$out" '^# exit status 0' "a job within its limits runs, though the pbs_mom that forked it is four times as large" "$out $(journalctl -u reeve-agent -o cat -n 20)"
+has "$out" "reeve-pbs.slice/reeve-job-$job-1.scope/work" "in a scope of its own, which systemd made"
+! grep -q 'reeve:' <<<"$out"; ok $? "and reads nothing of Reeve" "$out"
+batch -l vmem=100mb <<<'echo begins; load map 300; echo not reached'
+has "$out" 'begins' "a job begins"
+has "$out" 'reeve: vmem limit exceeded on .* requested 100 MiB, reached 3[0-9]+ MiB' "its error file says which limit it exceeded, and by what" "$(journalctl -u reeve-agent -o cat -n 20)"
+! grep -qx 'not reached' <<<"$out"; ok $? "and it is killed" "$out"
+wait_for 30 is_ended "$job"; ok $? "it is in the ledger, and has ended" "$(reeve job "vc:$job"; journalctl -u reeve-agent -u reeve-controller -o cat -n 30)"
+has "$(as alice reeve job "vc:$job")" 'vmem limit exceeded .* requested 100 MiB' "with its end message"
+has "$(as alice reeve job "vc:$job" --json | tr -d '\n')" '"account": *"physics"' "in the account that PBS has"
+batch -l vmem=100mb <<<'load map 60 & load map 60 & wait; sleep 2; echo not reached'
+has "$out" 'vmem limit exceeded' "the limit is of all processes together" "$out"
+batch -l vmem=700mb <<<'load map 900; echo not reached'
+has "$out" 'requested 700 MiB' "the limit for each process that pbs_mom sets does not come first" "$out"
+batch <<<'load map 600; echo not reached'
+has "$out" 'requested 500 MiB' "a job that states nothing has the site's default" "$out"
+batch -o -l vmem=100mb <<<'load map 300'
+has "$out" 'reeve: vmem limit exceeded' "with -j oe the end message is in the output file" "$out"
+batch -l vmem=200mb -x "(n0:vmem=100mb:ncpus=1)+($(hostname):vmem=100mb:ncpus=1)" <<<'load map 150; echo not reached'
+has "$out" 'requested 100 MiB' "a job on two nodes has here what its chunks here have" "$out"
+batch -l vmem=100mb <<<'(setsid load map 300 >/dev/null 2>&1 &); sleep 5; echo not reached'
+has "$out" 'requested 100 MiB' "a process that has left its session and its parent is held" "$out"
+
+# ---- disks ----
+batch -l jobfs=20mb <<<'echo at $TMPDIR = $PBS_JOBFS; head -c 5000000 /dev/zero >$TMPDIR/a && echo fits; head -c 50000000 /dev/zero >$TMPDIR/b; echo not reached'
+has "$out" "at /var/lib/reeve/jobfs/$job-1/work = /var/lib/reeve/jobfs/$job-1/work" "TMPDIR and PBS_JOBFS are the job's own disk" "$out"
+has "$out" '^fits' "what fits can be written"
+has "$out" 'jobfs limit exceeded .* requested 20.0 MiB' "a full disk ends the job, in words"
+[ ! -e "/var/lib/reeve/jobfs/$job-1" ]; ok $? "the epilogue has removed the disk" "$(ls /var/lib/reeve/jobfs)"
+
+# ---- what is refused ----
+batch -l vmem=2gb <<<'echo not reached'
+has "$out" "^# rejected: reeve: this job may not run: vmem of 2gb on a node is above this site's bound of 1gb" "an amount above the site's bound is refused" "$out"
+has "$out" '^reeve: this job may not run: vmem of 2gb' "and its error file has that sentence"
+batch -l vmem=lots <<<'echo not reached'
+has "$out" 'vmem=lots is no amount: write it like 4gb' "what is no amount is refused, with the remedy" "$out"
+batch -u root <<<'echo not reached'
+has "$out" 'rejected: reeve: this job may not run: ' "a job of root is refused" "$out"
+! grep -qx 'not reached' <<<"$out"; ok $? "and runs nothing" "$out"
+has "$(mom submit -l vmem=2gb)" "reject reeve: vmem of 2gb on a node is above this site's bound of 1gb" "qsub is refused the same by the queuejob hook"
+has "$(mom submit -l vmem=500mb)" '^accept' "and accepted within the bound"
+out=$(mom job 7[9].head /tmp/script.101 2>&1)
+has "$out" '^hello' "a task of a job array runs" "$out"
+wait_for 30 is_ended "7[9]"; ok $? "and is in the ledger by its index" "$(as alice reeve job "vc:7[9]" 2>&1; reeve jobs -a)"
+out=$(mom job 7[20000].head /tmp/script.101 2>&1)
+has "$out" 'has no number in Reeve: indices end at 16383' "an index that has no number is refused in words" "$out"
+
+# ---- ways around it ----
+batch -l vmem=100mb -e REEVE_LIMITS=vmem=9gb -e REEVE_VMEM=9gb -e PBS_HOOK_CONFIG_FILE=/tmp/own -e PBS_JOBFS=/tmp <<<'echo disk $PBS_JOBFS; load map 300; echo not reached'
+has "$out" 'requested 100 MiB' "a forged environment changes nothing" "$out"
+batch -l vmem=100mb <<'EOF2'
+s=/var/spool/fake_pbs/spool/$PBS_JOBID.ER
+rm -f $s; ln -s /home/alice/victim $s; touch /home/alice/victim
+load map 300
+EOF2
+[ ! -s /home/alice/victim ]; ok $? "the end message does not follow a link that the job has put in its error file's place" "$(cat /home/alice/victim)"
+batch -l vmem=100mb <<'EOF2'
+python3 - <<'PY'
+import socket
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+try:
+    s.connect("/run/reeve/pbs.sock")
+    print("connected")
+except OSError as x:
+    print("refused:", x.strerror)
+PY
+EOF2
+has "$out" 'refused: Permission denied' "no job can ask the agent itself" "$out"
+
+# ---- further tasks ----
+echo 'echo task; load map 300; echo not reached' >/tmp/task
+printf '%s\n' 'sleep 4' 'echo not reached' >/tmp/long
+chmod 755 /tmp/task /tmp/long
+mom job 300.head -l vmem=100mb /tmp/long >/tmp/long.out 2>&1 &
+wait_for 20 begins 300
+mom task 300.head -l vmem=100mb /tmp/task >/dev/null 2>&1
+wait $!
+out=$(cat /tmp/long.out)
+has "$out" 'vmem limit exceeded' "a further task (tm_spawn) counts as the job's" "$out"
+! grep -qx 'not reached' <<<"$out"; ok $? "and ends it" "$out"
+echo 'sleep 6; echo goes on' >/tmp/long
+mom job 301.head -l vmem=100mb /tmp/long >/tmp/long.out 2>&1 &
+wait_for 20 begins 301
+as alice sleep 60 &
+sleep 0.5
+pid=$(pgrep -u alice -f '^sleep 60')
+has "$(mom attach 301.head -l vmem=100mb "$pid")" '^accept' "a process of the user can be attached"
+has "$(cat "/proc/$pid/cgroup")" 'reeve-job-301-1.scope/work' "it is in the job's cgroup then"
+has "$(mom attach 301.head -l vmem=100mb $$)" "reject .*process $$ is of user 0" "one of another user is refused"
+wait %?long.out 2>/dev/null
+wait_for 30 is_ended 301; ok $? "the end of the job ends the process that was attached" "$(cat "/proc/$pid/cgroup" 2>&1)"
+! kill -0 "$pid" 2>/dev/null; ok $? "it is gone"
+
+# ---- the agent dies, or is away ----
+echo 'sleep 8; load map 300; echo not reached' >/tmp/long
+mom job 302.head -l vmem=100mb /tmp/long >/tmp/long.out 2>&1 &
+wait_for 20 begins 302
+systemctl kill -s KILL reeve-agent
+wait $!
+has "$(cat /tmp/long.out)" 'requested 100 MiB' "an agent that was killed with -9 finds the job again, and it is still held" "$(cat /tmp/long.out; journalctl -u reeve-agent -o cat -n 20)"
+wait_for 30 is_ended 302
+has "$(as alice reeve job vc:302)" 'vmem limit exceeded' "and the ledger has its end message"
+echo 'sleep 2' >/tmp/long
+mom job 303.head -E -l vmem=100mb /tmp/long >/dev/null 2>&1
+mom periodic 999.head
+! is_ended 303; ok $? "a job whose epilogue did not come is not ended by the first list that lacks it"
+systemctl stop reeve-agent
+batch -l vmem=100mb <<<'echo not reached'
+has "$out" '^# rejected: reeve: nothing of this job runs.*systemctl status reeve-agent' "without an agent nothing of a job runs" "$out"
+has "$out" '^reeve: nothing of this job runs' "and its error file says why"
+! grep -qx 'not reached' <<<"$out"; ok $? "not even its first line" "$out"
+site '{"unguarded": "run", "max_vmem": "1gb"}'
+batch -l vmem=100mb <<<'echo runs'
+has "$out" '^reeve: this job runs without Reeve.s limits' "with unguarded=run it runs, and its error file has a warning" "$out"
+has "$out" '^runs$' "to its end"
+batch -l vmem=2gb <<<'echo not reached'
+has "$out" "rejected: .*above this site's bound of 1gb" "the site's bound holds without an agent too" "$out"
+systemctl start reeve-agent
+systemctl service-watchdogs no # else a new agent answers after a minute
+systemctl kill -s STOP reeve-agent
+batch -l vmem=100mb <<<'echo runs'
+has "$out" 'runs without Reeve.s limits: reeve-agent runs and does not answer' "an agent that hangs is waited for, and then named" "$out"
+systemctl kill -s CONT reeve-agent
+systemctl service-watchdogs yes
+site '{"unguarded": "perhaps"}'
+batch <<<'echo not reached'
+has "$out" "rejected: .*unguarded is 'perhaps', and must be refuse or run" "a wrong configuration of the hook lets nothing run, and says what is wrong" "$out"
+site '{"max_vmem": "1gb"}'
+batch -l vmem=100mb -c other <<<'echo not reached'
+has "$out" 'rejected: .* is in /sys/fs/cgroup/other, a cgroup that another program has made for it' "a task that something else has put into a cgroup of its own is refused, not taken out of it" "$out"
+batch -l vmem=100mb <<<'echo runs'
+has "$out" '^runs' "the next job runs"
+
+# ---- the ledger ----
+text=$(as alice reeve submit -A physics -l ncpus=1,vmem=100MB,walltime=60 -- true 2>&1)
+has "$text" 'qsub' "reeve submit to that cluster is refused, with the command to use" "$text"
+echo 'sleep 600' >/tmp/long
+mom job 304.head -l vmem=100mb /tmp/long >/tmp/long.out 2>&1 &
+is_running() { reeve job "vc:$1" --json | grep -q '"state": *"running"'; }
+wait_for 30 is_running 304; ok $? "a job that runs is shown as running" "$(reeve job vc:304)"
+as alice reeve cancel vc:304 >/dev/null
+wait $!; ok $? "reeve cancel ends a job of PBS" "$(cat /tmp/long.out)"
+has "$(as alice reeve usage --account physics)" 'physics +cpu' "they are in the usage of the account" "$(reeve usage --account physics)"
+charged=$(as alice reeve job vc:302 --json | json running_ns)
+[ "${charged:-0}" -gt 5000000000 ]; ok $? "with the time that they ran" "$charged"
+tap_end

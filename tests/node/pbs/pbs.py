@@ -1,0 +1,78 @@
+# pbs.py - a fake of the module `pbs` that pbs_python of OpenPBS gives to a hook. It is no part of PBS, and nothing here was written by
+# its authors: it has what docs/pbs.md says of the module, as far as pbs/reeve.py uses it. fake_pbs_mom fills it from a file.
+import json
+import os
+
+EVENT_ERROR = 1
+# Numbers of OpenPBS (src/include/hook.h); only that they differ matters.
+QUEUEJOB, MODIFYJOB = 0x01, 0x02
+EXECJOB_BEGIN, EXECJOB_PROLOGUE, EXECJOB_EPILOGUE = 0x80, 0x100, 0x200
+EXECJOB_END, EXECHOST_PERIODIC, EXECJOB_LAUNCH, EXECJOB_ATTACH = 0x400, 0x1000, 0x2000, 0x20000
+
+_told = json.load(open(os.environ["FAKE_PBS_EVENT"], encoding="utf-8"))
+
+
+class _job:
+    """Attributes of a job; one that is unset is None, as in PBS."""
+
+    def __init__(self, told):
+        self.__dict__.update(told)
+
+    def __getattr__(self, name):
+        return None
+
+    def in_ms_mom(self):
+        return self.__dict__.get("is_here_first", True)
+
+    def stdout_file(self):
+        return self.__dict__.get("stdout")
+
+    def stderr_file(self):
+        return self.__dict__.get("stderr")
+
+
+class _resources(dict):
+    """An unset resource is None; one that the server does not define is an error."""
+
+    def __missing__(self, name):
+        if name in ("vmem", "jobfs", "ncpus", "mem", "select"):
+            return None
+        raise AttributeError("resource '%s' does not exist" % name)
+
+
+class _event:
+    def __init__(self):
+        self.type = globals()[_told["event"]]
+        self.job = _job(_told.get("job", {}))
+        self.job.Resource_List = _resources(_told.get("resources", {}))
+        self.env = dict(_told.get("env", {}))
+        self.pid = _told.get("pid")
+        self.job_list = {name: None for name in _told.get("job_list", [])}
+
+    def _end(self, verdict, text):
+        with open(os.environ["FAKE_PBS_OUTCOME"], "w", encoding="utf-8") as f:
+            json.dump({"verdict": verdict, "text": text, "env": self.env}, f)
+
+    def accept(self, ecode=0):
+        self._end("accept", "")
+        raise SystemExit(str(ecode))
+
+    def reject(self, emsg="", ecode=255):
+        self._end("reject", emsg)
+        raise SystemExit(str(ecode))
+
+
+_the_event = _event()
+
+
+def event():
+    return _the_event
+
+
+def get_local_nodename():
+    return _told["host"]
+
+
+def logmsg(level, text):
+    with open(os.environ["FAKE_PBS_LOG"], "a", encoding="utf-8") as f:
+        f.write(text + "\n")
