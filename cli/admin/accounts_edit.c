@@ -53,6 +53,7 @@ static char *keep_copy(struct edit *e, const char *text)
 	return copy;
 }
 
+/* Appends to the changes; the texts must live until accounts_apply(). */
 static int write_change(struct edit *e, const struct accounts_change *c)
 {
 	size_t room = e->room ? e->room * 2 : 16;
@@ -71,7 +72,7 @@ static int write_change(struct edit *e, const struct accounts_change *c)
 
 /* ---- existing rows ---- */
 
-/* item NULL: any. */
+/* Is there a row of this section and name? `item` NULL: with any item. */
 static bool has_row(const struct edit *e, const char *section, const char *name,
 		    const char *item)
 {
@@ -85,6 +86,7 @@ static bool has_row(const struct edit *e, const char *section, const char *name,
 	return false;
 }
 
+/* A user belongs to an account by the account's list Users, with or without limits of their own. */
 static bool has_user(const struct edit *e)
 {
 	for (size_t i = 0; i < e->rows.n; i++) {
@@ -102,6 +104,7 @@ static bool is_there(const struct edit *e)
 	return e->on.user ? has_user(e) : has_row(e, e->on.section, e->on.name, NULL);
 }
 
+/* "PREFIX:NAME", "ACCOUNT/USER" or "ACCOUNT". -EINVAL: neither account nor user may be empty. */
 static int read_target(const char *typed, struct target *ret, struct err *err)
 {
 	static const struct {
@@ -138,6 +141,7 @@ static bool needs_add(const struct edit *e)
 	       strcmp(e->on.section, "Default") != 0;
 }
 
+/* -EEXIST and -ENOENT before anything is changed: a typing error must not create a section. */
 static int check_target(struct edit *e)
 {
 	bool there = is_there(e);
@@ -165,6 +169,7 @@ struct assignment {
 	char *value;
 };
 
+/* Key=Value, Key+=Value or Key-=Value; cuts a copy. */
 static int read_assignment(struct edit *e, const char *typed, struct assignment *ret)
 {
 	char *copy = keep_copy(e, typed), *equals;
@@ -181,6 +186,7 @@ static int read_assignment(struct edit *e, const char *typed, struct assignment 
 	return 0;
 }
 
+/* The keys of an account whose value is a list, each item a row of its own. */
 static bool is_list(const struct edit *e, const char *key)
 {
 	static const char *const lists[] = { "Users", "Coordinators", "Clusters", "Qos" };
@@ -203,6 +209,7 @@ static bool has_item(const struct edit *e, const char *key, const char *item)
 	return false;
 }
 
+/* Item or Item=Value. += on an item without a value must add one that is new; -= must find it. */
 static int put_item(struct edit *e, const struct assignment *a, char *item)
 {
 	char *equals = strchr(item, '=');
@@ -222,6 +229,7 @@ static int put_item(struct edit *e, const struct assignment *a, char *item)
 	return write_change(e, &c);
 }
 
+/* "=" replaces the whole list: all rows of the key are removed first. */
 static int put_list(struct edit *e, const struct assignment *a)
 {
 	char *rest = a->value, *item;
@@ -273,6 +281,7 @@ static int put_assignment(struct edit *e, const struct assignment *a)
 
 /* ---- set, add, remove ---- */
 
+/* The section itself; its keys follow. */
 static int put_head(struct edit *e)
 {
 	if (e->on.user)
@@ -291,6 +300,7 @@ static bool states_shares(char *const *args)
 	return false;
 }
 
+/* Every section that belongs to the target, so that nothing refers to what is gone. */
 static int put_removals(struct edit *e)
 {
 	size_t n = strlen(e->on.name);

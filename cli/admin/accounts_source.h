@@ -7,7 +7,7 @@
 
 struct accounts_source {
 	struct cli *c;
-	struct store *store; /* NULL: the controller is asked */
+	struct store *store; /* NULL: through the controller */
 	struct accounts *now;
 	int64_t revision;
 	char origin[32]; /* "ledger", "controller.conf" */

@@ -1,9 +1,8 @@
-/* hardware_test - agent/gpu on this machine's first NVIDIA GPU: loads of known size and duty,
- * and their figures. Run by hardware.sh; the same on the simulated driver, which proves
- * the test.
+/* hardware_test - agent/gpu on this machine's first NVIDIA GPU: loads of known size and duty, and their figures. hardware.sh runs it
+ * on a real GPU; run.sh on the simulated driver, which proves the test.
  *
- * usage: hardware_test LOAD [CUDA [NVML]]     LOAD: the program tests/gpu/load.c; CUDA:
- * libcuda.so.1 to probe, "" for none
+ *	hardware_test LOAD [CUDA [NVML]]	LOAD: the program tests/gpu/load.c; CUDA: libcuda.so.1 to probe, "" for none;
+ *						NVML: the driver's library, where it is not the usual one
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -38,7 +37,7 @@ static int64_t now_ns(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* A load that has its memory. */
+/* Starts a load, and returns when it has allocated its memory. */
 static pid_t start_load(const char *mib, const char *duty, const char *seconds)
 {
 	char line[64] = "";
@@ -77,7 +76,7 @@ static void on_process(void *ctx, const struct gpu_process *p)
 		}
 }
 
-/* A look each second, as the agent has it. */
+/* One sample a second, as the agent takes them; the last figures of each process of `list` are in it. */
 static void sample_for(struct seen *list, int seconds)
 {
 	for (int i = 0; i <= seconds; i++) {
@@ -106,7 +105,7 @@ static int close_gpu(void **unused)
 	return 0;
 }
 
-static void it_is_clean_before(void **unused)
+static void the_gpu_is_clean_before_the_first_load(void **unused)
 {
 	char text[GPU_TEXT_MAX];
 
@@ -115,7 +114,7 @@ static void it_is_clean_before(void **unused)
 		fail_msg("%s", text);
 }
 
-static void memory_is_that_of_the_load(void **unused)
+static void the_memory_of_a_process_is_what_its_load_allocated(void **unused)
 {
 	struct seen s[3] = { { .pid = start_load("1024", "0", "60") },
 			     { .pid = start_load("5120", "0", "60") } };
@@ -125,11 +124,12 @@ static void memory_is_that_of_the_load(void **unused)
 	(void)unused;
 	sample_for(s, 1);
 	assert_true(s[0].is_there && s[1].is_there);
-	/* each has a context of the same size besides */
+	/* CUDA's own context has the same size in both: the difference is what the loads allocated. */
 	diff = s[1].p.mem_bytes - s[0].p.mem_bytes;
-	print_message("# told: %lld and %lld MiB, allocated 1024 and 5120: difference x%.3f\n",
-		      (long long)(s[0].p.mem_bytes / MIB), (long long)(s[1].p.mem_bytes / MIB),
-		      (double)diff / (4096.0 * MIB));
+	print_message(
+		"# reported: %lld and %lld MiB, allocated 1024 and 5120: difference x%.3f\n",
+		(long long)(s[0].p.mem_bytes / MIB), (long long)(s[1].p.mem_bytes / MIB),
+		(double)diff / (4096.0 * MIB));
 	assert_in_range(diff, 4096 * MIB * 95 / 100, 4096 * MIB * 105 / 100);
 	assert_true(s[0].p.mem_bytes >= 1024 * MIB);
 	assert_int_equal(gpu_check_clean(g, 0, text), 1);
@@ -144,7 +144,7 @@ static void memory_is_that_of_the_load(void **unused)
 	kill_load(s[1].pid);
 }
 
-static void two_on_one_gpu_are_told_apart(void **unused)
+static void two_processes_on_one_gpu_have_their_own_figures(void **unused)
 {
 	struct seen s[3] = { { .pid = start_load("256", "100", "60") },
 			     { .pid = start_load("256", "0", "60") } };
@@ -172,7 +172,7 @@ static void two_on_one_gpu_are_told_apart(void **unused)
 	kill_load(s[1].pid);
 }
 
-static void one_that_holds_it_idle_is_seen_to_do_nothing(void **unused)
+static void a_process_with_memory_and_no_work_has_no_busy_time(void **unused)
 {
 	struct seen s[2] = { { .pid = start_load("512", "0", "60") } };
 	int64_t before, total;
@@ -191,7 +191,7 @@ static void one_that_holds_it_idle_is_seen_to_do_nothing(void **unused)
 	kill_load(s[0].pid);
 }
 
-static void its_end_is_told_and_it_is_clean_after(void **unused)
+static void the_end_of_a_process_is_reported_and_the_gpu_is_clean_afterwards(void **unused)
 {
 	struct seen s[2] = { { .pid = start_load("300", "50", "2") } };
 	char text[GPU_TEXT_MAX];
@@ -212,11 +212,12 @@ static void its_end_is_told_and_it_is_clean_after(void **unused)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(it_is_clean_before),
-		cmocka_unit_test(memory_is_that_of_the_load),
-		cmocka_unit_test(two_on_one_gpu_are_told_apart),
-		cmocka_unit_test(one_that_holds_it_idle_is_seen_to_do_nothing),
-		cmocka_unit_test(its_end_is_told_and_it_is_clean_after),
+		cmocka_unit_test(the_gpu_is_clean_before_the_first_load),
+		cmocka_unit_test(the_memory_of_a_process_is_what_its_load_allocated),
+		cmocka_unit_test(two_processes_on_one_gpu_have_their_own_figures),
+		cmocka_unit_test(a_process_with_memory_and_no_work_has_no_busy_time),
+		cmocka_unit_test(
+			the_end_of_a_process_is_reported_and_the_gpu_is_clean_afterwards),
 	};
 
 	if (argc < 2)
