@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 """house.py [OBJDIR] - print the figures of the house that docs/architecture.md compares: folders, largest folder, circles of
-object files, files that break the rule of prefixes, share of comment lines, lines by room. Run it in a built tree."""
+object files, files that break the rule of prefixes, share of comment lines, lines by room. Run it in a built tree.
+house.py lines [REV] - print lines by room as committed in REV (HEAD): all, and those of code alone (no comments, no blank
+lines); and how many of them are in files of the work with Slurm, and of moving a ledger."""
+import collections
 import os
 import re
 import subprocess
 import sys
 
-TOPS = ("common", "agent", "controller", "cli", "bpf")
+TOPS = ("common", "agent", "controller", "cli", "bpf", "slurm")
+SLURM = re.compile(r"slurm|^cli/admin/reconcile")
+MOVES = re.compile(r"^(controller/ledger|cli/admin)/(archive|migrate)|pg_load")
 build = sys.argv[1] if len(sys.argv) > 1 else "build"
 here = os.path.dirname(os.path.abspath(__file__))
 
@@ -26,6 +31,31 @@ def comment_lines(text):
             inside = "*/" not in line
     return count
 
+
+def code_lines(text):
+    return sum(1 for line in text.splitlines() if line.strip()) - comment_lines(text)
+
+
+def print_lines(rev):
+    listed = subprocess.run(["git", "ls-tree", "-r", "--name-only", rev], capture_output=True, text=True, check=True).stdout
+    rooms, parts = collections.defaultdict(lambda: [0, 0]), collections.defaultdict(lambda: [0, 0])
+    for path in listed.split():
+        if not path.endswith((".c", ".h")) or path.split("/")[0] not in TOPS + ("tests",):
+            continue
+        text = subprocess.run(["git", "show", f"{rev}:{path}"], capture_output=True, check=True).stdout.decode(errors="replace")
+        what = "Slurm" if SLURM.search(path) else "moving a ledger" if MOVES.search(path) else "all else"
+        tree = "tests" if path.startswith("tests/") else "program"
+        for sums in (rooms[path.split("/")[0]], parts[f"{tree}, {what}"]):
+            sums[0] += text.count("\n")
+            sums[1] += code_lines(text)
+    print(f"{'lines in ' + rev:30} {'all':>8} {'code':>8}")
+    for name, (both, code) in sorted(rooms.items()) + sorted(parts.items()):
+        print(f"  {name:28} {both:8} {code:8}")
+
+
+if build == "lines":
+    print_lines(sys.argv[2] if len(sys.argv) > 2 else "HEAD")
+    sys.exit()
 
 folders, lines, share = {}, {}, {}
 for top in TOPS:
