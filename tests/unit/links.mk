@@ -76,6 +76,7 @@ ACCOUNTS := $(patsubst %,$O/controller/accounts/%.o,keys values check template b
 	$(patsubst %,$O/common/%.o,conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select)
 $O/tests/unit/test_accounts: $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_accounts_edit: $O/cli/admin/accounts_edit.o $O/controller/accounts/accounts.o $(ACCOUNTS)
+$O/tests/unit/test_sacctmgr_plan: $(patsubst %,$O/controller/accounts/foreign/%.o,draft draft_finish draft_qos sacctmgr sacctmgr_options sacctmgr_plan) $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_accounts_import: $(patsubst %,$O/controller/accounts/foreign/%.o,draft draft_finish draft_qos sacctmgr sacctmgr_options sacctmgr_write csv) $O/common/csv/csv.o $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_store_accounts: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_accounts: tests/unit/rig/ledger_rig.c tests/unit/rig/fail_vfs.c $O/controller/ledger/accounts/accounts.o $O/controller/accounts/accounts.o $(sort $(ACCOUNTS) $(LEDGER))

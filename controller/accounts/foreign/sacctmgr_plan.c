@@ -120,12 +120,14 @@ static int emit_user(const struct sacctmgr_plan *p, const char *account, const c
 static int emit_member(const struct sacctmgr_plan *p, const struct accounts_change *c,
 		       struct err *err)
 {
-	char word[WORD_MAX], account[WORD_MAX], cluster[WORD_MAX];
-	const char *const add[] = { "add", "user", c->item, account, cluster, word, NULL };
+	char word[WORD_MAX], name[WORD_MAX], account[WORD_MAX], cluster[WORD_MAX];
+	const char *const add[] = { "add", "user", name, account, cluster, word, NULL };
 
 	snprintf(word, sizeof(word), "fairshare=%s", c->new_value ? c->new_value : "1");
 	if (c->op != ACCOUNTS_ADD)
 		return emit_user(p, c->name, c->item, c->op == ACCOUNTS_SET ? word : NULL, err);
+	/* A bare name could be one of sacctmgr's words: a user 'set'. */
+	snprintf(name, sizeof(name), "name=%s", c->item);
 	snprintf(account, sizeof(account), "account=%s", c->name);
 	snprintf(cluster, sizeof(cluster), "cluster=%s", p->cluster);
 	return p->fn(p->ctx, add, err);
@@ -243,9 +245,28 @@ static bool is_of_removed(const struct accounts_diff *d, const struct accounts_c
 	return is_account_removed(d, account);
 }
 
+/* sacctmgr takes a comma for a list of names, and a quote for the begin of a text. */
+static int check_names(const struct accounts_change *c, struct err *err)
+{
+	char account[WORD_MAX];
+	const char *slash = strchr(c->name, '/');
+	bool is_list = c->key && (!strcmp(c->key, "Users") || !strcmp(c->key, "Coordinators"));
+	int r;
+
+	snprintf(account, sizeof(account), "%.*s", (int)strcspn(c->name, "/"), c->name);
+	r = request_check_name(account, err);
+	if (r >= 0 && slash)
+		r = request_check_name(slash + 1, err);
+	return r < 0 || !is_list || !c->item ? r : request_check_name(c->item, err);
+}
+
 int sacctmgr_plan(const struct sacctmgr_plan *p, const struct accounts_diff *d, struct err *err)
 {
-	int r = 0;
+	int r = request_check_name(p->cluster, err);
+
+	for (size_t i = 0; i < d->n && r >= 0; i++)
+		if (sacctmgr_plan_counts(&d->changes[i]))
+			r = check_names(&d->changes[i], err);
 
 	for (size_t i = 0; i < d->n && r >= 0; i++) {
 		const struct accounts_change *c = &d->changes[i];

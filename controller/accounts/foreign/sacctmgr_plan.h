@@ -15,7 +15,8 @@ typedef int (*sacctmgr_plan_fn)(void *ctx, const char *const *args, struct err *
  * DefaultAccount. */
 bool sacctmgr_plan_counts(const struct accounts_change *c);
 
-/* Calls fn for each command: users before accounts are removed, accounts below before those above. */
+/* Calls fn for each command: users before accounts are removed, accounts below before those above. -EINVAL, before any command: a name that
+ * sacctmgr would take for something else. */
 struct sacctmgr_plan {
 	const struct accounts *was; /* what Slurm has */
 	const char *cluster;
