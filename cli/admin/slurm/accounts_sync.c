@@ -22,6 +22,7 @@ struct accounts_sync {
 	bool is_apply;
 	char *want_text; /* of Reeve's accounts, as sacctmgr loads it */
 	struct accounts *want, *have;
+	json_t *clusters; /* the answer of /v1/cluster */
 };
 
 static void sync_done(struct accounts_sync *s)
@@ -30,23 +31,21 @@ static void sync_done(struct accounts_sync *s)
 	free(s->want_text);
 	accounts_free(s->want);
 	accounts_free(s->have);
+	json_decref(s->clusters);
 }
 
 /* ---- who is the master ---- */
 
-/* *ret: "slurm" or "reeve". -ENOENT: controller.conf has no such cluster, or it is none of Slurm. With Slurm
- * as the master the controller must have this cluster alone: Reeve's accounts are those of all clusters. */
+/* *ret: "slurm" or "reeve". -ENOENT: controller.conf has no such cluster, or it is none of Slurm. */
 static int find_master(struct accounts_sync *s, char ret[static 8], struct err *err)
 {
-	_cleanup_json_ json_t *answer = NULL;
-	const json_t *list, *one;
+	const json_t *one;
 	size_t i, found = 0;
-	int r = cli_get(s->c, "/v1/cluster", &answer, err);
+	int r = cli_get(s->c, "/v1/cluster", &s->clusters, err);
 
 	if (r < 0)
 		return r;
-	list = json_object_get(answer, "clusters");
-	json_array_foreach(list, i, one)
+	json_array_foreach(json_object_get(s->clusters, "clusters"), i, one)
 	{
 		const char *name = cli_text(one, "cluster");
 		const char *master = cli_text(one, "slurm_accounts");
@@ -59,13 +58,6 @@ static int find_master(struct accounts_sync *s, char ret[static 8], struct err *
 	if (!found)
 		return err_set(err, -ENOENT, "no cluster '%.63s' of Slurm in controller.conf",
 			       s->cluster);
-	if (!strcmp(ret, "slurm") && json_array_size(list) > 1)
-		return err_set(
-			err, -EINVAL,
-			"the controller has %zu clusters, and Reeve's accounts are those of all: "
-			"those that Slurm's cluster '%s' lacks would be removed; set Accounts = "
-			"reeve in [Cluster %s], or use 'reeve admin accounts import'",
-			json_array_size(list), s->cluster, s->cluster);
 	return 0;
 }
 
@@ -273,6 +265,56 @@ static int sync_to_slurm(struct accounts_sync *s, struct err *err)
 
 /* ---- to Reeve ---- */
 
+/* Reeve's accounts are those of all clusters, so this cluster's may be all of them only where the others have the same. */
+static int compare_cluster(struct accounts_sync *s, const json_t *other, struct err *err)
+{
+	_cleanup_(accounts_freep) struct accounts *theirs = NULL;
+	_cleanup_(accounts_diff_freep) struct accounts_diff *d = NULL;
+	const char *name = cli_text(other, "cluster"),
+		   *from = cli_text(other, "slurm_accounts");
+	_cleanup_free_ char *text = NULL;
+	const struct accounts_change *c;
+	size_t size = 0;
+	int r;
+
+	if (!from || strcmp(from, "slurm") != 0)
+		return err_set(err, -EINVAL,
+			       "the accounts of cluster '%s' are not declared in slurmdbd, and "
+			       "Reeve's accounts are those of all clusters: those that Slurm's "
+			       "cluster '%s' lacks would be removed; set Accounts = reeve in "
+			       "[Cluster %s], or use 'reeve admin accounts import'",
+			       name, s->cluster, s->cluster);
+	r = sacctmgr_run_dump(name, &text, &size, err);
+	if (r >= 0)
+		r = read_dump(s, "sacctmgr dump", text, &theirs, err);
+	if (r >= 0)
+		r = accounts_diff(s->have, theirs, &d, err);
+	if (r < 0 || d->n == 0)
+		return r;
+	c = &d->changes[0];
+	return err_set(
+		err, -EINVAL,
+		"Slurm's clusters '%s' and '%s' differ in %zu statements, the first one is "
+		"[%s %s]%s%s%s%s: Reeve's accounts are those of all clusters; make them "
+		"alike with sacctmgr",
+		s->cluster, name, d->n, c->section, c->name, c->key ? " " : "",
+		c->key ? c->key : "", c->item ? " " : "", c->item ? c->item : "");
+}
+
+static int compare_clusters(struct accounts_sync *s, struct err *err)
+{
+	const json_t *list = json_object_get(s->clusters, "clusters"), *one;
+	int r = json_array_size(list) > 1 ? read_slurm(s, err) : 0;
+	size_t i;
+
+	json_array_foreach(list, i, one)
+	{
+		if (r >= 0 && strcmp(cli_text(one, "cluster"), s->cluster) != 0)
+			r = compare_cluster(s, one, err);
+	}
+	return r;
+}
+
 /* The same path as `reeve admin accounts import sacctmgr`, with a dump that is made here. */
 static int sync_to_reeve(struct accounts_sync *s, struct err *err)
 {
@@ -281,8 +323,10 @@ static int sync_to_reeve(struct accounts_sync *s, struct err *err)
 						   .is_dry_run = !s->is_apply };
 	_cleanup_free_ char *text = NULL;
 	size_t size = 0;
-	int r = sacctmgr_run_dump(s->cluster, &text, &size, err);
+	int r = compare_clusters(s, err);
 
+	if (r >= 0)
+		r = sacctmgr_run_dump(s->cluster, &text, &size, err);
 	accounts_draft_init(&d, "sacctmgr dump");
 	if (r >= 0)
 		r = accounts_sacctmgr_parse(&d, text, size, err);

@@ -27,13 +27,14 @@ slurm_dbd_only() {
 slurm_dbd_only
 sacctmgr -i add cluster vc >/dev/null
 
-declared=slurm
+declared=slurm more=
 configure() {
 	cat >"$dir/controller.conf" <<-CONF
 		$(live_controller)
 		[Cluster vc]
 		Engine = slurm
 		Accounts = $declared
+		$more
 	CONF
 }
 live_open configure
@@ -62,11 +63,37 @@ has "what went in Slurm goes here" '- Account physics Users bin' "$(accounts syn
 has "and is in step" 'no changes' "$(accounts sync vc)"
 has "of a cluster that is none" "no cluster 'moon' of Slurm" "$(accounts sync moon)"
 
+
+# ---- several clusters ----
+restart() {
+	live_stop
+	configure
+	live_start || bail "the controller does not start"
+}
+sacctmgr -i add cluster moon >/dev/null
+more=$(printf '[Cluster moon]\nEngine = slurm\nAccounts = slurm')
+restart
+has "a cluster of Slurm that lacks an account" "Slurm's clusters 'vc' and 'moon' differ in" "$(accounts sync vc --apply)"
+has "which is named" "[Account physics]" "$(accounts sync vc)"
+sacctmgr -i add account physics cluster=moon description="all of 'it': \"x\"" fairshare=5 >/dev/null
+sacctmgr -i add user daemon account=physics cluster=moon >/dev/null
+out=$(accounts sync vc)
+has "and limits that only one has" "differ in 3 statements, the first one is [Association physics/daemon]" "$out"
+sacctmgr -i modify user where name=daemon account=physics cluster=moon set grptres=cpu=10,mem=10G >/dev/null
+has "those that are alike are in step" 'no changes' "$(accounts sync vc)"
+has "whichever is named" 'no changes' "$(accounts sync moon)"
+sacctmgr -i modify account where name=physics set fairshare=6 >/dev/null
+has "what changes in both" '~ Account physics Shares - 5 6' "$(accounts sync vc --apply | tr -s ' ')"
+has "is brought once" 'no changes' "$(accounts sync moon)"
+more=$(printf '[Cluster own]')
+restart
+has "a cluster that is not Slurm's" "the accounts of cluster 'own' are not declared in slurmdbd" "$(accounts sync vc --apply)"
+sacctmgr -i delete cluster moon >/dev/null
+more=
+
 # ---- Reeve is the master ----
 declared=reeve
-live_stop
-configure
-live_start || bail "the controller does not start"
+restart
 has "slurmdbd is in step as it is" 'no differences' "$(accounts sync vc)"
 year=$(date +%Y)
 cat >"$dir/accounts.conf" <<CONF

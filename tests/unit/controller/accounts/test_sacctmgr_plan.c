@@ -23,7 +23,7 @@ struct row {
 	char coordinators[256]; /* of an account, with a comma behind each */
 };
 
-/* What slurmdbd has, and what it was told. */
+/* What slurmdbd has, and the commands that it got. */
 struct world {
 	struct row rows[MOST];
 	size_t n;
