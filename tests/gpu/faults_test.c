@@ -346,7 +346,7 @@ static void a_driver_that_hangs_blocks_no_caller(void **unused)
 	rig_unhang(&r);
 	assert_int_equal(rig_sample(&r, 10), 0);
 	assert_int_equal(rig_sample(&r, 11), 0);
-	/* of the hang, so much at least as is sure to have passed since the look before */
+	/* of the hang, at least the time that is sure to have passed since the sample before */
 	assert_in_range(get_busy_ns(0, 100), 6 * 50 * PERCENT_SECOND, 10 * 50 * PERCENT_SECOND);
 	assert_int_equal(gpu_check_clean(r.g, 1, text), 0);
 	rig_done(&r);

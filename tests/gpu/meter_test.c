@@ -179,7 +179,7 @@ static void jobs_are_told_apart(void **state)
 	assert_true(gpu_use_has(&u, &u.energy_mj));
 	assert_true(llabs(u.energy_mj - 15 * 300000) < 15000); /* 15 s of looks at 300 W */
 	assert_false(gpu_use_has(&u, &u.opens));
-	/* the driver had no samples of that device before: the first may be half a look late */
+	/* the driver had no samples of that device before: the first may be half a period late */
 	u.idle_ns = use_of(&b, "GPU-b").busy_ns;
 	assert_true(u.idle_ns > 3.58 * SECOND && u.idle_ns < 4.02 * SECOND);
 	assert_true(sums.gpu_busy_ns == u.busy_ns && sums.gpu_mem_peak_bytes == 1536 * MIB);

@@ -206,7 +206,7 @@ int world_load(struct world *w, const char *path, int *ret_line)
 		if (parse_line(w, line) < 0)
 			return -1;
 	}
-	/* made-up times are near the real ones: what is reported shall look like a driver's */
+	/* made-up times are near the real ones: reports are to look like a driver's */
 	w->begin_us = begin ? begin : realtime_us() / 1000000 * 1000000 - 3600000000;
 	return 0;
 }

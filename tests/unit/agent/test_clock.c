@@ -61,7 +61,7 @@ static void the_kernels_frozen_time_replaces_the_agents(void **unused)
 
 	(void)unused;
 	clock_start(&c, 10 * S);
-	/* Frozen twice between two looks, the second time still. */
+	/* Frozen twice between two samples, the second time still. */
 	clock_sync(&c, (struct clock_account){ true, 50 * S, 25 * S }, 60 * S);
 	assert_int_equal(clock_suspended_ns(&c, 60 * S), 25 * S);
 	assert_int_equal(clock_suspended_ns(&c, 61 * S), 26 * S);

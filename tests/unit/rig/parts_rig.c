@@ -44,12 +44,12 @@ int64_t parts_submit(struct rig *r, bool requeue)
 	return job;
 }
 
-void parts_say(struct rig *r, const struct parts_says *what, struct sync_result *ret)
+void parts_send_sync(struct rig *r, const struct parts_sync *what, struct sync_result *ret)
 {
 	struct sync in = {
 		.capacity = { .ncpus = 8, .mem_bytes = 64LL << 30, .jobfs_bytes = 64LL << 30 },
-		.jobs = (struct sync_job *)what->hold,
-		.n_jobs = what->hold ? 1 : 0,
+		.jobs = (struct sync_job *)what->listed,
+		.n_jobs = what->listed ? 1 : 0,
 		.reports = (struct report *)what->report,
 		.n_reports = what->report ? 1 : 0
 	};
@@ -65,16 +65,16 @@ void parts_say(struct rig *r, const struct parts_says *what, struct sync_result 
 		fail_msg("%s", err.text);
 }
 
-void parts_hello(struct rig *r, int node, int64_t now_ns)
+void parts_sync_empty(struct rig *r, int node, int64_t now_ns)
 {
-	const struct parts_says what = { .node = node, .now_ns = now_ns };
+	const struct parts_sync what = { .node = node, .now_ns = now_ns };
 	struct sync_result out;
 
-	parts_say(r, &what, &out);
+	parts_send_sync(r, &what, &out);
 	sync_result_done(&out);
 }
 
-void parts_give(struct rig *r, int64_t job, int64_t now_ns)
+void parts_allocate(struct rig *r, int64_t job, int64_t now_ns)
 {
 	static const struct store_part parts[] = {
 		{ "n1", 2, 1000000000, 0, 1000000000, 0 },
@@ -85,19 +85,19 @@ void parts_give(struct rig *r, int64_t job, int64_t now_ns)
 	struct err err = { "" };
 
 	for (int i = 0; i < 3; i++)
-		parts_hello(r, i, now_ns);
+		parts_sync_empty(r, i, now_ns);
 	if (store_allocate(r->store, &gift, 1, now_ns, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
-bool parts_show(struct rig *r, int node, int64_t job, enum job_state state, int64_t now_ns)
+bool parts_list_job(struct rig *r, int node, int64_t job, enum job_state state, int64_t now_ns)
 {
-	const struct sync_job hold = { job, 1, state };
-	const struct parts_says what = { .node = node, .hold = &hold, .now_ns = now_ns };
+	const struct sync_job listed = { job, 1, state };
+	const struct parts_sync what = { .node = node, .listed = &listed, .now_ns = now_ns };
 	struct sync_result out;
 	bool stirs;
 
-	parts_say(r, &what, &out);
+	parts_send_sync(r, &what, &out);
 	assert_int_equal(out.n_refusals, 0);
 	stirs = out.n_affected > 0;
 	sync_result_done(&out);
@@ -112,16 +112,16 @@ struct report parts_report(int64_t job, int64_t seq, enum job_state state, int64
 	return rep;
 }
 
-bool parts_tell(struct rig *r, int node, struct report rep, int64_t now_ns)
+bool parts_send_report(struct rig *r, int node, struct report rep, int64_t now_ns)
 {
-	const struct sync_job hold = { rep.job, rep.attempt, rep.state };
-	const struct parts_says what = {
-		.node = node, .hold = &hold, .report = &rep, .now_ns = now_ns
+	const struct sync_job listed = { rep.job, rep.attempt, rep.state };
+	const struct parts_sync what = {
+		.node = node, .listed = &listed, .report = &rep, .now_ns = now_ns
 	};
 	struct sync_result out;
 	bool stirs;
 
-	parts_say(r, &what, &out);
+	parts_send_sync(r, &what, &out);
 	assert_int_equal(out.n_acks, 1);
 	assert_true(out.acks[0].seq >= rep.seq);
 	stirs = out.n_affected > 0;
@@ -131,7 +131,7 @@ bool parts_tell(struct rig *r, int node, struct report rep, int64_t now_ns)
 
 static int take_given(void *ctx, const struct store_desired *g, struct err *err)
 {
-	struct parts_told *t = ctx;
+	struct parts_desired *t = ctx;
 
 	(void)err;
 	t->n++;
@@ -141,15 +141,15 @@ static int take_given(void *ctx, const struct store_desired *g, struct err *err)
 	return 0;
 }
 
-struct parts_told parts_given(struct rig *r, int node)
+struct parts_desired parts_get_desired(struct rig *r, int node)
 {
-	struct parts_told t = { 0 };
+	struct parts_desired t = { 0 };
 
 	assert_int_equal(store_desired(r->store, names[node], take_given, &t, NULL), 0);
 	return t;
 }
 
-int64_t parts_held_cores(struct rig *r, int node)
+int64_t parts_cores_in_use(struct rig *r, int node)
 {
 	_cleanup_free_ struct fit_node *nodes = NULL;
 	size_t n;
@@ -180,9 +180,9 @@ int64_t parts_running(struct rig *r, bool requeue)
 {
 	int64_t job = parts_submit(r, requeue);
 
-	parts_give(r, job, NOON);
+	parts_allocate(r, job, NOON);
 	for (int i = 2; i >= 0; i--)
-		parts_tell(r, i, parts_report(job, 1, JOB_RUNNING, 0), NOON + S_NS);
+		parts_send_report(r, i, parts_report(job, 1, JOB_RUNNING, 0), NOON + S_NS);
 	return job;
 }
 
@@ -217,7 +217,7 @@ int64_t parts_used_ms(struct rig *r)
 	return n;
 }
 
-void parts_wish(struct rig *r, int64_t job, enum job_desired want, int expected)
+void parts_set_desired(struct rig *r, int64_t job, enum job_desired want, int expected)
 {
 	const struct store_desired_change w = {
 		.job = job, .want = want, .reason = "by alice", .now_ns = NOON + 3 * S_NS

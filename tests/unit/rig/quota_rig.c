@@ -77,7 +77,7 @@ int64_t quota_rig_submit(struct quota_rig *q, const struct quota_rig_job *j)
 	return job;
 }
 
-void quota_rig_give(struct quota_rig *q, int64_t job)
+void quota_rig_allocate(struct quota_rig *q, int64_t job)
 {
 	struct store_allocation gift = { .job = job, .node = "n1" };
 	struct rig_say hello = { .now_ns = q->now_ns };
@@ -120,11 +120,11 @@ void quota_rig_use(struct quota_rig *q, const struct quota_rig_job *j, int64_t r
 {
 	int64_t job = quota_rig_submit(q, j);
 
-	quota_rig_give(q, job);
+	quota_rig_allocate(q, job);
 	quota_rig_report(q, job, JOB_ENDED, ran_s);
 }
 
-struct quota_view quota_rig_look(struct quota_rig *q, const char *account)
+struct quota_view quota_rig_view(struct quota_rig *q, const char *account)
 {
 	const struct quota_query ask = { .account = account,
 					 .cluster = "main",

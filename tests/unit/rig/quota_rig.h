@@ -25,11 +25,11 @@ struct quota_rig_job {
 };
 /* Submits a job; allocates it to n1. */
 int64_t quota_rig_submit(struct quota_rig *q, const struct quota_rig_job *j);
-void quota_rig_give(struct quota_rig *q, int64_t job);
+void quota_rig_allocate(struct quota_rig *q, int64_t job);
 /* The node reports that it is in that state after so many seconds in the running state. */
 void quota_rig_report(struct quota_rig *q, int64_t job, enum job_state state, int64_t ran_s);
 /* The node comes back from a reboot without its jobs. */
 void quota_rig_reboot(struct quota_rig *q);
 /* A job that ran and ended: charged rate x ran_s. */
 void quota_rig_use(struct quota_rig *q, const struct quota_rig_job *j, int64_t ran_s);
-struct quota_view quota_rig_look(struct quota_rig *q, const char *account);
+struct quota_view quota_rig_view(struct quota_rig *q, const char *account);

@@ -60,7 +60,7 @@ struct store_charge charge_of(const char *account, const char *user, int64_t fro
 				      .mem_bytes = 10000000000 };
 }
 
-void put(struct world *w, struct store_charge c, int64_t now_ns)
+void add_charge(struct world *w, struct store_charge c, int64_t now_ns)
 {
 	struct err err = { "" };
 
@@ -78,7 +78,7 @@ size_t row_of(const struct sharetree_view *v, const char *account, const char *u
 	return i;
 }
 
-struct sharetree_view look(struct world *w, struct sharetree_where where, int64_t now_ns)
+struct sharetree_view view_tree(struct world *w, struct sharetree_where where, int64_t now_ns)
 {
 	struct sharetree_view v;
 	struct err err = { "" };
@@ -90,7 +90,7 @@ struct sharetree_view look(struct world *w, struct sharetree_where where, int64_
 
 double usage_of(struct world *w, const char *account, const char *user, int64_t now_ns)
 {
-	struct sharetree_view v = look(w, cpu, now_ns);
+	struct sharetree_view v = view_tree(w, cpu, now_ns);
 	size_t i = row_of(&v, account, user);
 
 	assert_true(i < v.n);

@@ -25,8 +25,8 @@ void world_done(struct world *w);
 /* Of 2 cores at 2.5 a second, on main. */
 struct store_charge charge_of(const char *account, const char *user, int64_t from_ns,
 			      int64_t running_s);
-void put(struct world *w, struct store_charge c, int64_t now_ns);
-struct sharetree_view look(struct world *w, struct sharetree_where where, int64_t now_ns);
+void add_charge(struct world *w, struct store_charge c, int64_t now_ns);
+struct sharetree_view view_tree(struct world *w, struct sharetree_where where, int64_t now_ns);
 size_t row_of(const struct sharetree_view *v, const char *account, const char *user);
 double usage_of(struct world *w, const char *account, const char *user, int64_t now_ns);
 /* To 9 digits. */

@@ -268,7 +268,7 @@ static void a_put_inside_a_transaction_is_undone_with_it(void **unused)
 	assert_int_equal(get_status().final, 0);
 }
 
-/* What the handlers heard, as text. */
+/* The calls of the handlers, as text. */
 static char heard[2048];
 
 static void note_order(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -58,7 +58,7 @@ static void fairshare_then_age_then_number_decide(void **state)
 	struct order o;
 	int64_t now = NOON + 3600 * S_NS;
 
-	put(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
+	add_charge(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
 	order_submit(r, &(struct queued){ "physics", "alice", "normal", 1, NOON });
 	order_submit(r, &(struct queued){ "arts", "carol", "normal", 1, now });
 	order_submit(r, &(struct queued){ "arts", "carol", "normal", 1, now });
@@ -115,7 +115,7 @@ static void size_counts_every_node_and_core_of_a_request(void **state)
 	};
 
 	(void)state;
-	look(&w, cpu, NOON);
+	view_tree(&w, cpu, NOON);
 	for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
 		const struct resources want = { .ncpus = jobs[i].ncpus, .walltime_s = 60 };
 		const struct rank_job j = { .where = cpu,
@@ -171,7 +171,7 @@ static void in_strict_order_no_job_passes_and_each_has_a_reason(void **state)
 	char why[512];
 
 	n_given = 0;
-	put(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
+	add_charge(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
 	order_hello(r, NOON);
 	order_submit(r, &(struct queued){ "physics", "alice", "normal", 6, NOON });
 	order_submit(r, &(struct queued){ "arts", "carol", "normal", 6, NOON });
@@ -206,7 +206,7 @@ static void later_jobs_start_where_they_delay_no_earlier_one(void **state)
 	char why[512];
 
 	n_given = 0;
-	put(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
+	add_charge(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
 	order_hello(r, NOON);
 	order_submit(r, &(struct queued){ "arts", "carol", "normal", 6, NOON });
 	order_submit(r, &(struct queued){ "physics", "bob", "normal", 8, NOON });
@@ -236,7 +236,7 @@ static void without_weights_the_order_is_first_in_first_out(void **state)
 	struct cycle_run run = { "main", NOON + 10 * S_NS, on_event, NULL, NULL };
 
 	n_given = 0;
-	put(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
+	add_charge(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
 	order_hello(r, NOON);
 	order_submit(r, &(struct queued){ "physics", "alice", "normal", 6, NOON });
 	order_submit(r, &(struct queued){ "arts", "carol", "normal", 6, NOON });
@@ -299,7 +299,7 @@ static void more_jobs_than_a_batch_are_dispatched_in_order(void **state)
 	for (int i = 0; i < 300; i++)
 		order_submit(r, &(struct queued){ i % 2 ? "arts" : "physics",
 						  i % 2 ? "carol" : "bob", "normal", 1, NOON });
-	put(&w, charge_of("arts", "carol", NOON, 10), NOON + 10 * S_NS);
+	add_charge(&w, charge_of("arts", "carol", NOON, 10), NOON + 10 * S_NS);
 	o = order_of(&w, r, NOON + 10 * S_NS);
 	assert_int_equal(o.n, 300);
 	for (int64_t i = 0; i < 300; i++) { /* by number; carol has used something */

@@ -85,7 +85,7 @@ static void a_rate_is_kept_to_the_edge(void **state)
 	assert_int_equal(taken, 5);
 	assert_false(peer_has_credit(credit, rate, now + S_NS / 10 - 1));
 	assert_true(peer_has_credit(credit, rate, now + S_NS / 10));
-	/* What is refused does not count against it: it is heard again at the same time. */
+	/* What is refused does not count against it: it is served again at the same time. */
 	for (int i = 0; i < 1000; i++)
 		peer_charge(&credit, rate, now);
 	assert_true(peer_has_credit(credit, rate, now + S_NS / 10));

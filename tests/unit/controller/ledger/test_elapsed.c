@@ -164,9 +164,9 @@ static void every_node_of_a_job_on_several_is_bounded(void **state)
 	struct report rep = parts_report(job, 2, JOB_RUNNING, 10);
 
 	rep.running_ns = 7200 * S_NS;
-	parts_tell(r, 1, rep, NOON + 10 * S_NS);
+	parts_send_report(r, 1, rep, NOON + 10 * S_NS);
 	assert_int_equal(rig_number(r, "SELECT MAX(running_ns) FROM parts"), 10 * S_NS);
-	parts_tell(r, 0, rep, NOON + 10 * S_NS);
+	parts_send_report(r, 0, rep, NOON + 10 * S_NS);
 	assert_int_equal(parts_of_attempt(r, "running_ns"), 10 * S_NS);
 	assert_int_equal(parts_of_attempt(r, "charge_requested_ms"), 60000);
 	assert_int_equal(rig_number(r, CLAMPS), 2); /* of two nodes */

@@ -32,7 +32,7 @@ static int64_t start_job(struct rig *r, const char *request)
 
 static const char again[] = "{\"requeue\": true}";
 
-/* n1 is not heard of for long. Returns how many jobs were queued again. */
+/* n1 is silent for long. Returns how many jobs were queued again. */
 static int64_t lose_nodes(struct rig *r, int64_t now_ns, int64_t expected)
 {
 	struct store_lost_result lost = { 0 };

@@ -120,11 +120,11 @@ static void the_first_node_starts_when_all_others_run(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_submit(r, false);
-	struct parts_told t;
+	struct parts_desired t;
 
-	parts_give(r, job, NOON);
-	assert_int_equal(parts_given(r, 0).n, 0);
-	t = parts_given(r, 1);
+	parts_allocate(r, job, NOON);
+	assert_int_equal(parts_get_desired(r, 0).n, 0);
+	t = parts_get_desired(r, 1);
 	assert_int_equal(t.n, 1);
 	assert_int_equal(t.g.want, DESIRED_RUN);
 	assert_int_equal(t.g.part.index, 1);
@@ -132,17 +132,17 @@ static void the_first_node_starts_when_all_others_run(void **state)
 	assert_string_equal(t.hosts, "n1=2,n2=2,n3=2");
 	assert_int_equal(t.g.share.ncpus, 2);
 	assert_int_equal(t.g.share.vmem_bytes, 1000000000);
-	assert_false(parts_show(r, 1, job, JOB_STARTING, NOON + S_NS));
-	assert_false(parts_show(r, 1, job, JOB_RUNNING, NOON + S_NS));
-	assert_int_equal(parts_given(r, 0).n, 0);
+	assert_false(parts_list_job(r, 1, job, JOB_STARTING, NOON + S_NS));
+	assert_false(parts_list_job(r, 1, job, JOB_RUNNING, NOON + S_NS));
+	assert_int_equal(parts_get_desired(r, 0).n, 0);
 	assert_int_equal(rig_see(r, job).state, JOB_STARTING);
-	assert_true(parts_show(r, 2, job, JOB_RUNNING, NOON + S_NS));
-	t = parts_given(r, 0);
+	assert_true(parts_list_job(r, 2, job, JOB_RUNNING, NOON + S_NS));
+	t = parts_get_desired(r, 0);
 	assert_int_equal(t.n, 1);
 	assert_int_equal(t.g.part.index, 0);
 	assert_int_equal(t.g.share.ncpus, 2);
 	assert_int_equal(rig_see(r, job).state, JOB_STARTING);
-	parts_show(r, 0, job, JOB_RUNNING, NOON + 2 * S_NS);
+	parts_list_job(r, 0, job, JOB_RUNNING, NOON + 2 * S_NS);
 	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
 	assert_string_equal(rig_see(r, job).node, "n1");
 }
@@ -153,13 +153,13 @@ static void each_part_is_in_use_until_it_has_ended(void **state)
 	int64_t job = parts_running(r, false);
 
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(parts_held_cores(r, i), 2);
-	parts_tell(r, 0, parts_ended(job, 2, END_EXITED, 10), NOON + 10 * S_NS);
-	assert_int_equal(parts_held_cores(r, 0), 0);
-	assert_int_equal(parts_held_cores(r, 1), 2);
-	parts_tell(r, 1, parts_ended(job, 2, END_CANCELLED, 10), NOON + 11 * S_NS);
-	parts_tell(r, 2, parts_ended(job, 2, END_CANCELLED, 10), NOON + 11 * S_NS);
-	assert_int_equal(parts_held_cores(r, 1) + parts_held_cores(r, 2), 0);
+		assert_int_equal(parts_cores_in_use(r, i), 2);
+	parts_send_report(r, 0, parts_ended(job, 2, END_EXITED, 10), NOON + 10 * S_NS);
+	assert_int_equal(parts_cores_in_use(r, 0), 0);
+	assert_int_equal(parts_cores_in_use(r, 1), 2);
+	parts_send_report(r, 1, parts_ended(job, 2, END_CANCELLED, 10), NOON + 11 * S_NS);
+	parts_send_report(r, 2, parts_ended(job, 2, END_CANCELLED, 10), NOON + 11 * S_NS);
+	assert_int_equal(parts_cores_in_use(r, 1) + parts_cores_in_use(r, 2), 0);
 	parts_verify(r);
 }
 
@@ -193,8 +193,8 @@ static void parts_in_use_are_listed_also_after_the_job_has_ended(void **state)
 	assert_int_equal(p.n, 2);
 	assert_int_equal(p.n_parts, 0); /* the other one */
 	rig_tell(r, rig_report(single, 1, JOB_ENDED, 1), NOON + S_NS);
-	parts_tell(r, 0, parts_ended(job, 2, END_EXITED, 10), NOON + 10 * S_NS);
-	parts_tell(r, 2, parts_ended(job, 2, END_CANCELLED, 10), NOON + 11 * S_NS);
+	parts_send_report(r, 0, parts_ended(job, 2, END_EXITED, 10), NOON + 10 * S_NS);
+	parts_send_report(r, 2, parts_ended(job, 2, END_CANCELLED, 10), NOON + 11 * S_NS);
 	p.n = 0;
 	assert_int_equal(store_allocated(r->store, "main", see_placed, &p, NULL), 0);
 	assert_int_equal(p.n, 1);
@@ -209,10 +209,10 @@ static void reports_of_all_parts_are_one_usage_charged_by_the_time_of_part_0(voi
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
 
-	parts_tell(r, 1, parts_report(job, 2, JOB_RUNNING, 10), NOON + 10 * S_NS);
+	parts_send_report(r, 1, parts_report(job, 2, JOB_RUNNING, 10), NOON + 10 * S_NS);
 	assert_int_equal(parts_of_attempt(r, "running_ns"), 0);
-	parts_tell(r, 0, parts_report(job, 2, JOB_RUNNING, 10), NOON + 10 * S_NS);
-	parts_tell(r, 2, parts_report(job, 2, JOB_RUNNING, 10), NOON + 10 * S_NS);
+	parts_send_report(r, 0, parts_report(job, 2, JOB_RUNNING, 10), NOON + 10 * S_NS);
+	parts_send_report(r, 2, parts_report(job, 2, JOB_RUNNING, 10), NOON + 10 * S_NS);
 	assert_int_equal(parts_of_attempt(r, "usage ->> '$.cpu_ns'"), 30 * S_NS);
 	assert_int_equal(parts_of_attempt(r, "usage ->> '$.rss_peak_bytes'"), 3000000000);
 	assert_int_equal(parts_of_attempt(r, "usage ->> '$.vmem_peak_bytes'"), 3000);
@@ -227,10 +227,10 @@ static void the_final_report_of_a_part_counts_after_the_end_of_the_job(void **st
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
 
-	parts_tell(r, 0, parts_ended(job, 2, END_EXITED, 10), NOON + 10 * S_NS);
+	parts_send_report(r, 0, parts_ended(job, 2, END_EXITED, 10), NOON + 10 * S_NS);
 	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
-	parts_tell(r, 1, parts_ended(job, 2, END_CANCELLED, 10), NOON + 11 * S_NS);
-	parts_tell(r, 2, parts_ended(job, 2, END_CANCELLED, 15), NOON + 11 * S_NS);
+	parts_send_report(r, 1, parts_ended(job, 2, END_CANCELLED, 10), NOON + 11 * S_NS);
+	parts_send_report(r, 2, parts_ended(job, 2, END_CANCELLED, 15), NOON + 11 * S_NS);
 	assert_int_equal(parts_of_attempt(r, "usage ->> '$.cpu_ns'"), 35 * S_NS);
 	assert_int_equal(parts_used_ms(r), 35000);
 	assert_int_equal(parts_of_attempt(r, "charge_requested_ms"), 60000);
@@ -248,16 +248,16 @@ static void a_node_that_has_no_part_is_refused(void **state)
 					  { "n2", 3, 1000, 0, 1000, 0 } };
 	const struct store_allocation gift = { job, "n1", two, 2 };
 	struct report rep = parts_report(job, 1, JOB_RUNNING, 9);
-	const struct sync_job hold = { job, 1, JOB_RUNNING };
-	const struct parts_says what = {
-		.node = 2, .report = &rep, .hold = &hold, .now_ns = NOON + 9 * S_NS
+	const struct sync_job listed = { job, 1, JOB_RUNNING };
+	const struct parts_sync what = {
+		.node = 2, .report = &rep, .listed = &listed, .now_ns = NOON + 9 * S_NS
 	};
 	struct sync_result out;
 
 	for (int i = 0; i < 3; i++)
-		parts_hello(r, i, NOON);
+		parts_sync_empty(r, i, NOON);
 	assert_int_equal(store_allocate(r->store, &gift, 1, NOON, NULL), 0);
-	parts_say(r, &what, &out);
+	parts_send_sync(r, &what, &out);
 	assert_int_equal(out.n_refusals, 1);
 	assert_int_equal(out.n_acks, 0);
 	sync_result_done(&out);
@@ -276,12 +276,13 @@ static void in_whatever_order_reports_come_the_sums_are_the_same(void **state)
 	for (int i = 0; i < 60; i++) {
 		int node = rand() % 3, seq = 2 + rand() % 7;
 
-		parts_tell(r, node, parts_report(job, seq, JOB_RUNNING, seq + node), now);
+		parts_send_report(r, node, parts_report(job, seq, JOB_RUNNING, seq + node),
+				  now);
 	}
 	parts_verify(r);
 	for (int i = 0; i < 3; i++) {
-		parts_tell(r, (i + 2) % 3, parts_ended(job, 9, END_CANCELLED, 10), now);
-		parts_tell(r, (i + 2) % 3, parts_report(job, 5, JOB_RUNNING, 50), now);
+		parts_send_report(r, (i + 2) % 3, parts_ended(job, 9, END_CANCELLED, 10), now);
+		parts_send_report(r, (i + 2) % 3, parts_report(job, 5, JOB_RUNNING, 50), now);
 	}
 	assert_int_equal(parts_of_attempt(r, "usage ->> '$.cpu_ns'"),
 			 rig_number(r, "SELECT SUM(usage ->> '$.cpu_ns') FROM parts"));
@@ -312,8 +313,8 @@ static void its_parts_are_shown_each_with_its_own_end(void **state)
 	int64_t job = parts_running(r, false);
 	char text[512] = "";
 
-	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 5 * S_NS);
-	parts_tell(r, 0, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
+	parts_send_report(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 5 * S_NS);
+	parts_send_report(r, 0, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
 	assert_int_equal(store_list_parts(r->store, (struct store_whose){ job, 1 }, see_part,
 					  text, NULL),
 			 0);
@@ -334,7 +335,7 @@ static void all_nodes_of_a_job_are_woken(void **state)
 
 	assert_int_equal(store_job_nodes(r->store, job, add_name, names_of, NULL), 0);
 	assert_int_equal(strlen(names_of), 6);
-	parts_tell(r, 0, parts_ended(job, 2, END_EXITED, 5), NOON + 6 * S_NS);
+	parts_send_report(r, 0, parts_ended(job, 2, END_EXITED, 5), NOON + 6 * S_NS);
 	names_of[0] = '\0';
 	assert_int_equal(store_job_nodes(r->store, job, add_name, names_of, NULL), 0);
 	assert_int_equal(strlen(names_of), 4);
@@ -395,7 +396,7 @@ static void a_users_jobs_on_a_node_are_those_with_parts_there_too(void **state)
 	assert_listed(r, &first, "2");
 	assert_listed(r, &rest, "1");
 	for (int i = 2; i >= 0; i--)
-		parts_tell(r, i, parts_ended(1, 2, END_EXITED, 5), NOON + 6 * S_NS);
+		parts_send_report(r, i, parts_ended(1, 2, END_EXITED, 5), NOON + 6 * S_NS);
 	assert_listed_of_user(r, -1, "2 1", "1");
 	assert_listed_of_user(r, JOB_ENDED, "1", "1");
 }

@@ -29,19 +29,20 @@ static void one_kill_for_the_whole_job_when_a_part_exceeds(void **state)
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
 	char end[2048];
-	struct parts_told t;
+	struct parts_desired t;
 
-	assert_true(parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 5 * S_NS));
-	t = parts_given(r, 0);
+	assert_true(
+		parts_send_report(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 5 * S_NS));
+	t = parts_get_desired(r, 0);
 	assert_int_equal(t.g.want, DESIRED_CANCEL);
 	if (!strstr(t.reason, "node n2") || !strstr(t.reason, "vmem limit exceeded"))
 		fail_msg("%s", t.reason);
-	assert_int_equal(parts_given(r, 2).g.want, DESIRED_CANCEL);
-	assert_int_equal(parts_given(r, 1).n, 0);
+	assert_int_equal(parts_get_desired(r, 2).g.want, DESIRED_CANCEL);
+	assert_int_equal(parts_get_desired(r, 1).n, 0);
 	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
 	/* Another one that ends so later is not the reason. */
-	parts_tell(r, 2, parts_ended(job, 2, END_SIGNALED, 5), NOON + 6 * S_NS);
-	parts_tell(r, 0, parts_ended(job, 2, END_CANCELLED, 6), NOON + 6 * S_NS);
+	parts_send_report(r, 2, parts_ended(job, 2, END_SIGNALED, 5), NOON + 6 * S_NS);
+	parts_send_report(r, 0, parts_ended(job, 2, END_CANCELLED, 6), NOON + 6 * S_NS);
 	assert_int_equal(rig_see(r, job).end, END_LIMIT);
 	assert_int_equal(parts_of_attempt(r, "end_kind"), END_LIMIT);
 	assert_int_equal(store_job(r->store, job, see_end, end, NULL), 0);
@@ -59,18 +60,18 @@ static void a_reason_in_any_alphabet_is_cut_between_characters(void **state)
 		int64_t job = parts_running(r, false);
 		struct report rep = parts_ended(job, 2, END_FAILED, 5);
 		char *text = rep.end.reason.text;
-		struct parts_told t;
+		struct parts_desired t;
 
 		memset(text, 'x', (size_t)shift);
 		for (int i = 0; i < 100; i++)
 			strcpy(text + shift + 2 * i, "\xd0\x96");
-		assert_true(parts_tell(r, 1, rep, NOON + 5 * S_NS));
-		t = parts_given(r, 0);
+		assert_true(parts_send_report(r, 1, rep, NOON + 5 * S_NS));
+		t = parts_get_desired(r, 0);
 		assert_int_equal(t.g.want, DESIRED_CANCEL);
 		assert_non_null(strstr(t.reason, "\xd0\x96"));
 		assert_true(utf8_is_valid(t.reason));
-		parts_tell(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
-		parts_tell(r, 0, parts_ended(job, 2, END_CANCELLED, 6), NOON + 6 * S_NS);
+		parts_send_report(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
+		parts_send_report(r, 0, parts_ended(job, 2, END_CANCELLED, 6), NOON + 6 * S_NS);
 		assert_int_equal(rig_see(r, job).end, END_FAILED);
 	}
 }
@@ -80,8 +81,8 @@ static void the_end_of_the_command_does_not_replace_the_reason_of_the_job(void *
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
 
-	parts_tell(r, 1, parts_ended(job, 2, END_SIGNALED, 5), NOON + 5 * S_NS);
-	parts_tell(r, 0, parts_ended(job, 2, END_EXITED, 6), NOON + 6 * S_NS);
+	parts_send_report(r, 1, parts_ended(job, 2, END_SIGNALED, 5), NOON + 5 * S_NS);
+	parts_send_report(r, 0, parts_ended(job, 2, END_EXITED, 6), NOON + 6 * S_NS);
 	assert_int_equal(rig_see(r, job).end, END_EXITED);
 }
 
@@ -96,12 +97,12 @@ static struct report make_exit(int64_t job, int64_t seq, int32_t status)
 /* Node n1 says it: is it acknowledged? */
 static bool is_taken(struct rig *r, struct report rep, int64_t now_ns)
 {
-	const struct sync_job hold = { rep.job, rep.attempt, rep.state };
-	const struct parts_says what = { .hold = &hold, .report = &rep, .now_ns = now_ns };
+	const struct sync_job listed = { rep.job, rep.attempt, rep.state };
+	const struct parts_sync what = { .listed = &listed, .report = &rep, .now_ns = now_ns };
 	struct sync_result out;
 	size_t n;
 
-	parts_say(r, &what, &out);
+	parts_send_sync(r, &what, &out);
 	assert_int_equal(out.n_refusals, 0);
 	n = out.n_acks;
 	sync_result_done(&out);
@@ -113,10 +114,10 @@ static void an_mpi_that_misses_a_rank_is_not_the_reason(void **state)
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
 
-	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 5 * S_NS);
+	parts_send_report(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 5 * S_NS);
 	assert_true(is_taken(r, make_exit(job, 2, 205), NOON + 6 * S_NS));
 	assert_int_equal(rig_see(r, job).end, END_LIMIT);
-	parts_tell(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
+	parts_send_report(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
 	parts_verify(r);
 }
 
@@ -129,10 +130,10 @@ static void the_end_of_part_0_waits_for_the_reason_of_another_part(void **state)
 	assert_false(is_taken(r, make_exit(job, 2, 205), NOON + 6 * S_NS));
 	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
 	for (int i = 1; i < 3; i++)
-		assert_int_equal(parts_given(r, i).g.want, DESIRED_CANCEL);
-	parts_tell(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
+		assert_int_equal(parts_get_desired(r, i).g.want, DESIRED_CANCEL);
+	parts_send_report(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
 	assert_false(is_taken(r, make_exit(job, 2, 205), NOON + 7 * S_NS));
-	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 7 * S_NS);
+	parts_send_report(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 7 * S_NS);
 	assert_true(is_taken(r, make_exit(job, 2, 205), NOON + 8 * S_NS));
 	assert_int_equal(rig_see(r, job).end, END_LIMIT);
 	assert_true(is_taken(r, make_exit(job, 2, 205), NOON + 9 * S_NS));
@@ -146,7 +147,7 @@ static void without_another_reason_the_end_of_the_command_counts(void **state)
 
 	assert_false(is_taken(r, make_exit(job, 2, 7), NOON + 6 * S_NS));
 	for (int i = 1; i < 3; i++)
-		parts_tell(r, i, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
+		parts_send_report(r, i, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
 	assert_true(is_taken(r, make_exit(job, 2, 7), NOON + 7 * S_NS));
 	assert_int_equal(rig_see(r, job).end, END_EXITED);
 	assert_int_equal(parts_of_attempt(r, "exit_status"), 7);
@@ -170,7 +171,7 @@ static void a_command_that_exits_with_0_waits_for_no_other_part(void **state)
 	int64_t job = parts_running(r, false);
 
 	assert_true(is_taken(r, make_exit(job, 2, 0), NOON + 6 * S_NS));
-	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 7 * S_NS);
+	parts_send_report(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 7 * S_NS);
 	assert_int_equal(rig_see(r, job).end, END_EXITED);
 }
 
@@ -179,11 +180,12 @@ static void when_part_0_ends_the_other_parts_are_cancelled(void **state)
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
 
-	assert_true(parts_tell(r, 0, parts_ended(job, 2, END_EXITED, 10), NOON + 10 * S_NS));
-	assert_int_equal(parts_given(r, 0).n, 0);
+	assert_true(
+		parts_send_report(r, 0, parts_ended(job, 2, END_EXITED, 10), NOON + 10 * S_NS));
+	assert_int_equal(parts_get_desired(r, 0).n, 0);
 	for (int i = 1; i < 3; i++) {
-		assert_int_equal(parts_given(r, i).g.want, DESIRED_CANCEL);
-		assert_string_equal(parts_given(r, i).reason, "the job has ended");
+		assert_int_equal(parts_get_desired(r, i).g.want, DESIRED_CANCEL);
+		assert_string_equal(parts_get_desired(r, i).reason, "the job has ended");
 	}
 }
 
@@ -192,12 +194,12 @@ static void a_part_that_cannot_start_ends_the_job_before_part_0_starts(void **st
 	struct rig *r = *state;
 	int64_t job = parts_submit(r, false);
 
-	parts_give(r, job, NOON);
-	assert_true(parts_tell(r, 2, parts_ended(job, 1, END_FAILED, 0), NOON + S_NS));
-	assert_int_equal(parts_given(r, 0).n, 1);
-	assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
-	assert_int_equal(parts_given(r, 1).g.want, DESIRED_CANCEL);
-	parts_tell(r, 0, parts_ended(job, 1, END_CANCELLED, 0), NOON + 2 * S_NS);
+	parts_allocate(r, job, NOON);
+	assert_true(parts_send_report(r, 2, parts_ended(job, 1, END_FAILED, 0), NOON + S_NS));
+	assert_int_equal(parts_get_desired(r, 0).n, 1);
+	assert_int_equal(parts_get_desired(r, 0).g.want, DESIRED_CANCEL);
+	assert_int_equal(parts_get_desired(r, 1).g.want, DESIRED_CANCEL);
+	parts_send_report(r, 0, parts_ended(job, 1, END_CANCELLED, 0), NOON + 2 * S_NS);
 	assert_int_equal(rig_see(r, job).end, END_FAILED);
 	assert_int_equal(parts_of_attempt(r, "charge_requested_ms"), 0);
 }
@@ -207,21 +209,21 @@ static void desired_states_reach_every_node(void **state)
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
 
-	parts_wish(r, job, DESIRED_SUSPEND, 0);
+	parts_set_desired(r, job, DESIRED_SUSPEND, 0);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(parts_given(r, i).g.want, DESIRED_SUSPEND);
-	parts_show(r, 1, job, JOB_SUSPENDED, NOON + 4 * S_NS);
+		assert_int_equal(parts_get_desired(r, i).g.want, DESIRED_SUSPEND);
+	parts_list_job(r, 1, job, JOB_SUSPENDED, NOON + 4 * S_NS);
 	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
-	assert_int_equal(parts_held_cores(r, 1), 0);
-	assert_int_equal(parts_held_cores(r, 0), 2);
-	parts_show(r, 0, job, JOB_SUSPENDED, NOON + 4 * S_NS);
+	assert_int_equal(parts_cores_in_use(r, 1), 0);
+	assert_int_equal(parts_cores_in_use(r, 0), 2);
+	parts_list_job(r, 0, job, JOB_SUSPENDED, NOON + 4 * S_NS);
 	assert_int_equal(rig_see(r, job).state, JOB_SUSPENDED);
-	parts_wish(r, job, DESIRED_RUN, 0);
+	parts_set_desired(r, job, DESIRED_RUN, 0);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(parts_held_cores(r, i), 2);
-	parts_wish(r, job, DESIRED_CANCEL, 0);
+		assert_int_equal(parts_cores_in_use(r, i), 2);
+	parts_set_desired(r, job, DESIRED_CANCEL, 0);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(parts_given(r, i).g.want, DESIRED_CANCEL);
+		assert_int_equal(parts_get_desired(r, i).g.want, DESIRED_CANCEL);
 }
 
 static void a_job_cancelled_before_part_0_started_ends_everywhere(void **state)
@@ -229,12 +231,12 @@ static void a_job_cancelled_before_part_0_started_ends_everywhere(void **state)
 	struct rig *r = *state;
 	int64_t job = parts_submit(r, false);
 
-	parts_give(r, job, NOON);
-	parts_wish(r, job, DESIRED_CANCEL, 0);
-	assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
+	parts_allocate(r, job, NOON);
+	parts_set_desired(r, job, DESIRED_CANCEL, 0);
+	assert_int_equal(parts_get_desired(r, 0).g.want, DESIRED_CANCEL);
 	/* A part that dies of another signal than the order's has no other reason. */
-	parts_tell(r, 1, parts_ended(job, 1, END_SIGNALED, 0), NOON + 2 * S_NS);
-	parts_tell(r, 0, parts_ended(job, 1, END_CANCELLED, 0), NOON + 2 * S_NS);
+	parts_send_report(r, 1, parts_ended(job, 1, END_SIGNALED, 0), NOON + 2 * S_NS);
+	parts_send_report(r, 0, parts_ended(job, 1, END_CANCELLED, 0), NOON + 2 * S_NS);
 	assert_int_equal(rig_see(r, job).end, END_CANCELLED);
 }
 
@@ -257,12 +259,12 @@ static int64_t with_n2_lost(struct rig *r, bool requeue)
 
 	store_set_max_requeues(r->store, 3);
 	for (int i = 0; i < 3; i++)
-		parts_tell(r, i, parts_report(job, 2, JOB_RUNNING, 10),
-			   NOON + (i == 1 ? 10 : 150) * S_NS);
+		parts_send_report(r, i, parts_report(job, 2, JOB_RUNNING, 10),
+				  NOON + (i == 1 ? 10 : 150) * S_NS);
 	lose_n2(r, 1);
 	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
-	assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
-	assert_int_equal(parts_given(r, 2).g.want, DESIRED_CANCEL);
+	assert_int_equal(parts_get_desired(r, 0).g.want, DESIRED_CANCEL);
+	assert_int_equal(parts_get_desired(r, 2).g.want, DESIRED_CANCEL);
 	lose_n2(r, 0); /* once */
 	return job;
 }
@@ -271,20 +273,20 @@ static void a_lost_node_ends_the_job_of_all(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = with_n2_lost(r, false);
-	const struct sync_job hold = { job, 1, JOB_RUNNING };
-	const struct parts_says back = { .node = 1,
-					 .hold = &hold,
+	const struct sync_job listed = { job, 1, JOB_RUNNING };
+	const struct parts_sync back = { .node = 1,
+					 .listed = &listed,
 					 .now_ns = NOON + 250 * S_NS };
 	struct sync_result out;
 
-	parts_tell(r, 0, parts_ended(job, 3, END_CANCELLED, 12), NOON + 201 * S_NS);
+	parts_send_report(r, 0, parts_ended(job, 3, END_CANCELLED, 12), NOON + 201 * S_NS);
 	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
 	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
 	/* It is back and shows its part still: refused. What it says then is nothing. */
-	parts_say(r, &back, &out);
+	parts_send_sync(r, &back, &out);
 	assert_int_equal(out.n_refusals, 1);
 	sync_result_done(&out);
-	parts_tell(r, 1, parts_ended(job, 3, END_CANCELLED, 200), NOON + 251 * S_NS);
+	parts_send_report(r, 1, parts_ended(job, 3, END_CANCELLED, 200), NOON + 251 * S_NS);
 	assert_int_equal(parts_of_attempt(r, "usage ->> '$.cpu_ns'"), 32 * S_NS);
 	parts_verify(r);
 }
@@ -294,19 +296,19 @@ static void a_job_with_requeue_is_queued_again_after_losing_a_node(void **state)
 	struct rig *r = *state;
 	int64_t job = with_n2_lost(r, true);
 
-	parts_tell(r, 0, parts_ended(job, 3, END_CANCELLED, 12), NOON + 201 * S_NS);
+	parts_send_report(r, 0, parts_ended(job, 3, END_CANCELLED, 12), NOON + 201 * S_NS);
 	assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
 	assert_int_equal(parts_of_attempt(r, "end_kind"), END_NODE_LOST);
 	/* The former attempt's other node still gets the order, and its report adds nothing. */
-	assert_int_equal(parts_given(r, 2).g.want, DESIRED_CANCEL);
-	assert_int_equal(parts_held_cores(r, 2), 2);
-	parts_tell(r, 2, parts_ended(job, 3, END_CANCELLED, 90), NOON + 202 * S_NS);
-	assert_int_equal(parts_held_cores(r, 2), 0);
+	assert_int_equal(parts_get_desired(r, 2).g.want, DESIRED_CANCEL);
+	assert_int_equal(parts_cores_in_use(r, 2), 2);
+	parts_send_report(r, 2, parts_ended(job, 3, END_CANCELLED, 90), NOON + 202 * S_NS);
+	assert_int_equal(parts_cores_in_use(r, 2), 0);
 	assert_int_equal(parts_of_attempt(r, "usage ->> '$.cpu_ns'"), 32 * S_NS);
-	parts_give(r, job, NOON + 300 * S_NS);
+	parts_allocate(r, job, NOON + 300 * S_NS);
 	assert_int_equal(rig_number(r, "SELECT MAX(attempt) FROM parts"), 2);
-	assert_int_equal(parts_given(r, 1).g.attempt, 2);
-	assert_int_equal(parts_given(r, 1).g.want, DESIRED_RUN);
+	assert_int_equal(parts_get_desired(r, 1).g.attempt, 2);
+	assert_int_equal(parts_get_desired(r, 1).g.want, DESIRED_RUN);
 	parts_verify(r);
 }
 
@@ -315,8 +317,8 @@ static void a_job_may_be_cancelled_before_it_is_queued_again(void **state)
 	struct rig *r = *state;
 	int64_t job = with_n2_lost(r, true);
 
-	parts_wish(r, job, DESIRED_CANCEL, 0);
-	parts_tell(r, 0, parts_ended(job, 3, END_CANCELLED, 12), NOON + 201 * S_NS);
+	parts_set_desired(r, job, DESIRED_CANCEL, 0);
+	parts_send_report(r, 0, parts_ended(job, 3, END_CANCELLED, 12), NOON + 201 * S_NS);
 	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
 	assert_int_equal(rig_see(r, job).end, END_CANCELLED);
 }
@@ -328,14 +330,16 @@ static void losing_the_node_of_part_0_ends_the_job(void **state)
 	struct store_lost_result lost = { 0 };
 
 	for (int i = 1; i < 3; i++)
-		parts_tell(r, i, parts_report(job, 2, JOB_RUNNING, 10), NOON + 150 * S_NS);
+		parts_send_report(r, i, parts_report(job, 2, JOB_RUNNING, 10),
+				  NOON + 150 * S_NS);
 	store_mark_lost_nodes(r->store, NOON + 100 * S_NS, NOON + 200 * S_NS, NULL);
 	assert_int_equal(store_end_lost_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
 	assert_int_equal(lost.n_lost, 1);
 	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
 	for (int i = 1; i < 3; i++) {
-		assert_int_equal(parts_given(r, i).g.want, DESIRED_CANCEL);
-		parts_tell(r, i, parts_ended(job, 3, END_CANCELLED, 11), NOON + 201 * S_NS);
+		assert_int_equal(parts_get_desired(r, i).g.want, DESIRED_CANCEL);
+		parts_send_report(r, i, parts_ended(job, 3, END_CANCELLED, 11),
+				  NOON + 201 * S_NS);
 	}
 	assert_int_equal(parts_of_attempt(r, "usage ->> '$.cpu_ns'"), 22 * S_NS);
 	parts_verify(r);
@@ -349,8 +353,8 @@ static void losing_the_node_of_part_0_while_the_job_ends_keeps_the_reason(void *
 	struct store_lost_result lost = { 0 };
 
 	store_set_max_requeues(r->store, 3);
-	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 150 * S_NS);
-	parts_hello(r, 2, NOON + 150 * S_NS);
+	parts_send_report(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 150 * S_NS);
+	parts_sync_empty(r, 2, NOON + 150 * S_NS);
 	store_mark_lost_nodes(r->store, NOON + 100 * S_NS, NOON + 200 * S_NS, NULL);
 	assert_int_equal(store_end_lost_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
 	assert_int_equal(lost.n_lost, 1);
@@ -366,9 +370,9 @@ static void a_part_that_ends_by_itself_is_no_success_of_the_job(void **state)
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
 
-	parts_tell(r, 1, parts_ended(job, 2, END_EXITED, 5), NOON + 5 * S_NS);
-	assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
-	parts_tell(r, 0, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
+	parts_send_report(r, 1, parts_ended(job, 2, END_EXITED, 5), NOON + 5 * S_NS);
+	assert_int_equal(parts_get_desired(r, 0).g.want, DESIRED_CANCEL);
+	parts_send_report(r, 0, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
 	assert_int_equal(rig_see(r, job).end, END_EXITED);
 	assert_int_equal(parts_of_attempt(r, "exit_status"), -1);
 }
@@ -386,14 +390,14 @@ static void a_part_that_its_agent_found_again_keeps_running(void **state)
 					.lost_ns = 120 * S_NS };
 	struct sync_result out;
 
-	parts_hello(r, 1, NOON + 10 * S_NS);
-	assert_int_equal(parts_given(r, 1).n, 0);
+	parts_sync_empty(r, 1, NOON + 10 * S_NS);
+	assert_int_equal(parts_get_desired(r, 1).n, 0);
 	assert_int_equal(store_ingest(r->store, &in, &from, &out, NULL), 0);
 	assert_int_equal(out.n_refusals, 0);
 	sync_result_done(&out);
-	assert_int_equal(parts_given(r, 1).n, 1);
-	assert_int_equal(parts_given(r, 0).g.want, DESIRED_RUN);
-	parts_tell(r, 1, parts_ended(job, 2, END_CANCELLED, 5), NOON + 31 * S_NS);
+	assert_int_equal(parts_get_desired(r, 1).n, 1);
+	assert_int_equal(parts_get_desired(r, 0).g.want, DESIRED_RUN);
+	parts_send_report(r, 1, parts_ended(job, 2, END_CANCELLED, 5), NOON + 31 * S_NS);
 	assert_int_equal(store_ingest(r->store, &in, &from, &out, NULL), 0);
 	assert_int_equal(out.n_refusals, 1); /* it had ended */
 	sync_result_done(&out);
@@ -403,14 +407,14 @@ static void a_reboot_of_a_parts_node_ends_the_job(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
-	const struct parts_says back = { .node = 2, .boot = "b2", .now_ns = NOON + 30 * S_NS };
+	const struct parts_sync back = { .node = 2, .boot = "b2", .now_ns = NOON + 30 * S_NS };
 	struct sync_result out;
 
-	parts_say(r, &back, &out);
+	parts_send_sync(r, &back, &out);
 	assert_int_equal(out.n_affected, 1);
 	sync_result_done(&out);
-	assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
-	parts_tell(r, 0, parts_ended(job, 2, END_CANCELLED, 9), NOON + 31 * S_NS);
+	assert_int_equal(parts_get_desired(r, 0).g.want, DESIRED_CANCEL);
+	parts_send_report(r, 0, parts_ended(job, 2, END_CANCELLED, 9), NOON + 31 * S_NS);
 	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
 }
 
@@ -419,14 +423,14 @@ static void a_part_that_its_agent_does_not_know_is_given_up_after_a_while(void *
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
 
-	parts_hello(r, 1, NOON + 10 * S_NS);
-	assert_int_equal(parts_given(r, 1).n, 0);
-	assert_int_equal(parts_given(r, 0).g.want, DESIRED_RUN);
-	parts_show(r, 1, job, JOB_RUNNING, NOON + 12 * S_NS); /* it was overtaken */
-	assert_int_equal(parts_given(r, 1).n, 1);
-	parts_hello(r, 1, NOON + 20 * S_NS);
-	parts_hello(r, 1, NOON + 40 * S_NS);
-	assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
+	parts_sync_empty(r, 1, NOON + 10 * S_NS);
+	assert_int_equal(parts_get_desired(r, 1).n, 0);
+	assert_int_equal(parts_get_desired(r, 0).g.want, DESIRED_RUN);
+	parts_list_job(r, 1, job, JOB_RUNNING, NOON + 12 * S_NS); /* it was overtaken */
+	assert_int_equal(parts_get_desired(r, 1).n, 1);
+	parts_sync_empty(r, 1, NOON + 20 * S_NS);
+	parts_sync_empty(r, 1, NOON + 40 * S_NS);
+	assert_int_equal(parts_get_desired(r, 0).g.want, DESIRED_CANCEL);
 }
 
 /* ---- a disk that fails ---- */
@@ -473,9 +477,9 @@ static void no_failure_of_the_disk_leaves_half_of_a_jobs_end(void **state)
 		failures += rc < 0;
 		rig_reopen(r);
 		if (rc < 0)
-			assert_int_equal(parts_given(r, 0).g.want, DESIRED_RUN);
+			assert_int_equal(parts_get_desired(r, 0).g.want, DESIRED_RUN);
 		assert_int_equal(say_it_fell(r, job), 0);
-		assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
+		assert_int_equal(parts_get_desired(r, 0).g.want, DESIRED_CANCEL);
 		assert_int_equal(parts_of_attempt(r, "usage ->> '$.cpu_ns'"), 5 * S_NS);
 		parts_verify(r);
 		rig_close(&own);
@@ -499,7 +503,7 @@ static void verify_finds_parts_that_do_not_sum_to_their_attempt(void **state)
 	struct store_verified n = { 0 };
 	char figure[64] = "";
 
-	parts_tell(r, 0, parts_ended(job, 2, END_EXITED, 10), NOON + 10 * S_NS);
+	parts_send_report(r, 0, parts_ended(job, 2, END_EXITED, 10), NOON + 10 * S_NS);
 	parts_verify(r);
 	assert_int_equal(db_run(r->store->db, NULL,
 				"UPDATE parts SET usage = '{\"minor_faults\": 7}'"
@@ -509,7 +513,7 @@ static void verify_finds_parts_that_do_not_sum_to_their_attempt(void **state)
 	assert_int_equal(store_verify(r->store, count_differences, figure, &n, NULL), 0);
 	assert_int_equal(n.differences, 2); /* and the peak that is gone */
 	assert_int_equal(db_run(r->store->db, NULL, "DELETE FROM parts WHERE part = 1", ""), 0);
-	parts_hello(r, 2, NOON + 5000 * S_NS);
+	parts_sync_empty(r, 2, NOON + 5000 * S_NS);
 	assert_int_equal(store_verify(r->store, count_differences, figure, &n, NULL), 0);
 	assert_string_equal(figure, "open_part");
 }

@@ -152,7 +152,7 @@ static void a_job_is_made_once_and_charged(void **state)
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"), 200000);
 }
 
-/* What ran before the controller heard of it counts from the job's start, and no more than that. */
+/* Time before the first report counts from the job's start, and no more than that. */
 static void a_job_that_was_reported_late_is_charged_from_its_start(void **state)
 {
 	struct rig *r = *state;

@@ -378,7 +378,7 @@ static void what_slurmdbd_corrects_of_an_archived_attempt_is_counted_not_charged
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 0);
 }
 
-/* An id that comes again, and an attempt that nothing was heard of, are charged under a number of their own. */
+/* An id that comes again, and an attempt that was never reported, are charged under a number of their own. */
 static void a_run_that_is_not_in_the_archive_is_charged_beside_it(void **state)
 {
 	struct rig *r = *state;

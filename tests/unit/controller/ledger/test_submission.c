@@ -260,7 +260,7 @@ static void a_long_chain_of_dependencies_ends_in_one_cycle(void **state)
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs WHERE state < 5"), 0);
 }
 
-/* Killed between the end and the turn: the next start looks at all that is open. */
+/* Killed between the end and the cycle: the next start resolves all open dependencies. */
 static void an_end_that_no_cycle_has_seen_is_found_after_a_restart(void **state)
 {
 	struct rig *r = *state;

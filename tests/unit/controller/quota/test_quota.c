@@ -42,7 +42,7 @@ static int64_t charge_of(struct fraction rate, int64_t s)
 
 static void check_law(struct model *m)
 {
-	struct quota_view v = quota_rig_look(m->q, "physics");
+	struct quota_view v = quota_rig_view(m->q, "physics");
 	int64_t used = m->settled_ms + charge_of(m->rate, m->ran_s), rest = 1800 - m->ran_s;
 
 	if (m->state == JOB_ENDED || rest < 0)
@@ -81,7 +81,7 @@ static bool try_event(struct model *m, char event)
 	bool is_on_node = m->state != JOB_QUEUED && m->state != JOB_ENDED;
 
 	if (event == 'g' && m->state == JOB_QUEUED) { /* allocated */
-		quota_rig_give(m->q, m->job);
+		quota_rig_allocate(m->q, m->job);
 		m->state = JOB_STARTING;
 	} else if (event == 'c' && m->state == JOB_QUEUED) {
 		cancel_job(m);
@@ -165,15 +165,15 @@ static void suspended_time_is_free_and_the_queue_decides_the_price(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(factors); i++) {
 		j.rate.num = 16 * factors[i];
 		job = quota_rig_submit(q, &j);
-		quota_rig_give(q, job);
+		quota_rig_allocate(q, job);
 		quota_rig_report(q, job, JOB_RUNNING, 2700);
 		quota_rig_report(q, job, JOB_SUSPENDED, 2700);
 		quota_rig_report(q, job, JOB_RUNNING, 2700);
 		quota_rig_report(q, job, JOB_ENDED, 5400);
 		used += 24 * factors[i] * HOUR_MS; /* 16 cpus x 90 min */
-		assert_int_equal(quota_rig_look(q, "physics").grant.used, used);
+		assert_int_equal(quota_rig_view(q, "physics").grant.used, used);
 	}
-	assert_int_equal(quota_rig_look(q, "physics").grant.available, 4 * HOUR_MS);
+	assert_int_equal(quota_rig_view(q, "physics").grant.available, 4 * HOUR_MS);
 }
 
 /* ---- RWTH ---- */
@@ -187,12 +187,12 @@ static void the_view_of_an_account_has_the_figures_of_its_window(void **state)
 	struct quota_view v;
 
 	quota_rig_set(q, rwth, accounts);
-	v = quota_rig_look(q, "a");
+	v = quota_rig_view(q, "a");
 	assert_int_equal(v.window.percentage, 200);
 	q->now_ns = NOON - 20 * DAY_NS; /* in September */
 	quota_rig_use(q, &(struct quota_rig_job){ .account = "a", .rate = { 800, 1 } }, 3600);
 	q->now_ns = NOON;
-	v = quota_rig_look(q, "a");
+	v = quota_rig_view(q, "a");
 	assert_int_equal(v.window.previous.used, 800 * HOUR_MS);
 	assert_int_equal(v.window.current.used, 0);
 	assert_int_equal(v.window.percentage, 120);
@@ -211,9 +211,9 @@ static void a_consumed_window_says_when_it_is_normal_again(void **state)
 
 	quota_rig_set(q, rwth, accounts);
 	quota_rig_use(q, &(struct quota_rig_job){ .account = "a", .rate = { 30, 1 } }, 3600);
-	assert_int_equal(quota_rig_look(q, "a").mode, WINDOW_NORMAL);
+	assert_int_equal(quota_rig_view(q, "a").mode, WINDOW_NORMAL);
 	quota_rig_use(q, &(struct quota_rig_job){ .account = "a", .rate = { 1, 1 } }, 1);
-	v = quota_rig_look(q, "a");
+	v = quota_rig_view(q, "a");
 	assert_int_equal(v.mode, WINDOW_LOW_PRIORITY);
 	assert_int_equal(v.window.percentage, -101);
 	/* In November Oct's 30 still count against 30; in December they are out of it. */
@@ -234,13 +234,13 @@ static void an_allowance_changes_within_a_period_by_labels_that_adjoin(void **st
 	char apart[sizeof(joined)];
 
 	quota_rig_set(q, rwth, joined);
-	v = quota_rig_look(q, "a");
+	v = quota_rig_view(q, "a");
 	assert_int_equal(v.window.available, 70 * HOUR_MS);
 	assert_int_equal(v.window.total_allowance, 80 * HOUR_MS);
 	strcpy(apart, joined);
 	strstr(apart, "x.1")[0] = 'y';
 	quota_rig_set(q, rwth, apart); /* another period: nothing is carried over */
-	v = quota_rig_look(q, "a");
+	v = quota_rig_view(q, "a");
 	assert_int_equal(v.window.available, 60 * HOUR_MS);
 	assert_int_equal(v.window.total_allowance, 60 * HOUR_MS);
 }
@@ -260,9 +260,9 @@ static void running_and_queued_jobs_are_shown_beside_what_was_used(void **state)
 	quota_rig_set(q, rwth, accounts);
 	job = quota_rig_submit(q, &j);
 	quota_rig_submit(q, &j);
-	quota_rig_give(q, job);
+	quota_rig_allocate(q, job);
 	quota_rig_report(q, job, JOB_RUNNING, 1800);
-	v = quota_rig_look(q, "a");
+	v = quota_rig_view(q, "a");
 	assert_int_equal(v.active.running, 1);
 	assert_int_equal(v.active.queued, 1);
 	assert_int_equal(v.active.running_ms, 50 * HOUR_MS);
@@ -280,7 +280,7 @@ static void outside_every_allocation_there_is_no_quota_left_and_no_stop(void **s
 	struct quota_view v;
 
 	quota_rig_set(q, rwth, "[Account a]\nUsers=alice\n");
-	v = quota_rig_look(q, "a");
+	v = quota_rig_view(q, "a");
 	assert_false(v.has_allocation);
 	assert_int_equal(v.mode, WINDOW_LOW_PRIORITY);
 	quota_words(q->config, &v, words);
@@ -308,11 +308,11 @@ static void usage_below_counts_above_and_the_nearest_allocation_decides(void **s
 	quota_rig_use(q, &j, 3600);
 	j = (struct quota_rig_job){ .account = "arts", .user = "carol", .rate = { 9, 1 } };
 	quota_rig_use(q, &j, 3600);
-	assert_string_equal(quota_rig_look(q, "physics").owner, "science");
-	assert_int_equal(quota_rig_look(q, "physics").grant.available, 95 * HOUR_MS);
-	assert_string_equal(quota_rig_look(q, "lasers").owner, "lasers");
-	assert_int_equal(quota_rig_look(q, "lasers").grant.available, 5 * HOUR_MS);
-	assert_false(quota_rig_look(q, "arts").has_allocation);
+	assert_string_equal(quota_rig_view(q, "physics").owner, "science");
+	assert_int_equal(quota_rig_view(q, "physics").grant.available, 95 * HOUR_MS);
+	assert_string_equal(quota_rig_view(q, "lasers").owner, "lasers");
+	assert_int_equal(quota_rig_view(q, "lasers").grant.available, 5 * HOUR_MS);
+	assert_false(quota_rig_view(q, "arts").has_allocation);
 }
 
 static void a_past_day_is_as_it_stood_at_its_end(void **state)
@@ -373,20 +373,20 @@ static void refunds_count_and_never_make_less_than_nothing_used(void **state)
 	quota_rig_set(q, nci, granted);
 	quota_rig_use(q, &(struct quota_rig_job){ .rate = { 60, 1 } }, 3600);
 	adjust_charge(q, -20 * HOUR_MS, 20000);
-	v = quota_rig_look(q, "physics");
+	v = quota_rig_view(q, "physics");
 	assert_int_equal(v.grant.used, 40 * HOUR_MS);
 	assert_int_equal(v.grant.available, 60 * HOUR_MS);
 	adjust_charge(q, 5 * HOUR_MS, 20000);
-	assert_int_equal(quota_rig_look(q, "physics").grant.used, 45 * HOUR_MS);
+	assert_int_equal(quota_rig_view(q, "physics").grant.used, 45 * HOUR_MS);
 	adjust_charge(q, -50 * HOUR_MS, 20000 - 10); /* in September nothing was used */
 	quota_rig_set(q, rwth, monthly);
-	v = quota_rig_look(q, "physics");
+	v = quota_rig_view(q, "physics");
 	assert_int_equal(v.window.previous.used, 0);
 	assert_int_equal(v.window.current.used, 45 * HOUR_MS);
 	quota_rig_set(q, nci,
 		      "[Account physics]\nUsers=alice\n[Allocation physics/x]\nKind=grant\n"
 		      "Amount=100\nFrom=2024-09-01\nTo=2025-01-01\n");
-	assert_int_equal(quota_rig_look(q, "physics").grant.available, 100 * HOUR_MS);
+	assert_int_equal(quota_rig_view(q, "physics").grant.available, 100 * HOUR_MS);
 }
 
 static void a_target_is_a_rate_over_its_period(void **state)
@@ -401,7 +401,7 @@ static void a_target_is_a_rate_over_its_period(void **state)
 	quota_rig_use(q, &(struct quota_rig_job){ .account = "def-a", .rate = { 600, 1 } },
 		      3600);
 	q->now_ns = (19997 + 5) * DAY_NS; /* half of it */
-	v = quota_rig_look(q, "def-a");
+	v = quota_rig_view(q, "def-a");
 	assert_int_equal(v.target.total_ms, 2400 * HOUR_MS);
 	assert_int_equal(v.target.due_ms, 1200 * HOUR_MS);
 	assert_int_equal(v.target.used_ppm, 250000);

@@ -59,7 +59,7 @@ static void an_array_reserves_and_counts_by_its_tasks(void **state)
 	quota_rig_set(q, NCI(""), GRANT("100"));
 	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	quota_rig_submit(q, &j); /* 98 SU are reserved */
-	assert_int_equal(quota_rig_look(q, "physics").active.queued, 98);
+	assert_int_equal(quota_rig_view(q, "physics").active.queued, 98);
 	j.array = "0-1";
 	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j.array = "0-2";
@@ -168,7 +168,7 @@ static void six_months_of_quota_in_one_are_the_edge(void **state)
 
 	quota_rig_set(q, RWTH, MONTHLY("10", "2025-10-01"));
 	quota_rig_use(q, &j, 3600); /* exactly 6 x 10 */
-	assert_int_equal(quota_rig_look(q, "physics").mode, WINDOW_LOW_PRIORITY);
+	assert_int_equal(quota_rig_view(q, "physics").mode, WINDOW_LOW_PRIORITY);
 	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j.rate.num = 36;
 	quota_rig_use(q, &j, 1); /* 0.01 more */
@@ -244,7 +244,7 @@ static void jobs_queue_up_to_the_limit_of_each_scope(void **state)
 				.verdict,
 			QUOTA_ACCEPTED);
 	}
-	quota_rig_give(q, first); /* it waits no more */
+	quota_rig_allocate(q, first); /* it waits no more */
 	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 }
 
@@ -381,8 +381,8 @@ static void a_limit_keeps_jobs_queued_until_one_ends(void **state)
 	assert_string_equal(why, "limit of user alice in queue normal: 600 cores at once, 600 "
 				 "run, this job needs 300");
 	assert_true(eligibility_check(g, jobs[3], why)); /* another user is not limited */
-	quota_rig_give(q, jobs[0]);
-	quota_rig_give(q, jobs[1]);
+	quota_rig_allocate(q, jobs[0]);
+	quota_rig_allocate(q, jobs[1]);
 	assert_false(is_eligible(q, g, jobs[2], why));
 	quota_rig_report(q, jobs[0], JOB_ENDED, 10);
 	assert_true(is_eligible(q, g, jobs[2], why));
@@ -403,7 +403,7 @@ static void a_suspended_job_counts_memory_but_no_cores(void **state)
 		      "MaxRunningMemory=2000B\nMaxRunningJobs=2\n");
 	w.job = quota_rig_submit(q, &j);
 	next = quota_rig_submit(q, &j);
-	quota_rig_give(q, w.job);
+	quota_rig_allocate(q, w.job);
 	quota_rig_report(q, w.job, JOB_RUNNING, 10);
 	assert_false(is_eligible(q, g, next, why));
 	assert_int_equal(store_set_desired(q->ledger->store, &w, node, NULL), 0);

@@ -21,7 +21,7 @@ static void rows_are_what_is_declared_in_reading_order(void **state)
 					    "optics/",	"optics/alice" };
 	static const int depth[] = { 0, 1, 2, 1, 2, 2, 2, 3 };
 	_cleanup_(world_done) struct world w = world_of("", declared);
-	struct sharetree_view v = look(&w, cpu, NOON);
+	struct sharetree_view v = view_tree(&w, cpu, NOON);
 	char name[2 * REQUEST_NAME_MAX];
 
 	(void)state;
@@ -33,7 +33,7 @@ static void rows_are_what_is_declared_in_reading_order(void **state)
 	}
 	assert_int_equal(v.rows[4].raw_shares, 2);
 	/* An account for another cluster stands in that one's tree alone. */
-	v = look(&w, (struct sharetree_where){ "elsewhere", CHARGE_POOL_CPU }, NOON);
+	v = view_tree(&w, (struct sharetree_where){ "elsewhere", CHARGE_POOL_CPU }, NOON);
 	assert_true(row_of(&v, "far", "dave") < v.n);
 	assert_int_equal(v.n, ARRAY_LEN(want) + 2);
 }
@@ -44,11 +44,11 @@ static void without_declarations_the_tree_is_flat(void **state)
 	struct sharetree_view v;
 
 	(void)state;
-	put(&w, charge_of("b", "x", NOON, 10), NOON + 10 * S_NS);
-	assert_int_equal(look(&w, cpu, NOON + 10 * S_NS).n, 3);
-	put(&w, charge_of("a", "x", NOON, 10), NOON + 10 * S_NS);
-	put(&w, charge_of("b", "a", NOON, 10), NOON + 10 * S_NS);
-	v = look(&w, cpu, NOON + 10 * S_NS);
+	add_charge(&w, charge_of("b", "x", NOON, 10), NOON + 10 * S_NS);
+	assert_int_equal(view_tree(&w, cpu, NOON + 10 * S_NS).n, 3);
+	add_charge(&w, charge_of("a", "x", NOON, 10), NOON + 10 * S_NS);
+	add_charge(&w, charge_of("b", "a", NOON, 10), NOON + 10 * S_NS);
+	v = view_tree(&w, cpu, NOON + 10 * S_NS);
 	assert_int_equal(v.n, 6);
 	assert_string_equal(v.rows[1].account, "a");
 	assert_string_equal(v.rows[4].user, "a");
@@ -64,11 +64,11 @@ static void a_charge_counts_in_its_cluster_and_pool_alone(void **state)
 
 	(void)state;
 	c.pool = CHARGE_POOL_GPU;
-	put(&w, c, c.to_ns);
+	add_charge(&w, c, c.to_ns);
 	c.cluster = "elsewhere";
-	put(&w, c, c.to_ns);
+	add_charge(&w, c, c.to_ns);
 	assert_near(usage_of(&w, "physics", "alice", c.to_ns), 0);
-	v = look(&w, (struct sharetree_where){ "main", CHARGE_POOL_GPU }, c.to_ns);
+	v = view_tree(&w, (struct sharetree_where){ "main", CHARGE_POOL_GPU }, c.to_ns);
 	assert_near(sharetree_usage(&v, 0), 250);
 }
 
@@ -92,11 +92,13 @@ static void the_order_of_siblings_and_of_charges_changes_nothing(void **state)
 	for (size_t i = 0; i < 4; i++) {
 		size_t j = 3 - i;
 
-		put(&a, charge_of(who[i][0], who[i][1], NOON, 100 * ((int64_t)i + 1)), now);
-		put(&b, charge_of(who[j][0], who[j][1], NOON, 100 * ((int64_t)j + 1)), now);
+		add_charge(&a, charge_of(who[i][0], who[i][1], NOON, 100 * ((int64_t)i + 1)),
+			   now);
+		add_charge(&b, charge_of(who[j][0], who[j][1], NOON, 100 * ((int64_t)j + 1)),
+			   now);
 	}
-	x = look(&a, cpu, now);
-	y = look(&b, cpu, now);
+	x = view_tree(&a, cpu, now);
+	y = view_tree(&b, cpu, now);
 	for (size_t i = 0; i < 4; i++) {
 		const struct fairshare_result *p = &x.results[row_of(&x, who[i][0], who[i][1])];
 		const struct fairshare_result *q = &y.results[row_of(&y, who[i][0], who[i][1])];
@@ -120,12 +122,12 @@ static void scaled_shares_change_nothing(void **state)
 	for (int i = 0; i < 2; i++) {
 		struct world *w = i ? &b : &a;
 
-		put(w, charge_of("physics", "alice", NOON, 300), NOON + DAY_NS);
-		put(w, charge_of("arts", "carol", NOON, 90), NOON + DAY_NS);
-		put(w, charge_of("optics", "alice", NOON, 20), NOON + DAY_NS);
+		add_charge(w, charge_of("physics", "alice", NOON, 300), NOON + DAY_NS);
+		add_charge(w, charge_of("arts", "carol", NOON, 90), NOON + DAY_NS);
+		add_charge(w, charge_of("optics", "alice", NOON, 20), NOON + DAY_NS);
 	}
-	x = look(&a, cpu, NOON + DAY_NS);
-	y = look(&b, cpu, NOON + DAY_NS);
+	x = view_tree(&a, cpu, NOON + DAY_NS);
+	y = view_tree(&b, cpu, NOON + DAY_NS);
 	assert_int_equal(x.n, y.n);
 	for (size_t i = 0; i < x.n; i++) {
 		assert_int_equal(x.results[i].rank, y.results[i].rank);
@@ -142,10 +144,10 @@ static void usage_of_a_removed_user_counts_at_the_account_or_the_root(void **sta
 	int64_t now = NOON + 10 * S_NS;
 
 	(void)state;
-	put(&w, charge_of("physics", "gone", NOON, 10), now);
-	put(&w, charge_of("closed", "alice", NOON, 10), now);
-	put(&w, charge_of("physics", "bob", NOON, 10), now);
-	v = look(&w, cpu, now);
+	add_charge(&w, charge_of("physics", "gone", NOON, 10), now);
+	add_charge(&w, charge_of("closed", "alice", NOON, 10), now);
+	add_charge(&w, charge_of("physics", "bob", NOON, 10), now);
+	v = view_tree(&w, cpu, now);
 	assert_int_equal(v.n_gone, 2);
 	assert_near(v.gone, 50);
 	assert_near(usage_of(&w, "physics", "", now), 50);
@@ -161,13 +163,13 @@ static void new_declarations_move_usage_to_its_new_place(void **state)
 	int64_t now = NOON + 10 * S_NS;
 
 	(void)state;
-	put(&w, charge_of("physics", "alice", NOON, 10), now);
+	add_charge(&w, charge_of("physics", "alice", NOON, 10), now);
 	assert_near(usage_of(&w, "physics", "alice", now), 25);
 	assert_int_equal(accounts_parse(later, strlen(later), "later", &a, NULL), 0);
 	sharetree_set_accounts(w.sharetree, a);
 	accounts_free(w.accounts);
 	w.accounts = a;
-	assert_int_equal(look(&w, cpu, now).n, 3);
+	assert_int_equal(view_tree(&w, cpu, now).n, 3);
 	assert_near(usage_of(&w, "physics", "", now), 25);
 	assert_near(usage_of(&w, "physics", "bob", now), 0);
 }
@@ -181,7 +183,7 @@ static void the_billing_rate_is_not_truncated(void **state)
 
 	(void)state;
 	c.rate = (struct fraction){ 8, 3 };
-	put(&w, c, c.to_ns);
+	add_charge(&w, c, c.to_ns);
 	assert_near(usage_of(&w, "physics", "alice", c.to_ns), 8);
 }
 
@@ -203,7 +205,7 @@ static void the_share_tree_counts_what_was_charged(void **state)
 
 			c.queue = queues[k];
 			c.ngpus = 1;
-			put(&w, c, c.to_ns);
+			add_charge(&w, c, c.to_ns);
 			assert_near(usage_of(&w, "physics", "alice", c.to_ns), 25);
 		}
 }
@@ -214,16 +216,16 @@ static void an_adjustment_counts_with_its_sign(void **state)
 	struct store_charge c = charge_of("physics", "alice", NOON, 100);
 
 	(void)state;
-	put(&w, c, NOON + DAY_NS);
+	add_charge(&w, c, NOON + DAY_NS);
 	c.running_ns = 0;
 	c.adjusted_ms = -50000;
-	put(&w, c, NOON + DAY_NS);
+	add_charge(&w, c, NOON + DAY_NS);
 	assert_near(usage_of(&w, "physics", "alice", NOON + DAY_NS), 200);
 	c.adjusted_ms = 7500;
-	put(&w, c, NOON + DAY_NS);
+	add_charge(&w, c, NOON + DAY_NS);
 	assert_near(usage_of(&w, "physics", "alice", NOON + DAY_NS), 207.5);
 	c.adjusted_ms = -1000000; /* more than there is */
-	put(&w, c, NOON + DAY_NS);
+	add_charge(&w, c, NOON + DAY_NS);
 	assert_near(usage_of(&w, "physics", "alice", NOON + DAY_NS), 0);
 }
 
@@ -239,10 +241,10 @@ static void decay_does_not_depend_on_when_it_is_looked_at(void **state)
 
 	(void)state;
 	c.from_ns = c.to_ns = NOON;
-	put(&often, c, NOON);
+	add_charge(&often, c, NOON);
 	for (int64_t t = NOON; t < NOON + WEEK_NS; t += 5 * 60 * S_NS)
-		look(&often, cpu, t);
-	put(&once, c, NOON);
+		view_tree(&often, cpu, t);
+	add_charge(&once, c, NOON);
 	/* One half after one half-life, to all digits, and not 0.500074. */
 	assert_near(usage_of(&often, "physics", "alice", NOON + WEEK_NS), 1.25);
 	assert_near(usage_of(&once, "physics", "alice", NOON + WEEK_NS), 1.25);
@@ -255,11 +257,11 @@ static void usage_fades_to_nothing_and_ranks_stay_right(void **state)
 	int64_t now = NOON + 10 * DAY_NS;
 
 	(void)state;
-	put(&w, charge_of("physics", "bob", NOON, 100), NOON + 100 * S_NS);
-	look(&w, cpu, NOON + 100 * S_NS);
+	add_charge(&w, charge_of("physics", "bob", NOON, 100), NOON + 100 * S_NS);
+	view_tree(&w, cpu, NOON + 100 * S_NS);
 	/* 240 half-lives on: bob has nothing left; alice, charged now, has. */
-	put(&w, charge_of("physics", "alice", now, 100), now + 100 * S_NS);
-	v = look(&w, cpu, now + 100 * S_NS);
+	add_charge(&w, charge_of("physics", "alice", now, 100), now + 100 * S_NS);
+	v = view_tree(&w, cpu, now + 100 * S_NS);
 	assert_near(usage_of(&w, "physics", "bob", now + 100 * S_NS), 0);
 	assert_true(v.results[row_of(&v, "physics", "bob")].rank >
 		    v.results[row_of(&v, "physics", "alice")].rank);
@@ -300,9 +302,9 @@ static void a_job_in_many_reports_counts_as_one_and_decays_once(void **state)
 		now = g.to_ns + S_NS; /* reported a second later */
 		assert_int_equal(sharetree_add_delta(cut.sharetree, &g, now, NULL), 0);
 		if (s[0] % 11 == 0)
-			look(&cut, cpu, now);
+			view_tree(&cut, cpu, now);
 	}
-	put(&whole, charge_of("physics", "alice", NOON, 10 * HOUR_S), end);
+	add_charge(&whole, charge_of("physics", "alice", NOON, 10 * HOUR_S), end);
 	assert_near(usage_of(&cut, "physics", "alice", now + DAY_NS / 24),
 		    usage_of(&whole, "physics", "alice", now + DAY_NS / 24));
 }
@@ -325,15 +327,15 @@ static void stored_sums_equal_recomputed_ones(void **state)
 		double usage[16];
 		uint32_t rank[16];
 
-		put(&kept, charge_of(who[k][0], who[k][1], now, 1 + seed / 65536 % 500),
-		    now + 500 * S_NS);
-		v = look(&kept, cpu, now + 500 * S_NS);
+		add_charge(&kept, charge_of(who[k][0], who[k][1], now, 1 + seed / 65536 % 500),
+			   now + 500 * S_NS);
+		v = view_tree(&kept, cpu, now + 500 * S_NS);
 		for (size_t j = 0; j < v.n; j++) {
 			usage[j] = sharetree_usage(&v, j);
 			rank[j] = v.results[j].rank;
 		}
 		sharetree_set_accounts(kept.sharetree, kept.accounts);
-		v = look(&kept, cpu, now + 500 * S_NS);
+		v = view_tree(&kept, cpu, now + 500 * S_NS);
 		for (size_t j = 0; j < v.n; j++) {
 			assert_near(sharetree_usage(&v, j), usage[j]);
 			assert_int_equal(v.results[j].rank, rank[j]);
