@@ -43,7 +43,8 @@ OBJS       := $(call objs,$(COMMON) $(CONTROLLER) $(AGENT) $(LAUNCH) $(CLI) $(FO
 
 LIB_COMMON := -lsystemd -ljansson -lmunge -lsqlite3 -lnettle -lz -lm
 LIB_AGENT  := $(LIB_COMMON) -lbpf -lelf -lcgroup -lhwloc
-LIB_CTL    := $(LIB_COMMON) -lmicrohttpd
+LIB_CTL    := $(LIB_COMMON) -lmicrohttpd -lxslt -lxml2
+$O/controller/web/%.o: ALLFLAGS += $(shell pkg-config --cflags libxslt)
 LIB_CLI    := $(LIB_COMMON) -lsmartcols
 $O/controller/postgres/%.o: ALLFLAGS += $(shell pkg-config --cflags libpq)
 
@@ -67,6 +68,8 @@ all: $(BINS)
 $O/bin/reeve-agent: $(call objs,$(COMMON) $(AGENT))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_AGENT)
+# The assembler includes the templates, which the compiler does not see.
+$O/controller/web/files.o: $(wildcard controller/web/templates/*)
 $O/bin/reeve-controller: $(call objs,$(COMMON) $(CONTROLLER))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_CTL)

@@ -23,6 +23,7 @@
 #include "controller/postgres/pg.h"
 #include "controller/dispatch/cycle.h"
 #include "controller/standby.h"
+#include "controller/web/web.h"
 #include "controller/sharetree/sharetree.h"
 
 #define DEFAULT_CONFIG "/etc/reeve/controller.conf"
@@ -39,6 +40,7 @@ struct controller {
 	struct api *api;
 	struct maintenance *maintenance;
 	struct server *server;
+	struct web *web; /* NULL: Web = no */
 	int listen_fd;
 	bool is_deposed; /* another controller leads */
 	bool is_unsure;	 /* the last check of the lead failed; logged once */
@@ -50,6 +52,7 @@ static void close_rooms(struct controller *c)
 {
 	c->poll = long_poll_close(c->poll);
 	c->server = server_close(c->server);
+	c->web = web_close(c->web);
 	c->maintenance = maintenance_close(c->maintenance);
 	c->api = api_close(c->api);
 	c->cycle = cycle_free(c->cycle);
@@ -232,8 +235,15 @@ static int open_server(struct controller *c, struct err *err)
 				   .ctx = c->api };
 	int r = open_socket(c, err);
 
+	if (r >= 0 && c->config->web)
+		r = web_open(c->api, &c->web, err);
 	if (r < 0)
 		return r;
+	if (c->web) {
+		s.on_headers = web_admit;
+		s.on_request = web_handle;
+		s.ctx = c->web;
+	}
 	s.listen_fd = c->listen_fd;
 	r = server_open(&s, &c->server, err);
 	return r < 0 ? r : api_set_server(c->api, c->server, err);

@@ -5,7 +5,7 @@ set -eu
 packages='
 	build-essential clang llvm bpftool pkg-config
 	libbpf-dev libelf-dev zlib1g-dev libsystemd-dev libcgroup-dev libpam0g-dev libhwloc-dev
-	libmicrohttpd-dev libcurl4-gnutls-dev libjansson-dev libmunge-dev munge
+	libmicrohttpd-dev libxslt1-dev libcurl4-gnutls-dev libjansson-dev libmunge-dev munge
 	libsqlite3-dev libpq-dev libslurm-dev postgresql libsmartcols-dev nettle-dev linux-libc-dev xfslibs-dev
 	liblua5.1-0-dev slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins mariadb-server
 	libcmocka-dev libclang-rt-14-dev clang-format scdoc

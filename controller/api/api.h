@@ -17,3 +17,18 @@ int api_set_server(struct api *a, struct server *s, struct err *err);
  * the api. */
 void api_admit(void *ctx, struct exchange *x);
 void api_handle(void *ctx, struct exchange *x);
+
+/* A document of the API for a page of that user: what GET `path` answers, with the user's rights. */
+struct call_query;
+struct api_fetch {
+	struct auth_who who;
+	const char *user;
+	bool is_operator;
+	const char *path; /* "/v1/jobs/12" */
+	const struct call_query
+		*query; /* instead of the page's own, name by name; NULL: none */
+};
+/* *ret is the caller's. -ENOENT: no such path or job; -EACCES: not permitted; other errors have their
+ * words in err. */
+int api_fetch(struct api *a, struct exchange *x, const struct api_fetch *f, json_t **ret,
+	      struct err *err);

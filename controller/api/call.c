@@ -51,8 +51,12 @@ void call_answer(struct api *a, struct exchange *x, json_t *doc, const char *cre
 
 const char *call_query_text(const struct call *c, const char *name)
 {
-	const char *text = exchange_query(c->x, name);
+	const struct call_query *q = c->query;
+	const char *text;
 
+	while (q && q->name && strcmp(q->name, name) != 0)
+		q++;
+	text = q && q->name ? q->value : exchange_query(c->x, name);
 	return text && *text ? text : NULL;
 }
 

@@ -11,6 +11,11 @@
 
 struct slurm_pending_job;
 
+/* A name of the query, with the value that counts instead of the request's own; NULL: none. */
+struct call_query {
+	const char *name, *value;
+};
+
 struct call {
 	struct api *api;
 	struct exchange *x;
@@ -22,7 +27,9 @@ struct call {
 	/* The path names a job that waits in Slurm: it, and its cluster; NULL: it does not. */
 	const struct slurm_pending_job *pending;
 	const struct config_cluster *pending_cluster;
-	json_t *body; /* of a POST */
+	const struct call_query
+		*query; /* ends with a name NULL; NULL: the request's query counts */
+	json_t *body;	/* of a POST */
 	/* the route's answer */
 	unsigned status; /* 0: 200 */
 	json_t *answer;

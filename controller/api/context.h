@@ -25,6 +25,7 @@ struct long_poll;
 struct sd_event;
 struct sd_event_source;
 struct server;
+struct session_table;
 struct sharetree;
 struct slurm_pending_table;
 struct submit_batches;
@@ -57,8 +58,9 @@ struct api {
 	struct submit_batches *batches; /* made by the first submission */
 	struct sync_sent *sent;		/* desired states last sent to each node */
 	struct slurm_pending_table *slurm_pending; /* NULL until reeve-slurm sends a list */
-	struct expected *expected; /* NULL until a job of Slurm is (quota/expected.h) */
-	struct hooks *hooks;	   /* NULL: the site has none */
+	struct expected *expected;	/* NULL until a job of Slurm is (quota/expected.h) */
+	struct session_table *sessions; /* of the pages; NULL: the site has none */
+	struct hooks *hooks;		/* NULL: the site has none */
 	struct metrics_usage *metrics_usage; /* NULL until the first GET /metrics */
 	struct api_counts counts;
 	bool is_node_loss_paused; /* refused connections may be nodes': maintenance/ */

@@ -179,6 +179,16 @@ static int read_body(struct call *c, const struct route *route, struct err *err)
 	return r < 0 ? r : wire_parse(text, size, &c->body, err);
 }
 
+/* The job that the path names: Slurm's, or a task of an array. */
+static int find_named_job(struct call *c, struct err *err)
+{
+	int r = c->named.job ? slurm_job_find(c, err) : 0;
+
+	if (r >= 0 && c->named.index != JOB_ID_NO_INDEX)
+		r = array_task_find(c, err);
+	return r;
+}
+
 static int handle_request(struct call *c, struct err *err)
 {
 	const struct route *route;
@@ -188,11 +198,39 @@ static int handle_request(struct call *c, struct err *err)
 		r = recognize_sender(c, route, err);
 	if (r >= 0)
 		r = read_body(c, route, err);
-	if (r >= 0 && c->named.job)
-		r = slurm_job_find(c, err);
-	if (r >= 0 && c->named.index != JOB_ID_NO_INDEX)
-		r = array_task_find(c, err);
+	if (r >= 0)
+		r = find_named_job(c, err);
 	return r < 0 ? r : route->fn(c, err);
+}
+
+int api_fetch(struct api *a, struct exchange *x, const struct api_fetch *f, json_t **ret,
+	      struct err *err)
+{
+	struct call c = { .api = a,
+			  .x = x,
+			  .named = { 0, JOB_ID_NO_INDEX },
+			  .who = f->who,
+			  .is_operator = f->is_operator,
+			  .query = f->query };
+	bool is_known;
+	const struct route *route = routes_find("GET", f->path, &c.named, &is_known);
+	int r;
+
+	*ret = NULL;
+	if (!route || route->role != ROLE_USER)
+		return err_set(err, -ENOENT, "no such page: %.200s", f->path);
+	snprintf(c.user, sizeof(c.user), "%s", f->user);
+	c.id = c.named.job;
+	r = find_named_job(&c, err);
+	if (r >= 0)
+		r = route->fn(&c, err);
+	if (r == 0 && c.answer)
+		*ret = json_incref(c.answer);
+	else if (r >= 0)
+		r = err_set(err, -EPROTO, "%.200s gave no document", f->path);
+	json_decref(c.answer);
+	free(c.text);
+	return r < 0 && c.status == 404 ? -ENOENT : r < 0 && c.status == 403 ? -EACCES : r;
 }
 
 void api_handle(void *ctx, struct exchange *x)

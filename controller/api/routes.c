@@ -11,6 +11,7 @@
 #include "controller/api/sync/slurm_jobs.h"
 #include "controller/api/sync/sync.h"
 #include "controller/api/usage/usage.h"
+#include "controller/api/web/ticket.h"
 
 #define MIB (1UL << 20)
 
@@ -84,6 +85,8 @@ const struct route routes[] = {
 	  "change the accounts" },
 	{ "GET", "/v1/accounts/log", ROLE_USER, BODY_NONE, route_accounts_log,
 	  "changes of accounts" },
+	{ "POST", "/v1/web/tickets", ROLE_USER, BODY_SMALL, route_ticket,
+	  "a link that opens the pages" },
 	{ "GET", "/metrics", ROLE_ANYONE, BODY_NONE, route_metrics, "figures for monitoring" },
 	{ 0 },
 };

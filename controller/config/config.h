@@ -195,6 +195,7 @@ struct config_hooks {
 struct config {
 	char *listen, *database, *munge_socket, *operators;
 	char *metrics_token;	/* a file; NULL: none */
+	bool web;		/* serves pages */
 	int accept_nodes;	/* enum config_accept */
 	int metrics_accounts;	/* enum config_metrics */
 	int64_t max_suspend_s;	/* of an owner's suspension; 0: no bound */

@@ -91,6 +91,8 @@ const struct conf_key config_keys[] = {
 	MAIN(CONF_TEXT, "MetricsToken", metrics_token,
 	     "file with a token; a client that sends the token (Authorization: Bearer) gets these figures",
 	     "/etc/reeve/metrics.token"),
+	{ "Controller", "Web", CONF_BOOL, offsetof(struct config, web), 0, 0, NULL,
+	  "serve pages for browsers, entered by 'reeve web'", "yes" },
 	{ "Controller", "NodeLost", CONF_SECONDS, offsetof(struct config, node_lost_s), 5,
 	  86400, NULL, "time without a report after which a node is lost", "2:00" },
 	{ "Controller", "MaxRequeues", CONF_COUNT, offsetof(struct config, max_requeues), 0,

@@ -96,10 +96,28 @@ void exchange_end(void *cls, struct MHD_Connection *mhd, void **ctx,
 		return;
 	forget_body(x);
 	free(x->answer.text);
+	free(x->answer.headers);
 	free(x->path);
 	free(x->target);
 	free(x);
 	*ctx = NULL;
+}
+
+/* Cuts up `lines`. A header of the same name as one that is set already replaces it. */
+static void add_headers(struct MHD_Response *response, char *lines)
+{
+	char *line, *value;
+
+	while (lines && (line = strsep(&lines, "\n")))
+		if ((value = strstr(line, ": "))) {
+			const char *before;
+
+			*value = '\0';
+			before = MHD_get_response_header(response, line);
+			if (before)
+				MHD_del_response_header(response, line, before);
+			MHD_add_response_header(response, line, value + 2);
+		}
 }
 
 static enum MHD_Result queue_text(struct exchange *x, unsigned status, const char *type,
@@ -118,6 +136,7 @@ static enum MHD_Result queue_text(struct exchange *x, unsigned status, const cha
 	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	if (*x->credential)
 		MHD_add_response_header(response, AUTH_ANSWER_HEADER, x->credential);
+	add_headers(response, x->answer.headers);
 	r = MHD_queue_response(x->mhd, status, response);
 	MHD_destroy_response(response);
 	x->state = EXCHANGE_QUEUED;

@@ -41,6 +41,7 @@ struct exchange_answer {
 	char *text;	  /* malloc()ed; the exchange frees it */
 	size_t size;
 	const char *credential; /* X-Reeve-Credential, or NULL; copied */
+	char *headers; /* "Name: value" lines, each with its line end; malloc()ed, freed as text is; NULL: none */
 };
 /* Exactly once for each exchange, which must not be used afterwards. */
 void exchange_answer(struct exchange *x, struct exchange_answer a);

@@ -188,3 +188,8 @@ $O/tests/unit/test_pace: $O/slurm/follow/pace.o
 $O/tests/unit/test_tres: $O/slurm/follow/tres.o
 $O/tests/unit/test_slurm_batch: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_slurm_batch: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/slurm/%.o,batch rows rule settle list) $(patsubst %,$O/controller/ledger/%.o,verify/verify verify/verify_parts archive/archive archive/rows archive/files archive/slurm import/import import/import_batch import/followed) $(patsubst %,$O/%.o,common/wire/slurm_batch common/csv/csv_write controller/history/history)
+$O/tests/unit/test_session: LDLIBS += -lnettle
+$O/tests/unit/test_session: $O/controller/session/session.o $O/common/err.o
+$O/tests/unit/test_render: ALLFLAGS += $(shell pkg-config --cflags libxslt)
+$O/tests/unit/test_render: LDLIBS += -ljansson -lxslt -lxml2 -lm -lnettle
+$O/tests/unit/test_render: $(patsubst %,$O/controller/web/%.o,render format files xml rows_csv) $O/common/csv/csv_write.o $O/common/wire/wire.o $O/common/wire/doc.o $O/common/utf8.o $(MODEL)

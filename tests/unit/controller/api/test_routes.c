@@ -14,6 +14,7 @@
 #include "controller/api/sync/slurm_jobs.h"
 #include "controller/api/sync/sync.h"
 #include "controller/api/usage/usage.h"
+#include "controller/api/web/ticket.h"
 
 /* The routes' functions are not called here. */
 #define STAND_IN(name)                                                                         \
@@ -30,6 +31,7 @@ STAND_IN(route_submit)
 STAND_IN(route_cost)
 STAND_IN(route_slurm_submit)
 STAND_IN(route_slurm_pending)
+STAND_IN(route_ticket)
 STAND_IN(route_jobs)
 STAND_IN(route_job)
 STAND_IN(route_why)

@@ -1,0 +1,23 @@
+<?xml version="1.0" encoding="UTF-8"?>
+<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">
+<xsl:import href="layout.xsl"/>
+<xsl:variable name="title"><xsl:choose>
+	<xsl:when test="/page/@user">No such page</xsl:when>
+	<xsl:otherwise>Enter with a link</xsl:otherwise>
+</xsl:choose></xsl:variable>
+
+<xsl:template match="/page/error">
+	<p class="error" role="alert"><xsl:value-of select="@message"/></p>
+	<xsl:if test="not(/page/@user)"><xsl:call-template name="how"/></xsl:if>
+</xsl:template>
+
+<xsl:template name="content">
+	<xsl:if test="not(@user)"><xsl:call-template name="how"/></xsl:if>
+</xsl:template>
+
+<xsl:template name="how">
+	<p>On a machine of the cluster, where you submit jobs, type</p>
+	<pre>reeve web</pre>
+	<p>and open the link that it prints. The link is for one use, within two minutes. There is no password.</p>
+</xsl:template>
+</xsl:stylesheet>

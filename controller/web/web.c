@@ -1,0 +1,275 @@
+/* web.c - the chain of a request for a page: whose session, which page, the answer with its headers; see web.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/auth/auth.h"
+#include "common/clock.h"
+#include "common/err.h"
+#include "common/log.h"
+#include "controller/api/api.h"
+#include "controller/http/exchange.h"
+#include "controller/session/session.h"
+#include "controller/web/files.h"
+#include "controller/web/page.h"
+#include "controller/web/render.h"
+#include "controller/web/web.h"
+
+#define COOKIE "reeve"
+#define COOKIE_ATTRIBUTES "; Path=/web; HttpOnly; SameSite=Strict"
+#define FORM_MAX 1024 /* bytes of a POST */
+
+/* Nothing from elsewhere, no script and no style in the page itself, no frame around it. */
+#define SAFE_HEADERS                                                                           \
+	"Content-Security-Policy: default-src 'none'; style-src 'self'; img-src 'self'; "      \
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'\n"                        \
+	"Referrer-Policy: no-referrer\n"                                                       \
+	"X-Frame-Options: DENY\n"                                                              \
+	"Cross-Origin-Resource-Policy: same-origin\n"
+
+struct web {
+	struct api *api;
+	struct session_table *sessions;
+	struct render *render;
+};
+
+int web_open(struct api *a, struct web **ret, struct err *err)
+{
+	_cleanup_(web_closep) struct web *w = calloc(1, sizeof(*w));
+	int r;
+
+	if (!w)
+		return err_set(err, -ENOMEM, "out of memory");
+	w->sessions = session_table_new();
+	if (!w->sessions)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = render_open(&w->render, err);
+	if (r < 0)
+		return err_prefix(err, r, "pages");
+	w->api = a;
+	a->sessions = w->sessions;
+	*ret = TAKE_PTR(w);
+	return 0;
+}
+
+struct web *web_close(struct web *w)
+{
+	if (!w)
+		return NULL;
+	if (w->api)
+		w->api->sessions = NULL;
+	session_table_free(w->sessions);
+	render_close(w->render);
+	free(w);
+	return NULL;
+}
+
+/* ---- whose request ---- */
+
+static bool is_page(const struct exchange *x)
+{
+	const char *path = exchange_path(x);
+
+	return !strcmp(path, "/") || !strcmp(path, "/web") || !strncmp(path, "/web/", 5) ||
+	       !strcmp(path, "/favicon.ico");
+}
+
+/* The value of our cookie among those of "a=1; reeve=...". */
+static bool read_cookie(const struct exchange *x, char ret[static SESSION_TOKEN_MAX])
+{
+	const char *p = exchange_header(x, "Cookie");
+
+	for (; p; p = strchr(p, ';')) {
+		size_t n;
+
+		p += strspn(p, "; ");
+		if (strncmp(p, COOKIE "=", strlen(COOKIE "=")) != 0)
+			continue;
+		p += strlen(COOKIE "=");
+		n = strcspn(p, "; ");
+		if (n == 0 || n >= SESSION_TOKEN_MAX)
+			return false;
+		memcpy(ret, p, n);
+		ret[n] = '\0';
+		return true;
+	}
+	return false;
+}
+
+static bool find_session(const struct web *w, const struct exchange *x,
+			 struct session_user *ret)
+{
+	char token[SESSION_TOKEN_MAX];
+
+	return read_cookie(x, token) &&
+	       session_find(w->sessions, token, clock_ns(CLOCK_BOOTTIME), ret);
+}
+
+/* ---- answers ---- */
+
+static void answer_text(struct exchange *x, struct page_text *p, const char *more_headers)
+{
+	struct exchange_answer a = {
+		.status = p->status, .type = p->type, .text = p->text, .size = p->size
+	};
+
+	if (asprintf(&a.headers, SAFE_HEADERS "%s", more_headers ? more_headers : "") < 0)
+		a.headers = NULL;
+	if (!a.text || !a.headers) {
+		free(a.text);
+		a.text = NULL;
+		a.size = 0;
+		a.status = 500;
+	}
+	exchange_answer(x, a);
+}
+
+static void send_redirect(struct exchange *x, const char *to, const char *cookie)
+{
+	struct page_text p = { .status = 303, .type = "text/plain", .text = strdup("") };
+	char headers[256];
+
+	snprintf(headers, sizeof(headers), "Location: %s\n%s", to, cookie ? cookie : "");
+	answer_text(x, &p, headers);
+}
+
+static void answer_file(struct exchange *x, const struct web_file *f, const char *type)
+{
+	struct page_text p = { .status = 200,
+			       .type = type,
+			       .text = strndup(f->text, (size_t)(f->end - f->text)),
+			       .size = (size_t)(f->end - f->text) };
+
+	answer_text(x, &p, "Cache-Control: max-age=600\n");
+}
+
+static void answer_failure(struct web *w, struct exchange *x, const struct err *err)
+{
+	struct page_text p = { .status = 500,
+			       .type = "text/plain; charset=utf-8",
+			       .text = strdup("The controller failed to make this page; its "
+					      "journal has the error.\n") };
+
+	log_line(LOG_ERR, "%s %s: %s", exchange_method(x), exchange_path(x), err->text);
+	w->api->counts.failures++;
+	p.size = p.text ? strlen(p.text) : 0;
+	answer_text(x, &p, NULL);
+}
+
+static void answer_entry(struct web *w, struct exchange *x, const char *why)
+{
+	const struct page_reader anyone = { .api = w->api, .render = w->render, .x = x };
+	struct page_text p;
+	struct err err;
+
+	if (page_make_entry(&anyone, why, &p, &err) < 0)
+		answer_failure(w, x, &err);
+	else
+		answer_text(x, &p, NULL);
+}
+
+/* ---- requests ---- */
+
+static void open_session(struct web *w, struct exchange *x)
+{
+	const char *ticket = exchange_query(x, "ticket");
+	char token[SESSION_TOKEN_MAX], cookie[160];
+	struct err err = { "" };
+
+	if (!ticket ||
+	    session_redeem(w->sessions, ticket, clock_ns(CLOCK_BOOTTIME), token, &err) < 0) {
+		exchange_note_wrong(x);
+		answer_entry(w, x, ticket ? err.text : NULL);
+		return;
+	}
+	snprintf(cookie, sizeof(cookie),
+		 "Set-Cookie: " COOKIE "=%s; Max-Age=%d" COOKIE_ATTRIBUTES "\n", token,
+		 SESSION_S);
+	send_redirect(x, "/web/", cookie);
+}
+
+static void close_session(struct web *w, struct exchange *x)
+{
+	char token[SESSION_TOKEN_MAX];
+
+	if (read_cookie(x, token))
+		session_end(w->sessions, token);
+	send_redirect(x, "/web/", "Set-Cookie: " COOKIE "=; Max-Age=0" COOKIE_ATTRIBUTES "\n");
+}
+
+static void answer_page(struct web *w, struct exchange *x, struct session_user who)
+{
+	struct page_reader reader = {
+		.api = w->api, .render = w->render, .x = x, .uid = who.uid, .gid = who.gid
+	};
+	char user[REQUEST_NAME_MAX];
+	struct page_text p;
+	struct err err = { "" };
+	int r = auth_user_name(who.uid, user, sizeof(user), &err);
+
+	if (r < 0) {
+		answer_entry(w, x, "the controller's machine no longer knows this user");
+		return;
+	}
+	reader.user = user;
+	reader.is_operator = config_is_operator(w->api->c.config, user);
+	r = page_make(&reader, &p, &err);
+	if (r == -ENOENT) {
+		r = page_make_entry(&reader, err.text, &p, &err);
+		p.status = 404;
+	}
+	if (r < 0)
+		answer_failure(w, x, &err);
+	else
+		answer_text(x, &p, NULL);
+}
+
+void web_admit(void *ctx, struct exchange *x)
+{
+	struct web *w = ctx;
+	struct exchange_leave let = { .body_max = FORM_MAX };
+	struct auth_said said = { .payload = "" };
+	struct session_user who;
+
+	if (!is_page(x)) {
+		api_admit(w->api, x);
+		return;
+	}
+	if (find_session(w, x, &who)) {
+		said.who.uid = who.uid;
+		said.who.gid = who.gid;
+		let.said = &said;
+	} else if (!exchange_may_ask(x) || !exchange_may_try(x)) {
+		struct page_text p = { .status = 429,
+				       .type = "text/plain",
+				       .text = strdup(
+					       "Too many requests from this address.\n") };
+
+		p.size = p.text ? strlen(p.text) : 0;
+		answer_text(x, &p, NULL);
+		return;
+	}
+	exchange_admit(x, &let);
+}
+
+void web_handle(void *ctx, struct exchange *x)
+{
+	struct web *w = ctx;
+	const char *path = exchange_path(x);
+	struct session_user who;
+
+	if (!is_page(x))
+		api_handle(w->api, x);
+	else if (!strcmp(path, "/") || !strcmp(path, "/web"))
+		send_redirect(x, "/web/", NULL);
+	else if (!strcmp(path, "/web/style.css"))
+		answer_file(x, web_file_find("style.css"), "text/css; charset=utf-8");
+	else if (!strcmp(path, "/web/enter"))
+		open_session(w, x);
+	else if (!strcmp(path, "/web/logout") && !strcmp(exchange_method(x), "POST"))
+		close_session(w, x);
+	else if (!find_session(w, x, &who))
+		answer_entry(w, x, NULL);
+	else
+		answer_page(w, x, who);
+}

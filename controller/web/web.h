@@ -1,0 +1,25 @@
+/* web - the pages, for people with a browser: /web/... of the controller's own server.
+ *
+ * A page has no figure of its own: it fetches documents of the API with the rights of its user, makes XML of
+ * them (xml.h) and HTML by a stylesheet (render.h, templates/). "PAGE.json" is those documents, "PAGE.csv"
+ * the rows of the first. Nothing is loaded from elsewhere, and every page works without a script.
+ *
+ * Who may read: GET /web/enter?ticket=... opens a session (controller/session) and sets its cookie: HttpOnly,
+ * SameSite=Strict, for /web alone. The API itself knows no cookie. POST /web/logout ends it.
+ */
+#pragma once
+#include "common/cleanup.h"
+
+struct api;
+struct err;
+struct exchange;
+struct web;
+
+/* Gives the api its table of sessions. -EINVAL: a stylesheet is wrong. */
+int web_open(struct api *a, struct web **ret, struct err *err);
+struct web *web_close(struct web *w);
+DEFINE_CLEANUP(struct web *, web_close)
+
+/* The server's callbacks: pages are answered here, all else by the api. ctx is the web. */
+void web_admit(void *ctx, struct exchange *x);
+void web_handle(void *ctx, struct exchange *x);

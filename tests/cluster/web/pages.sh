@@ -1,0 +1,112 @@
+#!/bin/bash
+# pages.sh - the pages of a real controller as a browser asks for them: entry by `reeve web`, rights, hostile names, the same figures as CSV
+# and JSON, headers. TAP.
+# shellcheck disable=SC2317 # functions are called by soon
+set -u
+cd "$(dirname "$0")/../../.." || exit 1
+. tests/cluster/lib/tap_lib.sh
+. tests/cluster/lib/live_lib.sh
+. tests/cluster/lib/play_lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to exchange as several users"; exit 0; }
+live_dir pages
+live_munge
+cp build/bin/reeve "$dir/reeve" # where other users may reach it
+configure() {
+	cat >"$dir/controller.conf" <<-CONF
+		$(live_controller)
+		${1:-}
+		[Policy]
+		PriorityWeightFairshare = 1000
+		[Cluster main]
+		DefaultResources = jobfs=100MB,walltime=1:00:00
+		[Account physics]
+		Users = daemon
+		[Account chemistry]
+		Users = bin
+	CONF
+	printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/reeve.conf"
+	chmod 644 "$dir/reeve.conf"
+}
+live_open configure
+link() { as "$1" "$dir/reeve" web --print --config "$dir/reeve.conf" 2>&1; }      # UID
+enter() { curl -s -o /dev/null -w '%{http_code}' -c "$dir/jar.$1" "$(link "$1")"; } # UID
+get() { curl -s -b "$dir/jar.$1" "$url/web$2"; }                                   # UID PATH
+status() { curl -s -o /dev/null -w '%{http_code}' -b "$dir/jar.$1" "$url/web$2"; }  # UID PATH
+amounts='"ncpus":16,"mem_bytes":64000000000,"jobfs_bytes":100000000000,"ngpus":0'
+
+like() { # NAME REGEX TEXT
+	grep -qE -- "$2" <<<"$3"
+	tap_result $? "$1" "$3"
+}
+
+# ---- entry ----
+like "without a session a page says how to enter" 'reeve web' "$(curl -s "$url/web/jobs")"
+is "with status 401" 401 "$(curl -s -o /dev/null -w '%{http_code}' "$url/web/jobs")"
+is "/ leads to the pages" "303 $url/web/" "$(curl -s -o /dev/null -w '%{http_code} %{redirect_url}' "$url/")"
+one=$(link $daemon)
+like "reeve web prints a link to the controller" "^$url/web/enter\?ticket=[0-9a-f]{64}$" "$one"
+like "its JSON has url and how long it is valid" '"url": "http.*valid_s|valid_s.*"url": "http' \
+	"$(as $daemon "$dir/reeve" web --json --config "$dir/reeve.conf" | tr -d '\n')"
+curl -s -D "$dir/headers" -o /dev/null -c "$dir/jar.$daemon" "$one"
+like "the link opens a session" '^Location: /web/' "$(cat "$dir/headers")"
+like "its cookie is for the pages alone, out of reach of scripts and other sites" \
+	'^Set-Cookie: reeve=[0-9a-f]{64}; Max-Age=43200; Path=/web; HttpOnly; SameSite=Strict' "$(cat "$dir/headers")"
+like "a link that was used is refused, with the reason" 'used before, or is older' "$(curl -s "$one")"
+like "so is an invented one" 'used before, or is older' "$(curl -s "$url/web/enter?ticket=$(printf 'a%.0s' {1..64})")"
+is "an invented cookie opens nothing" 401 "$(curl -s -o /dev/null -w '%{http_code}' -H "Cookie: reeve=$(printf 'a%.0s' {1..64})" "$url/web/")"
+is "one of 30,000 bytes is too large" 431 "$(curl -s -o /dev/null -w '%{http_code}' -H "Cookie: x=$(printf 'a%.0s' {1..20000}); reeve=$(printf 'a%.0s' {1..9000})" "$url/web/")"
+is "the API knows no cookie" 401 "$(curl -s -o /dev/null -w '%{http_code}' -b "$dir/jar.$daemon" "$url/v1/jobs")"
+is "root enters" 303 "$(enter 0)"
+is "bin enters" 303 "$(enter $bin)"
+
+# ---- what is shown ----
+node_sync >/dev/null
+submit() { job_number "$(ask "$1" POST /v1/jobs "$2")"; } # UID REQUEST
+job=$(submit $daemon "$(job_request argv='"/bin/echo","<script>alert(1)</script>"')")
+is "a job with markup in its command is submitted" 1 "$job"
+for p in / /usage /usage?by=cluster /usage?by=user /jobs /jobs?state=ended "/job/$job" /share /quota /queue /nodes; do
+	is "page $p" 200 "$(status $daemon "$p")"
+	[[ $(get $daemon "$p") != *'<script'* ]] || tap_result 1 "page $p has no script of a job"
+done
+like "the command is text" '&lt;script&gt;alert\(1\)' "$(get $daemon "/job/$job")"
+like "who is signed in" 'daemon' "$(get $daemon /)"
+is "a page that is not there" 404 "$(status $daemon /nothing)"
+is "a path upwards" 404 "$(curl -s --path-as-is -o /dev/null -w '%{http_code}' -b "$dir/jar.$daemon" "$url/web/../etc/passwd")"
+is "a job that is not there" 404 "$(status $daemon /job/99)"
+is "what is no number" 404 "$(status $daemon '/job/1%2f..%2f..')"
+is "a wrong query is an error on the page" 400 "$(status $daemon '/usage?start=yesterday')"
+like "with its words" 'start=yesterday is not a day' "$(get $daemon '/usage?start=yesterday')"
+like "markup in the query is text" "value='\"&gt;&lt;b&gt;'" "$(get $daemon '/jobs?account=%22%3E%3Cb%3E')"
+
+# ---- rights are those of the API ----
+is "another user's job is not found" 404 "$(status $bin "/job/$job")"
+[[ $(get $bin /jobs) != *daemon* && $(get $bin /jobs) == *"No job matches"* ]]; tap_result $? "nor is it in their list"
+like "an operator sees it" '<td>daemon</td>' "$(get 0 /jobs)"
+like "and is called one" 'operator' "$(get 0 /)"
+
+# ---- for programs ----
+like "CSV has the rows of the page" '^job,name,user' "$(get $daemon /jobs.csv)"
+like "the same job" '^1,t,daemon,physics,main' "$(get $daemon /jobs.csv)"
+is "JSON is the API's document" "$(ask $daemon GET /v1/jobs | sed -n '2p' | python3 -c 'import json,sys; print(json.load(sys.stdin)["jobs"][0]["job"])')" \
+	"$(get $daemon /jobs.json | python3 -c 'import json,sys; print(json.load(sys.stdin)["jobs"]["jobs"][0]["job"])')"
+like "CSV has the same query" '^$|^job' "$(get $daemon '/jobs.csv?state=ended' | head -n 1)"
+
+# ---- headers ----
+curl -s -D "$dir/headers" -o /dev/null -b "$dir/jar.$daemon" "$url/web/"
+like "no script, nothing from elsewhere, no frame" "^Content-Security-Policy: default-src 'none'; style-src 'self'.*frame-ancestors 'none'" "$(cat "$dir/headers")"
+like "types are not guessed" '^X-Content-Type-Options: nosniff' "$(cat "$dir/headers")"
+like "pages are not stored" '^Cache-Control: no-store' "$(cat "$dir/headers")"
+like "the style is" '^Cache-Control: max-age' "$(curl -s -D - -o /dev/null "$url/web/style.css")"
+
+# ---- leaving ----
+is "leaving by GET does not leave" 404 "$(status $daemon /logout)"
+is "leaving leads to the entry" 303 "$(curl -s -o /dev/null -w '%{http_code}' -b "$dir/jar.$daemon" -X POST "$url/web/logout")"
+is "and the session is over" 401 "$(status $daemon /)"
+is "others' are not" 200 "$(status $bin /)"
+
+# ---- a site without pages ----
+live_stop
+live_open configure 'Web = no'
+like "at a site without pages reeve web is refused, with the reason" 'serves no pages' "$(link $daemon)"
+is "and has none" 404 "$(curl -s -o /dev/null -w '%{http_code}' "$url/web/")"
+tap_end

@@ -1,0 +1,131 @@
+/* test_render.c - documents as XML, and figures and hostile texts as HTML by the stylesheets of the program. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <jansson.h>
+#include <libxml/parser.h>
+#include "common/err.h"
+#include "controller/web/render.h"
+#include "controller/web/rows_csv.h"
+#include "controller/web/xml.h"
+
+static struct render *render;
+
+static xmlDoc *page_of(const char *name, json_t *doc)
+{
+	xmlDoc *d = xmlNewDoc(BAD_CAST "1.0");
+	xmlNode *root = xmlNewNode(NULL, BAD_CAST "page");
+
+	xmlDocSetRootElement(d, root);
+	assert_int_equal(xml_set(root, "user", "alice", NULL), 0);
+	assert_int_equal(xml_set(root, "path", "/web/jobs", NULL), 0);
+	assert_int_equal(xml_add_json(root, name, doc, NULL), 0);
+	json_decref(doc);
+	return d;
+}
+
+static char *render_doc(const char *sheet, const char *name, json_t *doc)
+{
+	xmlDoc *d = page_of(name, doc);
+	struct render_text html = { NULL, 0 };
+	struct err err = { "" };
+
+	if (render_page(render, sheet, d, &html, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(strlen(html.text), html.size);
+	xmlFreeDoc(d);
+	return html.text;
+}
+
+static void markup_in_names_is_text(void **unused)
+{
+	json_t *doc = json_pack("{s:[{s:i,s:s,s:s,s:s}]}", "jobs", "job", 7, "name",
+				"<script>alert('x')</script>&\"\x01", "account", "\"><b>",
+				"state", "x\" ' onmouseover=\"y");
+	char *html = render_doc("jobs.xsl", "jobs", doc);
+
+	(void)unused;
+	assert_null(strstr(html, "<script"));
+	assert_null(strstr(html, "<b>"));
+	assert_non_null(strstr(html, "class=\"state x&quot; ' onmouseover=&quot;y\""));
+	assert_non_null(strstr(html, "&lt;script&gt;alert('x')&lt;/script&gt;&amp;\""));
+	assert_non_null(strstr(html, "\xef\xbf\xbd")); /* the control character */
+	free(html);
+}
+
+static void what_was_not_measured_is_a_dash(void **unused)
+{
+	json_t *doc = json_pack("{s:[{s:i,s:n,s:n}]}", "jobs", "job", 7, "running_ns",
+				"charge_requested_ms");
+	char *html = render_doc("jobs.xsl", "jobs", doc);
+
+	(void)unused;
+	assert_non_null(strstr(html, "<td class=\"figure\">-</td>"));
+	assert_null(strstr(html, "NaN"));
+	free(html);
+}
+
+static void figures_are_written_for_people(void **unused)
+{
+	json_t *doc = json_pack("{s:[{s:s,s:I,s:I,s:I}]}", "rows", "account", "physics",
+				"counts_ms", (json_int_t)4444444440000, "core_ms",
+				(json_int_t)31536000000, "jobs_started", (json_int_t)1234567);
+	char *html = render_doc("usage.xsl", "usage", doc);
+
+	(void)unused;
+	assert_non_null(strstr(html, "1,234,567.9")); /* hours */
+	assert_non_null(strstr(html, ">1.00<"));      /* core-years */
+	assert_non_null(strstr(html, ">1,234,567<")); /* jobs */
+	free(html);
+}
+
+static void rows_become_csv_with_the_columns_of_all(void **unused)
+{
+	json_t *doc = json_pack("{s:s,s:[{s:i,s:s},{s:i,s:{s:i},s:n}]}", "schema", "x", "rows",
+				"a", 1, "b", "x,\"y", "a", 2, "c", "d", 3, "e");
+	char *text = NULL;
+	size_t size;
+
+	(void)unused;
+	assert_int_equal(rows_csv_format(doc, &text, &size, NULL), 0);
+	assert_string_equal(text, "a,b,c.d,e\n1,\"x,\"\"y\",,\n2,,3,\n");
+	free(text);
+	json_decref(doc);
+}
+
+static void an_unknown_stylesheet_is_an_error(void **unused)
+{
+	xmlDoc *d = page_of("x", json_object());
+	struct render_text html;
+
+	(void)unused;
+	assert_int_equal(render_page(render, "none.xsl", d, &html, NULL), -ENOENT);
+	xmlFreeDoc(d);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(markup_in_names_is_text),
+		cmocka_unit_test(what_was_not_measured_is_a_dash),
+		cmocka_unit_test(figures_are_written_for_people),
+		cmocka_unit_test(rows_become_csv_with_the_columns_of_all),
+		cmocka_unit_test(an_unknown_stylesheet_is_an_error),
+	};
+	struct err err;
+	int failed;
+
+	if (render_open(&render, &err) < 0) {
+		printf("Bail out! %s\n", err.text);
+		return 1;
+	}
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	render_close(render);
+	return failed;
+}
