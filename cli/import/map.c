@@ -135,11 +135,11 @@ static void rename_one(const struct import_map *m, enum kind kind,
  */
 static void rename_gpus(const struct import_map *m, struct history_job *j)
 {
-	struct gpus told = j->gpus;
+	struct gpus before = j->gpus;
 
 	j->gpus = (struct gpus){ 0 };
-	for (int32_t i = 0; i < told.n; i++) {
-		char *name = told.of[i].model, *type;
+	for (int32_t i = 0; i < before.n; i++) {
+		char *name = before.of[i].model, *type;
 
 		if (!*name) /* "-" in the table is a job without a model */
 			strcpy(name, "-");
@@ -152,7 +152,7 @@ static void rename_gpus(const struct import_map *m, struct history_job *j)
 			strcpy(j->node_type, type);
 		}
 		gpus_add(&j->gpus, name,
-			 told.of[i].n); /* cannot fail: no more models than before */
+			 before.of[i].n); /* cannot fail: no more models than before */
 	}
 }
 
