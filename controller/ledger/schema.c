@@ -496,6 +496,11 @@ static const char schema_archived_slurm[] =
 	" PRIMARY KEY(job, attempt, submit_s)) STRICT, WITHOUT ROWID;"
 	"CREATE INDEX archived_slurm_end ON archived_slurm(slurm_end_s);";
 
+/* The attempts of Slurm's jobs that ended in a period (slurm/list.c). */
+static const char schema_slurm_ended[] =
+	"CREATE INDEX attempts_slurm_ended ON attempts(ended_ns)"
+	" WHERE job >= 1099511627776;";
+
 const char *const store_migrations[] = {
 	schema_1,
 	schema_2,
@@ -529,5 +534,6 @@ const char *const store_migrations[] = {
 	schema_slurm,
 	schema_archives,
 	schema_archived_slurm,
+	schema_slurm_ended,
 	NULL,
 };

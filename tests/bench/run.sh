@@ -97,7 +97,12 @@ bench_ledger() {
 	$MAKE all && tests/bench/ledger.sh "${LEDGER_BENCH:-300000}"
 }
 bench_partition() {
-	$MAKE all && tests/bench/partition.sh "${PARTITION_BENCH:-2000000}"
+	$MAKE all && tests/bench/ledger/partition.sh "${PARTITION_BENCH:-2000000}"
+}
+
+# Jobs by SIZE_BENCH, or the second word: run.sh size JOBS; see the file for SIZE_DIR and the other variables.
+bench_size() {
+	$MAKE all && tests/bench/ledger/size.sh "${SIZE_BENCH:-1000000}"
 }
 
 # On the simulated driver.
@@ -110,13 +115,15 @@ bench_gpu() {
 }
 
 all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger partition share schedule cycle submit start past simulate slurm srun attack"
+by_name_only="size" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0
+if [ $# = 2 ] && [ "$1" = size ] && [[ $2 =~ ^[0-9]+$ ]]; then SIZE_BENCH=$2 && set -- size; fi
 [ $# -gt 0 ] || set -- $all
 for name; do
-	case " $all " in
+	case " $all $by_name_only " in
 	*" $name "*) ;;
-	*) echo "run.sh: no bench $name; there are: $all" >&2 && exit 64 ;;
+	*) echo "run.sh: no bench $name; there are: $all $by_name_only" >&2 && exit 64 ;;
 	esac
 	start=$SECONDS
 	echo "== $name"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "cli/admin/reconcile/rows.h"
 #include "common/err.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
 
 static int add_jobs(struct compare_list *l, const struct slurm_batch *b, struct err *err)
@@ -109,11 +110,21 @@ int rows_of_slurmdbd(const char *program, const char *config, struct rows_period
 
 /* ---- the ledger's ---- */
 
+/* A part of the period, as long as a few pages take. The controller reads all of it for each of its pages. */
+struct window {
+	const char *cluster;
+	int64_t from_s, to_s;
+	size_t n_before; /* rows of the windows before it */
+};
+#define WINDOW_SHORTEST_S 60
+#define WINDOW_LONGEST_S (30 * DAY_S)
+#define WINDOW_ROWS (2 * SLURM_BATCH_MAX) /* as many at most are aimed at */
+
 /* 1: there may be more behind it. */
-static int fetch_page(struct cli *c, const struct rows_period *p, struct compare_list *l,
+static int fetch_page(struct cli *c, const struct window *p, struct compare_list *l,
 		      struct err *err)
 {
-	const struct slurm_batch_job *last = l->n ? &l->of[l->n - 1] : NULL;
+	const struct slurm_batch_job *last = l->n > p->n_before ? &l->of[l->n - 1] : NULL;
 	_cleanup_(slurm_batch_freep) struct slurm_batch *b = NULL;
 	_cleanup_json_ json_t *answer = NULL;
 	char path[256];
@@ -133,13 +144,33 @@ static int fetch_page(struct cli *c, const struct rows_period *p, struct compare
 	return r < 0 ? r : b->n_jobs == SLURM_BATCH_MAX;
 }
 
+/* Of the next window, after one that had `rows`. */
+static int64_t choose_length(int64_t length_s, size_t rows)
+{
+	if (rows > WINDOW_ROWS && length_s > WINDOW_SHORTEST_S)
+		return length_s / 2;
+	if (rows < WINDOW_ROWS / 4 && length_s < WINDOW_LONGEST_S)
+		return length_s * 2;
+	return length_s;
+}
+
 int rows_of_ledger(struct cli *c, const struct rows_period *p, struct compare_list *l,
 		   struct err *err)
 {
-	int r;
+	int64_t length_s = HOUR_S;
+	int r = 0;
 
-	do
-		r = fetch_page(c, p, l, err);
-	while (r > 0);
+	for (int64_t from_s = p->from_s; from_s < p->to_s && r >= 0;) {
+		const struct window w = { p->cluster, from_s,
+					  from_s + length_s < p->to_s ? from_s + length_s
+								      : p->to_s,
+					  l->n };
+
+		do
+			r = fetch_page(c, &w, l, err);
+		while (r > 0);
+		from_s = w.to_s;
+		length_s = choose_length(length_s, l->n - w.n_before);
+	}
 	return r;
 }

@@ -25,8 +25,10 @@ enum list_column {
 #define LIST_MOST SQL_TEXT(1000) /* SLURM_BATCH_MAX */
 _Static_assert(SLURM_BATCH_MAX == 1000, "the page of the query has another size");
 
-/* The second half has what only agents reported: no row in slurm_attempts. ?8 is one more than the largest id,
- * so that job - job / ?8 * ?8 is the id in a number of the ledger. */
+/* The second part has what only agents reported: no row in slurm_attempts. ?8 is one more than the largest id,
+ * so that job - job / ?8 * ?8 is the id in a number of the ledger. Each part is read by the index of when
+ * attempts ended: a period costs what ended in it. `+` keeps a condition from being looked up by an index,
+ * which would read all jobs of the cluster. */
 static const char list_sql[] =
 	"SELECT a.id AS id, a.submit_s AS submit_s, a.attempt, a.state,"
 	" COALESCE(t.started_ns, 0), CASE WHEN t.job IS NULL THEN j.ended_ns ELSE t.ended_ns END,"
@@ -34,11 +36,12 @@ static const char list_sql[] =
 	" FROM slurm_attempts a JOIN jobs j ON j.job = a.job"
 	" LEFT JOIN attempts t ON t.job = a.job AND t.attempt = a.attempt"
 	" WHERE a.origin = ?1 AND a.end_s >= ?2 AND a.end_s < ?3"
-	" AND (a.id > ?4 OR (a.id = ?4 AND a.submit_s > ?5))"
+	" AND (+a.id > ?4 OR (+a.id = ?4 AND +a.submit_s > ?5))"
 	" UNION ALL SELECT t.job - (t.job / ?8) * ?8, 0, t.attempt, 0, t.started_ns, t.ended_ns,"
 	" t.suspended_ns, j.ncpus, t.seq, j.user, t.node FROM attempts t JOIN jobs j ON j.job = t.job"
-	" WHERE t.job >= ?6 AND t.job < ?7 AND t.ended_ns >= ?2 * 1000000000"
-	" AND t.ended_ns < ?3 * 1000000000 AND t.job - (t.job / ?8) * ?8 > ?4"
+	" WHERE t.job >= " SQL_SLURM_FROM ""
+	" AND t.ended_ns >= ?2 * 1000000000 AND t.ended_ns < ?3 * 1000000000"
+	" AND +t.job >= ?6 AND +t.job < ?7 AND +t.job - (t.job / ?8) * ?8 > ?4"
 	" AND NOT EXISTS(SELECT 1 FROM slurm_attempts a WHERE a.job = t.job"
 	" AND a.attempt = t.attempt)"
 	" UNION ALL SELECT x.id, x.submit_s, x.attempt, x.state, x.started_s * 1000000000,"

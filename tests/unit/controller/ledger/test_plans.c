@@ -20,75 +20,14 @@
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/usage/quota.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/slurm/list.h"
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/changes.h"
 #include "controller/dispatch/cycle.h"
+#include "tests/unit/rig/past_rig.h"
 #include "tests/unit/rig/sharetree_rig.h"
 
-#define ENDED "200000"
 #define LATER(s) (NOON + (s)*S_NS)
-
-/* ---- a past ---- */
-
-#define NUMBERS(n)                                                                             \
-	"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " n ")"
-
-static const char *const past[] = {
-	NUMBERS(ENDED) " INSERT INTO jobs(job, attempt, state, want, uid, user, account, "
-		       "cluster,"
-		       " queue, name, node, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, "
-		       "walltime_s, ngpus,"
-		       " submitted_ns, started_ns, ended_ns, pool, decided_by, rate_num, "
-		       "rate_den,"
-		       " bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den,"
-		       " bundle_memory_num, bundle_memory_den, request)"
-		       " SELECT i, 1, 5, 0, 1001, 'alice', 'physics', 'main', 'normal', 'old', "
-		       "'n1', 2, 1, 0, 1,"
-		       " 60, 0, i, i, i, 0, 1, 2, 1, 0, 1, 1, 1, 0, 1, '{}' FROM n",
-	NUMBERS(ENDED) " INSERT INTO attempts(job, attempt, node, given_ns, state, shown, "
-		       "closed,"
-		       " seq, at_ns, started_ns, ended_ns, running_ns, end_kind, exit_status)"
-		       " SELECT i, 1, 'n1', i, 5, 1, 1, 3, i, i, i, 1000000, 1, 0 FROM n",
-	NUMBERS(ENDED) " INSERT INTO stretches(job, attempt, from_ns, to_ns, running_ns, even)"
-		       " SELECT i, 1, i, i + 1000000, 1000000, 1 FROM n",
-	NUMBERS("2 * " ENDED) " INSERT INTO events(at_ns, job, node, what, text)"
-			      " SELECT i, (i + 1) / 2, 'n1', CASE WHEN i / 2 * 2 = i THEN "
-			      "'ended' ELSE 'give' END, ''"
-			      " FROM n",
-	NUMBERS("20000") " INSERT INTO parts(job, attempt, part, node, ncpus, vmem_bytes, "
-			 "mem_bytes,"
-			 " jobfs_bytes, ngpus, state, shown, closed, user)"
-			 " SELECT i, 1, 1, 'n2', 1, 1, 0, 1, 0, 5, 1, 1, 'alice' FROM n",
-	NUMBERS("20000") " INSERT INTO steps(job, step, attempt, node, state, spec, created_ns)"
-			 " SELECT i, 1, 1, 'n1', 2, '{}', i FROM n",
-	NUMBERS("20000") " INSERT INTO streams(job, attempt, stream, seen, kept)"
-			 " SELECT i, 1, 0, 1, 1 FROM n",
-	NUMBERS("20000") " INSERT INTO depends(job, target, kind, met) SELECT i, i - 1, 0, 1 "
-			 "FROM n",
-	NUMBERS("20000") " INSERT INTO holds(job, kind, author, at_ns) SELECT i, 0, 'alice', i "
-			 "FROM n",
-	NUMBERS("20000") " INSERT INTO arrays(job, n, first, step, at_once, waiting, n_waiting,"
-			 " is_open) SELECT i, 0, 0, 1, 0, '', 0, 0 FROM n",
-};
-
-static const char chunks_sql[] =
-	NUMBERS("20000") " INSERT INTO chunks(job, attempt, stream, offset, size, data)"
-			 " SELECT i, 1, 0, 0, 1, ?1 FROM n";
-
-static void make_past(struct rig *r)
-{
-	struct err err = { "" };
-
-	assert_int_equal(db_begin(r->store->db, &err), 0);
-	if (db_run(r->store->db, &err, chunks_sql, "b", "x", (size_t)1) < 0)
-		fail_msg("%s", err.text);
-	for (size_t i = 0; i < ARRAY_LEN(past); i++)
-		if (db_run(r->store->db, &err, past[i], "") < 0)
-			fail_msg("%s", err.text);
-	assert_int_equal(db_commit(r->store->db, &err), 0);
-	if (!rig_is_sqlite())
-		assert_int_equal(db_run(r->store->db, &err, "ANALYZE", ""), 0);
-}
 
 /* ---- a present: everything that is done again and again ---- */
 
@@ -174,6 +113,17 @@ static void list_jobs(struct rig *r)
 		assert_int_equal(store_jobs(r->store, &filters[i], no_job, NULL, NULL), 0);
 }
 
+/* What reconcile compares, of ten seconds: one attempt a second from reeve-slurm, one of an agent, one archived. */
+static void list_attempts(struct rig *r)
+{
+	static struct slurm_batch_job page[SLURM_BATCH_MAX];
+	const struct store_slurm_page p = { "east", 20000, 20010, 0, 0 };
+	size_t n = 0;
+
+	assert_int_equal(store_slurm_list(r->store, &p, page, &n, NULL), 0);
+	assert_true(n == 0 || n == 20);
+}
+
 static void look_around(struct rig *r, int64_t job)
 {
 	struct store_happenings behind = { .max = 50 };
@@ -198,6 +148,7 @@ static void look_around(struct rig *r, int64_t job)
 	assert_true(store_held(r->store, job, &held, NULL) >= 0);
 	assert_true(store_quota_noted(r->store, job, note, NULL) >= 0);
 	assert_int_equal(store_waiting(r->store, NULL, no_waiting, NULL, NULL), 0);
+	list_attempts(r);
 	list_jobs(r);
 }
 
@@ -378,9 +329,11 @@ static const char *const small[] = { "attempts_open", "attempts_open_job",   "pa
 				     "jobs_active",   "jobs_active_account", "jobs_active_user",
 				     "steps_open",    "steps_open_job",	     "arrays_open",
 				     "depends_open" };
-static const char *const growing[] = { "jobs",	 "attempts", "events",	"stretches", "parts",
-				       "steps",	 "streams",  "chunks",	"depends",   "holds",
-				       "arrays", "slices",   "imported" };
+static const char *const growing[] = { "jobs",	    "attempts",	      "events",
+				       "stretches", "parts",	      "steps",
+				       "streams",   "chunks",	      "depends",
+				       "holds",	    "arrays",	      "slices",
+				       "imported",  "slurm_attempts", "archived_slurm" };
 
 static bool names_alias(const char *sql, const char *table, const char *alias)
 {
@@ -439,7 +392,7 @@ static void no_query_plan_scans_a_growing_table(void **state)
 
 	if (!rig_is_sqlite())
 		skip();
-	make_past(r);
+	past_rig_make(r);
 	c = open_cycle(r, &w);
 	/* After a start all that is open is looked at, once. */
 	run_cycle(r, c, LATER(0));
@@ -502,7 +455,7 @@ static void work_costs_the_same_after_200000_jobs(void **state)
 	rig_close(state);
 	assert_int_equal(rig_open(state), 0);
 	r = *state;
-	make_past(r);
+	past_rig_make(r);
 	n_after = steps_of(r, after, ARRAY_LEN(after));
 	for (size_t i = 0; i < n_after; i++) {
 		int64_t was = steps_find(before, n_before, after[i].sql);
@@ -515,7 +468,7 @@ static void work_costs_the_same_after_200000_jobs(void **state)
 			      (long long)after[i].n, (long long)was, after[i].sql);
 		is_bad = true;
 	}
-	print_message("# %lld steps after " ENDED " jobs, %lld in an empty ledger\n",
+	print_message("# %lld steps after " PAST_ENDED " jobs, %lld in an empty ledger\n",
 		      (long long)sum_after, (long long)sum_before);
 	for (size_t i = 0; i < n_before; i++)
 		free(before[i].sql);
@@ -529,7 +482,7 @@ static void work_costs_the_same_after_200000_jobs(void **state)
 #define OF_GROWING                                                                             \
 	" FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname IN ("       \
 	"'jobs', 'attempts', 'events', 'stretches', 'parts', 'steps', 'streams', 'chunks',"    \
-	" 'depends', 'holds', 'arrays', 'slices')"
+	" 'depends', 'holds', 'arrays', 'slices', 'slurm_attempts', 'archived_slurm')"
 
 static void no_statement_of_the_server_scans_a_growing_table(void **state)
 {
@@ -541,7 +494,7 @@ static void no_statement_of_the_server_scans_a_growing_table(void **state)
 	if (rig_is_sqlite())
 		skip();
 	w = world_of("", declared);
-	make_past(r);
+	past_rig_make(r);
 	rig_reopen(r);
 	assert_int_equal(cycle_new(r->store, w.sharetree, &c, NULL), 0);
 	run_cycle(r, c, LATER(0));

@@ -4,7 +4,7 @@
 # Partitions are ranges of job numbers, a month's each: a primary key must contain what rows are partitioned by, and the job's
 # number is what every other table and query names.
 set -eu
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/server_lib.sh

@@ -1,0 +1,8 @@
+/* past_rig - a ledger with a long past: jobs that have ended, of the user, account and node of rig_request_init() and the nodes n1 and n2;
+ * and jobs of Slurm's cluster "east", whose numbers are larger than all of these. */
+#pragma once
+#include "tests/unit/rig/ledger_rig.h"
+
+#define PAST_ENDED "200000" /* jobs */
+
+void past_rig_make(struct rig *r);
