@@ -130,7 +130,7 @@ check "bob is 1002" test "$(id -u bob)" = 1002
 check "carol is 1003" test "$(id -u carol)" = 1003
 for so in libbpf.so.1 libcgroup.so libcurl-gnutls.so.4 libhwloc.so.15 libjansson.so.4 \
 	libmicrohttpd.so.12 libmunge.so.2 libnettle.so.8 libsmartcols.so.1 libsqlite3.so.0 \
-	libsystemd.so.0; do
+	libsystemd.so.0 libxslt.so.1; do
 	check "library $so" sh -c "ldconfig -p | grep -q '^[[:space:]]*$so'"
 done
 if [ "$jobfs" = none ]; then
