@@ -2,7 +2,7 @@
 """house.py [OBJDIR] - print the figures of the house that docs/architecture.md compares: folders, largest folder, circles of
 object files, files that break the rule of prefixes, share of comment lines, lines by room. Run it in a built tree.
 house.py lines [REV] - print lines by room as committed in REV (HEAD): all, and those of code alone (no comments, no blank
-lines); and how many of them are in files for running beside Slurm and PBS, and for moving a ledger."""
+lines); and how many of them are in files of later work."""
 import collections
 import os
 import re
@@ -10,10 +10,12 @@ import subprocess
 import sys
 
 TOPS = ("common", "agent", "controller", "cli", "bpf", "slurm")
-BESIDE = re.compile(r"slurm|^cli/admin/reconcile|^agent/(foreign|pbs)/|manager/pbs|common/model/pbs|tests/node/pbs")
-MOVES = re.compile(r"^(controller/ledger|cli/admin)/(archive|migrate)|pg_load")
-build = sys.argv[1] if len(sys.argv) > 1 else "build"
-here = os.path.dirname(os.path.abspath(__file__))
+# Files of later work, apart from which the figures are compared.
+LATER = {
+    "beside Slurm, PBS": re.compile(r"slurm|^cli/admin/reconcile|^agent/(foreign|pbs)/|manager/pbs|common/model/pbs|tests/node/pbs"),
+    "moving a ledger": re.compile(r"^(controller/ledger|cli/admin)/(archive|migrate)|pg_load"),
+    "pages for browsers": re.compile(r"^controller/(web|session|api/web)/|^cli/verbs/web"),
+}
 
 
 def comment_lines(text):
@@ -43,7 +45,7 @@ def print_lines(rev):
         if not path.endswith((".c", ".h")) or path.split("/")[0] not in TOPS + ("tests",):
             continue
         text = subprocess.run(["git", "show", f"{rev}:{path}"], capture_output=True, check=True).stdout.decode(errors="replace")
-        what = "beside Slurm, PBS" if BESIDE.search(path) else "moving a ledger" if MOVES.search(path) else "all else"
+        what = next((name for name, files in LATER.items() if files.search(path)), "all else")
         tree = "tests" if path.startswith("tests/") else "program"
         for sums in (rooms[path.split("/")[0]], parts[f"{tree}, {what}"]):
             sums[0] += text.count("\n")
