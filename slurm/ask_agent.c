@@ -49,20 +49,27 @@ static int connect_to(const char *path, int patience_s, struct err *err)
 	return TAKE_FD(fd);
 }
 
-/* The texts of the answer get a NUL at their end: nothing of another program is trusted to have one. */
-int ask_agent(const char *socket_path, const struct slurm_question *q, int patience_s,
-	      struct slurm_answer *ret, struct err *err)
+int ask_agent_send(const char *socket_path, const struct slurm_question *q, int patience_s,
+		   struct err *err)
 {
 	_cleanup_close_ int fd = connect_to(socket_path, patience_s, err);
-	ssize_t n;
 
 	if (fd < 0)
 		return fd;
 	/* No SIGPIPE in slurmstepd: its other work goes on. */
 	if (send(fd, q, sizeof(*q), MSG_NOSIGNAL) != (ssize_t)sizeof(*q))
 		return err_set(err, -errno, "reeve-agent does not take the question: %m");
+	return TAKE_FD(fd);
+}
+
+/* The texts of the answer get a NUL at their end: nothing of another program is trusted to have one. */
+int ask_agent_receive(int fd, struct slurm_answer *ret, struct err *err)
+{
+	_cleanup_close_ int agent = fd;
+	ssize_t n;
+
 	do
-		n = recv(fd, ret, sizeof(*ret), 0);
+		n = recv(agent, ret, sizeof(*ret), 0);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return err_set(
@@ -76,4 +83,12 @@ int ask_agent(const char *socket_path, const struct slurm_question *q, int patie
 	ret->tmpdir[sizeof(ret->tmpdir) - 1] = '\0';
 	ret->text[sizeof(ret->text) - 1] = '\0';
 	return 0;
+}
+
+int ask_agent(const char *socket_path, const struct slurm_question *q, int patience_s,
+	      struct slurm_answer *ret, struct err *err)
+{
+	int fd = ask_agent_send(socket_path, q, patience_s, err);
+
+	return fd < 0 ? fd : ask_agent_receive(fd, ret, err);
 }

@@ -7,3 +7,9 @@
  * and agent are of different versions. Each with what to do in err. */
 int ask_agent(const char *socket_path, const struct slurm_question *q, int patience_s,
 	      struct slurm_answer *ret, struct err *err);
+
+/* The two halves of it, for a caller that has other work to do while the agent prepares the answer. The descriptor that the first one
+ * returns is the second one's to close. */
+int ask_agent_send(const char *socket_path, const struct slurm_question *q, int patience_s,
+		   struct err *err);
+int ask_agent_receive(int fd, struct slurm_answer *ret, struct err *err);

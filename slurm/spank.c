@@ -151,14 +151,26 @@ static void warn_of_step_limits(void)
 /* ---- questions to the agent ---- */
 
 /* An agent that does not answer is waited for once, not once for each of a hundred tasks of the step. */
+static time_t failed_s;
+
+static int shorten_patience(int patience_s)
+{
+	bool is_again = failed_s && time(NULL) - failed_s < FAILURE_HOLDS_S;
+
+	return is_again ? PATIENCE_AGAIN_S : patience_s;
+}
+
+static void note_result(int r)
+{
+	failed_s = r < 0 ? time(NULL) : 0;
+}
+
 static int ask_with_patience(const struct slurm_question *q, int patience_s,
 			     struct slurm_answer *ret, struct err *err)
 {
-	static time_t failed_s;
-	bool is_again = failed_s && time(NULL) - failed_s < FAILURE_HOLDS_S;
-	int r = ask_agent(site.socket, q, is_again ? PATIENCE_AGAIN_S : patience_s, ret, err);
+	int r = ask_agent(site.socket, q, shorten_patience(patience_s), ret, err);
 
-	failed_s = r < 0 ? time(NULL) : 0;
+	note_result(r);
 	return r;
 }
 
@@ -272,14 +284,32 @@ static void decide_without_agent(pid_t task, const char *why)
 }
 
 /* The agent answers with the path of the job's disk, which slurm_spank_user_init() makes $TMPDIR. */
+/* The answer is needed where the environment of the tasks is made, in slurm_spank_user_init(): until then the agent and slurmstepd work
+ * side by side. Without an agent: see slurm_spank_task_post_fork(). */
+static int step_fd = -1;
+
 static void begin_step(spank_t sp)
 {
 	struct slurm_question q = make_question(sp, SLURM_STEP);
-	struct slurm_answer a;
 	struct err err;
 
-	/* Without an agent: see slurm_spank_task_post_fork(). */
-	if (ask_with_patience(&q, PATIENCE_S, &a, &err) >= 0)
+	step_fd = ask_agent_send(site.socket, &q, shorten_patience(PATIENCE_S), &err);
+	if (step_fd < 0)
+		note_result(step_fd);
+}
+
+static void finish_step(void)
+{
+	struct slurm_answer a;
+	struct err err;
+	int r;
+
+	if (step_fd < 0)
+		return;
+	r = ask_agent_receive(step_fd, &a, &err);
+	step_fd = -1;
+	note_result(r);
+	if (r >= 0)
 		memcpy(tmpdir, a.tmpdir, sizeof(tmpdir));
 }
 
@@ -299,6 +329,7 @@ int slurm_spank_init_post_opt(spank_t sp, int n_words, char **words)
 int slurm_spank_user_init(spank_t sp, int n_words, char **words)
 {
 	(void)n_words, (void)words;
+	finish_step();
 	if (tmpdir[0] && spank_setenv(sp, "TMPDIR", tmpdir, 1) != ESPANK_SUCCESS)
 		slurm_error("reeve: cannot set TMPDIR to the job's disk %s", tmpdir);
 	return 0;

@@ -2,11 +2,11 @@
 # follow.sh [JOBS]... - what reeve-slurm costs slurmctld with JOBS (10000, then 100000) pending jobs, each a record of its own:
 # slurmctld's CPU time for one question of each kind, then its CPU time alone, with reeve-slurm at its default intervals, beside
 # `squeue` each 30 s, and alone again, while a job starts and one ends each second, so that every question is answered with data.
-# Real slurmctld, slurmdbd and slurmd; CPU time, so that a busy machine changes little. Some 6 minutes for each number; WITH_S and
+# Real slurmctld, slurmdbd and slurmd; CPU time, so that a busy machine changes little. Some 5 minutes for each number; WITH_S and
 # ALONE_S make it shorter.
 set -u
 cd "$(dirname "$0")/../../.." || exit 1
-with_s=${WITH_S:-170} alone_s=${ALONE_S:-50}
+with_s=${WITH_S:-110} alone_s=${ALONE_S:-40}
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/slurm_lib.sh

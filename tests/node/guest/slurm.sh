@@ -4,7 +4,6 @@
 #   tests/node/suite.sh slurm --with slurm --net host
 . "$(dirname "$0")/node_lib.sh"
 . "$(dirname "$0")/slurm_lib.sh"
-with='' without=''
 
 slurm_configure
 slurm_start || { ok 1 "the cluster starts"; tap_end; }
@@ -131,28 +130,5 @@ kept() { sql /var/lib/reeve/agent.db 'SELECT (SELECT count(*) FROM attempts) || 
 keeps_nothing() { [ "$(kept)" = '0 attempts, 0 reports' ]; }
 wait_for 30 keeps_nothing; ok $? "without a controller the agent keeps nothing of jobs that have ended" "$(kept)"
 
-# ---- what it costs: said, not judged ----
-# Steps that do nothing, with the plugin and without it by turns, in one allocation: srun and slurmstepd read plugstack.conf each time.
-slurm_plugin max-vmem=1G default-vmem=500M
-as alice salloc -Q --no-shell -n 1 -J cost
-job=$(squeue -h -n cost -o %i)
-time_of_step() {
-	local begin=$EPOCHREALTIME
-	as alice srun --jobid="$job" -n 1 true || return 1
-	awk -v b="$begin" -v e="$EPOCHREALTIME" 'BEGIN { print (e - b) * 1000 }'
-}
-time_of_step >/dev/null
-for _ in {1..10}; do
-	slurm_plugin max-vmem=1G default-vmem=500M
-	with+=" $(time_of_step)"
-	: >/etc/slurm/plugstack.conf
-	without+=" $(time_of_step)"
-done
-median() { tr ' ' '\n' | sort -n | sed '/^$/d' | sed -n 6p; }
-echo "$with" "$without" | awk '{ exit NF != 20 }'; ok $? "ten steps with the plugin and ten without" "$with / $without"
-a=$(median <<<"$with") b=$(median <<<"$without")
-echo "# srun true, median of 10: $a ms with the plugin and its guards, $b ms without: x$(awk "BEGIN { printf \"%.2f\", $a / $b }")"
-scancel "$job"
-wait_for 60 slurm_is_over "$job"
 slurm_is_idle; ok $? "the node was drained at no time" "$(sinfo -R)"
 tap_end
