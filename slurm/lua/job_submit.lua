@@ -15,6 +15,7 @@ reeve = {
 	pause_s = 10, -- after an exchange that took longer than slow_ms without a decision: nothing is asked meanwhile
 	slow_ms = 200,
 	quiet_until = 0,
+	unchecked = "run", -- a job that could not be checked goes on; "refuse": it is refused
 }
 
 local QUESTION_MAX = 32000
@@ -125,6 +126,10 @@ local function decide(question, uid, is_new, apply)
 	if word == "move" then
 		apply(argument)
 		say("reeve: " .. sentence, is_new)
+	elseif word ~= "accept" and reeve.unchecked == "refuse" then
+		say("reeve: quotas cannot be checked now, so that nothing is accepted: try again in a minute", is_new)
+		slurm.log_info("%s", string.format("reeve: a job of uid %.0f was not checked and is refused: %s", uid, tostring(sentence)))
+		return slurm.ERROR
 	elseif word ~= "accept" then
 		slurm.log_info("%s", string.format("reeve: a job of uid %.0f was not checked and goes on: %s", uid, tostring(sentence)))
 	end

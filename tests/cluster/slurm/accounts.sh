@@ -146,7 +146,7 @@ has "coordinators" games "$(sacctmgr -nP show account physics withcoord format=a
 is "the default account" chem "$(sacctmgr -nP show user daemon format=defaultaccount)"
 
 # ---- drift ----
-sacctmgr -i modify account where name=chem cluster=vc set fairshare=3 grpjobs=7 >/dev/null
+sacctmgr -i modify account where name=chem cluster=vc set fairshare=3 grpjobs=7 grptresmins=cpu=1000 >/dev/null
 sacctmgr -i add account rogue parent=science cluster=vc >/dev/null
 sacctmgr -i add account deeper parent=rogue cluster=vc >/dev/null
 sacctmgr -i add user games account=deeper cluster=vc >/dev/null
@@ -155,6 +155,7 @@ out=$(accounts sync vc | tr -s ' ')
 has "what was changed by hand is found" '~ Account chem Shares - 3 parent' "$out"
 has "an account that Reeve does not have" '- Account rogue' "$out"
 has "and is undone" 'no difference is left' "$(accounts sync vc --apply)"
+is "a limit that a site set for Slurm alone stays" "cpu=1000" "$(assoc account=chem format=user,grptresmins | sed -n 's/^|//p')"
 lacks "it is gone with what is below it" rogue "$(assoc format=account)"
 has "and stays so" 'no differences' "$(accounts sync vc)"
 has "as json" '"changes": []' "$(accounts sync vc --json)"

@@ -207,6 +207,16 @@ beyond_grant=(batch $daemon -A physics -n 64 -t 99:00:00)
 live_stop
 timed "the controller is down" 1000 "${beyond_grant[@]}"
 has "slurmctld's log states it" "was not checked and goes on: " "$(slurmctld_log 'was not checked' | tail -n 1)"
+echo 'reeve.unchecked = "refuse"' >>"$dir/job_submit.lua"
+slurmctld_close
+slurmctld_start
+out=$(batch $daemon -A physics -n 1 -t 1)
+has "where the site wants it, what cannot be checked is refused" "reeve: quotas cannot be checked now" "$out"
+lacks "and is not submitted" "Submitted" "$out"
+has "which slurmctld's log states" "was not checked and is refused: " "$(slurmctld_log 'and is refused' | tail -n 1)"
+sed -i '$d' "$dir/job_submit.lua"
+slurmctld_close
+slurmctld_start
 live_start || bail "the controller does not start again"
 has "it is back: jobs are refused again" "reserves" "$("${beyond_grant[@]}")"
 kill -STOP "$controller"
