@@ -16,6 +16,8 @@ LATER = {
     "moving a ledger": re.compile(r"^(controller/ledger|cli/admin)/(archive|migrate)|pg_load"),
     "pages for browsers": re.compile(r"^controller/(web|session|api/web)/|^cli/verbs/web"),
 }
+build = sys.argv[1] if len(sys.argv) > 1 else "build"
+here = os.path.dirname(os.path.abspath(__file__))
 
 
 def comment_lines(text):
