@@ -24,7 +24,7 @@ end() {
 }
 live_end() { :; } # what server_lib.sh calls: there is no controller here
 trap end EXIT
-trap 'exit 1' INT TERM
+trap 'exit 1' INT TERM HUP PIPE
 chmod 755 "$dir"
 bin=$dir/size_bench
 # shellcheck disable=SC2046 # words without blanks
