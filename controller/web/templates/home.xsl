@@ -12,6 +12,7 @@
 		<xsl:call-template name="job-table">
 			<xsl:with-param name="jobs" select="active/jobs/item"/>
 			<xsl:with-param name="none">No job is queued or running.</xsl:with-param>
+			<xsl:with-param name="label">Queued and running jobs</xsl:with-param>
 		</xsl:call-template>
 		<p><a href="/web/jobs?state=active">All queued and running jobs</a></p>
 	</section>
@@ -20,13 +21,14 @@
 		<xsl:call-template name="job-table">
 			<xsl:with-param name="jobs" select="ended/jobs/item"/>
 			<xsl:with-param name="none">No job has ended yet.</xsl:with-param>
+			<xsl:with-param name="label">Jobs that ended last</xsl:with-param>
 		</xsl:call-template>
 		<p><a href="/web/jobs?state=ended">All ended jobs</a></p>
 	</section>
 	<xsl:if test="usage/rows/item">
 		<section>
 			<h2>This period, by account</h2>
-			<table>
+			<div class="scroll" tabindex="0" role="region" aria-label="Usage by account"><table class="narrow">
 				<thead><tr><th scope="col">Account</th><th scope="col" class="figure">Jobs</th>
 					<th scope="col" class="figure">Charged, equivalent hours</th></tr></thead>
 				<tbody><xsl:for-each select="usage/rows/item">
@@ -34,7 +36,7 @@
 						<td class="figure"><xsl:value-of select="f:count(@jobs_started)"/></td>
 						<td class="figure"><xsl:value-of select="f:hours(@counts_ms)"/></td></tr>
 				</xsl:for-each></tbody>
-			</table>
+			</table></div>
 			<p><a href="/web/usage">Usage in full</a></p>
 		</section>
 	</xsl:if>

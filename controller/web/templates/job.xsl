@@ -19,17 +19,17 @@
 		at <xsl:value-of select="f:time(/page/why/forecast/@starts_at_ns)"/>: <xsl:value-of select="/page/why/forecast/@sure"/></p></xsl:if>
 	<xsl:if test="end/reason/procs/item">
 		<h2>Its processes then</h2>
-		<table>
+		<div class="scroll" tabindex="0" role="region" aria-label="Processes"><table class="narrow">
 			<thead><tr><th scope="col" class="figure">PID</th><th scope="col" class="figure">Size</th><th scope="col">Command</th></tr></thead>
 			<tbody><xsl:for-each select="end/reason/procs/item">
 				<tr><td class="figure"><xsl:value-of select="@pid"/></td>
 				<td class="figure"><xsl:value-of select="f:bytes(@bytes)"/></td><td><xsl:value-of select="@comm"/></td></tr>
 			</xsl:for-each></tbody>
-		</table>
+		</table></div>
 	</xsl:if>
 
 	<h2>Requested and used</h2>
-	<table class="narrow">
+	<div class="scroll" tabindex="0" role="region" aria-label="Requested and used"><table class="narrow">
 		<thead><tr><th scope="col">Resource</th><th scope="col" class="figure">Requested</th><th scope="col" class="figure">Used, at most</th><th scope="col">Of the request</th></tr></thead>
 		<tbody>
 			<xsl:call-template name="resource">
@@ -72,7 +72,7 @@
 			<xsl:if test="$q/@ngpus"><tr><th scope="row">GPUs</th><td class="figure"><xsl:value-of select="$q/@ngpus"/></td><td class="figure">
 				<xsl:value-of select="count(gpus/item)"/> given</td><td/></tr></xsl:if>
 		</tbody>
-	</table>
+	</table></div>
 	<xsl:if test="@suspended_ns &gt; 0"><p>Suspended for <xsl:value-of select="f:duration-ns(@suspended_ns)"/> in all, which is not charged.</p></xsl:if>
 	<xsl:if test="@note != ''"><p class="note">Note: <xsl:value-of select="@note"/></p></xsl:if>
 
@@ -91,14 +91,14 @@
 	</dl>
 	<xsl:if test="count(attempts/item) &gt; 1">
 		<h2>Attempts</h2>
-		<table>
+		<div class="scroll" tabindex="0" role="region" aria-label="Attempts"><table>
 			<thead><tr><th scope="col" class="figure">Attempt</th><th scope="col">State</th><th scope="col">Node</th><th scope="col">Started</th><th scope="col">Ended</th><th scope="col" class="figure">Charged</th><th scope="col">End</th></tr></thead>
 			<tbody><xsl:for-each select="attempts/item"><tr>
 				<td class="figure"><xsl:value-of select="@attempt"/></td><td><xsl:call-template name="state"/></td><td><xsl:value-of select="@node"/></td>
 				<td><xsl:value-of select="f:time(@started_ns)"/></td><td><xsl:value-of select="f:time(@ended_ns)"/></td>
 				<td class="figure"><xsl:value-of select="f:hours(@charge_requested_ms)"/></td><td class="sentence"><xsl:value-of select="end/@line"/></td>
 			</tr></xsl:for-each></tbody>
-		</table>
+		</table></div>
 	</xsl:if>
 </xsl:template>
 

@@ -6,15 +6,16 @@
 <xsl:template name="job-table">
 	<xsl:param name="jobs"/>
 	<xsl:param name="none"/>
+	<xsl:param name="label">Jobs</xsl:param>
 	<xsl:choose>
 		<xsl:when test="not($jobs)"><p class="none"><xsl:value-of select="$none"/></p></xsl:when>
 		<xsl:otherwise>
-			<div class="scroll" tabindex="0" role="region" aria-label="Jobs">
+			<div class="scroll" tabindex="0" role="region" aria-label="{$label}">
 			<table>
 				<thead><tr>
-					<th scope="col">Job</th><th scope="col">Name</th>
+					<th scope="col">Job</th><th scope="col">State</th><th scope="col">Name</th>
 					<xsl:if test="/page/@operator"><th scope="col">User</th></xsl:if>
-					<th scope="col">Account</th><th scope="col">State</th>
+					<th scope="col">Account</th>
 					<th scope="col" class="figure">Cores</th>
 					<th scope="col">Memory, peak of requested</th>
 					<th scope="col">Time, run of requested</th>
@@ -31,10 +32,10 @@
 <xsl:template match="item" mode="row">
 	<tr>
 		<th scope="row"><xsl:call-template name="job-link"/></th>
+		<td><xsl:call-template name="state"/></td>
 		<td class="name"><xsl:value-of select="@name"/></td>
 		<xsl:if test="/page/@operator"><td><xsl:value-of select="@user"/></td></xsl:if>
 		<td><xsl:value-of select="@account"/></td>
-		<td><xsl:call-template name="state"/></td>
 		<td class="figure"><xsl:value-of select="f:count(request/resources/@ncpus)"/></td>
 		<td><xsl:call-template name="used-of">
 			<xsl:with-param name="used" select="usage/@vmem_peak_bytes"/>

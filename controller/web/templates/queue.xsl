@@ -22,8 +22,8 @@
 					<tr><td class="figure"><xsl:value-of select="position()"/></td>
 					<th scope="row"><xsl:call-template name="job-link"/></th><td><xsl:value-of select="@user"/></td><td><xsl:value-of select="@account"/></td><td><xsl:value-of select="@queue"/></td>
 					<td class="figure"><xsl:value-of select="f:count(@priority)"/></td>
-					<td class="figure"><xsl:value-of select="f:count(@fairshare)"/></td><td class="figure"><xsl:value-of select="f:count(@age)"/></td>
-					<td class="figure"><xsl:value-of select="f:count(@size)"/></td><td class="figure"><xsl:value-of select="f:count(@qos)"/></td>
+					<td class="figure"><xsl:value-of select="f:count(factors/item[@factor = 'fairshare']/@product)"/></td><td class="figure"><xsl:value-of select="f:count(factors/item[@factor = 'age']/@product)"/></td>
+					<td class="figure"><xsl:value-of select="f:count(factors/item[@factor = 'size']/@product)"/></td><td class="figure"><xsl:value-of select="f:count(factors/item[@factor = 'qos']/@product)"/></td>
 					<td class="sentence"><xsl:value-of select="key('queued', @job)/@why"/></td></tr>
 				</xsl:for-each></tbody>
 			</table>
@@ -31,14 +31,14 @@
 		</xsl:when>
 		<xsl:otherwise>
 			<p>In the order of submission: this site starts jobs without priorities.</p>
-			<table>
+			<div class="scroll" tabindex="0" role="region" aria-label="Queue"><table>
 				<thead><tr><th scope="col">Job</th><th scope="col">User</th><th scope="col">Account</th><th scope="col">Submitted</th><th scope="col">Why it waits</th></tr></thead>
 				<tbody><xsl:for-each select="jobs/jobs/item">
 					<xsl:sort select="@job" data-type="number"/>
 					<tr><th scope="row"><xsl:call-template name="job-link"/></th><td><xsl:value-of select="@user"/></td><td><xsl:value-of select="@account"/></td>
 					<td><xsl:value-of select="f:time(@submitted_ns)"/></td><td class="sentence"><xsl:value-of select="@why"/></td></tr>
 				</xsl:for-each></tbody>
-			</table>
+			</table></div>
 		</xsl:otherwise>
 	</xsl:choose>
 </xsl:template>

@@ -18,13 +18,13 @@
 </xsl:template>
 
 <xsl:template name="months">
-	<table class="narrow">
+	<div class="scroll" tabindex="0" role="region" aria-label="Months of {@account}, {@pool}"><table class="narrow">
 		<thead><tr><th scope="col">Month</th><th scope="col" class="figure">Allowed</th><th scope="col">Used</th></tr></thead>
 		<tbody><xsl:for-each select="months/item">
 			<tr><th scope="row"><xsl:value-of select="@month"/></th><td class="figure"><xsl:value-of select="f:hours(@allowed_ms)"/></td>
 			<td><span class="pair"><xsl:value-of select="f:hours(@used_ms)"/></span>
 			<xsl:call-template name="bar"><xsl:with-param name="part" select="@used_ms"/><xsl:with-param name="whole" select="@allowed_ms"/></xsl:call-template></td></tr>
 		</xsl:for-each></tbody>
-	</table>
+	</table></div>
 </xsl:template>
 </xsl:stylesheet>

@@ -76,16 +76,26 @@
 	</div>
 </xsl:template>
 
+<!-- The first cell of the row of totals; its other names are empty. -->
+<xsl:template name="or-total">
+	<xsl:param name="text"/>
+	<xsl:choose>
+		<xsl:when test="parent::rows"><xsl:value-of select="$text"/></xsl:when>
+		<xsl:when test="not(/page/usage/rows/item/@account)">Total</xsl:when>
+	</xsl:choose>
+</xsl:template>
+
 <xsl:template match="item" mode="usage">
 	<xsl:param name="largest"/>
 	<xsl:param name="has-allotted"/>
 	<tr>
-		<xsl:if test="@account"><th scope="row"><xsl:choose>
+		<xsl:if test="@account or (parent::totals and /page/usage/rows/item/@account)"><th scope="row"><xsl:choose>
+			<xsl:when test="parent::totals">Total</xsl:when>
 			<xsl:when test="parent::rows"><a href="/web/usage?by=user&amp;account={@account}&amp;start={/page/asked/@start}&amp;end={/page/asked/@end}"><xsl:value-of select="@account"/></a></xsl:when>
 			<xsl:otherwise><xsl:value-of select="@account"/></xsl:otherwise>
 		</xsl:choose></th></xsl:if>
-		<xsl:if test="@user"><th scope="row"><xsl:value-of select="@user"/></th></xsl:if>
-		<xsl:if test="@cluster"><th scope="row"><xsl:value-of select="@cluster"/></th></xsl:if>
+		<xsl:if test="/page/usage/rows/item/@user"><th scope="row"><xsl:call-template name="or-total"><xsl:with-param name="text" select="@user"/></xsl:call-template></th></xsl:if>
+		<xsl:if test="/page/usage/rows/item/@cluster"><th scope="row"><xsl:call-template name="or-total"><xsl:with-param name="text" select="@cluster"/></xsl:call-template></th></xsl:if>
 		<td><xsl:value-of select="@pool"/></td>
 		<td class="figure"><xsl:value-of select="f:count(@jobs_started)"/></td>
 		<td><span class="pair"><xsl:value-of select="f:hours(@counts_ms)"/></span>

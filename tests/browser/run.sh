@@ -1,0 +1,56 @@
+#!/bin/bash
+# run.sh - the pages of a real controller, with jobs of a played node, in Debian's Chromium: tests/browser/pages.js. Screenshots are in
+# build/check/browser. Needs chromium, node and npm, and installs playwright-core and axe-core below build/. TAP.
+# shellcheck disable=SC2317 # functions are called by soon
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/lib/tap_lib.sh
+. tests/cluster/lib/live_lib.sh
+. tests/cluster/lib/play_lib.sh
+skip_all() { echo "1..0 # SKIP $1"; exit 0; }
+[ "$(id -u)" = 0 ] || skip_all "needs root to exchange as several users"
+chromium=$(command -v chromium) || skip_all "no chromium here: apt-get install chromium"
+command -v node npm >/dev/null || skip_all "no node and npm here"
+mkdir -p build/browser build/check/browser
+cp tests/browser/package.json build/browser/
+[ -d build/browser/node_modules/axe-core ] || (cd build/browser && npm install --no-audit --no-fund --silent) ||
+	skip_all "npm cannot install playwright-core and axe-core"
+cp tests/browser/pages.js build/browser/
+live_dir browser
+live_munge
+configure() {
+	cat >"$dir/controller.conf" <<-CONF
+		$(live_controller)
+		[Policy]
+		PriorityWeightFairshare = 100000
+		[Cluster main]
+		BundleCores = 1
+		BundleMemory = 4GB
+		DefaultResources = vmem=1GB,jobfs=100MB,walltime=1:00:00
+		[Account physics]
+		Users = daemon
+		[Account chemistry]
+		Users = bin
+	CONF
+	printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/reeve.conf"
+}
+live_open configure
+amounts='"ncpus":16,"mem_bytes":64000000000,"jobfs_bytes":100000000000,"ngpus":2'
+node_sync >/dev/null
+node_sync node=n2 >/dev/null
+node_sync node=n3 state=drain >/dev/null
+for _ in 1 2 3 4 5 6 7 8; do
+	ask "$daemon" POST /v1/jobs "$(job_request resources='"ncpus":4,"vmem_bytes":8589934592,"walltime_s":7200')" >/dev/null
+done
+ask "$daemon" POST /v1/jobs "$(job_request resources='"ncpus":16,"vmem_bytes":8589934592,"walltime_s":72000')" >/dev/null
+ask "$bin" POST /v1/jobs "$(job_request account=chemistry)" >/dev/null
+is_started() { [[ $(node_sync node="$1") == *'"want":"run"'* ]]; }
+wait_started() { for _ in $(seq 100); do is_started "$1" && return; sleep 0.1; done; bail "no job was dispatched to $1"; }
+wait_started n1
+wait_started n2
+use='"cpu_ns":3600000000,"rss_peak_bytes":2589934592,"vmem_peak_bytes":7589934592,"jobfs_peak_bytes":50000000'
+at=$(date +%s)
+node_sync jobs="$(job_entry 1 ended)" reports="$(job_report 1 1 ended started_s=$((at - 1)) running_s=1 usage="$use")" >/dev/null
+node_sync jobs="$(job_entry 2 ended)" reports="$(job_report 2 1 ended started_s=$((at - 1)) running_s=1 usage="$use" kind=limit limit=vmem \
+	requested=8589934592 reached=8689934592 host=n1)" >/dev/null
+node build/browser/pages.js "$(build/bin/reeve web --print --config "$dir/reeve.conf")" "$PWD/build/check/browser" "$chromium"
