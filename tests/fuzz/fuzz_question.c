@@ -7,7 +7,7 @@
  *
  * links: common/model/gpu_use common/model/gpus common/model/script common/wire/wire common/wire/doc common/wire/fields
  *
- * links: common/wire/slurm_submit slurm/submit/question
+ * links: common/wire/slurm_submit slurm/follow/array slurm/submit/question
  *
  * libs: -ljansson -lnettle
  */
