@@ -7,6 +7,7 @@
 #   execjob_attach      a process that comes into the job otherwise (pbs_attach)
 #   execjob_epilogue    the job has ended: the end message of one that Reeve has ended goes to its error file; its disk is removed
 #   execjob_end         the same, where the epilogue did not run
+#   execjob_postsuspend, execjob_preresume   PBS has stopped the job, or continues it: the time between is free
 #   exechost_periodic   which jobs PBS has here: the agent ends what it has beside them
 #
 # and pbs_server, where it is installed there too:
@@ -378,9 +379,19 @@ def on_end(event, site, broken):
     """Never refused: PBS would run the job again, or delete it."""
     try:
         question = dict(name_of(event.job), wait_status=wait_status(event.job))
-        answer = ask(site, "end", question, END_PATIENCE_S)
+        is_last = event.type == pbs.EXECJOB_END  # the epilogue has waited
+        answer = ask(site, "end", question, PATIENCE_S if is_last else END_PATIENCE_S)
         if answer.get("verdict") == "ended":
             tell(event.job, answer.get("text", ""))
+    except Exception as x:
+        log("job %s: %s" % (event.job.id, x))
+    event.accept()
+
+
+def on_pause(event, site, broken):
+    """Of clocks alone: what is not known of it is charged, and PBS goes on."""
+    try:
+        ask(site, "suspend" if event.type == pbs.EXECJOB_POSTSUSPEND else "resume", name_of(event.job), 5)
     except Exception as x:
         log("job %s: %s" % (event.job.id, x))
     event.accept()
@@ -418,6 +429,8 @@ EVENTS = {
     "EXECJOB_ATTACH": on_attach,
     "EXECJOB_EPILOGUE": on_end,
     "EXECJOB_END": on_end,
+    "EXECJOB_POSTSUSPEND": on_pause,
+    "EXECJOB_PRERESUME": on_pause,
     "EXECHOST_PERIODIC": on_periodic,
     "QUEUEJOB": on_submit,
     "MODIFYJOB": on_submit,

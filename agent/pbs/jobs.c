@@ -8,6 +8,7 @@
 #include "agent/job/phase/attach.h"
 #include "agent/job/phase/limit.h"
 #include "agent/job/phase/recover.h"
+#include "agent/job/phase/suspend.h"
 #include "agent/job/report.h"
 #include "agent/pbs/jobs.h"
 #include "agent/pbs/process.h"
@@ -259,6 +260,14 @@ int pbs_jobs_look_end(struct node *n, const struct pbs_question *q)
 	const struct job *j = find_job(n, q);
 
 	return j && j->phase < PHASE_REPORT;
+}
+
+void pbs_jobs_suspend(struct node *n, const struct pbs_question *q, bool is_suspended)
+{
+	struct job *j = find_job(n, q);
+
+	if (j && j->phase == PHASE_RUNNING)
+		suspend_on_frozen(n, j->s.job, is_suspended, (uint64_t)node_now_ns());
 }
 
 static bool is_listed(const char *list, int64_t job)

@@ -18,6 +18,8 @@ int pbs_jobs_look_launch(struct node *n, const struct pbs_question *q, int64_t a
 int pbs_jobs_end(struct node *n, const struct pbs_question *q, struct pbs_answer *ret);
 /* 1: its disk is not gone yet, or its last report not written. */
 int pbs_jobs_look_end(struct node *n, const struct pbs_question *q);
+/* PBS has stopped the job, or is about to continue it: suspended time is free. */
+void pbs_jobs_suspend(struct node *n, const struct pbs_question *q, bool is_suspended);
 /* Ends jobs that PBS does not have any more. */
 void pbs_jobs_alive(struct node *n, const char *list);
 void pbs_jobs_tick(struct node *n);

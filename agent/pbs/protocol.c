@@ -38,6 +38,10 @@ static int act_on_question(struct node *n, struct state *s, int32_t peer)
 		return pbs_jobs_attach(n, &s->q, &s->a);
 	case PBS_END:
 		return pbs_jobs_end(n, &s->q, &s->a);
+	case PBS_SUSPEND:
+	case PBS_RESUME:
+		pbs_jobs_suspend(n, &s->q, s->q.ask == PBS_SUSPEND);
+		return 0;
 	default:
 		pbs_jobs_alive(n, s->q.jobs);
 		return 0;

@@ -3,7 +3,8 @@
 
 static const char *ask_name(int v)
 {
-	static const char *const names[] = { "launch", "attach", "end", "alive" };
+	static const char *const names[] = { "launch",	"attach", "end",
+					     "suspend", "resume", "alive" };
 
 	_Static_assert(ARRAY_LEN(names) == _PBS_ASK_MAX, "a name for each question");
 	return v >= 0 && v < _PBS_ASK_MAX ? names[v] : NULL;

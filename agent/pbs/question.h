@@ -5,6 +5,7 @@
  *		 is in force and that process is in the job's cgroup
  *	attach   execjob_attach: process `pid` belongs to the job from now on
  *	end      execjob_epilogue, execjob_end: no task is left; the answer is sent when the job's disk is gone
+ *	suspend  execjob_postsuspend: PBS has stopped all processes of the job; resume: execjob_preresume
  *	alive    exechost_periodic: the jobs that PBS has on this node, by blanks
  */
 #pragma once
@@ -14,7 +15,15 @@
 
 #define PBS_HANDSHAKE_VERSION 1
 
-enum pbs_ask { PBS_LAUNCH, PBS_ATTACH, PBS_END, PBS_ALIVE, _PBS_ASK_MAX };
+enum pbs_ask {
+	PBS_LAUNCH,
+	PBS_ATTACH,
+	PBS_END,
+	PBS_SUSPEND,
+	PBS_RESUME,
+	PBS_ALIVE,
+	_PBS_ASK_MAX
+};
 
 struct pbs_question {
 	int32_t version;

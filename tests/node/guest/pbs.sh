@@ -20,14 +20,14 @@ batch() {
 	chmod 755 /tmp/script.$job
 	out=$(mom job "$job.head" "$@" /tmp/script.$job 2>&1)
 }
-is_ended() { reeve job "vc:$1" --json | grep -q '"state": *"ended"'; }
+is_ended() { reeve job "nci:$1" --json | grep -q '"state": *"ended"'; }
 begins() { journalctl -u reeve-agent -o cat | grep -q "job $1: began"; }
 
 site '{"max_vmem": "1gb", "default_vmem": "500mb", "max_jobfs": "1gb"}'
 printf '%s\n' '[Agent]' 'Node = n1' 'Engine = pbs' 'ReportInterval = 1s' 'SampleInterval = 1s' 'Controller = http://127.0.0.1:8640' \
 	'ControllerUser = reeve' >/etc/reeve/agent.conf
 sed -i '/^\[Cluster/,$d' /etc/reeve/controller.conf
-printf '%s\n' '[Cluster vc]' 'Engine = pbs' 'Queues = normal' '[Account physics]' 'Users = alice, bob' >>/etc/reeve/controller.conf
+printf '%s\n' '[Policy]' 'Profile = nci' 'TimeZone = UTC' '[Cluster nci]' 'Engine = pbs' '[Account physics]' 'Users = alice, bob' >>/etc/reeve/controller.conf
 node_start || { ok 1 "the node starts"; tap_end; }
 ok 0 "an agent with Engine=pbs and its controller run"
 echo "# hooks are run by fake_pbs_python and fake_pbs_mom: a fake of PBS"
@@ -37,28 +37,28 @@ batch -l vmem=100mb <<<'echo hello; cat /proc/self/cgroup'
 has "$out" '^# exit status 0' "a job within its limits runs, though the pbs_mom that forked it is four times as large" "$out $(journalctl -u reeve-agent -o cat -n 20)"
 has "$out" "reeve-pbs.slice/reeve-job-$job-1.scope/work" "in a scope of its own, which systemd made"
 ! grep -q 'reeve:' <<<"$out"; ok $? "and reads nothing of Reeve" "$out"
-batch -l vmem=100mb <<<'echo begins; load map 300; echo not reached'
+batch -l vmem=100mb <<<'echo begins; load map 300; sleep 5; echo not reached'
 has "$out" 'begins' "a job begins"
 has "$out" 'reeve: vmem limit exceeded on .* requested 100 MiB, reached 3[0-9]+ MiB' "its error file says which limit it exceeded, and by what" "$(journalctl -u reeve-agent -o cat -n 20)"
 ! grep -qx 'not reached' <<<"$out"; ok $? "and it is killed" "$out"
-wait_for 30 is_ended "$job"; ok $? "it is in the ledger, and has ended" "$(reeve job "vc:$job"; journalctl -u reeve-agent -u reeve-controller -o cat -n 30)"
-has "$(as alice reeve job "vc:$job")" 'vmem limit exceeded .* requested 100 MiB' "with its end message"
-has "$(as alice reeve job "vc:$job" --json | tr -d '\n')" '"account": *"physics"' "in the account that PBS has"
+wait_for 30 is_ended "$job"; ok $? "it is in the ledger, and has ended" "$(reeve job "nci:$job"; journalctl -u reeve-agent -u reeve-controller -o cat -n 30)"
+has "$(as alice reeve job "nci:$job")" 'vmem limit exceeded .* requested 100 MiB' "with its end message"
+has "$(as alice reeve job "nci:$job" --json | tr -d '\n')" '"account": *"physics"' "in the account that PBS has"
 batch -l vmem=100mb <<<'load map 60 & load map 60 & wait; sleep 2; echo not reached'
 has "$out" 'vmem limit exceeded' "the limit is of all processes together" "$out"
-batch -l vmem=700mb <<<'load map 900; echo not reached'
+batch -l vmem=700mb <<<'load map 900; sleep 5; echo not reached'
 has "$out" 'requested 700 MiB' "the limit for each process that pbs_mom sets does not come first" "$out"
-batch <<<'load map 600; echo not reached'
+batch <<<'load map 600; sleep 5; echo not reached'
 has "$out" 'requested 500 MiB' "a job that states nothing has the site's default" "$out"
 batch -o -l vmem=100mb <<<'load map 300'
 has "$out" 'reeve: vmem limit exceeded' "with -j oe the end message is in the output file" "$out"
-batch -l vmem=200mb -x "(n0:vmem=100mb:ncpus=1)+($(hostname):vmem=100mb:ncpus=1)" <<<'load map 150; echo not reached'
+batch -l vmem=200mb -x "(n0:vmem=100mb:ncpus=1)+($(hostname):vmem=100mb:ncpus=1)" <<<'load map 150; sleep 5; echo not reached'
 has "$out" 'requested 100 MiB' "a job on two nodes has here what its chunks here have" "$out"
 batch -l vmem=100mb <<<'(setsid load map 300 >/dev/null 2>&1 &); sleep 5; echo not reached'
 has "$out" 'requested 100 MiB' "a process that has left its session and its parent is held" "$out"
 
 # ---- disks ----
-batch -l jobfs=20mb <<<'echo at $TMPDIR = $PBS_JOBFS; head -c 5000000 /dev/zero >$TMPDIR/a && echo fits; head -c 50000000 /dev/zero >$TMPDIR/b; echo not reached'
+batch -l jobfs=20mb <<<'echo at $TMPDIR = $PBS_JOBFS; head -c 5000000 /dev/zero >$TMPDIR/a && echo fits; head -c 50000000 /dev/zero >$TMPDIR/b; sleep 5; echo not reached'
 has "$out" "at /var/lib/reeve/jobfs/$job-1/work = /var/lib/reeve/jobfs/$job-1/work" "TMPDIR and PBS_JOBFS are the job's own disk" "$out"
 has "$out" '^fits' "what fits can be written"
 has "$out" 'jobfs limit exceeded .* requested 20.0 MiB' "a full disk ends the job, in words"
@@ -77,12 +77,12 @@ has "$(mom submit -l vmem=2gb)" "reject reeve: vmem of 2gb on a node is above th
 has "$(mom submit -l vmem=500mb)" '^accept' "and accepted within the bound"
 out=$(mom job 7[9].head /tmp/script.101 2>&1)
 has "$out" '^hello' "a task of a job array runs" "$out"
-wait_for 30 is_ended "7[9]"; ok $? "and is in the ledger by its index" "$(as alice reeve job "vc:7[9]" 2>&1; reeve jobs -a)"
+wait_for 30 is_ended "7[9]"; ok $? "and is in the ledger by its index" "$(as alice reeve job "nci:7[9]" 2>&1; reeve jobs -a)"
 out=$(mom job 7[20000].head /tmp/script.101 2>&1)
 has "$out" 'has no number in Reeve: indices end at 16383' "an index that has no number is refused in words" "$out"
 
 # ---- ways around it ----
-batch -l vmem=100mb -e REEVE_LIMITS=vmem=9gb -e REEVE_VMEM=9gb -e PBS_HOOK_CONFIG_FILE=/tmp/own -e PBS_JOBFS=/tmp <<<'echo disk $PBS_JOBFS; load map 300; echo not reached'
+batch -l vmem=100mb -e REEVE_LIMITS=vmem=9gb -e REEVE_VMEM=9gb -e PBS_HOOK_CONFIG_FILE=/tmp/own -e PBS_JOBFS=/tmp <<<'echo disk $PBS_JOBFS; load map 300; sleep 5; echo not reached'
 has "$out" 'requested 100 MiB' "a forged environment changes nothing" "$out"
 batch -l vmem=100mb <<'EOF2'
 s=/var/spool/fake_pbs/spool/$PBS_JOBID.ER
@@ -104,7 +104,7 @@ EOF2
 has "$out" 'refused: Permission denied' "no job can ask the agent itself" "$out"
 
 # ---- further tasks ----
-echo 'echo task; load map 300; echo not reached' >/tmp/task
+echo 'echo task; load map 300; sleep 5; echo not reached' >/tmp/task
 printf '%s\n' 'sleep 4' 'echo not reached' >/tmp/long
 chmod 755 /tmp/task /tmp/long
 mom job 300.head -l vmem=100mb /tmp/long >/tmp/long.out 2>&1 &
@@ -128,14 +128,14 @@ wait_for 30 is_ended 301; ok $? "the end of the job ends the process that was at
 ! kill -0 "$pid" 2>/dev/null; ok $? "it is gone"
 
 # ---- the agent dies, or is away ----
-echo 'sleep 8; load map 300; echo not reached' >/tmp/long
+echo 'sleep 8; load map 300; sleep 5; echo not reached' >/tmp/long
 mom job 302.head -l vmem=100mb /tmp/long >/tmp/long.out 2>&1 &
 wait_for 20 begins 302
 systemctl kill -s KILL reeve-agent
 wait $!
 has "$(cat /tmp/long.out)" 'requested 100 MiB' "an agent that was killed with -9 finds the job again, and it is still held" "$(cat /tmp/long.out; journalctl -u reeve-agent -o cat -n 20)"
 wait_for 30 is_ended 302
-has "$(as alice reeve job vc:302)" 'vmem limit exceeded' "and the ledger has its end message"
+has "$(as alice reeve job nci:302)" 'vmem limit exceeded' "and the ledger has its end message"
 echo 'sleep 2' >/tmp/long
 mom job 303.head -E -l vmem=100mb /tmp/long >/dev/null 2>&1
 mom periodic 999.head
@@ -152,6 +152,8 @@ has "$out" '^runs$' "to its end"
 batch -l vmem=2gb <<<'echo not reached'
 has "$out" "rejected: .*above this site's bound of 1gb" "the site's bound holds without an agent too" "$out"
 systemctl start reeve-agent
+mom periodic 999.head
+listed=$SECONDS
 systemctl service-watchdogs no # else a new agent answers after a minute
 systemctl kill -s STOP reeve-agent
 batch -l vmem=100mb <<<'echo runs'
@@ -172,11 +174,42 @@ text=$(as alice reeve submit -A physics -l ncpus=1,vmem=100MB,walltime=60 -- tru
 has "$text" 'qsub' "reeve submit to that cluster is refused, with the command to use" "$text"
 echo 'sleep 600' >/tmp/long
 mom job 304.head -l vmem=100mb /tmp/long >/tmp/long.out 2>&1 &
-is_running() { reeve job "vc:$1" --json | grep -q '"state": *"running"'; }
-wait_for 30 is_running 304; ok $? "a job that runs is shown as running" "$(reeve job vc:304)"
-as alice reeve cancel vc:304 >/dev/null
+is_running() { reeve job "nci:$1" --json | grep -q '"state": *"running"'; }
+wait_for 30 is_running 304; ok $? "a job that runs is shown as running" "$(reeve job nci:304)"
+as alice reeve cancel nci:304 >/dev/null
 wait $!; ok $? "reeve cancel ends a job of PBS" "$(cat /tmp/long.out)"
 has "$(as alice reeve usage --account physics)" 'physics +cpu' "they are in the usage of the account" "$(reeve usage --account physics)"
-charged=$(as alice reeve job vc:302 --json | json running_ns)
+while [ $((SECONDS - listed)) -lt 125 ]; do sleep 1; done
+mom periodic 999.head
+wait_for 30 is_ended 303; ok $? "a job that PBS does not list for two minutes has ended, though its epilogue did not come" "$(reeve job nci:303)"
+has "$(as alice reeve job nci:303)" 'its epilogue did not come: PBS does not have the job any more' "with a note of that"
+
+# ---- a node that is not the job's first ----
+echo 'echo one' >/tmp/one
+has "$(mom task 320.head -s -l vmem=100mb /tmp/one)" '^one' "a task on another node than the job's first runs"
+[ ! -e /sys/fs/cgroup/reeve.slice/reeve-pbs.slice/reeve-job-320-1.scope ]; ok $? "and its scope goes with it"
+out=$(mom task 320.head -s -l vmem=100mb /tmp/task)
+has "$out" '^task' "the next task gets another one"
+! grep -qx 'not reached' <<<"$out"; ok $? "where it is held" "$out"
+mom end 320.head
+wait_for 30 is_ended 320
+has "$(as alice reeve job nci:320)" 'vmem limit exceeded .* requested 100 MiB' "and the ledger has its end" "$(reeve job nci:320)"
+
+# ---- charges ----
+charge() { reeve job "nci:$1" --json | json charge_requested_ms; }
+echo 'sleep 5' >/tmp/long
+mom job 310.head -q normal /tmp/long >/dev/null & mom job 311.head -q express /tmp/long >/dev/null & wait
+wait_for 30 is_ended 310 && wait_for 30 is_ended 311
+awk -v n="$(charge 310)" -v e="$(charge 311)" 'BEGIN { exit !(n > 0 && e > 2.5 * n && e < 3.5 * n) }'; ok $? "charged by the profile of NCI: express costs three times what normal costs" "$(charge 310) $(charge 311)"
+echo 'sleep 4; echo end' >/tmp/long
+mom job 312.head /tmp/long >/tmp/long.out 2>&1 &
+wait_for 20 begins 312
+mom suspend 312.head
+sleep 8
+mom resume 312.head
+wait $!
+wait_for 30 is_ended 312
+awk -v r="$(reeve job nci:312 --json | json suspended_ns)" 'BEGIN { exit !(r > 7e9) }'; ok $? "time in which PBS has suspended the job is free" "$(reeve job nci:312 --json)"
+charged=$(as alice reeve job nci:302 --json | json running_ns)
 [ "${charged:-0}" -gt 5000000000 ]; ok $? "with the time that they ran" "$charged"
 tap_end
