@@ -182,7 +182,7 @@ has "$(as alice reeve usage --account physics)" 'physics +cpu' "they are in the 
 while [ $((SECONDS - listed)) -lt 125 ]; do sleep 1; done
 mom periodic 999.head
 wait_for 30 is_ended 303; ok $? "a job that PBS does not list for two minutes has ended, though its epilogue did not come" "$(reeve job nci:303)"
-has "$(as alice reeve job nci:303)" 'its epilogue did not come: PBS does not have the job any more' "with a note of that"
+has "$(as alice reeve job nci:303)" 'how the job ended was not recorded' "with a note that its end was not seen"
 
 # ---- a node that is not the job's first ----
 echo 'echo one' >/tmp/one
