@@ -31,15 +31,17 @@ fill() { # JOBS
 	id=$(sbatch --parsable -H -A physics -o /dev/null --array=1-"$1" --wrap true) || bail "the jobs are refused"
 	scontrol update "jobid=${id}_[1-$(($1 - 1))]" comment=single || bail "the array does not get records"
 }
-cost() { # NAME QUESTION COUNT
+cost() { # NAME QUESTION COUNT: $ms
 	local from n
 	from=$(cpu)
 	n=$($look "$2" "$3") || return
-	awk "BEGIN { printf \"one question for %s (%d records): %.2f ms of slurmctld's CPU\n\", \"$1\", $n, ($(cpu) - $from) * 1000 / $3 }"
+	ms=$(awk "BEGIN { print ($(cpu) - $from) * 1000 / $3 }")
+	printf "one question for %s (%d records): %.2f ms of slurmctld's CPU\n" "$1" "$n" "$ms"
 }
 costs() { # JOBS
 	local from
 	cost "all jobs" jobs $((200000 / $1))
+	all_ms=$ms
 	cost "the steps of running jobs" steps $((1000000 / $1))
 	cost "one job" $(($1 / 2)) 500
 	from=$(cpu_of "$(slurm_pid mariadb)")
@@ -85,6 +87,7 @@ bench() { # JOBS
 	measure "with reeve-slurm" "$with_s"
 	with=$share n=$(($(looks) - from)) own=$(awk "BEGIN { print $(cpu_of $follower) - $own }")
 	echo "reeve-slurm had all jobs $n times, $(sed -n 's/.*time; //p' "$dir/reeve-slurm.log" | tail -n 1) after each, and used $own s itself"
+	awk "BEGIN { printf \"these requests: %.2f %% of a core\n\", $n * $all_ms / 10 / $with_s }"
 	kill $follower && wait $follower 2>/dev/null
 	(while :; do squeue -h >/dev/null; sleep 30; done) &
 	rival_pid=$!
