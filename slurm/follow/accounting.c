@@ -8,7 +8,7 @@
 #include "common/log.h"
 #include "slurm/follow/accounting.h"
 #include "slurm/follow/batch.h"
-#include "slurm/follow/dbd.h"
+#include "slurm/follow/read/dbd.h"
 #include "slurm/follow/loop.h"
 
 #define WINDOW_FIRST_S 900

@@ -9,7 +9,7 @@
 #include "common/http/http_wait.h"
 #include "slurm/follow/accounting.h"
 #include "slurm/follow/follow.h"
-#include "slurm/follow/jobtable.h"
+#include "slurm/follow/read/jobtable.h"
 #include "slurm/follow/live.h"
 
 /* munge lets only this uid decode what is sent; users have the same uid on all hosts that share a munge key. */

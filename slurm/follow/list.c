@@ -7,7 +7,7 @@
 #include "common/err.h"
 #include "common/time_units.h"
 #include "slurm/follow/config.h"
-#include "slurm/follow/dbd.h"
+#include "slurm/follow/read/dbd.h"
 #include "slurm/follow/list.h"
 
 static int print_batch(const struct slurm_batch *b, struct err *err)

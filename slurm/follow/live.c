@@ -8,9 +8,9 @@
 #include "common/err.h"
 #include "slurm/follow/accounting.h"
 #include "slurm/follow/batch.h"
-#include "slurm/follow/jobtable.h"
+#include "slurm/follow/read/jobtable.h"
 #include "slurm/follow/live.h"
-#include "slurm/follow/record.h"
+#include "slurm/follow/read/record.h"
 
 /* What was last sent of an attempt. */
 struct live_sent {

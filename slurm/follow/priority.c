@@ -14,7 +14,7 @@
 #include "common/utf8.h"
 #include "common/wire/slurm_pending.h"
 #include "slurm/follow/array.h"
-#include "slurm/follow/jobtable.h"
+#include "slurm/follow/read/jobtable.h"
 #include "slurm/follow/priority.h"
 
 #define STEPS 1000 /* of the weight: a smaller difference is not written */

@@ -24,7 +24,7 @@ found=$(awk '
 	END { ends() }' $(git ls-files '*.c' '*.h') | sort -u)
 bad=0
 # About 20 files a folder: what `ls` shows at once.
-git ls-files agent bpf cli common controller tests | awk '
+git ls-files agent bpf cli common controller pbs slurm tests | awk '
 	/\.([ch]|sh|py|mk)$/ { sub(/\/[^\/]*$/, ""); n[$0]++ }
 	END { for (d in n) if (n[d] > 24) { print "lint: too many files: " d " (" n[d] "; 24 at most): give a part of them a folder"; bad = 1 }; exit bad }' || bad=1
 what=$(echo "$found" | sed 's/ ([0-9]*)$//')

@@ -184,8 +184,8 @@ $O/tests/unit/test_question: LDLIBS += -ljansson
 $O/tests/unit/test_question: $(call objs,slurm/submit/question.c common/wire/slurm_submit.c slurm/follow/array.c) $(MODEL) $(WIRE)
 $O/tests/unit/test_slurm_rule: $O/controller/ledger/slurm/rule.o
 $O/tests/unit/test_compare: $O/cli/admin/reconcile/compare.o
-$O/tests/unit/test_pace: $O/slurm/follow/pace.o
-$O/tests/unit/test_tres: $O/slurm/follow/tres.o
+$O/tests/unit/test_pace: $O/slurm/follow/read/pace.o
+$O/tests/unit/test_tres: $O/slurm/follow/read/tres.o
 $O/tests/unit/test_slurm_batch: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_slurm_batch: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/slurm/%.o,batch rows rule settle list) $(patsubst %,$O/controller/ledger/%.o,verify/verify verify/verify_parts archive/archive archive/rows archive/files archive/slurm import/import import/import_batch import/followed) $(patsubst %,$O/%.o,common/wire/slurm_batch common/csv/csv_write controller/history/history)
 $O/tests/unit/test_session: LDLIBS += -lnettle

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "common/time_units.h"
-#include "slurm/follow/pace.h"
+#include "slurm/follow/read/pace.h"
 
 static const struct pace_limit five_ms = { 5, 900 };
 

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "slurm/follow/tres.h"
+#include "slurm/follow/read/tres.h"
 
 static void amounts_by_name_are_read_with_their_units(void **state)
 {

@@ -1,6 +1,6 @@
 /* pace.c - the least cost of a job in the last questions, and the rest that follows from it; see pace.h. */
 #include "common/time_units.h"
-#include "slurm/follow/pace.h"
+#include "slurm/follow/read/pace.h"
 
 /* A question with few jobs has a cost of its own, that does not grow with the jobs: it counts as these. */
 #define JOBS_OF_QUESTION 1000

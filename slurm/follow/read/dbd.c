@@ -10,7 +10,7 @@
 #include <string.h>
 #include <slurm/slurm_errno.h>
 #include "common/err.h"
-#include "slurm/follow/dbd.h"
+#include "slurm/follow/read/dbd.h"
 
 struct dbd {
 	char cluster[REQUEST_NAME_MAX];

@@ -8,8 +8,8 @@
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
-#include "slurm/follow/jobtable.h"
-#include "slurm/follow/pace.h"
+#include "slurm/follow/read/jobtable.h"
+#include "slurm/follow/read/pace.h"
 
 struct jobtable {
 	job_info_msg_t *jobs; /* NULL: slurmctld has not answered yet */

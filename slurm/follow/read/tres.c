@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "slurm/follow/tres.h"
+#include "slurm/follow/read/tres.h"
 
 #define MIB (INT64_C(1) << 20)
 #define GPU "gres/gpu"

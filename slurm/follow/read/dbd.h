@@ -1,6 +1,6 @@
 /* dbd - questions to slurmdbd, through libslurm. */
 #pragma once
-#include "slurm/follow/record.h"
+#include "slurm/follow/read/record.h"
 
 struct err;
 struct dbd;

@@ -5,7 +5,7 @@
 #pragma once
 #include <slurm/slurm.h>
 #include <slurm/slurmdb.h>
-#include "slurm/follow/tres.h"
+#include "slurm/follow/read/tres.h"
 
 /* slurmdbd's numbers of resources and of QOS. */
 struct record_names {

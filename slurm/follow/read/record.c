@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include "common/utf8.h"
-#include "slurm/follow/record.h"
+#include "slurm/follow/read/record.h"
 
 #define MIB (INT64_C(1) << 20)
 
