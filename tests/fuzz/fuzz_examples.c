@@ -29,7 +29,7 @@
  *
  * links: controller/policy/placement/fit controller/policy/quota/window controller/policy/fairshare/fair_tree
  *
- * links: controller/policy/fairshare/classic controller/policy/fairshare/fairshare
+ * links: controller/policy/fairshare/shares controller/policy/fairshare/classic controller/policy/fairshare/fairshare
  *
  * links: controller/policy/fairshare/level common/wire/wire common/wire/doc common/wire/wire_usage common/wire/wire_scan
  *
