@@ -146,7 +146,7 @@ static void an_unreadable_file_is_an_error_with_its_name(void **state)
 	assert_null(c);
 	assert_int_equal(csv_open("/tmp", &c, &err), 0);
 	assert_int_equal(csv_header(c, names, column, &err), -EISDIR);
-	assert_string_equal(err.text, "read /tmp: Is a directory");
+	assert_string_equal(err.text, "cannot read /tmp: Is a directory");
 }
 
 static void a_caller_names_the_line_too(void **state)

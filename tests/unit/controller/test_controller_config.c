@@ -495,16 +495,18 @@ static void a_hook_runs_for_the_events_that_it_names(void **state)
 	config_free(c);
 }
 
-static void a_cluster_is_reeves_or_slurms(void **state)
+static void the_jobs_of_a_cluster_are_started_by_reeve_slurm_or_pbs(void **state)
 {
-	struct config *c = parse_config("[Cluster a]\n[Cluster b]\nEngine=slurm\n");
+	struct config *c = parse_config("[Cluster a]\n[Cluster b]\nEngine=slurm\n"
+					"[Cluster c]\nEngine=pbs\n");
 	struct err err = { "" };
 
 	(void)state;
 	assert_int_equal(config_cluster(c, "a")->engine, ENGINE_REEVE);
 	assert_int_equal(config_cluster(c, "b")->engine, ENGINE_SLURM);
+	assert_int_equal(config_cluster(c, "c")->engine, ENGINE_PBS);
 	config_free(c);
-	assert_true(config_parse("[Cluster a]\nEngine=pbs\n", 24, &c, &err) < 0);
+	assert_true(config_parse("[Cluster a]\nEngine=lsf\n", 24, &c, &err) < 0);
 	assert_non_null(strstr(err.text, "reeve"));
 }
 
@@ -513,7 +515,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			an_empty_file_is_one_cluster_with_a_bundle_of_one_core_and_4_gb),
-		cmocka_unit_test(a_cluster_is_reeves_or_slurms),
+		cmocka_unit_test(the_jobs_of_a_cluster_are_started_by_reeve_slurm_or_pbs),
 		cmocka_unit_test(names_in_lists_are_whole_names),
 		cmocka_unit_test(bundles_are_exact),
 		cmocka_unit_test(a_password_in_the_configuration_is_refused_and_not_repeated),
