@@ -1,4 +1,5 @@
 /* format.c - the XPath functions of format.h; texts are made here, escaped by libxslt. */
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -172,6 +173,28 @@ static void f_percent(xmlXPathParserContext *c, int n)
 	return_text(c, buf);
 }
 
+/* All but the unreserved characters of RFC 3986 as %XX. */
+static void f_encode(xmlXPathParserContext *c, int n)
+{
+	_cleanup_free_ char *text = NULL;
+	xmlChar *from;
+	size_t size = 0;
+	FILE *to;
+
+	if (!pop_texts(c, n, 1, &from))
+		return;
+	to = open_memstream(&text, &size);
+	for (const xmlChar *p = from; to && p && *p; p++)
+		if (*p < 128 && (isalnum(*p) || strchr("-._~", *p)))
+			fputc(*p, to);
+		else
+			fprintf(to, "%%%02X", *p);
+	if (to)
+		fclose(to);
+	xmlFree(from);
+	return_text(c, text ? text : "");
+}
+
 static size_t read_numbers(const char *list, double *ret)
 {
 	size_t n = 0;
@@ -233,6 +256,7 @@ int format_register(void)
 		{ "percent", f_percent },
 		{ "points", f_points },
 		{ "duration-ns", f_duration_ns },
+		{ "encode", f_encode },
 	};
 
 	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)

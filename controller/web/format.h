@@ -9,6 +9,7 @@
  *	f:time(NS)		"2026-11-23 01:17:05" in the site's zone
  *	f:count(N)		"1,234,567"
  *	f:percent(PART, WHOLE)	"12.3 %"; "-" without a whole
+ *	f:encode(TEXT)		as a value in the query of a link
  *	f:points(LIST, WIDTH, HEIGHT, MAX)	points of a polyline: the numbers of LIST (blanks between them) over the
  *				width, 0 at the bottom and MAX at the top; at most 500
  */

@@ -184,7 +184,7 @@ static int set_reader(xmlNode *root, const struct page_reader *reader, struct er
 
 static const char *const asked_names[] = { "by",     "account", "user",	 "cluster",
 					   "start",  "end",	"state", "node",
-					   "before", "sort",	"year",	 NULL };
+					   "before", "sort",	"order", NULL };
 
 /* The words of the query that stylesheets may show, by name. */
 static int set_asked(xmlNode *root, const struct page_reader *reader, struct err *err)

@@ -63,6 +63,22 @@ async function checkKeyboard(page) {
   ok(stops.includes('Usage') && stops.includes('Leave'), 'pages and leaving are reached by keyboard', JSON.stringify(stops));
 }
 
+// A table is sorted by the links of its head, back and forth.
+async function checkSorting(page) {
+  await page.goto(new URL('/web/nodes', link).href);
+  const names = async () => page.locator('tbody th').allInnerTexts();
+  await page.getByRole('link', { name: 'Node', exact: true }).click();
+  ok((await names()).join() === 'n1,n2,n3', 'a click on a column of names sorts by name', (await names()).join());
+  await page.getByRole('link', { name: 'Node', exact: true }).click();
+  ok((await names()).join() === 'n3,n2,n1', 'a second one the other way round', (await names()).join());
+  ok(await page.locator('th[aria-sort="descending"]').count() === 1, 'and the head says which way');
+  await page.goto(new URL('/web/jobs?account=physics', link).href);
+  await page.getByRole('link', { name: 'Job', exact: true }).click();
+  await page.getByRole('link', { name: 'Job', exact: true }).click();
+  const jobs = await page.locator('tbody th').allInnerTexts();
+  ok(jobs[0] === '1' && jobs.length === 9, 'jobs are sorted as numbers, and the filter stays', jobs.join());
+}
+
 // What a user does whose job was killed: from the overview, by links alone.
 async function checkKilled(page) {
   await page.goto(new URL('/web/', link).href);
@@ -87,6 +103,7 @@ async function main() {
   ok(await page.evaluate(() => document.cookie) === '', 'a script sees no cookie');
   for (const shape of shapes) await checkShape(browser, state, shape);
   await checkKeyboard(page);
+  await checkSorting(page);
   await checkKilled(page);
   await page.getByRole('button', { name: 'Leave' }).click();
   ok(/reeve web/.test(await page.locator('main').innerText()), 'leaving shows how to enter again');
@@ -100,5 +117,5 @@ async function main() {
 
 main().catch((e) => {
   console.log(`Bail out! ${e.message.split('\n')[0]}`);
-  process.exitCode = 1;
+  process.exit(1); // the browser ends with it
 });

@@ -13,16 +13,19 @@
 			<div class="scroll" tabindex="0" role="region" aria-label="{$label}">
 			<table>
 				<thead><tr>
-					<th scope="col">Job</th><th scope="col">State</th><th scope="col">Name</th>
-					<xsl:if test="/page/@operator"><th scope="col">User</th></xsl:if>
-					<th scope="col">Account</th>
-					<th scope="col" class="figure">Cores</th>
-					<th scope="col">Memory, peak of requested</th>
-					<th scope="col">Time, run of requested</th>
-					<th scope="col" class="figure">Charged</th>
+					<xsl:call-template name="head"><xsl:with-param name="by">job</xsl:with-param><xsl:with-param name="text">Job</xsl:with-param></xsl:call-template><xsl:call-template name="head"><xsl:with-param name="by">state</xsl:with-param><xsl:with-param name="text">State</xsl:with-param></xsl:call-template><xsl:call-template name="head"><xsl:with-param name="by">name</xsl:with-param><xsl:with-param name="text">Name</xsl:with-param></xsl:call-template>
+					<xsl:if test="/page/@operator"><xsl:call-template name="head"><xsl:with-param name="by">user</xsl:with-param><xsl:with-param name="text">User</xsl:with-param></xsl:call-template></xsl:if>
+					<xsl:call-template name="head"><xsl:with-param name="by">account</xsl:with-param><xsl:with-param name="text">Account</xsl:with-param></xsl:call-template>
+					<xsl:call-template name="head"><xsl:with-param name="by">ncpus</xsl:with-param><xsl:with-param name="text">Cores</xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
+					<xsl:call-template name="head"><xsl:with-param name="by">vmem_peak_bytes</xsl:with-param><xsl:with-param name="text">Memory, peak of requested</xsl:with-param></xsl:call-template>
+					<xsl:call-template name="head"><xsl:with-param name="by">running_ns</xsl:with-param><xsl:with-param name="text">Time, run of requested</xsl:with-param></xsl:call-template>
+					<xsl:call-template name="head"><xsl:with-param name="by">charge_requested_ms</xsl:with-param><xsl:with-param name="text">Charged</xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
 					<th scope="col">End, or why it waits</th>
 				</tr></thead>
-				<tbody><xsl:apply-templates select="$jobs" mode="row"/></tbody>
+				<tbody><xsl:apply-templates select="$jobs" mode="row">
+			<xsl:sort select="number((@*|*/@*|*/*/@*)[name() = $sort])" data-type="number" order="{$order}"/>
+			<xsl:sort select="(@*|*/@*|*/*/@*)[name() = $sort]" order="{$order}"/>
+			</xsl:apply-templates></tbody>
 			</table>
 			</div>
 		</xsl:otherwise>

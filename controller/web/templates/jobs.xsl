@@ -29,7 +29,7 @@
 	</xsl:call-template>
 	<xsl:variable name="last" select="jobs/jobs/item[last()]/@job"/>
 	<xsl:if test="count(jobs/jobs/item) &gt;= 100">
-		<p><a rel="next" href="/web/jobs?before={$last}&amp;state={asked/@state}&amp;account={asked/@account}&amp;user={asked/@user}&amp;node={asked/@node}">Older jobs</a></p>
+		<p><a rel="next" href="/web/jobs?before={$last}&amp;state={f:encode(asked/@state)}&amp;account={f:encode(asked/@account)}&amp;user={f:encode(asked/@user)}&amp;node={f:encode(asked/@node)}">Older jobs</a></p>
 	</xsl:if>
 </xsl:template>
 

@@ -102,9 +102,35 @@
 		<xsl:otherwise><xsl:value-of select="@job"/></xsl:otherwise>
 	</xsl:choose></xsl:variable>
 	<xsl:choose>
-		<xsl:when test="@slurm_job"><a href="/web/job/{@slurm_job}?cluster={@cluster}"><xsl:value-of select="$id"/></a></xsl:when>
+		<xsl:when test="@slurm_job"><a href="/web/job/{@slurm_job}?cluster={f:encode(@cluster)}"><xsl:value-of select="$id"/></a></xsl:when>
 		<xsl:otherwise><a href="/web/job/{translate($id, '[]', '.')}"><xsl:value-of select="$id"/></a></xsl:otherwise>
 	</xsl:choose>
+</xsl:template>
+
+<!-- The head of a column whose rows are sorted by a link: by the attribute `by`, of the row or of an element in it. Rows are then
+	sorted by two keys: as numbers, which texts are not, then as texts. -->
+<xsl:variable name="sort" select="string(/page/asked/@sort)"/>
+<xsl:variable name="order"><xsl:choose>
+	<xsl:when test="/page/asked/@order = 'ascending'">ascending</xsl:when>
+	<xsl:otherwise>descending</xsl:otherwise>
+</xsl:choose></xsl:variable>
+<xsl:template name="head">
+	<xsl:param name="by"/>
+	<xsl:param name="text"/>
+	<xsl:param name="class"/>
+	<xsl:variable name="other"><xsl:choose>
+		<xsl:when test="$sort = $by and $order = 'descending'">ascending</xsl:when>
+		<xsl:when test="$sort != $by and $class = ''">ascending</xsl:when>
+		<xsl:otherwise>descending</xsl:otherwise>
+	</xsl:choose></xsl:variable>
+	<th scope="col">
+		<xsl:if test="$class != ''"><xsl:attribute name="class"><xsl:value-of select="$class"/></xsl:attribute></xsl:if>
+		<xsl:if test="$sort = $by"><xsl:attribute name="aria-sort"><xsl:value-of select="$order"/></xsl:attribute></xsl:if>
+		<a>
+			<xsl:attribute name="href">?<xsl:for-each select="/page/asked/@*[name() != 'sort' and name() != 'order']"><xsl:value-of select="concat(name(), '=', f:encode(.), '&amp;')"/></xsl:for-each>sort=<xsl:value-of select="$by"/>&amp;order=<xsl:value-of select="$other"/></xsl:attribute>
+			<xsl:value-of select="$text"/>
+		</a>
+	</th>
 </xsl:template>
 
 <!-- The state, and how it ended where that was not well: in words, and in a colour besides. -->

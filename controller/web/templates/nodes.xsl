@@ -14,10 +14,12 @@
 		<xsl:when test="nodes/nodes/item">
 			<div class="scroll" tabindex="0" role="region" aria-label="Nodes">
 			<table>
-				<thead><tr><th scope="col">Node</th><th scope="col">Cluster</th><th scope="col">State</th><th scope="col" class="figure">Jobs</th>
-					<th scope="col">Cores in use</th><th scope="col">Memory in use</th><th scope="col" class="figure">GPUs free</th>
-					<th scope="col" class="figure">Tier</th><th scope="col">Last report</th></tr></thead>
+				<thead><tr><xsl:call-template name="head"><xsl:with-param name="by">node</xsl:with-param><xsl:with-param name="text">Node</xsl:with-param></xsl:call-template><xsl:call-template name="head"><xsl:with-param name="by">cluster</xsl:with-param><xsl:with-param name="text">Cluster</xsl:with-param></xsl:call-template><xsl:call-template name="head"><xsl:with-param name="by">state</xsl:with-param><xsl:with-param name="text">State</xsl:with-param></xsl:call-template><xsl:call-template name="head"><xsl:with-param name="by">jobs</xsl:with-param><xsl:with-param name="text">Jobs</xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
+					<xsl:call-template name="head"><xsl:with-param name="by">ncpus</xsl:with-param><xsl:with-param name="text">Cores in use</xsl:with-param></xsl:call-template><th scope="col">Memory in use</th><th scope="col" class="figure">GPUs free</th>
+					<xsl:call-template name="head"><xsl:with-param name="by">tier</xsl:with-param><xsl:with-param name="text">Tier</xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template><xsl:call-template name="head"><xsl:with-param name="by">last_ns</xsl:with-param><xsl:with-param name="text">Last report</xsl:with-param></xsl:call-template></tr></thead>
 				<tbody><xsl:for-each select="nodes/nodes/item">
+					<xsl:sort select="number((@*|*/@*|*/*/@*)[name() = $sort])" data-type="number" order="{$order}"/>
+			<xsl:sort select="(@*|*/@*|*/*/@*)[name() = $sort]" order="{$order}"/>
 					<tr><th scope="row"><xsl:value-of select="@node"/></th><td><xsl:value-of select="@cluster"/></td>
 					<td><xsl:call-template name="state"/></td>
 					<td class="figure"><xsl:value-of select="f:count(@jobs)"/></td>

@@ -34,7 +34,7 @@
 <xsl:template name="by-tab">
 	<xsl:param name="value"/>
 	<xsl:param name="text"/>
-	<li><a href="/web/usage?by={$value}&amp;start={asked/@start}&amp;end={asked/@end}&amp;account={asked/@account}">
+	<li><a href="/web/usage?by={$value}&amp;start={f:encode(asked/@start)}&amp;end={f:encode(asked/@end)}&amp;account={f:encode(asked/@account)}">
 		<xsl:if test="$value = $by"><xsl:attribute name="aria-current">page</xsl:attribute></xsl:if>
 		<xsl:value-of select="$text"/></a></li>
 </xsl:template>
@@ -50,22 +50,24 @@
 	<div class="scroll" tabindex="0" role="region" aria-label="Usage">
 	<table>
 		<thead><tr>
-			<xsl:if test="usage/rows/item/@account"><th scope="col">Account</th></xsl:if>
-			<xsl:if test="usage/rows/item/@user"><th scope="col">User</th></xsl:if>
-			<xsl:if test="usage/rows/item/@cluster"><th scope="col">Cluster</th></xsl:if>
+			<xsl:if test="usage/rows/item/@account"><xsl:call-template name="head"><xsl:with-param name="by">account</xsl:with-param><xsl:with-param name="text">Account</xsl:with-param></xsl:call-template></xsl:if>
+			<xsl:if test="usage/rows/item/@user"><xsl:call-template name="head"><xsl:with-param name="by">user</xsl:with-param><xsl:with-param name="text">User</xsl:with-param></xsl:call-template></xsl:if>
+			<xsl:if test="usage/rows/item/@cluster"><xsl:call-template name="head"><xsl:with-param name="by">cluster</xsl:with-param><xsl:with-param name="text">Cluster</xsl:with-param></xsl:call-template></xsl:if>
 			<th scope="col">Pool</th>
-			<th scope="col" class="figure">Jobs</th>
-			<th scope="col">Counts, equivalent hours</th>
+			<xsl:call-template name="head"><xsl:with-param name="by">jobs_started</xsl:with-param><xsl:with-param name="text">Jobs</xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
+			<xsl:call-template name="head"><xsl:with-param name="by">counts_ms</xsl:with-param><xsl:with-param name="text">Counts, equivalent hours</xsl:with-param></xsl:call-template>
 			<th scope="col" class="figure">Equivalent-years</th>
-			<th scope="col" class="figure">Core-years</th>
-			<th scope="col" class="figure">GPU-years</th>
-			<th scope="col" class="figure">As used, hours</th>
+			<xsl:call-template name="head"><xsl:with-param name="by">core_ms</xsl:with-param><xsl:with-param name="text">Core-years</xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
+			<xsl:call-template name="head"><xsl:with-param name="by">gpu_ms</xsl:with-param><xsl:with-param name="text">GPU-years</xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
+			<xsl:call-template name="head"><xsl:with-param name="by">charge_used_ms</xsl:with-param><xsl:with-param name="text">As used, hours</xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
 			<xsl:if test="$has-allotted">
 				<th scope="col" class="figure">Allotted, hours</th><th scope="col" class="figure">Used of it</th>
 				<th scope="col" class="figure">Projected, hours</th>
 			</xsl:if>
 		</tr></thead>
 		<tbody><xsl:apply-templates select="usage/rows/item" mode="usage">
+			<xsl:sort select="number((@*|*/@*|*/*/@*)[name() = $sort])" data-type="number" order="{$order}"/>
+			<xsl:sort select="(@*|*/@*|*/*/@*)[name() = $sort]" order="{$order}"/>
 			<xsl:with-param name="largest" select="$largest"/>
 			<xsl:with-param name="has-allotted" select="$has-allotted"/>
 		</xsl:apply-templates></tbody>
@@ -91,7 +93,7 @@
 	<tr>
 		<xsl:if test="@account or (parent::totals and /page/usage/rows/item/@account)"><th scope="row"><xsl:choose>
 			<xsl:when test="parent::totals">Total</xsl:when>
-			<xsl:when test="parent::rows"><a href="/web/usage?by=user&amp;account={@account}&amp;start={/page/asked/@start}&amp;end={/page/asked/@end}"><xsl:value-of select="@account"/></a></xsl:when>
+			<xsl:when test="parent::rows"><a href="/web/usage?by=user&amp;account={f:encode(@account)}&amp;start={f:encode(/page/asked/@start)}&amp;end={f:encode(/page/asked/@end)}"><xsl:value-of select="@account"/></a></xsl:when>
 			<xsl:otherwise><xsl:value-of select="@account"/></xsl:otherwise>
 		</xsl:choose></th></xsl:if>
 		<xsl:if test="/page/usage/rows/item/@user"><th scope="row"><xsl:call-template name="or-total"><xsl:with-param name="text" select="@user"/></xsl:call-template></th></xsl:if>

@@ -85,6 +85,44 @@ static void figures_are_written_for_people(void **unused)
 	free(html);
 }
 
+static void what_was_typed_is_one_value_in_links(void **unused)
+{
+	json_t *doc =
+		json_pack("{s:[{s:s,s:i}]}", "rows", "account", "physics", "counts_ms", 5);
+	xmlDoc *d = page_of("usage", doc);
+	struct render_text html = { NULL, 0 };
+	json_t *asked = json_pack("{s:s,s:s}", "account", "\"><b>&x=1", "sort", "counts_ms");
+
+	(void)unused;
+	assert_int_equal(xml_add_json(xmlDocGetRootElement(d), "asked", asked, NULL), 0);
+	assert_int_equal(render_page(render, "usage.xsl", d, &html, NULL), 0);
+	assert_non_null(strstr(html.text, "end=&amp;account=%22%3E%3Cb%3E%26x%3D1\""));
+	assert_non_null(
+		strstr(html.text, "?account=%22%3E%3Cb%3E%26x%3D1&amp;sort=jobs_started"));
+	json_decref(asked);
+	xmlFreeDoc(d);
+	free(html.text);
+}
+
+static void rows_of_a_page_are_sorted_as_numbers(void **unused)
+{
+	json_t *doc = json_pack("{s:[{s:s,s:i},{s:s,s:i},{s:s,s:i}]}", "rows", "account", "aa",
+				"counts_ms", 9, "account", "bb", "counts_ms", 100, "account",
+				"cc", "counts_ms", 20);
+	xmlDoc *d = page_of("usage", doc);
+	struct render_text html = { NULL, 0 };
+	json_t *asked = json_pack("{s:s}", "sort", "counts_ms");
+
+	(void)unused;
+	assert_int_equal(xml_add_json(xmlDocGetRootElement(d), "asked", asked, NULL), 0);
+	assert_int_equal(render_page(render, "usage.xsl", d, &html, NULL), 0);
+	assert_true(strstr(html.text, ">bb<") < strstr(html.text, ">cc<"));
+	assert_true(strstr(html.text, ">cc<") < strstr(html.text, ">aa<"));
+	json_decref(asked);
+	xmlFreeDoc(d);
+	free(html.text);
+}
+
 static void rows_become_csv_with_the_columns_of_all(void **unused)
 {
 	json_t *doc = json_pack("{s:s,s:[{s:i,s:s},{s:i,s:{s:i},s:n}]}", "schema", "x", "rows",
@@ -115,6 +153,8 @@ int main(void)
 		cmocka_unit_test(markup_in_names_is_text),
 		cmocka_unit_test(what_was_not_measured_is_a_dash),
 		cmocka_unit_test(figures_are_written_for_people),
+		cmocka_unit_test(what_was_typed_is_one_value_in_links),
+		cmocka_unit_test(rows_of_a_page_are_sorted_as_numbers),
 		cmocka_unit_test(rows_become_csv_with_the_columns_of_all),
 		cmocka_unit_test(an_unknown_stylesheet_is_an_error),
 	};
