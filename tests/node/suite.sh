@@ -16,7 +16,7 @@ O=build
 tree=$(mktemp -d "${TMPDIR:-/tmp}/reeve-suite.XXXXXX")
 others=()
 end() {
-	for pid in "${others[@]}"; do kill "$pid" && wait "$pid"; done 2>/dev/null
+	for pid in "${others[@]}"; do { kill "$pid" && wait "$pid"; } || true; done 2>/dev/null # or set -e would make 143 of the result
 	rm -rf "$tree"
 }
 trap end EXIT
