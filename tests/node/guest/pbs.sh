@@ -44,7 +44,7 @@ has "$out" 'reeve: vmem limit exceeded on .* requested 100 MiB, reached 3[0-9]+ 
 wait_for 30 is_ended "$job"; ok $? "it is in the ledger, and has ended" "$(reeve job "nci:$job"; journalctl -u reeve-agent -u reeve-controller -o cat -n 30)"
 has "$(as alice reeve job "nci:$job")" 'vmem limit exceeded .* requested 100 MiB' "with its end message"
 has "$(as alice reeve job "nci:$job" --json | tr -d '\n')" '"account": *"physics"' "in the account that PBS has"
-batch -l vmem=100mb <<<'load map 60 & load map 60 & wait; sleep 2; echo not reached'
+batch -l vmem=100mb <<<'load forks 2 60; echo not reached'
 has "$out" 'vmem limit exceeded' "the limit is of all processes together" "$out"
 batch -l vmem=700mb <<<'load map 900; sleep 5; echo not reached'
 has "$out" 'requested 700 MiB' "the limit for each process that pbs_mom sets does not come first" "$out"

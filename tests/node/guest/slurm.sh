@@ -32,7 +32,7 @@ has "$(slurm_comment "$job")" 'vmem limit exceeded' "scontrol show job has the r
 has "$(sacct -n -X -j "$job" -o AdminComment%200)" 'vmem limit exceeded' "sacct -o AdminComment too"
 has "$(sacct -n -X -j "$job" -o State)" 'FAILED' "the job has failed for Slurm"
 has "$(journalctl -u reeve-agent -o cat)" "job $job: vmem limit exceeded" "the journal of the agent has it"
-slurm_batch alice --vmem=100M <<<'srun -n 1 --overlap load map 60 & srun -n 1 --overlap load map 60 & wait; sleep 5; echo not reached'
+slurm_batch alice --vmem=100M <<<'srun -n 1 --overlap load forks 1 60 & srun -n 1 --overlap load forks 1 60 & wait; sleep 5; echo not reached'
 has "$out" 'vmem limit exceeded' "the limit is of all steps together" "$out"
 slurm_batch alice --vmem=100M --vmem-action=enomem <<<'load map 300; echo goes on'
 has "$out" 'goes on' "with --vmem-action=enomem the call fails and the job lives" "$out"
