@@ -294,13 +294,37 @@ static int bound_jobs(struct manager *m, const struct cpulist *cpus, int64_t mem
 	return call_and_wait(m, msg, err);
 }
 
+/* systemd has answered StartUnit when the start is queued: the slice has a cgroup a moment later, on a
+ * busy node some seconds. *ret "" after GROUP_TRIES readings: it has none. */
+#define GROUP_TRIES 100
+#define GROUP_PAUSE_US 100000
+static int wait_for_group(struct manager *m, const char *object, char **ret, struct err *err)
+{
+	int r = 0;
+
+	for (int i = 0; i < GROUP_TRIES && r >= 0 && (!*ret || !**ret); i++) {
+		sd_bus_error e = SD_BUS_ERROR_NULL;
+
+		if (i)
+			usleep(GROUP_PAUSE_US);
+		free(*ret);
+		*ret = NULL;
+		r = sd_bus_get_property_string(m->c.bus, SYSTEMD, object, SYSTEMD ".Slice",
+					       "ControlGroup", &e, ret);
+		if (r < 0)
+			err_set(err, r, "read the cgroup of %s: %s", m->slice,
+				e.message ? e.message : strerror(-r));
+		sd_bus_error_free(&e);
+	}
+	return r;
+}
+
 /* Starts the slice and reads its cgroup from systemd, since it is not the same on every host
  * (containers, hybrid hierarchies). */
 static int start_slice(struct manager *m, struct err *err)
 {
 	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
 	_cleanup_free_ char *object = NULL, *group = NULL;
-	sd_bus_error e = SD_BUS_ERROR_NULL;
 	int r;
 
 	r = new_call(m, "StartUnit", &msg, err);
@@ -312,13 +336,9 @@ static int start_slice(struct manager *m, struct err *err)
 	if (r < 0)
 		return r;
 	r = sd_bus_path_encode(SYSTEMD_PATH "/unit", m->slice, &object);
-	if (r >= 0)
-		r = sd_bus_get_property_string(m->c.bus, SYSTEMD, object, SYSTEMD ".Slice",
-					       "ControlGroup", &e, &group);
 	if (r < 0)
-		err_set(err, r, "read the cgroup of %s: %s", m->slice,
-			e.message ? e.message : strerror(-r));
-	sd_bus_error_free(&e);
+		return err_set(err, r, "the path of %s: %s", m->slice, strerror(-r));
+	r = wait_for_group(m, object, &group, err);
 	if (r < 0)
 		return r;
 	/* An inactive slice has no cgroup yet; it will be the one of its name. */
