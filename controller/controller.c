@@ -237,6 +237,8 @@ static int open_server(struct controller *c, struct err *err)
 
 	if (r >= 0 && c->config->web)
 		r = web_open(c->api, &c->web, err);
+	if (r >= 0 && c->web)
+		r = web_listen_proxied(c->web, c->event, err);
 	if (r < 0)
 		return r;
 	if (c->web) {

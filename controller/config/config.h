@@ -194,10 +194,11 @@ struct config_hooks {
 
 struct config {
 	char *listen, *database, *munge_socket, *operators;
-	char *metrics_token;	/* a file; NULL: none */
-	bool web;		/* serves pages */
-	int accept_nodes;	/* enum config_accept */
-	int metrics_accounts;	/* enum config_metrics */
+	char *metrics_token;				      /* a file; NULL: none */
+	bool web;					      /* serves pages */
+	char *web_socket, *web_socket_user, *web_user_header; /* of a proxy; NULL: none */
+	int accept_nodes;				      /* enum config_accept */
+	int metrics_accounts;				      /* enum config_metrics */
 	int64_t max_suspend_s;	/* of an owner's suspension; 0: no bound */
 	int max_suspend_action; /* enum config_max_suspend */
 	int64_t node_lost_s, max_requeues, lead_lease_s, max_connections, request_timeout_s;

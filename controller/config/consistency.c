@@ -6,6 +6,8 @@
 #include "common/err.h"
 #include "controller/config/config_impl.h"
 
+#define HEADER_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-"
+
 struct cross {
 	const struct config *c;
 	const struct config_faults *to;
@@ -157,6 +159,30 @@ static void check_default_qos(struct cross *x)
 		name, why.text, name);
 }
 
+/* A socket that any process may use would let it read the pages of every user. */
+static void check_web(struct cross *x)
+{
+	const struct config *c = x->c;
+
+	if (c->web_socket && !c->web_socket_user)
+		report_fault(x, c, "WebSocket",
+			     "[Controller] WebSocket= without WebSocketUser=: name the user of "
+			     "the proxy, whose word the pages take for who their reader is");
+	if (c->web_socket_user && !c->web_socket)
+		report_fault(x, c, "WebSocketUser",
+			     "[Controller] WebSocketUser= without WebSocket=");
+	if (c->web_socket && !c->web)
+		report_fault(
+			x, c, "WebSocket",
+			"[Controller] WebSocket= with Web = no: there are no pages to serve");
+	if (c->web_user_header[strspn(c->web_user_header, HEADER_LETTERS)] ||
+	    !*c->web_user_header)
+		report_fault(x, c, "WebUserHeader",
+			     "[Controller] WebUserHeader = %s: a header's name has letters, "
+			     "digits and '-' alone",
+			     c->web_user_header);
+}
+
 static void check_hooks(struct cross *x)
 {
 	const struct config_hooks *h = &x->c->hooks;
@@ -176,6 +202,7 @@ int config_check_all(const struct config *c, const struct config_faults *to)
 	check_queues(&x);
 	check_policy(&x);
 	check_default_qos(&x);
+	check_web(&x);
 	check_hooks(&x);
 	return x.n;
 }

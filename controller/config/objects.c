@@ -206,6 +206,8 @@ int config_new(struct config **ret, struct err *err)
 	if (r >= 0)
 		r = config_set_text(&c->operators, "root", err);
 	if (r >= 0)
+		r = config_set_text(&c->web_user_header, "X-Remote-User", err);
+	if (r >= 0)
 		r = config_set_text(&c->policy.time_zone, "UTC", err);
 	if (r < 0)
 		return r;

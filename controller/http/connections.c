@@ -270,6 +270,18 @@ static void pause_accept(struct server *s)
 			connection_cut(s, draw_from_pool(s, &s->pools[i]));
 }
 
+/* May the process at the other end use this server? */
+static bool is_permitted_process(const struct server *s, int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+
+	if (!s->config.only_uid)
+		return true;
+	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+	       (peer.uid == 0 || peer.uid == *s->config.only_uid);
+}
+
 /* Called by the event loop while connections wait. Stops after a batch, so that those accepted
  * are served before more are. */
 int server_accept(struct server *s)
@@ -282,6 +294,12 @@ int server_accept(struct server *s)
 		int fd = accept4(s->config.listen_fd, (struct sockaddr *)&from, &size,
 				 SOCK_NONBLOCK | SOCK_CLOEXEC);
 
+		if (fd >= 0 && !is_permitted_process(s, fd)) {
+			server_note_shed(s, NULL, "not a process of WebSocketUser=");
+			close(fd);
+			done++;
+			continue;
+		}
 		if (fd >= 0) {
 			done += add_connection(s, fd, &from, size) ? 1 : ACCEPT_CHEAP;
 			continue;

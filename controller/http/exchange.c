@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <systemd/sd-event.h>
 #include "common/auth/auth.h"
 #include "common/clock.h"
@@ -498,6 +499,30 @@ const char *exchange_target(const struct exchange *x)
 const char *exchange_header(const struct exchange *x, const char *name)
 {
 	return MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, name);
+}
+
+struct header_count {
+	const char *name;
+	int n;
+};
+
+static enum MHD_Result count_header(void *cls, enum MHD_ValueKind kind, const char *name,
+				    const char *value)
+{
+	struct header_count *count = cls;
+
+	(void)kind;
+	(void)value;
+	count->n += strcasecmp(name, count->name) == 0;
+	return MHD_YES;
+}
+
+const char *exchange_header_once(const struct exchange *x, const char *name)
+{
+	struct header_count count = { name, 0 };
+
+	MHD_get_connection_values(x->mhd, MHD_HEADER_KIND, count_header, &count);
+	return count.n == 1 ? exchange_header(x, name) : NULL;
 }
 
 const char *exchange_query(const struct exchange *x, const char *name)

@@ -10,7 +10,9 @@ const char *exchange_method(const struct exchange *x);
 const char *exchange_path(const struct exchange *x);   /* decoded, without query */
 const char *exchange_target(const struct exchange *x); /* as received, with query */
 const char *exchange_header(const struct exchange *x, const char *name); /* or NULL */
-const char *exchange_query(const struct exchange *x, const char *name);	 /* decoded, or NULL */
+/* The value of a header that must stand alone: NULL where it is missing, or there more than once. */
+const char *exchange_header_once(const struct exchange *x, const char *name);
+const char *exchange_query(const struct exchange *x, const char *name); /* decoded, or NULL */
 /* Valid until the request function returns; after exchange_keep_body(), until the answer. */
 const char *exchange_body(const struct exchange *x, size_t *ret_size);
 void exchange_keep_body(struct exchange *x);

@@ -9,6 +9,8 @@
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <systemd/sd-event.h>
 #include "common/clock.h"
 #include "common/err.h"
@@ -157,6 +159,8 @@ static int set_limits(struct server *s)
 	s->limits.people = at_least(max / 2, 4);
 	s->limits.known = at_least(max - max / 4, 4);
 	s->pools[POOL_ANY].max = at_least(max / 16 * 3, 4);
+	if (s->config.only_uid) /* one program, which speaks for all users */
+		s->limits.per_address = s->pools[POOL_ANY].max;
 	s->pools[POOL_NODES].max = at_least(max / 16, 4);
 	for (int i = 0; i < _POOL_MAX; i++) {
 		s->pools[i].at = calloc((size_t)s->pools[i].max, sizeof(*s->pools[i].at));
@@ -328,6 +332,46 @@ int server_listen(const char *where, int *ret_fd, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "listen on %s: %s; is another controller running?",
 			       where, strerror(-r));
+	return 0;
+}
+
+/* Is there a socket, or nothing? No process can be listening: the leader alone has these. */
+static int remove_old_socket(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return errno == ENOENT ? 0 : err_set(err, -errno, "%s: %m", path);
+	if (!S_ISSOCK(st.st_mode))
+		return err_set(err, -EEXIST,
+			       "%s is there and is no socket; remove it, or choose "
+			       "another path",
+			       path);
+	if (unlink(path) < 0)
+		return err_set(err, -errno, "remove the old socket %s: %m", path);
+	return 0;
+}
+
+int server_listen_local(const char *path, int *ret_fd, struct err *err)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int r;
+
+	if (fd < 0)
+		return err_set(err, -errno, "socket: %m");
+	if (*path != '/' || strlen(path) >= sizeof(a.sun_path))
+		return err_set(err, -EINVAL,
+			       "'%s' is not an absolute path of at most %zu bytes", path,
+			       sizeof(a.sun_path) - 1);
+	strcpy(a.sun_path, path);
+	r = remove_old_socket(path, err);
+	if (r < 0)
+		return r;
+	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) < 0 || chmod(path, 0666) < 0 ||
+	    listen(fd, SOMAXCONN) < 0)
+		return err_set(err, -errno, "listen on %s: %m", path);
+	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
 

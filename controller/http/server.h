@@ -29,6 +29,9 @@ struct server_config {
 	int listen_fd; /* the caller closes it */
 	unsigned max_connections;
 	int64_t request_timeout_s;
+	/* listen_fd is a unix socket: processes of root and of this uid alone may connect, as the
+	 * kernel says (SO_PEERCRED). NULL: any client. */
+	const uint32_t *only_uid;
 	server_admit_fn on_headers;
 	server_request_fn on_request;
 	void *ctx;
@@ -41,6 +44,9 @@ DEFINE_CLEANUP(struct server *, server_close)
 
 /* `where` is "ADDRESS:PORT", "[V6]:PORT" or ":PORT". *ret_fd is bound and listening. */
 int server_listen(const char *where, int *ret_fd, struct err *err);
+/* A unix socket that every process may connect to (server_config.only_uid decides). One that a controller
+ * before this one left at `path` is replaced; anything else there is -EEXIST. */
+int server_listen_local(const char *path, int *ret_fd, struct err *err);
 
 /* A numeric address that nodes connect from. -EINVAL: it is not numeric. */
 int server_add_node(struct server *s, const char *address);

@@ -177,6 +177,8 @@ static int set_reader(xmlNode *root, const struct page_reader *reader, struct er
 		r = xml_set(root, "user", reader->user, err);
 	if (r >= 0 && reader->is_operator)
 		r = xml_set(root, "operator", "true", err);
+	if (r >= 0 && reader->is_proxied)
+		r = xml_set(root, "proxied", "true", err);
 	if (r >= 0)
 		r = xml_set(root, "query", query_of(reader->x), err);
 	return r;

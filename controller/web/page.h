@@ -20,6 +20,7 @@ struct page_reader {
 	unsigned uid, gid;
 	const char *user;
 	bool is_operator;
+	bool is_proxied; /* signed in elsewhere: cannot leave here */
 };
 
 struct page_text {

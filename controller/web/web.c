@@ -3,12 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <systemd/sd-event.h>
+#include <unistd.h>
 #include "common/auth/auth.h"
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/api.h"
 #include "controller/http/exchange.h"
+#include "controller/http/server.h"
 #include "controller/session/session.h"
 #include "controller/web/files.h"
 #include "controller/web/page.h"
@@ -31,6 +34,10 @@ struct web {
 	struct api *api;
 	struct session_table *sessions;
 	struct render *render;
+	/* Of a proxy that signs users in; NULL: none. */
+	struct server *proxied;
+	int proxied_fd;
+	uint32_t proxy_uid;
 };
 
 int web_open(struct api *a, struct web **ret, struct err *err)
@@ -40,6 +47,7 @@ int web_open(struct api *a, struct web **ret, struct err *err)
 
 	if (!w)
 		return err_set(err, -ENOMEM, "out of memory");
+	w->proxied_fd = -1;
 	w->sessions = session_table_new();
 	if (!w->sessions)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -58,6 +66,9 @@ struct web *web_close(struct web *w)
 		return NULL;
 	if (w->api)
 		w->api->sessions = NULL;
+	server_close(w->proxied);
+	if (w->proxied_fd >= 0)
+		close(w->proxied_fd);
 	session_table_free(w->sessions);
 	render_close(w->render);
 	free(w);
@@ -103,6 +114,17 @@ static bool find_session(const struct web *w, const struct exchange *x,
 
 	return read_cookie(x, token) &&
 	       session_find(w->sessions, token, clock_ns(CLOCK_BOOTTIME), ret);
+}
+
+/* The user that the proxy names. Root is none: root of the cluster uses `reeve web`. */
+static bool find_proxied_user(const struct web *w, const struct exchange *x,
+			      struct session_user *ret)
+{
+	const char *name = exchange_header_once(x, w->api->c.config->web_user_header);
+	struct err err;
+
+	return name && *name && strlen(name) < REQUEST_NAME_MAX &&
+	       auth_user_lookup(name, &ret->uid, &ret->gid, &err) >= 0 && ret->uid != 0;
 }
 
 /* ---- answers ---- */
@@ -197,15 +219,13 @@ static void close_session(struct web *w, struct exchange *x)
 	send_redirect(x, "/web/", "Set-Cookie: " COOKIE "=; Max-Age=0" COOKIE_ATTRIBUTES "\n");
 }
 
-static void answer_page(struct web *w, struct exchange *x, struct session_user who)
+static void answer_page(struct web *w, struct page_reader reader)
 {
-	struct page_reader reader = {
-		.api = w->api, .render = w->render, .x = x, .uid = who.uid, .gid = who.gid
-	};
+	struct exchange *x = reader.x;
 	char user[REQUEST_NAME_MAX];
 	struct page_text p;
 	struct err err = { "" };
-	int r = auth_user_name(who.uid, user, sizeof(user), &err);
+	int r = auth_user_name(reader.uid, user, sizeof(user), &err);
 
 	if (r < 0) {
 		answer_entry(w, x, "the controller's machine no longer knows this user");
@@ -224,32 +244,63 @@ static void answer_page(struct web *w, struct exchange *x, struct session_user w
 		answer_text(x, &p, NULL);
 }
 
-void web_admit(void *ctx, struct exchange *x)
+static void refuse_rate(struct exchange *x)
 {
-	struct web *w = ctx;
+	struct page_text p = { .status = 429,
+			       .type = "text/plain",
+			       .text = strdup("Too many requests from this address.\n") };
+
+	p.size = p.text ? strlen(p.text) : 0;
+	answer_text(x, &p, NULL);
+}
+
+/* `who` NULL: no user is signed in. */
+static void admit_reader(struct exchange *x, const struct session_user *who)
+{
 	struct exchange_leave let = { .body_max = FORM_MAX };
 	struct auth_said said = { .payload = "" };
-	struct session_user who;
 
-	if (!is_page(x)) {
-		api_admit(w->api, x);
-		return;
-	}
-	if (find_session(w, x, &who)) {
-		said.who.uid = who.uid;
-		said.who.gid = who.gid;
+	if (who) {
+		said.who.uid = who->uid;
+		said.who.gid = who->gid;
 		let.said = &said;
 	} else if (!exchange_may_ask(x) || !exchange_may_try(x)) {
-		struct page_text p = { .status = 429,
-				       .type = "text/plain",
-				       .text = strdup(
-					       "Too many requests from this address.\n") };
-
-		p.size = p.text ? strlen(p.text) : 0;
-		answer_text(x, &p, NULL);
+		refuse_rate(x);
 		return;
 	}
 	exchange_admit(x, &let);
+}
+
+static struct page_reader reader_of(struct web *w, struct exchange *x, struct session_user who)
+{
+	return (struct page_reader){
+		.api = w->api, .render = w->render, .x = x, .uid = who.uid, .gid = who.gid
+	};
+}
+
+/* Answers what is the same for every reader. */
+static bool answer_common(struct exchange *x)
+{
+	const char *path = exchange_path(x);
+
+	if (!strcmp(path, "/") || !strcmp(path, "/web"))
+		send_redirect(x, "/web/", NULL);
+	else if (!strcmp(path, "/web/style.css"))
+		answer_file(x, web_file_find("style.css"), "text/css; charset=utf-8");
+	else
+		return false;
+	return true;
+}
+
+void web_admit(void *ctx, struct exchange *x)
+{
+	struct web *w = ctx;
+	struct session_user who;
+
+	if (!is_page(x))
+		api_admit(w->api, x);
+	else
+		admit_reader(x, find_session(w, x, &who) ? &who : NULL);
 }
 
 void web_handle(void *ctx, struct exchange *x)
@@ -260,10 +311,8 @@ void web_handle(void *ctx, struct exchange *x)
 
 	if (!is_page(x))
 		api_handle(w->api, x);
-	else if (!strcmp(path, "/") || !strcmp(path, "/web"))
-		send_redirect(x, "/web/", NULL);
-	else if (!strcmp(path, "/web/style.css"))
-		answer_file(x, web_file_find("style.css"), "text/css; charset=utf-8");
+	else if (answer_common(x))
+		return;
 	else if (!strcmp(path, "/web/enter"))
 		open_session(w, x);
 	else if (!strcmp(path, "/web/logout") && !strcmp(exchange_method(x), "POST"))
@@ -271,5 +320,64 @@ void web_handle(void *ctx, struct exchange *x)
 	else if (!find_session(w, x, &who))
 		answer_entry(w, x, NULL);
 	else
-		answer_page(w, x, who);
+		answer_page(w, reader_of(w, x, who));
+}
+
+/* ---- the proxy's socket ---- */
+
+#define PROXY_CONNECTIONS 1024
+
+static void admit_proxied(void *ctx, struct exchange *x)
+{
+	struct session_user who;
+
+	admit_reader(x, find_proxied_user(ctx, x, &who) ? &who : NULL);
+}
+
+/* Pages alone: the API takes no proxy's word. */
+static void handle_proxied(void *ctx, struct exchange *x)
+{
+	struct web *w = ctx;
+	struct session_user who;
+	char why[200];
+
+	if (answer_common(x))
+		return;
+	if (find_proxied_user(w, x, &who)) {
+		struct page_reader reader = reader_of(w, x, who);
+
+		reader.is_proxied = true;
+		answer_page(w, reader);
+		return;
+	}
+	snprintf(
+		why, sizeof(why),
+		"The proxy named no user of this cluster: %s must be there once, with the name "
+		"of a user other than root whom the controller's machine knows.",
+		w->api->c.config->web_user_header);
+	answer_entry(w, x, why);
+}
+
+int web_listen_proxied(struct web *w, struct sd_event *event, struct err *err)
+{
+	const struct config *c = w->api->c.config;
+	struct server_config s = { .event = event,
+				   .max_connections = PROXY_CONNECTIONS,
+				   .request_timeout_s = c->request_timeout_s,
+				   .only_uid = &w->proxy_uid,
+				   .on_headers = admit_proxied,
+				   .on_request = handle_proxied,
+				   .ctx = w };
+	uint32_t gid;
+	int r;
+
+	if (!c->web_socket)
+		return 0;
+	r = auth_user_lookup(c->web_socket_user, &w->proxy_uid, &gid, err);
+	if (r >= 0)
+		r = server_listen_local(c->web_socket, &w->proxied_fd, err);
+	if (r < 0)
+		return err_prefix(err, r, "WebSocket");
+	s.listen_fd = w->proxied_fd;
+	return server_open(&s, &w->proxied, err);
 }

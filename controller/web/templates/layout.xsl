@@ -53,7 +53,7 @@
 		</nav>
 		<form method="post" action="/web/logout">
 			<span class="who"><xsl:value-of select="@user"/><xsl:if test="@operator"> (operator)</xsl:if></span>
-			<button type="submit">Leave</button>
+			<xsl:if test="not(@proxied)"><button type="submit">Leave</button></xsl:if>
 		</form>
 	</header>
 </xsl:template>
