@@ -4,6 +4,7 @@
 # the same run, in turns.
 set -eu
 cd "$(dirname "$0")/../.."
+. tests/bench/bench_lib.sh
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/server_lib.sh
@@ -20,8 +21,8 @@ ms() { # COMMAND...
 
 echo "-- adding imported jobs"
 # shellcheck disable=SC2046
-${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. $(pkg-config --cflags libpq) -o "$dir/ingest_bench" tests/bench/ingest_bench.c build/controller/postgres/*.o \
-	build/controller/ledger/schema.o build/common/db/*.o build/common/err.o build/common/utf8.o -lpq -lsqlite3
+${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. $(pkg-config --cflags libpq) -o "$dir/ingest_bench" tests/bench/ingest_bench.c \
+	$(bench_objects controller/postgres controller/ledger/schema.c common/db common/{err,utf8}.c) -lpq -lsqlite3
 "$dir/ingest_bench" "$(server_schema ingest)" "$jobs"
 
 echo "-- migrate"

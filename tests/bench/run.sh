@@ -63,7 +63,7 @@ bench_share() {
 bench_schedule() {
 	mkdir -p $O/tests/bench && $MAKE all &&
 		${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o $O/tests/bench/schedule_bench \
-			tests/bench/schedule_bench.c $O/controller/scheduler/*.o -lm && $O/tests/bench/schedule_bench
+			tests/bench/schedule_bench.c $(. tests/bench/bench_lib.sh && bench_objects controller/scheduler) -lm && $O/tests/bench/schedule_bench
 }
 bench_simulate() {
 	$MAKE all && tests/bench/simulate.sh

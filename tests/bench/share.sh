@@ -4,6 +4,7 @@
 # itself, and `reeve share` of every row of it. Goal: 100 us a charge.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. tests/bench/bench_lib.sh
 charges=${1:-2000}
 O=build
 dir=$(mktemp -d /tmp/reeve-share-bench-XXXXXX)
@@ -11,9 +12,8 @@ trap 'rm -rf "$dir"' EXIT
 mkdir -p $O/tests/bench
 # shellcheck disable=SC2046 # words without blanks
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o $O/tests/bench/share_bench tests/bench/share_bench.c \
-	$(find $O/controller/{sharetree,accounts,config,ledger,policy,history,postgres} -name '*.o') \
-	$(find $O/common/{db,wire,model,conf,csv} -name '*.o') $O/common/{err,nearest}.o \
-	-lsqlite3 -lpq -ljansson -lm
+	$(bench_objects controller/{sharetree,accounts,config,ledger,policy,history,postgres} common/{db,wire,model,conf,csv} common/{err,nearest,utf8}.c) \
+	-lsqlite3 -lpq -lnettle -ljansson -lm
 $O/tests/bench/share_bench 304 1008 "$charges"
 $O/tests/bench/share_bench 3000 108000 20
 trace=${REEVE_TRACES:-}/CEA-Curie-2011-2.1-cln.swf.gz

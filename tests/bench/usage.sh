@@ -6,6 +6,7 @@
 # some 13 GB in TMPDIR (no profiles then: USAGE_PROFILES=).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. tests/bench/bench_lib.sh
 what=${1:-300000}
 O=build
 dir=$(mktemp -d "${TMPDIR:-/tmp}/reeve-usage-bench-XXXXXX")
@@ -13,9 +14,10 @@ trap 'rm -rf "$dir"' EXIT
 mkdir -p $O/tests/bench
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -o $O/tests/bench/usage_gen tests/bench/usage_gen.c
 make --no-print-directory -s $O/bin/reeve
-ar rcs "$dir/all.a" $O/controller/{ledger,policy,history,accounts,pg}/*.o $O/common/*.o $O/common/*/*.o
-${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o $O/tests/bench/usage_bench tests/bench/usage_bench.c "$dir/all.a" \
-	-lsqlite3 -ljansson -lm
+# shellcheck disable=SC2046 # words without blanks
+${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o $O/tests/bench/usage_bench tests/bench/usage_bench.c \
+	$(bench_objects controller/{ledger,policy,history,accounts,postgres} common/{db,wire,model,conf,csv} common/{err,utf8,nearest}.c) \
+	-lsqlite3 -lpq -lnettle -ljansson -lm
 
 if [ -r "$what" ]; then
 	file=$what

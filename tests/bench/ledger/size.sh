@@ -12,6 +12,7 @@ shift || true
 databases=${*:-sqlite postgres}
 active=10000 # that run, and as many queued, however large the ledger is
 O=build
+. tests/bench/bench_lib.sh
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/server_lib.sh
 dir=${SIZE_DIR:-$(mktemp -d "${TMPDIR:-/tmp}/reeve-size-bench-XXXXXX")}
@@ -29,8 +30,8 @@ chmod 755 "$dir"
 bin=$dir/size_bench
 # shellcheck disable=SC2046 # words without blanks
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. $(pkg-config --cflags libpq) -o "$bin" tests/bench/ledger/size_bench.c \
-	$(find controller/{dispatch,scheduler,sharetree,pricing,quota,accounts,config,ledger,policy,history,postgres} \
-		common/{db,wire,model,conf,csv} common/{err,nearest,utf8}.c -name '*.c' | sed "s#^#$O/#; s#c\$#o#") \
+	$(bench_objects controller/{dispatch,scheduler,sharetree,pricing,quota,accounts,config,ledger,policy,history,postgres} \
+		common/{db,wire,model,conf,csv} common/{err,nearest,utf8}.c) \
 	-lsqlite3 -lpq -ljansson -lnettle -lm
 tell() { echo "$(date +%T) $*" >&2; }
 run() { # PLACE: SQL from standard input, with what makes a bulk load quick and nothing that the ledger keeps
