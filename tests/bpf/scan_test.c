@@ -34,9 +34,22 @@ struct work {
 	int cpu;
 	int ms; /* of its own time, from where it got to that cpu */
 	size_t touch_bytes;
-	int hold;	 /* stay after the work until killed */
-	const int *gate; /* a pipe: begin when its write end is closed */
+	size_t write_bytes;    /* to a file that is deleted already */
+	volatile int *written; /* shared memory: set when they are in it */
+	int hold;	       /* stay after the work until killed */
+	const int *gate;       /* a pipe: begin when its write end is closed */
 };
+
+static void fill_page_cache(size_t bytes)
+{
+	char path[] = "/tmp/scan_test.XXXXXX", block[65536];
+	int fd = mkstemp(path);
+
+	memset(block, 1, sizeof(block));
+	unlink(path);
+	while (bytes && write(fd, block, sizeof(block)) == sizeof(block))
+		bytes -= sizeof(block);
+}
 
 static int do_work(void *arg)
 {
@@ -57,6 +70,10 @@ static int do_work(void *arg)
 		p = mmap(NULL, w->touch_bytes, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		memset(p, 1, w->touch_bytes);
+	}
+	if (w->write_bytes) {
+		fill_page_cache(w->write_bytes);
+		*w->written = 1;
 	}
 	while (cpu_now_ns() - from < (uint64_t)w->ms * 1000000u)
 		getppid();
@@ -339,6 +356,36 @@ static void test_memory(struct sampler *s)
 	testjob_remove(&j);
 }
 
+/* The cache of a file counts as the job's memory in the kernel's books, and not as memory that it needs: the advice
+ * of `reeve eff` is computed from the resident memory. */
+static void test_page_cache(struct sampler *s)
+{
+	struct work w = { .cpu = -1, .ms = 1, .write_bytes = 64 << 20, .hold = 1 };
+	uint64_t end = testjob_now_ns() + PATIENCE_NS;
+	struct testjob j;
+	struct sample u;
+
+	w.written = mmap(NULL, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			 -1, 0);
+	testjob_make(&j, "cache", 4);
+	add_job(s, &j);
+	testjob_run(&j, do_work, &w);
+	while (!*w.written && testjob_now_ns() < end)
+		sched_yield();
+	get_sample(s, &j, &u);
+	if (u.have & SAMPLE_RSS)
+		tap_ok(*w.written && u.rss_peak_bytes > 0 && u.rss_peak_bytes < 16u << 20,
+		       "64 MiB written to a file are no resident memory: peak %llu KiB",
+		       (unsigned long long)u.rss_peak_bytes >> 10);
+	if (u.have & SAMPLE_MEM_PARTS)
+		tap_ok(u.file_bytes >= w.write_bytes,
+		       "though they are in the page cache: %llu KiB",
+		       (unsigned long long)u.file_bytes >> 10);
+	sample_remove(s, j.id);
+	testjob_remove(&j);
+	munmap((void *)w.written, sizeof(int));
+}
+
 /* Two processes on one core, from one moment on: while one runs the other waits. */
 static void test_run_delay(struct sampler *s)
 {
@@ -514,6 +561,7 @@ int main(int argc, char **argv)
 		test_cpu(s);
 		test_tasks(s);
 		test_memory(s);
+		test_page_cache(s);
 		test_run_delay(s);
 		test_gone(s);
 		test_io(s, disk_dir);

@@ -105,6 +105,13 @@ target() { "$reeve" quota --ledger "$dir/narval.db" --profile alliance-narval --
 # 70000 of 100 x 366 x 24 = 878400; 182 of 366 days are over
 is "used, of the period, and projected" "79690,497268,$(hours 70000)" "$(target --csv --noheader --columns used_ppm,passed_ppm,used_ms)"
 has "a target refuses nothing, as it states" "Nothing is refused." "$(target)"
+# two GPUs all year, of ten
+echo '1|1|narval|p|normal|g1|g|1|u1|2|2022-12-31T00:00:00|x|2023-01-01T00:00:00|2024-01-01T00:00:00|365-00:00:00|0:0|COMPLETED|1|2|2|1Gn|t|cpu=2,mem=1G,gres/gpu=2,gres/gpu:a100=2|1:00:00|n1|name' >"$dir/gpus.sacct"
+printf '[Account g1]\nUsers = u1\n[Allocation g1/gpus]\nKind = target\nPool = gpu\nAmount = 10\nFrom = 2023-01-01\nTo = 2024-01-01\n' >"$dir/gpus.conf"
+check "a history with GPUs" "$reeve" import sacct "$dir/gpus.sacct" --profile alliance-narval --ledger "$dir/gpus.db"
+gpus=$("$reeve" quota --ledger "$dir/gpus.db" --profile alliance-narval --accounts "$dir/gpus.conf" -p g1 --at 2023-12-31)
+has "a target of GPUs is in GPU-years" "Target:                            10 GPU-equivalent years a year" "$gpus"
+has "and so is what was used of it" "Used, plain GPU-years:             2 (20.0 %)" "$gpus"
 
 # ---- live ----
 [ "$(id -u)" = 0 ] || { skip "a live controller" "needs root to speak as several users"; tap_end; }

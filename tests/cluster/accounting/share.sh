@@ -110,6 +110,11 @@ for p in one two; do "$reeve" import sacct "$dir/pools.sacct" --profile "$dir/$p
 tree() { "$reeve" share --ledger "$dir/$1.db" --profile "$dir/$1.conf" --csv -n -o pool,account,user,RawUsage | grep -E ',(ann|bob),' | xargs; }
 is "Pools = one: jobs with GPUs and without stand in one tree" "cpu,g1,ann,21600.000000 cpu,g2,bob,3600.000000" "$(tree one)"
 is "otherwise each pool has its own" "cpu,g2,bob,3600.000000 gpu,g1,ann,21600.000000" "$(tree two | tr ' ' '\n' | sort | xargs)"
+sed 's/^Fairshare = .*/Fairshare = classic\nPriorityWeightFairshare = 1000/' "$dir/two.conf" >"$dir/ranked.conf"
+printf '[Account g1]\nUsers = ann\n[Account g2]\nUsers = bob\n' >"$dir/two.accounts"
+fairshare() { "$reeve" prio --ledger "$dir/two.db" --profile "$dir/ranked.conf" --accounts "$dir/two.accounts" -A g1 -u ann --csv -n -o factor,value -l "$1" | sed -n 's/^fairshare,//p'; }
+is "a request with GPUs is ranked in their tree without a controller too, in chunks as well" "0.250000 0.250000 1.000000" \
+	"$(fairshare ncpus=2,ngpus=2) $(fairshare select=2:ncpus=1:ngpus=1) $(fairshare ncpus=2)"
 
 # The same figures through `reeve fairshare`.
 share hour --accounts "$dir/accounts.conf" --json >"$dir/share.json"
@@ -363,6 +368,10 @@ is "to eight digits" "$live" "$(exact)"
 # First in, first out where nothing is weighed.
 live_stop
 controller=
+offline() { quietly prio --ledger "$dir/main.db" --profile "$dir/$1.conf" -A physics -u daemon -l "$2" --csv -n -o factor,value; }
+sed 's/^PriorityWeightAge.*/PriorityWeightJobSize = 1000/' "$dir/main.conf" >"$dir/sized.conf"
+has "an impossible size is refused, with both numbers" "this job could never start: it needs 5 cores, and cluster main has 4" "$(offline main ncpus=5)"
+is "the size of a request in chunks is that of all of them" "$(offline sized ncpus=4 | grep '^size')" "$(offline sized select=4:ncpus=1 | grep '^size')"
 configure plain
 start plain || bail "the controller does not start: $(cat "$dir/controller.log")"
 backdate_dispatch "$dir/plain.db"

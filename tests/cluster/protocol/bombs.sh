@@ -138,4 +138,29 @@ done
 has "who sends 24 kB a second is heard: it is no JSON" "400" "$(grep enough "$dir/slow")"
 kill -0 "$controller"
 tap_result $? "the controller runs on"
+
+# ---- wrong credentials: each costs munged a call, so that they are limited ----
+python3 - "$port" >"$dir/wrong" 2>&1 <<'PY'
+import re, socket, sys, time
+n, start = 2000, time.time()
+s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+ask = b"GET /v1/nodes HTTP/1.1\r\nHost: x\r\nAuthorization: Munge MUNGE:AwQFAAAAAAAAAAAAAAAAAAAAAAAA:\r\n\r\n"
+s.settimeout(60)
+codes, text, sent = {}, b"", 0
+while sum(codes.values()) < n:
+    while sent < n and sent - sum(codes.values()) < 50:
+        s.sendall(ask)
+        sent += 1
+    some = s.recv(65536)
+    if not some: break
+    text += some
+    for code in re.findall(rb"HTTP/1.1 ([0-9]+) [^\n]*\n", text): codes[int(code)] = codes.get(int(code), 0) + 1
+    text = text[text.rfind(b"\n") + 1:]
+print("answers", sum(codes.values()), "checked", codes.get(401, 0), "refused", codes.get(429, 0), "most", 401 + int(200 * (time.time() - start)))
+PY
+figure_of() { sed -n "s/.*$1 \([0-9]*\).*/\1/p" "$dir/wrong"; }
+[ "$(figure_of answers)" = 2000 ] && [ "$(figure_of checked)" -ge 400 ] && [ "$(figure_of checked)" -le "$(figure_of most)" ] &&
+	[ $(($(figure_of checked) + $(figure_of refused))) = 2000 ]
+tap_result $? "wrong credentials of one address: 400 at once and 200 a second are sent to munged, the others refused" "$(cat "$dir/wrong")"
+echo "# $(cat "$dir/wrong")"
 tap_end
