@@ -33,6 +33,13 @@ struct accepted {
 	int64_t changed; /* the job that is changed; 0: a submission */
 };
 
+/* Ids below the largest one seen that were not seen themselves. */
+struct gap {
+	int64_t from, to;
+};
+
+#define GAPS_MAX 1000 /* the lowest are forgotten */
+
 struct expected {
 	struct expected *next;
 	char cluster[REQUEST_NAME_MAX];
@@ -42,7 +49,9 @@ struct expected {
 	size_t n_waiting, n_groups, n_accepted, room;
 	struct expected_look waiting_look, started_look;
 	bool has_list;
-	int64_t waiting_max, seen_max; /* the largest ids of lists, of the ledger's new rows */
+	int64_t seen_max; /* the largest id of lists and of the ledger's new rows; 0: none */
+	struct gap gaps[GAPS_MAX]; /* sorted */
+	size_t n_gaps;
 };
 
 struct expected *expected_free(struct expected *e)
@@ -223,6 +232,45 @@ static void end_cheapest(struct expected *e, const char *user, const char *accou
 		remove_accepted(e, (size_t)i);
 }
 
+/* ---- which jobs were seen ---- */
+
+static void insert_gap(struct expected *e, size_t at, struct gap g)
+{
+	if (g.from > g.to)
+		return;
+	if (e->n_gaps == GAPS_MAX) {
+		if (at == 0)
+			return;
+		memmove(e->gaps, e->gaps + 1, --e->n_gaps * sizeof(*e->gaps));
+		at--;
+	}
+	memmove(e->gaps + at + 1, e->gaps + at, (e->n_gaps++ - at) * sizeof(*e->gaps));
+	e->gaps[at] = g;
+}
+
+/* Slurm counts its ids upwards, but jobs are seen in the order in which they start. Is this the first time that the id is seen? */
+static bool note_id(struct expected *e, int64_t id)
+{
+	size_t i = 0;
+	struct gap g;
+
+	if (id > e->seen_max) {
+		if (e->seen_max || e->has_list)
+			insert_gap(e, e->n_gaps, (struct gap){ e->seen_max + 1, id - 1 });
+		e->seen_max = id;
+		return true;
+	}
+	while (i < e->n_gaps && e->gaps[i].to < id)
+		i++;
+	if (i == e->n_gaps || e->gaps[i].from > id)
+		return false;
+	g = e->gaps[i];
+	memmove(e->gaps + i, e->gaps + i + 1, (--e->n_gaps - i) * sizeof(*e->gaps));
+	insert_gap(e, i, (struct gap){ id + 1, g.to });
+	insert_gap(e, i, (struct gap){ g.from, id - 1 });
+	return true;
+}
+
 /* Ends what both looks must have, had Slurm taken it. */
 static void end_listed(struct expected *e)
 {
@@ -313,11 +361,13 @@ static int group_jobs(const struct expected_waiting *jobs, size_t n, struct wait
 static void match_new_jobs(struct expected *e, const struct expected_waiting *jobs, size_t n,
 			   int64_t now_ns)
 {
-	for (size_t i = 0; i < n && e->has_list; i++)
-		if (jobs[i].job > e->waiting_max)
+	bool are_new = e->has_list || e->seen_max;
+
+	for (size_t i = 0; i < n; i++)
+		if (note_id(e, jobs[i].job) && are_new)
 			end_cheapest(e, jobs[i].of.user, jobs[i].of.account, now_ns);
-	if (n && jobs[n - 1].job > e->waiting_max)
-		e->waiting_max = jobs[n - 1].job;
+	if (!are_new)
+		e->n_gaps = 0;
 	e->has_list = true;
 }
 
@@ -361,6 +411,7 @@ void expected_see(struct expected *all, const struct expected_seen *s)
 {
 	struct expected *e = find_cluster(all, s->cluster);
 	struct waiting *w;
+	bool is_known;
 
 	if (!e)
 		return;
@@ -373,10 +424,9 @@ void expected_see(struct expected *all, const struct expected_seen *s)
 	/* The other tasks of an array that was never listed still wait: it counts whole until it is. */
 	if (s->array)
 		return;
-	if (s->job > e->waiting_max && s->job > e->seen_max && (e->has_list || e->seen_max))
+	is_known = e->has_list || e->seen_max;
+	if (note_id(e, s->job) && is_known)
 		end_cheapest(e, s->user, s->account, INT64_MAX);
-	if (s->job > e->seen_max)
-		e->seen_max = s->job;
 }
 
 /* ---- all ---- */

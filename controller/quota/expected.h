@@ -5,7 +5,7 @@
  *   waiting	jobs that wait, as reeve-slurm last listed them. One is dropped when the ledger gets its row, all when a new list is
  *		whole; and a list that is older than EXPECTED_MAX_NS does not count.
  *   accepted	submissions and changes that were accepted, and that no list has yet. Slurm has no id for them. One ends when
- *		 - a job of its user and account is seen that was not there before (its id is larger than those seen): of several
+ *		 - a job of its user and account is seen, in a list or as a row, for the first time (by its id): of several
  *		   accepted ones the cheapest ends, so that what is left is at least what will come;
  *		 - slurmctld has listed both what waits and what has started, and was asked at least EXPECTED_SETTLE_NS after the
  *		   acceptance: the job is in a list, or Slurm did not take it;

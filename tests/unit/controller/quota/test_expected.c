@@ -166,6 +166,43 @@ static void old_jobs_end_no_acceptance(void **state)
 	assert_int_equal(expected_su(), 7);
 }
 
+/* The job with the lower id starts first: the list has the other one alone, and the row comes later. */
+static void a_row_that_comes_after_a_later_jobs_ends_its_acceptance(void **state)
+{
+	const struct expected_waiting later = waiting_job(12, "alice", 5, 1);
+
+	(void)state;
+	list_waiting(NULL, 0);
+	accept_job("alice", 5, 1);
+	accept_job("alice", 5, 1);
+	accept_job("alice", 5, 1);
+	now_ns += S_NS;
+	list_waiting(&later, 1);
+	assert_int_equal(expected_su(), 15);
+	see_row(11, 0, "alice");
+	assert_int_equal(expected_su(), 10);
+	see_row(11, 0, "alice");
+	see_row(12, 0, "alice");
+	assert_int_equal(expected_su(), 5);
+	see_row(10, 0, "alice");
+	assert_int_equal(expected_su(), 0);
+}
+
+/* As a_row_that_comes_after..., with so many ids between that the lowest are forgotten: these acceptances count twice until both
+ * lists have come. */
+static void forgotten_ids_count_longer_never_less(void **state)
+{
+	(void)state;
+	list_waiting(NULL, 0);
+	for (int64_t id = 2; id < 6000; id += 2)
+		see_row(id, 0, "bob");
+	accept_job("alice", 5, 1);
+	see_row(3, 0, "alice");
+	assert_int_equal(expected_su(), 5);
+	see_row(5001, 0, "alice");
+	assert_int_equal(expected_su(), 0);
+}
+
 static void of_several_the_cheapest_ends(void **state)
 {
 	const struct expected_waiting jobs[] = { waiting_job(11, "alice", 1, 1) };
@@ -372,6 +409,8 @@ int main(void)
 		TEST(each_acceptance_counts_at_once),
 		TEST(a_listed_job_takes_the_place_of_its_acceptance),
 		TEST(old_jobs_end_no_acceptance),
+		TEST(a_row_that_comes_after_a_later_jobs_ends_its_acceptance),
+		TEST(forgotten_ids_count_longer_never_less),
 		TEST(of_several_the_cheapest_ends),
 		TEST(a_job_that_starts_at_once_is_the_ledgers),
 		TEST(tasks_of_an_array_leave_the_list_one_by_one),
