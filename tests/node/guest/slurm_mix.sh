@@ -76,16 +76,36 @@ for ((i = 0; i < kills; i++)); do
 	systemctl restart "$victim"
 done
 for d in "${daemons[@]}"; do systemctl is-active -q "$d" || systemctl restart "$d"; done
-# Slurm holds a job whose launch failed, and drains a node whose slurmd died at a bad moment: an operator's work.
-held=0
+# Slurm holds a job whose launch failed, drains a node whose slurmd died at a bad moment, and believes in a job whose end it knew before
+# it was killed, without having saved it, until slurmd registers again (half an hour): an operator's work.
+held=0 believed=0 before= before_s=0
 all_over_with_help() {
-	local id
+	local id now
 	for id in $(squeue -h -r -t PD -o '%i %r' 2>/dev/null | awk '/[Hh]eld/ { print $1 }'); do scontrol release "$id" && held=$((held + 1)); done
-	scontrol update "NodeName=$(hostname)" State=RESUME 2>/dev/null
+	sinfo -h -t drain,down,fail | grep -q . && scontrol update "NodeName=$(hostname)" State=RESUME 2>/dev/null
+	now=$(squeue -h -r -o '%i %t' 2>/dev/null)
+	[ "$now" = "$before" ] || { before=$now before_s=$SECONDS; }
+	if [ $((SECONDS - before_s)) -gt 60 ] && ! pgrep slurmstepd >/dev/null; then
+		believed=$((believed + $(squeue -h -r -t R | wc -l))) before_s=$SECONDS
+		systemctl restart slurmd
+	fi
 	all_over
 }
-wait_for 300 all_over_with_help; ok $? "the array of $jobs ends, with $kills kills meanwhile" "$(squeue | head; sinfo -R; tail -n 20 /var/log/slurm/slurmctld.log)"
-echo "# $held times a job was released that Slurm held"
+# What holds a job that does not end: its processes and where they wait, what is frozen, the last words of the daemons.
+tell_stuck() {
+	local p
+	squeue | head -n 20
+	sinfo -R
+	for p in $(pgrep 'slurmstepd|told|slurm_script|sleep|reeve'); do
+		echo "$p $(tr '\0' ' ' <"/proc/$p/cmdline" | cut -c1-80): $(cat "/proc/$p/wchan"), $(sed -n 's/^0:://p' "/proc/$p/cgroup")"
+	done
+	grep -rlx 1 --include=cgroup.freeze /sys/fs/cgroup 2>/dev/null | head
+	for p in slurmd slurmctld; do tail -n 15 "/var/log/slurm/$p.log"; done
+	journalctl -u reeve-agent -o cat -n 15
+	runuser -u alice -- timeout 20 reeve jobs | tail -n 10
+}
+wait_for 500 all_over_with_help; ok $? "the array of $jobs ends, with $kills kills meanwhile" "$(tell_stuck 2>&1)"
+echo "# $held times a job was released that Slurm held; $believed jobs without a process ended when slurmd registered again"
 has_all() { [ "$(sql /var/lib/reeve-controller/ledger.db 'SELECT COUNT(*) FROM attempts WHERE closed = 0')" = 0 ] && reeve admin reconcile --cluster vc >/tmp/reconcile 2>&1; }
 wait_for 120 has_all; ok $? "reeve admin reconcile: ledger and slurmdbd have the same jobs and seconds" "$(reeve admin reconcile --cluster vc 2>&1 | head -30)"
 
