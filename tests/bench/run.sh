@@ -100,6 +100,10 @@ bench_partition() {
 	$MAKE all && tests/bench/ledger/partition.sh "${PARTITION_BENCH:-2000000}"
 }
 
+# Pages over the CEA history (REEVE_TRACES), in both databases; of a ledger of jobs: SIZE_PAGES=1 tests/bench/run.sh size JOBS.
+bench_pages() {
+	$MAKE all && tests/bench/web/pages.sh && DATABASE=postgres tests/bench/web/pages.sh
+}
 # Jobs by SIZE_BENCH, or the second word: run.sh size JOBS; see the file for SIZE_DIR and the other variables.
 bench_size() {
 	$MAKE all && tests/bench/ledger/size.sh "${SIZE_BENCH:-1000000}"
@@ -114,7 +118,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger partition share schedule cycle submit start past simulate slurm srun attack"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger partition share schedule cycle submit start past simulate pages slurm srun attack"
 by_name_only="size" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0

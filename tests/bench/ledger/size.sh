@@ -4,6 +4,7 @@
 # ledger of a hundredth. Goal: a ratio of 1. Progress goes to standard error.
 #
 # SIZE_DIR: a directory for everything it makes; it must be empty or not exist, and is removed at the end (else below TMPDIR).
+# SIZE_PAGES=1: the pages of the large one, too (tests/bench/web/pages.sh).
 # SIZE_DISK_GB: not more than this (45) is filled: JOBS is lowered to what fits, by the bytes a job of the small ledger.
 set -eu
 cd "$(dirname "$0")/../../.."
@@ -158,6 +159,7 @@ measure() { # WHICH JOBS
 	tell "$1: $2 jobs, filled in $((SECONDS - from)) s, $size bytes"
 	"$bin" "$place" $(($2 / 2)) $((($2 + 1) / 2)) $active >"$dir/$1.$3"
 	grep -q '^no figures' "$dir/$1.$3" && { cat "$dir/$1.$3"; exit 1; }
+	[ -z "${SIZE_PAGES:-}" ] || [ "$3" != large ] || tests/bench/web/pages.sh --ledger "$place"
 	if [ "$2" -le 1000000 ] && [ "${SIZE_VERIFY:-}" ]; then "$O/bin/reeve" admin verify --ledger "$place" | tail -n 3 >&2; fi
 	tell "$1: $2 jobs measured"
 	remove "$place"
