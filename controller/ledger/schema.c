@@ -501,6 +501,10 @@ static const char schema_slurm_ended[] =
 	"CREATE INDEX attempts_slurm_ended ON attempts(ended_ns)"
 	" WHERE job >= 1099511627776;";
 
+/* PBS starts the jobs of this origin: their advice names qsub's options. */
+static const char schema_pbs[] =
+	"ALTER TABLE origins ADD COLUMN is_pbs INTEGER NOT NULL DEFAULT 0;";
+
 const char *const store_migrations[] = {
 	schema_1,
 	schema_2,
@@ -535,5 +539,6 @@ const char *const store_migrations[] = {
 	schema_archives,
 	schema_archived_slurm,
 	schema_slurm_ended,
+	schema_pbs,
 	NULL,
 };

@@ -148,6 +148,10 @@ static int make_pbs_number(struct store *s, const struct store_slurm_case *c,
 	int r = store_slurm_origin(s, name_generation(c->cluster, generation, name), &origin,
 				   err);
 
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE origins SET is_pbs = 1 WHERE id = ?1 AND is_pbs = 0", "i",
+			   origin);
 	*ret = r < 0 ? 0 : origin << 40 | c->told->job;
 	return r;
 }

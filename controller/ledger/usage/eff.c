@@ -8,6 +8,7 @@
 #include "controller/ledger/usage/eff.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/import/imported.h"
+#include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/sql.h"
 
 /* What one row was read into; good until the next row is read. */
@@ -52,7 +53,9 @@ struct read_row {
 	X(LIVE_GPUS_USED,           ", a.usage ->> '$.gpus_used'") \
 	X(LIVE_IS_SIMULATED,        ", CASE WHEN a.gpus LIKE '%\"simulated\":true%' THEN 1" \
 		" ELSE 0 END") \
-	X(LIVE_SUMMED,              ", j.summed")
+	X(LIVE_SUMMED,              ", j.summed") \
+	X(LIVE_IS_PBS,              ", (SELECT o.is_pbs FROM origins o" \
+		" WHERE o.id = j.job >> 40)")
 /* clang-format on */
 enum { LIVE_COLUMNS(SQL_NAME) };
 #define LIVE_SELECT "SELECT " LIVE_COLUMNS(SQL_COLUMN)
@@ -98,6 +101,13 @@ static void read_live_end(struct db_row *st, struct job_end *end)
 					 .exit_status = (int)db_int(st, LIVE_EXIT_STATUS) };
 }
 
+static enum engine read_engine(struct db_row *st)
+{
+	if (!store_is_slurm(db_int(st, LIVE_JOB)))
+		return ENGINE_REEVE;
+	return db_int(st, LIVE_IS_PBS) ? ENGINE_PBS : ENGINE_SLURM;
+}
+
 static int read_live(struct db_row *st, struct read_row *ret, struct err *err)
 {
 	struct store_eff_attempt *e = &ret->e;
@@ -109,6 +119,7 @@ static int read_live(struct db_row *st, struct read_row *ret, struct err *err)
 	e->account = store_text(st, LIVE_ACCOUNT);
 	e->user = store_text(st, LIVE_USER);
 	a->job = db_int(st, LIVE_JOB);
+	a->engine = read_engine(st);
 	a->is_history = false;
 	a->requested = (struct resources){ .ncpus = db_int(st, LIVE_NCPUS),
 					   .ngpus = db_int(st, LIVE_NGPUS),
@@ -189,6 +200,7 @@ static int read_history(struct db_row *st, struct read_row *ret, struct err *err
 	e->account = j->account;
 	e->user = j->user;
 	a->job = j->number;
+	a->engine = ENGINE_REEVE;
 	a->is_history = true;
 	a->is_simulated = false;
 	a->requested = (struct resources){ .ncpus = j->ncpus,

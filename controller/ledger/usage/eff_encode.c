@@ -7,7 +7,6 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
-#include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/usage/eff.h"
 #include "controller/policy/efficiency/advice.h"
 
@@ -46,11 +45,6 @@ static bool is_one(const struct store_eff_row *n)
 	return n->job != 0;
 }
 
-static enum engine engine_of(int64_t job)
-{
-	return store_is_slurm(job) ? ENGINE_SLURM : ENGINE_REEVE;
-}
-
 /* What to request next time, and what it would have cost. */
 static void write_advice(const struct store_eff_row *n, char words[static WORDS_MAX])
 {
@@ -59,7 +53,7 @@ static void write_advice(const struct store_eff_row *n, char words[static WORDS_
 				     .reason = { .limit = s->limit,
 						 .requested = s->limit_requested,
 						 .reached = s->limit_reached } };
-	const struct advice_facts facts = { .end = &end, .engine = engine_of(n->job) };
+	const struct advice_facts facts = { .end = &end, .engine = s->engine };
 	char list[ADVICE_MAX], was[CHARGE_MAX], would[CHARGE_MAX];
 
 	words[0] = '\0';
@@ -76,7 +70,7 @@ static void write_advice(const struct store_eff_row *n, char words[static WORDS_
 		return;
 	format_charge(s->charge_ms, was);
 	format_charge(s->charge_ms - s->saved_ms, would);
-	advice_options(&s->most_fit, engine_of(is_one(n) ? n->job : s->most_job), list);
+	advice_options(&s->most_fit, s->most_engine, list);
 	if (is_one(n))
 		add_words(words, "; ", "next time %s would do: charge %s -> %s", list, was,
 			  would);

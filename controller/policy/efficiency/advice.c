@@ -2,6 +2,7 @@
  * those of advice.h; usage_has() is false for a figure that the node could not measure, and
  * such a figure never leads to advice. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/cleanup.h"
@@ -47,39 +48,77 @@ static int64_t fit_seconds(int64_t s)
 	return round_seconds(with_margin(s));
 }
 
-/* As options of sbatch: units are powers of 1024 there. Cores have several options, and the user knows which of them was used. */
-static const char *format_slurm_options(const struct resources *fit,
-					char buf[static ADVICE_MAX])
+/* How an engine names its amounts: units are powers of 1024 in all of them. */
+struct option_style {
+	const char *vmem, *mem, *jobfs, *walltime, *gpus;
+	const char *between, *gib, *mib;
+};
+static const struct option_style sbatch = { "--vmem", "--mem", "--jobfs", "--time",
+					    "--gpus", " ",     "G",	  "M" },
+				 qsub = { "vmem",  "mem", "jobfs", "walltime",
+					  "ngpus", ",",	  "gb",	   "mb" };
+
+__attribute__((format(printf, 3, 4))) static void
+add_option(char buf[static ADVICE_MAX], const char *between, const char *format, ...)
+{
+	size_t n = strlen(buf);
+	va_list ap;
+
+	if (n)
+		n += (size_t)snprintf(buf + n, ADVICE_MAX - n, "%s", between);
+	va_start(ap, format);
+	vsnprintf(buf + n, ADVICE_MAX - n, format, ap);
+	va_end(ap);
+}
+
+/* Appends to `buf` all that is not 0 but cores. */
+static void add_amounts(const struct option_style *t, const struct resources *fit,
+			char buf[static ADVICE_MAX])
 {
 	const struct {
 		const char *option;
 		int64_t bytes;
-	} sizes[] = { { "--vmem", fit->vmem_bytes },
-		      { "--mem", fit->mem_bytes },
-		      { "--jobfs", fit->jobfs_bytes } };
+	} sizes[] = { { t->vmem, fit->vmem_bytes },
+		      { t->mem, fit->mem_bytes },
+		      { t->jobfs, fit->jobfs_bytes } };
 	char time[AMOUNT_TEXT_MAX];
-	size_t n = 0;
 
-	buf[0] = '\0';
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
 		bool is_gib = sizes[i].bytes % GIB == 0;
+		int64_t unit = is_gib ? GIB : MIB;
 
 		if (sizes[i].bytes)
-			n += (size_t)snprintf(
-				buf + n, ADVICE_MAX - n, "%s%s=%" PRId64 "%c", n ? " " : "",
-				sizes[i].option,
-				(int64_t)((sizes[i].bytes + MIB - 1) / (is_gib ? GIB : MIB)),
-				is_gib ? 'G' : 'M');
+			add_option(buf, t->between, "%s=%" PRId64 "%s", sizes[i].option,
+				   (sizes[i].bytes + unit - 1) / unit,
+				   is_gib ? t->gib : t->mib);
 	}
 	if (fit->walltime_s)
-		n += (size_t)snprintf(buf + n, ADVICE_MAX - n, "%s--time=%s", n ? " " : "",
-				      amount_format_seconds(fit->walltime_s, time));
+		add_option(buf, t->between, "%s=%s", t->walltime,
+			   amount_format_seconds(fit->walltime_s, time));
 	if (fit->ngpus)
-		n += (size_t)snprintf(buf + n, ADVICE_MAX - n, "%s--gpus=%" PRId64,
-				      n ? " " : "", fit->ngpus);
+		add_option(buf, t->between, "%s=%" PRId64, t->gpus, fit->ngpus);
+}
+
+/* Cores have several options in Slurm, and the user knows which of them was used. */
+static const char *format_sbatch_options(const struct resources *fit,
+					 char buf[static ADVICE_MAX])
+{
+	buf[0] = '\0';
+	add_amounts(&sbatch, fit, buf);
 	if (fit->ncpus)
-		snprintf(buf + n, ADVICE_MAX - n, "%s%" PRId64 " core%s", n ? " with " : "",
-			 fit->ncpus, fit->ncpus == 1 ? "" : "s");
+		add_option(buf, " with ", "%" PRId64 " core%s", fit->ncpus,
+			   fit->ncpus == 1 ? "" : "s");
+	return buf;
+}
+
+static const char *format_qsub_options(const struct resources *fit, char buf[static ADVICE_MAX])
+{
+	char list[ADVICE_MAX] = "";
+
+	if (fit->ncpus)
+		add_option(list, "", "ncpus=%" PRId64, fit->ncpus);
+	add_amounts(&qsub, fit, list);
+	snprintf(buf, ADVICE_MAX, "-l %.*s", ADVICE_MAX - 4, list);
 	return buf;
 }
 
@@ -87,7 +126,9 @@ const char *advice_options(const struct resources *fit, enum engine engine,
 			   char buf[static ADVICE_MAX])
 {
 	if (engine == ENGINE_SLURM)
-		return format_slurm_options(fit, buf);
+		return format_sbatch_options(fit, buf);
+	if (engine == ENGINE_PBS)
+		return format_qsub_options(fit, buf);
 	strcpy(buf, "-l ");
 	resources_format(fit, buf + 3, ADVICE_MAX - 3);
 	return buf;

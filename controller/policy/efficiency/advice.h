@@ -33,7 +33,8 @@ bool advice_gpus_idle(const struct advice_facts *f);
 
 #define ADVICE_MAX 256
 
-/* "-l ncpus=2,vmem=3GiB", or for Slurm "--vmem=3G with 2 cores": what is not 0, as it is typed. */
+/* "-l ncpus=2,vmem=3GiB", for Slurm "--vmem=3G with 2 cores", for PBS "-l ncpus=2,vmem=3gb" (which a request in chunks has
+ * within its -l select=): what is not 0, as it is typed. */
 const char *advice_options(const struct resources *fit, enum engine engine,
 			   char buf[static ADVICE_MAX]);
 /* For a job that a limit killed: "next time request more vmem: at least -l vmem=5GiB"; else "".

@@ -149,6 +149,7 @@ static int add_saving(struct eff_sum *sum, const struct eff_attempt *a)
 		sum->most_saved_ms = saved;
 		sum->most_job = a->job;
 		sum->most_fit = fit;
+		sum->most_engine = a->engine;
 	}
 	return __builtin_add_overflow(sum->saved_ms, saved, &sum->saved_ms) ? -ERANGE : 0;
 }
@@ -201,6 +202,7 @@ int eff_add(struct eff_sum *sum, const struct eff_attempt *a)
 	sum->last_job = a->job;
 	sum->attempts++;
 	sum->n_history += a->is_history;
+	sum->engine = a->engine;
 	sum->end_kind = a->end.kind;
 	sum->limit = a->end.reason.limit;
 	sum->limit_requested = a->end.reason.requested;

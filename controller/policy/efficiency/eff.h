@@ -17,13 +17,15 @@
  * beyond is kept apart.
  */
 #pragma once
+#include "common/model/engine.h"
 #include "common/model/job.h"
 #include "controller/policy/charge/charge.h"
 
 struct eff_attempt {
 	int64_t job;
-	bool is_simulated; /* its GPUs' figures are those of a double of a driver */
-	bool is_history;   /* ran elsewhere, or before: what is known comes from there */
+	enum engine engine; /* that started it: whose options its owner types */
+	bool is_simulated;  /* its GPUs' figures are those of a double of a driver */
+	bool is_history;    /* ran elsewhere, or before: what is known comes from there */
 	struct resources requested; /* 0: not stated */
 	struct usage usage;	    /* cpu_ns and the peaks of rss, mem, vmem, jobfs count */
 	struct job_end end;	    /* of history: as if it had exited with 0 */
@@ -60,7 +62,9 @@ struct eff_sum {
 	int64_t saved_ms, jobs_saving;
 	int64_t most_saved_ms, most_job; /* the attempt that would have saved most */
 	struct resources most_fit;
-	/* The end of the attempt added last, as far as advice_more() reads it. */
+	enum engine most_engine;
+	/* The end of the attempt added last, as far as advice_more() reads it, and its engine. */
+	enum engine engine;
 	enum job_end_kind end_kind;
 	enum limit_kind limit;
 	int64_t limit_requested, limit_reached;

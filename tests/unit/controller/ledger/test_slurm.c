@@ -7,8 +7,10 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "common/wire/wire.h"
 #include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/nodes/lost.h"
+#include "controller/ledger/usage/eff.h"
 #include "tests/unit/rig/ledger_rig.h"
 
 static int set_price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
@@ -68,6 +70,10 @@ static struct report *make_report(const struct said *w)
 	rep->ended_ns = w->state == JOB_ENDED ? rep->at_ns : 0;
 	if (w->end != END_NONE)
 		rep->end.kind = w->end;
+	if (w->end == END_LIMIT)
+		rep->end.reason = (struct reason){ .limit = LIMIT_VMEM,
+						   .requested = INT64_C(1) << 30,
+						   .reached = INT64_C(2) << 30 };
 	return rep;
 }
 
@@ -488,6 +494,44 @@ a_job_of_pbs_keeps_its_whole_id_and_a_second_one_has_an_origin_of_its_own(void *
 	assert_int_equal(other.job, (INT64_C(2) << 40) + id);
 }
 
+/* The advice of the one job of `r` that `reeve eff` has. */
+static void expect_advice(struct rig *r, int64_t job, const char *words)
+{
+	const struct store_eff_ask ask = { .filter = { .jobs = &job, .n_jobs = 1 },
+					   .by = STORE_EFF_BY_JOB,
+					   .limit = 1 };
+	_cleanup_(store_eff_rows_done) struct store_eff_rows found = { 0 };
+	_cleanup_json_ json_t *doc = NULL;
+	const json_t *row;
+
+	assert_int_equal(store_eff_sums(r->store, &ask, &found, NULL), 0);
+	assert_int_equal(store_eff_encode(&found, &doc, NULL), 0);
+	row = json_array_get(json_object_get(doc, "rows"), 0);
+	assert_string_equal(json_string_value(json_object_get(row, "advice")), words);
+}
+
+static void advice_has_the_options_of_the_engine_that_started_the_job(void **state)
+{
+	struct rig *r = *state;
+	struct said slurm = said_of(70, NOON), pbs = said_of(71, NOON),
+		    again = said_of(71, NOON);
+
+	pbs.is_pbs = again.is_pbs = true;
+	pbs.cluster = again.cluster = "west";
+	again.told.uid = 1002; /* another job of this id: of the origin "west #2" */
+	slurm.seq = pbs.seq = again.seq = 1;
+	slurm.running_s = pbs.running_s = again.running_s = 60;
+	slurm.state = pbs.state = again.state = JOB_ENDED;
+	slurm.end = pbs.end = again.end = END_LIMIT;
+	send_sync(r, &slurm);
+	send_sync(r, &pbs);
+	send_sync(r, &again);
+	assert_int_not_equal(pbs.job, again.job);
+	expect_advice(r, slurm.job, "next time request more vmem: at least --vmem=2560M");
+	expect_advice(r, pbs.job, "next time request more vmem: at least -l vmem=2560mb");
+	expect_advice(r, again.job, "next time request more vmem: at least -l vmem=2560mb");
+}
+
 #define RIG(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
 
 int main(void)
@@ -512,6 +556,7 @@ int main(void)
 		RIG(a_job_that_the_node_did_not_describe_is_neither_made_nor_refused),
 		RIG(invalid_names_are_replaced),
 		RIG(a_job_of_pbs_keeps_its_whole_id_and_a_second_one_has_an_origin_of_its_own),
+		RIG(advice_has_the_options_of_the_engine_that_started_the_job),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,28 @@ static void for_slurm_it_has_the_options_of_sbatch(void **state)
 	engine = ENGINE_REEVE;
 }
 
+static void for_pbs_it_has_the_amounts_of_qsub(void **state)
+{
+	(void)state;
+	reset_usage();
+	engine = ENGINE_PBS;
+	used.vmem_peak_bytes = 2 * GIB;
+	expect_advice(7000, "next time -l vmem=2560mb would do");
+	used.cpu_ns = 7000 * S + 50 * S;
+	requested.jobfs_bytes = 100 * GIB;
+	used.jobfs_peak_bytes = 10 * GIB;
+	expect_advice(7000, "next time -l ncpus=1,vmem=2560mb,jobfs=12gb would do");
+	reset_usage();
+	used.cpu_ns = 4 * 1000 * S;
+	expect_advice(1000, "next time -l walltime=0:20:00 would do");
+	end = (struct job_end){
+		.kind = END_LIMIT,
+		.reason = { .limit = LIMIT_VMEM, .requested = GIB, .reached = 2 * GIB }
+	};
+	expect_advice(10, "next time request more vmem: at least -l vmem=2560mb");
+	engine = ENGINE_REEVE;
+}
+
 static void a_good_request_gets_no_advice(void **state)
 {
 	(void)state;
@@ -193,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_good_request_gets_no_advice),
 		cmocka_unit_test(for_slurm_it_has_the_options_of_sbatch),
+		cmocka_unit_test(for_pbs_it_has_the_amounts_of_qsub),
 		cmocka_unit_test(gpus_that_did_nothing_are_named),
 		cmocka_unit_test(each_large_excess_is_named),
 		cmocka_unit_test(small_excesses_get_no_advice),

@@ -208,6 +208,22 @@ static void of_equal_savings_the_first_job_is_named(void **state)
 	assert_int_equal(s.most_job, 5);
 }
 
+static void the_advice_of_a_sum_is_for_the_engine_of_the_job_that_it_names(void **state)
+{
+	struct eff_attempt a[3] = { make_attempt(1), make_attempt(2), make_attempt(3) };
+	struct eff_sum s;
+
+	(void)state;
+	a[0].engine = ENGINE_SLURM;
+	a[1].engine = ENGINE_PBS;
+	a[1].running_ns *= 2;
+	a[1].charge_ms *= 2;
+	s = sum_of(a, 3);
+	assert_int_equal(s.most_job, 2);
+	assert_int_equal(s.most_engine, ENGINE_PBS);
+	assert_int_equal(s.engine, ENGINE_REEVE);
+}
+
 /* ---- what a smaller request would have cost ---- */
 
 static void the_saving_is_the_charge_less_that_of_the_smaller_request(void **state)
@@ -367,6 +383,8 @@ int main(void)
 		cmocka_unit_test(attempts_of_a_job_are_one_job),
 		cmocka_unit_test(the_order_of_jobs_does_not_matter),
 		cmocka_unit_test(of_equal_savings_the_first_job_is_named),
+		cmocka_unit_test(
+			the_advice_of_a_sum_is_for_the_engine_of_the_job_that_it_names),
 		cmocka_unit_test(the_saving_is_the_charge_less_that_of_the_smaller_request),
 		cmocka_unit_test(terms_that_are_not_those_of_the_charge_say_nothing),
 		cmocka_unit_test(advice_is_worth_a_tenth_and_an_hour),
