@@ -228,16 +228,26 @@ const char *store_by_name(enum store_by by); /* "account"; "" of NONE */
 /* "user", or "user,cluster": one or two of the dimensions. -EINVAL; the message names them. */
 int store_by_parse(const char *text, enum store_by ret[static 2], struct err *err);
 enum store_each { STORE_EACH_PERIOD, STORE_EACH_MONTH };
+/* Usage of these accounts, sorted by name, and of `own_user` in all others. */
+struct store_scope {
+	const char *const *accounts;
+	size_t n;
+	const char *own_user; /* NULL: of these accounts alone */
+};
 struct store_period {
-	enum store_by by, second; /* second: STORE_BY_NONE, or another dimension */
+	enum store_by by,
+		second; /* NONE: all in one row a pool; second also: no second dimension */
 	enum store_each each;
 	const char *account, *user, *cluster; /* NULL: any */
+	const struct store_scope *scope;      /* instead of `account`; NULL: any */
 	int64_t from_day, to_day;	      /* days of calendar.h, half open */
 };
 /* Calls fn in the order of month, key, second key and pool. */
 int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn, void *ctx,
 		struct err *err);
 
+/* The first day on which anything was charged. 0: nothing ever was. */
+int store_usage_first_day(struct store *s, int64_t *ret_day, struct err *err);
 /* 1: something was charged to this account, user or cluster before; 0: nothing was. */
 int store_usage_has(struct store *s, enum store_by by, const char *name, struct err *err);
 /* Calls fn for each name of the dimension to which anything was charged, in alphabetical order. */

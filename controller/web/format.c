@@ -91,7 +91,7 @@ static void f_years(xmlXPathParserContext *c, int n)
 	double ms;
 
 	if (pop_number(c, n, &ms))
-		return_grouped(c, ms / YEAR_MS, ms < YEAR_MS ? 4 : 2);
+		return_grouped(c, ms / YEAR_MS, ms == 0 ? 0 : fabs(ms) < YEAR_MS ? 4 : 2);
 }
 
 static void f_count(xmlXPathParserContext *c, int n)

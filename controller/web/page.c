@@ -16,13 +16,20 @@
 #include "controller/web/xml.h"
 
 #define DOCS_MAX 4
-#define QUERY_MAX 4
+#define QUERY_MAX 6
+
+/* Rows of a table: a page of 200 KB has room for so many. */
+#define USAGE_LIMIT "250"
 
 /* `path` of the API may end with "#": what follows the page's own path stands there. */
 struct document {
 	const char *name, *path;
 	struct call_query query[QUERY_MAX + 1];
-	bool is_optional; /* a refusal is not the page's */
+	enum need {
+		REQUIRED,
+		OPTIONAL, /* a refusal is not the page's */
+		OF_ACCOUNT, /* OPTIONAL, and fetched only where the page's query names an account */
+	} need;
 };
 
 struct page {
@@ -34,21 +41,42 @@ struct page {
 static const struct page pages[] = {
 	{ "/",
 	  "home.xsl",
-	  { { "active", "/v1/jobs", { { "state", "active" }, { "limit", "20" } }, false },
-	    { "ended", "/v1/jobs", { { "state", "ended" }, { "limit", "10" } }, false },
-	    { "usage", "/v1/usage", { { "by", "account" } }, true } } },
-	{ "/usage", "usage.xsl", { { .name = "usage", .path = "/v1/usage" } } },
+	  { { "active", "/v1/jobs", { { "state", "active" }, { "limit", "20" } }, REQUIRED },
+	    { "ended", "/v1/jobs", { { "state", "ended" }, { "limit", "10" } }, REQUIRED },
+	    { "usage", "/v1/usage", { { "by", "account" } }, OPTIONAL } } },
+	{ "/usage",
+	  "usage.xsl",
+	  { { "usage",
+	      "/v1/usage",
+	      { { "scope", "group" }, { "limit", USAGE_LIMIT } },
+	      REQUIRED },
+	    { "months",
+	      "/v1/usage",
+	      { { "by", "month" }, { "scope", "group" }, { "limit", USAGE_LIMIT } },
+	      OPTIONAL },
+	    { "project",
+	      "/v1/usage",
+	      { { "by", "account" },
+		{ "scope", "group" },
+		{ "cluster", NULL },
+		{ "user", NULL },
+		{ "limit", USAGE_LIMIT } },
+	      OF_ACCOUNT },
+	    { "quota", "/v1/quota", { { "cluster", NULL } }, OF_ACCOUNT } } },
 	{ "/jobs", "jobs.xsl", { { .name = "jobs", .path = "/v1/jobs" } } },
 	{ "/job/#",
 	  "job.xsl",
 	  { { .name = "job", .path = "/v1/jobs/#" },
-	    { .name = "why", .path = "/v1/jobs/#/why", .is_optional = true } } },
+	    { .name = "why", .path = "/v1/jobs/#/why", .need = OPTIONAL } } },
 	{ "/share", "share.xsl", { { .name = "share", .path = "/v1/share" } } },
 	{ "/quota", "quota.xsl", { { .name = "quota", .path = "/v1/quota" } } },
 	{ "/queue",
 	  "queue.xsl",
 	  { { .name = "prio", .path = "/v1/prio" },
-	    { "jobs", "/v1/jobs", { { "state", "queued" }, { "limit", "1000" } }, false } } },
+	    { "jobs",
+	      "/v1/jobs",
+	      { { "state", "queued" }, { "limit", "1000" } },
+	      REQUIRED } } },
 	{ "/nodes", "nodes.xsl", { { .name = "nodes", .path = "/v1/nodes" } } },
 };
 
@@ -133,6 +161,13 @@ static int fetch_document(const struct page_reader *reader, const struct wanted 
 	return api_fetch(reader->api, reader->x, &f, ret, err);
 }
 
+static bool is_needed(const struct page_reader *reader, const struct document *d)
+{
+	const char *text = exchange_query(reader->x, "account");
+
+	return d->need != OF_ACCOUNT || (text && *text);
+}
+
 /* {"usage": {...}, "error": {...}} of all documents; *ret_status is that of the first that failed, or 200. */
 static int fetch_all(const struct page_reader *reader, const struct wanted *q, json_t *to,
 		     unsigned *ret_status, struct err *err)
@@ -140,9 +175,10 @@ static int fetch_all(const struct page_reader *reader, const struct wanted *q, j
 	*ret_status = 200;
 	for (const struct document *d = q->page->docs; d->name; d++) {
 		json_t *doc = NULL;
-		int r = fetch_document(reader, q, d, &doc, err);
+		int r = is_needed(reader, d) ? fetch_document(reader, q, d, &doc, err)
+					     : -ENOENT;
 
-		if (r < 0 && d->is_optional)
+		if (r < 0 && d->need != REQUIRED)
 			continue;
 		if (r < 0) {
 			*ret_status = status_of(r);

@@ -91,6 +91,8 @@ $O/tests/unit/test_expected: $(patsubst %,$O/%.o,controller/quota/expected contr
 $O/tests/unit/test_quota_qos: $O/controller/quota/qos.o $O/controller/accounts/accounts.o $(sort $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_quota $O/tests/unit/test_quota_check: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_quota $O/tests/unit/test_quota_check: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_projection: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_projection: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(patsubst %,$O/controller/quota/projection/%.o,projection rows order words encode) $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/rebuild.o $O/controller/ledger/verify/verify_parts.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,efficiency/eff efficiency/advice charge/charge placement/fit) $(MODEL)

@@ -6,10 +6,8 @@
 #include "common/model/engine.h"
 #include "common/wire/doc.h"
 #include "controller/api/usage/usage.h"
+#include "controller/api/usage/usage_query.h"
 #include "controller/api/authz.h"
-#include "controller/quota/projection/projection.h"
-#include "controller/quota/usage_names.h"
-#include "controller/ledger/calendar.h"
 
 static struct doc doc_amounts(const struct resources *r)
 {
@@ -98,72 +96,20 @@ int route_nodes(struct call *c, struct err *err)
 	return r < 0 ? r : store_nodes(c->api->c.store, add_node, array, err);
 }
 
-static int read_by(const struct call *c, struct store_period *p, struct err *err)
-{
-	const char *text = call_query_text(c, "by");
-	enum store_by by[2] = { STORE_BY_ACCOUNT, STORE_BY_NONE };
-	int r = text ? store_by_parse(text, by, err) : 0;
-
-	p->by = by[0];
-	p->second = by[1];
-	return r;
-}
-
-/* `at` of the query: charges after that moment are left out. Default: now. */
-static int read_at(const struct call *c, struct projection_query *ask, struct err *err)
-{
-	const char *at = call_query_text(c, "at");
-	int64_t at_ns;
-	int r = at ? store_parse_at(c->api->c.store, at, &at_ns, err) : 0;
-
-	ask->now_ns = api_now_ns();
-	if (r >= 0 && at && at_ns < ask->now_ns) {
-		ask->now_ns = at_ns;
-		ask->is_past = true;
-	}
-	return r;
-}
-
-/* Reads the period; default: the allocation year of that moment. */
-static int read_period(const struct call *c, int64_t at_ns, struct store_period *p,
-		       struct err *err)
-{
-	int64_t monthly = 0, today = store_day(c->api->c.store, at_ns - 1);
-	int r = call_query_int(c, "monthly", (struct wire_int){ 0, 1, &(int64_t){ 0 } },
-			       &monthly, err);
-
-	p->each = monthly ? STORE_EACH_MONTH : STORE_EACH_PERIOD;
-	p->from_day = INT32_MIN;
-	p->to_day = INT32_MAX;
-	if (!call_query_text(c, "start") && !call_query_text(c, "end"))
-		projection_find_year(c->api->c.config, today, &p->from_day, &p->to_day);
-	if (r >= 0)
-		r = call_query_day(c, "start", p->from_day, &p->from_day, err);
-	return r < 0 ? r : call_query_day(c, "end", p->to_day, &p->to_day, err);
-}
-
 int route_usage(struct call *c, struct err *err)
 {
 	const struct quota_site site = { .store = c->api->c.store,
 					 .config = c->api->c.config,
 					 .accounts = c->api->accounts };
-	struct projection_query ask = { .period = { .account = call_query_text(c, "account"),
-						    .user = call_query_text(c, "user"),
-						    .cluster =
-							    call_query_text(c, "cluster") } };
-	struct store_period *p = &ask.period;
-	const struct usage_names names = { &site, c->is_operator ? NULL : c->user };
-	int r = authz_narrow_usage(c, p->account, &p->user, err);
+	struct usage_query q;
+	int r = usage_query_read(c, &site, &q, err);
 
 	if (r >= 0)
-		r = usage_names_check_period(&names, p, err);
+		r = projection_document(&site, &q.ask, &c->answer, err);
 	if (r >= 0)
-		r = read_by(c, p, err);
-	if (r >= 0)
-		r = read_at(c, &ask, err);
-	if (r >= 0)
-		r = read_period(c, ask.now_ns, p, err);
-	return r < 0 ? r : projection_document(&site, &ask, &c->answer, err);
+		r = usage_query_add_periods(&site, q.ask.now_ns, c->answer, err);
+	usage_query_done(&q);
+	return r;
 }
 
 static json_t *encode_sides(const struct charge_bundle *b)

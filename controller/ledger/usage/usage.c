@@ -88,7 +88,20 @@ struct fold {
 	struct rollup_set *sums;
 	int key; /* the index of the association of the row before; -1: none */
 	bool is_days;
+	const char *account, *user; /* of the query under way; NULL: any */
+	bool skips_scope;	    /* rows of the accounts of p->scope were read already */
 };
+
+static int compare_names(const void *name, const void *entry)
+{
+	return strcmp(name, *(const char *const *)entry);
+}
+
+static bool is_in_scope(const struct store_scope *scope, const char *account)
+{
+	return bsearch(account, scope->accounts, scope->n, sizeof(*scope->accounts),
+		       compare_names) != NULL;
+}
 
 /* The index of the association, < 0 on failure. Most rows have the key of the row before. */
 static int find_key(struct fold *f, const char *name, const char *second)
@@ -108,11 +121,14 @@ static int fold_row(struct fold *f, struct db_row *st, struct err *err)
 		[STORE_BY_USER] = ROW_USER,
 		[STORE_BY_CLUSTER] = ROW_CLUSTER,
 	};
-	int key = find_key(f, store_text(st, columns[f->p->by]),
-			   f->p->second ? store_text(st, columns[f->p->second]) : "");
 	int64_t month = 0;
 	struct rollup *at;
+	int key;
 
+	if (f->skips_scope && is_in_scope(f->p->scope, store_text(st, ROW_ACCOUNT)))
+		return 0;
+	key = find_key(f, f->p->by ? store_text(st, columns[f->p->by]) : "",
+		       f->p->second ? store_text(st, columns[f->p->second]) : "");
 	if (f->p->each == STORE_EACH_MONTH)
 		month = db_int(st, ROW_WHEN);
 	if (f->p->each == STORE_EACH_MONTH && f->is_days)
@@ -125,26 +141,58 @@ static int fold_row(struct fold *f, struct db_row *st, struct err *err)
 	return 0;
 }
 
-/* `sql`: days_sql or months_sql; from and to: days or months, half open. */
-static int fold_range(struct fold *f, const char *const sql[], int64_t from, int64_t to,
-		      struct err *err)
+struct range {
+	const char *const *sql; /* days_sql or months_sql */
+	int64_t from, to;	/* days or months, half open */
+};
+
+/* The rows of one account, of one user, or all. */
+static int fold_query(struct fold *f, const struct range *range, struct err *err)
 {
-	enum filter filter = f->p->account ? OF_ACCOUNT : f->p->user ? OF_USER : ANY;
+	enum filter filter = f->account ? OF_ACCOUNT : f->user ? OF_USER : ANY;
 	struct db_row *st;
 	int r;
 
-	if (from >= to)
-		return 0;
-	f->is_days = sql == days_sql;
 	f->key = -1;
-	r = db_query(f->s->db, err, &st, sql[filter], "ttiit", f->p->account, f->p->user, from,
-		     to, f->p->cluster);
+	r = db_query(f->s->db, err, &st, range->sql[filter], "ttiit", f->account, f->user,
+		     range->from, range->to, f->p->cluster);
 	while (r >= 0 && (r = db_step(f->s->db, st, err)) > 0) {
 		r = fold_row(f, st, err);
 		if (r < 0)
 			db_done(st);
 	}
 	return r;
+}
+
+/* An index finds the rows of each account: a scope costs what is in it, not what the ledger has. */
+static int fold_scope(struct fold *f, const struct range *range, struct err *err)
+{
+	const struct store_scope *scope = f->p->scope;
+	int r = 0;
+
+	for (size_t i = 0; i < scope->n && r >= 0; i++) {
+		f->account = scope->accounts[i];
+		r = fold_query(f, range, err);
+	}
+	if (r < 0 || !scope->own_user ||
+	    (f->p->user && strcmp(f->p->user, scope->own_user) != 0))
+		return r;
+	f->account = NULL;
+	f->user = scope->own_user;
+	f->skips_scope = true;
+	r = fold_query(f, range, err);
+	f->skips_scope = false;
+	return r;
+}
+
+static int fold_range(struct fold *f, const struct range *range, struct err *err)
+{
+	if (range->from >= range->to)
+		return 0;
+	f->is_days = range->sql == days_sql;
+	f->account = f->p->account;
+	f->user = f->p->user;
+	return f->p->scope ? fold_scope(f, range, err) : fold_query(f, range, err);
 }
 
 static int fold_all(struct fold *f, struct err *err)
@@ -155,11 +203,11 @@ static int fold_all(struct fold *f, struct err *err)
 	int r;
 
 	if (first >= end)
-		return fold_range(f, days_sql, p->from_day, p->to_day, err);
-	r = fold_range(f, days_sql, p->from_day, first_day, err);
+		return fold_range(f, &(struct range){ days_sql, p->from_day, p->to_day }, err);
+	r = fold_range(f, &(struct range){ days_sql, p->from_day, first_day }, err);
 	if (r >= 0)
-		r = fold_range(f, months_sql, first, end, err);
-	return r < 0 ? r : fold_range(f, days_sql, end_day, p->to_day, err);
+		r = fold_range(f, &(struct range){ months_sql, first, end }, err);
+	return r < 0 ? r : fold_range(f, &(struct range){ days_sql, end_day, p->to_day }, err);
 }
 
 /* ---- passing the sums on ---- */
@@ -224,6 +272,12 @@ int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn
 	int r = sums ? fold_all(&f, err) : err_set(err, -ENOMEM, "out of memory");
 
 	return r < 0 ? r : pass_sums(&f, fn, ctx, err);
+}
+
+int store_usage_first_day(struct store *s, int64_t *ret_day, struct err *err)
+{
+	return db_query_int(s->db, err, ret_day, "SELECT day FROM rollups ORDER BY day LIMIT 1",
+			    "");
 }
 
 /* ---- names ---- */

@@ -41,6 +41,28 @@ int target_project(const struct target_pace *p, int64_t *ret_by_year_ms,
 	return 0;
 }
 
+int target_find_end(const struct target_pace *p, int64_t total_ms, int64_t *ret_ns)
+{
+	int64_t recent_ns = p->use.recent_ns > 0 ? p->use.recent_ns : TARGET_RECENT_NS;
+	int64_t by_year, by_recent;
+	int r = total_ms > 0 ? target_project(p, &by_year, &by_recent) : -EINVAL;
+
+	if (r < 0)
+		return r;
+	*ret_ns = 0;
+	if (p->use.used_ms >= total_ms)
+		return 0;
+	if (by_recent < total_ms || p->use.recent_ms == 0)
+		return -ENOENT;
+	if (recent_ns > p->passed_ns)
+		recent_ns = p->passed_ns;
+	r = scale_half_up(total_ms - p->use.used_ms, recent_ns, p->use.recent_ms, ret_ns);
+	if (r < 0 || *ret_ns <= p->whole_ns - p->passed_ns)
+		return r;
+	*ret_ns = p->whole_ns - p->passed_ns; /* rounding: by_recent is the total */
+	return 0;
+}
+
 /* None before the period begins: nothing has passed to extrapolate from. */
 static int add_projection(const struct target_pace *p, struct target_view *v)
 {

@@ -39,6 +39,10 @@ struct target_pace {
 int target_project(const struct target_pace *p, int64_t *ret_by_year_ms,
 		   int64_t *ret_by_recent_ms);
 
+/* When the last days' rate uses up the allocation: *ret_ns from now, 0 where it is used up already.
+ * -ENOENT: not within what is left of the period; -EINVAL as target_project(), or no allocation. */
+int target_find_end(const struct target_pace *p, int64_t total_ms, int64_t *ret_ns);
+
 struct target_view {
 	int64_t total_ms;     /* rate x the whole period */
 	int64_t due_ms;	      /* rate x what has passed of it */

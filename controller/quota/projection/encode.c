@@ -60,6 +60,8 @@ static void write_usage(const struct projection_writer *w, const struct store_us
 void projection_write_figures(const struct projection_row *row,
 			      const struct projection_writer *w)
 {
+	char day[CALENDAR_DAY_MAX];
+
 	write_usage(w, row->usage);
 	w->number(w->ctx, "counts_ms", row->counts_ms);
 	add_years(w, "counts_years", row->counts_ms);
@@ -69,6 +71,8 @@ void projection_write_figures(const struct projection_row *row,
 	}
 	if (row->title)
 		w->text(w->ctx, "title", row->title);
+	if (row->owners && *row->owners)
+		w->text(w->ctx, "owners", row->owners);
 	if (row->has_allocation) {
 		w->number(w->ctx, "allocation_ms", row->allocation_ms);
 		add_years(w, "allocation_years", row->allocation_ms);
@@ -80,6 +84,10 @@ void projection_write_figures(const struct projection_row *row,
 		add_years(w, "projected_by_year_years", row->by_year_ms);
 		add_years(w, "projected_by_recent_years", row->by_recent_ms);
 	}
+	if (row->end_day >= 0)
+		w->text(w->ctx, "used_up", calendar_format_day(row->end_day, day));
+	if (row->words)
+		w->text(w->ctx, "words", row->words);
 }
 
 /* ---- the document ---- */
@@ -106,13 +114,17 @@ struct document {
 
 static void set_keys(struct doc *d, const struct store_period *p, const struct store_usage *u)
 {
-	char month[CALENDAR_DAY_MAX];
+	char month[CALENDAR_DAY_MAX], day[CALENDAR_DAY_MAX];
 
-	doc_text(d, store_by_name(p->by), u->key);
+	if (p->by)
+		doc_text(d, store_by_name(p->by), u->key);
 	if (p->second)
 		doc_text(d, store_by_name(p->second), u->second);
-	if (p->each == STORE_EACH_MONTH)
-		doc_text(d, "month", calendar_format_month(u->month, month));
+	if (p->each != STORE_EACH_MONTH)
+		return;
+	doc_text(d, "month", calendar_format_month(u->month, month));
+	doc_text(d, "start", calendar_format_day(calendar_month_first(u->month), day));
+	doc_text(d, "end", calendar_format_day(calendar_month_first(u->month + 1), day));
 }
 
 static int encode_row(void *ctx, const struct projection_row *row, struct err *err)
@@ -126,6 +138,7 @@ static int encode_row(void *ctx, const struct projection_row *row, struct err *e
 		doc_int(d, "rows", row->n_summed);
 	else
 		set_keys(d, to->p, row->usage);
+	doc_flag(d, "own_only", row->is_own_only);
 	projection_write_figures(
 		row, &(struct projection_writer){ d, set_number, set_text, set_unmeasured });
 	if (json_array_append_new(row->is_total ? to->totals : to->rows, doc_take(d)) < 0)
@@ -156,6 +169,10 @@ int projection_head(const struct quota_site *site, const struct projection_query
 	set_day(&d, "end", period.to_day);
 	if (period.is_open)
 		doc_int(&d, "gone_ppm", period.gone_ppm);
+	if (period.is_open)
+		doc_int(&d, "recent_days", period.recent_days);
+	if (ask->limit)
+		doc_int(&d, "left_out", period.left_out);
 	return doc_finish(&d, ret, err);
 }
 

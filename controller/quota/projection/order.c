@@ -102,7 +102,7 @@ static int add_allotted(const struct part *p, struct err *err)
 		if (n->pool != p->pool || p->w->row[n->account] >= 0 ||
 		    !projection_counts_allocation(g, n))
 			continue;
-		if (g->within >= 0 && !accounts_is_within(a, n->account, g->within))
+		if (!projection_sees(g, n->account))
 			continue;
 		if (projection_allotted_ms(g, n, &ms) >= 0 && ms > 0)
 			r = add_row(p, n->account, err);
@@ -121,7 +121,7 @@ static int sum_up(const struct part *p, struct err *err)
 			parent = g->site->accounts->accounts[account].parent;
 		const struct projection_entry *below;
 
-		if (p->w->row[account] < 0 || parent < 0 || account == g->within)
+		if (p->w->row[account] < 0 || parent < 0 || !projection_sees(g, parent))
 			continue;
 		if (p->w->row[parent] < 0)
 			r = add_row(p, parent, err);

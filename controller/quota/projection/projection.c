@@ -28,8 +28,6 @@ static int keep_row(void *ctx, const struct store_usage *u, struct err *err)
 		a && g->ask->period.by == STORE_BY_ACCOUNT ? accounts_find(a, u->key) : -1;
 	struct projection_entry *k;
 
-	if (g->within >= 0 && (account < 0 || !accounts_is_within(a, account, g->within)))
-		return 0;
 	k = projection_add_entry(g);
 	if (!k)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -55,11 +53,11 @@ static int add_recent(void *ctx, const struct store_usage *u, struct err *err)
 	struct projection_state *g = ctx;
 	size_t at = g->next;
 
-	(void)err;
 	while (at < g->n && !is_same(&g->rows[at], u))
 		at++;
-	if (at == g->n) /* an account outside `within`, which keep_row() left out */
-		return 0;
+	if (at == g->n)
+		return err_set(err, -EIO,
+			       "usage of the last days is not in that of the period");
 	g->rows[at].recent_ms = g->rows[at].below_recent_ms = counted_ms(u);
 	g->next = at + 1;
 	return 0;
@@ -70,13 +68,11 @@ static int add_recent(void *ctx, const struct store_usage *u, struct err *err)
 static int read_rows(struct projection_state *g, struct err *err)
 {
 	int64_t until = store_day(g->site->store, g->ask->now_ns - 1) + 1;
-	struct store_period p = g->ask->period;
+	struct store_period p = g->period;
 	int r;
 
 	if (until < p.to_day && (g->passed_ns > 0 || g->ask->is_past))
 		p.to_day = until;
-	if (g->within >= 0)
-		p.account = NULL;
 	r = store_usage(g->site->store, &p, keep_row, g, err);
 	p.from_day = g->recent_from;
 	if (r < 0 || g->passed_ns <= 0 || p.each != STORE_EACH_PERIOD)
@@ -108,6 +104,7 @@ static void find_time(struct projection_state *g, struct projection_period *ret)
 	g->recent_from =
 		today - RECENT_DAYS + 1 > p->from_day ? today - RECENT_DAYS + 1 : p->from_day;
 	g->recent_ns = now - store_first_ns(s, g->recent_from);
+	ret->recent_days = today - g->recent_from + 1;
 	ret->gone_ppm = (int64_t)((__int128)g->passed_ns * PPM / g->whole_ns);
 	ret->is_open = true;
 }
@@ -139,8 +136,35 @@ static const char *title_of(const struct projection_state *g, const struct proje
 	return k->account < 0 ? NULL : g->site->accounts->accounts[k->account].description;
 }
 
+static const char *owners_of(const struct projection_state *g, const struct projection_entry *k)
+{
+	return k->account < 0 ? NULL : g->site->accounts->accounts[k->account].coordinators;
+}
+
+/* When the allocation is used up, and the sentence. */
+static void add_outlook(const struct projection_state *g, const struct target_pace *pace,
+			struct projection_row *row, char words[static PROJECTION_WORDS_MAX])
+{
+	struct store *s = g->site->store;
+	struct projection_outlook o = {
+		.used_ms = row->with_below_ms,
+		.allocation_ms = row->allocation_ms,
+		.by_year_ms = row->by_year_ms,
+		.by_recent_ms = row->by_recent_ms,
+		.recent_days = store_day(s, g->ask->now_ns - 1) - g->recent_from + 1,
+		.last_day = g->period.to_day - 1,
+		.end_day = -1,
+	};
+	int64_t ns;
+
+	if (target_find_end(pace, row->allocation_ms, &ns) == 0 && ns > 0)
+		o.end_day = store_day(s, g->ask->now_ns + ns - 1);
+	row->end_day = o.end_day;
+	row->words = projection_words(&o, words);
+}
+
 static void add_projection(const struct projection_state *g, const struct projection_entry *k,
-			   struct projection_row *row)
+			   struct projection_row *row, char words[static PROJECTION_WORDS_MAX])
 {
 	struct target_pace pace = { .use = { row->counts_ms, k->recent_ms, g->recent_ns },
 				    .whole_ns = g->whole_ns,
@@ -156,14 +180,21 @@ static void add_projection(const struct projection_state *g, const struct projec
 	if (pace.use.recent_ms < 0)
 		pace.use.recent_ms = 0;
 	row->has_projection = target_project(&pace, &row->by_year_ms, &row->by_recent_ms) == 0;
+	if (row->has_projection && row->has_allocation)
+		add_outlook(g, &pace, row, words);
 }
 
 static int send_row(const struct projection_state *g, struct projection_entry *k,
 		    const struct projection_each *each, struct err *err)
 {
+	char words[PROJECTION_WORDS_MAX];
 	struct projection_row row = { .usage = &k->usage,
 				      .depth = k->depth,
 				      .title = title_of(g, k),
+				      .owners = owners_of(g, k),
+				      .is_own_only = k->account >= 0 &&
+						     !projection_sees(g, k->account),
+				      .end_day = -1,
 				      .counts_ms = k->counts_ms,
 				      .with_below_ms = k->below_counts_ms };
 	int r = 0;
@@ -171,13 +202,13 @@ static int send_row(const struct projection_state *g, struct projection_entry *k
 	k->usage.key = k->key;
 	k->usage.second = k->second;
 	k->usage.pool = k->pool;
-	if (g->is_tree && k->account >= 0)
+	if (g->is_tree && k->account >= 0 && !row.is_own_only)
 		r = add_allocations(g, k, &row, err);
 	if (r < 0)
 		return r;
 	if (row.has_allocation && row.with_below_ms > 0)
 		row.used_ppm = (int64_t)((__int128)row.with_below_ms * PPM / row.allocation_ms);
-	add_projection(g, k, &row);
+	add_projection(g, k, &row, words);
 	return each->fn(each->ctx, &row, err);
 }
 
@@ -201,7 +232,10 @@ static int send_total(const struct projection_state *g, enum charge_pool pool,
 {
 	const char *name = charge_pool_name(pool);
 	struct store_usage sum = { .key = "", .second = "", .pool = name };
-	struct projection_row row = { .usage = &sum, .depth = -1, .is_total = true };
+	struct projection_row row = {
+		.usage = &sum, .depth = -1, .is_total = true, .end_day = -1
+	};
+	char words[PROJECTION_WORDS_MAX];
 	struct projection_entry k = { .account = -1 };
 
 	for (size_t i = 0; i < g->n; i++) {
@@ -214,42 +248,84 @@ static int send_total(const struct projection_state *g, enum charge_pool pool,
 	}
 	if (row.n_summed == 0)
 		return 0;
-	add_projection(g, &k, &row);
+	add_projection(g, &k, &row, words);
 	return each->fn(each->ctx, &row, err);
 }
 
-/* The account that the query names, to include all below it; -1: all accounts, or none of that
- * name. */
-static int32_t find_within(const struct projection_state *g)
-{
-	const struct store_period *p = &g->ask->period;
+/* ---- which accounts ---- */
 
-	return g->is_tree && p->account ? accounts_find(g->site->accounts, p->account) : -1;
+/* An account that is asked for in a tree comes with all below it. */
+static int find_within(struct projection_state *g, struct err *err)
+{
+	const struct accounts *a = g->site->accounts;
+	int32_t top =
+		g->is_tree && g->period.account ? accounts_find(a, g->period.account) : -1;
+
+	if (top < 0)
+		return 0;
+	g->names = calloc(a->n_accounts, sizeof(*g->names));
+	if (!g->names)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < a->n_accounts; i++)
+		if (accounts_is_within(a, (int32_t)i, top))
+			g->names[g->within.n++] = a->accounts[i].name;
+	g->within.accounts = g->names;
+	g->period.scope = &g->within;
+	g->period.account = NULL;
+	return 0;
+}
+
+static int find_seen(struct projection_state *g, struct err *err)
+{
+	const struct store_scope *scope = g->period.scope;
+
+	if (!scope || !g->site->accounts)
+		return 0;
+	g->sees = calloc(g->site->accounts->n_accounts + 1, sizeof(*g->sees));
+	if (!g->sees)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < scope->n; i++) {
+		int32_t at = accounts_find(g->site->accounts, scope->accounts[i]);
+
+		if (at >= 0)
+			g->sees[at] = true;
+	}
+	return 0;
 }
 
 static int gather_rows(struct projection_state *g, struct err *err)
 {
-	int r = read_rows(g, err);
+	int r = find_within(g, err);
 
+	if (r >= 0)
+		r = find_seen(g, err);
+	if (r >= 0)
+		r = read_rows(g, err);
 	return r < 0 || !g->is_tree ? r : projection_order_rows(g, err);
 }
+
+/* ---- all ---- */
 
 int projection_usage(const struct quota_site *site, const struct projection_query *ask,
 		     const struct projection_each *each, struct projection_period *ret,
 		     struct err *err)
 {
-	struct projection_state g = { .site = site, .ask = ask };
+	struct projection_state g = { .site = site, .ask = ask, .period = ask->period };
 	int r;
 
 	g.is_tree = site->accounts && ask->period.by == STORE_BY_ACCOUNT &&
 		    ask->period.second == STORE_BY_NONE;
-	g.within = find_within(&g);
 	find_time(&g, ret);
 	r = gather_rows(&g, err);
+	if (r >= 0)
+		r = projection_limit_rows(&g, &ret->left_out, err);
 	for (size_t i = 0; i < g.n && r >= 0; i++)
-		r = send_row(&g, &g.rows[i], each, err);
+		if (!g.rows[i].is_left_out)
+			r = send_row(&g, &g.rows[i], each, err);
 	for (int pool = 0; pool < _CHARGE_POOL_MAX && r >= 0; pool++)
 		r = send_total(&g, (enum charge_pool)pool, each, err);
+	free(g.names);
+	free(g.sees);
 	free(g.rows);
 	return r < 0 ? r : 0;
 }

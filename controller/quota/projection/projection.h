@@ -19,6 +19,9 @@
  * one user is requested; of one cluster, only allocations of that cluster count. Rows by user
  * or cluster have projections but no allocation.
  *
+ * A scope (struct store_scope) has rows of its accounts, and rows of the own user in others; only
+ * accounts of the scope have allocations.
+ *
  * The two rules of projection are target_project()'s. There is none before the period, none
  * after it, and none of single months.
  */
@@ -29,6 +32,7 @@ struct projection_query {
 	struct store_period period;
 	int64_t now_ns; /* later usage is left out */
 	bool is_past;	/* left out also of a period without bounds */
+	size_t limit; /* rows: those that count most, in their order; 0: all. Totals are of all */
 };
 
 struct projection_row {
@@ -44,6 +48,12 @@ struct projection_row {
 	int64_t used_ppm;      /* with_below of the allocation */
 	bool has_projection;
 	int64_t by_year_ms, by_recent_ms; /* of counts; of with_below with an allocation */
+	bool is_own_only;   /* of an account outside the scope: usage of its own_user alone */
+	const char *owners; /* the account's coordinators, by commas; or NULL */
+	/* With an allocation and a projection: the sentence on what that means, and the day on which the
+	 * rate of the last days uses the allocation up; -1: it does not, or has already. */
+	const char *words;
+	int64_t end_day;
 };
 
 /* Was the figure measured at all? Jobs that run use some cpu time, and requests that cost
@@ -56,7 +66,9 @@ bool projection_has_used(const struct store_usage *u);
 struct projection_period {
 	int64_t from_day, to_day;
 	int64_t gone_ppm;
-	bool is_open; /* has begun and is not over: there are projections */
+	int64_t recent_days; /* days of the second rule, the one under way included */
+	int64_t left_out;    /* rows beyond the limit */
+	bool is_open;	     /* has begun and is not over: there are projections */
 };
 
 typedef int (*projection_fn)(void *ctx, const struct projection_row *row, struct err *err);
@@ -81,6 +93,17 @@ void projection_write_figures(const struct projection_row *row,
 int projection_usage(const struct quota_site *site, const struct projection_query *ask,
 		     const struct projection_each *each, struct projection_period *ret,
 		     struct err *err);
+
+/* What the projections mean for an allocation, as one or two sentences. Pure. */
+struct projection_outlook {
+	int64_t used_ms, allocation_ms, by_year_ms, by_recent_ms;
+	int64_t recent_days;
+	int64_t last_day; /* of the period */
+	int64_t end_day;  /* as in struct projection_row */
+};
+#define PROJECTION_WORDS_MAX 320
+const char *projection_words(const struct projection_outlook *o,
+			     char buf[static PROJECTION_WORDS_MAX]);
 
 /* Finds [*ret_from, *ret_to): the allocation year ([Policy] AllocationYearStart), or its
  * quarter (AllocationPeriod), that a day is in. */

@@ -11,19 +11,28 @@ struct projection_entry {
 	int64_t below_counts_ms, below_recent_ms; /* with all accounts below it */
 	int32_t account;			  /* index, or -1 */
 	int32_t depth;				  /* in the tree; -1: not of the tree */
+	bool is_left_out;			  /* by the limit */
 };
 
 struct projection_state {
 	const struct quota_site *site;
 	const struct projection_query *ask;
 	struct projection_entry *rows;
-	size_t n, room, next; /* next: where add_recent() continues its search */
-	int32_t within;	      /* only this account and those below; -1: all */
+	size_t n, room, next;	    /* next: where add_recent() continues its search */
+	struct store_period period; /* of the query, with the scope that counts */
+	struct store_scope within;  /* the account that is asked for and those below */
+	const char **names;	    /* of `within` */
+	bool *sees;		    /* by account: is it in the scope? NULL: there is none */
 	bool is_tree; /* rows of accounts in the order of the tree, with what is below */
 	int64_t passed_ns, whole_ns, recent_ns;
 	int64_t recent_from; /* day */
 };
 
+/* Is the account in the scope of the query? */
+static inline bool projection_sees(const struct projection_state *g, int32_t account)
+{
+	return !g->sees || g->sees[account];
+}
 /* Adds a row; NULL: out of memory. */
 struct projection_entry *projection_add_entry(struct projection_state *g);
 /* How much of one allocation lies within the period; 0: none of it. -ERANGE, -EINVAL. */
@@ -37,3 +46,5 @@ bool projection_counts_allocation(const struct projection_state *g,
  * of their own but an allocation in the period or usage below, and sums up what is below. Rows
  * of accounts that are not declared come last. */
 int projection_order_rows(struct projection_state *g, struct err *err);
+/* Marks the rows beyond the limit, those that count least. -ENOMEM. */
+int projection_limit_rows(struct projection_state *g, int64_t *ret_left_out, struct err *err);

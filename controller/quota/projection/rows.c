@@ -1,7 +1,9 @@
 /* rows.c - the rows of a projection, and the part of an allocation that is within its period;
  * see projection_impl.h. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/err.h"
 #include "common/time_units.h"
 #include "controller/ledger/calendar.h"
 #include "controller/quota/projection/projection_impl.h"
@@ -64,9 +66,55 @@ int projection_allotted_ms(const struct projection_state *g,
 bool projection_counts_allocation(const struct projection_state *g,
 				  const struct accounts_allocation *a)
 {
-	const struct store_period *p = &g->ask->period;
+	const struct store_period *p = &g->period;
 
 	/* A part of an account's usage is not what its allocation is measured by. */
 	return g->is_tree && p->each == STORE_EACH_PERIOD && !p->user &&
 	       (!p->cluster || !strcmp(p->cluster, a->cluster));
+}
+
+/* ---- the limit ---- */
+
+static int64_t weight_of(const struct projection_state *g, const struct projection_entry *k)
+{
+	return g->is_tree ? k->below_counts_ms : k->counts_ms;
+}
+
+static int compare_weights(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* Of rows that count the same the first ones are kept: in a tree a parent stands before its children. */
+int projection_limit_rows(struct projection_state *g, int64_t *ret_left_out, struct err *err)
+{
+	size_t limit = g->ask->limit, n_equal;
+	int64_t *weights, least;
+
+	*ret_left_out = 0;
+	if (limit == 0 || g->n <= limit)
+		return 0;
+	weights = calloc(g->n, sizeof(*weights));
+	if (!weights)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < g->n; i++)
+		weights[i] = weight_of(g, &g->rows[i]);
+	qsort(weights, g->n, sizeof(*weights), compare_weights);
+	least = weights[limit - 1];
+	for (n_equal = 0; n_equal < limit && weights[limit - 1 - n_equal] == least;)
+		n_equal++;
+	free(weights);
+	for (size_t i = 0; i < g->n; i++) {
+		int64_t weight = weight_of(g, &g->rows[i]);
+
+		if (weight > least || (weight == least && n_equal > 0)) {
+			n_equal -= weight == least;
+			continue;
+		}
+		g->rows[i].is_left_out = true;
+		(*ret_left_out)++;
+	}
+	return 0;
 }

@@ -175,6 +175,54 @@ static void any_period_is_the_sum_of_its_days(void **state)
 	}
 }
 
+/* The rows of some accounts, and of `more` in the others. */
+static int64_t sum_scope(struct rig *r, const struct store_period *p, const char *more)
+{
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "SELECT COALESCE(" WEIGHED ", 0) FROM rollups WHERE day >= %d AND day < %d"
+		 " AND (account IN ('a0', 'a3')%s) AND (%s OR user = '%s')",
+		 (int)p->from_day, (int)p->to_day, more, p->user ? "1 = 0" : "1 = 1",
+		 p->user ? p->user : "");
+	return rig_number(r, text);
+}
+
+static void a_scope_is_its_accounts_and_the_own_usage_in_others(void **state)
+{
+	static const char *const accounts[] = { "a0", "a3" };
+	static const char *const users[] = { NULL, "u0", "u5" };
+	struct rig *r = *state;
+
+	fill_ledger(r);
+	for (int k = 0; k < 200; k++) {
+		bool is_own = draw_number(2) != 0;
+		const struct store_scope scope = { accounts, 2, is_own ? "u5" : NULL };
+		struct store_period p = { .by = (enum store_by)draw_number(_STORE_BY_MAX),
+					  .user = users[draw_number(3)],
+					  .scope = &scope,
+					  .from_day = FIRST_DAY + draw_number(DAYS) };
+		struct seen got = { .rows = 0 };
+
+		p.to_day = p.from_day + draw_number(DAYS);
+		assert_int_equal(store_usage(r->store, &p, on_usage, &got, NULL), 0);
+		assert_int_equal(got.sum, sum_scope(r, &p, is_own ? " OR user = 'u5'" : ""));
+		assert_true(p.by != STORE_BY_NONE || got.rows <= 2); /* a row a pool */
+	}
+}
+
+static void the_first_day_is_that_of_the_first_charge(void **state)
+{
+	struct rig *r = *state;
+	int64_t day = 7;
+
+	assert_int_equal(store_usage_first_day(r->store, &day, NULL), 0);
+	assert_int_equal(day, 7);
+	fill_ledger(r);
+	assert_int_equal(store_usage_first_day(r->store, &day, NULL), 1);
+	assert_int_equal(day, rig_number(r, "SELECT MIN(day) FROM rollups"));
+}
+
 static void each_month_is_the_period_of_its_days(void **state)
 {
 	struct rig *r = *state;
@@ -216,6 +264,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(any_period_is_the_sum_of_its_days),
+		TEST(a_scope_is_its_accounts_and_the_own_usage_in_others),
+		TEST(the_first_day_is_that_of_the_first_charge),
 		TEST(each_month_is_the_period_of_its_days),
 		TEST(an_empty_or_backward_period_has_no_rows),
 	};

@@ -42,6 +42,34 @@ static void the_last_days_may_be_counted_by_day(void **state)
 	assert_int_equal(target_project(&p, &by_year, &by_recent), -EINVAL);
 }
 
+/* 100 days of 365 gone, 30,000 of 36,500 core-days used, 3,000 of them in the last 30 days: 6,500 more
+ * last 65 days. */
+static void an_allocation_ends_when_the_last_days_rate_has_used_it_up(void **state)
+{
+	const int64_t total = 36500 * DAY_MS;
+	struct target_pace p = { .use = { 30000 * DAY_MS, 3000 * DAY_MS, 0 },
+				 .whole_ns = 365 * DAY_NS,
+				 .passed_ns = 100 * DAY_NS };
+	int64_t ns = -1;
+
+	(void)state;
+	assert_int_equal(target_find_end(&p, total, &ns), 0);
+	assert_int_equal(ns, 65 * DAY_NS);
+	p.use.recent_ms = 600 * DAY_MS; /* 20 a day: 5,300 in what is left */
+	assert_int_equal(target_find_end(&p, total, &ns), -ENOENT);
+	p.use.recent_ms = 0;
+	assert_int_equal(target_find_end(&p, total, &ns), -ENOENT);
+	p.use.used_ms = total;
+	assert_int_equal(target_find_end(&p, total, &ns), 0);
+	assert_int_equal(ns, 0);
+	assert_int_equal(target_find_end(&p, 0, &ns), -EINVAL);
+	p.use = (struct target_use){ 10000 * DAY_MS, 3000 * DAY_MS, 0 };
+	assert_int_equal(target_find_end(&p, total, &ns), 0); /* the very last day */
+	assert_int_equal(ns, 265 * DAY_NS);
+	p.passed_ns = 0;
+	assert_int_equal(target_find_end(&p, total, &ns), -EINVAL);
+}
+
 static void use_at_the_rate_is_on_target_every_day(void **state)
 {
 	(void)state;
@@ -145,6 +173,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_last_days_may_be_counted_by_day),
+		cmocka_unit_test(an_allocation_ends_when_the_last_days_rate_has_used_it_up),
 		cmocka_unit_test(use_at_the_rate_is_on_target_every_day),
 		cmocka_unit_test(two_projections_differ_where_use_changed),
 		cmocka_unit_test(shares_are_rounded_half_up),

@@ -80,7 +80,7 @@ static void figures_are_written_for_people(void **unused)
 
 	(void)unused;
 	assert_non_null(strstr(html, "1,234,567.9")); /* hours */
-	assert_non_null(strstr(html, ">1.00<"));      /* core-years */
+	assert_non_null(strstr(html, ">8,760.0<"));   /* core-hours */
 	assert_non_null(strstr(html, ">1,234,567<")); /* jobs */
 	free(html);
 }
@@ -96,7 +96,7 @@ static void what_was_typed_is_one_value_in_links(void **unused)
 	(void)unused;
 	assert_int_equal(xml_add_json(xmlDocGetRootElement(d), "asked", asked, NULL), 0);
 	assert_int_equal(render_page(render, "usage.xsl", d, &html, NULL), 0);
-	assert_non_null(strstr(html.text, "end=&amp;account=%22%3E%3Cb%3E%26x%3D1\""));
+	assert_non_null(strstr(html.text, "by=user&amp;account=%22%3E%3Cb%3E%26x%3D1\""));
 	assert_non_null(
 		strstr(html.text, "?account=%22%3E%3Cb%3E%26x%3D1&amp;sort=jobs_started"));
 	json_decref(asked);
