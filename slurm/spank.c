@@ -17,6 +17,7 @@
 #include "slurm/ask_agent.h"
 #include "slurm/cores.h"
 #include "slurm/limits.h"
+#include "slurm/unbegun.h"
 
 SPANK_PLUGIN(reeve, 1)
 
@@ -352,6 +353,8 @@ int slurm_spank_task_post_fork(spank_t sp, int n_words, char **words)
 		decide_without_agent(pid, err.text);
 	else if (a.kind == SLURM_REFUSED)
 		refuse_task(pid, "this job may not run: ", a.text);
+	else if (a.kind == SLURM_UNKNOWN)
+		decide_without_agent(pid, a.text);
 	return 0;
 }
 
@@ -372,6 +375,16 @@ int slurm_spank_task_exit(spank_t sp, int n_words, char **words)
 }
 
 /* ---- in Prolog and Epilog ---- */
+
+/* The agent did not take the job, for `why`. The mark is written before a task of the job can ask an agent that was started meanwhile. */
+static void mark_unbegun(uint32_t job, char what, const char *why)
+{
+	struct err err;
+
+	slurm_error("reeve: job %u: %s", job, why);
+	if (unbegun_mark(site.socket, job, what, &err) < 0)
+		slurm_error("reeve: job %u: %s", job, err.text);
+}
 
 /* A Prolog that fails drains its node: that the agent is away is decided when a task is to start, in words that the user sees. */
 int slurm_spank_job_prolog(spank_t sp, int n_words, char **words)
@@ -396,9 +409,11 @@ int slurm_spank_job_prolog(spank_t sp, int n_words, char **words)
 	q.jobfs_bytes = l.jobfs_bytes;
 	q.vmem_refuses = l.refuses;
 	if (ask_with_patience(&q, PATIENCE_S, &a, &err) < 0)
-		slurm_error("reeve: job %u: %s", q.job, err.text);
+		mark_unbegun(q.job, SLURM_UNANSWERED, err.text);
 	else if (a.kind == SLURM_REFUSED)
-		slurm_error("reeve: job %u: %s", q.job, a.text);
+		mark_unbegun(q.job, SLURM_BEGIN_REFUSED, a.text);
+	else
+		unbegun_clear(site.socket, q.job); /* of its attempt before a requeue */
 	return 0;
 }
 
@@ -411,6 +426,7 @@ int slurm_spank_job_epilog(spank_t sp, int n_words, char **words)
 
 	read_site(n_words, words);
 	read_prolog(&q);
+	unbegun_clear(site.socket, q.job);
 	if (ask_with_patience(&q, END_PATIENCE_S, &a, &err) < 0)
 		slurm_error("reeve: job %u: %s", q.job, err.text);
 	return 0;

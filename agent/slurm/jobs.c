@@ -142,8 +142,39 @@ void slurm_jobs_begin(struct node *n, const struct slurm_question *q, struct slu
 
 /* ---- STEP and TASK ---- */
 
-/* NULL: the peer is refused (the answer says why), or the job began before the agent and runs on unguarded
- * (the answer stays "go"). */
+/* The letter in the mark of the job (common/wire/slurm.h); 0: it has none. */
+static char read_mark(const struct node *n, uint32_t job)
+{
+	char dir[MANAGER_PATH_MAX], file[16], text[8];
+
+	snprintf(dir, sizeof(dir), "%.*s/" SLURM_UNBEGUN_DIR, MANAGER_PATH_MAX - 64,
+		 n->conf->run_dir);
+	snprintf(file, sizeof(file), "%u", job);
+	return manager_read(dir, file, text, sizeof(text), NULL) < 0 ? 0 : text[0];
+}
+
+/* A job that is not in the table. One without a mark that runs here began before the agent was started, and before the plugin was
+ * there: it goes on unguarded, with its further steps. */
+static void answer_for_unknown(struct node *n, const struct slurm_question *q,
+			       struct slurm_answer *ret)
+{
+	char mark = read_mark(n, q->job);
+
+	if (mark == SLURM_UNANSWERED) {
+		ret->kind = SLURM_UNKNOWN;
+		snprintf(ret->text, sizeof(ret->text),
+			 "reeve-agent on node %.200s did not answer when job %u began there",
+			 n->conf->node, q->job);
+	} else if (mark == SLURM_BEGIN_REFUSED || !job_recover_is_found(n, q->job)) {
+		refuse_task(
+			ret,
+			"reeve-agent on node %s does not know job %u: it was away when the job's Prolog ran, or refused it "
+			"(journalctl -u reeve-agent)",
+			n->conf->node, q->job);
+	}
+}
+
+/* NULL: the peer is refused (the answer says why), or the job is none of those that the agent guards (answer_for_unknown()). */
 static struct job *find_job(struct node *n, const struct slurm_question *q, int32_t peer,
 			    struct slurm_answer *ret)
 {
@@ -155,13 +186,8 @@ static struct job *find_job(struct node *n, const struct slurm_question *q, int3
 		return NULL;
 	}
 	j = job_find(n, q->job, attempt_of(q));
-	/* A job that began before the agent was started goes on unguarded, with its further steps. */
-	if (!j && !job_recover_is_found(n, q->job))
-		refuse_task(
-			ret,
-			"reeve-agent on node %s does not know job %u: it was away when the job's Prolog ran, or refused it "
-			"(journalctl -u reeve-agent)",
-			n->conf->node, q->job);
+	if (!j)
+		answer_for_unknown(n, q, ret);
 	return j;
 }
 

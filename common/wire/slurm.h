@@ -9,6 +9,10 @@
  *	SLURM_EXIT    slurmstepd, a task has ended: the answer has the end message of a job that Reeve has ended
  *	SLURM_END     the Epilog: no step is left; the answer is sent when the job's disk is gone
  *
+ * A job that the agent did not take at SLURM_BEGIN has a mark: a file of its number in SLURM_UNBEGUN_DIR beside the socket, which the
+ * Prolog makes and the Epilog removes. It outlives the agent, so that one that is started later does not take the job for one that
+ * began before Reeve came.
+ *
  * The agent takes STEP, TASK and EXIT from a process inside a cgroup of the job alone: the kernel says which job that is.
  */
 #pragma once
@@ -49,7 +53,13 @@ enum slurm_answer_kind {
 	SLURM_GO = 1,  /* the limits are in force (TASK), or there is nothing to object */
 	SLURM_REFUSED, /* `text` says why: the task must not run */
 	SLURM_ENDED,   /* EXIT: Reeve has ended the job; `text` is its end message */
+	SLURM_UNKNOWN, /* the job's mark says that no agent answered when it began: unguarded= of the site decides */
 };
+
+#define SLURM_UNBEGUN_DIR "slurm-unbegun"
+/* The first letter of such a file. */
+#define SLURM_UNANSWERED 'u'
+#define SLURM_BEGIN_REFUSED 'r'
 
 struct slurm_answer {
 	uint32_t version;

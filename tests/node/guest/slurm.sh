@@ -114,6 +114,36 @@ has "$out" 'reeve-agent runs and does not answer' "and the warning says that it 
 systemctl kill -s CONT reeve-agent
 systemctl service-watchdogs yes
 systemctl stop reeve-agent
+
+# ---- an agent that hangs while a job begins, and is then started again ----
+# Without a batch script no task asks while it hangs. The new agent finds the job's cgroup, as that of a job older than Reeve.
+begins_unseen() { # sets job
+	systemctl start reeve-agent
+	systemctl service-watchdogs no
+	systemctl kill -s STOP reeve-agent
+	job=$(as alice salloc --no-shell --vmem=100M 2>&1 | sed -n 's/.*Granted job allocation //p')
+	runs_extern() { find /sys/fs/cgroup -type d -path "*job_$job/step_extern*" | grep -q .; }
+	wait_for 90 runs_extern
+	systemctl kill -s KILL reeve-agent
+	finds_it() { journalctl -u reeve-agent -o cat | grep -q "job $job: began under Slurm before this agent"; }
+	wait_for 60 finds_it; ok $? "an agent that is started again finds job $job, which began while the one before it hung"
+	systemctl service-watchdogs yes
+}
+slurm_plugin max-vmem=1G default-vmem=500M unguarded=refuse
+begins_unseen
+out=$(as alice srun --jobid="$job" --overlap sh -c 'load map 300; echo not reached' 2>&1)
+has "$out" "nothing of this job runs.*did not answer when job $job began" "it takes the job for none that is older than Reeve: nothing of it runs" "$out"
+! grep -q 'not reached' <<<"$out"; ok $? "not one task" "$out"
+as alice scancel "$job"
+slurm_plugin max-vmem=1G default-vmem=500M unguarded=run
+begins_unseen
+out=$(as alice srun --jobid="$job" --overlap echo runs 2>&1)
+has "$out" "runs without Reeve's limits.*did not answer when job $job began" "with unguarded=run it runs, and the warning says why" "$out"
+has "$out" '^runs$' "to its end"
+as alice scancel "$job"
+is_unmarked() { [ -z "$(ls /run/reeve/slurm-unbegun)" ]; }
+wait_for 60 is_unmarked; ok $? "nothing is left of that after the Epilog" "$(ls /run/reeve/slurm-unbegun)"
+systemctl stop reeve-agent
 # ---- a job that is older than Reeve on its node ----
 : >/etc/slurm/plugstack.conf
 job=$(as alice sbatch --parsable -o /home/alice/older.out --wrap 'echo begins; until [ -e /tmp/reeve-is-here ]; do sleep 1; done; srun echo a further step')
