@@ -43,6 +43,7 @@ static const struct wire_field answer_fields[] = {
 	WIRE_INT(struct slurm_pending_answer, weight, 0, SLURM_PENDING_SITE_MAX),
 	WIRE_LIST(struct slurm_pending_answer, "sites", sites, n_sites, SLURM_PENDING_MAX,
 		  site_fields, 0),
+	WIRE_FLAG(struct slurm_pending_answer, "unlisted", is_unlisted),
 	WIRE_END,
 };
 

@@ -31,7 +31,8 @@ struct slurm_pending_job {
 	int64_t array_job; /* the id of its array; 0: of none */
 };
 
-/* A list of all jobs that wait comes in several documents, one after the other. */
+/* A list of all jobs that wait comes in several documents, one after the other. One without jobs that is neither first nor last
+ * changes nothing: its answer says whether the controller has a list. */
 struct slurm_pending {
 	char cluster[REQUEST_NAME_MAX];
 	bool is_first, is_last;
@@ -47,6 +48,7 @@ struct slurm_pending_answer {
 	int64_t weight; /* 0: fairshare does not count, and no site factor is to be set */
 	struct slurm_pending_site *sites; /* of the jobs, in their order */
 	size_t n_sites;
+	bool is_unlisted; /* the controller has no whole list of the cluster since its start */
 };
 
 /* It includes nothing of common/model/job.h: the words of <slurm/slurm.h> are the same as there (JOB_RUNNING). NULL: out of memory. */

@@ -18,6 +18,7 @@
 #include "slurm/follow/priority.h"
 
 #define STEPS 1000 /* of the weight: a smaller difference is not written */
+#define RESEND_CHECK_S 5
 #define WRITE_PAUSE_NS (2 * MS_NS)
 
 /* libslurm has it and its header does not. Later versions named it otherwise: then the number is shown. */
@@ -138,8 +139,31 @@ static void add_changes(struct round *round, size_t first, const struct slurm_pe
 	round->weight = a->weight;
 }
 
-/* The jobs from `first` on, SLURM_PENDING_MAX at most. Fewer answers than jobs are an error: none could be
+/* Sends one document. *ret is freed by the caller, also after an error. Fewer answers than jobs are an error: none could be
  * matched. */
+static int send_document(struct follow *f, struct slurm_pending *doc,
+			 struct slurm_pending_answer *ret, struct err *err)
+{
+	json_t *body, *said = NULL;
+	int r;
+
+	*ret = (struct slurm_pending_answer){ 0 };
+	snprintf(doc->cluster, sizeof(doc->cluster), "%s", f->config.cluster);
+	body = slurm_pending_encode(doc);
+	if (!body)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = follow_ask(f, SLURM_PENDING_PATH, body, &said, err);
+	if (r >= 0)
+		r = slurm_pending_decode_answer(said, ret, err);
+	if (r >= 0 && ret->n_sites != doc->n_jobs)
+		r = err_set(err, -EPROTO, "the controller answered %zu of %zu jobs",
+			    ret->n_sites, doc->n_jobs);
+	json_decref(body);
+	json_decref(said);
+	return r;
+}
+
+/* The jobs from `first` on, SLURM_PENDING_MAX at most. */
 static int send_page(struct follow *f, struct round *round, size_t first, struct err *err)
 {
 	size_t left = round->n - first;
@@ -148,26 +172,14 @@ static int send_page(struct follow *f, struct round *round, size_t first, struct
 				     .jobs = round->jobs + first,
 				     .n_jobs = left < SLURM_PENDING_MAX ? left
 									: SLURM_PENDING_MAX };
-	struct slurm_pending_answer answer = { 0 };
-	json_t *body, *said = NULL;
+	struct slurm_pending_answer answer;
 	int r;
 
 	doc.age_ms = (clock_ns(CLOCK_MONOTONIC) - round->asked_ns) / MS_NS + 1;
-	snprintf(doc.cluster, sizeof(doc.cluster), "%s", f->config.cluster);
-	body = slurm_pending_encode(&doc);
-	if (!body)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = follow_ask(f, SLURM_PENDING_PATH, body, &said, err);
-	if (r >= 0)
-		r = slurm_pending_decode_answer(said, &answer, err);
-	if (r >= 0 && answer.n_sites != doc.n_jobs)
-		r = err_set(err, -EPROTO, "the controller answered %zu of %zu jobs",
-			    answer.n_sites, doc.n_jobs);
+	r = send_document(f, &doc, &answer, err);
 	if (r >= 0)
 		add_changes(round, first, &answer);
 	slurm_pending_answer_done(&answer);
-	json_decref(body);
-	json_decref(said);
 	return r;
 }
 
@@ -244,19 +256,26 @@ static void round_done(struct round *round)
 	free(round->changes);
 }
 
+/* All pending jobs of the table. *round needs round_done(), also after an error. */
+static int send_round(struct follow *f, struct round *round, struct err *err)
+{
+	size_t at = 0;
+	int r = fill_round(jobtable_jobs(f->jobtable), round, err);
+
+	round->asked_ns = jobtable_began_ns(f->jobtable);
+	do {
+		if (r >= 0)
+			r = send_page(f, round, at, err);
+		at += SLURM_PENDING_MAX;
+	} while (r >= 0 && at < round->n);
+	return r;
+}
+
 static int run_round(struct follow *f, struct err *err)
 {
 	_cleanup_(round_done) struct round round = { 0 };
-	size_t at = 0;
-	int r = fill_round(jobtable_jobs(f->jobtable), &round, err);
+	int r = send_round(f, &round, err);
 
-	round.asked_ns = jobtable_began_ns(f->jobtable);
-
-	do {
-		if (r >= 0)
-			r = send_page(f, &round, at, err);
-		at += SLURM_PENDING_MAX;
-	} while (r >= 0 && at < round.n);
 	return r < 0 ? r : write_changes(f, &round, err);
 }
 
@@ -278,4 +297,28 @@ int priority_run(struct follow *f, struct err *err)
 	if (r >= 0)
 		f->priority_done_ns = clock_ns(CLOCK_MONOTONIC);
 	return r;
+}
+
+/* ---- a controller that was started ---- */
+
+int64_t priority_resend_interval_s(const struct follow *f)
+{
+	(void)f;
+	return RESEND_CHECK_S;
+}
+
+/* Writes no site factor: the table may be older than those that were written last. */
+int priority_resend(struct follow *f, struct err *err)
+{
+	_cleanup_(round_done) struct round round = { 0 };
+	struct slurm_pending nothing = { .n_jobs = 0 };
+	struct slurm_pending_answer answer;
+	int r = send_document(f, &nothing, &answer, err);
+	bool is_unlisted = r >= 0 && answer.is_unlisted;
+
+	slurm_pending_answer_done(&answer);
+	if (!is_unlisted || !jobtable_jobs(f->jobtable))
+		return r;
+	log_line(LOG_DEBUG, "the controller has no list of the jobs that wait: it is sent");
+	return send_round(f, &round, err);
 }

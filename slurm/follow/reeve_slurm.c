@@ -28,6 +28,7 @@ static const struct loop_task tasks[] = {
 	{ "slurmdbd", accounting_interval_s, accounting_run },
 	{ "slurmctld", live_interval_s, live_run },
 	{ "priority", priority_interval_s, priority_run },
+	{ "resend", priority_resend_interval_s, priority_resend },
 	{ 0 },
 };
 
@@ -35,8 +36,8 @@ static const struct verb_option options[] = {
 	{ "config", 'c', "FILE", "configuration; default: " FOLLOW_CONFIG_FILE, NULL },
 	{ "check", 0, NULL, "check the configuration, print its errors and exit", NULL },
 	{ "once", 0, NULL, "do each task until nothing is left to do, and exit", NULL },
-	{ "task", 0, "NAME", "do this task alone: slurmdbd, slurmctld or priority",
-	  "slurmdbd slurmctld priority" },
+	{ "task", 0, "NAME", "do this task alone: slurmdbd, slurmctld, priority or resend",
+	  "slurmdbd slurmctld priority resend" },
 	{ "list", 0, NULL, "print slurmdbd's rows as JSON, for 'reeve admin reconcile'", NULL },
 	{ "from", 0, "SECONDS",
 	  "with --list: only jobs that ended at this time or later (seconds since 1970)",
@@ -73,7 +74,8 @@ static int choose_task(const char *name, struct loop_task ret[static 2], struct 
 		ret[1] = (struct loop_task){ 0 };
 		return 0;
 	}
-	return err_set(err, -EINVAL, "--task %.40s: there are slurmdbd, slurmctld and priority",
+	return err_set(err, -EINVAL,
+		       "--task %.40s: there are slurmdbd, slurmctld, priority and resend",
 		       name);
 }
 

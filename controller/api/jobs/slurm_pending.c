@@ -26,6 +26,7 @@ struct slurm_pending_table {
 	char cluster[REQUEST_NAME_MAX];
 	struct job_list whole, coming;
 	bool is_coming;
+	bool has_whole; /* a list that ended has come, of no jobs perhaps */
 };
 
 struct slurm_pending_table *slurm_pending_free(struct slurm_pending_table *t)
@@ -187,6 +188,7 @@ static int take_document(struct api *a, const struct slurm_pending *doc, struct 
 	t->whole = t->coming;
 	t->coming = (struct job_list){ 0 };
 	t->is_coming = false;
+	t->has_whole = true;
 	if (t->whole.n)
 		qsort(t->whole.jobs, t->whole.n, sizeof(*t->whole.jobs), compare_jobs);
 	return expect_jobs(a, t, doc->age_ms, err);
@@ -236,7 +238,11 @@ static int encode_sites(struct call *c, const struct config_cluster *cl,
 	int64_t weight = weight_of(c->api->c.config);
 	_cleanup_free_ struct slurm_pending_site *sites =
 		calloc(doc->n_jobs + 1, sizeof(*sites));
-	struct slurm_pending_answer answer = { weight, sites, doc->n_jobs };
+	const struct slurm_pending_table *t = find_table(c->api->slurm_pending, cl->name);
+	struct slurm_pending_answer answer = { .weight = weight,
+					       .sites = sites,
+					       .n_sites = doc->n_jobs,
+					       .is_unlisted = !t || !t->has_whole };
 
 	if (!sites)
 		return err_set(err, -ENOMEM, "out of memory");

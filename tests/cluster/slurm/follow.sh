@@ -213,6 +213,20 @@ asked=$(($(questions) - asked))
 [ $asked -le 2 ]
 tap_result $? "with many jobs slurmctld has a rest after each question" "$asked questions"
 has "and the log says how long" "LoadLimit=1 ms a second" "$(cat "$dir/reeve-slurm.log")"
+
+# ---- a controller that is started again: the jobs that wait are in its memory alone ----
+knows_waiting() { ask 0 GET "/v1/jobs/$id/why?cluster=vc" | grep -q JobHeld; }
+slurm_wait 70 knows_waiting
+tap_result $? "a job that waits in Slurm is known, with slurmctld's reason" "$(ask 0 GET "/v1/jobs/$id/why?cluster=vc")"
+asked=$(questions)
+live_stop
+live_start || bail "the controller does not start: $(cat "$dir/controller.log")"
+begun=$SECONDS
+slurm_wait 30 knows_waiting
+tap_result $? "a controller that was started again has it at once, and not after PriorityInterval (1 min)" "after $((SECONDS - begun)) s"
+echo "# after $((SECONDS - begun)) s"
+[ $(($(questions) - asked)) -le 1 ]
+tap_result $? "and slurmctld is not asked for that: it has its rest" "$(($(questions) - asked)) questions"
 follow_kill
 live_stop
 tap_end
