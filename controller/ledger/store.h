@@ -183,7 +183,20 @@ struct store_filter {
 	int64_t limit;
 	enum store_elements { STORE_NO_ELEMENTS, STORE_ELEMENTS } elements; /* array tasks */
 	int64_t array; /* only tasks of this array; 0: any */
+	/* Filters without an index: store_jobs_bound() limits how many rows they cost. */
+	const char *queue; /* NULL: any */
+	const char *name;  /* a part of the name, less than REQUEST_NAME_MAX bytes; NULL: any */
+	int64_t submitted_ns,
+		before_ns; /* submitted in [submitted_ns, before_ns); 0: any time */
+	int64_t from;	   /* jobs with this number or a larger one only; 0: any */
 };
+/* Sets `from` and `before` of *f to a range of numbers in which store_jobs() reads few rows, whatever the ledger
+ * has: the jobs of f's time of submission, as numbers rise with it; of other filters without an index at
+ * most STORE_SCAN_MAX. *ret_next: jobs with smaller numbers than this one were left out, and may match; 0: none
+ * were. */
+#define STORE_SCAN_MAX 10000
+int store_jobs_bound(struct store *s, struct store_filter *f, int64_t *ret_next,
+		     struct err *err);
 #define STORE_ANY (-1)
 #define STORE_ACTIVE (-2)
 /* The newest first. */

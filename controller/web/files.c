@@ -16,6 +16,7 @@ INCLUDE_FILE(web_usage_xsl, "usage.xsl");
 INCLUDE_FILE(web_jobs_xsl, "jobs.xsl");
 INCLUDE_FILE(web_job_xsl, "job.xsl");
 INCLUDE_FILE(web_job_table_xsl, "job_table.xsl");
+INCLUDE_FILE(web_job_price_xsl, "job_price.xsl");
 INCLUDE_FILE(web_share_xsl, "share.xsl");
 INCLUDE_FILE(web_quota_xsl, "quota.xsl");
 INCLUDE_FILE(web_queue_xsl, "queue.xsl");
@@ -34,6 +35,7 @@ static const struct web_file files[] = {
 	FILE_ROW("share.xsl", web_share_xsl),	      FILE_ROW("quota.xsl", web_quota_xsl),
 	FILE_ROW("queue.xsl", web_queue_xsl),	      FILE_ROW("nodes.xsl", web_nodes_xsl),
 	FILE_ROW("job_table.xsl", web_job_table_xsl), FILE_ROW("style.css", web_style_css),
+	FILE_ROW("job_price.xsl", web_job_price_xsl),
 };
 
 const struct web_file *web_file_find(const char *name)

@@ -15,7 +15,7 @@
 #include "controller/web/rows_csv.h"
 #include "controller/web/xml.h"
 
-#define DOCS_MAX 4
+#define DOCS_MAX 8
 #define QUERY_MAX 6
 
 /* Rows of a table: a page of 200 KB has room for so many. */
@@ -63,11 +63,14 @@ static const struct page pages[] = {
 		{ "limit", USAGE_LIMIT } },
 	      OF_ACCOUNT },
 	    { "quota", "/v1/quota", { { "cluster", NULL } }, OF_ACCOUNT } } },
-	{ "/jobs", "jobs.xsl", { { .name = "jobs", .path = "/v1/jobs" } } },
+	{ "/jobs", "jobs.xsl", { { "jobs", "/v1/jobs", { { "limit", "50" } }, REQUIRED } } },
 	{ "/job/#",
 	  "job.xsl",
 	  { { .name = "job", .path = "/v1/jobs/#" },
-	    { .name = "why", .path = "/v1/jobs/#/why", .need = OPTIONAL } } },
+	    { .name = "why", .path = "/v1/jobs/#/why", .need = OPTIONAL },
+	    { .name = "price", .path = "/v1/jobs/#/price", .need = OPTIONAL },
+	    { .name = "eff", .path = "/v1/jobs/#/eff", .need = OPTIONAL },
+	    { .name = "steps", .path = "/v1/jobs/#/steps", .need = OPTIONAL } } },
 	{ "/share", "share.xsl", { { .name = "share", .path = "/v1/share" } } },
 	{ "/quota", "quota.xsl", { { .name = "quota", .path = "/v1/quota" } } },
 	{ "/queue",
@@ -77,7 +80,10 @@ static const struct page pages[] = {
 	      "/v1/jobs",
 	      { { "state", "queued" }, { "limit", "1000" } },
 	      REQUIRED } } },
-	{ "/nodes", "nodes.xsl", { { .name = "nodes", .path = "/v1/nodes" } } },
+	{ "/nodes",
+	  "nodes.xsl",
+	  { { .name = "nodes", .path = "/v1/nodes" },
+	    { "map", "/v1/nodes/jobs", { { "limit", "300" } }, OPTIONAL } } },
 };
 
 /* ---- which page ---- */
@@ -220,9 +226,9 @@ static int set_reader(xmlNode *root, const struct page_reader *reader, struct er
 	return r;
 }
 
-static const char *const asked_names[] = { "by",     "account", "user",	 "cluster",
-					   "start",  "end",	"state", "node",
-					   "before", "sort",	"order", NULL };
+static const char *const asked_names[] = { "by",    "account", "user", "cluster", "start",
+					   "end",   "state",   "node", "before",  "sort",
+					   "order", "queue",   "name", "from",	  NULL };
 
 /* The words of the query that stylesheets may show, by name. */
 static int set_asked(xmlNode *root, const struct page_reader *reader, struct err *err)

@@ -84,19 +84,70 @@ static int read_filter(struct call *c, struct store_filter *f, struct err *err)
 	return r;
 }
 
+/* `start` and `end`: days of submission, half open. */
+static int read_submitted(struct call *c, struct store_filter *f, struct err *err)
+{
+	static const int64_t none = INT64_MIN;
+	struct store *s = c->api->c.store;
+	int64_t start, end;
+	int r = call_query_day(c, "start", none, &start, err);
+
+	if (r >= 0)
+		r = call_query_day(c, "end", none, &end, err);
+	if (r < 0)
+		return r;
+	f->submitted_ns = start == none ? 0 : store_first_ns(s, start);
+	f->before_ns = end == none ? 0 : store_first_ns(s, end);
+	if (f->before_ns && f->before_ns <= f->submitted_ns)
+		return err_set(err, -EINVAL, "end is not behind start: no day is between them");
+	return 0;
+}
+
+/* The filters that have no index. */
+static int read_search(struct call *c, struct store_filter *f, struct err *err)
+{
+	f->queue = call_query_text(c, "queue");
+	f->name = call_query_text(c, "name");
+	if (f->name && strlen(f->name) >= REQUEST_NAME_MAX)
+		return err_set(err, -EINVAL, "name: no job's name is longer than %d bytes",
+			       REQUEST_NAME_MAX - 1);
+	return read_submitted(c, f, err);
+}
+
+/* "next": the `before` of the next page; absent: there are no more. A page of fewer rows than its limit has one where only a part of
+ * the jobs was looked at. */
+static int add_next(const struct call *c, const struct store_filter *f, int64_t next,
+		    struct err *err)
+{
+	const json_t *jobs = json_object_get(c->answer, "jobs");
+	size_t n = json_array_size(jobs);
+
+	if (n && (int64_t)n == f->limit)
+		next = json_integer_value(json_object_get(json_array_get(jobs, n - 1), "job"));
+	if (next && json_object_set_new(c->answer, "next", json_integer(next)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
 int route_jobs(struct call *c, struct err *err)
 {
 	struct store_filter f = { 0 };
 	struct list l = { c, NULL };
+	int64_t next = 0;
 	int r = read_filter(c, &f, err);
 
+	if (r >= 0)
+		r = read_search(c, &f, err);
+	if (r >= 0)
+		r = store_jobs_bound(c->api->c.store, &f, &next, err);
 	if (r < 0)
 		return r;
 	c->answer = wire_new();
 	l.array = json_array();
 	if (!c->answer || json_object_set_new(c->answer, "jobs", l.array) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	return store_jobs(c->api->c.store, &f, add_job, &l, err);
+	r = store_jobs(c->api->c.store, &f, add_job, &l, err);
+	return r < 0 ? r : add_next(c, &f, next, err);
 }
 
 static int add_attempt(void *ctx, const struct store_job *row, struct err *err)

@@ -11,4 +11,6 @@ int route_priority(struct call *c, struct err *err);
 int route_hold(struct call *c, struct err *err);
 int route_release(struct call *c, struct err *err);
 int route_output(struct call *c, struct err *err);
+int route_job_price(struct call *c, struct err *err);
+int route_job_eff(struct call *c, struct err *err);
 int route_why(struct call *c, struct err *err);

@@ -1,6 +1,7 @@
 /* views.c - lists jobs and attempts as people see them, by filters that each have their statement and
  * their index. See store.h. */
 #include <errno.h>
+#include <string.h>
 #include "common/err.h"
 #include "controller/ledger/archive/archive.h"
 #include "controller/ledger/jobs/texts.h"
@@ -63,14 +64,17 @@ enum { VIEW_COLUMNS(SQL_NAME) };
 #define EVERY_ATTEMPT                                                                          \
 	" FROM jobs j JOIN attempts a ON a.job = j.job LEFT JOIN nodes n ON n.node = a.node"
 /* ?1 user, ?2 account, ?3 node, ?4 state (-1 any, -2 not ended), ?5 before, ?6 limit, ?7 with tasks of
- * arrays, ?8 only those of this array. */
+ * arrays, ?8 only those of this array, ?9 from, ?10 queue, ?11 part of the name, ?12 and ?13 submitted between. */
 #define FILTERS                                                                                \
 	" (?1 IS NULL OR j.user BETWEEN ?1 AND ?1)"                                            \
 	" AND (?2 IS NULL OR j.account BETWEEN ?2 AND ?2)"                                     \
 	" AND (?4 = " SQL_STORE_ANY " OR (?4 = " SQL_STORE_ACTIVE                              \
 	" AND j.state < " SQL_JOB_ENDED ") OR j.state = ?4)"                                   \
 	" AND +j.job < ?5 AND (?7 <> 0 OR j.array_job = 0)"                                    \
-	" AND (?8 = 0 OR j.array_job = ?8)"
+	" AND (?8 = 0 OR j.array_job = ?8)"                                                    \
+	" AND (?10 IS NULL OR j.queue = ?10)"                                                  \
+	" AND (?11 IS NULL OR LOWER(j.name) LIKE LOWER(?11) ESCAPE '!')"                       \
+	" AND j.submitted_ns >= ?12 AND j.submitted_ns < ?13 AND +j.job >= ?9"
 #define ON_NODE                                                                                \
 	" AND (?3 IS NULL OR j.node = ?3 OR EXISTS(SELECT 1 FROM parts p"                      \
 	" WHERE p.job = j.job AND p.attempt = j.attempt AND p.node = ?3))"
@@ -78,7 +82,7 @@ enum { VIEW_COLUMNS(SQL_NAME) };
 /* The newest by an index of this column and the job's number: the end of a range of it. With `column = ?` PostgreSQL would
  * take a user with one job in ten for frequent, and read all jobs by their numbers, newest first, until it has enough of theirs:
  * where other clusters have the larger numbers, these all. */
-#define BEHIND_1(c1, p1) "(" c1 ", j.job) < (" p1 ", ?5) AND " c1 " >= " p1
+#define BEHIND_1(c1, p1) "(" c1 ", j.job) < (" p1 ", ?5) AND (" c1 ", j.job) >= (" p1 ", ?9)"
 #define NEWEST_1(c1) " ORDER BY " c1 " DESC, j.job DESC LIMIT ?6"
 #define FEW " ORDER BY +j.job DESC LIMIT ?6" /* so few rows that all are sorted */
 
@@ -120,7 +124,7 @@ static const char *choose_sql(const struct store_filter *f)
 		NODES("j.account = ?2 AND " BEHIND_1("j.node", "?3"), NEWEST_1("j.node"),
 		      "p.node = ?3");
 	static const char active[] = JOBS("j.state < " SQL_JOB_ENDED) ON_NODE FEW;
-	static const char any[] = JOBS("j.job < ?5") NEWEST;
+	static const char any[] = JOBS("j.job < ?5 AND j.job >= ?9") NEWEST;
 
 	bool is_active = f->state == STORE_ACTIVE || (f->state >= 0 && f->state < JOB_ENDED);
 
@@ -205,14 +209,36 @@ static int each_job(struct store *s, struct db_row *st, store_job_fn fn, void *c
 	return r < 0 ? r : n;
 }
 
+#define PATTERN_MAX (2 * REQUEST_NAME_MAX + 4)
+
+/* "%a!_b%" of "a_b": what LIKE gives a meaning to is escaped. */
+static const char *make_pattern(const char *text, char buf[static PATTERN_MAX])
+{
+	char *to = buf;
+
+	if (!text)
+		return NULL;
+	*to++ = '%';
+	for (; *text && to < buf + PATTERN_MAX - 4; text++) {
+		if (strchr("%_!", *text))
+			*to++ = '!';
+		*to++ = *text;
+	}
+	*to++ = '%';
+	*to = '\0';
+	return buf;
+}
+
 int store_jobs(struct store *s, const struct store_filter *f, store_job_fn fn, void *ctx,
 	       struct err *err)
 {
+	char pattern[PATTERN_MAX];
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, choose_sql(f), "tttiiiii", f->user, f->account,
+	int r = db_query(s->db, err, &st, choose_sql(f), "tttiiiiiittii", f->user, f->account,
 			 f->node, (int64_t)f->state, f->before ? f->before : INT64_MAX,
 			 f->limit, (int64_t)(f->elements == STORE_ELEMENTS || f->array),
-			 f->array);
+			 f->array, f->from, f->queue, make_pattern(f->name, pattern),
+			 f->submitted_ns, f->before_ns ? f->before_ns : INT64_MAX);
 
 	if (r >= 0)
 		r = each_job(s, st, fn, ctx, err);

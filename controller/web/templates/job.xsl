@@ -2,6 +2,7 @@
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
 	xmlns:f="https://reeve.example/format" exclude-result-prefixes="f">
 <xsl:import href="layout.xsl"/>
+<xsl:import href="job_price.xsl"/>
 <xsl:variable name="job" select="/page/job/job"/>
 <xsl:variable name="title">Job <xsl:value-of select="$job/@id"/></xsl:variable>
 <xsl:variable name="here">/web/jobs</xsl:variable>
@@ -76,10 +77,10 @@
 	<xsl:if test="@suspended_ns &gt; 0"><p>Suspended for <xsl:value-of select="f:duration-ns(@suspended_ns)"/> in all, which is not charged.</p></xsl:if>
 	<xsl:if test="@note != ''"><p class="note">Note: <xsl:value-of select="@note"/></p></xsl:if>
 
-	<h2>What it cost</h2>
-	<p><strong><xsl:value-of select="f:hours(@charge_requested_ms)"/></strong><xsl:text> </xsl:text><xsl:value-of select="@unit"/> hours were charged:
-	<xsl:value-of select="@rate"/> for each hour, decided by <xsl:value-of select="@decided_by"/> (<xsl:value-of select="@rule"/>).
-	What it used would have cost <xsl:value-of select="f:hours(@charge_used_ms)"/>.</p>
+	<xsl:call-template name="advice"/>
+	<xsl:call-template name="gpus"/>
+	<xsl:call-template name="steps"/>
+	<xsl:call-template name="cost"/>
 
 	<h2>When and where</h2>
 	<dl>

@@ -7,7 +7,7 @@
 <xsl:variable name="here">/web/jobs</xsl:variable>
 
 <xsl:template name="content">
-	<form method="get" action="/web/jobs" class="filter" role="search">
+	<form method="get" action="/web/jobs" class="filter" role="search" aria-label="Jobs">
 		<label>State
 			<select name="state">
 				<xsl:call-template name="option"><xsl:with-param name="value"/><xsl:with-param name="text">all</xsl:with-param></xsl:call-template>
@@ -18,18 +18,31 @@
 				<xsl:call-template name="option"><xsl:with-param name="value">ended</xsl:with-param></xsl:call-template>
 			</select>
 		</label>
+		<label>Part of the name <input name="name" size="14" maxlength="63" value="{asked/@name}"/></label>
 		<label>Account <input name="account" size="12" value="{asked/@account}"/></label>
-		<xsl:if test="@operator"><label>User <input name="user" size="10" value="{asked/@user}"/></label>
-		<label>Node <input name="node" size="10" value="{asked/@node}"/></label></xsl:if>
+		<label>User <input name="user" size="10" value="{asked/@user}"/></label>
+		<label>Queue <input name="queue" size="10" value="{asked/@queue}"/></label>
+		<xsl:if test="@operator"><label>Node <input name="node" size="10" value="{asked/@node}"/></label></xsl:if>
+		<label>Submitted from <input type="date" name="start" value="{asked/@start}"/></label>
+		<label>before <input type="date" name="end" value="{asked/@end}"/></label>
 		<button type="submit">Show</button>
+		<xsl:if test="asked/@*[name() != 'sort' and name() != 'order']"><a class="clear" href="/web/jobs">Show all</a></xsl:if>
 	</form>
 	<xsl:call-template name="job-table">
 		<xsl:with-param name="jobs" select="jobs/jobs/item"/>
-		<xsl:with-param name="none">No job matches.</xsl:with-param>
+		<xsl:with-param name="none"><xsl:choose>
+			<xsl:when test="jobs/@next">No job matches among the newest that were searched.</xsl:when>
+			<xsl:otherwise>No job matches.</xsl:otherwise>
+		</xsl:choose></xsl:with-param>
 	</xsl:call-template>
-	<xsl:variable name="last" select="jobs/jobs/item[last()]/@job"/>
-	<xsl:if test="count(jobs/jobs/item) &gt;= 100">
-		<p><a rel="next" href="/web/jobs?before={$last}&amp;state={f:encode(asked/@state)}&amp;account={f:encode(asked/@account)}&amp;user={f:encode(asked/@user)}&amp;node={f:encode(asked/@node)}">Older jobs</a></p>
+	<xsl:if test="jobs/jobs/item"><p class="note">"of CPU", "of mem" and so on: what was used, at its peak, of what was requested; CPU and GPUs on average while it ran.
+	"Charged": equivalent hours, or the site's units; the bar is what a request of just what was used would have cost. Empty: not requested, or not measured.</p></xsl:if>
+	<xsl:if test="jobs/@next">
+		<p><a rel="next"><xsl:attribute name="href">/web/jobs?<xsl:for-each select="asked/@*[name() != 'before']"><xsl:value-of select="concat(name(), '=', f:encode(.), '&amp;')"/></xsl:for-each>before=<xsl:value-of select="jobs/@next"/></xsl:attribute>
+		<xsl:choose>
+			<xsl:when test="count(jobs/jobs/item) &lt; 50">Search older jobs</xsl:when>
+			<xsl:otherwise>Older jobs</xsl:otherwise>
+		</xsl:choose></a></p>
 	</xsl:if>
 </xsl:template>
 

@@ -18,6 +18,7 @@
 #include "controller/ledger/jobs/hold.h"
 #include "controller/ledger/hooks.h"
 #include "controller/ledger/nodes/lost.h"
+#include "controller/ledger/nodes/running.h"
 #include "controller/ledger/usage/quota.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/slurm/list.h"
@@ -76,6 +77,11 @@ static int no_waiting(void *ctx, const struct store_waiting *w, struct err *err)
 	(void)ctx, (void)w, (void)err;
 	return 0;
 }
+static int no_running(void *ctx, const struct store_running *n, struct err *err)
+{
+	(void)ctx, (void)n, (void)err;
+	return 0;
+}
 static void ignore_event(void *ctx, const struct cycle_event *n)
 {
 	(void)ctx, (void)n;
@@ -111,6 +117,36 @@ static void list_jobs(struct rig *r)
 
 	for (size_t i = 0; i < ARRAY_LEN(filters); i++)
 		assert_int_equal(store_jobs(r->store, &filters[i], no_job, NULL, NULL), 0);
+}
+
+static void list_running(struct rig *r)
+{
+	const struct store_running_filter all = { .limit = 300 };
+	const struct store_running_filter of_node = { .node = "n1", .limit = 300 };
+
+	assert_int_equal(store_running(r->store, &all, no_running, NULL, NULL), 0);
+	assert_int_equal(store_running(r->store, &of_node, no_running, NULL, NULL), 0);
+}
+
+/* Filters without an index: their cost is bounded by STORE_SCAN_MAX, not by what is active. */
+static void search_jobs(struct rig *r)
+{
+	static const struct store_filter filters[] = {
+		{ .state = -1, .limit = 100, .name = "t" },
+		{ .user = "alice", .state = -1, .limit = 100, .queue = "normal" },
+		{ .account = "physics", .state = JOB_ENDED, .limit = 100, .name = "t" },
+		{ .node = "n1", .state = -1, .limit = 100, .name = "t" },
+		{ .state = -1, .limit = 100, .before_ns = NOON - 1000 * S_NS },
+		{ .user = "alice", .state = -1, .limit = 100, .submitted_ns = NOON },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(filters); i++) {
+		struct store_filter f = filters[i];
+		int64_t next;
+
+		assert_int_equal(store_jobs_bound(r->store, &f, &next, NULL), 0);
+		assert_int_equal(store_jobs(r->store, &f, no_job, NULL, NULL), 0);
+	}
 }
 
 /* What reconcile compares, of ten seconds: one attempt a second from reeve-slurm, one of an agent, one archived. */
@@ -150,6 +186,7 @@ static void look_around(struct rig *r, int64_t job)
 	assert_int_equal(store_waiting(r->store, NULL, no_waiting, NULL, NULL), 0);
 	list_attempts(r);
 	list_jobs(r);
+	list_running(r);
 }
 
 /* A job of 1 core of alice's; with `n` above 0 an array of so many tasks. */
@@ -397,6 +434,7 @@ static void no_query_plan_scans_a_growing_table(void **state)
 	/* After a start all that is open is looked at, once. */
 	run_cycle(r, c, LATER(0));
 	do_everything(r, c);
+	search_jobs(r);
 	for (sqlite3_stmt *st = NULL; (st = sqlite3_next_stmt(opened, st)); n++)
 		scans += count_scans(st);
 	print_message("# %d statements\n", n);

@@ -1,0 +1,125 @@
+<?xml version="1.0" encoding="UTF-8"?>
+<!-- Parts of a job's page: what it cost and why, the same request in the other queues, what to request next, its GPUs, its steps. -->
+<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
+	xmlns:f="https://reeve.example/format" exclude-result-prefixes="f">
+
+<!-- "service units", "core-equivalent hours": what charges of this unit are counted in. -->
+<xsl:template name="unit">
+	<xsl:param name="of"/>
+	<xsl:choose>
+		<xsl:when test="$of = 'service-unit'">service units</xsl:when>
+		<xsl:when test="$of = 'core-hour'">core hours</xsl:when>
+		<xsl:when test="$of = 'gpu-equivalent'">GPU-equivalent hours</xsl:when>
+		<xsl:otherwise>core-equivalent hours</xsl:otherwise>
+	</xsl:choose>
+</xsl:template>
+
+<xsl:template name="side">
+	<xsl:param name="of"/>
+	<xsl:choose>
+		<xsl:when test="$of = 'gpus'">GPUs</xsl:when>
+		<xsl:otherwise><xsl:value-of select="$of"/></xsl:otherwise>
+	</xsl:choose>
+</xsl:template>
+
+<!-- One line of advice: what a request of the same job needs. -->
+<xsl:template name="advice">
+	<xsl:variable name="e" select="/page/eff/rows/item[1]"/>
+	<xsl:if test="$e">
+		<h2 id="next">What to request next</h2>
+		<xsl:choose>
+			<xsl:when test="$e/@advice"><p class="sentence advice"><xsl:value-of select="$e/@advice"/></p></xsl:when>
+			<xsl:when test="@state = 'ended'"><p>The same again: a smaller request would have saved nothing worth it.</p></xsl:when>
+			<xsl:otherwise><p>It still runs: no smaller request can be advised yet.</p></xsl:otherwise>
+		</xsl:choose>
+		<xsl:if test="$e/@note"><p class="note"><xsl:value-of select="$e/@note"/></p></xsl:if>
+		<xsl:if test="$e/@not_measured"><p class="note">Not measured: <xsl:value-of select="$e/@not_measured"/>.</p></xsl:if>
+	</xsl:if>
+</xsl:template>
+
+<xsl:template name="cost">
+	<xsl:variable name="p" select="/page/price"/>
+	<xsl:variable name="unit"><xsl:call-template name="unit"><xsl:with-param name="of" select="@unit"/></xsl:call-template></xsl:variable>
+	<h2 id="cost">What it cost</h2>
+	<p><strong><xsl:value-of select="f:hours(@charge_requested_ms)"/></strong><xsl:text> </xsl:text><xsl:value-of select="$unit"/> were charged:
+	<xsl:value-of select="@rate"/> for each hour that it ran (<xsl:value-of select="f:duration-ns(@running_ns)"/>).
+	A request of just what it used would have cost <xsl:value-of select="f:hours(@charge_used_ms)"/>.
+	<xsl:if test="@adjusted_ms">Operators adjusted it by <xsl:value-of select="f:hours(@adjusted_ms)"/>.</xsl:if></p>
+	<xsl:if test="$p/sides/item">
+		<div class="scroll" tabindex="0" role="region" aria-label="How the rate was made"><table class="narrow">
+			<caption>Rate: <xsl:choose>
+				<xsl:when test="$p/@is_sum = 'true'">the sum of what each resource counts</xsl:when>
+				<xsl:otherwise>the largest of what each resource counts</xsl:otherwise></xsl:choose></caption>
+			<thead><tr><th scope="col">Resource</th><th scope="col" class="figure">Occupied</th><th scope="col" class="figure">One unit is</th><th scope="col" class="figure">Units</th><th scope="col">Sets the charge</th></tr></thead>
+			<tbody><xsl:for-each select="$p/sides/item"><tr>
+				<xsl:if test="@decides = 'true'"><xsl:attribute name="class">own</xsl:attribute></xsl:if>
+				<th scope="row"><xsl:call-template name="side"><xsl:with-param name="of" select="@side"/></xsl:call-template></th>
+				<td class="figure"><xsl:choose><xsl:when test="@side = 'memory'"><xsl:value-of select="f:bytes(@occupied)"/></xsl:when><xsl:otherwise><xsl:value-of select="@occupied"/></xsl:otherwise></xsl:choose></td>
+				<td class="figure"><xsl:choose><xsl:when test="@side = 'memory'"><xsl:value-of select="f:bytes(@per_unit_bytes)"/></xsl:when><xsl:otherwise><xsl:value-of select="@per_unit"/></xsl:otherwise></xsl:choose></td>
+				<td class="figure"><xsl:value-of select="@units"/></td>
+				<td><xsl:choose>
+					<xsl:when test="$p/@is_sum = 'true'">is added</xsl:when>
+					<xsl:when test="@decides = 'true'">yes: the largest</xsl:when>
+					<xsl:otherwise>no</xsl:otherwise></xsl:choose></td>
+			</tr></xsl:for-each></tbody>
+		</table></div>
+	</xsl:if>
+	<xsl:if test="@rule != ''"><p class="note">Rule at its submission: <xsl:value-of select="@rule"/></p></xsl:if>
+	<xsl:if test="count($p/queues/item) &gt; 0">
+		<h2 id="queues">The same request in each queue</h2>
+		<div class="scroll" tabindex="0" role="region" aria-label="Price by queue"><table class="narrow">
+			<thead><tr><th scope="col">Queue</th><th scope="col" class="figure">Factor</th><th scope="col" class="figure">Rate</th><th scope="col" class="figure">The time it ran</th><th scope="col" class="figure">Its whole walltime</th><th scope="col">In</th></tr></thead>
+			<tbody><xsl:for-each select="$p/queues/item"><tr>
+				<xsl:if test="@is_own = 'true'"><xsl:attribute name="class">own</xsl:attribute></xsl:if>
+				<th scope="row"><xsl:value-of select="@queue"/><xsl:if test="@is_own = 'true'"> (this job)</xsl:if></th>
+				<xsl:choose>
+					<xsl:when test="@no_price"><td colspan="5" class="sentence">not here: <xsl:value-of select="@no_price"/></td></xsl:when>
+					<xsl:otherwise>
+						<td class="figure"><xsl:value-of select="@factor"/></td><td class="figure"><xsl:value-of select="@rate"/></td>
+						<td class="figure"><xsl:value-of select="f:hours(@running_charge_ms)"/></td><td class="figure"><xsl:value-of select="f:hours(@walltime_charge_ms)"/></td>
+						<td><xsl:call-template name="unit"><xsl:with-param name="of" select="@unit"/></xsl:call-template></td>
+					</xsl:otherwise>
+				</xsl:choose>
+			</tr></xsl:for-each></tbody>
+		</table></div>
+		<p class="note">By the prices of today; the job itself keeps those of its submission.</p>
+	</xsl:if>
+</xsl:template>
+
+<xsl:template name="gpus">
+	<xsl:if test="gpus/item">
+		<h2>Its GPUs</h2>
+		<div class="scroll" tabindex="0" role="region" aria-label="GPUs"><table class="narrow">
+			<thead><tr><th scope="col">GPU</th><th scope="col">Model</th><th scope="col">Busy, of the time it ran</th><th scope="col" class="figure">Memory, peak</th><th scope="col" class="figure">Idle for</th></tr></thead>
+			<tbody><xsl:for-each select="gpus/item"><tr>
+				<th scope="row" class="name"><xsl:value-of select="@uuid"/><xsl:if test="@simulated"> (simulated)</xsl:if></th><td><xsl:value-of select="@model"/></td>
+				<td><xsl:choose>
+					<xsl:when test="@busy_ns"><span class="pair"><xsl:value-of select="f:percent(@busy_ns, ../../@running_ns)"/></span>
+						<xsl:call-template name="bar"><xsl:with-param name="part" select="@busy_ns"/><xsl:with-param name="whole" select="../../@running_ns"/></xsl:call-template></xsl:when>
+					<xsl:otherwise>not measured</xsl:otherwise></xsl:choose></td>
+				<td class="figure"><xsl:value-of select="f:bytes(@mem_peak_bytes)"/></td>
+				<td class="figure"><xsl:value-of select="f:duration-ns(@idle_ns)"/></td>
+			</tr></xsl:for-each></tbody>
+		</table></div>
+	</xsl:if>
+</xsl:template>
+
+<xsl:template name="steps">
+	<xsl:if test="/page/steps/steps/item">
+		<h2>Steps</h2>
+		<div class="scroll" tabindex="0" role="region" aria-label="Steps"><table class="narrow">
+			<thead><tr><th scope="col" class="figure">Step</th><th scope="col">Node</th><th scope="col">State</th><th scope="col">End</th></tr></thead>
+			<tbody><xsl:for-each select="/page/steps/steps/item[position() &lt;= 200]"><tr>
+				<th scope="row" class="figure"><xsl:value-of select="@step"/></th><td><xsl:value-of select="@node"/></td>
+				<td><xsl:value-of select="@state"/></td>
+				<td class="sentence"><xsl:choose>
+					<xsl:when test="@text"><xsl:value-of select="@text"/></xsl:when>
+					<xsl:when test="@signal &gt; 0">signal <xsl:value-of select="@signal"/></xsl:when>
+					<xsl:when test="@exit_status">exit <xsl:value-of select="@exit_status"/></xsl:when>
+				</xsl:choose></td>
+			</tr></xsl:for-each></tbody>
+		</table></div>
+		<xsl:if test="count(/page/steps/steps/item) &gt; 200"><p class="note">The first 200 steps; <code>reeve job</code> lists more.</p></xsl:if>
+	</xsl:if>
+</xsl:template>
+</xsl:stylesheet>

@@ -1,0 +1,145 @@
+#!/bin/bash
+# jobs.sh - the pages of jobs, of a job, of the queue and of nodes, of a real controller with a played node: filters, pages of a long list, what a
+# job cost and would cost in other queues, who sees which job on the map of cores, hostile names; the same as CSV and JSON. TAP.
+# shellcheck disable=SC2317 # functions are called by soon
+set -u
+cd "$(dirname "$0")/../../.." || exit 1
+. tests/cluster/lib/tap_lib.sh
+. tests/cluster/lib/live_lib.sh
+. tests/cluster/lib/past_lib.sh
+. tests/cluster/lib/play_lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to exchange as several users"; exit 0; }
+live_dir jobs
+live_munge
+cp build/bin/reeve "$dir/reeve"
+configure() {
+	cat >"$dir/controller.conf" <<-CONF
+		$(live_controller)
+		[Policy]
+		PriorityWeightFairshare = 1000
+		PriorityWeightAge = 500
+		[Cluster main]
+		BundleCores = 1
+		BundleMemory = 4GB
+		Queues = normal, express
+		DefaultResources = jobfs=100MB,walltime=1:00:00
+		[Queue express]
+		Factor = 3
+		[Account physics]
+		Users = daemon
+		[Account chemistry]
+		Users = bin
+	CONF
+	printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/reeve.conf"
+	chmod 644 "$dir/reeve.conf"
+}
+live_open configure
+backdate_dispatch "$dir/ledger.db" 1
+games=5
+enter() { curl -s -o /dev/null -c "$dir/jar.$1" "$(as "$1" "$dir/reeve" web --print --config "$dir/reeve.conf")"; } # UID
+get() { curl -s -b "$dir/jar.$1" "$url/web$2"; }                                                                   # UID PATH
+text() { get "$1" "$2" | sed -e 's/<[^>]*>/ /g' | tr -s ' \n\t' ' '; }                                             # UID PATH: without markup
+status() { curl -s -o /dev/null -w '%{http_code}' -b "$dir/jar.$1" "$url/web$2"; }
+like() { # NAME REGEX TEXT
+	grep -qE -- "$2" <<<"$3"
+	tap_result $? "$1" "$3"
+}
+unlike() { # NAME REGEX TEXT
+	! grep -qE -- "$2" <<<"$3"
+	tap_result $? "$1" "$3"
+}
+jobs_of() { get "$1" "/jobs.json?$2" | python3 -c 'import json,sys; print(*[j["job"] for j in json.load(sys.stdin)["jobs"]["jobs"]])'; } # UID QUERY
+submit() { # UID NAME QUEUE ACCOUNT RESOURCES
+	job_number "$(ask "$1" POST /v1/jobs '{"schema":"reeve/1","request":{"cluster":"main","account":"'"$4"'","queue":"'"$3"'","name":"'"$2"'",
+"resources":{'"$5"'},"argv":["/bin/true"],"env":[],"workdir":"/"}}')"
+}
+amounts='"ncpus":16,"mem_bytes":64000000000,"jobfs_bytes":100000000000,"ngpus":2'
+ask 0 POST /v1/accounts '{"schema":"reeve/1","revision":0,"text":"[Account physics]\nUsers = daemon\nCoordinators = games\n[Account chemistry]\nUsers = bin\n"}' >/dev/null
+for u in 0 $daemon $bin $games; do enter "$u"; done
+node_sync >/dev/null
+submit $daemon 'Align_1' normal physics '"ncpus":4,"vmem_bytes":8000000000,"mem_bytes":8000000000' >/dev/null
+submit $daemon align_2 express physics '"ncpus":1,"vmem_bytes":1000000000' >/dev/null
+submit $daemon bold normal physics '"ncpus":1,"vmem_bytes":1000000000' >/dev/null
+submit $bin secret normal chemistry '"ncpus":2,"vmem_bytes":1000000000' >/dev/null
+submit $daemon waits normal physics '"ncpus":16,"vmem_bytes":1000000000' >/dev/null
+is_started() { [[ $(node_sync wait=1) == *'"job":4'* ]]; }
+for _ in $(seq 20); do is_started && break; done
+at=$(date +%s)
+use='"cpu_ns":8640000000000,"rss_peak_bytes":2000000000,"vmem_peak_bytes":4000000000,"jobfs_peak_bytes":50000000'
+run() { job_entry "$1" running; }
+node_sync jobs="$(run 1),$(run 2),$(run 3),$(run 4)" reports="$(job_report 1 1 running started_s=$((at - 3600)) running_s=3600 cpus=0-3 usage="$use"),$(
+	job_report 2 1 running cpus=4),$(job_report 3 1 running cpus=5),$(job_report 4 1 running cpus=6-7)" >/dev/null
+node_sync jobs="$(job_entry 1 ended),$(run 2),$(run 3),$(run 4)" reports="$(job_report 1 2 ended started_s=$((at - 3600)) running_s=3600 cpus=0-3 usage="$use")" >/dev/null
+
+# As jobs of Slurm and of older ledgers are named.
+sqlite3 "$dir/ledger.db" "UPDATE jobs SET name = 'align%2' WHERE job = 2; UPDATE jobs SET name = '<b>\"x' WHERE job = 3"
+
+# ---- the list ----
+is "all of the user's jobs" '5 3 2 1' "$(jobs_of $daemon '')"
+is "by a part of the name, capital or not" '2 1' "$(jobs_of $daemon 'name=ALIGN')"
+is "what LIKE would take for any text is a character" '2' "$(jobs_of $daemon 'name=%25')"
+is "so is what it would take for any character" '1' "$(jobs_of $daemon 'name=n_1')"
+is "by queue" '2' "$(jobs_of $daemon 'queue=express')"
+is "by name, queue and state" '1' "$(jobs_of $daemon 'queue=normal&name=align&state=ended')"
+is "submitted from today on" '5 3 2 1' "$(jobs_of $daemon "start=$(date -u +%F)")"
+is "none before" '' "$(jobs_of $daemon "end=$(date -u +%F)")"
+is "none of a later day" '' "$(jobs_of $daemon "start=$(date -u -d '+2 days' +%F)")"
+like "an end before its start is an error" 'end is not behind start' "$(get $daemon '/jobs?start=2026-02-02&end=2026-02-01')"
+like "a name longer than any job's is an error" 'no job.s name is longer' "$(get $daemon "/jobs?name=$(printf 'a%.0s' {1..64})")"
+is "bytes that are no text find nothing, and break nothing" 200 "$(status $daemon '/jobs?name=%ff%fe')"
+is "nor do they in a queue's name" 200 "$(status $daemon '/jobs?queue=%ff')"
+like "the form keeps what was typed, as text" '&lt;b&gt;.*x' "$(get $daemon '/jobs?name=%3Cb%3E%22x')"
+is "and finds the job of that name" 3 "$(jobs_of $daemon 'name=%3Cb%3E%22x')"
+unlike "whose name is no markup" '<b>' "$(get $daemon /jobs)"
+like "what was used of a request" '>60\.0 %<' "$(get $daemon /jobs)"
+like "the columns say of what" 'of CPU.*of mem.*of vmem.*of jobfs' "$(text $daemon /jobs)"
+is "other users' jobs are in no list" '' "$(jobs_of $bin 'name=align')"
+like "a coordinator sees those of the account" '^5 3 2 1$' "$(jobs_of $games 'account=physics')"
+is "CSV has the jobs of the page" '2 1' "$(get $daemon '/jobs.csv?name=align' | sed 1d | cut -d, -f1 | tr '\n' ' ' | sed 's/ $//')"
+
+# ---- a long list ----
+sqlite3 "$dir/ledger.db" "INSERT INTO jobs(state, uid, user, account, cluster, queue, name, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus, submitted_ns,
+ pool, decided_by, rate_num, rate_den, bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den, bundle_memory_num, bundle_memory_den, request, ended_ns, array_index)
+ SELECT 5, 2, 'bin', 'chemistry', 'main', 'normal', CASE WHEN value = 7 THEN 'needle' ELSE 'hay' END, 1, 0, 0, 0, 60, 0,
+ (1700000000 + value) * 1000000000, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, '{}', 1, -1 FROM generate_series(1, 25000)"
+like "a search looks at a bounded number of jobs, and says where to go on" '[0-9]' "$(get $bin '/jobs.json?name=needle' | grep -o '"next": *[0-9]*')"
+like "the page too" 'Search older jobs' "$(get $bin '/jobs?name=needle')"
+next=$(get $bin '/jobs.json?name=needle' | grep -o '"next": *[0-9]*' | grep -o '[0-9]*')
+next=$(get $bin "/jobs.json?name=needle&before=$next" | grep -o '"next": *[0-9]*' | grep -o '[0-9]*')
+is "and finds it there" 12 "$(jobs_of $bin "name=needle&before=$next")"
+is "with no more behind it" '' "$(get $bin "/jobs.json?name=needle&before=$next" | grep -o '"next": *[0-9]*')"
+is "a day of long ago is found at once" 12 "$(jobs_of $bin 'name=needle&end=2023-11-15')"
+like "a page has 50 jobs and a link to the next" 'before=[0-9]*">Older jobs' "$(get $bin /jobs)"
+is "which keeps the filter" 1 "$(get $bin '/jobs?queue=normal' | grep -c 'queue=normal&amp;before=')"
+[ "$(get $bin /jobs | wc -c)" -lt 204800 ]; tap_result $? "a page of jobs has less than 200 KB"
+
+# ---- a job ----
+page=$(text $daemon /job/1)
+like "what a job cost, and the resource that set it" 'cores 4 1 4 yes: the largest' "$page"
+like "the other resource, that did not" 'memory 7.45 GiB 3.73 GiB 2 no' "$page"
+like "its price in its own queue" 'normal \(this job\) 1 4 4.000 4.000 core-equivalent hours' "$page"
+like "and in the other" 'express 3 12 12.0 12.0' "$page"
+like "what to request next" 'What to request next' "$page"
+like "with the options" 'next time -l|The same again' "$page"
+is "a coordinator sees it" 200 "$(status $games /job/1)"
+is "another user does not" 404 "$(status $bin /job/1)"
+is "nor its price" 404 "$(ask $bin GET /v1/jobs/1/price | head -n 1)"
+is "nor what it used" 404 "$(ask $bin GET /v1/jobs/1/eff | head -n 1)"
+like "its document says the same" '"decided_by": *"cores"' "$(ask $daemon GET /v1/jobs/1/price)"
+
+# ---- the queue ----
+page=$(text $daemon /queue)
+like "the queue has every factor that weighs" 'Priority.*fairshare.*age' "$page"
+like "and why a job waits" '5 waits daemon physics normal .*[a-z]' "$page"
+unlike "not others' jobs" 'secret' "$page"
+
+# ---- nodes ----
+like "which job has which cores" '2 align%2: 4 ?; 3 &lt;b&gt;"x: 5' "$(text $daemon /nodes)"
+like "of another's job the cores alone" "another's job *: 6-7" "$(text $daemon /nodes)"
+unlike "not its name" 'secret' "$(get $daemon /nodes)"
+unlike "nor in the document" 'secret|"bin"|chemistry' "$(get $daemon /nodes.json)"
+like "an operator sees it" 'secret *of bin *: 6-7' "$(text 0 /nodes)"
+like "a node's own page" 'n1' "$(text 0 '/nodes?node=n1')"
+like "one that is not there" 'no node of this name' "$(text 0 '/nodes?node=n9')"
+is "a name of bytes that are no text breaks nothing" 200 "$(status 0 '/nodes?node=%ff')"
+tap_end
