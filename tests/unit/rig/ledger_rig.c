@@ -73,27 +73,27 @@ int rig_close(void **state)
 	return 0;
 }
 
-int rig_say(struct rig *r, const struct rig_say *say, struct sync_result *ret)
+int rig_send_sync(struct rig *r, const struct rig_sync *sync, struct sync_result *ret)
 {
 	struct sync in = {
 		.capacity = { .ncpus = 8, .mem_bytes = 64LL << 30, .jobfs_bytes = 64LL << 30 },
-		.jobs = (struct sync_job *)say->jobs,
-		.reports = (struct report *)say->reports,
-		.outputs = (struct sync_output *)say->outputs,
-		.n_jobs = say->n_jobs,
-		.n_reports = say->n_reports,
-		.n_outputs = say->n_outputs
+		.jobs = (struct sync_job *)sync->jobs,
+		.reports = (struct report *)sync->reports,
+		.outputs = (struct sync_output *)sync->outputs,
+		.n_jobs = sync->n_jobs,
+		.n_reports = sync->n_reports,
+		.n_outputs = sync->n_outputs
 	};
 	struct sync_from from = { .cluster = "main",
-				  .now_ns = say->now_ns,
+				  .now_ns = sync->now_ns,
 				  .lost_ns = 120 * S_NS };
 	struct err err = { "" };
 
 	strcpy(in.node, "n1");
-	if (say->boot || !*r->boot)
-		snprintf(r->boot, sizeof(r->boot), "%s", say->boot ? say->boot : "b1");
+	if (sync->boot || !*r->boot)
+		snprintf(r->boot, sizeof(r->boot), "%s", sync->boot ? sync->boot : "b1");
 	strcpy(in.boot, r->boot);
-	strcpy(from.address, say->address ? say->address : "10.0.0.1");
+	strcpy(from.address, sync->address ? sync->address : "10.0.0.1");
 	return store_ingest(r->store, &in, &from, ret, &err);
 }
 
@@ -139,7 +139,7 @@ int64_t rig_job(struct rig *r, int64_t now_ns)
 				 .decided_by = CHARGE_MEMORY,
 				 .terms = { .rate = { 5, 2 }, .ncpus = 2 },
 				 .now_ns = now_ns };
-	struct rig_say hello = { .now_ns = now_ns };
+	struct rig_sync hello = { .now_ns = now_ns };
 	struct store_allocation gift = { .node = "n1" };
 	struct sync_result result;
 
@@ -149,7 +149,7 @@ int64_t rig_job(struct rig *r, int64_t now_ns)
 	new.terms.bundle.side[CHARGE_MEMORY] = (struct fraction){ 4000000000, 1 };
 	assert_int_equal(rig_submit_one(r->store, &new, &gift.job, NULL), 0);
 	if (rig_number(r, "SELECT COUNT(*) FROM nodes") == 0) {
-		assert_int_equal(rig_say(r, &hello, &result), 0);
+		assert_int_equal(rig_send_sync(r, &hello, &result), 0);
 		sync_result_done(&result);
 	}
 	assert_int_equal(store_allocate(r->store, &gift, 1, now_ns, NULL), 0);
@@ -172,15 +172,15 @@ struct report rig_report(int64_t job, int64_t seq, enum job_state state, int64_t
 	return rep;
 }
 
-void rig_tell(struct rig *r, struct report rep, int64_t now_ns)
+void rig_send_report(struct rig *r, struct report rep, int64_t now_ns)
 {
 	struct sync_job hold = { rep.job, rep.attempt, rep.state };
-	struct rig_say say = {
+	struct rig_sync sync = {
 		.reports = &rep, .n_reports = 1, .jobs = &hold, .n_jobs = 1, .now_ns = now_ns
 	};
 	struct sync_result result;
 
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &sync, &result), 0);
 	assert_int_equal(result.n_acks, 1);
 	assert_true(result.acks[0].seq >= rep.seq);
 	sync_result_done(&result);
@@ -208,7 +208,7 @@ static int copy_job(void *ctx, const struct store_job *j, struct err *err)
 	return 0;
 }
 
-struct rig_job rig_see(struct rig *r, int64_t job)
+struct rig_job rig_load_job(struct rig *r, int64_t job)
 {
 	struct rig_job ret = { 0 };
 

@@ -27,7 +27,7 @@ int64_t rig_job(struct rig *r, int64_t now_ns);
 struct report rig_report(int64_t job, int64_t seq, enum job_state state, int64_t running_s);
 
 /* n1 (boot b1) says: these reports, these jobs in its list. */
-struct rig_say {
+struct rig_sync {
 	const struct report *reports;
 	size_t n_reports;
 	const struct sync_job *jobs;
@@ -37,9 +37,9 @@ struct rig_say {
 	const char *boot, *address; /* NULL: as before, "10.0.0.1" */
 	int64_t now_ns;
 };
-int rig_say(struct rig *r, const struct rig_say *say, struct sync_result *ret);
+int rig_send_sync(struct rig *r, const struct rig_sync *sync, struct sync_result *ret);
 /* The same with one report at `now`, which must be acknowledged. */
-void rig_tell(struct rig *r, struct report rep, int64_t now_ns);
+void rig_send_report(struct rig *r, struct report rep, int64_t now_ns);
 
 struct rig_job {
 	enum job_state state;
@@ -47,7 +47,7 @@ struct rig_job {
 	char node[64];
 	enum job_end_kind end;
 };
-struct rig_job rig_see(struct rig *r, int64_t job);
+struct rig_job rig_load_job(struct rig *r, int64_t job);
 /* One number by SQL, seen through another connection: only what is committed. */
 int64_t rig_number(struct rig *r, const char *sql);
 /* One submission in a transaction of its own. */

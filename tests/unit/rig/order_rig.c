@@ -34,9 +34,9 @@ int64_t order_submit(struct rig *r, const struct queued *what)
 
 void order_hello(struct rig *r, int64_t now_ns)
 {
-	struct rig_say say = { .now_ns = now_ns };
+	struct rig_sync say = { .now_ns = now_ns };
 	struct sync_result result;
 
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	sync_result_done(&result);
 }

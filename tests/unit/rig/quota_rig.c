@@ -80,11 +80,11 @@ int64_t quota_rig_submit(struct quota_rig *q, const struct quota_rig_job *j)
 void quota_rig_allocate(struct quota_rig *q, int64_t job)
 {
 	struct store_allocation gift = { .job = job, .node = "n1" };
-	struct rig_say hello = { .now_ns = q->now_ns };
+	struct rig_sync hello = { .now_ns = q->now_ns };
 	struct sync_result result;
 
 	if (rig_number(q->ledger, "SELECT COUNT(*) FROM nodes") == 0) {
-		assert_int_equal(rig_say(q->ledger, &hello, &result), 0);
+		assert_int_equal(rig_send_sync(q->ledger, &hello, &result), 0);
 		sync_result_done(&result);
 	}
 	/* Long ago: reports come every second and add days. */
@@ -101,18 +101,18 @@ void quota_rig_report(struct quota_rig *q, int64_t job, enum job_state state, in
 	rep.at_ns = q->now_ns += S_NS;
 	if (state == JOB_ENDED)
 		rep.ended_ns = rep.at_ns;
-	rig_tell(q->ledger, rep, q->now_ns);
+	rig_send_report(q->ledger, rep, q->now_ns);
 }
 
 void quota_rig_reboot(struct quota_rig *q)
 {
 	static int boots;
 	char boot[24];
-	struct rig_say hello = { .now_ns = q->now_ns += S_NS, .boot = boot };
+	struct rig_sync hello = { .now_ns = q->now_ns += S_NS, .boot = boot };
 	struct sync_result result;
 
 	snprintf(boot, sizeof(boot), "again%d", ++boots);
-	assert_int_equal(rig_say(q->ledger, &hello, &result), 0);
+	assert_int_equal(rig_send_sync(q->ledger, &hello, &result), 0);
 	sync_result_done(&result);
 }
 

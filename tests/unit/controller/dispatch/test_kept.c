@@ -132,7 +132,7 @@ static void disturb_node(struct rig *r, uint64_t *seed, int64_t now)
 		rig_report(job, 1 + (int64_t)random_of(seed, 40),
 			   random_of(seed, 4) ? JOB_RUNNING : JOB_ENDED, random_of(seed, 50));
 	struct sync_job shown = { job, 1, JOB_RUNNING };
-	struct rig_say say = {
+	struct rig_sync say = {
 		.reports = &rep, .n_reports = 1, .jobs = &shown, .n_jobs = 1, .now_ns = now
 	};
 	const struct store_desired_change change = { .job = job,
@@ -163,7 +163,7 @@ static void disturb_node(struct rig *r, uint64_t *seed, int64_t now)
 		(void)store_mark_lost_nodes(r->store, now, now, NULL);
 		break;
 	default:
-		if (rig_say(r, &say, &result) == 0)
+		if (rig_send_sync(r, &say, &result) == 0)
 			sync_result_done(&result);
 	}
 }
@@ -235,7 +235,7 @@ static void committed_changes_are_announced_and_rolled_back_ones_are_not(void **
 	assert_string_equal(changes_text(&changes, buf), "");
 	assert_int_equal(store_allocate(r->store, gifts, 1, NOON, NULL), 0);
 	assert_string_equal(changes_text(&changes, buf), "1 ");
-	rig_tell(r, rig_report(1, 1, JOB_RUNNING, 1), NOON + 2 * S_NS);
+	rig_send_report(r, rig_report(1, 1, JOB_RUNNING, 1), NOON + 2 * S_NS);
 	assert_string_equal(changes_text(&changes, buf), "1 ");
 	assert_int_equal(store_drain(r->store, &drain, NULL), 0);
 	assert_string_equal(changes_text(&changes, buf), "nodes ");

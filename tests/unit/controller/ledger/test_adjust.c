@@ -18,7 +18,7 @@ static int64_t a_job(struct rig *r)
 {
 	int64_t job = rig_job(r, NOON);
 
-	rig_tell(r, rig_report(job, 1, JOB_ENDED, 20), NOON + 20 * S_NS);
+	rig_send_report(r, rig_report(job, 1, JOB_ENDED, 20), NOON + 20 * S_NS);
 	return job;
 }
 
@@ -68,7 +68,7 @@ static void the_charge_stays_and_the_sums_show_both(void **state)
 
 	assert_int_equal(try_adjust(r, make_entry(job, -20000), NULL), 0);
 	assert_int_equal(try_adjust(r, make_entry(job, 5000), NULL), 0);
-	assert_int_equal(rig_see(r, job).charge_requested_ms, CHARGE_MS);
+	assert_int_equal(rig_load_job(r, job).charge_requested_ms, CHARGE_MS);
 	assert_int_equal(store_usage(r->store, &all, add_up, sum, NULL), 0);
 	assert_int_equal(sum[0], CHARGE_MS);
 	assert_int_equal(sum[1], -15000);

@@ -59,7 +59,7 @@ static void run_job(struct rig *r, int64_t from_s, int64_t run_s, int reports)
 		rep.at_ns = (from_s + done_s) * S_NS;
 		if (rep.ended_ns)
 			rep.ended_ns = rep.at_ns;
-		rig_tell(r, rep, rep.at_ns);
+		rig_send_report(r, rep, rep.at_ns);
 	}
 }
 
@@ -172,11 +172,11 @@ static void a_report_with_an_earlier_time_counts_on_the_day_that_it_states(void 
 
 	rep.started_ns = at - 2 * HOUR_NS;
 	rep.at_ns = at;
-	rig_tell(r, rep, at);
+	rig_send_report(r, rep, at);
 	rep = rig_report(job, 2, JOB_RUNNING, 2 * HOUR_S + 600);
 	rep.started_ns = at - 2 * HOUR_NS;
 	rep.at_ns = at - 90 * 60 * S_NS; /* an hour and a half back, over midnight */
-	rig_tell(r, rep, at + 600 * S_NS);
+	rig_send_report(r, rep, at + 600 * S_NS);
 	assert_int_equal(rig_number(r, "SELECT running_ms FROM rollups WHERE day = 19999"),
 			 (3600 + 600) * 1000);
 	assert_int_equal(rig_number(r, "SELECT running_ms FROM rollups WHERE day = 20000"),
@@ -188,7 +188,7 @@ static void a_report_with_an_earlier_time_counts_on_the_day_that_it_states(void 
 	rep = rig_report(job, 3, JOB_ENDED, 3 * HOUR_S);
 	rep.started_ns = at - 2 * HOUR_NS;
 	rep.ended_ns = rep.at_ns = at + HOUR_NS;
-	rig_tell(r, rep, at + HOUR_NS);
+	rig_send_report(r, rep, at + HOUR_NS);
 	assert_int_equal(rig_number(r, "SELECT charge_requested_ms FROM attempts"),
 			 3 * HOUR_S * 2500);
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"),
@@ -205,11 +205,11 @@ static void a_controllers_clock_that_steps_back_over_midnight_loses_no_usage(voi
 
 	rep.started_ns = midnight;
 	rep.at_ns = midnight + HOUR_NS;
-	rig_tell(r, rep, rep.at_ns);
+	rig_send_report(r, rep, rep.at_ns);
 	rep = rig_report(job, 2, JOB_ENDED, 2 * HOUR_S);
 	rep.started_ns = midnight;
 	rep.ended_ns = rep.at_ns = midnight + 2 * HOUR_NS; /* to come, says the controller */
-	rig_tell(r, rep, midnight - HOUR_NS);
+	rig_send_report(r, rep, midnight - HOUR_NS);
 	/* Nothing is placed after the controller's own time. */
 	assert_int_equal(rig_number(r, "SELECT running_ms FROM rollups WHERE day = 19999"),
 			 HOUR_S * 1000);
@@ -230,8 +230,8 @@ static void a_job_that_ends_before_it_starts_is_charged_its_running_time(void **
 
 	rep.started_ns = NOON + 3 * DAY_NS;
 	rep.ended_ns = NOON - 5 * DAY_NS;
-	rig_tell(r, rep, NOON + 60 * S_NS);
-	assert_int_equal(rig_see(r, job).charge_requested_ms, 100000);
+	rig_send_report(r, rep, NOON + 60 * S_NS);
+	assert_int_equal(rig_load_job(r, job).charge_requested_ms, 100000);
 	assert_int_equal(rig_number(r, "SELECT running_ms FROM rollups WHERE day = 20000"),
 			 40000);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM rollups"), 1);

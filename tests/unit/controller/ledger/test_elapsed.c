@@ -21,9 +21,9 @@ static void running_time_is_at_most_the_time_since_the_allocation(void **state)
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
 
-	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 3600), NOON + 12 * S_NS);
-	assert_int_equal(rig_see(r, job).running_ns, 12 * S_NS);
-	assert_int_equal(rig_see(r, job).charge_requested_ms, 12 * RATE_MS);
+	rig_send_report(r, rig_report(job, 1, JOB_RUNNING, 3600), NOON + 12 * S_NS);
+	assert_int_equal(rig_load_job(r, job).running_ns, 12 * S_NS);
+	assert_int_equal(rig_load_job(r, job).charge_requested_ms, 12 * RATE_MS);
 	assert_int_equal(rig_number(r, SUM), 12 * RATE_MS);
 	assert_int_equal(rig_number(r, "SELECT running_ms FROM rollups"), 12000);
 	assert_int_equal(
@@ -35,7 +35,7 @@ static void running_time_is_at_most_the_time_since_the_allocation(void **state)
 				       " 'node n1 reported 3600 s of running 12 s after %'"),
 			 1);
 	/* As it is true later, it counts. */
-	rig_tell(r, rig_report(job, 2, JOB_RUNNING, 3600), NOON + 3600 * S_NS);
+	rig_send_report(r, rig_report(job, 2, JOB_RUNNING, 3600), NOON + 3600 * S_NS);
 	assert_int_equal(rig_number(r, SUM), 3600 * RATE_MS);
 }
 
@@ -44,9 +44,9 @@ static void the_last_report_is_bounded_too_and_the_job_ends(void **state)
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
 
-	rig_tell(r, rig_report(job, 1, JOB_ENDED, 1000000), NOON + 30 * S_NS);
-	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
-	assert_int_equal(rig_see(r, job).charge_requested_ms, 30 * RATE_MS);
+	rig_send_report(r, rig_report(job, 1, JOB_ENDED, 1000000), NOON + 30 * S_NS);
+	assert_int_equal(rig_load_job(r, job).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, job).charge_requested_ms, 30 * RATE_MS);
 	assert_int_equal(rig_number(r, SUM), 30 * RATE_MS);
 }
 
@@ -57,14 +57,14 @@ static void suspended_time_is_bounded_by_what_running_leaves(void **state)
 	struct report rep = rig_report(job, 1, JOB_SUSPENDED, 4);
 
 	rep.suspended_ns = 5000 * S_NS;
-	rig_tell(r, rep, NOON + 10 * S_NS);
-	assert_int_equal(rig_see(r, job).running_ns, 4 * S_NS);
-	assert_int_equal(rig_see(r, job).suspended_ns, 6 * S_NS);
+	rig_send_report(r, rep, NOON + 10 * S_NS);
+	assert_int_equal(rig_load_job(r, job).running_ns, 4 * S_NS);
+	assert_int_equal(rig_load_job(r, job).suspended_ns, 6 * S_NS);
 	rep.seq = 2;
 	rep.running_ns = rep.suspended_ns = INT64_MAX;
-	rig_tell(r, rep, NOON + 20 * S_NS);
-	assert_int_equal(rig_see(r, job).running_ns, 20 * S_NS);
-	assert_int_equal(rig_see(r, job).suspended_ns, 6 * S_NS); /* never taken back */
+	rig_send_report(r, rep, NOON + 20 * S_NS);
+	assert_int_equal(rig_load_job(r, job).running_ns, 20 * S_NS);
+	assert_int_equal(rig_load_job(r, job).suspended_ns, 6 * S_NS); /* never taken back */
 	assert_int_equal(rig_number(r, SUM), 20 * RATE_MS);
 }
 
@@ -75,13 +75,13 @@ static void clocks_that_differ_a_little_bound_nothing(void **state)
 	int64_t job = rig_job(r, NOON);
 	struct report rep = rig_report(job, 1, JOB_RUNNING, 12);
 
-	rig_tell(r, rep, NOON + 10 * S_NS);
-	assert_int_equal(rig_see(r, job).running_ns, 12 * S_NS);
-	rig_tell(r, rig_report(job, 2, JOB_RUNNING, 100102), NOON + 100000 * S_NS);
-	assert_int_equal(rig_see(r, job).running_ns, 100102 * S_NS);
+	rig_send_report(r, rep, NOON + 10 * S_NS);
+	assert_int_equal(rig_load_job(r, job).running_ns, 12 * S_NS);
+	rig_send_report(r, rig_report(job, 2, JOB_RUNNING, 100102), NOON + 100000 * S_NS);
+	assert_int_equal(rig_load_job(r, job).running_ns, 100102 * S_NS);
 	assert_int_equal(rig_number(r, CLAMPS), 0);
-	rig_tell(r, rig_report(job, 3, JOB_RUNNING, 200203), NOON + 200000 * S_NS);
-	assert_int_equal(rig_see(r, job).running_ns, 200000 * S_NS);
+	rig_send_report(r, rig_report(job, 3, JOB_RUNNING, 200203), NOON + 200000 * S_NS);
+	assert_int_equal(rig_load_job(r, job).running_ns, 200000 * S_NS);
 	assert_int_equal(rig_number(r, CLAMPS), 1);
 }
 
@@ -91,10 +91,10 @@ static void a_node_that_repeats_a_wrong_time_is_logged_once(void **state)
 	int64_t job = rig_job(r, NOON);
 
 	for (int64_t s = 1; s <= 50; s++)
-		rig_tell(r, rig_report(job, s, JOB_RUNNING, 100 * s), NOON + s * S_NS);
+		rig_send_report(r, rig_report(job, s, JOB_RUNNING, 100 * s), NOON + s * S_NS);
 	assert_int_equal(rig_number(r, SUM), 50 * RATE_MS);
 	assert_int_equal(rig_number(r, CLAMPS), 1);
-	rig_tell(r, rig_report(job, 51, JOB_ENDED, 9000), NOON + 51 * S_NS);
+	rig_send_report(r, rig_report(job, 51, JOB_ENDED, 9000), NOON + 51 * S_NS);
 	assert_int_equal(rig_number(r, CLAMPS), 2); /* and of what was charged in the end */
 }
 
@@ -107,7 +107,7 @@ static void a_start_before_the_allocation_adds_no_time(void **state)
 
 	rep.started_ns = NOON - DAY_NS;
 	rep.ended_ns = rep.at_ns = NOON + DAY_NS;
-	rig_tell(r, rep, NOON + 5 * S_NS);
+	rig_send_report(r, rep, NOON + 5 * S_NS);
 	assert_int_equal(rig_number(r, SUM), 5 * RATE_MS);
 }
 
@@ -115,19 +115,19 @@ static void a_start_before_the_allocation_adds_no_time(void **state)
 static int64_t given_twice(struct rig *r, const char *request)
 {
 	struct store_lost_result lost = { 0 };
-	const struct rig_say hello = { .now_ns = NOON + 300 * S_NS };
+	const struct rig_sync hello = { .now_ns = NOON + 300 * S_NS };
 	struct sync_result result;
 	struct store_allocation gift = { .job = rig_job(r, NOON), .node = "n1" };
 
 	store_set_max_requeues(r->store, 3);
 	assert_int_equal(
 		db_run(r->store->db, NULL, "UPDATE jobs SET request = ?1", "t", request), 0);
-	rig_tell(r, rig_report(gift.job, 1, JOB_RUNNING, 40), NOON + 40 * S_NS);
+	rig_send_report(r, rig_report(gift.job, 1, JOB_RUNNING, 40), NOON + 40 * S_NS);
 	assert_true(store_mark_lost_nodes(r->store, NOON + 80 * S_NS, NOON + 200 * S_NS,
 					  NULL) >= 0);
 	assert_int_equal(store_end_lost_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
 	assert_int_equal(lost.n_lost, 1);
-	assert_int_equal(rig_say(r, &hello, &result), 0);
+	assert_int_equal(rig_send_sync(r, &hello, &result), 0);
 	sync_result_done(&result);
 	if (lost.n_requeued)
 		assert_int_equal(store_allocate(r->store, &gift, 1, hello.now_ns, NULL), 0);
@@ -141,7 +141,7 @@ static void each_attempt_is_bounded_by_its_own_allocation(void **state)
 		rig_report(given_twice(r, "{\"requeue\": true}"), 1, JOB_RUNNING, 290);
 
 	rep.attempt = 2;
-	rig_tell(r, rep, NOON + 310 * S_NS);
+	rig_send_report(r, rep, NOON + 310 * S_NS);
 	assert_int_equal(rig_number(r, SUM), (40 + 10) * RATE_MS);
 	assert_int_equal(rig_number(r, "SELECT running_ns FROM attempts WHERE attempt = 2"),
 			 10 * S_NS);
@@ -153,7 +153,7 @@ static void a_late_report_of_a_lost_attempt_is_bounded(void **state)
 	struct rig *r = *state;
 	int64_t job = given_twice(r, "{}");
 
-	rig_tell(r, rig_report(job, 2, JOB_ENDED, 100000), NOON + 400 * S_NS);
+	rig_send_report(r, rig_report(job, 2, JOB_ENDED, 100000), NOON + 400 * S_NS);
 	assert_int_equal(rig_number(r, SUM), 400 * RATE_MS);
 }
 

@@ -211,10 +211,11 @@ static void tell_lives(struct rig *r)
 {
 	int64_t short_job = rig_job(r, NOON), long_job = rig_job(r, NOON);
 
-	rig_tell(r, rig_report(short_job, 1, JOB_ENDED, 20), NOON + 20 * S_NS);
+	rig_send_report(r, rig_report(short_job, 1, JOB_ENDED, 20), NOON + 20 * S_NS);
 	for (int64_t k = 1; k <= 7; k++)
-		rig_tell(r, rig_report(long_job, k, k < 7 ? JOB_RUNNING : JOB_ENDED, k * 30011),
-			 NOON + k * 30011 * S_NS);
+		rig_send_report(
+			r, rig_report(long_job, k, k < 7 ? JOB_RUNNING : JOB_ENDED, k * 30011),
+			NOON + k * 30011 * S_NS);
 }
 
 static void live_attempts_can_be_recomputed(void **state)
@@ -325,7 +326,7 @@ static void an_older_ledger_is_upgraded_and_still_recomputes(void **state)
 
 	tell_lives(r);
 	job = rig_job(r, NOON);
-	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 20), NOON + 20 * S_NS);
+	rig_send_report(r, rig_report(job, 1, JOB_RUNNING, 20), NOON + 20 * S_NS);
 	r->store = store_close(r->store);
 	go_back_to_schema_1(r);
 	/* Its days were cut at midnight UTC, and so they stay. */
@@ -338,7 +339,7 @@ static void an_older_ledger_is_upgraded_and_still_recomputes(void **state)
 			 rig_number(r, "SELECT SUM(running_ns) FROM attempts"));
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM stretches WHERE to_ns <= from_ns"),
 			 0);
-	rig_tell(r, rig_report(job, 2, JOB_ENDED, 90000), NOON + 90000 * S_NS);
+	rig_send_report(r, rig_report(job, 2, JOB_ENDED, 90000), NOON + 90000 * S_NS);
 	assert_int_equal(count_differences(r), 0);
 	write_sql(r, "UPDATE rollups SET core_ms = core_ms + 1 WHERE day = 20001");
 	assert_int_equal(count_differences(r), 1);

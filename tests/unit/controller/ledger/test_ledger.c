@@ -19,9 +19,9 @@ static void slices_sum_to_the_charge_in_job_and_rollups(void **state)
 	struct rig_job j;
 
 	for (int64_t s = 1; s <= 100; s++)
-		rig_tell(r, rig_report(job, s, JOB_RUNNING, s), NOON + s * S_NS);
-	rig_tell(r, rig_report(job, 101, JOB_ENDED, 101), NOON + 101 * S_NS);
-	j = rig_see(r, job);
+		rig_send_report(r, rig_report(job, s, JOB_RUNNING, s), NOON + s * S_NS);
+	rig_send_report(r, rig_report(job, 101, JOB_ENDED, 101), NOON + 101 * S_NS);
+	j = rig_load_job(r, job);
 	assert_int_equal(j.state, JOB_ENDED);
 	assert_int_equal(j.end, END_EXITED);
 	assert_int_equal(j.charge_requested_ms, 252500);
@@ -41,8 +41,8 @@ static void the_only_slice_of_the_shortest_job_is_charged(void **state)
 	struct report rep = rig_report(job, 1, JOB_ENDED, 0);
 
 	rep.running_ns = 3000000; /* 3 ms */
-	rig_tell(r, rep, NOON + S_NS);
-	assert_int_equal(rig_see(r, job).charge_requested_ms, 8); /* 7.5, half up */
+	rig_send_report(r, rep, NOON + S_NS);
+	assert_int_equal(rig_load_job(r, job).charge_requested_ms, 8); /* 7.5, half up */
 	assert_int_equal(rig_number(r, SUM), 8);
 }
 
@@ -61,8 +61,8 @@ static void repeats_gaps_and_late_reports_are_harmless(void **state)
 		struct rig_job j;
 
 		for (int i = 0; i < 6; i++)
-			rig_tell(r, all[orders[o][i / 2]], NOON + 30 * S_NS);
-		j = rig_see(r, job);
+			rig_send_report(r, all[orders[o][i / 2]], NOON + 30 * S_NS);
+		j = rig_load_job(r, job);
 		assert_int_equal(j.state, JOB_ENDED);
 		assert_int_equal(j.end, END_EXITED);
 		assert_int_equal(j.charge_requested_ms, 62500);
@@ -76,9 +76,9 @@ static void counters_that_were_reset_lower_no_charge(void **state)
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
 
-	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 50), NOON + 60 * S_NS);
-	rig_tell(r, rig_report(job, 2, JOB_RUNNING, 5), NOON + 70 * S_NS);
-	assert_int_equal(rig_see(r, job).running_ns, 50 * S_NS);
+	rig_send_report(r, rig_report(job, 1, JOB_RUNNING, 50), NOON + 60 * S_NS);
+	rig_send_report(r, rig_report(job, 2, JOB_RUNNING, 5), NOON + 70 * S_NS);
+	assert_int_equal(rig_load_job(r, job).running_ns, 50 * S_NS);
 	assert_int_equal(rig_number(r, SUM), 125000);
 }
 
@@ -88,13 +88,13 @@ static void suspended_time_is_recorded_and_free(void **state)
 	int64_t job = rig_job(r, NOON);
 	struct report rep = rig_report(job, 1, JOB_SUSPENDED, 20);
 
-	rig_tell(r, rep, NOON + 20 * S_NS);
+	rig_send_report(r, rep, NOON + 20 * S_NS);
 	rep.seq = 2;
 	rep.suspended_ns = 120 * S_NS;
 	rep.at_ns += 120 * S_NS;
-	rig_tell(r, rep, NOON + 140 * S_NS);
-	assert_int_equal(rig_see(r, job).charge_requested_ms, 50000);
-	assert_int_equal(rig_see(r, job).suspended_ns, 120 * S_NS);
+	rig_send_report(r, rep, NOON + 140 * S_NS);
+	assert_int_equal(rig_load_job(r, job).charge_requested_ms, 50000);
+	assert_int_equal(rig_load_job(r, job).suspended_ns, 120 * S_NS);
 	assert_int_equal(rig_number(r, SUM), 50000);
 	assert_int_equal(rig_number(r, "SELECT SUM(suspended_ms) FROM rollups"), 120000);
 }
@@ -107,7 +107,7 @@ static void usage_is_split_at_midnight_without_loss(void **state)
 	char sql[128];
 
 	/* One report for 48 hours from noon: 12, 24 and 12 hours. */
-	rig_tell(r, rig_report(job, 1, JOB_ENDED, two_days), NOON + two_days * S_NS);
+	rig_send_report(r, rig_report(job, 1, JOB_ENDED, two_days), NOON + two_days * S_NS);
 	assert_int_equal(rig_number(r, SUM), 2500 * two_days);
 	for (int64_t i = 0; i < 3; i++) {
 		snprintf(sql, sizeof(sql), SUM " WHERE day = %lld", (long long)(day + i));
@@ -124,10 +124,10 @@ static void a_wrong_clock_of_a_node_moves_nothing_to_other_days(void **state)
 
 	rep.started_ns = 5;
 	rep.at_ns = 9000 * DAY_NS;
-	rig_tell(r, rep, NOON + 10 * S_NS);
+	rig_send_report(r, rep, NOON + 10 * S_NS);
 	rep = rig_report(job, 2, JOB_ENDED, 20);
 	rep.at_ns = rep.ended_ns = 40000 * DAY_NS;
-	rig_tell(r, rep, NOON + 20 * S_NS);
+	rig_send_report(r, rep, NOON + 20 * S_NS);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM rollups"), 1);
 	assert_int_equal(rig_number(r, "SELECT MIN(day) FROM rollups"), NOON / DAY_NS);
 	assert_int_equal(rig_number(r, SUM), 50000);
@@ -140,15 +140,15 @@ static void reports_of_foreign_jobs_are_refused_and_change_nothing(void **state)
 	struct report reps[] = { rig_report(job + 7, 1, JOB_ENDED, 10),
 				 rig_report(job, 1, JOB_ENDED, 10),
 				 rig_report(job, 1, JOB_QUEUED, 10) };
-	struct rig_say say = { .reports = reps, .n_reports = 3, .now_ns = NOON };
+	struct rig_sync say = { .reports = reps, .n_reports = 3, .now_ns = NOON };
 	struct sync_result result;
 
 	reps[1].attempt = 2;
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	assert_int_equal(result.n_acks, 0);
 	assert_int_equal(result.n_refusals, 3);
 	sync_result_done(&result);
-	assert_int_equal(rig_see(r, job).state, JOB_STARTING);
+	assert_int_equal(rig_load_job(r, job).state, JOB_STARTING);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM rollups"), 0);
 }
 
@@ -158,14 +158,14 @@ static void figures_beyond_charging_are_refused_alone(void **state)
 	int64_t a = rig_job(r, NOON), b = rig_job(r, NOON);
 	struct report reps[] = { rig_report(a, 1, JOB_RUNNING, 0),
 				 rig_report(b, 1, JOB_RUNNING, 4) };
-	struct rig_say say = { .reports = reps,
-			       .n_reports = 2,
-			       .now_ns = NOON + 3650 * DAY_NS };
+	struct rig_sync say = { .reports = reps,
+				.n_reports = 2,
+				.now_ns = NOON + 3650 * DAY_NS };
 	struct sync_result result;
 
 	usage_set(&reps[0].usage, &reps[0].usage.rss_peak_bytes, INT64_MAX);
 	reps[0].running_ns = 3650 * DAY_NS;
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	assert_int_equal(result.n_refusals, 1);
 	assert_int_equal(result.n_acks, 1);
 	sync_result_done(&result);
@@ -176,23 +176,23 @@ static void a_reboot_ends_the_jobs_of_the_node_and_late_reports_still_count(void
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
-	struct rig_say say = { .boot = "b2", .now_ns = NOON + 500 * S_NS };
+	struct rig_sync say = { .boot = "b2", .now_ns = NOON + 500 * S_NS };
 	struct report rep = rig_report(job, 2, JOB_ENDED, 60);
 	struct sync_result result;
 
-	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 40), NOON + 40 * S_NS);
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	rig_send_report(r, rig_report(job, 1, JOB_RUNNING, 40), NOON + 40 * S_NS);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	assert_true(result.has_freed);
 	sync_result_done(&result);
-	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
-	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
+	assert_int_equal(rig_load_job(r, job).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, job).end, END_NODE_LOST);
 	assert_int_equal(rig_number(r, SUM), 100000);
 	say.reports = &rep;
 	say.n_reports = 1;
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	assert_int_equal(result.n_acks, 1);
 	sync_result_done(&result);
-	assert_int_equal(rig_see(r, job).end, END_EXITED);
+	assert_int_equal(rig_load_job(r, job).end, END_EXITED);
 	assert_int_equal(rig_number(r, SUM), 150000);
 	assert_int_equal(rig_number(r, "SELECT SUM(jobs_ended) FROM rollups"), 1);
 }
@@ -210,42 +210,42 @@ a_job_that_its_node_does_not_list_is_neither_started_again_nor_lost_at_once(void
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
-	struct rig_say say = { .now_ns = NOON + 50 * S_NS };
+	struct rig_sync say = { .now_ns = NOON + 50 * S_NS };
 	struct sync_result result;
 	int n = 0;
 
 	assert_int_equal(store_desired(r->store, "n1", count_given, &n, NULL), 0);
 	assert_int_equal(n, 1);
-	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 40), NOON + 40 * S_NS);
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	rig_send_report(r, rig_report(job, 1, JOB_RUNNING, 40), NOON + 40 * S_NS);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	sync_result_done(&result);
 	n = 0;
 	assert_int_equal(store_desired(r->store, "n1", count_given, &n, NULL), 0);
 	assert_int_equal(n, 0);
-	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
+	assert_int_equal(rig_load_job(r, job).state, JOB_RUNNING);
 	/* The overtaken list was followed by one that has it. */
-	rig_tell(r, rig_report(job, 2, JOB_RUNNING, 52), NOON + 52 * S_NS);
+	rig_send_report(r, rig_report(job, 2, JOB_RUNNING, 52), NOON + 52 * S_NS);
 	say.now_ns = NOON + 60 * S_NS;
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	sync_result_done(&result);
-	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
+	assert_int_equal(rig_load_job(r, job).state, JOB_RUNNING);
 	say.now_ns = NOON + 71 * S_NS;
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	sync_result_done(&result);
-	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
+	assert_int_equal(rig_load_job(r, job).end, END_NODE_LOST);
 }
 
 static void a_job_that_its_node_never_listed_is_dispatched_again_after_a_reboot(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
-	struct rig_say say = { .boot = "b2", .now_ns = NOON + 500 * S_NS };
+	struct rig_sync say = { .boot = "b2", .now_ns = NOON + 500 * S_NS };
 	struct sync_result result;
 	int n = 0;
 
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	sync_result_done(&result);
-	assert_int_equal(rig_see(r, job).state, JOB_STARTING);
+	assert_int_equal(rig_load_job(r, job).state, JOB_STARTING);
 	assert_int_equal(store_desired(r->store, "n1", count_given, &n, NULL), 0);
 	assert_int_equal(n, 1);
 }
@@ -253,13 +253,13 @@ static void a_job_that_its_node_never_listed_is_dispatched_again_after_a_reboot(
 static void two_machines_cannot_be_one_node_at_once(void **state)
 {
 	struct rig *r = *state;
-	struct rig_say say = { .address = "10.0.0.2", .now_ns = NOON + 10 * S_NS };
+	struct rig_sync say = { .address = "10.0.0.2", .now_ns = NOON + 10 * S_NS };
 	struct sync_result result;
 
 	rig_job(r, NOON);
-	assert_int_equal(rig_say(r, &say, &result), -EBUSY);
+	assert_int_equal(rig_send_sync(r, &say, &result), -EBUSY);
 	say.now_ns = NOON + 121 * S_NS;
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	sync_result_done(&result);
 }
 
@@ -278,7 +278,7 @@ static void suspension_frees_cores_alone(void **state)
 	assert_int_equal(before[0].in_use.ncpus, 2);
 	assert_int_equal(store_set_desired(r->store, &change, node, NULL), 0);
 	assert_string_equal(node, "n1");
-	rig_tell(r, rig_report(job, 1, JOB_SUSPENDED, 4), NOON + 4 * S_NS);
+	rig_send_report(r, rig_report(job, 1, JOB_SUSPENDED, 4), NOON + 4 * S_NS);
 	assert_int_equal(store_nodes_in_use(r->store, "main", &after, &n, NULL), 0);
 	assert_int_equal(after[0].in_use.ncpus, 0);
 	assert_int_equal(after[0].in_use.mem_bytes, 10000000000);
@@ -298,7 +298,7 @@ static void a_desired_state_does_not_change_an_ended_job(void **state)
 	assert_int_equal(store_set_desired(r->store, &change, node, NULL), 0);
 	change.want = DESIRED_RUN;
 	assert_int_equal(store_set_desired(r->store, &change, node, NULL), STORE_TOO_LATE);
-	rig_tell(r, rig_report(job, 1, JOB_ENDED, 4), NOON + 4 * S_NS);
+	rig_send_report(r, rig_report(job, 1, JOB_ENDED, 4), NOON + 4 * S_NS);
 	assert_int_equal(store_set_desired(r->store, &change, node, NULL), STORE_TOO_LATE);
 	change.job = 999;
 	assert_int_equal(store_set_desired(r->store, &change, node, NULL), -ENOENT);
@@ -312,15 +312,15 @@ static int exchange_with_fault(struct rig *r, int64_t a, int64_t b)
 				 rig_report(b, 4, JOB_ENDED, 30) };
 	struct sync_job holds[] = { { a, 1, JOB_RUNNING } };
 	struct sync_output out = { .job = a, .attempt = 1, .size = sizeof(text), .data = text };
-	struct rig_say say = { .reports = reps,
-			       .n_reports = 2,
-			       .jobs = holds,
-			       .n_jobs = 1,
-			       .outputs = &out,
-			       .n_outputs = 1,
-			       .now_ns = NOON + 100 * S_NS };
+	struct rig_sync say = { .reports = reps,
+				.n_reports = 2,
+				.jobs = holds,
+				.n_jobs = 1,
+				.outputs = &out,
+				.n_outputs = 1,
+				.now_ns = NOON + 100 * S_NS };
 	struct sync_result result;
-	int rc = rig_say(r, &say, &result);
+	int rc = rig_send_sync(r, &say, &result);
 
 	if (rc < 0)
 		return rc;
@@ -350,7 +350,7 @@ static void no_failure_of_the_disk_leaves_half_an_exchange(void **state)
 		r = own;
 		a = rig_job(r, NOON);
 		b = rig_job(r, NOON);
-		rig_tell(r, rig_report(a, 1, JOB_RUNNING, 10), NOON + 10 * S_NS);
+		rig_send_report(r, rig_report(a, 1, JOB_RUNNING, 10), NOON + 10 * S_NS);
 		before = rig_number(r, SUM);
 		fail_vfs_at(n);
 		rc = exchange_with_fault(r, a, b);
@@ -363,14 +363,14 @@ static void no_failure_of_the_disk_leaves_half_an_exchange(void **state)
 		rig_reopen(r);
 		if (rc < 0) {
 			assert_int_equal(rig_number(r, SUM), before);
-			assert_int_equal(rig_see(r, b).state, JOB_STARTING);
+			assert_int_equal(rig_load_job(r, b).state, JOB_STARTING);
 			assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM chunks"), 0);
 		}
 		assert_int_equal(exchange_with_fault(r, a, b), 0);
 		assert_int_equal(exchange_with_fault(r, a, b), 0);
 		assert_int_equal(rig_number(r, SUM), 225000 + 75000);
-		assert_int_equal(rig_see(r, a).charge_requested_ms, 225000);
-		assert_int_equal(rig_see(r, b).state, JOB_ENDED);
+		assert_int_equal(rig_load_job(r, a).charge_requested_ms, 225000);
+		assert_int_equal(rig_load_job(r, b).state, JOB_ENDED);
 		assert_int_equal(rig_number(r, "SELECT SUM(size) FROM chunks"), 5000);
 		rig_close(&own);
 	}

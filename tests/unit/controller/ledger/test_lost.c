@@ -26,7 +26,7 @@ static int64_t start_job(struct rig *r, const char *request)
 					"UPDATE jobs SET request = ?2 WHERE job = ?1", "it",
 					job, request),
 				 0);
-	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 40), NOON + 40 * S_NS);
+	rig_send_report(r, rig_report(job, 1, JOB_RUNNING, 40), NOON + 40 * S_NS);
 	return job;
 }
 
@@ -46,10 +46,10 @@ static int64_t lose_nodes(struct rig *r, int64_t now_ns, int64_t expected)
 static void give_again(struct rig *r, int64_t job, int64_t now_ns)
 {
 	const struct store_allocation gift = { .job = job, .node = "n1" };
-	const struct rig_say hello = { .now_ns = now_ns };
+	const struct rig_sync hello = { .now_ns = now_ns };
 	struct sync_result result;
 
-	assert_int_equal(rig_say(r, &hello, &result), 0);
+	assert_int_equal(rig_send_sync(r, &hello, &result), 0);
 	sync_result_done(&result);
 	assert_int_equal(store_allocate(r->store, &gift, 1, now_ns, NULL), 0);
 }
@@ -58,13 +58,13 @@ static void give_again(struct rig *r, int64_t job, int64_t now_ns)
 static size_t tell_back(struct rig *r, struct report rep, int64_t now_ns)
 {
 	const struct sync_job hold = { rep.job, rep.attempt, rep.state };
-	const struct rig_say say = {
+	const struct rig_sync say = {
 		.reports = &rep, .n_reports = 1, .jobs = &hold, .n_jobs = 1, .now_ns = now_ns
 	};
 	struct sync_result result;
 	size_t n;
 
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	assert_int_equal(result.n_acks, 1); /* the node may forget it */
 	n = result.n_refusals;
 	sync_result_done(&result);
@@ -84,10 +84,10 @@ static void jobs_of_a_lost_node_end_charged_to_its_last_report(void **state)
 
 	assert_int_equal(lose_nodes(r, NOON + 100 * S_NS, 0),
 			 0); /* not silent for long enough */
-	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
+	assert_int_equal(rig_load_job(r, job).state, JOB_RUNNING);
 	assert_int_equal(lose_nodes(r, NOON + 200 * S_NS, 1), 0);
-	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
-	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
+	assert_int_equal(rig_load_job(r, job).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, job).end, END_NODE_LOST);
 	check_charge(r, 40);
 	assert_int_equal(lose_nodes(r, NOON + 300 * S_NS, 0), 0); /* once */
 	assert_int_equal(rig_number(r, "SELECT SUM(jobs_ended) FROM rollups"), 1);
@@ -101,11 +101,11 @@ static void a_lost_job_that_runs_on_is_refused_and_its_time_is_not_charged(void 
 	lose_nodes(r, NOON + 200 * S_NS, 1);
 	assert_int_equal(tell_back(r, rig_report(job, 2, JOB_RUNNING, 250), NOON + 250 * S_NS),
 			 1);
-	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
+	assert_int_equal(rig_load_job(r, job).end, END_NODE_LOST);
 	/* Killed for it: its final report is taken from the node and changes nothing. */
 	assert_int_equal(tell_back(r, rig_report(job, 3, JOB_ENDED, 255), NOON + 256 * S_NS),
 			 0);
-	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
+	assert_int_equal(rig_load_job(r, job).end, END_NODE_LOST);
 	check_charge(r, 40);
 }
 
@@ -117,7 +117,7 @@ static void the_final_report_of_a_lost_job_decides_how_it_ended(void **state)
 
 	lose_nodes(r, NOON + 200 * S_NS, 1);
 	assert_int_equal(tell_back(r, rep, NOON + 250 * S_NS), 0);
-	assert_int_equal(rig_see(r, job).end, END_EXITED);
+	assert_int_equal(rig_load_job(r, job).end, END_EXITED);
 	check_charge(r, 60);
 	assert_int_equal(tell_back(r, rep, NOON + 251 * S_NS), 0); /* said twice */
 	check_charge(r, 60);
@@ -130,15 +130,15 @@ static void a_job_that_is_ending_is_waited_for(void **state)
 	struct rig *r = *state;
 	int64_t job = start_job(r, NULL);
 	const struct sync_job hold = { job, 1, JOB_ENDING };
-	const struct rig_say say = { .jobs = &hold, .n_jobs = 1, .now_ns = NOON + 250 * S_NS };
+	const struct rig_sync say = { .jobs = &hold, .n_jobs = 1, .now_ns = NOON + 250 * S_NS };
 	struct sync_result result;
 
 	lose_nodes(r, NOON + 200 * S_NS, 1);
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	assert_int_equal(result.n_refusals, 0);
 	sync_result_done(&result);
 	tell_back(r, rig_report(job, 2, JOB_ENDED, 60), NOON + 251 * S_NS);
-	assert_int_equal(rig_see(r, job).end, END_EXITED);
+	assert_int_equal(rig_load_job(r, job).end, END_EXITED);
 	check_charge(r, 60);
 }
 
@@ -168,7 +168,7 @@ static void a_lost_job_with_requeue_is_queued_again_at_its_place(void **state)
 				other),
 			 0);
 	assert_int_equal(lose_nodes(r, NOON + 200 * S_NS, 1), 1);
-	assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
+	assert_int_equal(rig_load_job(r, job).state, JOB_QUEUED);
 	assert_int_equal(store_waiting(r->store, "main", note_waiting, &next, NULL), 0);
 	assert_int_equal(next - queue, 2);
 	assert_int_equal(queue[0], job);
@@ -183,7 +183,7 @@ static void a_lost_job_with_requeue_is_queued_again_at_its_place(void **state)
 	rep.attempt = 2;
 	rep.started_ns += 300 * S_NS;
 	rep.at_ns += 300 * S_NS;
-	rig_tell(r, rep, NOON + 310 * S_NS);
+	rig_send_report(r, rep, NOON + 310 * S_NS);
 	check_charge(r, 50);
 }
 
@@ -196,12 +196,12 @@ static void late_reports_of_a_former_attempt_change_nothing(void **state)
 	lose_nodes(r, NOON + 200 * S_NS, 1);
 	/* It has even ended well: but the job is queued again, and runs again. */
 	tell_back(r, rig_report(job, 2, JOB_ENDED, 60), NOON + 250 * S_NS);
-	assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
+	assert_int_equal(rig_load_job(r, job).state, JOB_QUEUED);
 	check_charge(r, 40);
 	give_again(r, job, NOON + 300 * S_NS);
 	assert_int_equal(tell_back(r, rig_report(job, 3, JOB_RUNNING, 300), NOON + 301 * S_NS),
 			 1);
-	assert_int_equal(rig_see(r, job).state, JOB_STARTING);
+	assert_int_equal(rig_load_job(r, job).state, JOB_STARTING);
 	check_charge(r, 40);
 }
 
@@ -213,11 +213,11 @@ static void a_lost_job_is_queued_again_up_to_the_bound(void **state)
 	store_set_max_requeues(r->store, 2);
 	for (int i = 0; i < 2; i++, now += 300 * S_NS) {
 		assert_int_equal(lose_nodes(r, now, 1), 1);
-		assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
+		assert_int_equal(rig_load_job(r, job).state, JOB_QUEUED);
 		give_again(r, job, now + S_NS);
 	}
 	assert_int_equal(lose_nodes(r, now, 1), 0);
-	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, job).state, JOB_ENDED);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts"), 3);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs WHERE end LIKE"
 				       " '%lost 3 nodes: MaxRequeues is 2%'"),
@@ -237,7 +237,7 @@ static void a_lost_job_that_is_being_cancelled_is_not_queued_again(void **state)
 	store_set_max_requeues(r->store, 3);
 	assert_int_equal(store_set_desired(r->store, &change, node, NULL), 0);
 	assert_int_equal(lose_nodes(r, NOON + 200 * S_NS, 1), 0);
-	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
+	assert_int_equal(rig_load_job(r, job).end, END_NODE_LOST);
 }
 
 /* The node is back and reports its new boot: its figures are the later ones. */
@@ -250,7 +250,7 @@ static void a_reboot_that_the_node_reports_queues_its_jobs_again(void **state)
 	store_set_max_requeues(r->store, 3);
 	rep.end.kind = END_NODE_LOST;
 	tell_back(r, rep, NOON + 100 * S_NS);
-	assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
+	assert_int_equal(rig_load_job(r, job).state, JOB_QUEUED);
 	check_charge(r, 44);
 	tell_back(r, rep, NOON + 101 * S_NS);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM events WHERE what = 'requeue'"),
@@ -262,14 +262,14 @@ static void a_reboot_that_the_controller_sees_queues_its_jobs_again_once(void **
 {
 	struct rig *r = *state;
 	int64_t job = start_job(r, again);
-	const struct rig_say say = { .boot = "b2", .now_ns = NOON + 100 * S_NS };
+	const struct rig_sync say = { .boot = "b2", .now_ns = NOON + 100 * S_NS };
 	struct sync_result result;
 
 	store_set_max_requeues(r->store, 3);
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	assert_true(result.has_freed);
 	sync_result_done(&result);
-	assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
+	assert_int_equal(rig_load_job(r, job).state, JOB_QUEUED);
 	check_charge(r, 40);
 }
 
@@ -285,7 +285,7 @@ static void a_clock_that_is_set_charges_nothing(void **state)
 		struct report rep = rig_report(job, 2 + (int64_t)i, JOB_RUNNING, ran_s += 10);
 
 		rep.at_ns += steps_s[i] * S_NS;
-		rig_tell(r, rep, NOON + ran_s * S_NS);
+		rig_send_report(r, rep, NOON + ran_s * S_NS);
 		check_charge(r, ran_s);
 	}
 	lose_nodes(r, NOON + (ran_s + 200) * S_NS, 1);

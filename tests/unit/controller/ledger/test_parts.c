@@ -135,16 +135,16 @@ static void the_first_node_starts_when_all_others_run(void **state)
 	assert_false(parts_list_job(r, 1, job, JOB_STARTING, NOON + S_NS));
 	assert_false(parts_list_job(r, 1, job, JOB_RUNNING, NOON + S_NS));
 	assert_int_equal(parts_get_desired(r, 0).n, 0);
-	assert_int_equal(rig_see(r, job).state, JOB_STARTING);
+	assert_int_equal(rig_load_job(r, job).state, JOB_STARTING);
 	assert_true(parts_list_job(r, 2, job, JOB_RUNNING, NOON + S_NS));
 	t = parts_get_desired(r, 0);
 	assert_int_equal(t.n, 1);
 	assert_int_equal(t.g.part.index, 0);
 	assert_int_equal(t.g.share.ncpus, 2);
-	assert_int_equal(rig_see(r, job).state, JOB_STARTING);
+	assert_int_equal(rig_load_job(r, job).state, JOB_STARTING);
 	parts_list_job(r, 0, job, JOB_RUNNING, NOON + 2 * S_NS);
-	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
-	assert_string_equal(rig_see(r, job).node, "n1");
+	assert_int_equal(rig_load_job(r, job).state, JOB_RUNNING);
+	assert_string_equal(rig_load_job(r, job).node, "n1");
 }
 
 static void each_part_is_in_use_until_it_has_ended(void **state)
@@ -192,7 +192,7 @@ static void parts_in_use_are_listed_also_after_the_job_has_ended(void **state)
 	assert_int_equal(store_allocated(r->store, "main", see_placed, &p, NULL), 0);
 	assert_int_equal(p.n, 2);
 	assert_int_equal(p.n_parts, 0); /* the other one */
-	rig_tell(r, rig_report(single, 1, JOB_ENDED, 1), NOON + S_NS);
+	rig_send_report(r, rig_report(single, 1, JOB_ENDED, 1), NOON + S_NS);
 	parts_send_report(r, 0, parts_ended(job, 2, END_EXITED, 10), NOON + 10 * S_NS);
 	parts_send_report(r, 2, parts_ended(job, 2, END_CANCELLED, 10), NOON + 11 * S_NS);
 	p.n = 0;
@@ -228,13 +228,13 @@ static void the_final_report_of_a_part_counts_after_the_end_of_the_job(void **st
 	int64_t job = parts_running(r, false);
 
 	parts_send_report(r, 0, parts_ended(job, 2, END_EXITED, 10), NOON + 10 * S_NS);
-	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, job).state, JOB_ENDED);
 	parts_send_report(r, 1, parts_ended(job, 2, END_CANCELLED, 10), NOON + 11 * S_NS);
 	parts_send_report(r, 2, parts_ended(job, 2, END_CANCELLED, 15), NOON + 11 * S_NS);
 	assert_int_equal(parts_of_attempt(r, "usage ->> '$.cpu_ns'"), 35 * S_NS);
 	assert_int_equal(parts_used_ms(r), 35000);
 	assert_int_equal(parts_of_attempt(r, "charge_requested_ms"), 60000);
-	assert_int_equal(rig_see(r, job).end, END_EXITED);
+	assert_int_equal(rig_load_job(r, job).end, END_EXITED);
 	assert_int_equal(rig_number(r, "SELECT SUM(jobs_ended) FROM rollups"), 1);
 	assert_int_equal(rig_number(r, "SELECT SUM(jobs_started) FROM rollups"), 1);
 	parts_verify(r);

@@ -39,11 +39,11 @@ static void one_kill_for_the_whole_job_when_a_part_exceeds(void **state)
 		fail_msg("%s", t.reason);
 	assert_int_equal(parts_get_desired(r, 2).g.want, DESIRED_CANCEL);
 	assert_int_equal(parts_get_desired(r, 1).n, 0);
-	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
+	assert_int_equal(rig_load_job(r, job).state, JOB_RUNNING);
 	/* Another one that ends so later is not the reason. */
 	parts_send_report(r, 2, parts_ended(job, 2, END_SIGNALED, 5), NOON + 6 * S_NS);
 	parts_send_report(r, 0, parts_ended(job, 2, END_CANCELLED, 6), NOON + 6 * S_NS);
-	assert_int_equal(rig_see(r, job).end, END_LIMIT);
+	assert_int_equal(rig_load_job(r, job).end, END_LIMIT);
 	assert_int_equal(parts_of_attempt(r, "end_kind"), END_LIMIT);
 	assert_int_equal(store_job(r->store, job, see_end, end, NULL), 0);
 	assert_non_null(strstr(end, "\"host\":\"n2\""));
@@ -72,7 +72,7 @@ static void a_reason_in_any_alphabet_is_cut_between_characters(void **state)
 		assert_true(utf8_is_valid(t.reason));
 		parts_send_report(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
 		parts_send_report(r, 0, parts_ended(job, 2, END_CANCELLED, 6), NOON + 6 * S_NS);
-		assert_int_equal(rig_see(r, job).end, END_FAILED);
+		assert_int_equal(rig_load_job(r, job).end, END_FAILED);
 	}
 }
 
@@ -83,7 +83,7 @@ static void the_end_of_the_command_does_not_replace_the_reason_of_the_job(void *
 
 	parts_send_report(r, 1, parts_ended(job, 2, END_SIGNALED, 5), NOON + 5 * S_NS);
 	parts_send_report(r, 0, parts_ended(job, 2, END_EXITED, 6), NOON + 6 * S_NS);
-	assert_int_equal(rig_see(r, job).end, END_EXITED);
+	assert_int_equal(rig_load_job(r, job).end, END_EXITED);
 }
 
 static struct report make_exit(int64_t job, int64_t seq, int32_t status)
@@ -116,7 +116,7 @@ static void an_mpi_that_misses_a_rank_is_not_the_reason(void **state)
 
 	parts_send_report(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 5 * S_NS);
 	assert_true(is_taken(r, make_exit(job, 2, 205), NOON + 6 * S_NS));
-	assert_int_equal(rig_see(r, job).end, END_LIMIT);
+	assert_int_equal(rig_load_job(r, job).end, END_LIMIT);
 	parts_send_report(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
 	parts_verify(r);
 }
@@ -128,14 +128,14 @@ static void the_end_of_part_0_waits_for_the_reason_of_another_part(void **state)
 	int64_t job = parts_running(r, false);
 
 	assert_false(is_taken(r, make_exit(job, 2, 205), NOON + 6 * S_NS));
-	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
+	assert_int_equal(rig_load_job(r, job).state, JOB_RUNNING);
 	for (int i = 1; i < 3; i++)
 		assert_int_equal(parts_get_desired(r, i).g.want, DESIRED_CANCEL);
 	parts_send_report(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
 	assert_false(is_taken(r, make_exit(job, 2, 205), NOON + 7 * S_NS));
 	parts_send_report(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 7 * S_NS);
 	assert_true(is_taken(r, make_exit(job, 2, 205), NOON + 8 * S_NS));
-	assert_int_equal(rig_see(r, job).end, END_LIMIT);
+	assert_int_equal(rig_load_job(r, job).end, END_LIMIT);
 	assert_true(is_taken(r, make_exit(job, 2, 205), NOON + 9 * S_NS));
 	parts_verify(r);
 }
@@ -149,7 +149,7 @@ static void without_another_reason_the_end_of_the_command_counts(void **state)
 	for (int i = 1; i < 3; i++)
 		parts_send_report(r, i, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
 	assert_true(is_taken(r, make_exit(job, 2, 7), NOON + 7 * S_NS));
-	assert_int_equal(rig_see(r, job).end, END_EXITED);
+	assert_int_equal(rig_load_job(r, job).end, END_EXITED);
 	assert_int_equal(parts_of_attempt(r, "exit_status"), 7);
 	parts_verify(r);
 }
@@ -162,7 +162,7 @@ static void the_wait_for_other_parts_has_a_bound(void **state)
 	assert_false(is_taken(r, make_exit(job, 2, 7), NOON + 6 * S_NS));
 	assert_false(is_taken(r, make_exit(job, 2, 7), NOON + 15 * S_NS));
 	assert_true(is_taken(r, make_exit(job, 2, 7), NOON + 16 * S_NS));
-	assert_int_equal(rig_see(r, job).end, END_EXITED);
+	assert_int_equal(rig_load_job(r, job).end, END_EXITED);
 }
 
 static void a_command_that_exits_with_0_waits_for_no_other_part(void **state)
@@ -172,7 +172,7 @@ static void a_command_that_exits_with_0_waits_for_no_other_part(void **state)
 
 	assert_true(is_taken(r, make_exit(job, 2, 0), NOON + 6 * S_NS));
 	parts_send_report(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 7 * S_NS);
-	assert_int_equal(rig_see(r, job).end, END_EXITED);
+	assert_int_equal(rig_load_job(r, job).end, END_EXITED);
 }
 
 static void when_part_0_ends_the_other_parts_are_cancelled(void **state)
@@ -200,7 +200,7 @@ static void a_part_that_cannot_start_ends_the_job_before_part_0_starts(void **st
 	assert_int_equal(parts_get_desired(r, 0).g.want, DESIRED_CANCEL);
 	assert_int_equal(parts_get_desired(r, 1).g.want, DESIRED_CANCEL);
 	parts_send_report(r, 0, parts_ended(job, 1, END_CANCELLED, 0), NOON + 2 * S_NS);
-	assert_int_equal(rig_see(r, job).end, END_FAILED);
+	assert_int_equal(rig_load_job(r, job).end, END_FAILED);
 	assert_int_equal(parts_of_attempt(r, "charge_requested_ms"), 0);
 }
 
@@ -213,11 +213,11 @@ static void desired_states_reach_every_node(void **state)
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(parts_get_desired(r, i).g.want, DESIRED_SUSPEND);
 	parts_list_job(r, 1, job, JOB_SUSPENDED, NOON + 4 * S_NS);
-	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
+	assert_int_equal(rig_load_job(r, job).state, JOB_RUNNING);
 	assert_int_equal(parts_cores_in_use(r, 1), 0);
 	assert_int_equal(parts_cores_in_use(r, 0), 2);
 	parts_list_job(r, 0, job, JOB_SUSPENDED, NOON + 4 * S_NS);
-	assert_int_equal(rig_see(r, job).state, JOB_SUSPENDED);
+	assert_int_equal(rig_load_job(r, job).state, JOB_SUSPENDED);
 	parts_set_desired(r, job, DESIRED_RUN, 0);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(parts_cores_in_use(r, i), 2);
@@ -237,7 +237,7 @@ static void a_job_cancelled_before_part_0_started_ends_everywhere(void **state)
 	/* A part that dies of another signal than the order's has no other reason. */
 	parts_send_report(r, 1, parts_ended(job, 1, END_SIGNALED, 0), NOON + 2 * S_NS);
 	parts_send_report(r, 0, parts_ended(job, 1, END_CANCELLED, 0), NOON + 2 * S_NS);
-	assert_int_equal(rig_see(r, job).end, END_CANCELLED);
+	assert_int_equal(rig_load_job(r, job).end, END_CANCELLED);
 }
 
 /* ---- nodes that are lost ---- */
@@ -262,7 +262,7 @@ static int64_t with_n2_lost(struct rig *r, bool requeue)
 		parts_send_report(r, i, parts_report(job, 2, JOB_RUNNING, 10),
 				  NOON + (i == 1 ? 10 : 150) * S_NS);
 	lose_n2(r, 1);
-	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
+	assert_int_equal(rig_load_job(r, job).state, JOB_RUNNING);
 	assert_int_equal(parts_get_desired(r, 0).g.want, DESIRED_CANCEL);
 	assert_int_equal(parts_get_desired(r, 2).g.want, DESIRED_CANCEL);
 	lose_n2(r, 0); /* once */
@@ -280,8 +280,8 @@ static void a_lost_node_ends_the_job_of_all(void **state)
 	struct sync_result out;
 
 	parts_send_report(r, 0, parts_ended(job, 3, END_CANCELLED, 12), NOON + 201 * S_NS);
-	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
-	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
+	assert_int_equal(rig_load_job(r, job).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, job).end, END_NODE_LOST);
 	/* It is back and shows its part still: refused. What it says then is nothing. */
 	parts_send_sync(r, &back, &out);
 	assert_int_equal(out.n_refusals, 1);
@@ -297,7 +297,7 @@ static void a_job_with_requeue_is_queued_again_after_losing_a_node(void **state)
 	int64_t job = with_n2_lost(r, true);
 
 	parts_send_report(r, 0, parts_ended(job, 3, END_CANCELLED, 12), NOON + 201 * S_NS);
-	assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
+	assert_int_equal(rig_load_job(r, job).state, JOB_QUEUED);
 	assert_int_equal(parts_of_attempt(r, "end_kind"), END_NODE_LOST);
 	/* The former attempt's other node still gets the order, and its report adds nothing. */
 	assert_int_equal(parts_get_desired(r, 2).g.want, DESIRED_CANCEL);
@@ -319,8 +319,8 @@ static void a_job_may_be_cancelled_before_it_is_queued_again(void **state)
 
 	parts_set_desired(r, job, DESIRED_CANCEL, 0);
 	parts_send_report(r, 0, parts_ended(job, 3, END_CANCELLED, 12), NOON + 201 * S_NS);
-	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
-	assert_int_equal(rig_see(r, job).end, END_CANCELLED);
+	assert_int_equal(rig_load_job(r, job).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, job).end, END_CANCELLED);
 }
 
 static void losing_the_node_of_part_0_ends_the_job(void **state)
@@ -335,7 +335,7 @@ static void losing_the_node_of_part_0_ends_the_job(void **state)
 	store_mark_lost_nodes(r->store, NOON + 100 * S_NS, NOON + 200 * S_NS, NULL);
 	assert_int_equal(store_end_lost_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
 	assert_int_equal(lost.n_lost, 1);
-	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
+	assert_int_equal(rig_load_job(r, job).end, END_NODE_LOST);
 	for (int i = 1; i < 3; i++) {
 		assert_int_equal(parts_get_desired(r, i).g.want, DESIRED_CANCEL);
 		parts_send_report(r, i, parts_ended(job, 3, END_CANCELLED, 11),
@@ -359,8 +359,8 @@ static void losing_the_node_of_part_0_while_the_job_ends_keeps_the_reason(void *
 	assert_int_equal(store_end_lost_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
 	assert_int_equal(lost.n_lost, 1);
 	assert_int_equal(lost.n_requeued, 0);
-	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
-	assert_int_equal(rig_see(r, job).end, END_LIMIT);
+	assert_int_equal(rig_load_job(r, job).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, job).end, END_LIMIT);
 	parts_verify(r);
 }
 
@@ -373,7 +373,7 @@ static void a_part_that_ends_by_itself_is_no_success_of_the_job(void **state)
 	parts_send_report(r, 1, parts_ended(job, 2, END_EXITED, 5), NOON + 5 * S_NS);
 	assert_int_equal(parts_get_desired(r, 0).g.want, DESIRED_CANCEL);
 	parts_send_report(r, 0, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
-	assert_int_equal(rig_see(r, job).end, END_EXITED);
+	assert_int_equal(rig_load_job(r, job).end, END_EXITED);
 	assert_int_equal(parts_of_attempt(r, "exit_status"), -1);
 }
 
@@ -415,7 +415,7 @@ static void a_reboot_of_a_parts_node_ends_the_job(void **state)
 	sync_result_done(&out);
 	assert_int_equal(parts_get_desired(r, 0).g.want, DESIRED_CANCEL);
 	parts_send_report(r, 0, parts_ended(job, 2, END_CANCELLED, 9), NOON + 31 * S_NS);
-	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
+	assert_int_equal(rig_load_job(r, job).end, END_NODE_LOST);
 }
 
 static void a_part_that_its_agent_does_not_know_is_given_up_after_a_while(void **state)

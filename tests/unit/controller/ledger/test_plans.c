@@ -267,18 +267,18 @@ static void run_job(struct rig *r, int64_t job, int64_t now_ns)
 	const struct sync_output out = {
 		.job = job, .attempt = 1, .stream = SYNC_OUT, .data = (void *)"abc", .size = 3
 	};
-	struct rig_say say = { .reports = &rep,
-			       .n_reports = 1,
-			       .jobs = &hold,
-			       .n_jobs = 1,
-			       .outputs = &out,
-			       .n_outputs = 1,
-			       .now_ns = now_ns };
+	struct rig_sync say = { .reports = &rep,
+				.n_reports = 1,
+				.jobs = &hold,
+				.n_jobs = 1,
+				.outputs = &out,
+				.n_outputs = 1,
+				.now_ns = now_ns };
 	struct sync_result result;
 
 	assert_int_equal(store_desired(r->store, "n1", no_given, NULL, NULL), 0);
 	rep.started_ns = rep.at_ns = now_ns;
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	sync_result_done(&result);
 	step_in(r, job, now_ns);
 	set_desired(r, job, DESIRED_SUSPEND, now_ns);
@@ -287,7 +287,7 @@ static void run_job(struct rig *r, int64_t job, int64_t now_ns)
 	rep = rig_report(job, 2, JOB_ENDED, 1);
 	rep.started_ns = rep.at_ns = rep.ended_ns = now_ns;
 	say.n_outputs = say.n_jobs = 0;
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	sync_result_done(&result);
 }
 
@@ -311,11 +311,11 @@ static void be_operated(struct rig *r, int64_t job, int64_t now_ns)
 /* Ten jobs, one after the other, of which each waits for the one before; and an array. */
 static void do_everything(struct rig *r, struct cycle *c)
 {
-	struct rig_say hello = { .now_ns = LATER(1) };
+	struct rig_sync hello = { .now_ns = LATER(1) };
 	struct sync_result result;
 	int64_t next, array, waits;
 
-	assert_int_equal(rig_say(r, &hello, &result), 0);
+	assert_int_equal(rig_send_sync(r, &hello, &result), 0);
 	sync_result_done(&result);
 	run_cycle(r, c, LATER(1));
 	next = submit_jobs(r, 0, 0, LATER(1));

@@ -151,7 +151,7 @@ static void a_job_is_made_once_and_charged(void **state)
 		assert_int_equal(w.n_acks, 1);
 		assert_int_equal(w.n_refusals, 0);
 		assert_int_equal(w.job, store_slurm_number(1, 0, 7));
-		assert_int_equal(rig_see(r, w.job).charge_requested_ms, 200000);
+		assert_int_equal(rig_load_job(r, w.job).charge_requested_ms, 200000);
 	}
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 1);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts"), 1);
@@ -167,7 +167,7 @@ static void a_job_that_was_reported_late_is_charged_from_its_start(void **state)
 	w.seq = 1;
 	w.running_s = 5000;
 	send_sync(r, &w);
-	assert_int_equal(rig_see(r, w.job).running_ns, 1000 * S_NS);
+	assert_int_equal(rig_load_job(r, w.job).running_ns, 1000 * S_NS);
 }
 
 static void reeves_job_numbers_continue_without_slurms(void **state)
@@ -200,8 +200,8 @@ static void an_id_that_comes_again_after_the_end_is_the_next_generation(void **s
 	again.seq = 1;
 	send_sync(r, &again);
 	assert_int_equal(again.job, store_slurm_number(1, 1, 7));
-	assert_int_equal(rig_see(r, w.job).state, JOB_ENDED);
-	assert_int_equal(rig_see(r, again.job).state, JOB_RUNNING);
+	assert_int_equal(rig_load_job(r, w.job).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, again.job).state, JOB_RUNNING);
 	/* Without a description it is the last generation. */
 	again.is_not_told = true;
 	send_sync(r, &again);
@@ -244,8 +244,8 @@ static void a_requeue_is_the_next_attempt_also_where_the_end_was_never_reported(
 	again.node = "e2";
 	send_sync(r, &again);
 	assert_int_equal(again.job, w.job);
-	assert_int_equal(rig_see(r, w.job).state, JOB_RUNNING);
-	assert_string_equal(rig_see(r, w.job).node, "e2");
+	assert_int_equal(rig_load_job(r, w.job).state, JOB_RUNNING);
+	assert_string_equal(rig_load_job(r, w.job).node, "e2");
 	assert_int_equal(rig_number(r, "SELECT closed FROM attempts WHERE attempt = 1"), 2);
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"), 200000);
 	/* The first attempt's node is back with its end: it counts, and the job runs on. */
@@ -254,7 +254,7 @@ static void a_requeue_is_the_next_attempt_also_where_the_end_was_never_reported(
 	w.state = JOB_ENDED;
 	send_sync(r, &w);
 	assert_int_equal(w.n_refusals, 0);
-	assert_int_equal(rig_see(r, w.job).state, JOB_RUNNING);
+	assert_int_equal(rig_load_job(r, w.job).state, JOB_RUNNING);
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"), 220000);
 }
 
@@ -313,7 +313,7 @@ static void a_job_on_two_nodes_is_one_job_with_a_part_on_each(void **state)
 	assert_int_equal(rig_number(r, "SELECT ncpus FROM parts WHERE node = 'e2'"), 4);
 	assert_int_equal(rig_number(r, "SELECT mem_bytes FROM jobs"), 2000);
 	/* The time of the first node, the cores of both; what both used. */
-	assert_int_equal(rig_see(r, a.job).charge_requested_ms, 600000);
+	assert_int_equal(rig_load_job(r, a.job).charge_requested_ms, 600000);
 	assert_int_equal(rig_number(r, "SELECT SUM(cpu_ms) FROM rollups"), 190000);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM events WHERE what = 'slurm'"), 0);
 }
@@ -330,13 +330,13 @@ static void a_part_that_ends_leaves_the_job_to_slurm(void **state)
 	b.state = JOB_ENDED;
 	send_sync(r, &b);
 	assert_int_equal(b.n_acks, 1);
-	assert_int_equal(rig_see(r, a.job).state, JOB_RUNNING);
+	assert_int_equal(rig_load_job(r, a.job).state, JOB_RUNNING);
 	assert_int_equal(rig_number(r, "SELECT want FROM jobs"), DESIRED_RUN);
 	a.seq = 2;
 	a.running_s = 50;
 	a.state = JOB_ENDED;
 	send_sync(r, &a);
-	assert_int_equal(rig_see(r, a.job).end, END_EXITED);
+	assert_int_equal(rig_load_job(r, a.job).end, END_EXITED);
 }
 
 static int count_cancels(void *ctx, const struct store_desired *g, struct err *err)
@@ -359,7 +359,7 @@ static void a_part_that_is_late_is_not_cancelled(void **state)
 	a.running_s = 50;
 	a.state = JOB_ENDED;
 	send_sync(r, &a);
-	assert_int_equal(rig_see(r, a.job).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, a.job).state, JOB_ENDED);
 	assert_int_equal(store_desired(r->store, "e2", count_cancels, &n_cancels, NULL), 0);
 	assert_int_equal(n_cancels, 0);
 	b.seq = 2;
@@ -388,7 +388,7 @@ static void a_limit_on_one_node_ends_the_job_on_all(void **state)
 	a.state = JOB_ENDED;
 	a.end = END_CANCELLED;
 	send_sync(r, &a);
-	assert_int_equal(rig_see(r, a.job).end, END_LIMIT);
+	assert_int_equal(rig_load_job(r, a.job).end, END_LIMIT);
 }
 
 /* Prologs run on all nodes of a job, tasks perhaps on one. */
@@ -403,12 +403,12 @@ static void a_node_without_a_task_does_not_take_the_job(void **state)
 	assert_int_equal(idle.job + (int64_t)idle.n_refusals, 0);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 0);
 	send_sync(r, &w);
-	assert_string_equal(rig_see(r, w.job).node, "e1");
+	assert_string_equal(rig_load_job(r, w.job).node, "e1");
 	idle.state = JOB_ENDED;
 	idle.seq = 1;
 	send_sync(r, &idle);
 	assert_int_equal(idle.n_acks, 1);
-	assert_int_equal(rig_see(r, w.job).state, JOB_RUNNING);
+	assert_int_equal(rig_load_job(r, w.job).state, JOB_RUNNING);
 }
 
 static void a_job_that_ended_before_its_first_task_is_on_record(void **state)
@@ -420,8 +420,8 @@ static void a_job_that_ended_before_its_first_task_is_on_record(void **state)
 	w.seq = 1;
 	send_sync(r, &w);
 	assert_int_equal(w.n_acks, 1);
-	assert_int_equal(rig_see(r, w.job).state, JOB_ENDED);
-	assert_int_equal(rig_see(r, w.job).charge_requested_ms, 0);
+	assert_int_equal(rig_load_job(r, w.job).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, w.job).charge_requested_ms, 0);
 }
 
 static void silence_of_a_node_ends_no_job_of_slurm(void **state)
@@ -435,7 +435,7 @@ static void silence_of_a_node_ends_no_job_of_slurm(void **state)
 		store_mark_lost_nodes(r->store, w.now_ns + S_NS, w.now_ns + S_NS, NULL), 1);
 	assert_int_equal(store_end_lost_jobs(r->store, w.now_ns + S_NS, &lost, NULL), 0);
 	assert_int_equal(lost.n_lost, 0);
-	assert_int_equal(rig_see(r, w.job).state, JOB_RUNNING);
+	assert_int_equal(rig_load_job(r, w.job).state, JOB_RUNNING);
 }
 
 static void a_job_that_the_node_did_not_describe_is_neither_made_nor_refused(void **state)

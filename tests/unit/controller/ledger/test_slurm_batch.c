@@ -131,7 +131,7 @@ static void a_repeated_row_counts_once(void **state)
 
 	for (int i = 0; i < 3; i++) {
 		send_row(r, SLURM_BATCH_SLURMDBD, 200 + i, &row);
-		assert_int_equal(rig_see(r, first_number()).charge_requested_ms, 200000);
+		assert_int_equal(rig_load_job(r, first_number()).charge_requested_ms, 200000);
 	}
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts"), 1);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM slurm_attempts"), 1);
@@ -146,23 +146,23 @@ static void a_running_job_is_charged_as_it_runs(void **state)
 	row.attempt = 1;
 	for (int64_t at_s = 10; at_s < 60; at_s += 10) {
 		send_row(r, SLURM_BATCH_SLURMCTLD, at_s, &row);
-		assert_int_equal(rig_see(r, first_number()).running_ns, at_s * S_NS);
-		assert_int_equal(rig_see(r, first_number()).state, JOB_RUNNING);
+		assert_int_equal(rig_load_job(r, first_number()).running_ns, at_s * S_NS);
+		assert_int_equal(rig_load_job(r, first_number()).state, JOB_RUNNING);
 	}
 	row.state = SLURM_BATCH_SUSPENDED;
 	row.suspended_s = 10;
 	send_row(r, SLURM_BATCH_SLURMCTLD, 60, &row);
-	assert_int_equal(rig_see(r, first_number()).state, JOB_SUSPENDED);
+	assert_int_equal(rig_load_job(r, first_number()).state, JOB_SUSPENDED);
 	row = row_of(7, SLURM_BATCH_COMPLETED, 0, 90);
 	row.suspended_s = 30;
 	send_row(r, SLURM_BATCH_SLURMDBD, 95, &row);
-	assert_int_equal(rig_see(r, first_number()).running_ns, 60 * S_NS);
-	assert_int_equal(rig_see(r, first_number()).suspended_ns, 30 * S_NS);
-	assert_int_equal(rig_see(r, first_number()).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, first_number()).running_ns, 60 * S_NS);
+	assert_int_equal(rig_load_job(r, first_number()).suspended_ns, 30 * S_NS);
+	assert_int_equal(rig_load_job(r, first_number()).state, JOB_ENDED);
 	/* slurmctld still has it as it was. */
 	row = row_of(7, SLURM_BATCH_RUNNING, 0, 0);
 	send_row(r, SLURM_BATCH_SLURMCTLD, 96, &row);
-	assert_int_equal(rig_see(r, first_number()).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, first_number()).state, JOB_ENDED);
 	assert_sums(r);
 }
 
@@ -180,7 +180,7 @@ static void rows_of_a_requeue_are_attempts_in_any_order(void **state)
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts"), 2);
 	assert_int_equal(rig_number(r, "SELECT attempt FROM slurm_attempts WHERE state = 12"),
 			 1);
-	assert_int_equal(rig_see(r, first_number()).end, END_EXITED);
+	assert_int_equal(rig_load_job(r, first_number()).end, END_EXITED);
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM attempts"),
 			 220000);
 	assert_sums(r);
@@ -196,7 +196,8 @@ static void an_id_that_comes_again_much_later_is_another_job(void **state)
 	send_row(r, SLURM_BATCH_SLURMDBD, 200, &rows[0]);
 	send_row(r, SLURM_BATCH_SLURMDBD, 3 * DAY_S + 20, &rows[1]);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 2);
-	assert_int_equal(rig_see(r, store_slurm_number(1, 1, 7)).charge_requested_ms, 20000);
+	assert_int_equal(rig_load_job(r, store_slurm_number(1, 1, 7)).charge_requested_ms,
+			 20000);
 	assert_sums(r);
 }
 
@@ -231,16 +232,16 @@ static void an_attempt_that_slurm_forgot_is_wanted_and_ends_as_lost(void **state
 	whole.at_s = 30;
 	send_batch(r, &whole, NULL, 0);
 	assert_int_equal(whole.n_wanted, 1);
-	assert_int_equal(rig_see(r, first_number()).state, JOB_RUNNING);
+	assert_int_equal(rig_load_job(r, first_number()).state, JOB_RUNNING);
 	whole.at_s = 30 + HOUR_S;
 	send_batch(r, &whole, NULL, 0);
-	assert_int_equal(rig_see(r, first_number()).end, END_NODE_LOST);
-	assert_int_equal(rig_see(r, first_number()).running_ns, 10 * S_NS);
+	assert_int_equal(rig_load_job(r, first_number()).end, END_NODE_LOST);
+	assert_int_equal(rig_load_job(r, first_number()).running_ns, 10 * S_NS);
 	/* slurmdbd has got it after all. */
 	row = row_of(7, SLURM_BATCH_COMPLETED, 0, 25);
 	send_row(r, SLURM_BATCH_SLURMDBD, 40 + HOUR_S, &row);
-	assert_int_equal(rig_see(r, first_number()).end, END_EXITED);
-	assert_int_equal(rig_see(r, first_number()).running_ns, 25 * S_NS);
+	assert_int_equal(rig_load_job(r, first_number()).end, END_EXITED);
+	assert_int_equal(rig_load_job(r, first_number()).running_ns, 25 * S_NS);
 	assert_sums(r);
 }
 
@@ -391,7 +392,8 @@ static void a_run_that_is_not_in_the_archive_is_charged_beside_it(void **state)
 	send_row(r, SLURM_BATCH_SLURMDBD, 500, &rows[0]);
 	assert_int_equal(archive_before(r, LATER_S), 1);
 	send_row(r, SLURM_BATCH_SLURMDBD, LATER_S + 20, &rows[1]);
-	assert_int_equal(rig_see(r, store_slurm_number(1, 1, 7)).charge_requested_ms, 20000);
+	assert_int_equal(rig_load_job(r, store_slurm_number(1, 1, 7)).charge_requested_ms,
+			 20000);
 	send_row(r, SLURM_BATCH_SLURMDBD, LATER_S + 30, &rows[2]);
 	assert_int_equal(sum_charges(r), 420000);
 	send_row(r, SLURM_BATCH_SLURMDBD, LATER_S + 40, &rows[0]);

@@ -173,8 +173,8 @@ static void a_removed_account_is_known_as_such(void **state)
 	assert_int_equal(store_accounts_active(r->store, "physics", &active, NULL), 0);
 	assert_int_equal(active.running, 1);
 	assert_int_equal(active.queued, 0);
-	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 10), NOON + 10 * S_NS);
-	assert_int_equal(rig_see(r, job).charge_requested_ms, 25000);
+	rig_send_report(r, rig_report(job, 1, JOB_RUNNING, 10), NOON + 10 * S_NS);
+	assert_int_equal(rig_load_job(r, job).charge_requested_ms, 25000);
 }
 
 static void inconsistent_rows_of_accounts_are_reported(void **state)

@@ -163,9 +163,11 @@ static void reports_of_gpus_add_up_whatever_their_order(void **state)
 
 	node_says(r, "n1", "a100-40=4");
 	job = job_of(r, "ncpus=1,ngpus=a100-40:2", "n1");
-	rig_tell(r, report_of(job, 2, first, 2), NOON + S_NS);
-	rig_tell(r, report_of(job, 1, late, 1), NOON + 2 * S_NS); /* overtaken: says nothing */
-	rig_tell(r, report_of(job, 3, NULL, 0), NOON + 3 * S_NS); /* says nothing of them */
+	rig_send_report(r, report_of(job, 2, first, 2), NOON + S_NS);
+	rig_send_report(r, report_of(job, 1, late, 1),
+			NOON + 2 * S_NS); /* overtaken: says nothing */
+	rig_send_report(r, report_of(job, 3, NULL, 0),
+			NOON + 3 * S_NS); /* says nothing of them */
 	assert_int_equal(store_job(r->store, job, see_gpus, &s, NULL), 0);
 	assert_int_equal(s.n, 2);
 	assert_int_equal(s.gpus[0].busy_ns, 5);
@@ -189,11 +191,11 @@ static void any_is_of_the_model_that_its_report_names(void **state)
 
 	node_says(r, "n1", "a100-40=4");
 	job = job_of(r, "ncpus=1,ngpus=1", "n1");
-	rig_tell(r, report_of(job, 1, NULL, 0), NOON + S_NS);
+	rig_send_report(r, report_of(job, 1, NULL, 0), NOON + S_NS);
 	assert_int_equal(store_gpus_running(r->store, IDLE_NS, see_running, &s, NULL), 0);
 	assert_string_equal(s.model, "");
 	assert_int_equal(s.in_use, 1);
-	rig_tell(r, report_of(job, 2, one, 1), NOON + 2 * S_NS);
+	rig_send_report(r, report_of(job, 2, one, 1), NOON + 2 * S_NS);
 	s = (struct seen){ .n = 0 };
 	assert_int_equal(store_gpus_running(r->store, IDLE_NS, see_running, &s, NULL), 0);
 	assert_string_equal(s.model, "a100-40");
@@ -207,7 +209,7 @@ static int64_t used_of(struct rig *r, int64_t job, int64_t seq, int64_t gpus_use
 
 	if (gpus_used >= 0)
 		usage_set(&rep.usage, &rep.usage.gpus_used, gpus_used);
-	rig_tell(r, rep, NOON + seq * S_NS);
+	rig_send_report(r, rep, NOON + seq * S_NS);
 	return rig_number(r, "SELECT charge_used_ms FROM attempts");
 }
 

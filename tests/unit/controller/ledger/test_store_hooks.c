@@ -58,11 +58,11 @@ static void the_events_of_a_job_come_in_order(void **state)
 	int64_t job = rig_job(r, NOON), before = place_now(r);
 
 	assert_string_equal(told_since(r, 0), "submit/queued register give/queued");
-	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 1), NOON + S_NS);
-	rig_tell(r, rig_report(job, 2, JOB_RUNNING, 2), NOON + 2 * S_NS);
-	rig_tell(r, rig_report(job, 3, JOB_SUSPENDED, 2), NOON + 3 * S_NS);
-	rig_tell(r, rig_report(job, 4, JOB_RUNNING, 3), NOON + 4 * S_NS);
-	rig_tell(r, rig_report(job, 5, JOB_ENDED, 4), NOON + 5 * S_NS);
+	rig_send_report(r, rig_report(job, 1, JOB_RUNNING, 1), NOON + S_NS);
+	rig_send_report(r, rig_report(job, 2, JOB_RUNNING, 2), NOON + 2 * S_NS);
+	rig_send_report(r, rig_report(job, 3, JOB_SUSPENDED, 2), NOON + 3 * S_NS);
+	rig_send_report(r, rig_report(job, 4, JOB_RUNNING, 3), NOON + 4 * S_NS);
+	rig_send_report(r, rig_report(job, 5, JOB_ENDED, 4), NOON + 5 * S_NS);
 	assert_string_equal(told_since(r, before), "running/started suspended/run/started "
 						   "running/run/started ended/run/started");
 }
@@ -75,7 +75,7 @@ static void a_job_known_by_its_end_alone_has_a_start_event(void **state)
 
 	rep.end.kind = END_LIMIT;
 	rep.end.reason.limit = LIMIT_VMEM;
-	rig_tell(r, rep, NOON + S_NS);
+	rig_send_report(r, rep, NOON + S_NS);
 	assert_string_equal(told_since(r, before), "ended/started/killed");
 }
 
@@ -130,7 +130,7 @@ static void idle_for(struct rig *r, int64_t job, int64_t seq, int64_t idle_ns)
 	struct report rep = rig_report(job, seq, JOB_RUNNING, seq);
 
 	usage_set(&rep.usage, &rep.usage.gpu_idle_ns, idle_ns);
-	rig_tell(r, rep, NOON + seq * S_NS);
+	rig_send_report(r, rep, NOON + seq * S_NS);
 }
 
 static void an_idle_period_is_one_event_also_over_a_restart(void **state)
@@ -150,7 +150,8 @@ static void an_idle_period_is_one_event_also_over_a_restart(void **state)
 	before = place_now(r);
 	idle_for(r, job, 4, IDLE_NS + 2);
 	assert_string_equal(told_since(r, before), "");
-	rig_tell(r, rig_report(job, 5, JOB_RUNNING, 5), NOON + 5 * S_NS); /* not measured */
+	rig_send_report(r, rig_report(job, 5, JOB_RUNNING, 5),
+			NOON + 5 * S_NS); /* not measured */
 	assert_string_equal(told_since(r, before), "");
 	idle_for(r, job, 6, 0);
 	idle_for(r, job, 7, 1);

@@ -24,7 +24,7 @@ static size_t send_sync(struct rig *r, const char *node, struct sync_step *steps
 	struct sync in = {
 		.capacity = { .ncpus = 8, .mem_bytes = 64LL << 30, .jobfs_bytes = 64LL << 30 },
 		.jobs = (struct sync_job *)&hold,
-		.n_jobs = !strcmp(node, "n1") && rig_see(r, 1).state == JOB_RUNNING,
+		.n_jobs = !strcmp(node, "n1") && rig_load_job(r, 1).state == JOB_RUNNING,
 		.steps = steps,
 		.n_steps = n
 	};
@@ -59,7 +59,7 @@ static int64_t start_job(struct rig *r)
 {
 	int64_t job = rig_job(r, NOON);
 
-	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(1));
+	rig_send_report(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(1));
 	return job;
 }
 
@@ -130,9 +130,9 @@ static void only_a_job_that_runs_has_steps(void **state)
 	int64_t job = rig_job(r, NOON), first;
 
 	assert_int_equal(start_steps(r, job, 1), -STORE_STEPS_NOT_RUNNING);
-	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(1));
+	rig_send_report(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(1));
 	assert_int_equal(start_steps(r, job, 1), 1);
-	rig_tell(r, rig_report(job, 2, JOB_SUSPENDED, 1), LATER(2));
+	rig_send_report(r, rig_report(job, 2, JOB_SUSPENDED, 1), LATER(2));
 	assert_int_equal(start_steps(r, job, 1), 2);
 	assert_int_equal(store_set_desired(r->store, &cancel, node, NULL), 0);
 	assert_int_equal(start_steps(r, job, 1), -STORE_STEPS_NOT_RUNNING);
@@ -269,7 +269,7 @@ static void steps_end_with_their_job(void **state)
 	int64_t job = start_job(r);
 
 	start_steps(r, job, 2);
-	rig_tell(r, rig_report(job, 2, JOB_ENDED, 5), LATER(5));
+	rig_send_report(r, rig_report(job, 2, JOB_ENDED, 5), LATER(5));
 	assert_int_equal(n_open(r, "n1"), 0);
 	assert_string_equal(read_step(r, 2).text, "the job ended");
 	assert_int_equal(read_step(r, 2).exit_status, -1);
@@ -298,7 +298,7 @@ static void the_end_of_a_step_in_the_same_exchange_as_the_jobs_counts(void **sta
 	start_steps(r, job, 1);
 	assert_int_equal(store_ingest(r->store, &in, &from, &result, NULL), 0);
 	sync_result_done(&result);
-	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, job).state, JOB_ENDED);
 	assert_int_equal(read_step(r, 1).exit_status, 4);
 }
 
@@ -312,11 +312,11 @@ static void steps_end_with_their_attempt(void **state)
 				"{\"requeue\": true}"),
 			 0);
 	store_set_max_requeues(r->store, 1);
-	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(1));
+	rig_send_report(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(1));
 	start_steps(r, job, 1);
 	assert_true(store_mark_lost_nodes(r->store, late - 120 * S_NS, late, NULL) >= 0);
 	assert_int_equal(store_end_lost_jobs(r->store, late, &lost, NULL), 0);
-	assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
+	assert_int_equal(rig_load_job(r, job).state, JOB_QUEUED);
 	assert_int_equal(n_open(r, "n1"), 0);
 	assert_string_equal(read_step(r, 1).text, "the job ended");
 }
@@ -331,10 +331,10 @@ static void print_output(struct rig *r, int64_t step, enum sync_stream stream, c
 				       .stream = stream,
 				       .size = strlen(text),
 				       .data = text };
-	const struct rig_say what = { .outputs = &o, .n_outputs = 1, .now_ns = LATER(3) };
+	const struct rig_sync what = { .outputs = &o, .n_outputs = 1, .now_ns = LATER(3) };
 	struct sync_result result;
 
-	assert_int_equal(rig_say(r, &what, &result), 0);
+	assert_int_equal(rig_send_sync(r, &what, &result), 0);
 	assert_int_equal(result.n_output_acks, 1);
 	assert_int_equal(result.output_acks[0].step, step);
 	assert_int_equal(result.output_acks[0].offset, strlen(text));

@@ -178,7 +178,7 @@ static int64_t run_jobs(struct rig *r, int n)
 	char *command = text_of(LARGE, 'c');
 	const struct store_steps_new new = { job, LATER(2), nodes, 1, command };
 
-	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(1));
+	rig_send_report(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(1));
 	for (int i = 0; i < n; i++) {
 		const struct sync_job hold = { job, 1, JOB_RUNNING };
 		const struct sync_output out = { .job = job,
@@ -186,19 +186,19 @@ static int64_t run_jobs(struct rig *r, int n)
 						 .offset = 3 * i,
 						 .data = (void *)"abc",
 						 .size = 3 };
-		const struct rig_say say = { .jobs = &hold,
-					     .n_jobs = 1,
-					     .outputs = &out,
-					     .n_outputs = 1,
-					     .now_ns = LATER(3) };
+		const struct rig_sync say = { .jobs = &hold,
+					      .n_jobs = 1,
+					      .outputs = &out,
+					      .n_outputs = 1,
+					      .now_ns = LATER(3) };
 		struct sync_result result;
 
 		assert_int_equal(i < 900 ? store_steps_add(r->store, &new, &first, NULL) : 0,
 				 0);
-		assert_int_equal(rig_say(r, &say, &result), 0);
+		assert_int_equal(rig_send_sync(r, &say, &result), 0);
 		sync_result_done(&result);
 	}
-	rig_tell(r, rig_report(job, 2, JOB_ENDED, 19), LATER(20));
+	rig_send_report(r, rig_report(job, 2, JOB_ENDED, 19), LATER(20));
 	free(command);
 	return job;
 }
@@ -212,7 +212,7 @@ static void ended_jobs_are_pruned_in_small_batches_and_sums_stay(void **state)
 
 	assert_int_equal(bytes, 650 * 3 + 650 * 256 + LARGE);
 	assert_recomputes(r);
-	charge = rig_see(r, job).charge_requested_ms;
+	charge = rig_load_job(r, job).charge_requested_ms;
 	/* Not before its time. */
 	assert_int_equal(prune_all(r, LATER(100), 100), 1);
 	assert_int_equal(stored_bytes(r, "alice"), bytes);
@@ -227,7 +227,7 @@ static void ended_jobs_are_pruned_in_small_batches_and_sums_stay(void **state)
 	assert_int_equal(stored_bytes(r, "alice"), 0);
 	/* The newest of all stays, so that no number is used again. */
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM events"), 1);
-	assert_int_equal(rig_see(r, job).charge_requested_ms, charge);
+	assert_int_equal(rig_load_job(r, job).charge_requested_ms, charge);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts"), 1);
 	assert_recomputes(r);
 	assert_int_equal(prune_all(r, LATER(2000), 100), 1);
@@ -256,16 +256,16 @@ static void beyond_the_bound_steps_are_refused_and_output_is_cut(void **state)
 	char *large = text_of(LARGE, 'o');
 	struct sync_job hold = { 0, 1, JOB_RUNNING };
 	struct sync_output out = { .attempt = 1, .data = large, .size = LARGE };
-	const struct rig_say say = {
+	const struct rig_sync say = {
 		.jobs = &hold, .n_jobs = 1, .outputs = &out, .n_outputs = 1, .now_ns = LATER(30)
 	};
 	struct sync_result result;
 
 	job = rig_job(r, LATER(25));
-	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(26));
+	rig_send_report(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(26));
 	store_set_max_stored(r->store, bytes + 1000);
 	hold.job = out.job = job;
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	/* It is acknowledged all the same, so that the node sends it no more. */
 	assert_int_equal(result.output_acks[0].offset, LARGE);
 	sync_result_done(&result);

@@ -115,11 +115,11 @@ static struct offer *list_waiting(struct rig *r)
 static void allocate_job(struct rig *r, int64_t job)
 {
 	const struct store_allocation gift = { .job = job, .node = "n1" };
-	struct rig_say hello = { .now_ns = NOON };
+	struct rig_sync hello = { .now_ns = NOON };
 	struct sync_result result;
 
 	if (rig_number(r, "SELECT COUNT(*) FROM nodes") == 0) {
-		assert_int_equal(rig_say(r, &hello, &result), 0);
+		assert_int_equal(rig_send_sync(r, &hello, &result), 0);
 		sync_result_done(&result);
 	}
 	assert_int_equal(store_allocate(r->store, &gift, 1, NOON, NULL), 0);
@@ -132,7 +132,7 @@ static void run_to_end(struct rig *r, int64_t job, int status)
 
 	allocate_job(r, job);
 	rep.end.exit_status = status;
-	rig_tell(r, rep, NOON + 20 * S_NS);
+	rig_send_report(r, rep, NOON + 20 * S_NS);
 }
 
 static void cancel_job(struct rig *r, int64_t job)
@@ -239,8 +239,8 @@ static void a_dependency_that_can_never_be_met_ends_all_jobs_behind_it(void **st
 	assert_int_equal(t.n_ended, 3);
 	assert_int_equal(t.n_let, 1); /* the last one depends on any end */
 	for (int64_t job = 2; job <= 4; job++)
-		assert_int_equal(rig_see(r, job).end, END_DEPENDENCY);
-	assert_int_equal(rig_see(r, 5).state, JOB_QUEUED);
+		assert_int_equal(rig_load_job(r, job).end, END_DEPENDENCY);
+	assert_int_equal(rig_load_job(r, 5).state, JOB_QUEUED);
 	assert_non_null(strstr(t.last, "once job 3 ended well (afterok)"));
 	assert_non_null(strstr(t.last, "never started"));
 }
@@ -273,7 +273,7 @@ static void an_end_that_no_cycle_has_seen_is_found_after_a_restart(void **state)
 	run_to_end(r, array + 2, 0);
 	rig_reopen(r);
 	assert_int_equal(resolve_all(r).n_let, 1);
-	assert_int_equal(rig_see(r, array).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, array).state, JOB_ENDED);
 	rig_reopen(r);
 	assert_int_equal(resolve_all(r).n_let, 0);
 	assert_int_equal(rig_number(r, "SELECT n_ended FROM arrays"), 2);
@@ -383,13 +383,13 @@ static void an_array_has_no_more_tasks_at_once_than_allowed(void **state)
 		if (round == 5)
 			assert_int_equal(store_release(r->store, &late, NULL), 0);
 		assert_true(n_running > 0);
-		rig_tell(r, rig_report(running[--n_running], 1, JOB_ENDED, 10),
-			 NOON + 20 * S_NS);
+		rig_send_report(r, rig_report(running[--n_running], 1, JOB_ENDED, 10),
+				NOON + 20 * S_NS);
 		n_ended++;
 	}
 	resolve_all(r);
-	assert_int_equal(rig_see(r, array).state, JOB_ENDED);
-	assert_int_equal(rig_see(r, array).end, END_EXITED);
+	assert_int_equal(rig_load_job(r, array).state, JOB_ENDED);
+	assert_int_equal(rig_load_job(r, array).end, END_EXITED);
 	assert_int_equal(rig_number(r, "SELECT n_well FROM arrays"), 20);
 }
 
@@ -404,7 +404,7 @@ static void each_array_task_is_charged_as_a_job(void **state)
 	resolve_all(r);
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"), 50000);
 	assert_int_equal(rig_number(r, "SELECT SUM(jobs_ended) FROM rollups"), 5);
-	assert_int_equal(rig_see(r, array).charge_requested_ms, 0);
+	assert_int_equal(rig_load_job(r, array).charge_requested_ms, 0);
 }
 
 static void a_held_array_starts_nothing_and_continues_where_it_was(void **state)
@@ -443,12 +443,12 @@ static void cancelling_an_array_ends_all_of_it(void **state)
 	cancel_job(r, array);
 	resolve_all(r);
 	assert_int_equal(list_waiting(r)->n, 0);
-	assert_int_equal(rig_see(r, array + 2).end, END_CANCELLED);
-	assert_int_equal(rig_see(r, array).state, JOB_QUEUED); /* one is still running */
-	rig_tell(r, rig_report(array + 1, 1, JOB_ENDED, 10), NOON + 20 * S_NS);
+	assert_int_equal(rig_load_job(r, array + 2).end, END_CANCELLED);
+	assert_int_equal(rig_load_job(r, array).state, JOB_QUEUED); /* one is still running */
+	rig_send_report(r, rig_report(array + 1, 1, JOB_ENDED, 10), NOON + 20 * S_NS);
 	resolve_all(r);
-	assert_int_equal(rig_see(r, array).end, END_CANCELLED);
-	assert_int_equal(rig_see(r, waits).end, END_DEPENDENCY);
+	assert_int_equal(rig_load_job(r, array).end, END_CANCELLED);
+	assert_int_equal(rig_load_job(r, waits).end, END_DEPENDENCY);
 	assert_int_equal(list_waiting(r)->n, 1);
 	assert_int_equal(list_waiting(r)->jobs[0], goes);
 }
@@ -459,7 +459,7 @@ static void an_array_without_any_row_is_cancelled_at_once(void **state)
 	int64_t array = submit_as(r, "0-9999", NULL);
 
 	cancel_job(r, array);
-	assert_int_equal(rig_see(r, array).end, END_CANCELLED);
+	assert_int_equal(rig_load_job(r, array).end, END_CANCELLED);
 	assert_int_equal(resolve_all(r).n_ended, 0);
 	assert_int_equal(list_waiting(r)->n, 0);
 }
@@ -495,12 +495,12 @@ static void one_failed_array_task_ends_jobs_that_need_all_to_succeed(void **stat
 	assert_int_equal(t.n_ended, 1);
 	assert_non_null(strstr(t.last, "job 1[6] ended well"));
 	assert_non_null(strstr(t.last, "exit status 4"));
-	assert_int_equal(rig_see(r, job).end, END_DEPENDENCY);
-	assert_int_equal(rig_see(r, any).state, JOB_QUEUED);
+	assert_int_equal(rig_load_job(r, job).end, END_DEPENDENCY);
+	assert_int_equal(rig_load_job(r, any).state, JOB_QUEUED);
 	run_to_end(r, array + 1, 0);
 	run_to_end(r, array + 3, 0);
 	assert_int_equal(resolve_all(r).n_let, 2);
-	assert_int_equal(rig_see(r, one).state, JOB_QUEUED);
+	assert_int_equal(rig_load_job(r, one).state, JOB_QUEUED);
 	assert_int_equal(rig_number(r, "SELECT n_well FROM arrays"), 2);
 }
 

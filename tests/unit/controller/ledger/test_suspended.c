@@ -45,7 +45,7 @@ static void the_owners_suspension_counts_from_its_first_moment(void **state)
 	set_desired(r, by_owner, job, 70);
 	assert_int_equal(list_suspended(r, 69, jobs), 0);
 	assert_int_equal(list_suspended(r, 70, jobs), 1);
-	rig_tell(r, rig_report(job, 1, JOB_ENDED, 1), NOON + 80 * S_NS);
+	rig_send_report(r, rig_report(job, 1, JOB_ENDED, 1), NOON + 80 * S_NS);
 	assert_int_equal(list_suspended(r, 1000, jobs), 0);
 }
 

@@ -40,13 +40,13 @@ static struct queue open_queue(struct quota_rig *q, const char *config, const ch
 {
 	struct queue u = { .q = q };
 	struct sharetree_config c = { 0 };
-	struct rig_say hello = { .now_ns = q->now_ns };
+	struct rig_sync hello = { .now_ns = q->now_ns };
 	struct sync_result result;
 
 	quota_rig_set(q, config, accounts);
 	c.config = q->config;
 	c.accounts = q->accounts;
-	assert_int_equal(rig_say(q->ledger, &hello, &result), 0);
+	assert_int_equal(rig_send_sync(q->ledger, &hello, &result), 0);
 	sync_result_done(&result);
 	assert_int_equal(sharetree_new(&c, &u.sharetree, NULL), 0);
 	assert_int_equal(cycle_new(q->ledger->store, u.sharetree, &u.cycle, NULL), 0);

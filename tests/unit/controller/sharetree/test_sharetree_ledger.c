@@ -14,12 +14,12 @@
 static void feed_report(struct world *w, struct rig *r, struct report rep, int64_t now_ns)
 {
 	struct sync_job hold = { rep.job, rep.attempt, rep.state };
-	struct rig_say say = {
+	struct rig_sync say = {
 		.reports = &rep, .n_reports = 1, .jobs = &hold, .n_jobs = 1, .now_ns = now_ns
 	};
 	struct sync_result result;
 
-	assert_int_equal(rig_say(r, &say, &result), 0);
+	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	for (size_t i = 0; w && i < result.n_deltas; i++)
 		assert_int_equal(
 			sharetree_add_delta(w->sharetree, &result.deltas[i], now_ns, NULL), 0);
