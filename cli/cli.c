@@ -110,7 +110,7 @@ int cli_result(int result)
 
 /* Times are shown in the site's zone, which answers name. Where this machine does not know it,
  * in UTC: printed times name their zone. */
-static void set_time_zone(const json_t *answer)
+void cli_set_time_zone(const json_t *answer)
 {
 	const char *zone = cli_text(answer, "time_zone");
 	_cleanup_(calendar_closep) struct calendar *calendar = NULL;
@@ -135,7 +135,7 @@ int cli_ask(struct cli *c, struct http_call call, json_t **ret_answer, struct er
 	sd_event_source_disable_unref(timer);
 	if (r < 0)
 		return r;
-	set_time_zone(answer);
+	cli_set_time_zone(answer);
 	*ret_answer = TAKE_PTR(answer);
 	return 0;
 }

@@ -50,6 +50,8 @@ int cli_seal(const struct cli *c, const char *statement, json_t *body, struct er
  * refused or failed. Sets TZ to the zone that the answer names. */
 int cli_ask(struct cli *c, struct http_call call, json_t **ret_answer, struct err *err);
 int cli_get(struct cli *c, const char *path, json_t **ret_answer, struct err *err);
+/* The same of an answer that came otherwise: sets TZ to the zone that it names. */
+void cli_set_time_zone(const json_t *answer);
 /* Maps the result that http_done_fn gets (an HTTP status or -errno) to such an error. */
 int cli_result(int result);
 enum cli_exit cli_exit_code(int error);
@@ -82,4 +84,4 @@ extern const struct verb cli_verb_submit, cli_verb_run, cli_verb_exec, cli_verb_
 	cli_verb_release, cli_verb_nice, cli_verb_resume, cli_verb_nodes, cli_verb_usage,
 	cli_verb_cost, cli_verb_quota, cli_verb_window, cli_verb_admin, cli_verb_fairshare,
 	cli_verb_share, cli_verb_prio, cli_verb_import, cli_verb_eff, cli_verb_simulate,
-	cli_verb_web, cli_verb_help, cli_verb_admin_help, cli_verb_accounts_help;
+	cli_verb_web, cli_verb_top, cli_verb_help, cli_verb_admin_help, cli_verb_accounts_help;

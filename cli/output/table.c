@@ -150,6 +150,27 @@ void table_total(struct table *t)
 	t->n_totals += t->n_rows - before;
 }
 
+int table_pick(struct table *t, const size_t *rows, size_t n)
+{
+	size_t size = (size_t)t->n_columns;
+	struct table_cell *picked = calloc(n * size + 1, sizeof(*picked));
+
+	if (!picked)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		struct table_cell *from = &t->cells[rows[i] * size];
+
+		memcpy(&picked[i * size], from, size * sizeof(*from));
+		memset(from, 0, size * sizeof(*from)); /* its texts belong to the picked row */
+	}
+	for (size_t i = 0; i < t->n_rows * size; i++)
+		free(t->cells[i].text);
+	free(t->cells);
+	t->cells = picked;
+	t->n_rows = t->room = n;
+	return 0;
+}
+
 size_t table_size(const struct table *t)
 {
 	return t->n_rows - t->n_totals;

@@ -1,4 +1,4 @@
-/* table_data - the table's data, shared by table.c and the renderers; private to them. */
+/* table_data - the table's data, shared by table.c, the renderers and the lists of `reeve top`; private to them. */
 #pragma once
 #include "cli/output/table.h"
 
@@ -41,6 +41,8 @@ static inline const struct table_cell *table_cell(const struct table *t, size_t 
 	return &t->cells[row * (size_t)t->n_columns + (size_t)column];
 }
 
+/* Keeps these rows alone, each at most once, in this order; the table has no totals. -ENOMEM: the table is as it was. */
+int table_pick(struct table *t, const size_t *rows, size_t n);
 /* The index of the column of that name, `size` bytes long; -1: there is none. */
 int table_find_column(const struct table *t, const char *name, size_t size);
 /* Appends the indices of --columns LIST to *c; NULL: of all columns. -EINVAL: an unknown name; the

@@ -22,6 +22,8 @@ $O/tests/unit/test_conf: $(patsubst %,$O/common/%.o,conf/conf conf/value nearest
 $O/tests/unit/test_verb: $(patsubst %,$O/common/%.o,verb/verb verb/verb_help nearest err)
 $O/tests/unit/test_table: LDLIBS += -ljansson -lsmartcols
 $O/tests/unit/test_table: $(patsubst %,$O/cli/output/%.o,table table_print table_render table_plain table_programs text) $O/common/csv/csv_write.o $O/common/nearest.o $O/common/model/job.o $(MODEL) $(WIRE)
+$O/tests/unit/test_top: LDLIBS += -ljansson -lsmartcols
+$O/tests/unit/test_top: $(patsubst %,$O/cli/top/%.o,$(addprefix draw/,line bar columns layout help) $(addprefix views/,rates view subjects sums cluster node_rows node job_rows job) ui once) $(patsubst %,$O/cli/output/%.o,table table_print table_render table_plain table_programs text) $(patsubst %,$O/cli/views/%.o,job_view job_parts) $O/cli/answer_text.o $O/common/csv/csv_write.o $O/common/nearest.o $(MODEL) $(WIRE)
 $O/tests/unit/test_advice: $O/controller/policy/efficiency/advice.o $(MODEL)
 $O/tests/unit/test_state: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_state: $(MODEL) $(WIRE) $(DB) $O/agent/admit/cpulist.o $(patsubst %,$O/agent/report/%.o,store state)

@@ -166,8 +166,8 @@ static int show_job(void *ctx, const struct store_job *row, struct err *err)
 
 	if (!authz_sees_job(c, row->uid, row->account))
 		return store_no_job(c->api->c.store, row->job, err);
-	/* Scripts and environments may hold secrets: coordinators do not see them. */
-	if (c->is_operator || row->uid == c->who.uid)
+	/* Scripts and environments may hold secrets: coordinators do not see them. They may also be long. */
+	if ((c->is_operator || row->uid == c->who.uid) && !call_query_text(c, "brief"))
 		j = describe_job_in_full(c->api, row);
 	else
 		j = describe_job(c->api, row);

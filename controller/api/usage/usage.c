@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/model/engine.h"
 #include "common/wire/doc.h"
+#include "controller/api/nodes/node_list.h"
 #include "controller/api/usage/usage.h"
 #include "controller/api/usage/usage_query.h"
 #include "controller/api/authz.h"
@@ -74,7 +75,11 @@ static json_t *encode_node(const struct store_node *n)
 
 static int add_node(void *ctx, const struct store_node *n, struct err *err)
 {
-	if (json_array_append_new(ctx, encode_node(n)) < 0)
+	struct node_list *l = ctx;
+
+	if (!node_list_count(l, n))
+		return 0;
+	if (json_array_append_new(l->nodes, encode_node(n)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -90,10 +95,14 @@ static int open_answer(struct call *c, const char *key, json_t **ret_array, stru
 
 int route_nodes(struct call *c, struct err *err)
 {
-	json_t *array;
-	int r = open_answer(c, "nodes", &array, err);
+	struct node_list l = { 0 };
+	int r = node_list_read(c, &l, err);
 
-	return r < 0 ? r : store_nodes(c->api->c.store, add_node, array, err);
+	if (r >= 0)
+		r = open_answer(c, "nodes", &l.nodes, err);
+	if (r >= 0)
+		r = store_nodes(c->api->c.store, add_node, &l, err);
+	return r < 0 ? r : node_list_finish(c, &l, err);
 }
 
 int route_usage(struct call *c, struct err *err)
