@@ -43,7 +43,7 @@ static int read_ask(const struct verb_call *call, const struct site_file *f,
 
 	*ask = (struct quota_query){ .cluster = cluster ? cluster : "",
 				     .at_day = QUOTA_NOW,
-				     .parts = QUOTA_ACTIVE | QUOTA_USERS };
+				     .parts = QUOTA_ACTIVE | QUOTA_USERS | QUOTA_MONTHS };
 	r = site_file_at(f, at, &ask->now_ns, err);
 	if (r < 0)
 		return r;

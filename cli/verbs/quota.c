@@ -16,7 +16,7 @@ static const struct verb_option options[] = {
 	  "as of the end of that day, or that instant; default: now, with --ledger its last "
 	  "charge",
 	  NULL },
-	{ "by", 0, "user", "one row for each user", "user" },
+	{ "by", 0, "user|month", "one row for each user, or each month", "user month" },
 	{ "ledger", 0, "FILE", "read this ledger instead of asking the controller", NULL },
 	{ "profile", 0, "NAME", "with --ledger: the policy, a file or a shipped profile",
 	  NULL },
@@ -89,6 +89,32 @@ static const struct table_column user_columns[] = {
 	{ 0 },
 };
 
+static const struct table_column month_columns[] = {
+	{ "account", "ACCOUNT", CELL_TEXT },
+	{ "allocation", "ALLOCATION", CELL_TEXT },
+	{ "cluster", "-CLUSTER", CELL_TEXT },
+	{ "pool", "POOL", CELL_TEXT },
+	{ "unit", "-UNIT", CELL_TEXT },
+	{ "month", "MONTH", CELL_TEXT },
+	{ "allowance_ms", "ALLOWANCE", CELL_CHARGE_MS },
+	{ "used_ms", "USED", CELL_CHARGE_MS },
+	{ 0 },
+};
+
+/* How rows are asked for by --by: the list of the document that has them. */
+static const struct by {
+	const char *name, *list;
+	const struct table_column *columns;
+} bys[] = { { "user", "users", user_columns }, { "month", "months", month_columns } };
+
+static const struct by *find_by(const char *name)
+{
+	for (size_t i = 0; name && i < ARRAY_LEN(bys); i++)
+		if (!strcmp(name, bys[i].name))
+			return &bys[i];
+	return NULL;
+}
+
 /* The value of `j`; if absent that of `around` (the quota around a user's row, or NULL). */
 static void put_cell(struct table *t, const struct table_column *col, const json_t *j,
 		     const json_t *around)
@@ -111,11 +137,13 @@ static void put_row(struct table *t, const struct table_column *cols, const json
 		put_cell(t, cols, j, around);
 }
 
-static int print_rows(const struct cli *c, const json_t *quotas, bool by_user, struct err *err)
+/* `by` NULL: one row a quota. */
+static int print_rows(const struct cli *c, const json_t *quotas, const struct by *by,
+		      struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
-	const struct table_column *cols = by_user ? user_columns : columns;
-	json_t *quota, *user;
+	const struct table_column *cols = by ? by->columns : columns;
+	json_t *quota, *row;
 	size_t i, k;
 	int r = table_new("quotas", cols, &t, err);
 
@@ -123,12 +151,12 @@ static int print_rows(const struct cli *c, const json_t *quotas, bool by_user, s
 		return r;
 	json_array_foreach(quotas, i, quota)
 	{
-		if (!by_user) {
+		if (!by) {
 			put_row(t, cols, quota, NULL);
 			continue;
 		}
-		json_array_foreach(json_object_get(quota, "users"), k, user)
-			put_row(t, cols, user, quota);
+		json_array_foreach(json_object_get(quota, by->list), k, row)
+			put_row(t, cols, row, quota);
 	}
 	return table_print(t, &c->format, err);
 }
@@ -143,7 +171,7 @@ static int print_quotas(const struct cli *c, const struct verb_call *call, const
 	size_t i;
 
 	if (by || c->format.output != TABLE_TABLE || c->format.columns)
-		return print_rows(c, quotas, by != NULL, err);
+		return print_rows(c, quotas, find_by(by), err);
 	json_array_foreach(quotas, i, quota)
 	{
 		if (i)
@@ -185,8 +213,8 @@ static int run_quota(const struct verb_call *call, void *ctx, struct err *err)
 	struct cli *c = ctx;
 	int r;
 
-	if (by && strcmp(by, "user") != 0)
-		return err_set(err, -EINVAL, "--by %.32s: write user", by);
+	if (by && !find_by(by))
+		return err_set(err, -EINVAL, "--by %.32s: write user or month", by);
 	if (verb_value(call, "ledger")) {
 		r = cli_begin_offline(c, call, err);
 		if (r == 0)
@@ -206,7 +234,7 @@ const struct verb cli_verb_quota = {
 		"service units, or targets. USED is what was charged, including running jobs so\n"
 		"far. What running and queued jobs may still be charged is shown too; a grant\n"
 		"reserves it. --ledger with --profile needs no controller.",
-	.examples = "reeve quota\nreeve quota -p physics --by user\n"
+	.examples = "reeve quota\nreeve quota -p physics --by user\nreeve quota --by month\n"
 		    "reeve quota -p physics --at 2026-02-28 --json\n"
 		    "reeve quota --ledger history.db --profile rwth --accounts accounts.conf",
 	.options = options,

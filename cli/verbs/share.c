@@ -50,6 +50,7 @@ struct show {
 	int64_t below; /* depth of the account of -A whose subtree is being read; -1: none */
 	struct name_filter accounts, users;
 	int n;
+	json_t *stand; /* of the controller's answer: where the caller stands; NULL: from a file */
 };
 
 #define DECIMALS 6 /* like sshare */
@@ -249,6 +250,8 @@ static int read_page(struct cli *c, struct show *s, int64_t *from, struct err *e
 	if (r < 0)
 		return r;
 	json_array_foreach(json_object_get(answer, "rows"), i, row) add_answer_row(s, row);
+	json_decref(s->stand);
+	s->stand = json_incref(json_object_get(answer, "stand"));
 	*from = cli_int(answer, "next", 0);
 	return 0;
 }
@@ -271,6 +274,26 @@ static int read_controller(struct cli *c, struct show *s, struct err *err)
 }
 
 /* ---- the verb ---- */
+
+/* "physics on narval, cpu: Place 3 of 12 users: ...", for people who did not ask for others. */
+static void print_stand(const struct cli *c, const struct show *s)
+{
+	const json_t *row;
+	size_t i;
+
+	if (!s->indents || s->accounts.n || s->users.n || c->format.columns)
+		return;
+	json_array_foreach(s->stand, i, row)
+	{
+		fputs(i ? "" : "\n", c->format.to);
+		cli_put(c->format.to, text_of(row, "account"));
+		fputs(" on ", c->format.to);
+		cli_put(c->format.to, text_of(row, "cluster"));
+		fprintf(c->format.to, ", %s: ", text_of(row, "pool"));
+		cli_put(c->format.to, text_of(row, "words"));
+		fputc('\n', c->format.to);
+	}
+}
 
 static int check_options(const struct verb_call *call, struct err *err)
 {
@@ -303,9 +326,11 @@ static int run_share(const struct verb_call *call, void *ctx, struct err *err)
 		r = name_filter_check(&s.accounts, err);
 	if (r >= 0)
 		r = name_filter_check(&s.users, err);
-	if (r < 0)
-		return r;
-	r = table_print(t, &c->format, err);
+	if (r >= 0)
+		r = table_print(t, &c->format, err);
+	if (r >= 0)
+		print_stand(c, &s);
+	json_decref(s.stand);
 	if (r == 0 && s.n == 0 && c->shows_progress)
 		fprintf(stderr, "no matching account or user has shares or usage\n");
 	return r;

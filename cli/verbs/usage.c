@@ -20,6 +20,8 @@ static const struct verb_option options[] = {
 	{ "start", 0, "DATE", "first day: 2026-11-01", NULL },
 	{ "end", 0, "DATE", "the day after the last one", NULL },
 	{ "monthly", 0, NULL, "one row for each month too", NULL },
+	{ "group", 0, NULL,
+	  "of all accounts whose usage you may see, an account with all below it", NULL },
 	{ "years", 0, NULL, "core-years and equivalent-years instead of hours", NULL },
 	{ "ledger", 0, "FILE", "read this ledger instead of asking the controller", NULL },
 	{ "profile", 0, "NAME|FILE", "with --ledger: the policy, for its allocation year",
@@ -65,6 +67,9 @@ static const struct table_column columns[] = {
 	{ "projected_by_recent_ms", "BY 30 DAYS", CELL_CHARGE_MS },
 	{ "projected_by_year_years", "PROJECTED-Y", CELL_FIGURE },
 	{ "projected_by_recent_years", "BY 30 DAYS-Y", CELL_FIGURE },
+	{ "used_up", "USED UP", CELL_TEXT },
+	{ "owners", "-OWNERS", CELL_TEXT },
+	{ "words", "-OUTLOOK", CELL_TEXT },
 	{ 0 },
 };
 
@@ -83,6 +88,7 @@ static const char *const hours[] = { "title",
 				     "used_percent",
 				     "projected_by_year_ms",
 				     "projected_by_recent_ms",
+				     "used_up",
 				     NULL };
 static const char *const years[] = { "title",
 				     "pool",
@@ -95,6 +101,7 @@ static const char *const years[] = { "title",
 				     "used_percent",
 				     "projected_by_year_years",
 				     "projected_by_recent_years",
+				     "used_up",
 				     NULL };
 
 static int read_by(const struct verb_call *call, enum store_by ret[static 2], struct err *err)
@@ -120,6 +127,8 @@ static int make_path(const struct verb_call *call, char **path, struct err *err)
 		r = cli_query(path, keys[i], verb_value(call, keys[i]), err);
 	if (r == 0 && verb_count(call, "monthly"))
 		r = cli_query(path, "monthly", "1", err);
+	if (r == 0 && verb_count(call, "group"))
+		r = cli_query(path, "scope", "group", err);
 	return r;
 }
 
@@ -326,6 +335,9 @@ static int check_options(const struct verb_call *call, struct err *err)
 
 	if (r == 0)
 		r = options_check_period(call, err);
+	if (r == 0 && verb_count(call, "group") && verb_value(call, "ledger"))
+		return err_set(err, -EINVAL,
+			       "--group is for the controller: --ledger shows all accounts");
 	return r < 0 ? r : options_need_ledger(call, of_ledger, err);
 }
 

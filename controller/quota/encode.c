@@ -49,6 +49,7 @@ static void set_window(struct doc *d, const struct quota_view *v)
 	doc_int(d, "sum_used_ms", w->sum_used);
 	doc_int(d, "available_ms", w->available);
 	doc_int(d, "available_after_ms", v->available_after_ms);
+	doc_int(d, "borrowed_ms", w->borrowed);
 	if (w->has_percentage)
 		doc_int(d, "percentage", w->percentage);
 	doc_int(d, "total_ms", w->total_allowance);
@@ -79,6 +80,7 @@ static void set_target(struct doc *d, const struct quota_view *v)
 	doc_int(d, "projected_by_year_ppm", t->by_year_ppm);
 	doc_int(d, "projected_by_recent_ms", t->by_recent_ms);
 	doc_int(d, "projected_by_recent_ppm", t->by_recent_ppm);
+	set_day(d, "used_up", v->end_day);
 }
 
 static json_t *encode_users(const struct quota_view *v)
@@ -92,6 +94,29 @@ static json_t *encode_users(const struct quota_view *v)
 		doc_int(&u, "used_ms", v->users[i].used_ms);
 		set_active(&u, &v->users[i].active);
 		doc_add(&a, doc_take(&u));
+	}
+	return doc_take(&a);
+}
+
+#define MONTHS_MAX 60 /* of one period, the last ones */
+
+/* The months of the period, those to come too: windows have an allowance for each. */
+static json_t *encode_months(const struct quota_view *v)
+{
+	bool is_window = v->rule == CONFIG_QUOTA_WINDOW || v->rule == CONFIG_QUOTA_WINDOW_3X;
+	size_t first = v->n_months > MONTHS_MAX ? v->n_months - MONTHS_MAX : 0;
+	_cleanup_doc_ struct doc a = doc_array();
+
+	for (size_t i = first; i < v->n_months; i++) {
+		_cleanup_doc_ struct doc m = doc_object();
+
+		set_month(&m, "month", v->months[i].month);
+		if (is_window)
+			doc_int(&m, "allowance_ms", v->months[i].allowance);
+		doc_int(&m, "used_ms", v->months[i].used);
+		doc_flag(&m, "is_now", v->months[i].month == (int)calendar_month(v->day));
+		doc_flag(&m, "is_to_come", v->months[i].month > (int)calendar_month(v->day));
+		doc_add(&a, doc_take(&m));
 	}
 	return doc_take(&a);
 }
@@ -171,5 +196,7 @@ json_t *quota_encode(const struct config *c, const struct quota_view *v)
 	doc_text(d, "words", words);
 	doc_set(d, "queues", encode_queues(c, v));
 	doc_set(d, "users", encode_users(v));
+	if (v->months)
+		doc_set(d, "months", encode_months(v));
 	return doc_take(d);
 }

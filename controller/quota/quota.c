@@ -99,22 +99,22 @@ static int add_months(struct view_work *l, const struct accounts_allocation *a, 
 	return 0;
 }
 
-/* One entry a month of the period; months without an allocation keep an allowance of 0. */
+/* One entry a month that the period touches; months without an allowance keep 0. */
 static int make_months(struct view_work *l, struct err *err)
 {
 	const struct accounts *a = l->site->accounts;
 	int64_t first = calendar_month(l->from_day);
 	int r = 0;
 
-	if (!is_window(l->v))
+	if (!is_window(l->v) && !(l->ask->parts & QUOTA_MONTHS))
 		return 0;
-	l->n_months = (size_t)(calendar_month(l->to_day) - first);
+	l->n_months = (size_t)(calendar_month(l->to_day - 1) + 1 - first);
 	l->months = calloc(l->n_months + 1, sizeof(*l->months));
 	if (!l->months)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < l->n_months; i++)
 		l->months[i].month = (int)(first + (int64_t)i);
-	for (size_t i = 0; i < a->n_allocations && r >= 0; i++) {
+	for (size_t i = 0; i < a->n_allocations && is_window(l->v) && r >= 0; i++) {
 		const struct accounts_allocation *n = &a->allocations[i];
 
 		if (is_alike(n, l->allocation) && n->from_day >= l->from_day &&
@@ -376,6 +376,8 @@ static int apply_target(struct view_work *l, struct err *err)
 	if (u.recent_ms > u.used_ms)
 		u.recent_ms = u.used_ms;
 	r = target_compute(&t, &u, now, &v->target);
+	if (r >= 0 && v->target.end_ns > 0)
+		v->end_day = (int32_t)store_day(s, now + v->target.end_ns - 1);
 	return r < 0 ? err_set(err, r, "the target %s of account %s cannot be computed",
 			       v->label, v->owner)
 		     : 0;
@@ -461,6 +463,7 @@ static int begin_view(struct view_work *l, struct err *err)
 				     .pool = ask->pool,
 				     .day = (int32_t)today,
 				     .normal_day = -1,
+				     .end_day = -1,
 				     .submit_day = -1 };
 	if (ask->at_day != QUOTA_NOW && ask->at_day < today) {
 		l->v->day = ask->at_day;
@@ -490,7 +493,12 @@ int quota_get_view(const struct quota_site *site, const struct quota_query *ask,
 		r = read_allocation(&l, err);
 	else if (is_window(&v))
 		v.mode = WINDOW_LOW_PRIORITY;
-	free(l.months);
+	if (r >= 0 && (ask->parts & QUOTA_MONTHS)) {
+		v.months = l.months;
+		v.n_months = l.n_months;
+	} else {
+		free(l.months);
+	}
 	if (r < 0) {
 		quota_view_done(&v);
 		return r;
@@ -502,7 +510,9 @@ int quota_get_view(const struct quota_site *site, const struct quota_query *ask,
 void quota_view_done(struct quota_view *v)
 {
 	free(v->users);
+	free(v->months);
 	v->users = NULL;
+	v->months = NULL;
 	v->n_users = 0;
 }
 

@@ -44,13 +44,14 @@ struct quota_site {
 
 #define QUOTA_ACTIVE 1u /* jobs that are queued or run; of a grant always */
 #define QUOTA_USERS 2u	/* figures by user */
+#define QUOTA_MONTHS 4u /* figures by month */
 
 struct quota_query {
 	const char *account, *cluster;
 	enum charge_pool pool;
 	int64_t now_ns;
 	int32_t at_day;			/* QUOTA_NOW, or a past day: as it stood at its end */
-	unsigned parts;			/* QUOTA_ACTIVE, QUOTA_USERS: read these as well */
+	unsigned parts;			/* QUOTA_ACTIVE ...: read these as well */
 	const struct expected_own *own; /* this job of Slurm is not counted; NULL: all are */
 };
 
@@ -88,10 +89,14 @@ struct quota_view {
 				       nothing more is used; -1: not in the period */
 	struct grant grant;
 	struct target_view target;
+	int32_t end_day; /* targets: used up then, at the rate of the last 30 days; -1: no such day */
 	struct fraction amount; /* as allotted */
 	int64_t storage_bytes;	/* -1: none allotted */
 	struct quota_user *users;
 	size_t n_users;
+	struct window_month
+		*months; /* of the period, with QUOTA_MONTHS; allowances of windows alone */
+	size_t n_months;
 };
 
 /* -ENOENT: no such account. */

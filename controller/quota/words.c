@@ -181,12 +181,18 @@ static void word_target(const struct quota_view *v, char *buf)
 	const char *how = t->used_ppm > t->passed_ppm ? "more than its share so far: priority "
 							"is lower until usage has faded"
 						      : "within its share so far";
-	char used[QUOTA_AMOUNT_MAX], passed[QUOTA_AMOUNT_MAX];
+	char used[QUOTA_AMOUNT_MAX], passed[QUOTA_AMOUNT_MAX], day[48], end[128] = "";
 
+	if (v->end_day >= 0) {
+		format_date(v->end_day, day, sizeof(day));
+		snprintf(end, sizeof(end),
+			 " At the rate of the last 30 days it is used up on %s.", day);
+	}
 	snprintf(buf, QUOTA_WORDS_MAX,
 		 "%s %% of the allocation used, with %s %% of the period gone: %s. Nothing is "
-		 "refused.",
-		 format_percent(t->used_ppm, used), format_percent(t->passed_ppm, passed), how);
+		 "refused.%s",
+		 format_percent(t->used_ppm, used), format_percent(t->passed_ppm, passed), how,
+		 end);
 }
 
 static void word_without_allocation(const struct config *c, const struct quota_view *v,

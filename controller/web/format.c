@@ -83,7 +83,7 @@ static void f_hours(xmlXPathParserContext *c, int n)
 	double ms;
 
 	if (pop_number(c, n, &ms))
-		return_grouped(c, ms / 3600e3, fabs(ms) < 10 * 3600e3 ? 3 : 1);
+		return_grouped(c, ms / 3600e3, ms == 0 ? 0 : fabs(ms) < 10 * 3600e3 ? 3 : 1);
 }
 
 static void f_years(xmlXPathParserContext *c, int n)

@@ -20,6 +20,7 @@
 
 /* Rows of a table: a page of 200 KB has room for so many. */
 #define USAGE_LIMIT "250"
+#define SHARE_LIMIT "200"
 
 /* `path` of the API may end with "#": what follows the page's own path stands there. */
 struct document {
@@ -71,7 +72,12 @@ static const struct page pages[] = {
 	    { .name = "price", .path = "/v1/jobs/#/price", .need = OPTIONAL },
 	    { .name = "eff", .path = "/v1/jobs/#/eff", .need = OPTIONAL },
 	    { .name = "steps", .path = "/v1/jobs/#/steps", .need = OPTIONAL } } },
-	{ "/share", "share.xsl", { { .name = "share", .path = "/v1/share" } } },
+	{ "/share",
+	  "share.xsl",
+	  { { "share",
+	      "/v1/share",
+	      { { "users", "all" }, { "limit", SHARE_LIMIT } },
+	      REQUIRED } } },
 	{ "/quota", "quota.xsl", { { .name = "quota", .path = "/v1/quota" } } },
 	{ "/queue",
 	  "queue.xsl",
@@ -226,9 +232,10 @@ static int set_reader(xmlNode *root, const struct page_reader *reader, struct er
 	return r;
 }
 
-static const char *const asked_names[] = { "by",    "account", "user", "cluster", "start",
-					   "end",   "state",   "node", "before",  "sort",
-					   "order", "queue",   "name", "from",	  NULL };
+static const char *const asked_names[] = { "by",     "account", "user",	 "cluster",
+					   "start",  "end",	"state", "node",
+					   "before", "sort",	"order", "queue",
+					   "name",   "from",	"pool",	 NULL };
 
 /* The words of the query that stylesheets may show, by name. */
 static int set_asked(xmlNode *root, const struct page_reader *reader, struct err *err)

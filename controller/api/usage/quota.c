@@ -73,7 +73,7 @@ static int read_ask(struct call *c, struct quota_query *ask, struct err *err)
 	*ask = (struct quota_query){ .cluster = cluster ? cluster : "",
 				     .now_ns = api_now_ns(),
 				     .at_day = QUOTA_NOW,
-				     .parts = QUOTA_ACTIVE | QUOTA_USERS };
+				     .parts = QUOTA_ACTIVE | QUOTA_USERS | QUOTA_MONTHS };
 	if (cluster && !config_cluster(c->api->c.config, cluster))
 		return err_set(err, -ENOENT, "no cluster '%.64s'", cluster);
 	if (!at)

@@ -12,6 +12,7 @@
 #include "controller/ledger/jobs/waiting.h"
 #include "controller/quota/usage_names.h"
 #include "controller/sharetree/rank.h"
+#include "controller/sharetree/stand.h"
 
 /* ---- shares ---- */
 
@@ -59,22 +60,61 @@ static bool sees_row(const struct call *c, const struct sharetree_row *row, bool
 
 struct trees {
 	struct call *c;
-	json_t *rows, *gone;
-	int64_t now_ns;
+	json_t *rows, *gone, *stand;
+	int64_t now_ns, limit;
 	bool wants_all;
 	int64_t from, seen, next; /* rows that the caller may see; next 0: there are no more */
+	int64_t account;	  /* the last one's place among those rows */
 };
 
 #define SHARE_LIMIT 4000 /* rows of one answer, so that it delays no other request */
+#define STAND_MAX 20	 /* associations of the caller: each is counted among all users */
 
 /* Does the next row belong to this page? Counts it. */
 static bool is_of_page(struct trees *t)
 {
-	bool is_full = json_array_size(t->rows) == SHARE_LIMIT;
+	bool is_full = (int64_t)json_array_size(t->rows) == t->limit;
 
 	if (is_full && !t->next)
 		t->next = t->seen;
 	return t->seen++ >= t->from && !is_full;
+}
+
+/* Where the caller stands in one of their accounts; `from` is the account's row, for the page that has it. */
+static int add_stand(struct trees *t, struct sharetree_where w, const struct sharetree_view *v,
+		     size_t i)
+{
+	_cleanup_doc_ struct doc d = doc_object();
+	char words[STAND_WORDS_MAX];
+	struct stand s;
+
+	if (strcmp(v->rows[i].user, t->c->user) != 0 || json_array_size(t->stand) >= STAND_MAX)
+		return 0;
+	stand_find(v, i, &s);
+	doc_text(&d, "cluster", w.cluster);
+	doc_text(&d, "pool", charge_pool_name(w.pool));
+	doc_text(&d, "account", v->rows[i].account);
+	doc_int(&d, "place", s.place);
+	doc_int(&d, "tied", s.tied);
+	doc_int(&d, "users", s.users);
+	set_real(&d, "FairShare", s.fairshare);
+	set_real(&d, "LevelFS", s.level_fs);
+	doc_int(&d, "from", t->account);
+	doc_text(&d, "words",
+		 stand_words(&s, t->c->api->c.config->policy.weight_fairshare, words));
+	return json_array_append_new(t->stand, doc_take(&d));
+}
+
+static int add_row(struct trees *t, struct sharetree_where w, const struct sharetree_view *v,
+		   size_t i)
+{
+	if (!sees_row(t->c, &v->rows[i], t->wants_all))
+		return 0;
+	if (!*v->rows[i].user)
+		t->account = t->seen;
+	if (add_stand(t, w, v, i) < 0)
+		return -ENOMEM;
+	return is_of_page(t) ? json_array_append_new(t->rows, encode_row(w, v, i)) : 0;
 }
 
 static int add_tree(struct trees *t, struct sharetree_where w, struct err *err)
@@ -83,8 +123,7 @@ static int add_tree(struct trees *t, struct sharetree_where w, struct err *err)
 	int r = sharetree_get_view(t->c->api->c.sharetree, w, t->now_ns, &v, err);
 
 	for (size_t i = 0; r >= 0 && i < v.n; i++)
-		if (sees_row(t->c, &v.rows[i], t->wants_all) && is_of_page(t) &&
-		    json_array_append_new(t->rows, encode_row(w, &v, i)) < 0)
+		if (add_row(t, w, &v, i) < 0)
 			r = err_set(err, -ENOMEM, "out of memory");
 	if (r >= 0 && v.n_gone &&
 	    json_array_append_new(t->gone,
@@ -127,7 +166,7 @@ static int read_pool(const struct call *c, int *ret, struct err *err)
 
 int route_share(struct call *c, struct err *err)
 {
-	static const int64_t none = 0;
+	static const int64_t none = 0, most = SHARE_LIMIT;
 	const struct config *config = c->api->c.config;
 	const char *cluster = call_query_text(c, "cluster");
 	struct trees t = { .c = c, .now_ns = api_now_ns() };
@@ -137,6 +176,9 @@ int route_share(struct call *c, struct err *err)
 	if (r >= 0)
 		r = call_query_int(c, "from", (struct wire_int){ 0, INT64_MAX, &none }, &t.from,
 				   err);
+	if (r >= 0)
+		r = call_query_int(c, "limit", (struct wire_int){ 1, SHARE_LIMIT, &most },
+				   &t.limit, err);
 	if (r >= 0 && cluster && !config_cluster(config, cluster))
 		r = err_set(err, -EINVAL, "there is no cluster '%.64s'", cluster);
 	if (r < 0)
@@ -144,8 +186,10 @@ int route_share(struct call *c, struct err *err)
 	c->answer = wire_new();
 	t.rows = json_array();
 	t.gone = json_array();
+	t.stand = json_array();
 	if (!c->answer || json_object_set_new(c->answer, "rows", t.rows) < 0 ||
-	    json_object_set_new(c->answer, "gone", t.gone) < 0)
+	    json_object_set_new(c->answer, "gone", t.gone) < 0 ||
+	    json_object_set_new(c->answer, "stand", t.stand) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < config->n_clusters && r >= 0; i++) {
 		const struct config_cluster *cl = config->clusters[i];

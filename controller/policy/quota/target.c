@@ -69,6 +69,8 @@ static int add_projection(const struct target_pace *p, struct target_view *v)
 	int r;
 
 	v->has_projection = p->passed_ns > 0;
+	if (!v->has_projection || target_find_end(p, v->total_ms, &v->end_ns) < 0)
+		v->end_ns = -1;
 	if (!v->has_projection)
 		return 0;
 	r = target_project(p, &v->by_year_ms, &v->by_recent_ms);

@@ -53,6 +53,7 @@ struct target_view {
 	int64_t by_recent_ms; /* the last 30 days (or what has passed, if less) go on:
 				 used + recent x what is left / 30 days */
 	int64_t by_year_ppm, by_recent_ppm; /* of the total */
+	int64_t end_ns; /* target_find_end(), when it is used up; -1: not within the period */
 };
 
 /* Before the start nothing has passed; after the end all has, and both projections are what

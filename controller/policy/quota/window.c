@@ -271,6 +271,15 @@ static void set_mode(struct window *w)
 	}
 }
 
+/* What the previous and this month used beyond their own allowances. */
+static void set_borrowed(struct window *w)
+{
+	int64_t over = w->previous.used + w->current.used - w->previous.allowance -
+		       w->current.allowance;
+
+	w->borrowed = over < 0 ? 0 : over < w->next.allowance ? over : w->next.allowance;
+}
+
 int window_compute(const struct window_period *p, int month, enum window_rule rule,
 		   struct window *ret, struct err *err)
 {
@@ -290,6 +299,7 @@ int window_compute(const struct window_period *p, int month, enum window_rule ru
 	if (r < 0)
 		return err_set(err, r, "the allowances or usages of the period are too large");
 	apply_rule(p, &w);
+	set_borrowed(&w);
 	set_percentage(&w);
 	set_mode(&w);
 	*ret = w;

@@ -93,6 +93,7 @@ struct window {
 	int64_t sum_allowance, sum_used;     /* of those, used up to this month */
 	int64_t total_allowance, total_used; /* of the period; used up to this month */
 	int64_t available;		     /* sum_allowance - sum_used; may be negative */
+	int64_t borrowed; /* of the next month's allowance, used this month or before */
 	bool has_percentage;
 	int64_t percentage;		/* as shown */
 	int64_t share;			/* exact percentage = 100 * share / current.allowance */

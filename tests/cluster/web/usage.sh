@@ -69,6 +69,40 @@ is "in all projects too" 403 "$(status $bin '/usage?user=daemon&by=account')"
 is "a project of others has no row" "" "$(json $bin /usage.json "' '.join(r['account'] for r in d['usage']['rows'] if r['account']=='rpp-empty')")"
 like "an operator sees every project" 'rpp-empty|x&quot;|&lt;b&gt;' "$(text 0 /usage)"
 
+# ---- shares: where the reader stands ----
+page=$(text $daemon /share)
+like "a sentence says what the place means" 'rrg-curie on narval, cpu: Place [1-5] of 5 users.*where fairshare decides.*of at most 100000 to the priority' "$page"
+like "the reader's row is marked" 'daemon \(you, place [1-5] of 5\)' "$page"
+like "in HTML too" '<tr class="own">' "$(get $daemon /share)"
+like "a coordinator sees the users of the account" 'rrg-curie \(yours\).* bin ' "$page"
+unlike "a member does not" ' daemon ' "$(text $bin /share | sed 's/.*Leave//')"
+is "JSON has the place that is shown" "$(grep -oE 'you, place [1-5]' <<<"$page" | head -n 1 | grep -oE '[1-5]')" \
+	"$(json $daemon /share.json "[s for s in d['share']['stand']][0]['place']")"
+is "a page of rows, and how to get the next" "3 True" "$(ask $daemon GET '/v1/share?limit=3' | sed -n 2p | python3 -c 'import json,sys; d=json.load(sys.stdin); print(len(d["rows"]), d["next"] == 3)')"
+like "reeve share has the sentence" 'rrg-curie on narval, cpu: Place [1-5] of 5 users' "$(as $daemon "$dir/reeve" share --config "$dir/reeve.conf" 2>&1)"
+
+# ---- quotas, by each rule ----
+like "a target: used, due and projected" 'Used .*Due by now .*Projected, as in the last 30 days' "$(text $daemon '/quota?account=rrg-curie')"
+like "reeve usage --group has the projects of a coordinator, and when they are used up" 'rrg-curie.*Radium' "$(as $daemon "$dir/reeve" usage --group --config "$dir/reeve.conf" 2>&1)"
+live_stop
+group_open grant
+enter $daemon
+page=$(text $daemon '/quota?account=rrg-curie')
+like "a grant is used, reserved and available" 'The grant of 25,000.0 .*Used [0-9,.]+ .*Reserved 0 .*Available -?[0-9,.]+' "$page"
+is "which add up" True "$(json $daemon '/quota.json?account=rrg-curie' "all(q['total_ms']==q['used_ms']+q['reserved_ms']+q['available_ms'] for q in d['quota']['quotas'])")"
+like "months of the period too" "All months of the period .*$group_last" "$page"
+live_stop
+group_open window
+enter $daemon
+page=$(text $daemon '/quota?account=rrg-curie')
+like "a window: three months" 'The three months of the window .*Previous 3,500.0 [0-9,.]+ used .*Current 3,500.0 .*Next 3,500.0 [0-9,.]+ borrowed' "$page"
+like "all twelve months, those to come too" "All months of the period Month .*$(date -u +%Y-%m) \(now\).* to come" "$page"
+is "twelve rows" 12 "$(as $daemon "$dir/reeve" quota -p def-meitner --by month --csv --noheader --config "$dir/reeve.conf" | wc -l)"
+is "which sum up to what is used" True "$(json $daemon '/quota.json?account=rrg-curie' "all(sum(m['used_ms'] for m in q['months'])==q['used_ms'] for q in d['quota']['quotas'])")"
+live_stop
+live_open group_configure target
+enter 0
+
 # ---- hostile names ----
 page=$(get 0 /usage)
 like "markup in a project's name is text" '&lt;b&gt;&amp;"x"&lt;/b&gt;|&lt;b&gt;&amp;&quot;x&quot;&lt;/b&gt;' "$page"

@@ -44,10 +44,14 @@ static void published_examples(void **state)
 
 	(void)state;
 	assert_int_equal(compute_window(&p, JAN + 2, WINDOW_SLIDING).available, 80000 * H);
+	assert_int_equal(compute_window(&p, JAN + 1, WINDOW_SLIDING).borrowed, 0);
 	m[1].used = 120000 * H;
+	assert_int_equal(compute_window(&p, JAN + 1, WINDOW_SLIDING).borrowed, 20000 * H);
 	assert_int_equal(compute_window(&p, JAN + 2, WINDOW_SLIDING).available, 30000 * H);
 	/* "restored again in April", which has no month behind it here: its own and March's. */
 	assert_int_equal(compute_window(&p, JAN + 3, WINDOW_SLIDING).available, 100000 * H);
+	m[1].used = 200000 * H; /* no more than there is */
+	assert_int_equal(compute_window(&p, JAN + 1, WINDOW_SLIDING).borrowed, 50000 * H);
 	m[1].used = 0;
 	assert_int_equal(compute_window(&p, JAN + 1, WINDOW_SLIDING).available, 150000 * H);
 

@@ -200,6 +200,39 @@ static void the_view_of_an_account_has_the_figures_of_its_window(void **state)
 	assert_int_equal(v.mode, WINDOW_NORMAL);
 }
 
+/* August to January: all six, with their allowances, in windows; in other rules with their usage alone. */
+static void the_months_of_a_period_are_all_there(void **state)
+{
+	static const char accounts[] = "[Account a]\nUsers=alice\n"
+				       "[Allocation a/x]\nKind=%s\nAmount=1000\n"
+				       "From=2024-08-%s\nTo=2025-02-%s\n";
+	struct quota_rig *q = *state;
+	struct quota_query ask = {
+		.account = "a", .cluster = "main", .at_day = QUOTA_NOW, .parts = QUOTA_MONTHS
+	};
+	struct quota_view v;
+	char text[256];
+
+	snprintf(text, sizeof(text), accounts, "monthly", "01", "01");
+	quota_rig_set(q, rwth, text);
+	q->now_ns = NOON - 20 * DAY_NS;
+	quota_rig_use(q, &(struct quota_rig_job){ .account = "a", .rate = { 800, 1 } }, 3600);
+	ask.now_ns = q->now_ns = NOON;
+	assert_int_equal(quota_get_view(&q->site, &ask, &v, NULL), 0);
+	assert_int_equal(v.n_months, 6);
+	assert_int_equal(v.months[1].used, 800 * HOUR_MS);
+	assert_int_equal(v.months[5].allowance, 1000 * HOUR_MS);
+	quota_view_done(&v);
+	snprintf(text, sizeof(text), accounts, "grant", "15", "15");
+	quota_rig_set(q, nci, text);
+	assert_int_equal(quota_get_view(&q->site, &ask, &v, NULL), 0);
+	assert_int_equal(v.n_months, 7);
+	assert_int_equal(v.months[1].used, 800 * HOUR_MS);
+	assert_int_equal(v.months[1].allowance, 0);
+	assert_int_equal(v.grant.used, 800 * HOUR_MS);
+	quota_view_done(&v);
+}
+
 static void a_consumed_window_says_when_it_is_normal_again(void **state)
 {
 	static const char accounts[] = "[Account a]\nUsers=alice\n"
@@ -417,6 +450,7 @@ int main(void)
 		WITH_LEDGER(granted_is_used_and_reserved_and_available_after_every_event),
 		WITH_LEDGER(suspended_time_is_free_and_the_queue_decides_the_price),
 		WITH_LEDGER(the_view_of_an_account_has_the_figures_of_its_window),
+		WITH_LEDGER(the_months_of_a_period_are_all_there),
 		WITH_LEDGER(a_consumed_window_says_when_it_is_normal_again),
 		WITH_LEDGER(an_allowance_changes_within_a_period_by_labels_that_adjoin),
 		WITH_LEDGER(running_and_queued_jobs_are_shown_beside_what_was_used),
