@@ -9,6 +9,7 @@
 #include "cli/admin/accounts_source.h"
 #include "cli/admin/slurm/accounts_sync.h"
 #include "cli/admin/admin.h"
+#include "cli/admin/fault_report.h"
 #include "cli/client/options.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
@@ -31,94 +32,53 @@ static int apply_change(struct accounts_source *s, const struct verb_call *call,
 
 /* ---- files ---- */
 
-static const struct table_column fault_columns[] = {
-	{ "file", "FILE", CELL_TEXT },
-	{ "line", "LINE", CELL_COUNT },
-	{ "text", "FAULT", CELL_TEXT },
-	{ 0 },
-};
-
-/* Where faults and warnings of a file are printed. */
-struct fault_report {
-	struct cli *c;
-	struct table *table;
-};
-
-static void report_fault(void *ctx, const struct conf_fault *fault)
-{
-	struct fault_report *report = ctx;
-
-	table_row(report->table);
-	table_text(report->table, "file", fault->file);
-	if (fault->line)
-		table_int(report->table, "line", fault->line);
-	table_text(report->table, "text", fault->text);
-	if (report->c->format.output != TABLE_TABLE)
-		return;
-	cli_put(report->c->format.to, fault->text);
-	fputc('\n', report->c->format.to);
-}
-
 /* Reads and checks a file, and prints every fault. *ret is NULL when there is one: then the result
  * is 0 and the exit status is set. */
 static int read_file(struct cli *c, const char *path, struct accounts **ret, struct err *err)
 {
-	_cleanup_(table_freep) struct table *t = NULL;
-	struct fault_report report = { .c = c };
-	int n, r = table_new("faults", fault_columns, &t, err);
+	struct fault_report report;
+	int n, r = fault_report_open(c, "faults", &report, err);
 
 	if (r < 0)
 		return r;
-	report.table = t;
-	n = accounts_check(path, report_fault, &report, ret, err);
-	if (n <= 0)
-		return n;
-	c->exit_code = CLI_FAILED;
-	if (c->format.output != TABLE_TABLE)
-		return table_print(t, &c->format, err);
-	cli_put(c->format.to, path);
-	fprintf(c->format.to, ": %d fault%s\n", n, n > 1 ? "s" : "");
-	return 0;
+	n = accounts_check(path, fault_report_add, &report, ret, err);
+	if (n > 0)
+		c->exit_code = CLI_FAILED;
+	r = n > 0 ? fault_report_finish(&report, path, n, err) : n;
+	table_free(report.table);
+	return r;
 }
 
-/* Warnings have no line: they are about the accounts as a whole. */
-static void report_warning(void *ctx, const char *text)
+static int report_warnings(const struct cli *c, const char *path, const struct accounts *a,
+			   struct err *err)
 {
-	struct fault_report *report = ctx;
+	struct fault_report report;
+	int r = fault_report_open(c, "warnings", &report, err);
 
-	table_row(report->table);
-	table_text(report->table, "text", text);
-	if (report->c->format.output != TABLE_TABLE)
-		return;
-	fputs("warning: ", report->c->format.to);
-	cli_put(report->c->format.to, text);
-	fputc('\n', report->c->format.to);
+	if (r < 0)
+		return r;
+	accounts_warn(a, fault_report_warn, &report);
+	if (c->format.output != TABLE_TABLE)
+		r = table_print(report.table, &c->format, err);
+	table_free(report.table);
+	if (r < 0 || c->format.output != TABLE_TABLE)
+		return r;
+	cli_put(c->format.to, path);
+	fprintf(c->format.to, ": no faults: %zu account%s, %zu allocation%s\n", a->n_accounts,
+		a->n_accounts == 1 ? "" : "s", a->n_allocations,
+		a->n_allocations == 1 ? "" : "s");
+	return 0;
 }
 
 static int check_accounts(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(accounts_freep) struct accounts *a = NULL;
-	_cleanup_(table_freep) struct table *t = NULL;
 	struct cli *c = ctx;
-	struct fault_report report = { .c = c };
 	int r = cli_begin_offline(c, call, err);
 
 	if (r == 0)
 		r = read_file(c, call->args[0], &a, err);
-	if (r < 0 || !a)
-		return r;
-	r = table_new("warnings", fault_columns, &t, err);
-	if (r < 0)
-		return r;
-	report.table = t;
-	accounts_warn(a, report_warning, &report);
-	if (c->format.output != TABLE_TABLE)
-		return table_print(t, &c->format, err);
-	cli_put(c->format.to, call->args[0]);
-	fprintf(c->format.to, ": no faults: %zu account%s, %zu allocation%s\n", a->n_accounts,
-		a->n_accounts == 1 ? "" : "s", a->n_allocations,
-		a->n_allocations == 1 ? "" : "s");
-	return 0;
+	return r < 0 || !a ? r : report_warnings(c, call->args[0], a, err);
 }
 
 static int run_apply(const struct verb_call *call, void *ctx, struct err *err)
@@ -276,12 +236,12 @@ static int run_edit(const struct verb_call *call, struct cli *c, enum accounts_e
 	return r < 0 ? r : apply_change(&s, call, new, err);
 }
 
-static int set_value(const struct verb_call *call, void *ctx, struct err *err)
+static int run_set(const struct verb_call *call, void *ctx, struct err *err)
 {
 	return run_edit(call, ctx, ACCOUNTS_EDIT_SET, err);
 }
 
-static int add_value(const struct verb_call *call, void *ctx, struct err *err)
+static int run_add(const struct verb_call *call, void *ctx, struct err *err)
 {
 	return run_edit(call, ctx, ACCOUNTS_EDIT_ADD, err);
 }
@@ -353,7 +313,7 @@ static const struct verb verbs_table[] = {
 	  .options = change_options,
 	  .min_args = 2,
 	  .max_args = -1,
-	  .run = set_value },
+	  .run = run_set },
 	{ .name = "add",
 	  .args = "WHAT [KEY=VALUE...]",
 	  .help = "Add an account, a user to an account, or an allocation",
@@ -365,7 +325,7 @@ static const struct verb verbs_table[] = {
 	  .options = change_options,
 	  .min_args = 1,
 	  .max_args = -1,
-	  .run = add_value },
+	  .run = run_add },
 	{ .name = "remove",
 	  .args = "WHAT",
 	  .help = "Remove an account, a user from an account, or an allocation",

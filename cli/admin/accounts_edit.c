@@ -35,7 +35,7 @@ static void edit_done(struct edit *e)
 	free(e->changes);
 }
 
-static int no_memory(struct edit *e)
+static int report_no_memory(struct edit *e)
 {
 	return err_set(e->err, -ENOMEM, "out of memory");
 }
@@ -54,7 +54,7 @@ static char *keep_copy(struct edit *e, const char *text)
 }
 
 /* Appends to the changes; the texts must live until accounts_apply(). */
-static int write_change(struct edit *e, const struct accounts_change *c)
+static int append_change(struct edit *e, const struct accounts_change *c)
 {
 	size_t room = e->room ? e->room * 2 : 16;
 	struct accounts_change *more;
@@ -62,7 +62,7 @@ static int write_change(struct edit *e, const struct accounts_change *c)
 	if (e->n == e->room) {
 		more = realloc(e->changes, room * sizeof(*more));
 		if (!more)
-			return no_memory(e);
+			return report_no_memory(e);
 		e->changes = more;
 		e->room = room;
 	}
@@ -175,7 +175,7 @@ static int read_assignment(struct edit *e, const char *typed, struct assignment 
 	char *copy = keep_copy(e, typed), *equals;
 
 	if (!copy)
-		return no_memory(e);
+		return report_no_memory(e);
 	equals = strchr(copy, '=');
 	if (!equals || equals == copy)
 		return err_set(e->err, -EINVAL, "'%.60s' is not Key=Value", typed);
@@ -210,7 +210,7 @@ static bool has_item(const struct edit *e, const char *key, const char *item)
 }
 
 /* Item or Item=Value. += on an item without a value must add one that is new; -= must find it. */
-static int put_item(struct edit *e, const struct assignment *a, char *item)
+static int append_item(struct edit *e, const struct assignment *a, char *item)
 {
 	char *equals = strchr(item, '=');
 	struct accounts_change c = { .op = a->sign == '-' ? ACCOUNTS_REMOVE : ACCOUNTS_SET,
@@ -226,18 +226,18 @@ static int put_item(struct edit *e, const struct assignment *a, char *item)
 		return err_set(e->err, -EEXIST, "%s has '%.64s' already", a->key, item);
 	if (a->sign == '-' && !has_item(e, a->key, item))
 		return err_set(e->err, -ENOENT, "%s has no '%.64s'", a->key, item);
-	return write_change(e, &c);
+	return append_change(e, &c);
 }
 
 /* "=" replaces the whole list: all rows of the key are removed first. */
-static int put_list(struct edit *e, const struct assignment *a)
+static int append_list(struct edit *e, const struct assignment *a)
 {
 	char *rest = a->value, *item;
 	struct accounts_change all = { .op = ACCOUNTS_REMOVE,
 				       .section = e->on.section,
 				       .name = e->on.name,
 				       .key = a->key };
-	int r = a->sign == '=' ? write_change(e, &all) : 0;
+	int r = a->sign == '=' ? append_change(e, &all) : 0;
 
 	while (r == 0 && *a->value && (item = strsep(&rest, ","))) {
 		size_t n;
@@ -245,33 +245,33 @@ static int put_list(struct edit *e, const struct assignment *a)
 		item += strspn(item, " ");
 		for (n = strlen(item); n && item[n - 1] == ' ';)
 			item[--n] = '\0';
-		r = n ? put_item(e, a, item)
+		r = n ? append_item(e, a, item)
 		      : err_set(e->err, -EINVAL, "an empty name in %s", a->key);
 	}
 	return r;
 }
 
 /* A user's shares are an item of the account's list Users. */
-static int put_user(struct edit *e, const char *shares)
+static int append_user(struct edit *e, const char *shares)
 {
-	return write_change(e, &(struct accounts_change){ .op = ACCOUNTS_SET,
-							  .section = "Account",
-							  .name = e->on.account,
-							  .key = "Users",
-							  .item = e->on.user,
-							  .new_value = shares });
+	return append_change(e, &(struct accounts_change){ .op = ACCOUNTS_SET,
+							   .section = "Account",
+							   .name = e->on.account,
+							   .key = "Users",
+							   .item = e->on.user,
+							   .new_value = shares });
 }
 
-static int put_assignment(struct edit *e, const struct assignment *a)
+static int append_assignment(struct edit *e, const struct assignment *a)
 {
 	if (is_list(e, a->key))
-		return put_list(e, a);
+		return append_list(e, a);
 	if (a->sign != '=')
 		return err_set(e->err, -EINVAL, "%s is not a list: write %s=%s", a->key, a->key,
 			       a->value);
 	if (e->on.user && !strcmp(a->key, "Shares"))
-		return put_user(e, *a->value ? a->value : "1");
-	return write_change(
+		return append_user(e, *a->value ? a->value : "1");
+	return append_change(
 		e, &(struct accounts_change){ .op = *a->value ? ACCOUNTS_SET : ACCOUNTS_REMOVE,
 					      .section = e->on.section,
 					      .name = e->on.name,
@@ -281,17 +281,17 @@ static int put_assignment(struct edit *e, const struct assignment *a)
 
 /* ---- set, add, remove ---- */
 
-/* The section itself; its keys follow. */
-static int put_head(struct edit *e)
+/* The new section itself; the changes of its keys come after it. */
+static int append_section(struct edit *e)
 {
 	if (e->on.user)
-		return put_user(e, "1");
-	return write_change(e, &(struct accounts_change){ .op = ACCOUNTS_ADD,
-							  .section = e->on.section,
-							  .name = e->on.name });
+		return append_user(e, "1");
+	return append_change(e, &(struct accounts_change){ .op = ACCOUNTS_ADD,
+							   .section = e->on.section,
+							   .name = e->on.name });
 }
 
-/* Then `add` must not set the shares first: of two changes of one item only the first counts. */
+/* Where the arguments state shares, `add` must not append the default of 1: of two changes of one item only the first counts. */
 static bool states_shares(char *const *args)
 {
 	for (; *args; args++)
@@ -301,17 +301,17 @@ static bool states_shares(char *const *args)
 }
 
 /* Every section that belongs to the target, so that nothing refers to what is gone. */
-static int put_removals(struct edit *e)
+static int append_removals(struct edit *e)
 {
 	size_t n = strlen(e->on.name);
 	int r = 0;
 
 	if (e->on.user)
-		r = write_change(e, &(struct accounts_change){ .op = ACCOUNTS_REMOVE,
-							       .section = "Account",
-							       .name = e->on.account,
-							       .key = "Users",
-							       .item = e->on.user });
+		r = append_change(e, &(struct accounts_change){ .op = ACCOUNTS_REMOVE,
+								.section = "Account",
+								.name = e->on.account,
+								.key = "Users",
+								.item = e->on.user });
 	/* An account is removed with its allocations and the limits of its users. */
 	for (size_t i = 0; i < e->rows.n && r == 0; i++) {
 		const struct accounts_row *row = &e->rows.rows[i];
@@ -321,26 +321,26 @@ static int put_removals(struct edit *e)
 			      !strncmp(row->name, e->on.name, n) && row->name[n] == '/';
 
 		if (!*row->key && (is_own || is_its))
-			r = write_change(e, &(struct accounts_change){ .op = ACCOUNTS_REMOVE,
-								       .section = row->section,
-								       .name = row->name });
+			r = append_change(e, &(struct accounts_change){ .op = ACCOUNTS_REMOVE,
+									.section = row->section,
+									.name = row->name });
 	}
 	return r;
 }
 
-static int put_changes(struct edit *e, char *const *args)
+static int append_changes(struct edit *e, char *const *args)
 {
 	struct assignment a = { 0 };
 	int r = 0;
 
 	if (e->kind == ACCOUNTS_EDIT_REMOVE)
-		return put_removals(e);
+		return append_removals(e);
 	if (e->kind == ACCOUNTS_EDIT_ADD && !(e->on.user && states_shares(args)))
-		r = put_head(e);
+		r = append_section(e);
 	for (; *args && r == 0; args++) {
 		r = read_assignment(e, *args, &a);
 		if (r == 0)
-			r = put_assignment(e, &a);
+			r = append_assignment(e, &a);
 	}
 	return r;
 }
@@ -356,7 +356,7 @@ int accounts_edit(const struct accounts *now, enum accounts_edit_kind kind, char
 	if (r == 0)
 		r = check_target(&e);
 	if (r == 0)
-		r = put_changes(&e, args + 1);
+		r = append_changes(&e, args + 1);
 	if (r < 0)
 		return r;
 	return accounts_apply(now, &(struct accounts_diff){ e.changes, e.n },

@@ -75,7 +75,8 @@ static int read_draft(const struct verb_call *call, struct accounts_draft *d, st
 		call->args[0]);
 }
 
-json_t *accounts_import_notes(const struct accounts_draft *d)
+/* The draft's notes as an array of {what, why, n, line}; NULL: out of memory. */
+static json_t *encode_notes(const struct accounts_draft *d)
 {
 	_cleanup_doc_ struct doc notes = doc_array();
 
@@ -219,7 +220,7 @@ static int write_converted(struct cli *c, const struct verb_call *call,
 		r = write_file(path, text, err);
 	if (r < 0)
 		return r;
-	notes = accounts_import_notes(d);
+	notes = encode_notes(d);
 	accounts_change_warnings(c, warnings);
 	accounts_change_notes(c, notes);
 	cli_put(c->format.to, path);
@@ -243,7 +244,7 @@ int accounts_import_draft(struct accounts_source *s, struct accounts_draft *d,
 	if (r < 0)
 		return r;
 	w.new = new;
-	notes = accounts_import_notes(d);
+	notes = encode_notes(d);
 	return accounts_change_make(s,
 				    &(struct accounts_change_call){
 					    &w, "yet: add --apply to change it", notes, NULL },
@@ -268,7 +269,7 @@ static int apply_change(struct cli *c, const struct verb_call *call, struct acco
 	if (r < 0)
 		return r;
 	w.new = new;
-	notes = accounts_import_notes(d);
+	notes = encode_notes(d);
 	return accounts_change_make(
 		&s,
 		&(struct accounts_change_call){ &w, "yet: add --apply to change it", notes,

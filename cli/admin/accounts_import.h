@@ -2,7 +2,6 @@
  * systems. */
 #pragma once
 #include "cli/cli.h"
-
 #include "cli/admin/accounts_source.h"
 #include "controller/accounts/foreign/draft.h"
 
@@ -11,5 +10,3 @@ extern const struct verb admin_verb_accounts_import, admin_verb_accounts_export;
 /* Makes the draft the accounts of the source, or shows what that would change. */
 int accounts_import_draft(struct accounts_source *s, struct accounts_draft *d,
 			  const struct accounts_source_order *how, struct err *err);
-/* The draft's notes as an array of {what, why, n, line}; NULL: out of memory. */
-json_t *accounts_import_notes(const struct accounts_draft *d);

@@ -47,7 +47,7 @@ static int add_row(void *ctx, const struct store_adjustment *a, struct err *err)
 }
 
 /* A row of the controller's answer, which has the columns' names. */
-static void add_answer(struct table *t, const json_t *row)
+static void add_answer_row(struct table *t, const json_t *row)
 {
 	table_row(t);
 	for (const struct table_column *col = columns; col->name; col++) {
@@ -162,7 +162,8 @@ static int request_adjustments(struct cli *c, struct http_call what, struct tabl
 
 	if (r < 0)
 		return r;
-	json_array_foreach(json_object_get(answer, "adjustments"), i, row) add_answer(t, row);
+	json_array_foreach(json_object_get(answer, "adjustments"), i, row)
+		add_answer_row(t, row);
 	return 0;
 }
 
@@ -254,7 +255,7 @@ static int run_list(const struct verb_call *call, void *ctx, struct err *err)
 	return r < 0 ? r : table_print(t, &c->format, err);
 }
 
-#define WHOSE                                                                                  \
+#define FILTER_OPTIONS                                                                         \
 	{ "account", 'A', "NAME", "the account", NULL },                                       \
 		{ "user", 'u', "NAME", "the user", NULL },                                     \
 		{ "cluster", 0, "NAME", "the cluster", NULL },                                 \
@@ -264,7 +265,7 @@ static int run_list(const struct verb_call *call, void *ctx, struct err *err)
 	}
 
 static const struct verb_option adjust_options[] = {
-	WHOSE,
+	FILTER_OPTIONS,
 	{ "charge", 0, "HOURS",
 	  "-12.5 refunds, 12.5 charges again: in equivalent hours (SU, "
 	  "core-hours)",
@@ -274,7 +275,7 @@ static const struct verb_option adjust_options[] = {
 	{ "day", 0, "DATE", "count it on this day; default: today", NULL },
 	{ 0 },
 };
-static const struct verb_option list_options[] = { WHOSE, { 0 } };
+static const struct verb_option list_options[] = { FILTER_OPTIONS, { 0 } };
 
 const struct verb admin_verb_adjust = {
 	.name = "adjust",

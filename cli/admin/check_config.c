@@ -2,18 +2,12 @@
 #include <errno.h>
 #include <string.h>
 #include "cli/admin/admin.h"
+#include "cli/admin/fault_report.h"
 #include "common/err.h"
 #include "controller/config/config.h"
 #include "controller/config/profile.h"
 
 #define DEFAULT_FILE "/etc/reeve/controller.conf"
-
-static const struct table_column columns[] = {
-	{ "file", "FILE", CELL_TEXT },
-	{ "line", "LINE", CELL_COUNT },
-	{ "text", "FAULT", CELL_TEXT },
-	{ 0 },
-};
 
 static const struct table_column key_columns[] = {
 	{ "section", "SECTION", CELL_TEXT },
@@ -22,27 +16,6 @@ static const struct table_column key_columns[] = {
 	{ "meaning", "MEANING", CELL_TEXT },
 	{ 0 },
 };
-
-struct report {
-	struct table *table;
-	const struct table_format *format;
-};
-
-/* Prints "FILE:LINE: ..." at once for people; adds a row for programs. */
-static void print_fault(void *ctx, const struct conf_fault *fault)
-{
-	struct report *report = ctx;
-
-	table_row(report->table);
-	table_text(report->table, "file", fault->file);
-	if (fault->line)
-		table_int(report->table, "line", fault->line);
-	table_text(report->table, "text", fault->text);
-	if (report->format->output != TABLE_TABLE)
-		return;
-	cli_put(report->format->to, fault->text);
-	fputc('\n', report->format->to);
-}
 
 /* *ret is the path of a file, or of the shipped profile with that name. A file of that name in the
  * current directory comes first. */
@@ -79,49 +52,60 @@ static int check_examples(struct cli *c, const struct verb_call *call, struct er
 	return r < 0 ? r : admin_check_examples(c, verb_value(call, "examples"), own, err);
 }
 
-static int check_config(const struct verb_call *call, void *ctx, struct err *err)
+/* What is no fault, and still worth a line; for people. */
+static void print_advice(const struct cli *c, const struct config *config)
 {
-	_cleanup_(config_freep) struct config *config = NULL;
-	_cleanup_(table_freep) struct table *table = NULL;
-	_cleanup_free_ char *path = NULL;
-	struct cli *c = ctx;
-	struct report report = { .format = &c->format };
-	int n = 0, r = cli_begin_offline(c, call, err);
-
-	if (r == 0 && verb_count(call, "examples"))
-		return check_examples(c, call, err);
-
-	if (r == 0 && verb_count(call, "keys"))
-		return show_keys(c, err);
-	if (r == 0)
-		r = find_config(call->n_args ? call->args[0] : DEFAULT_FILE, &path, err);
-	if (r == 0)
-		r = table_new("faults", columns, &table, err);
-	report.table = table;
-	if (r == 0)
-		n = config_check(path, &(struct config_faults){ print_fault, &report }, &config,
-				 err);
-	if (r < 0 || n < 0)
-		return r < 0 ? r : n;
-	c->exit_code = n ? CLI_FAILED : CLI_OK;
-	if (c->format.output != TABLE_TABLE)
-		return table_print(table, &c->format, err);
-	cli_put(c->format.to, path);
-	if (n)
-		fprintf(c->format.to, ": %d fault%s\n", n, n > 1 ? "s" : "");
-	else
-		fprintf(c->format.to, ": no faults\n");
 	/* Agents retry after up to a minute: see NodeLost in docs/operation.md. */
-	if (config && config->node_lost_s < 90)
+	if (config->node_lost_s < 90)
 		fprintf(c->format.to,
 			"warning: NodeLost=%lld is below 90 s: a restart of the network alone "
 			"may end jobs\n",
 			(long long)config->node_lost_s);
-	if (config && config->n_accounts)
+	if (config->n_accounts)
 		fputs("its [Account] sections are active until 'reeve admin accounts apply' stores "
 		      "accounts in the ledger\n",
 		      c->format.to);
+}
+
+static int check_file(struct cli *c, const char *path, struct err *err)
+{
+	_cleanup_(config_freep) struct config *config = NULL;
+	struct fault_report report;
+	int n, r = fault_report_open(c, "faults", &report, err);
+
+	if (r < 0)
+		return r;
+	n = config_check(path, &(struct config_faults){ fault_report_add, &report }, &config,
+			 err);
+	if (n >= 0)
+		c->exit_code = n ? CLI_FAILED : CLI_OK;
+	if (n > 0 || (n == 0 && c->format.output != TABLE_TABLE))
+		r = fault_report_finish(&report, path, n, err);
+	table_free(report.table);
+	if (n < 0 || r < 0 || c->format.output != TABLE_TABLE)
+		return n < 0 ? n : r;
+	if (n == 0) {
+		cli_put(c->format.to, path);
+		fprintf(c->format.to, ": no faults\n");
+	}
+	if (config)
+		print_advice(c, config);
 	return 0;
+}
+
+static int check_config(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_free_ char *path = NULL;
+	struct cli *c = ctx;
+	int r = cli_begin_offline(c, call, err);
+
+	if (r == 0 && verb_count(call, "examples"))
+		return check_examples(c, call, err);
+	if (r == 0 && verb_count(call, "keys"))
+		return show_keys(c, err);
+	if (r == 0)
+		r = find_config(call->n_args ? call->args[0] : DEFAULT_FILE, &path, err);
+	return r < 0 ? r : check_file(c, path, err);
 }
 
 static const struct verb_option options[] = {

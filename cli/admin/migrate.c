@@ -82,15 +82,15 @@ static int print_migrated(const struct cli *c, const struct store_migrated *n, s
 		fprintf(c->format.to,
 			"%" PRId64 " tables: %" PRId64 " rows copied%s, %" PRId64
 			" rows compared, %" PRId64 " differences\n",
-			n->tables, n->copied, n->has_gone_on ? " by this run" : "", n->compared,
-			n->differences);
+			n->tables, n->copied, n->has_continued ? " by this run" : "",
+			n->compared, n->differences);
 		return 0;
 	}
 	doc = json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:b}", "schema", WIRE_SCHEMA, "tables",
 			(json_int_t)n->tables, "copied", (json_int_t)n->copied, "bytes",
 			(json_int_t)n->bytes, "compared", (json_int_t)n->compared,
 			"differences", (json_int_t)n->differences, "continued",
-			(int)n->has_gone_on);
+			(int)n->has_continued);
 	return doc ? cli_print_document(c, doc, err) : err_set(err, -ENOMEM, "out of memory");
 }
 

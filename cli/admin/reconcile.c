@@ -43,7 +43,7 @@ static int read_day(const char *text, int64_t otherwise, int64_t *ret, struct er
 		return 0;
 	if (*text == '@') {
 		*ret = strtoll(text + 1, &stop, 10);
-		end = stop;
+		end = stop == text + 1 ? NULL : stop;
 	} else {
 		end = strptime(text, "%Y-%m-%d", &day);
 		*ret = timegm(&day);
@@ -185,8 +185,8 @@ static int run_reconcile(const struct verb_call *call, void *ctx, struct err *er
 		return r;
 	if (verb_count(call, "json"))
 		c->format.output = TABLE_JSON;
-	if (c->format.output != TABLE_TABLE)
-		to.list = json_array();
+	if (c->format.output != TABLE_TABLE && !(to.list = json_array()))
+		return err_set(err, -ENOMEM, "out of memory");
 	r = rows_of_slurmdbd(program ? program : "reeve-slurm",
 			     verb_value(call, "slurm-config"), &p, &lists[1], err);
 	if (r >= 0)

@@ -134,7 +134,7 @@ static int run_verify(const struct verb_call *call, void *ctx, struct err *err)
 	return r;
 }
 
-/* Sums are rebuilt; a difference within a job cannot be mended so, and is listed. */
+/* Rebuilds the sums. A difference within a job stays, since no other figure says which one is right, and is listed. */
 static int run_rebuild(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;

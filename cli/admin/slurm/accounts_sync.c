@@ -1,7 +1,7 @@
 /* accounts_sync.c - compares Reeve's accounts with those of slurmdbd, and changes the side that is not the master.
  *
  * The master is by configuration: Accounts= of the cluster in controller.conf. Where it is Reeve, what Slurm could have of its
- * accounts (written as a dump, and read again) is compared with what Slurm has: so both sides lack alike what a dump cannot say.
+ * accounts (written as a dump, and read again) is compared with what Slurm has, so that what a dump cannot state is no difference.
  * Differences are removed in two steps, since `sacctmgr load` adds and changes thousands at once but removes and clears nothing.
  */
 #include <errno.h>
@@ -34,9 +34,9 @@ static void sync_done(struct accounts_sync *s)
 	json_decref(s->clusters);
 }
 
-/* ---- who is the master ---- */
+/* ---- the master ---- */
 
-/* *ret: "slurm" or "reeve". -ENOENT: controller.conf has no such cluster, or it is none of Slurm. */
+/* *ret: "slurm" or "reeve". -ENOENT: controller.conf has no such cluster, or another program than Slurm schedules it. */
 static int find_master(struct accounts_sync *s, char ret[static 8], struct err *err)
 {
 	const json_t *one;
@@ -75,7 +75,7 @@ static int check_side(const struct accounts_sync *s, const char *master, const c
 
 /* ---- both sides ---- */
 
-/* What a dump says, with what no dump can say of Reeve's accounts. */
+/* Parses a dump as accounts, and frees those that *ret had. What no dump can state is taken from Reeve's accounts. */
 static int read_dump(struct accounts_sync *s, const char *name, const char *text,
 		     struct accounts **ret, struct err *err)
 {
@@ -101,7 +101,7 @@ static int read_slurm(struct accounts_sync *s, struct err *err)
 	return r < 0 ? r : read_dump(s, "sacctmgr dump", text, &s->have, err);
 }
 
-/* sacctmgr makes names small, so that they would never be in step. */
+/* sacctmgr converts names to lower case: an account with upper-case letters would differ for ever. */
 static int check_names(const struct accounts *a, struct err *err)
 {
 	for (size_t i = 0; i < a->n_accounts; i++)
@@ -109,8 +109,8 @@ static int check_names(const struct accounts *a, struct err *err)
 			if (*p >= 'A' && *p <= 'Z')
 				return err_set(
 					err, -EINVAL,
-					"account '%s' has capital letters, which Slurm makes "
-					"small: rename it",
+					"account '%s' has upper-case letters, which Slurm "
+					"converts to lower case: rename it",
 					a->accounts[i].name);
 	return 0;
 }
@@ -181,7 +181,7 @@ struct failures {
 	struct err first;
 };
 
-/* One command that fails does not keep the others from being made. */
+/* Counts a command that fails, and keeps the first error: the other commands are run all the same. -ENOENT: there is no sacctmgr. */
 static int run_command(void *ctx, const char *const *args, struct err *err)
 {
 	struct failures *f = ctx;
@@ -265,7 +265,8 @@ static int sync_to_slurm(struct accounts_sync *s, struct err *err)
 
 /* ---- to Reeve ---- */
 
-/* Reeve's accounts are those of all clusters, so this cluster's may be all of them only where the others have the same. */
+/* Reeve has one set of accounts for all clusters: it may become that of this cluster only where each other cluster has the same. -EINVAL
+ * with the first difference. */
 static int compare_cluster(struct accounts_sync *s, const json_t *other, struct err *err)
 {
 	_cleanup_(accounts_freep) struct accounts *theirs = NULL;
@@ -315,7 +316,7 @@ static int compare_clusters(struct accounts_sync *s, struct err *err)
 	return r;
 }
 
-/* The same path as `reeve admin accounts import sacctmgr`, with a dump that is made here. */
+/* As `reeve admin accounts import sacctmgr`, with a dump that is made here. */
 static int sync_to_reeve(struct accounts_sync *s, struct err *err)
 {
 	_cleanup_(accounts_draft_done) struct accounts_draft d = { 0 };

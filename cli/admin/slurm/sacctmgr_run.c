@@ -56,7 +56,7 @@ static void read_last(int fd, char last[static LAST_WORDS])
 }
 
 /* -EIO with the last words of sacctmgr. */
-static int wait_for(pid_t pid, const char *what, const char *last, struct err *err)
+static int wait_for_child(pid_t pid, const char *what, const char *last, struct err *err)
 {
 	int status;
 
@@ -89,7 +89,7 @@ int sacctmgr_run(const char *const *args, struct err *err)
 	}
 	read_last(pipe[0], last);
 	close(pipe[0]);
-	return wait_for(pid, args[0], last, err);
+	return wait_for_child(pid, args[0], last, err);
 }
 
 /* ---- dumps ---- */

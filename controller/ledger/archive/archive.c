@@ -104,7 +104,7 @@ static int load_begun(struct archive *a, struct err *err)
 	a->m.jobs = db_int(st, BEGUN_JOBS);
 	a->first_job = db_int(st, BEGUN_FIRST);
 	a->last_job = db_int(st, BEGUN_LAST);
-	a->m.has_gone_on = true;
+	a->m.has_continued = true;
 	if (strcmp(store_text(st, BEGUN_DIR), a->how->dir) != 0)
 		r = err_set(err, -EEXIST,
 			    "the archive of this month was begun in %.200s: finish it there",

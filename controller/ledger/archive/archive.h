@@ -20,7 +20,7 @@ struct store_archive_month {
 	int64_t month; /* of calendar.h */
 	int64_t part;  /* 1; jobs that could be archived only later come with part 2, ... */
 	int64_t jobs, bytes;
-	bool has_gone_on; /* an earlier run had begun it */
+	bool has_continued; /* an earlier run had begun it */
 };
 struct store_archive {
 	int64_t before;	 /* months before this one */

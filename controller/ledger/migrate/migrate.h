@@ -37,7 +37,7 @@ struct store_migrated {
 	int64_t tables;
 	int64_t copied, bytes;	       /* rows, and their size as COPY's text, of this run */
 	int64_t compared, differences; /* rows */
-	bool has_gone_on;	       /* an earlier run had begun */
+	bool has_continued;	       /* an earlier run had begun */
 };
 
 /* 0 also where there are differences: then the target stays closed. -EBUSY: a controller uses the file,

@@ -203,7 +203,7 @@ static int go_on(struct migrate *m, const char *source, struct err *err)
 		r = undo_copy(m, err);
 		return r < 0 ? r : begin_new(m, source, err);
 	}
-	m->n.has_gone_on = true;
+	m->n.has_continued = true;
 	return check_version(m, err);
 }
 

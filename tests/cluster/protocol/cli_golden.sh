@@ -440,6 +440,7 @@ is "--version" "reeve 0.1.0" "$("$reeve" --version)"
 for name in reeve-agent reeve-controller; do
 	is "the version of $name is the same" "$name 0.1.0" "$("$root/build/bin/$name" --version)"
 done
+exits "a day that is none" 2 "$reeve" admin reconcile --from @
 exits "unknown command" 2 "$reeve" sumbit
 has "... and the nearest" "did you mean 'reeve submit'?" "$err"
 lacks "no credential was refused in all of this" "REFUSED" "$(cat "$dir/answers/log")"

@@ -181,7 +181,7 @@ slurm_start slurmdbd || bail "slurmdbd does not start again"
 sed 's/Account chem/Account Chem/' "$dir/accounts.conf" >"$dir/upper.conf"
 sed -i 's/DefaultAccount = chem/DefaultAccount = Chem/' "$dir/upper.conf"
 accounts apply "$dir/upper.conf" >/dev/null
-has "capital letters, which Slurm makes small" "account 'Chem' has capital letters" "$(accounts sync vc)"
+has "upper-case letters, which Slurm converts to lower case" "account 'Chem' has upper-case letters" "$(accounts sync vc)"
 
 # ---- a large site ----
 users=${USERS:-2000}
