@@ -53,8 +53,11 @@ static size_t edit_distance(const char *a, const char *b)
 
 void nearest_offer(struct nearest *n, const char *word)
 {
-	size_t d = edit_distance(n->typed, word);
+	size_t d = edit_distance(n->typed, word), size = strlen(n->typed);
 
+	/* The beginning of a word is as near as one wrong letter: "sub" for "submit". */
+	if (size >= 2 && d > 1 && !strncasecmp(n->typed, word, size))
+		d = 1;
 	if (d < n->distance) {
 		n->distance = d;
 		n->best = word;
@@ -63,5 +66,8 @@ void nearest_offer(struct nearest *n, const char *word)
 
 const char *nearest_word(const struct nearest *n)
 {
-	return n->best && n->distance <= strlen(n->typed) / 3 + 1 ? n->best : NULL;
+	size_t size = strlen(n->typed);
+
+	/* Of three letters two are the word's: "foo" is not "job". */
+	return n->best && n->distance <= (size == 3 ? 1 : size / 3 + 1) ? n->best : NULL;
 }

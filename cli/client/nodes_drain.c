@@ -83,9 +83,11 @@ static int check_words(const struct verb_call *call, struct err *err)
 	bool is_drain = strcmp(word, "drain") == 0;
 
 	if (!is_drain && strcmp(word, "resume") != 0)
-		return err_set(err, -EINVAL,
-			       "'%.40s' is not a command of 'reeve nodes': use drain or resume",
-			       word);
+		return err_set(
+			err, -EINVAL,
+			"'%.40s' is not a command of 'reeve nodes': use drain or resume; "
+			"'reeve top --node %.40s' shows one node",
+			word, word);
 	if (call->n_args < 2)
 		return err_set(err, -EINVAL, "no node; name them: reeve nodes %s n1 n2", word);
 	if (is_drain && !verb_value(call, "reason"))

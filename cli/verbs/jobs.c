@@ -1,6 +1,8 @@
 /* jobs.c - `reeve jobs`: lists jobs. */
 #include <errno.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include "cli/cli.h"
 #include "cli/views/job_parts.h"
 #include "cli/views/job_view.h"
@@ -163,7 +165,7 @@ static void put_job(struct table *t, const struct job_view *v)
 static int make_path(const struct verb_call *call, char **path, struct err *err)
 {
 	static const char *const keys[] = { "state", "user", "account", "node", "before" };
-	const char *of = verb_value(call, "of");
+	const char *of = verb_value(call, "of"), *before = verb_value(call, "before");
 	const char *limit = verb_value(call, "limit"), *state = verb_value(call, "state");
 	enum job_state known;
 	int64_t n;
@@ -181,6 +183,11 @@ static int make_path(const struct verb_call *call, char **path, struct err *err)
 		return err_set(err, -EINVAL,
 			       "--limit %.32s: write 1 to %d; --before shows the next page",
 			       limit, LIMIT_MAX);
+	if (before && (amount_parse_count(before, &n, NULL) < 0 || n < 1))
+		return err_set(
+			err, -EINVAL,
+			"--before %.32s is not a job number; write the last one that was shown",
+			before);
 	*path = strdup("/v1/jobs");
 	if (!*path)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -210,6 +217,49 @@ static void print_rest(const struct cli *c, const struct verb_call *call, size_t
 			verb_count(call, "all") ? "" : " now; -a shows those that have ended");
 }
 
+/* Columns that leave room for NOTE in 80 columns; all of them need WIDE. */
+#define NARROW "job,name,user,state,node,ncpus,running_ns,note"
+#define NARROW_ENDED "job,name,user,state,result,node,ncpus,running_ns,note"
+#define WIDE 130
+
+/* A terminal on which the usual columns would break every line, and cut the note that says why a job waits. */
+static bool is_narrow(const struct cli *c)
+{
+	struct winsize w = { .ws_col = 0 };
+
+	return !c->format.columns && c->format.output == TABLE_TABLE &&
+	       ioctl(fileno(c->format.to), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 &&
+	       w.ws_col < WIDE;
+}
+
+static int print_jobs(struct cli *c, const struct verb_call *call, const struct table *t,
+		      struct err *err)
+{
+	const char *state = verb_value(call, "state");
+	bool has_ended = verb_count(call, "all") || (state && !strcmp(state, "ended"));
+	struct table_format f = c->format;
+
+	if (is_narrow(c))
+		f.columns = has_ended ? NARROW_ENDED : NARROW;
+	return table_print(t, &f, err);
+}
+
+/* People type "jobs 12" for "job 12". */
+static int refuse_arguments(const struct verb_call *call, struct err *err)
+{
+	struct job_id id;
+
+	if (call->n_args == 0)
+		return 0;
+	if (job_id_parse(call->args[0], &id, NULL) == 0)
+		return err_set(err, -EINVAL,
+			       "unexpected argument '%.40s'; 'reeve job %.40s' shows one job",
+			       call->args[0], call->args[0]);
+	return err_set(err, -EINVAL,
+		       "unexpected argument '%.40s'; did you mean --account %.40s, or --user?",
+		       call->args[0], call->args[0]);
+}
+
 static int run_jobs(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
@@ -219,8 +269,10 @@ static int run_jobs(const struct verb_call *call, void *ctx, struct err *err)
 	struct cli *c = ctx;
 	json_t *job;
 	size_t i;
-	int r = cli_begin(c, call, err);
+	int r = refuse_arguments(call, err);
 
+	if (r == 0)
+		r = cli_begin(c, call, err);
 	if (r == 0)
 		r = make_path(call, &path, err);
 	if (r == 0)
@@ -236,7 +288,7 @@ static int run_jobs(const struct verb_call *call, void *ctx, struct err *err)
 			return r;
 		put_job(t, &v);
 	}
-	r = table_print(t, &c->format, err);
+	r = print_jobs(c, call, t, err);
 	if (r == 0)
 		print_rest(c, call, json_array_size(json_object_get(answer, "jobs")), v.job);
 	return r;
@@ -255,5 +307,6 @@ const struct verb cli_verb_jobs = {
 	.examples = "reeve jobs\nreeve jobs -a --account physics -o job,user,result\n"
 		    "reeve jobs --state queued --json\nreeve jobs --of 12 -a",
 	.options = options,
+	.max_args = -1, /* refused with what was meant */
 	.run = run_jobs,
 };

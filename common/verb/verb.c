@@ -120,6 +120,27 @@ static int read_options(const struct getopt_table *t, struct verb_argv typed,
 	return 0;
 }
 
+static bool has_option(const struct verb *v, const char *name)
+{
+	for (const struct verb_option *o = v->options; o && o->name; o++)
+		if (!strcmp(o->name, name))
+			return true;
+	return false;
+}
+
+/* People type "usage physics" for "usage --account physics". */
+static int refuse_argument(const struct verb *v, const char *arg, struct err *err)
+{
+	if (v->max_args == 0 && has_option(v, "account") && !strchr("0123456789-", *arg))
+		return err_set(
+			err, -EINVAL,
+			"unexpected argument '%.60s'; did you mean --account %.60s? (see "
+			"--help)",
+			arg, arg);
+	return err_set(err, -EINVAL, "unexpected argument '%.60s'%s (see --help)", arg,
+		       v->max_args ? "" : "; this command takes options only");
+}
+
 /* Not where --help or --version is given: they need no arguments. */
 static int check_arity(const struct verb *v, const struct verb_call *call, struct err *err)
 {
@@ -130,9 +151,7 @@ static int check_arity(const struct verb *v, const struct verb_call *call, struc
 			       "an argument is missing; write: %s %s (see --help)", v->name,
 			       v->args ? v->args : "");
 	if (v->max_args >= 0 && call->n_args > v->max_args)
-		return err_set(err, -EINVAL, "unexpected argument '%.60s'%s (see --help)",
-			       call->args[v->max_args],
-			       v->max_args ? "" : "; this command takes options only");
+		return refuse_argument(v, call->args[v->max_args], err);
 	return 0;
 }
 
@@ -196,7 +215,11 @@ const struct verb *verb_find(const struct verb_tool *tool, const char *name, str
 			return *v;
 		nearest_offer(&near, (*v)->name);
 	}
-	if (nearest_word(&near))
+	if (*name == '-')
+		err_set(err, -EINVAL,
+			"%.40s: options come behind the command; '%s help' lists the commands",
+			name, tool->name);
+	else if (nearest_word(&near))
 		err_set(err, -EINVAL, "unknown command '%.40s'; did you mean '%s %s'?", name,
 			tool->name, nearest_word(&near));
 	else

@@ -443,6 +443,24 @@ done
 exits "a day that is none" 2 "$reeve" admin reconcile --from @
 exits "unknown command" 2 "$reeve" sumbit
 has "... and the nearest" "did you mean 'reeve submit'?" "$err"
+exits "a beginning of a command" 2 "$reeve" sub
+has "... is near enough" "did you mean 'reeve submit'?" "$err"
+exits "a word that no command is like" 2 "$reeve" foo
+has "... gets no wrong guess" "'reeve help' lists them" "$err"
+exits "an option before the command" 2 "$reeve" --json jobs
+has "... and where it belongs" "options come behind the command" "$err"
+exits "jobs with a number" 2 "$reeve" jobs 12
+has "... and the command that shows one" "'reeve job 12' shows one job" "$err"
+exits "jobs with a name" 2 "$reeve" jobs physics
+has "... and its option" "--account physics" "$err"
+exits "usage with a name" 2 "$reeve" usage physics
+has "... and its option" "did you mean --account physics?" "$err"
+exits "quota with a name" 2 "$reeve" quota physics
+has "... and its option" "did you mean --account physics?" "$err"
+exits "the page before no job" 2 "$reeve" jobs --before x
+has "... is no request" "--before x is not a job number" "$err"
+exits "nodes with a name" 2 "$reeve" nodes n1
+has "... and the command that shows one" "'reeve top --node n1' shows one node" "$err"
 lacks "no credential was refused in all of this" "REFUSED" "$(cat "$dir/answers/log")"
 
 tap_end

@@ -194,4 +194,16 @@ screen_open 0 80 24
 shows "a screen with colour" molecules
 [ "$(screen -e | grep -cE $'\e''\[[0-9;]*3[0-7]m')" -gt 0 ]
 tap_result $? "else it is" "$(screen -e)"
+
+# ---- other commands on a terminal of 80 columns ----
+verb_open 1 80 24 jobs
+shows "reeve jobs ends" 'left with 0'
+is "each job of reeve jobs is one line of 80 columns" 4 "$(screen | grep -c .)"
+has "which says why a job waits" 'This job is next in the queue.' "$(screen)"
+verb_open 1 200 24 jobs
+shows "a wide terminal has all columns" CHARGED
+verb_open 1 80 24 jobs -a
+shows "of jobs that ended it is said how" RESULT
+verb_open 1 80 24 jobs -o job,vmem_bytes,charge_requested_ms
+shows "columns that were chosen are shown" CHARGED
 tap_end

@@ -4,6 +4,7 @@
 #	top_site		starts the controller and brings the jobs to their states; $jobs are the running ones
 #	top_report SECONDS	the jobs of n1 again, that many seconds later
 #	screen_open UID WIDTH HEIGHT [ARG]...	`reeve top ARG...` in a terminal of that size
+#	verb_open UID WIDTH HEIGHT VERB [ARG]...	`reeve VERB ARG...` in such a terminal
 #	screen			what the terminal shows
 #	press KEY...		types keys, by tmux's names
 #	shows NAME NEEDLE	the screen has the needle within 20 s
@@ -77,6 +78,15 @@ screen_open() {
 	printf 'cd /\n%s "%s" top --config "%s" %s\necho "left with $?"\nstty -a >"%s/stty"\nexec sleep 1000\n' \
 		"$([ "$uid" = 0 ] || echo "setpriv --reuid $uid --regid $uid --clear-groups")" "$dir/reeve" "$dir/reeve.conf" "$*" "$dir" >"$dir/run.sh"
 	tmux_do new-session -d -x "$width" -y "$height" "${screen_env:+env $screen_env }bash $dir/run.sh"
+}
+verb_open() { # UID WIDTH HEIGHT VERB [ARG]...: `reeve VERB ARG...`, which prints and ends
+	local uid=$1 width=$2 height=$3
+	shift 3
+	screen_close
+	screens=$((screens + 1))
+	printf 'cd /\n%s "%s" %s --config "%s"\necho "left with $?"\nexec sleep 1000\n' \
+		"$([ "$uid" = 0 ] || echo "setpriv --reuid $uid --regid $uid --clear-groups")" "$dir/reeve" "$*" "$dir/reeve.conf" >"$dir/run.sh"
+	tmux_do new-session -d -x "$width" -y "$height" "bash $dir/run.sh"
 }
 screen() { tmux_do capture-pane -p "$@"; }
 press() { tmux_do send-keys "$@"; }
