@@ -33,6 +33,8 @@ install: all
 		units/reeve.conf
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/reeve/profiles units/profiles/*.conf \
 		units/profiles/*.examples
+	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/reeve/monitoring monitoring/reeve.rules.yml
+	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/reeve/monitoring/grafana monitoring/grafana/*.json
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/reeve/examples units/accounts.conf
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		units/bash-completion/reeve

@@ -9,6 +9,7 @@
 #include "controller/quota/expected.h"
 #include "controller/api/submit/batch.h"
 #include "controller/api/sync/sent.h"
+#include "controller/api/usage/metrics_allocations.h"
 #include "controller/api/usage/metrics_usage.h"
 #include "controller/hooks/hooks.h"
 #include "controller/http/server.h"
@@ -53,6 +54,7 @@ struct api *api_close(struct api *a)
 		return NULL;
 	a->hooks = hooks_close(a->hooks);
 	a->metrics_usage = metrics_usage_free(a->metrics_usage);
+	a->metrics_allocations = metrics_allocations_free(a->metrics_allocations);
 	submit_batches_close(a->batches);
 	slurm_pending_free(a->slurm_pending);
 	expected_free(a->expected);

@@ -20,6 +20,7 @@ struct err;
 struct exchange;
 struct expected;
 struct hooks;
+struct metrics_allocations;
 struct metrics_usage;
 struct long_poll;
 struct sd_event;
@@ -44,6 +45,8 @@ struct api_counts {
 	int64_t syncs, reports, reports_new, refusals, submits, denied, failures, cycles, given,
 		batches;
 	int64_t ingest_ns, ingest_max_ns, cycle_ns;
+	int64_t killed
+		[_LIMIT_MAX]; /* jobs, or their parts on a node, by the limit that they exceeded */
 };
 
 struct api {
@@ -61,7 +64,8 @@ struct api {
 	struct expected *expected;	/* NULL until a job of Slurm is (quota/expected.h) */
 	struct session_table *sessions; /* of the pages; NULL: the site has none */
 	struct hooks *hooks;		/* NULL: the site has none */
-	struct metrics_usage *metrics_usage; /* NULL until the first GET /metrics */
+	struct metrics_usage *metrics_usage;		 /* NULL until the first GET /metrics */
+	struct metrics_allocations *metrics_allocations; /* NULL until the first scrape */
 	struct api_counts counts;
 	bool is_node_loss_paused; /* refused connections may be nodes': maintenance/ */
 	struct log_limit munge_log;

@@ -199,6 +199,8 @@ static int ingest_sync(struct call *c, struct talk *t, struct err *err)
 	c->api->counts.reports += (int64_t)t->in->n_reports;
 	c->api->counts.reports_new += (int64_t)t->result.n_accepted;
 	c->api->counts.refusals += (int64_t)t->result.n_refusals;
+	for (int i = 0; i < _LIMIT_MAX; i++)
+		c->api->counts.killed[i] += t->result.n_killed[i];
 	c->api->counts.ingest_ns += took_ns;
 	if (took_ns > c->api->counts.ingest_max_ns)
 		c->api->counts.ingest_max_ns = took_ns;

@@ -1,4 +1,4 @@
-/* metrics.c - GET /metrics in the Prometheus text format. No label has a job in it, since each
+/* metrics.c - GET /metrics in the Prometheus text format, or as OpenMetrics for clients that accept it. No label has a job in it, since each
  * value of a label is a time series of its own. Which callers get figures by account:
  * metrics_usage.h. */
 #include <errno.h>
@@ -13,12 +13,16 @@
 #include "controller/api/call.h"
 #include "controller/hooks/hooks.h"
 #include "controller/ledger/attempts/gpus.h"
+#include "controller/api/usage/metrics_allocations.h"
 #include "controller/api/usage/metrics_usage.h"
 
+#define OPENMETRICS "application/openmetrics-text"
+#define OPENMETRICS_TYPE OPENMETRICS "; version=1.0.0; charset=utf-8"
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 struct node_sums {
 	int64_t n[3], cores, cores_in_use, memory, memory_in_use;
+	int64_t oldest_ns; /* the latest exchange of the node that is silent for longest; 0: none */
 };
 
 static int add_node(void *ctx, const struct store_node *n, struct err *err)
@@ -29,6 +33,8 @@ static int add_node(void *ctx, const struct store_node *n, struct err *err)
 	s->n[n->lost ? 2 : n->draining ? 1 : 0]++;
 	if (n->lost)
 		return 0;
+	if (!s->oldest_ns || n->last_ns < s->oldest_ns)
+		s->oldest_ns = n->last_ns;
 	s->cores += n->capacity.ncpus;
 	s->cores_in_use += n->in_use.ncpus;
 	s->memory += n->capacity.mem_bytes;
@@ -36,7 +42,14 @@ static int add_node(void *ctx, const struct store_node *n, struct err *err)
 	return 0;
 }
 
-static int put_nodes(FILE *f, struct store *store, struct err *err)
+static int64_t silent_s(const struct node_sums *s)
+{
+	int64_t now_ns = api_now_ns();
+
+	return s->oldest_ns && now_ns > s->oldest_ns ? (now_ns - s->oldest_ns) / S_NS : 0;
+}
+
+static int put_nodes(struct metrics_text *t, struct store *store, struct err *err)
 {
 	static const char *const states[] = { "up", "drain", "lost" };
 	struct node_sums s = { 0 };
@@ -44,17 +57,21 @@ static int put_nodes(FILE *f, struct store *store, struct err *err)
 
 	if (r < 0)
 		return r;
-	metrics_head(f, "reeve_nodes", "gauge", "Nodes by state.");
+	metrics_head(t, "reeve_nodes", "gauge", "Nodes by state.");
 	for (int i = 0; i < 3; i++)
-		fprintf(f, "reeve_nodes{state=\"%s\"} %lld\n", states[i], (long long)s.n[i]);
-	metrics_head(f, "reeve_cores", "gauge", "Cores of nodes that are not lost.");
-	fprintf(f, "reeve_cores %lld\n", (long long)s.cores);
-	metrics_head(f, "reeve_cores_held", "gauge", "Cores reserved by jobs.");
-	fprintf(f, "reeve_cores_held %lld\n", (long long)s.cores_in_use);
-	metrics_head(f, "reeve_memory_bytes", "gauge", "Memory of nodes that are not lost.");
-	fprintf(f, "reeve_memory_bytes %lld\n", (long long)s.memory);
-	metrics_head(f, "reeve_memory_held_bytes", "gauge", "Memory reserved by jobs.");
-	fprintf(f, "reeve_memory_held_bytes %lld\n", (long long)s.memory_in_use);
+		fprintf(t->f, "reeve_nodes{state=\"%s\"} %lld\n", states[i], (long long)s.n[i]);
+	metrics_head(
+		t, "reeve_node_silent_seconds", "gauge",
+		"Since the last exchange of the node that is silent for longest and not lost.");
+	fprintf(t->f, "reeve_node_silent_seconds %lld\n", (long long)silent_s(&s));
+	metrics_head(t, "reeve_cores", "gauge", "Cores of nodes that are not lost.");
+	fprintf(t->f, "reeve_cores %lld\n", (long long)s.cores);
+	metrics_head(t, "reeve_cores_held", "gauge", "Cores reserved by jobs.");
+	fprintf(t->f, "reeve_cores_held %lld\n", (long long)s.cores_in_use);
+	metrics_head(t, "reeve_memory_bytes", "gauge", "Memory of nodes that are not lost.");
+	fprintf(t->f, "reeve_memory_bytes %lld\n", (long long)s.memory);
+	metrics_head(t, "reeve_memory_held_bytes", "gauge", "Memory reserved by jobs.");
+	fprintf(t->f, "reeve_memory_held_bytes %lld\n", (long long)s.memory_in_use);
 	return 0;
 }
 
@@ -151,7 +168,7 @@ static void gpu_sums_done(struct gpu_sums *s)
 	free(s->of);
 }
 
-static int put_gpus(FILE *f, const struct api_config *c, struct err *err)
+static int put_gpus(struct metrics_text *t, const struct api_config *c, struct err *err)
 {
 	static const struct {
 		const char *name, *help;
@@ -170,13 +187,13 @@ static int put_gpus(FILE *f, const struct api_config *c, struct err *err)
 		r = store_gpus_running(c->store, config_gpu_idle_ns(c->config),
 				       add_running_gpus, &s, err);
 	for (int m = 0; m < _GPU_METRIC_MAX && r >= 0; m++) {
-		metrics_head(f, metrics[m].name, "gauge", metrics[m].help);
+		metrics_head(t, metrics[m].name, "gauge", metrics[m].help);
 		for (size_t i = 0; i < s.n; i++) {
-			fprintf(f, "%s{", metrics[m].name);
-			metrics_label(f, "cluster", s.of[i].cluster);
-			fputc(',', f);
-			metrics_label(f, "model", s.of[i].model);
-			fprintf(f, "} %lld\n", (long long)s.of[i].n[m]);
+			fprintf(t->f, "%s{", metrics[m].name);
+			metrics_label(t, "cluster", s.of[i].cluster);
+			fputc(',', t->f);
+			metrics_label(t, "model", s.of[i].model);
+			fprintf(t->f, "} %lld\n", (long long)s.of[i].n[m]);
 		}
 	}
 	return r;
@@ -184,12 +201,12 @@ static int put_gpus(FILE *f, const struct api_config *c, struct err *err)
 
 static int put_count(void *ctx, const struct store_count *c, struct err *err)
 {
-	FILE *f = ctx;
+	struct metrics_text *t = ctx;
 
 	(void)err;
-	fputs("reeve_jobs{", f);
-	metrics_label(f, "cluster", c->cluster);
-	fprintf(f, ",state=\"%s\"} %lld\n", job_state_name(c->state), (long long)c->n);
+	fputs("reeve_jobs{", t->f);
+	metrics_label(t, "cluster", c->cluster);
+	fprintf(t->f, ",state=\"%s\"} %lld\n", job_state_name(c->state), (long long)c->n);
 	return 0;
 }
 
@@ -202,26 +219,36 @@ static struct server_counts counts_of(const struct server *s)
 	return n;
 }
 
-static void put_hooks(FILE *f, const struct hooks *h)
+static void put_hooks(struct metrics_text *t, const struct hooks *h)
 {
 	struct hooks_counts n;
 
 	hooks_get_counts(h, &n);
-	metrics_head(f, "reeve_hooks_total", "counter",
+	metrics_head(t, "reeve_hooks_total", "counter",
 		     "Runs of the site's program, by how they ended.");
-	fprintf(f, "reeve_hooks_total{result=\"done\"} %lld\n", (long long)n.done);
-	fprintf(f, "reeve_hooks_total{result=\"failed\"} %lld\n", (long long)n.failed);
-	fprintf(f, "reeve_hooks_total{result=\"timed-out\"} %lld\n", (long long)n.timed_out);
-	metrics_head(f, "reeve_hooks_dropped_total", "counter",
+	fprintf(t->f, "reeve_hooks_total{result=\"done\"} %lld\n", (long long)n.done);
+	fprintf(t->f, "reeve_hooks_total{result=\"failed\"} %lld\n", (long long)n.failed);
+	fprintf(t->f, "reeve_hooks_total{result=\"timed-out\"} %lld\n", (long long)n.timed_out);
+	metrics_head(t, "reeve_hooks_dropped_total", "counter",
 		     "Events dropped before the program saw them, since too many waited.");
-	fprintf(f, "reeve_hooks_dropped_total %lld\n", (long long)n.dropped);
-	metrics_head(f, "reeve_hooks_waiting", "gauge", "Events that wait for the program.");
-	fprintf(f, "reeve_hooks_waiting %lld\n", (long long)n.waiting);
-	metrics_head(f, "reeve_hooks_running", "gauge", "Runs of the program now.");
-	fprintf(f, "reeve_hooks_running %lld\n", (long long)n.running);
+	fprintf(t->f, "reeve_hooks_dropped_total %lld\n", (long long)n.dropped);
+	metrics_head(t, "reeve_hooks_waiting", "gauge", "Events that wait for the program.");
+	fprintf(t->f, "reeve_hooks_waiting %lld\n", (long long)n.waiting);
+	metrics_head(t, "reeve_hooks_running", "gauge", "Runs of the program now.");
+	fprintf(t->f, "reeve_hooks_running %lld\n", (long long)n.running);
 }
 
-static void put_counters(FILE *f, const struct api *a)
+static void put_kills(struct metrics_text *t, const struct api_counts *n)
+{
+	metrics_head(
+		t, "reeve_kills_total", "counter",
+		"Jobs, or their parts on a node, that Reeve killed, by the limit exceeded.");
+	for (int i = LIMIT_NONE + 1; i < _LIMIT_MAX; i++)
+		fprintf(t->f, "reeve_kills_total{limit=\"%s\"} %lld\n",
+			limit_kind_name((enum limit_kind)i), (long long)n->killed[i]);
+}
+
+static void put_counters(struct metrics_text *t, const struct api *a)
 {
 	const struct api_counts *n = &a->counts;
 	const struct server_counts server = counts_of(a->server);
@@ -259,47 +286,70 @@ static void put_counters(FILE *f, const struct api *a)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-		metrics_head(f, all[i].name, all[i].type, all[i].help);
-		fprintf(f, "%s %lld\n", all[i].name, (long long)all[i].value);
+		metrics_head(t, all[i].name, all[i].type, all[i].help);
+		fprintf(t->f, "%s %lld\n", all[i].name, (long long)all[i].value);
 	}
-	metrics_head(f, "reeve_ingest_seconds_total", "counter",
+	metrics_head(t, "reeve_ingest_seconds_total", "counter",
 		     "Time spent in committing syncs.");
-	fprintf(f, "reeve_ingest_seconds_total %lld.%09lld\n", (long long)(n->ingest_ns / S_NS),
-		(long long)(n->ingest_ns % S_NS));
-	metrics_head(f, "reeve_cycle_seconds_total", "counter",
+	fprintf(t->f, "reeve_ingest_seconds_total %lld.%09lld\n",
+		(long long)(n->ingest_ns / S_NS), (long long)(n->ingest_ns % S_NS));
+	metrics_head(t, "reeve_cycle_seconds_total", "counter",
 		     "Time spent in scheduling cycles.");
-	fprintf(f, "reeve_cycle_seconds_total %lld.%09lld\n", (long long)(n->cycle_ns / S_NS),
-		(long long)(n->cycle_ns % S_NS));
-	metrics_head(f, "reeve_build_info", "gauge", "The version that runs.");
-	fprintf(f, "reeve_build_info{version=\"%s\"} 1\n", REEVE_VERSION);
+	fprintf(t->f, "reeve_cycle_seconds_total %lld.%09lld\n",
+		(long long)(n->cycle_ns / S_NS), (long long)(n->cycle_ns % S_NS));
+	metrics_head(t, "reeve_build_info", "gauge", "The version that runs.");
+	fprintf(t->f, "reeve_build_info{version=\"%s\"} 1\n", REEVE_VERSION);
+}
+
+/* Of the client's media types, in the order in which it lists them, the first that can be served. */
+static bool wants_openmetrics(const char *accept)
+{
+	const char *open = accept ? strstr(accept, OPENMETRICS) : NULL,
+		   *text = accept ? strstr(accept, "text/plain") : NULL;
+
+	return open && (!text || open < text);
+}
+
+static int put_all(struct metrics_text *t, struct call *c, bool by_account, struct err *err)
+{
+	struct api *a = c->api;
+	struct store *store = a->c.store;
+	int r;
+
+	put_counters(t, a);
+	put_kills(t, &a->counts);
+	put_hooks(t, a->hooks);
+	r = put_nodes(t, store, err);
+	if (r >= 0)
+		r = put_gpus(t, &a->c, err);
+	metrics_head(t, "reeve_jobs", "gauge",
+		     "Jobs that have not ended, by cluster and state.");
+	if (r >= 0)
+		r = store_counts(store, put_count, t, err);
+	if (r >= 0)
+		r = metrics_put_usage(t, a, by_account, err);
+	if (r >= 0 && by_account)
+		r = metrics_put_allocations(t, c, err);
+	if (t->is_openmetrics)
+		fputs("# EOF\n", t->f);
+	return r;
 }
 
 int route_metrics(struct call *c, struct err *err)
 {
-	struct store *store = c->api->c.store;
+	struct metrics_text t = { NULL, wants_openmetrics(exchange_header(c->x, "Accept")) };
 	bool by_account = false;
 	size_t size;
-	FILE *f;
 	int r = metrics_may_see_accounts(c, &by_account, err);
 
 	if (r < 0)
 		return r;
-	f = open_memstream(&c->text, &size);
-	if (!f)
+	t.f = open_memstream(&c->text, &size);
+	if (!t.f)
 		return err_set(err, -ENOMEM, "out of memory");
-	put_counters(f, c->api);
-	put_hooks(f, c->api->hooks);
-	r = put_nodes(f, store, err);
-	if (r >= 0)
-		r = put_gpus(f, &c->api->c, err);
-	metrics_head(f, "reeve_jobs", "gauge",
-		     "Jobs that have not ended, by cluster and state.");
-	if (r >= 0)
-		r = store_counts(store, put_count, f, err);
-	if (r >= 0)
-		r = metrics_put_usage(f, c->api, by_account, err);
-	if (fclose(f) != 0 && r >= 0)
+	r = put_all(&t, c, by_account, err);
+	if (fclose(t.f) != 0 && r >= 0)
 		r = err_set(err, -ENOMEM, "out of memory");
-	c->type = TEXT_TYPE;
+	c->type = t.is_openmetrics ? OPENMETRICS_TYPE : TEXT_TYPE;
 	return r;
 }

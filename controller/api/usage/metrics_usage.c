@@ -9,24 +9,36 @@
 #include "common/log.h"
 #include "controller/api/usage/metrics_usage.h"
 
-void metrics_head(FILE *f, const char *name, const char *type, const char *help)
+void metrics_head(struct metrics_text *t, const char *name, const char *type, const char *help)
 {
-	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+	size_t n = strlen(name);
+
+	if (t->is_openmetrics && !strcmp(type, "counter"))
+		n -= strlen("_total");
+	fprintf(t->f, "# HELP %.*s %s\n# TYPE %.*s %s\n", (int)n, name, help, (int)n, name,
+		type);
 }
 
 /* Names are of letters, digits and . _ + - (users by NSS may have more): escape anyway. */
-void metrics_label(FILE *f, const char *name, const char *value)
+void metrics_label(struct metrics_text *t, const char *name, const char *value)
 {
-	fprintf(f, "%s=\"", name);
+	fprintf(t->f, "%s=\"", name);
 	for (; *value; value++) {
 		if (*value == '"' || *value == '\\')
-			fputc('\\', f);
+			fputc('\\', t->f);
 		if (*value == '\n')
-			fputs("\\n", f);
+			fputs("\\n", t->f);
 		else
-			fputc(*value, f);
+			fputc(*value, t->f);
 	}
-	fputc('"', f);
+	fputc('"', t->f);
+}
+
+void metrics_seconds(const struct metrics_text *t, int64_t ms)
+{
+	unsigned long long n = ms < 0 ? -(unsigned long long)ms : (unsigned long long)ms;
+
+	fprintf(t->f, "%s%llu.%03llu\n", ms < 0 ? "-" : "", n / 1000, n % 1000);
 }
 
 /* ---- callers that get figures by account ---- */
@@ -142,7 +154,9 @@ static int add_usage(void *ctx, const struct store_usage *u, struct err *err)
 
 static int refresh_sums(struct api *a, struct err *err)
 {
-	const struct store_period all = { .from_day = INT32_MIN, .to_day = INT32_MAX };
+	const struct store_period all = { .by = STORE_BY_ACCOUNT,
+					  .from_day = INT32_MIN,
+					  .to_day = INT32_MAX };
 	_cleanup_(usage_sums_done) struct usage_sums fresh = { NULL, 0 };
 	int64_t now_ns = api_monotonic_ns(), keep_ns;
 	int r;
@@ -185,24 +199,25 @@ static int add_up(const struct usage_sums *all, struct usage_sums *ret, struct e
 	return 0;
 }
 
-static void put_sum(FILE *f, const char *name, const struct usage_sum *sum,
+static void put_sum(struct metrics_text *t, const char *name, const struct usage_sum *sum,
 		    enum usage_figure figure)
 {
 	long long n = sum->n[figure];
 
-	fprintf(f, "%s{", name);
+	fprintf(t->f, "%s{", name);
 	if (sum->account[0]) {
-		metrics_label(f, "account", sum->account);
-		fputc(',', f);
+		metrics_label(t, "account", sum->account);
+		fputc(',', t->f);
 	}
-	metrics_label(f, "pool", sum->pool);
+	metrics_label(t, "pool", sum->pool);
+	fputs("} ", t->f);
 	if (figure == FIGURE_ENDED)
-		fprintf(f, "} %lld\n", n);
+		fprintf(t->f, "%lld\n", n);
 	else
-		fprintf(f, "} %lld.%03lld\n", n / 1000, n % 1000);
+		metrics_seconds(t, n);
 }
 
-static void put_sums(FILE *f, const struct usage_sums *s)
+static void put_sums(struct metrics_text *t, const struct usage_sums *s)
 {
 	static const struct {
 		const char *name, *type, *help;
@@ -219,13 +234,13 @@ static void put_sums(FILE *f, const struct usage_sums *s)
 	};
 
 	for (int i = 0; i < _FIGURE_MAX; i++) {
-		metrics_head(f, figures[i].name, figures[i].type, figures[i].help);
+		metrics_head(t, figures[i].name, figures[i].type, figures[i].help);
 		for (size_t k = 0; k < s->n; k++)
-			put_sum(f, figures[i].name, &s->of[k], (enum usage_figure)i);
+			put_sum(t, figures[i].name, &s->of[k], (enum usage_figure)i);
 	}
 }
 
-int metrics_put_usage(FILE *f, struct api *a, bool by_account, struct err *err)
+int metrics_put_usage(struct metrics_text *t, struct api *a, bool by_account, struct err *err)
 {
 	_cleanup_(usage_sums_done) struct usage_sums together = { NULL, 0 };
 	int r = refresh_sums(a, err);
@@ -233,6 +248,6 @@ int metrics_put_usage(FILE *f, struct api *a, bool by_account, struct err *err)
 	if (r >= 0 && !by_account)
 		r = add_up(&a->metrics_usage->sums, &together, err);
 	if (r >= 0)
-		put_sums(f, by_account ? &a->metrics_usage->sums : &together);
+		put_sums(t, by_account ? &a->metrics_usage->sums : &together);
 	return r;
 }

@@ -207,6 +207,16 @@ static int drop_report(struct ingest *g, const struct store_report_case *c, stru
 	return store_event(g->s, &e, err);
 }
 
+/* Once for each part of a job: later reports of the same end change no state. */
+static void count_kill(struct sync_result *out, const struct store_report_case *c)
+{
+	const struct job_end *end = &c->report->end;
+
+	if (c->is_new && c->has_freed && c->report->state == JOB_ENDED &&
+	    end->kind == END_LIMIT)
+		out->n_killed[end->reason.limit]++;
+}
+
 static int ingest_reports(struct ingest *g, struct err *err)
 {
 	for (size_t i = 0; i < g->in->n_reports; i++) {
@@ -236,6 +246,7 @@ static int ingest_reports(struct ingest *g, struct err *err)
 		if (r < 0)
 			return r;
 		g->out->n_accepted += c.is_new;
+		count_kill(g->out, &c);
 		g->out->has_freed |= c.has_freed;
 	}
 	return 0;

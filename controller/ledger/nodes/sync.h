@@ -38,6 +38,8 @@ struct sync_result {
 	struct sync_step_id *step_acks; /* ends that are committed */
 	size_t n_acks, n_output_acks, n_refusals, n_step_acks;
 	size_t n_accepted; /* reports that brought something new */
+	int64_t n_killed
+		[_LIMIT_MAX]; /* jobs, or parts of them, that Reeve ended for that limit */
 	bool has_freed; /* a job ended, was suspended or runs and may be: the queue may move */
 	int64_t *affected; /* jobs on several nodes: what their nodes are to do has changed */
 	size_t n_affected;
