@@ -32,7 +32,7 @@
 		<xsl:if test="share/@next"><a href="/web/share?from={share/@next}#tree">More rows</a></xsl:if>
 	</p>
 	<xsl:for-each select="share/gone/item">
-		<p class="note"><xsl:value-of select="@cluster"/>, <xsl:value-of select="@pool"/>: usage of <xsl:value-of select="f:count(@associations)"/> users who are no longer in the accounts still counts for the account, or for the root.</p>
+		<p class="note"><xsl:value-of select="@cluster"/>, <xsl:value-of select="@pool"/>: usage of former users (<xsl:value-of select="f:count(@associations)"/>), who are no longer in the accounts, still counts for the account, or for the root.</p>
 	</xsl:for-each></section>
 </xsl:template>
 
@@ -55,8 +55,8 @@
 			<xsl:when test="@FairShare"><xsl:value-of select="format-number(@FairShare, '0.000000')"/></xsl:when>
 			<xsl:otherwise>-</xsl:otherwise>
 		</xsl:choose></td>
-		<td class="figure"><xsl:value-of select="@RawShares"/></td>
-		<td class="figure"><xsl:value-of select="f:percent(@NormShares, 1)"/></td>
+		<td class="figure"><xsl:choose><xsl:when test="@depth = 0">-</xsl:when><xsl:otherwise><xsl:value-of select="@RawShares"/></xsl:otherwise></xsl:choose></td>
+		<td class="figure"><xsl:choose><xsl:when test="@depth = 0">-</xsl:when><xsl:otherwise><xsl:value-of select="f:percent(@NormShares, 1)"/></xsl:otherwise></xsl:choose></td>
 		<td><span class="pair"><xsl:value-of select="f:percent(@EffectvUsage, 1)"/></span>
 			<xsl:call-template name="bar"><xsl:with-param name="part" select="@EffectvUsage"/><xsl:with-param name="whole" select="1"/></xsl:call-template></td>
 		<td><xsl:value-of select="@cluster"/></td><td><xsl:value-of select="@pool"/></td>

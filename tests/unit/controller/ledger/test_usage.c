@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sqlite3.h>
 #include <cmocka.h>
 #include "common/err.h"
 #include "controller/ledger/calendar.h"
@@ -211,6 +212,74 @@ static void a_scope_is_its_accounts_and_the_own_usage_in_others(void **state)
 	}
 }
 
+static sqlite3 *opened; /* the ledger's connection */
+
+static int note_connection(sqlite3 *db, char **message, const struct sqlite3_api_routines *api)
+{
+	(void)message, (void)api;
+	opened = db;
+	return 0;
+}
+
+static int open_noted(void **state)
+{
+	int r;
+
+	sqlite3_auto_extension((void (*)(void))note_connection);
+	r = rig_open(state);
+	sqlite3_cancel_auto_extension((void (*)(void))note_connection);
+	return r;
+}
+
+/* How many steps of the plan read a table or an index from its beginning to its end. */
+static int count_scans(sqlite3_stmt *st)
+{
+	char *text = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", sqlite3_sql(st));
+	sqlite3_stmt *plan = NULL;
+	int n = 0;
+
+	assert_int_equal(sqlite3_prepare_v2(opened, text, -1, &plan, NULL), SQLITE_OK);
+	while (sqlite3_step(plan) == SQLITE_ROW) {
+		const char *detail = (const char *)sqlite3_column_text(plan, 3);
+
+		if (!strncmp(detail, "SCAN ", 5)) {
+			print_message("%s\n  in %s\n", detail, sqlite3_sql(st));
+			n++;
+		}
+	}
+	sqlite3_finalize(plan);
+	sqlite3_free(text);
+	return n;
+}
+
+static void usage_of_a_scope_is_found_by_indices(void **state)
+{
+	static const char *const accounts[] = { "a0", "a3" };
+	const struct store_scope scope = { accounts, 2, "u5" };
+	struct store_period p = { .by = STORE_BY_USER,
+				  .scope = &scope,
+				  .from_day = FIRST_DAY + 5,
+				  .to_day = FIRST_DAY + 100 };
+	struct seen s = { .rows = 0 };
+	struct rig *r = *state;
+	int n = 0, scans = 0;
+
+	if (!rig_is_sqlite())
+		skip();
+	fill_ledger(r);
+	assert_int_equal(store_usage(r->store, &p, on_usage, &s, NULL), 0);
+	for (sqlite3_stmt *st = NULL; (st = sqlite3_next_stmt(opened, st));) {
+		if (strncmp(sqlite3_sql(st), "SELECT a.account", 16) != 0 &&
+		    strncmp(sqlite3_sql(st), "SELECT account, user, cluster", 29) != 0 &&
+		    strncmp(sqlite3_sql(st), "SELECT r.account", 16) != 0)
+			continue;
+		n++;
+		scans += count_scans(st);
+	}
+	assert_int_equal(n, 4); /* months and days, of an account and of a user */
+	assert_int_equal(scans, 0);
+}
+
 static void the_first_day_is_that_of_the_first_charge(void **state)
 {
 	struct rig *r = *state;
@@ -266,6 +335,8 @@ int main(void)
 		TEST(any_period_is_the_sum_of_its_days),
 		TEST(a_scope_is_its_accounts_and_the_own_usage_in_others),
 		TEST(the_first_day_is_that_of_the_first_charge),
+		cmocka_unit_test_setup_teardown(usage_of_a_scope_is_found_by_indices,
+						open_noted, rig_close),
 		TEST(each_month_is_the_period_of_its_days),
 		TEST(an_empty_or_backward_period_has_no_rows),
 	};
