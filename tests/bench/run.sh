@@ -74,6 +74,9 @@ bench_start() {
 bench_cycle() {
 	$MAKE all && tests/bench/cycle.sh
 }
+bench_top() {
+	$MAKE all && tests/bench/terminal/top.sh ${TOP_BENCH:-}
+}
 bench_past() {
 	$MAKE all && tests/bench/past.sh
 }
@@ -118,7 +121,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger partition share schedule cycle submit start past simulate pages slurm srun attack"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger partition share schedule cycle submit start past top simulate pages slurm srun attack"
 by_name_only="size" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0
