@@ -7,17 +7,32 @@ cd "$(dirname "$0")/../.."
 seconds=${1:-10}
 shift $(($# > 0))
 n=0 bad=0
+objdir=$PWD/build/fuzz/obj.$$ # another run may be under way
+trap 'rm -rf "$objdir"' EXIT
+declare -A compiled=()
+# compile SOURCE: once a run, for all programs that link it.
+compile() {
+	local object=$objdir/${1%.c}.o
+	[ -z "${compiled[$1]:-}" ] || return 0
+	mkdir -p "${object%/*}"
+	rm -f "$object"
+	clang -std=gnu17 -D_GNU_SOURCE -g -O1 -I. -fsanitize=fuzzer-no-link,address,undefined \
+		-fno-sanitize-recover=all -c -o "$object" "$1" && compiled[$1]=1
+}
 for src in tests/fuzz/fuzz_*.c; do
 	name=$(basename "$src" .c) name=${name#fuzz_}
 	[ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
 	n=$((n + 1))
 	dir=build/fuzz/$name
 	mkdir -p "$dir/corpus"
-	links=$(sed -n 's/^ \* links: *//p' "$src" | sed 's/\([^ ]*\)/\1.c/g')
+	objects=()
+	for source in "$src" $(sed -n 's/^ \* links: *//p' "$src" | sed 's/\([^ ]*\)/\1.c/g'); do
+		compile "$source" || break
+		objects+=("$objdir/${source%.c}.o")
+	done
 	libs=$(sed -n 's/^ \* libs: *//p' "$src")
 	# shellcheck disable=SC2086
-	if ! clang -std=gnu17 -D_GNU_SOURCE -g -O1 -I. -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all -o "$dir/fuzz" "$src" $links $libs; then
+	if ! clang -fsanitize=fuzzer,address,undefined -o "$dir/fuzz" "${objects[@]}" $libs; then
 		echo "not ok $n - $name does not build"; bad=1; continue
 	fi
 	if "$dir/fuzz" -max_total_time="$seconds" -timeout=5 -rss_limit_mb=2048 -verbosity=0 \
