@@ -1,4 +1,4 @@
-/* table_data - the table's data, shared by table.c, the renderers and the lists of `reeve top`; private to them. */
+/* table_data - the table's data, shared by table.c, the renderers and verbs that look at cells, such as `reeve top`. */
 #pragma once
 #include "cli/output/table.h"
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include "cli/output/table_format.h"
 #include "common/err.h"
@@ -62,4 +63,12 @@ int table_format_read(const struct verb_call *call, struct table_format *ret, st
 	f.columns = verb_value(call, "columns");
 	*ret = f;
 	return read_color(ret, verb_value(call, "color"), err);
+}
+
+bool table_format_is_narrow(const struct table_format *f, int columns)
+{
+	struct winsize w = { .ws_col = 0 };
+
+	return !f->columns && f->output == TABLE_TABLE &&
+	       ioctl(fileno(f->to), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 && w.ws_col < columns;
 }

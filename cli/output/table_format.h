@@ -11,3 +11,6 @@ struct verb_call;
 
 /* *ret prints to standard output. -EINVAL: --output or --color has an unknown word. */
 int table_format_read(const struct verb_call *call, struct table_format *ret, struct err *err);
+/* The output is a table on a terminal of less than `columns` columns, and --columns names none: then a verb whose usual
+ * columns would break every line chooses fewer. */
+bool table_format_is_narrow(const struct table_format *f, int columns);

@@ -1,9 +1,8 @@
 /* jobs.c - `reeve jobs`: lists jobs. */
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 #include "cli/cli.h"
+#include "cli/output/table_format.h"
 #include "cli/views/job_parts.h"
 #include "cli/views/job_view.h"
 #include "common/err.h"
@@ -217,20 +216,10 @@ static void print_rest(const struct cli *c, const struct verb_call *call, size_t
 			verb_count(call, "all") ? "" : " now; -a shows those that have ended");
 }
 
-/* Columns that leave room for NOTE in 80 columns; all of them need WIDE. */
+/* Columns that leave room for NOTE, which says why a job waits, in 80 columns; all of them need WIDE. */
 #define NARROW "job,name,user,state,node,ncpus,running_ns,note"
 #define NARROW_ENDED "job,name,user,state,result,node,ncpus,running_ns,note"
 #define WIDE 130
-
-/* A terminal on which the usual columns would break every line, and cut the note that says why a job waits. */
-static bool is_narrow(const struct cli *c)
-{
-	struct winsize w = { .ws_col = 0 };
-
-	return !c->format.columns && c->format.output == TABLE_TABLE &&
-	       ioctl(fileno(c->format.to), TIOCGWINSZ, &w) == 0 && w.ws_col > 0 &&
-	       w.ws_col < WIDE;
-}
 
 static int print_jobs(struct cli *c, const struct verb_call *call, const struct table *t,
 		      struct err *err)
@@ -239,7 +228,7 @@ static int print_jobs(struct cli *c, const struct verb_call *call, const struct 
 	bool has_ended = verb_count(call, "all") || (state && !strcmp(state, "ended"));
 	struct table_format f = c->format;
 
-	if (is_narrow(c))
+	if (table_format_is_narrow(&c->format, WIDE))
 		f.columns = has_ended ? NARROW_ENDED : NARROW;
 	return table_print(t, &f, err);
 }

@@ -6,6 +6,8 @@
 #include "cli/client/name_filter.h"
 #include "cli/client/options.h"
 #include "cli/cli.h"
+#include "cli/output/table_data.h"
+#include "cli/output/table_format.h"
 #include "cli/offline/share_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
@@ -35,6 +37,11 @@ static const struct table_column columns[] = {
 	{ "depth", "-Depth", CELL_COUNT },
 	{ 0 },
 };
+
+/* Columns for a terminal that is narrower than all of them need: cluster and pool where there are several. */
+#define WIDE 110
+#define NARROW "account,user,RawShares,RawUsage,EffectvUsage,LevelFS,FairShare"
+#define NARROW_SEVERAL "cluster,pool,account,user,EffectvUsage,LevelFS,FairShare"
 
 /* A row of the tree, from a ledger file or from the controller. */
 struct row {
@@ -295,6 +302,28 @@ static void print_stand(const struct cli *c, const struct show *s)
 	}
 }
 
+/* Has the column one value in all rows? */
+static bool is_same(const struct table *t, const char *column)
+{
+	int i = table_find_column(t, column, strlen(column));
+
+	for (size_t row = 1; row < table_size(t); row++)
+		if (!table_cell(t, row, i)->text || !table_cell(t, 0, i)->text ||
+		    strcmp(table_cell(t, row, i)->text, table_cell(t, 0, i)->text) != 0)
+			return false;
+	return true;
+}
+
+static int print_shares(const struct cli *c, const struct table *t, struct err *err)
+{
+	struct table_format f = c->format;
+
+	if (table_format_is_narrow(&f, WIDE))
+		f.columns =
+			is_same(t, "cluster") && is_same(t, "pool") ? NARROW : NARROW_SEVERAL;
+	return table_print(t, &f, err);
+}
+
 static int check_options(const struct verb_call *call, struct err *err)
 {
 	const char *pool = verb_value(call, "pool");
@@ -327,7 +356,7 @@ static int run_share(const struct verb_call *call, void *ctx, struct err *err)
 	if (r >= 0)
 		r = name_filter_check(&s.users, err);
 	if (r >= 0)
-		r = table_print(t, &c->format, err);
+		r = print_shares(c, t, err);
 	if (r >= 0)
 		print_stand(c, &s);
 	json_decref(s.stand);

@@ -200,6 +200,10 @@ verb_open 1 80 24 jobs
 shows "reeve jobs ends" 'left with 0'
 is "each job of reeve jobs is one line of 80 columns" 4 "$(screen | grep -c .)"
 has "which says why a job waits" 'This job is next in the queue.' "$(screen)"
+verb_open 1 80 24 share
+shows "reeve share ends" 'left with 0'
+is "each row of reeve share is one line of 80 columns" 5 "$(screen | sed '/^$/,$d' | grep -c .)"
+has "which has the level" LevelFS "$(screen)"
 verb_open 1 200 24 jobs
 shows "a wide terminal has all columns" CHARGED
 verb_open 1 80 24 jobs -a
