@@ -19,7 +19,7 @@
 #define QUERY_MAX 6
 
 /* Rows of a table: a page of 200 KB has room for so many. */
-#define USAGE_LIMIT "250"
+#define USAGE_LIMIT "200"
 #define SHARE_LIMIT "200"
 
 /* `path` of the API may end with "#": what follows the page's own path stands there. */

@@ -89,6 +89,7 @@
 	<p>
 		<xsl:choose>
 			<xsl:when test="$asked/@user"><strong><xsl:value-of select="$asked/@user"/></strong></xsl:when>
+			<xsl:when test="usage/@narrowed_to">Your own usage (the project's coordinators see that of all submitters)</xsl:when>
 			<xsl:otherwise>All submitters</xsl:otherwise>
 		</xsl:choose>
 		<xsl:if test="$asked/@account"> in project <strong><xsl:value-of select="$asked/@account"/></strong></xsl:if>

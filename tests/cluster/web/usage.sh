@@ -63,6 +63,8 @@ is "a coordinator sees the submitters of the project" "bin daemon" "$(json $daem
 is "and of a project where they are a member their own usage" "True" "$(json $daemon /usage.json "[r.get('own_only') for r in d['usage']['rows'] if r['account']=='def-meitner'][0]")"
 is "which is compared with no allocation" "False" "$(json $daemon /usage.json "any('allocation_ms' in r for r in d['usage']['rows'] if r['account']=='def-meitner')")"
 is "a member sees their own usage alone" "bin" "$(json $bin '/usage.json?by=user&account=rrg-curie' "' '.join(sorted({r['user'] for r in d['usage']['rows']}))")"
+like "and the page says that it is theirs alone" 'Your own usage .*in project rrg-curie' "$(text $bin '/usage?by=user&account=rrg-curie')"
+unlike "to a coordinator it does not" 'Your own usage' "$(text $daemon '/usage?by=user&account=rrg-curie')"
 is "in all projects" "bin" "$(json $bin '/usage.json?by=user' "' '.join(sorted({r['user'] for r in d['usage']['rows']}))")"
 is "another's is refused" 403 "$(status $bin '/usage?user=daemon&account=rrg-curie')"
 is "in all projects too" 403 "$(status $bin '/usage?user=daemon&by=account')"
