@@ -68,6 +68,8 @@ const struct route routes[] = {
 	  "drain nodes: no new jobs" },
 	{ "POST", "/v1/nodes/resume", ROLE_USER, BODY_SMALL, route_resume_node,
 	  "end the drain of nodes" },
+	{ "GET", "/v1/utilisation", ROLE_USER, BODY_NONE, route_utilisation,
+	  "a cluster's capacity and its use by day" },
 	{ "GET", "/v1/usage", ROLE_USER, BODY_NONE, route_usage, "sums of usage and charges" },
 	{ "GET", "/v1/adjustments", ROLE_USER, BODY_NONE, route_entries,
 	  "list refunds, recharges" },

@@ -505,6 +505,23 @@ static const char schema_slurm_ended[] =
 static const char schema_pbs[] =
 	"ALTER TABLE origins ADD COLUMN is_pbs INTEGER NOT NULL DEFAULT 0;";
 
+/* node_changes: from at_ns on a node was in this state (enum capacity_state) with so many cores and GPUs: a row a change
+ * (nodes/record.h); nodes that are there begin with their last exchange. waits: jobs that started on a day, by size and
+ * by how long they waited (usage/queue_waits.h); of the time before nothing is counted. */
+static const char schema_utilisation[] =
+	"CREATE TABLE node_changes("
+	" node TEXT NOT NULL, at_ns INTEGER NOT NULL, cluster TEXT NOT NULL,"
+	" state INTEGER NOT NULL, ncpus INTEGER NOT NULL, ngpus INTEGER NOT NULL,"
+	" PRIMARY KEY(node, at_ns)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX node_changes_at ON node_changes(at_ns);"
+	"INSERT INTO node_changes SELECT node, last_ns, cluster, CASE WHEN lost <> 0 THEN 2"
+	" WHEN draining <> 0 THEN 1 ELSE 0 END, ncpus, ngpus FROM nodes;"
+	"CREATE TABLE waits("
+	" cluster TEXT NOT NULL, day INTEGER NOT NULL, size INTEGER NOT NULL,"
+	" bucket INTEGER NOT NULL, jobs INTEGER NOT NULL,"
+	" PRIMARY KEY(cluster, day, size, bucket)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX waits_day ON waits(day);";
+
 const char *const store_migrations[] = {
 	schema_1,
 	schema_2,
@@ -540,5 +557,6 @@ const char *const store_migrations[] = {
 	schema_archived_slurm,
 	schema_slurm_ended,
 	schema_pbs,
+	schema_utilisation,
 	NULL,
 };

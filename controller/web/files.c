@@ -21,6 +21,7 @@ INCLUDE_FILE(web_share_xsl, "share.xsl");
 INCLUDE_FILE(web_quota_xsl, "quota.xsl");
 INCLUDE_FILE(web_queue_xsl, "queue.xsl");
 INCLUDE_FILE(web_nodes_xsl, "nodes.xsl");
+INCLUDE_FILE(web_cluster_xsl, "cluster.xsl");
 INCLUDE_FILE(web_style_css, "style.css");
 
 #define FILE_ROW(name, symbol)                                                                 \
@@ -35,7 +36,7 @@ static const struct web_file files[] = {
 	FILE_ROW("share.xsl", web_share_xsl),	      FILE_ROW("quota.xsl", web_quota_xsl),
 	FILE_ROW("queue.xsl", web_queue_xsl),	      FILE_ROW("nodes.xsl", web_nodes_xsl),
 	FILE_ROW("job_table.xsl", web_job_table_xsl), FILE_ROW("style.css", web_style_css),
-	FILE_ROW("job_price.xsl", web_job_price_xsl),
+	FILE_ROW("job_price.xsl", web_job_price_xsl), FILE_ROW("cluster.xsl", web_cluster_xsl),
 };
 
 const struct web_file *web_file_find(const char *name)

@@ -18,7 +18,7 @@
 
 static const char *const names[] = {
 	"enter.xsl", "home.xsl",  "usage.xsl", "jobs.xsl",  "job.xsl",
-	"share.xsl", "quota.xsl", "queue.xsl", "nodes.xsl",
+	"share.xsl", "quota.xsl", "queue.xsl", "nodes.xsl", "cluster.xsl",
 };
 #define N_SHEETS (sizeof(names) / sizeof(*names))
 

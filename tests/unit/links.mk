@@ -34,8 +34,8 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%
 JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove wipe) $O/common/err.o
 $O/tests/node/jobfs/limits $O/tests/node/jobfs/removal: $O/tests/node/jobfs/%: tests/node/jobfs/%.c tests/node/jobfs/rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema open archive/find jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days jobs/output jobs/bound jobs/views nodes/nodes usage/usage usage/rollup_set usage/rollup calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/slurm attempts/slurm slurm/counted jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output jobs/texts) \
-	$(patsubst %,$O/controller/%.o,policy/charge/charge policy/charge/tally policy/placement/fit ledger/jobs/ranges policy/priority/depend) $(DB) $(MODEL) $(WIRE)
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema open archive/find jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days jobs/output jobs/bound jobs/views nodes/nodes nodes/record usage/queue_waits usage/usage usage/rollup_set usage/rollup calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/slurm attempts/slurm slurm/counted jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output jobs/texts) \
+	$(patsubst %,$O/controller/%.o,policy/charge/charge policy/efficiency/waits policy/efficiency/capacity policy/charge/tally policy/placement/fit ledger/jobs/ranges policy/priority/depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/rig/ledger_rig.c tests/unit/rig/fail_vfs.c $(LEDGER)
 $O/tests/unit/test_clock: $O/agent/enforce/clock.o
@@ -172,7 +172,7 @@ $O/tests/unit/test_parts_end: tests/unit/rig/fail_vfs.c
 $O/tests/unit/test_suspended $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_suspended $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/rig/ledger_rig.c tests/unit/rig/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,nodes/allocated nodes/lost verify/verify verify/verify_parts)
 $O/tests/unit/test_plans: LDLIBS += -lpq -lsqlite3 -ljansson -lm
-$O/tests/unit/test_plans: tests/unit/rig/past_rig.c tests/unit/rig/sharetree_rig.c tests/unit/rig/ledger_rig.c $(CYCLE) $(patsubst %,$O/controller/ledger/%.o,hooks nodes/lost nodes/running slurm/list) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_plans: tests/unit/rig/past_rig.c tests/unit/rig/sharetree_rig.c tests/unit/rig/ledger_rig.c $(CYCLE) $(patsubst %,$O/controller/ledger/%.o,hooks nodes/lost nodes/running usage/day_sums slurm/list) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_signature: LDLIBS += -ljansson -lnettle
 $O/tests/unit/test_signature: $(patsubst %,$O/common/signature/%.o,signature digest allows) $(MODEL) $(WIRE)
 $O/tests/unit/test_starts: LDLIBS += -lpq -lsqlite3
@@ -205,3 +205,4 @@ $O/tests/unit/test_log: LDLIBS += -lsystemd
 $O/tests/unit/test_log: $O/common/log.o
 $O/tests/unit/test_signed: $O/agent/job/signed.o $O/common/err.o
 $O/tests/unit/test_unbegun: $O/slurm/unbegun.o $O/common/err.o
+$O/tests/unit/test_utilisation: $(patsubst %,$O/controller/policy/efficiency/%.o,waits capacity)

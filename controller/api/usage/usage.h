@@ -3,6 +3,7 @@
 #include "controller/api/call.h"
 
 int route_nodes(struct call *c, struct err *err);
+int route_utilisation(struct call *c, struct err *err);
 int route_usage(struct call *c, struct err *err);
 int route_cluster(struct call *c, struct err *err);
 int route_eff(struct call *c, struct err *err);

@@ -2,6 +2,7 @@
  * attempts/charge.h. */
 #include <stdio.h>
 #include "common/err.h"
+#include "controller/ledger/usage/queue_waits.h"
 #include "controller/ledger/attempts/charge.h"
 #include "controller/ledger/usage/run_interval.h"
 
@@ -96,6 +97,18 @@ int store_charge_write(struct store *s, struct store_known *k, const struct tall
 	return tally_split(&k->terms, span, calendar_days(s->calendar), add_day, &ctx);
 }
 
+/* The job starts: its first attempt tells how long it was in the queue. */
+static int count_start(struct store *s, struct store_known *k, int64_t at_ns, struct err *err)
+{
+	const struct store_wait wait = { .cluster = k->cluster,
+					 .day = calendar_day(s->calendar, at_ns),
+					 .ncpus = k->terms.ncpus,
+					 .wait_s = (at_ns - k->eligible_ns) / S_NS };
+	int r = store_charge_count_job(s, k, STORE_MARK_STARTED, wait.day, err);
+
+	return r < 0 || k->days.attempt > 1 ? r : store_wait_count(s, &wait, err);
+}
+
 int store_charge_write_days(struct store *s, struct store_known *k,
 			    const struct store_report_case *c, const struct tally_span *span,
 			    struct err *err)
@@ -103,12 +116,9 @@ int store_charge_write_days(struct store *s, struct store_known *k,
 	const struct report *rep = c->report;
 	int r = store_charge_write(s, k, span, err);
 
-	if (r >= 0 && rep->started_ns && !k->started_ns) {
-		int64_t at_ns = clamp_moment(rep->started_ns, k->given_ns, c->now_ns);
-
-		r = store_charge_count_job(s, k, STORE_MARK_STARTED,
-					   calendar_day(s->calendar, at_ns), err);
-	}
+	if (r >= 0 && rep->started_ns && !k->started_ns)
+		r = count_start(s, k, clamp_moment(rep->started_ns, k->given_ns, c->now_ns),
+				err);
 	if (r >= 0 && rep->state == JOB_ENDED && k->closed == 0)
 		r = store_charge_count_job(s, k, STORE_MARK_ENDED,
 					   store_charge_end_day(s, k, span->to_ns), err);

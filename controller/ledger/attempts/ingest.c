@@ -11,6 +11,7 @@
 #include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
+#include "controller/ledger/nodes/record.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/sql.h"
@@ -25,6 +26,7 @@ struct ingest {
 	const struct sync_from *from;
 	struct sync_result *out;
 	bool has_rebooted;
+	bool has_changed; /* in what the queue reads of nodes */
 };
 
 /* clang-format off */
@@ -91,7 +93,8 @@ static int check_node(struct ingest *g, struct err *err)
 
 	if (r <= 0)
 		return r;
-	if (is_changed(g, st))
+	g->has_changed = is_changed(g, st);
+	if (g->has_changed)
 		store_announce_nodes(g->s);
 	snprintf(address, sizeof(address), "%s", store_text(st, BEFORE_ADDRESS));
 	snprintf(boot, sizeof(boot), "%s", store_text(st, BEFORE_BOOT));
@@ -169,6 +172,8 @@ static int ingest_node(struct ingest *g, struct err *err)
 	if (known < 0)
 		return known;
 	r = write_node(g, err);
+	if (r >= 0 && (!known || g->has_changed))
+		r = store_node_record(g->s, g->in->node, g->from->now_ns, err);
 	if (r < 0 || (known && !g->has_rebooted))
 		return r;
 	if (known)
@@ -542,7 +547,7 @@ int store_ingest(struct store *s, const struct sync *in, const struct sync_from 
 		 struct sync_result *ret, struct err *err)
 {
 	struct sync_result out;
-	struct ingest g = { s, in, from, &out, false };
+	struct ingest g = { .s = s, .in = in, .from = from, .out = &out };
 	int r = make_room(in, &out, err);
 
 	if (r >= 0)

@@ -48,7 +48,9 @@ static struct fraction fraction_of(struct db_row *st, int column)
 		" j.mem_bytes END") \
 	X(KNOWN_IS_SEVERAL,          ", CASE WHEN a.hosts = '' THEN 0 ELSE 1 END") \
 	X(KNOWN_VERDICT,             ", a.verdict") \
-	X(KNOWN_SUMMED,              ", j.summed")
+	X(KNOWN_SUMMED,              ", j.summed") \
+	X(KNOWN_ELIGIBLE_NS,         ", CASE WHEN j.eligible_ns > 0 THEN j.eligible_ns ELSE" \
+		" j.submitted_ns END")
 /* clang-format on */
 enum { KNOWN_COLUMNS(SQL_NAME) };
 #define KNOWN_SELECT "SELECT " KNOWN_COLUMNS(SQL_COLUMN)
@@ -100,6 +102,7 @@ static int read_known(struct db_row *st, struct store_known *k, struct err *err)
 	k->days.is_sliced = (int)db_int(st, KNOWN_SLICED);
 	snprintf(k->queue, sizeof(k->queue), "%s", store_text(st, KNOWN_QUEUE));
 	k->mem_bytes = db_int(st, KNOWN_BYTES_RESERVED);
+	k->eligible_ns = db_int(st, KNOWN_ELIGIBLE_NS);
 	k->is_several = db_int(st, KNOWN_IS_SEVERAL) != 0;
 	if (decode_verdict(store_text(st, KNOWN_VERDICT), &k->verdict, err) < 0)
 		return -EBADMSG;

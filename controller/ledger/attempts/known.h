@@ -11,6 +11,7 @@ struct store_known {
 		queue[REQUEST_NAME_MAX];
 	int64_t mem_bytes; /* reserved */
 	int64_t seq, closed, at_ns, given_ns, started_ns, ended_ns, job_attempt;
+	int64_t eligible_ns; /* since when the job could have started */
 	enum job_state state;
 	enum charge_pool pool;
 	struct tally_terms terms;

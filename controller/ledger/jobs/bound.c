@@ -104,7 +104,8 @@ static int find_floor(struct store *s, const struct store_filter *f, int64_t *re
 	static const char any[] =
 		"SELECT job FROM jobs WHERE job < ?1 ORDER BY job DESC LIMIT 1 OFFSET ?2";
 	static const char of_user[] = FLOOR("user"), of_account[] = FLOOR("account"),
-			  of_node[] = FLOOR("node");
+			  of_node[] = FLOOR(
+				  "node"); /* node >= ?1: for the index of jobs with a node */
 	const int64_t before = f->before ? f->before : INT64_MAX, n = STORE_SCAN_MAX - 1;
 	const char *sql = of_user, *name = f->user;
 

@@ -10,6 +10,7 @@
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/credential.h"
+#include "controller/ledger/nodes/record.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/attempts/suspended.h"
 #include "controller/ledger/sql.h"
@@ -244,6 +245,8 @@ int store_mark_lost_nodes(struct store *s, int64_t before_ns, int64_t now_ns, st
 		   "INSERT INTO events(at_ns, node, what, text) SELECT ?2, node, 'lost', ''"
 		   " FROM nodes WHERE lost = 0 AND last_ns < ?1",
 		   "ii", before_ns, now_ns);
+	if (r >= 0)
+		r = store_node_record_lost(s, before_ns, now_ns, err);
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE nodes SET lost = 1 WHERE lost = 0 AND last_ns < ?1", "i",

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include "common/err.h"
 #include "controller/ledger/nodes/drain.h"
+#include "controller/ledger/nodes/record.h"
 #include "controller/ledger/store_sqlite.h"
 
 /* -ENOENT: no such node. */
@@ -30,6 +31,8 @@ static int write_drain(struct store *s, const struct store_drain *d, struct err 
 	if (r >= 0 && d->from_ns <= d->at_ns)
 		r = db_run(s->db, err, "UPDATE nodes SET draining = 1 WHERE node = ?1", "t",
 			   d->node);
+	if (r >= 0 && d->from_ns <= d->at_ns)
+		r = store_node_record(s, d->node, d->at_ns, err);
 	return r < 0 ? r : store_event(s, &e, err);
 }
 

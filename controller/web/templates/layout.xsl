@@ -48,6 +48,7 @@
 				<xsl:call-template name="tab"><xsl:with-param name="to">/web/queue</xsl:with-param><xsl:with-param name="text">Queue</xsl:with-param></xsl:call-template>
 				<xsl:call-template name="tab"><xsl:with-param name="to">/web/share</xsl:with-param><xsl:with-param name="text">Shares</xsl:with-param></xsl:call-template>
 				<xsl:call-template name="tab"><xsl:with-param name="to">/web/quota</xsl:with-param><xsl:with-param name="text">Quotas</xsl:with-param></xsl:call-template>
+				<xsl:call-template name="tab"><xsl:with-param name="to">/web/cluster</xsl:with-param><xsl:with-param name="text">Cluster</xsl:with-param></xsl:call-template>
 				<xsl:call-template name="tab"><xsl:with-param name="to">/web/nodes</xsl:with-param><xsl:with-param name="text">Nodes</xsl:with-param></xsl:call-template>
 			</ul>
 		</nav>

@@ -143,6 +143,7 @@ who "cores of nodes: everyone" GET /v1/nodes/jobs '' "401 200 200 200 200 200 20
 who "nodes: everyone" GET /v1/nodes '' "401 200 200 200 200 200 200"
 who "drain: operators" POST /v1/nodes/drain '{"schema":"reeve/1","nodes":["n1"],"reason":"test"}' "401 403 403 403 403 403 200"
 who "resume of a node: operators" POST /v1/nodes/resume '{"schema":"reeve/1","nodes":["n1"]}' "401 403 403 403 403 403 200"
+who "use of a cluster: everyone" GET /v1/utilisation '' "401 200 200 200 200 200 200"
 who "usage: everyone, of their own" GET /v1/usage '' "401 200 200 200 200 200 200"
 who "usage of others: operators" GET '/v1/usage?user=daemon' '' "401 403 403 403 403 200 200"
 who "usage of an account: its coordinator, operators" GET '/v1/usage?account=physics&user=daemon' '' "401 403 403 403 200 200 200"

@@ -18,7 +18,10 @@
 #include "controller/ledger/jobs/hold.h"
 #include "controller/ledger/hooks.h"
 #include "controller/ledger/nodes/lost.h"
+#include "controller/ledger/nodes/record.h"
 #include "controller/ledger/nodes/running.h"
+#include "controller/ledger/usage/day_sums.h"
+#include "controller/ledger/usage/queue_waits.h"
 #include "controller/ledger/usage/quota.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/slurm/list.h"
@@ -117,6 +120,27 @@ static void list_jobs(struct rig *r)
 
 	for (size_t i = 0; i < ARRAY_LEN(filters); i++)
 		assert_int_equal(store_jobs(r->store, &filters[i], no_job, NULL, NULL), 0);
+}
+
+/* Of 30 days: sums and records of nodes, no job. */
+static void sum_days(struct rig *r)
+{
+	const int64_t day = store_day(r->store, NOON);
+	const struct store_day_sums_ask sums = { .from_day = day - 30, .to_day = day };
+	const struct store_waits_ask waits = { .from_day = day - 30, .to_day = day };
+	const struct store_capacity_ask ask = { .from_ns = NOON - 30 * 86400 * S_NS,
+						.to_ns = NOON };
+	struct capacity_day of[31] = { 0 };
+	const struct capacity_days days = { .of = of, .first_day = day - 30, .n = 30 };
+	struct store_day_sums *found = NULL;
+	static struct store_waits counts;
+	int64_t since;
+
+	assert_int_equal(store_day_sums(r->store, &sums, &found, NULL), 0);
+	store_day_sums_free(found);
+	assert_int_equal(store_waits(r->store, &waits, &counts, NULL), 0);
+	assert_int_equal(store_capacity(r->store, &ask, &days, NULL), 0);
+	assert_int_equal(store_capacity_since(r->store, &since, NULL), 0);
 }
 
 static void list_running(struct rig *r)
@@ -366,11 +390,11 @@ static const char *const small[] = { "attempts_open", "attempts_open_job",   "pa
 				     "jobs_active",   "jobs_active_account", "jobs_active_user",
 				     "steps_open",    "steps_open_job",	     "arrays_open",
 				     "depends_open" };
-static const char *const growing[] = { "jobs",	    "attempts",	      "events",
-				       "stretches", "parts",	      "steps",
-				       "streams",   "chunks",	      "depends",
-				       "holds",	    "arrays",	      "slices",
-				       "imported",  "slurm_attempts", "archived_slurm" };
+static const char *const growing[] = {
+	"jobs",	    "attempts",	      "events",		"stretches",	"parts",  "steps",
+	"streams",  "chunks",	      "depends",	"holds",	"arrays", "slices",
+	"imported", "slurm_attempts", "archived_slurm", "node_changes", "waits",  "rollups"
+};
 
 static bool names_alias(const char *sql, const char *table, const char *alias)
 {
@@ -435,6 +459,7 @@ static void no_query_plan_scans_a_growing_table(void **state)
 	run_cycle(r, c, LATER(0));
 	do_everything(r, c);
 	search_jobs(r);
+	sum_days(r);
 	for (sqlite3_stmt *st = NULL; (st = sqlite3_next_stmt(opened, st)); n++)
 		scans += count_scans(st);
 	print_message("# %d statements\n", n);
