@@ -83,7 +83,7 @@ enum { VIEW_COLUMNS(SQL_NAME) };
  * take a user with one job in ten for frequent, and read all jobs by their numbers, newest first, until it has enough of theirs:
  * where other clusters have the larger numbers, these all. */
 #define BEHIND_1(c1, p1) "(" c1 ", j.job) < (" p1 ", ?5) AND (" c1 ", j.job) >= (" p1 ", ?9)"
-/* The index of nodes has no jobs without one: SQLite takes it only where the statement says so. */
+/* The index of nodes has no jobs without one: SQLite takes it only where the statement names that condition. */
 #define BEHIND_NODE BEHIND_1("j.node", "?3") " AND j.node IS NOT NULL"
 #define NEWEST_1(c1) " ORDER BY " c1 " DESC, j.job DESC LIMIT ?6"
 #define FEW " ORDER BY +j.job DESC LIMIT ?6" /* so few rows that all are sorted */

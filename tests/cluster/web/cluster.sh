@@ -86,7 +86,7 @@ for u in 0 $daemon $bin; do enter "$u"; done
 day=$(date -u -d "@$((old * 86400))" +%F)
 page=$(text 0 /cluster)
 like "what was charged, free, drained and down on a day" "$day 6\.000 474\.0 96\.0 192\.0 0\.8 %" "$page"
-like "the days before nodes were recorded say so" "$(date -u -d "@$(((old - 2) * 86400))" +%F) 0\.000 not recorded" "$page"
+like "days before nodes were recorded are marked" "$(date -u -d "@$(((old - 2) * 86400))" +%F) 0\.000 not recorded" "$page"
 like "and since when they are" "recorded since $(date -u -d "@$(((old - 1) * 86400))" +%F)" "$page"
 like "the chart has a bar for each" '<rect class="charged" x="' "$(get 0 /cluster)"
 like "and words for who does not see it" 'role="img" aria-label="Core-hours by day' "$(get 0 /cluster)"

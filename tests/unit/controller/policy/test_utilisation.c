@@ -115,7 +115,8 @@ int main(void)
 		cmocka_unit_test(quantiles_are_those_of_the_sorted_waits),
 		cmocka_unit_test(sizes_cover_all_numbers_of_cores),
 		cmocka_unit_test(capacity_of_days_adds_up_to_the_time_of_the_period),
-		cmocka_unit_test(what_is_charged_is_taken_from_nodes_that_are_up_then_from_drained_ones),
+		cmocka_unit_test(
+			what_is_charged_is_taken_from_nodes_that_are_up_then_from_drained_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,118 @@
+// paths_jobs.js LINK OUT CHROMIUM - what a user asks of the pages of jobs, answered by clicks from the overview, without scripts: why was my job killed,
+// what to request next, why does my job wait, what does this queue cost against that one, which cores does it have, how busy is the cluster. Each page that is
+// met is checked for width, colours and accessibility (axe-core); screenshots in OUT. TAP.
+'use strict';
+const fs = require('fs');
+const path = require('path');
+const { chromium } = require('playwright-core');
+const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+
+const [link, out, executablePath] = process.argv.slice(2);
+let n = 0;
+let failed = false;
+
+function ok(good, name, detail) {
+  n += 1;
+  console.log(`${good ? 'ok' : 'not ok'} ${n} - ${name}`);
+  if (!good) {
+    failed = true;
+    String(detail).split('\n').slice(0, 40).forEach((line) => console.log(`# ${line}`));
+  }
+}
+
+const text = (page) => page.locator('main').innerText();
+const go = (page, to) => page.goto(new URL(to, link).href);
+const follow = (page, name) => page.getByRole('link', { name, exact: true }).first().click();
+
+async function checkKilled(page) {
+  await go(page, '/web/');
+  await follow(page, 'Jobs');
+  await page.getByLabel('State').selectOption('ended');
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.locator('tr', { hasText: 'killed: vmem limit' }).first().getByRole('link').first().click();
+  const shown = await text(page);
+  ok(/vmem limit exceeded on n1/.test(shown), 'why was my job killed: its page begins with the reason', shown);
+  ok(/requested 8.00 GiB, reached 8.09 GiB/.test(shown), 'with the request, and what it reached', shown);
+  ok(/What to request next[\s\S]*vmem/.test(shown), 'what to request next: the same page advises it', shown);
+  ok(/Sets the charge[\s\S]*yes: the largest/.test(shown), 'what it cost: which resource set the charge', shown);
+}
+
+async function checkQueues(page) {
+  await go(page, '/web/');
+  await follow(page, 'Jobs');
+  await page.locator('tbody th').getByRole('link', { name: '1', exact: true }).click();
+  const own = await page.locator('tr', { hasText: '(this job)' }).innerText();
+  const other = await page.locator('[aria-label="Price by queue"] tr', { hasText: 'express' }).innerText();
+  ok(/normal/.test(own), 'what does this queue cost against that one: its own queue is marked', own);
+  ok(/\b3\b/.test(other), 'and the other one has its factor and price', other);
+}
+
+async function checkWaits(page) {
+  await go(page, '/web/');
+  await follow(page, 'Queue');
+  const queue = await text(page);
+  ok(/fairshare/.test(queue), 'why does my job wait: the queue has the factors', queue);
+  await page.locator('tbody tr').first().getByRole('link').click();
+  const job = await text(page);
+  ok(/needs|next in the queue|waits|cores/.test(job), 'and the page of the job says why', job);
+  ok(/Estimated start/.test(job), 'and when it starts at the latest', job);
+}
+
+async function checkSearch(page) {
+  await go(page, '/web/jobs');
+  await page.getByLabel('Part of the name').focus();
+  await page.keyboard.type('NOTHING');
+  await page.keyboard.press('Enter');
+  ok(/No job matches/.test(await text(page)), 'a search is typed and sent by keyboard alone', await text(page));
+  await follow(page, 'Show all');
+  ok(await page.locator('tbody tr').count() > 5, 'and taken back by a link');
+}
+
+async function checkNodes(page) {
+  await go(page, '/web/');
+  await follow(page, 'Nodes');
+  ok(await page.locator('svg.cores rect').count() > 2, 'a node shows which cores have jobs');
+  await page.locator('.map').getByRole('link').first().click();
+  ok(/Job/.test(await page.locator('h1').innerText()), 'and the jobs on them are links');
+  await follow(page, 'Cluster');
+  const cluster = await text(page);
+  ok(/of all core time was charged|no whole day/.test(cluster), 'the cluster has its use by day', cluster);
+}
+
+async function checkLook(browser, state) {
+  const shapes = [[320, 'light'], [768, 'dark'], [1440, 'light'], [1440, 'dark']];
+  for (const [width, colorScheme] of shapes) {
+    const context = await browser.newContext({ storageState: state, viewport: { width, height: 800 }, colorScheme, bypassCSP: true });
+    const page = await context.newPage();
+    for (const name of ['cluster', 'jobs?queue=normal', 'job/1', 'job/9', 'queue', 'nodes', 'nodes?node=n1']) {
+      await go(page, `/web/${name}`);
+      const wide = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+      await page.evaluate(axe);
+      const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
+      ok(wide[0] <= wide[1] && found.violations.length === 0, `${name} at ${width} ${colorScheme}: fits, and axe-core finds nothing`,
+        `${wide} ${found.violations.map((v) => `${v.id}: ${v.nodes.map((x) => x.html).join(' | ')}`).join('\n')}`);
+      await page.screenshot({ path: path.join(out, `jobs-${width}-${colorScheme}-${name.replace(/\W+/g, '_')}.png`), fullPage: true });
+    }
+    await context.close();
+  }
+}
+
+async function main() {
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  const context = await browser.newContext({ javaScriptEnabled: true });
+  const page = await context.newPage();
+  await page.goto(link);
+  const state = await context.storageState();
+  for (const check of [checkKilled, checkQueues, checkWaits, checkSearch, checkNodes]) await check(page);
+  const plain = await browser.newContext({ storageState: state, javaScriptEnabled: false });
+  await checkKilled(await plain.newPage());
+  await checkLook(browser, state);
+  await browser.close();
+  console.log(`1..${n}`);
+  process.exitCode = failed ? 1 : 0;
+}
+
+main().catch((e) => {
+  console.log(`Bail out! ${e.message.split('\n')[0]}`);
+  process.exit(1); // the browser ends with it
+});
