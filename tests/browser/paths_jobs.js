@@ -62,7 +62,7 @@ async function checkSearch(page) {
   await go(page, '/web/jobs');
   await page.getByLabel('Part of the name').focus();
   await page.keyboard.type('NOTHING');
-  await page.keyboard.press('Enter');
+  await Promise.all([page.waitForURL(/name=NOTHING/), page.keyboard.press('Enter')]);
   ok(/No job matches/.test(await text(page)), 'a search is typed and sent by keyboard alone', await text(page));
   await follow(page, 'Show all');
   ok(await page.locator('tbody tr').count() > 5, 'and taken back by a link');

@@ -1,5 +1,5 @@
 #!/bin/bash
-# run.sh - the pages of a real controller, with jobs of a played node, in Debian's Chromium: tests/browser/pages.js. Screenshots are in
+# run.sh [SCRIPT] - the pages of a real controller, with jobs of a played node, in Debian's Chromium: tests/browser/pages.js, or SCRIPT.js. Screenshots are in
 # build/check/browser. Needs chromium, node and npm, and installs playwright-core and axe-core below build/. TAP.
 # shellcheck disable=SC2317 # functions are called by soon
 set -u
@@ -15,7 +15,7 @@ mkdir -p build/browser build/check/browser
 cp tests/browser/package.json build/browser/
 [ -d build/browser/node_modules/axe-core ] || (cd build/browser && npm install --no-audit --no-fund --silent) ||
 	skip_all "npm cannot install playwright-core and axe-core"
-cp tests/browser/pages.js build/browser/
+cp "tests/browser/${1:-pages}.js" build/browser/
 live_dir browser
 live_munge
 configure() {
@@ -26,7 +26,10 @@ configure() {
 		[Cluster main]
 		BundleCores = 1
 		BundleMemory = 4GB
+		Queues = normal, express
 		DefaultResources = vmem=1GB,jobfs=100MB,walltime=1:00:00
+		[Queue express]
+		Factor = 3
 		[Account physics]
 		Users = daemon
 		[Account chemistry]
@@ -53,4 +56,4 @@ at=$(date +%s)
 node_sync jobs="$(job_entry 1 ended)" reports="$(job_report 1 1 ended started_s=$((at - 1)) running_s=1 usage="$use")" >/dev/null
 node_sync jobs="$(job_entry 2 ended)" reports="$(job_report 2 1 ended started_s=$((at - 1)) running_s=1 usage="$use" kind=limit limit=vmem \
 	requested=8589934592 reached=8689934592 host=n1)" >/dev/null
-node build/browser/pages.js "$(build/bin/reeve web --print --config "$dir/reeve.conf")" "$PWD/build/check/browser" "$chromium"
+node "build/browser/${1:-pages}.js" "$(build/bin/reeve web --print --config "$dir/reeve.conf")" "$PWD/build/check/browser" "$chromium"
