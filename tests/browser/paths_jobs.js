@@ -76,7 +76,7 @@ async function checkNodes(page) {
   ok(/Job/.test(await page.locator('h1').innerText()), 'and the jobs on them are links');
   await follow(page, 'Cluster');
   const cluster = await text(page);
-  ok(/of all core time was charged|no whole day/.test(cluster), 'the cluster has its use by day', cluster);
+  ok(/of all core time was charged|No whole day/.test(cluster), 'the cluster has its use by day', cluster);
 }
 
 async function checkLook(browser, state) {

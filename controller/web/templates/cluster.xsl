@@ -17,9 +17,10 @@
 			</select></label></xsl:if>
 		<button type="submit">Show</button>
 	</form>
-	<p><strong><xsl:value-of select="f:percent(sum($u/days/item[@recorded = 'true']/cores/@charged_ms), sum($u/days/item[@recorded = 'true']/cores/@all_ms))"/></strong>
-	of all core time was charged<xsl:if test="not($u/days/item[@recorded = 'true'])"> (no whole day of this period was recorded)</xsl:if>.
-	<xsl:if test="$u/days/item/gpus/@all_ms &gt; 0">Of all GPU time: <strong><xsl:value-of select="f:percent(sum($u/days/item[@recorded = 'true']/gpus/@charged_ms), sum($u/days/item[@recorded = 'true']/gpus/@all_ms))"/></strong>.</xsl:if>
+	<p><xsl:if test="$u/days/item[@recorded = 'true']"><strong><xsl:value-of select="f:percent(sum($u/days/item[@recorded = 'true']/cores/@charged_ms), sum($u/days/item[@recorded = 'true']/cores/@all_ms))"/></strong>
+	of all core time was charged.
+	<xsl:if test="$u/days/item/gpus/@all_ms &gt; 0">Of all GPU time: <strong><xsl:value-of select="f:percent(sum($u/days/item[@recorded = 'true']/gpus/@charged_ms), sum($u/days/item[@recorded = 'true']/gpus/@all_ms))"/></strong>.</xsl:if></xsl:if>
+	<xsl:if test="not($u/days/item[@recorded = 'true'])">No whole day of this period was recorded.</xsl:if>
 	<xsl:choose>
 		<xsl:when test="not($u/@nodes_since)"> No node has reported yet: what was free, drained or down is not known.</xsl:when>
 		<xsl:when test="$u/days/item[@recorded = 'false']"> What was free, drained or down is recorded since <xsl:value-of select="$u/@nodes_since"/>, and not known of the days before.</xsl:when>
@@ -58,7 +59,7 @@
 	</xsl:if>
 	<div class="scroll" tabindex="0" role="region" aria-label="{$text} by day"><table class="narrow">
 		<thead><tr><th scope="col">Day</th><th scope="col" class="figure">Charged</th><th scope="col" class="figure">Free</th><th scope="col" class="figure">Drained</th><th scope="col" class="figure">Down</th><th scope="col" class="figure">Charged of all</th></tr></thead>
-		<tbody><xsl:for-each select="$days">
+		<tbody><xsl:for-each select="$days[@recorded = 'true' or */@all_ms &gt; 0]">
 			<xsl:sort select="@day" order="descending"/>
 			<xsl:variable name="d" select="*[name() = $kind]"/>
 			<tr><th scope="row"><xsl:value-of select="@day"/></th>
@@ -72,6 +73,7 @@
 			</xsl:choose></tr>
 		</xsl:for-each></tbody>
 	</table></div>
+	<xsl:if test="$days[@recorded = 'false' and not(*/@all_ms &gt; 0)]"><p class="note">Days without a row: nothing was charged, and nodes were not recorded.</p></xsl:if>
 </xsl:template>
 
 <xsl:template name="waits">

@@ -19,8 +19,8 @@
 <xsl:template name="content">
 	<xsl:variable name="up" select="nodes/nodes/item[@state = 'up']"/>
 	<p><xsl:value-of select="count($up)"/> of <xsl:value-of select="count(nodes/nodes/item)"/> nodes are up,
-	with <xsl:value-of select="f:count(sum($up/capacity/@ncpus))"/> cores, of which <xsl:value-of select="f:count(sum($up/free/@ncpus))"/> are free.
-	<xsl:if test="$up/capacity/@ngpus &gt; 0">Of <xsl:value-of select="f:count(sum($up/capacity/@ngpus))"/> GPUs <xsl:value-of select="f:count(sum($up/free/@ngpus))"/> are free.</xsl:if>
+	with <xsl:value-of select="f:count(sum($up/capacity/@ncpus))"/> cores, of which <xsl:value-of select="f:count(sum($up/capacity/@ncpus) - sum($up/held/@ncpus))"/> are free.
+	<xsl:if test="$up/capacity/@ngpus &gt; 0">Of <xsl:value-of select="f:count(sum($up/capacity/@ngpus))"/> GPUs <xsl:value-of select="f:count(sum($up/capacity/@ngpus) - sum($up/held/@ngpus))"/> are free.</xsl:if>
 	Enforcement tier 1 is exact; 2 and 3 say in their notes what they cannot hold or measure.</p>
 	<xsl:call-template name="silent"/>
 	<xsl:call-template name="idle-gpus"/>
@@ -87,7 +87,7 @@
 		<xsl:call-template name="bar"><xsl:with-param name="part" select="held/@ncpus"/><xsl:with-param name="whole" select="capacity/@ncpus"/></xsl:call-template></td>
 	<td><span class="pair"><xsl:value-of select="f:bytes(held/@mem_bytes)"/> of <xsl:value-of select="f:bytes(capacity/@mem_bytes)"/></span>
 		<xsl:call-template name="bar"><xsl:with-param name="part" select="held/@mem_bytes"/><xsl:with-param name="whole" select="capacity/@mem_bytes"/></xsl:call-template></td>
-	<td class="figure"><xsl:if test="capacity/@ngpus &gt; 0"><xsl:value-of select="free/@ngpus"/> of <xsl:value-of select="capacity/@ngpus"/></xsl:if></td>
+	<td class="figure"><xsl:if test="capacity/@ngpus &gt; 0"><xsl:value-of select="capacity/@ngpus - held/@ngpus"/> of <xsl:value-of select="capacity/@ngpus"/></xsl:if></td>
 	<td class="figure"><xsl:value-of select="@tier"/></td>
 	<td class="figure"><xsl:value-of select="f:duration((/page/@now_ns - @last_ns) div 1000000000)"/> ago</td>
 	<td class="sentence"><xsl:if test="drain"><xsl:value-of select="drain/@author"/>: <xsl:value-of select="drain/@reason"/>. </xsl:if>

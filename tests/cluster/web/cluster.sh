@@ -86,11 +86,12 @@ for u in 0 $daemon $bin; do enter "$u"; done
 day=$(date -u -d "@$((old * 86400))" +%F)
 page=$(text 0 /cluster)
 like "what was charged, free, drained and down on a day" "$day 6\.000 474\.0 96\.0 192\.0 0\.8 %" "$page"
-like "days before nodes were recorded are marked" "$(date -u -d "@$(((old - 2) * 86400))" +%F) 0\.000 not recorded" "$page"
+unlike "days of which nothing is known have no row" "$(date -u -d "@$(((old - 2) * 86400))" +%F) 0" "$page"
+like "but a sentence" 'Days without a row: nothing was charged, and nodes were not recorded' "$page"
 like "and since when they are" "recorded since $(date -u -d "@$(((old - 1) * 86400))" +%F)" "$page"
 like "the chart has a bar for each" '<rect class="charged" x="' "$(get 0 /cluster)"
 like "and words for who does not see it" 'role="img" aria-label="Core-hours by day' "$(get 0 /cluster)"
-like "top accounts, the largest first" 'physics 4\.000 66\.7 % 0\.000 chemistry 2\.000 33\.3 %' "$page"
+like "top accounts, the largest first" 'physics 4\.000 66\.7 % 0 chemistry 2\.000 33\.3 %' "$page"
 like "idle core time by user" 'daemon 3\.000 75\.0 % 4\.000' "$page"
 unlike "not of users whose cores worked" 'bin 0\.000' "$page"
 like "waits by size" '2 to 15 2 0:0[0-9]:[0-9]+ ' "$page"
