@@ -56,4 +56,5 @@ at=$(date +%s)
 node_sync jobs="$(job_entry 1 ended)" reports="$(job_report 1 1 ended started_s=$((at - 1)) running_s=1 usage="$use")" >/dev/null
 node_sync jobs="$(job_entry 2 ended)" reports="$(job_report 2 1 ended started_s=$((at - 1)) running_s=1 usage="$use" kind=limit limit=vmem \
 	requested=8589934592 reached=8689934592 host=n1)" >/dev/null
+node_sync jobs="$(job_entry 3 running)" reports="$(job_report 3 1 running cpus=0-3)" >/dev/null
 node "build/browser/${1:-pages}.js" "$(build/bin/reeve web --print --config "$dir/reeve.conf")" "$PWD/build/check/browser" "$chromium"
