@@ -260,22 +260,15 @@ static int open_uplink(struct daemon *d, struct err *err)
 				   .next_output = next_output,
 				   .on_link = on_link,
 				   .ctx = d };
-	uint32_t uid, gid;
+	uint32_t uid;
 	int r;
 
 	if (!conf->controller) {
 		node_note(&d->node, "no controller configured: orders come from root alone");
 		return 0;
 	}
-	r = auth_user_lookup(conf->controller_user, &uid, &gid, err);
-	if (r < 0)
-		return err_prefix(err, r, "ControllerUser=%s", conf->controller_user);
-	c.http = (struct http_config){ .url = conf->controller,
-				       .munge_socket = conf->munge_socket,
-				       .timeout_s = 30,
-				       .answer_uid = uid,
-				       .reader = &uid };
-	return uplink_open(&c, &d->node.uplink, err);
+	r = node_http_config(conf, &c.http, &uid, err);
+	return r < 0 ? r : uplink_open(&c, &d->node.uplink, err);
 }
 
 static int block_signals(void)

@@ -88,5 +88,9 @@ void node_unnote(struct node *n, const char *begin);
 /* Enforcement tier as a whole: the worse of those of vmem and events. What the guard lacks is a note. */
 int node_tier(const struct node *n);
 
+/* The configuration of a connection to the controller, which the agent has. *uid: of ret->reader, lives as long as it. */
+int node_http_config(const struct agent_config *conf, struct http_config *ret, uint32_t *uid,
+		     struct err *err);
+
 int64_t node_now_ns(void);	/* CLOCK_BOOTTIME */
 int64_t node_realtime_ns(void); /* CLOCK_REALTIME */

@@ -27,13 +27,16 @@ static const struct verb_option common[] = {
 };
 
 static const struct verb *const verbs[] = {
-	&cli_verb_submit, &cli_verb_run,      &cli_verb_exec,	 &cli_verb_jobs,
-	&cli_verb_job,	  &cli_verb_why,      &cli_verb_cancel,	 &cli_verb_suspend,
-	&cli_verb_resume, &cli_verb_hold,     &cli_verb_release, &cli_verb_nice,
-	&cli_verb_top,	  &cli_verb_nodes,    &cli_verb_usage,	 &cli_verb_eff,
-	&cli_verb_cost,	  &cli_verb_quota,    &cli_verb_window,	 &cli_verb_fairshare,
-	&cli_verb_share,  &cli_verb_prio,     &cli_verb_admin,	 &cli_verb_web,
-	&cli_verb_import, &cli_verb_simulate, &cli_verb_help,	 NULL,
+	&cli_verb_submit,    &cli_verb_run,    &cli_verb_exec,
+	&cli_verb_alloc,     &cli_verb_attach, &cli_verb_jobs,
+	&cli_verb_job,	     &cli_verb_why,    &cli_verb_cancel,
+	&cli_verb_suspend,   &cli_verb_resume, &cli_verb_hold,
+	&cli_verb_release,   &cli_verb_nice,   &cli_verb_top,
+	&cli_verb_nodes,     &cli_verb_usage,  &cli_verb_eff,
+	&cli_verb_cost,	     &cli_verb_quota,  &cli_verb_window,
+	&cli_verb_fairshare, &cli_verb_share,  &cli_verb_prio,
+	&cli_verb_admin,     &cli_verb_web,    &cli_verb_import,
+	&cli_verb_simulate,  &cli_verb_help,   NULL,
 };
 
 static const struct verb_tool tool = {

@@ -38,13 +38,14 @@ static int make_plan(struct job *j, const struct sync_step_order *o, struct fiel
 	return r < 0 ? r : 0;
 }
 
-static int fill_spec(const struct steps *all, struct job *j, const struct step *s,
+static int fill_spec(const struct steps *all, struct job *j, const struct sync_step_order *o,
 		     struct step_spec *ret, struct err *err)
 {
 	char cgroup[MANAGER_PATH_MAX], path[4300], end[STEPS_PATH_MAX];
+	const struct step id = { .id = o->id }, *s = &id;
 	char *const outputs[2] = { ret->out, ret->err };
 
-	*ret = (struct step_spec){ .version = STEP_VERSION,
+	*ret = (struct step_spec){ .version = STEP_SPEC_VERSION,
 				   .attempt = s->id.attempt,
 				   .job = s->id.job,
 				   .number = s->id.step,
@@ -52,6 +53,13 @@ static int fill_spec(const struct steps *all, struct job *j, const struct step *
 				   .gid = j->s.request.gid,
 				   .grace_s = all->node->conf->kill_grace_s };
 	snprintf(ret->cgroup, sizeof(ret->cgroup), "%s/work", job_cgroup(j, cgroup));
+	ret->console = (uint32_t)o->command.console;
+	ret->rows = (uint32_t)o->command.rows;
+	ret->cols = (uint32_t)o->command.cols;
+	ret->is_main = o->command.is_main;
+	if (ret->console)
+		snprintf(ret->socket, sizeof(ret->socket), "%s",
+			 steps_path(all, s->id, ".sock", end));
 	snprintf(ret->end, sizeof(ret->end), "%s", steps_path(all, s->id, ".end", end));
 	for (int i = 0; i < 2; i++) {
 		if (!steps_output_path(j, s, i, path, sizeof(path)) ||
@@ -117,13 +125,12 @@ static int make_output_dir(struct job *j, struct err *err)
 int steps_write_spec(struct steps *all, struct job *j, const struct sync_step_order *o,
 		     struct err *err)
 {
-	struct step s = { .id = o->id };
 	struct fields plan = { NULL, 0 };
 	struct step_spec spec;
 	int r = make_output_dir(j, err);
 
 	if (!r)
-		r = fill_spec(all, j, &s, &spec, err);
+		r = fill_spec(all, j, o, &spec, err);
 	if (!r)
 		r = make_plan(j, o, &plan, err);
 	if (!r)

@@ -38,12 +38,14 @@ struct step {
 	struct step *next;
 	struct sync_step_id id;
 	enum step_phase phase;
-	int64_t asked_ns;  /* CLOCK_BOOTTIME */
-	bool is_cancelled; /* it is to end */
-	bool is_signalled; /* its waiter got SIGTERM */
-	bool has_files;	   /* it was begun, or may have been */
-	bool is_refused;   /* listed only for its end to be reported */
-	uint32_t uid;	   /* of its job */
+	int64_t asked_ns;    /* CLOCK_BOOTTIME */
+	bool is_cancelled;   /* it is to end */
+	bool is_signalled;   /* its waiter got SIGTERM */
+	bool has_files;	     /* it was begun, or may have been */
+	bool is_interactive; /* has a console (console.h); known from its spec */
+	bool is_main;	     /* its job ends with it; known from its spec */
+	bool is_refused;     /* listed only for its end to be reported */
+	uint32_t uid;	     /* of its job */
 	struct step_stream streams[2];
 	struct step_end end;
 };

@@ -11,7 +11,9 @@
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 #include "agent/enforce/manager/cgroup/supervisor.h"
+#include "agent/job/phase/kill.h"
 #include "agent/job/signed.h"
+#include "agent/step/console.h"
 #include "agent/step/steps_impl.h"
 #include "common/log.h"
 #include "common/time_units.h"
@@ -20,7 +22,7 @@
 
 static void remove_files(const struct steps *all, struct sync_step_id id)
 {
-	static const char *const suffixes[] = { "", ".end", ".end.tmp", ".new" };
+	static const char *const suffixes[] = { "", ".end", ".end.tmp", ".new", ".sock" };
 	char path[STEPS_PATH_MAX];
 
 	/* The spec first: recovery ignores an end without a spec. */
@@ -68,6 +70,39 @@ static struct step_sight observe_step(const struct steps *all, const struct step
 	return sight;
 }
 
+/* What the spec says of the step beside the command; a restarted agent knows it from there alone. */
+static void read_spec(struct steps *all, struct step *s)
+{
+	char path[STEPS_PATH_MAX];
+	struct step_spec spec;
+	_cleanup_close_ int fd =
+		open(steps_path(all, s->id, "", path), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, &spec, sizeof(spec)) != sizeof(spec) ||
+	    spec.version != STEP_SPEC_VERSION)
+		return;
+	s->is_interactive = spec.console != STEP_CONSOLE_NONE;
+	s->is_main = spec.is_main;
+}
+
+/* The job ends with its main step, as that did: what started it only held the job until then. */
+static void end_job(struct steps *all, const struct step *s)
+{
+	struct job_end end = { .kind = s->end.signal ? END_SIGNALED : END_EXITED,
+			       .exit_status = s->end.signal ? -1 : s->end.exit_status,
+			       .signal = s->end.signal };
+	struct job *j = steps_job(all, s);
+
+	if (!j || j->s.end.kind != END_NONE || j->phase >= PHASE_FINAL)
+		return;
+	if (s->end.text[0]) {
+		job_latch_end(j, END_FAILED, s->end.text);
+	} else {
+		state_end_set(&j->s, &end);
+	}
+	job_terminate(all->node, j);
+}
+
 static void read_end(struct steps *all, struct step *s)
 {
 	char path[STEPS_PATH_MAX];
@@ -78,7 +113,10 @@ static void read_end(struct steps *all, struct step *s)
 	if (fd < 0 || read(fd, &end, sizeof(end)) != sizeof(end))
 		end.version = 0;
 	step_take_end(s, &end);
+	read_spec(all, s);
 	steps_output_fix(all, s);
+	if (s->is_main)
+		end_job(all, s);
 	log_job(LOG_INFO, s->id.job, "step", "step %" PRId64 " ended: status %d, signal %d%s%s",
 		s->id.step, s->end.exit_status, s->end.signal, s->end.text[0] ? ": " : "",
 		s->end.text);
@@ -127,6 +165,7 @@ static void apply_move(struct steps *all, struct step *s, enum step_move m)
 	switch (m) {
 	case STEP_BEGINS:
 		s->phase = STEP_RUNS;
+		read_spec(all, s);
 		steps_output_watch(all, s);
 		break;
 	case STEP_ENDS:
@@ -148,6 +187,8 @@ static void look_at_step(struct steps *all, struct step *s)
 {
 	if (step_is_open(s))
 		apply_move(all, s, step_look(s, observe_step(all, s)));
+	if (s->phase == STEP_RUNS && s->is_interactive)
+		step_console_connect(all->consoles, s);
 	if (s->phase == STEP_RUNS && s->is_cancelled && !s->is_signalled)
 		signal_waiter(all, s);
 	if (s->phase != STEP_DRAINS)
@@ -285,6 +326,7 @@ static void forget_step(struct steps *all, struct step *s)
 {
 	remove_files(all, s->id);
 	steps_output_remove(all, s);
+	step_console_drop(all->consoles, s);
 	all->cursor.at = NULL;
 	step_remove(&all->table, s);
 }
@@ -401,6 +443,9 @@ int steps_open(struct node *n, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	n->steps = all;
 	all->node = n;
+	r = step_consoles_open(all, &all->consoles, err);
+	if (r < 0)
+		return r;
 	snprintf(all->dir, sizeof(all->dir), "%s/steps", n->conf->run_dir);
 	if (mkdir(all->dir, 0700) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "make directory %s: %m", all->dir);
@@ -419,6 +464,7 @@ void steps_close(struct node *n)
 	if (!all)
 		return;
 	sd_event_source_disable_unref(all->files);
+	step_consoles_close(all->consoles);
 	while (all->table.first)
 		step_remove(&all->table, all->table.first);
 	free(all->told);

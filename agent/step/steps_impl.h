@@ -14,6 +14,7 @@ struct steps {
 	sd_event_source *files; /* notifications of dir */
 	struct sync_step *told; /* steps_describe()'s list */
 	struct steps_cursor cursor;
+	struct step_consoles *consoles;
 };
 
 #define STEPS_PATH_MAX 800

@@ -13,6 +13,7 @@
 #include "cli/client/exec_output.h"
 #include "cli/client/exec_args.h"
 #include "cli/client/retry.h"
+#include "cli/client/session/session.h"
 #include "common/err.h"
 #include "common/signature/signature.h"
 #include "common/wire/wire.h"
@@ -37,14 +38,16 @@ struct exec {
 	struct exec_step *steps;
 	size_t n_steps, n_cancelled; /* a cancel request was sent for the first n_cancelled */
 	struct exec_output output;
-	int signal; /* the first one that came; 0: none */
-	bool quit;  /* leave the event loop */
+	struct session session; /* of --pty or --stdin */
+	int signal;		/* the first one that came; 0: none */
+	bool quit;		/* leave the event loop */
 	int result; /* 0; or why the output could not be read or written: negative errno */
 	struct err *err;
 };
 
 static const struct verb_option options[] = {
-	{ "job", 'j', "JOB", "the job; default: the job that runs this command ($REEVE_JOB)",
+	{ "job", 'j', "JOB",
+	  "the job; default: the job that runs this command ($REEVE_JOB), or that of reeve alloc ($REEVE_JOB_ID)",
 	  NULL },
 	{ "node", 'n', "NODE[,NODE...]",
 	  "on these nodes of the job; default: this one, or the job's first", NULL },
@@ -57,6 +60,7 @@ static const struct verb_option options[] = {
 	  "environment of the command: none (the job's own; default), all (that of this "
 	  "shell; default inside the job), or the job's own and these variables",
 	  "none all" },
+	SESSION_OPTIONS,
 	{ "rsh", 0, "NODE",
 	  "act like rsh NODE COMMAND...: join the words that follow with blanks and run them by "
 	  "/bin/sh",
@@ -131,7 +135,11 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 		return 0;
 	}
 	x->signal = (int)si->ssi_signo;
-	cancel_steps(x);
+	/* The terminal is lost: its step is kept, or ended by session_run(). */
+	if (session_is_wanted(&x->session) && x->signal == SIGHUP)
+		x->quit = true;
+	else
+		cancel_steps(x);
 	return 0;
 }
 
@@ -226,18 +234,29 @@ static int follow_steps(struct exec *x, const struct verb_call *call, struct err
 	return r < 0 ? r : x->result;
 }
 
+/* The same of an interactive step, whose input and output are this terminal's. */
+static int follow_console(struct exec *x, struct err *err)
+{
+	x->session.job = strtoll(strrchr(x->path, '/') + 1, NULL, 10);
+	x->session.step = x->steps[0].step;
+	x->session.output =
+		x->cli->format.output == TABLE_TABLE ? STDOUT_FILENO : STDERR_FILENO;
+	return session_run(x->cli, &x->session, &x->quit, err);
+}
+
 /* ---- starting ---- */
 
 /* The job of --job, or else the one in which this process runs. */
 static int find_job(struct exec *x, const struct verb_call *call, struct err *err)
 {
 	const char *typed = verb_value(call, "job"), *here = getenv("REEVE_JOB");
+	const char *allocated = getenv("REEVE_JOB_ID"); /* of `reeve alloc` */
 	char text[JOB_ID_TEXT_MAX];
 	struct job_id id;
 	int r;
 
 	if (!typed)
-		typed = here;
+		typed = here ? here : allocated;
 	if (!typed)
 		return err_set(err, -EINVAL,
 			       "no job: this shell is not inside one; name it with --job JOB");
@@ -362,6 +381,9 @@ static int make_body(struct exec *x, const struct verb_call *call, json_t **ret,
 
 	if (!body || json_object_set_new(body, "nodes", nodes) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
+	if (x->session.is_pty && !e.typed && !is_inside(x) && getenv("TERM"))
+		e.typed =
+			"TERM"; /* the job's own environment, and what kind of terminal this is */
 	if (exec_args_needs_job(&e) || strchr(x->path, '.') ||
 	    (!x->args.nodes && !(is_inside(x) && getenv("REEVE_NODE") && !x->args.all)))
 		r = request_job(x, err);
@@ -370,6 +392,8 @@ static int make_body(struct exec *x, const struct verb_call *call, json_t **ret,
 		r = choose_nodes(x, nodes, err);
 	if (r == 0)
 		r = set_argv(x, body, err);
+	if (r == 0)
+		r = session_encode(&x->session, body, err);
 	if (r == 0)
 		r = set_workdir(x, call, body, err);
 	if (r == 0)
@@ -513,6 +537,8 @@ static int run_exec(const struct verb_call *call, void *ctx, struct err *err)
 	_cleanup_(exec_done) struct exec x = { .cli = ctx, .err = err };
 	int r = exec_args_read(call, &x.args, err);
 
+	if (!verb_value(call, "rsh")) /* what follows that is rsh's */
+		session_read(call, "exec", &x.session);
 	if (r == 0)
 		r = cli_begin(x.cli, call, err);
 	if (r == 0)
@@ -522,8 +548,9 @@ static int run_exec(const struct verb_call *call, void *ctx, struct err *err)
 	r = start_steps(&x, call, err);
 	if (r < 0)
 		return report_not_started(&x, r, err);
-	r = follow_steps(&x, call, err);
-	if (r >= 0 && !x.signal)
+	r = session_is_wanted(&x.session) ? follow_console(&x, err)
+					  : follow_steps(&x, call, err);
+	if (r >= 0 && !x.signal && x.session.end == CONSOLE_ENDED)
 		r = print_record(&x, err);
 	if (x.signal)
 		x.cli->exit_code = 128 + x.signal;
@@ -537,7 +564,8 @@ const struct verb cli_verb_exec = {
 	.details =
 		"The command runs as a step of the job: as its owner, within its cores, memory,\n"
 		"disk and time, and it ends with the job. Its standard output and error are\n"
-		"printed here; its input is /dev/null. Ctrl-C (TERM, HUP) ends it and waits at\n"
+		"printed here; its input is /dev/null, or with --stdin this command's; with --pty\n"
+		"it has a terminal, and keys go to it. Else Ctrl-C (TERM, HUP) ends it and waits at\n"
 		"most 5 s; the exit status is then 130 (143, 129). Else the exit status is the\n"
 		"command's own (on several nodes the largest); 128+N when signal N ended it; 125\n"
 		"when it was not started, or its job ended first. While the controller cannot be\n"
@@ -546,6 +574,8 @@ const struct verb cli_verb_exec = {
 		"MPI launchers can call 'reeve exec --rsh' instead of rsh or ssh; it accepts\n"
 		"rsh's options -n and -l (with your own name).",
 	.examples = "reeve exec -j 12 -- ps x\n"
+		    "reeve exec -j 12 --pty bash\n"
+		    "reeve exec -j 12 --stdin -- tar xf - <data.tar\n"
 		    "reeve exec -j 12 --all --label hostname\n"
 		    "mpirun --mca plm_rsh_agent 'reeve exec --rsh' ./a.out",
 	.options = options,

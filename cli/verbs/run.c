@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 #include <systemd/sd-event.h>
+#include "cli/client/session/held_job.h"
 #include "cli/client/retry.h"
 #include "cli/views/job_view.h"
 #include "cli/output/stream.h"
@@ -39,6 +40,7 @@ struct run {
 
 static const struct verb_option options[] = {
 	SUBMISSION_OPTIONS,
+	SESSION_OPTIONS,
 	{ 0 },
 };
 
@@ -302,12 +304,29 @@ static int print_end(struct run *run, const json_t *answer, struct err *err)
 		       : cli_print_document(run->cli, answer, err);
 }
 
+/* With --pty or --stdin. */
+static int run_interactive(struct cli *c, const struct verb_call *call, struct err *err)
+{
+	_cleanup_(held_job_done) struct held_job h = { .cli = c };
+	int r;
+
+	request_init(&h.request);
+	session_read(call, "run", &h.session);
+	h.session.output = c->format.output == TABLE_TABLE ? STDOUT_FILENO : STDERR_FILENO;
+	r = held_job_read(&h, call, err);
+	if (r == 0)
+		r = held_job_start(&h, err);
+	return r ? (r < 0 ? r : 0) : held_job_run(&h, err);
+}
+
 static int run_job(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(run_done) struct run run = { .cli = ctx, .err = err };
 	_cleanup_json_ json_t *answer = NULL;
 	int r = cli_begin(run.cli, call, err);
 
+	if (r == 0 && (verb_count(call, "pty") || verb_count(call, "stdin")))
+		return run_interactive(run.cli, call, err);
 	if (r == 0)
 		r = start_job(&run, call, err);
 	if (r == 0)
@@ -327,13 +346,16 @@ const struct verb cli_verb_run = {
 	.help = "Submit a job, show its output, and exit with its status",
 	.details =
 		"Like submit, but waits. The job's standard output and error are printed here;\n"
-		"its input is /dev/null. Ctrl-C cancels the job and waits for its end; a second\n"
+		"its input is /dev/null. With --stdin it is this command's, with --pty the command\n"
+		"has a terminal: then the words are always a command, which starts when the job\n"
+		"does, and the job ends with it. Ctrl-C cancels the job and waits for its end; a second\n"
 		"one leaves without waiting (exit status 130). The exit status is the job's\n"
 		"own; 128+N when signal N ended it, 137 when it exceeded a limit, 143 for\n"
 		"walltime and cancel, 125 when it could not be started or its node was lost.\n"
 		"With --json the job's output goes to standard error, its record to standard\n"
 		"output.",
-	.examples = "reeve run -l ncpus=1,vmem=1GB,jobfs=1MB,walltime=60 -- hostname\n"
+	.examples = "reeve run --pty -l ncpus=1,vmem=1GB,jobfs=1MB,walltime=1:00:00 bash\n"
+		    "reeve run -l ncpus=1,vmem=1GB,jobfs=1MB,walltime=60 -- hostname\n"
 		    "reeve run -l ncpus=4,vmem=2GB,jobfs=500MB,walltime=0:10:00 job.sh",
 	.options = options,
 	.min_args = 1,

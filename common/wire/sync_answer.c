@@ -113,11 +113,26 @@ void sync_answer_done(struct sync_answer *a)
 		.min = REQUEST_SCRIPT_MAX                                                      \
 	}
 
+const char *sync_console_word(int console)
+{
+	static const char *const words[] = { "none", "pipes", "pty" };
+
+	return console >= 0 && console < (int)ARRAY_LEN(words) ? words[console] : NULL;
+}
+
 static const struct wire_field command_fields[] = {
 	WORDS_ROW(argv),
 	WORDS_ROW(env),
 	WIRE_STRING(struct sync_command, workdir, 0),
 	WIRE_STRING(struct sync_command, credential, 0),
+	{ .key = "console",
+	  .type = WIRE_T_WORD,
+	  .flags = WIRE_OMIT,
+	  WIRE_MEMBER(struct sync_command, console),
+	  .word = sync_console_word },
+	WIRE_INT_OR(struct sync_command, rows, 0, SYNC_CONSOLE_SIDE_MAX, 0, WIRE_OMIT),
+	WIRE_INT_OR(struct sync_command, cols, 0, SYNC_CONSOLE_SIDE_MAX, 0, WIRE_OMIT),
+	WIRE_FLAG(struct sync_command, "main", is_main),
 	WIRE_END,
 };
 

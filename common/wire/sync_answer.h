@@ -65,11 +65,19 @@ void sync_answer_done(struct sync_answer *a);
 
 /* What a step runs. */
 struct sync_command {
-	char **argv;	  /* NULL-terminated, with a program; NULL: there is no command */
-	char **env;	  /* NAME=value; NULL: the job's */
-	char *workdir;	  /* absolute; NULL: the job's */
-	char *credential; /* what its user signed of it; NULL: nothing */
+	char **argv;	    /* NULL-terminated, with a program; NULL: there is no command */
+	char **env;	    /* NAME=value; NULL: the job's */
+	char *workdir;	    /* absolute; NULL: the job's */
+	char *credential;   /* what its user signed of it; NULL: nothing */
+	int32_t console;    /* SYNC_CONSOLE_... */
+	int64_t rows, cols; /* of its terminal; 0: not known */
+	bool is_main;	    /* the job ends when it does, as it did */
 };
+
+/* How the user reaches a step: not at all, by pipes, by a terminal. */
+enum sync_console { SYNC_CONSOLE_NONE, SYNC_CONSOLE_PIPES, SYNC_CONSOLE_PTY };
+const char *sync_console_word(int console); /* "none" "pipes" "pty"; NULL: no such value */
+#define SYNC_CONSOLE_SIDE_MAX 1000	    /* rows, columns */
 
 /* -EINVAL: it cannot be run, why; -ENOMEM. *ret needs sync_command_done(), also then. */
 int sync_command_decode(const json_t *j, struct sync_command *ret, struct err *err);

@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "controller/api/accounts/active_accounts.h"
 #include "controller/api/api.h"
+#include "controller/api/console/console.h"
 #include "controller/api/jobs/describe.h"
 #include "controller/api/jobs/slurm_pending.h"
 #include "controller/quota/expected.h"
@@ -58,6 +59,7 @@ struct api *api_close(struct api *a)
 	submit_batches_close(a->batches);
 	slurm_pending_free(a->slurm_pending);
 	expected_free(a->expected);
+	a->consoles = console_free_all(a->consoles);
 	sync_sent_free(a->sent);
 	active_accounts_close(a);
 	free(a);

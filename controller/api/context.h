@@ -15,6 +15,7 @@
 #include "controller/ledger/store.h"
 
 struct accounts;
+struct consoles;
 struct cycle;
 struct err;
 struct exchange;
@@ -62,6 +63,7 @@ struct api {
 	struct sync_sent *sent;		/* desired states last sent to each node */
 	struct slurm_pending_table *slurm_pending; /* NULL until reeve-slurm sends a list */
 	struct expected *expected;	/* NULL until a job of Slurm is (quota/expected.h) */
+	struct consoles *consoles;	/* of interactive steps; NULL until the first one */
 	struct session_table *sessions; /* of the pages; NULL: the site has none */
 	struct hooks *hooks;		/* NULL: the site has none */
 	struct metrics_usage *metrics_usage;		 /* NULL until the first GET /metrics */

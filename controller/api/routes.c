@@ -2,6 +2,7 @@
  * routes.h. */
 #include <string.h>
 #include "controller/api/accounts/accounts.h"
+#include "controller/api/console/console.h"
 #include "controller/api/jobs/jobs.h"
 #include "controller/api/jobs/slurm_pending.h"
 #include "controller/api/nodes/nodes.h"
@@ -30,6 +31,8 @@ const struct route_body route_bodies[_BODY_MAX] = {
 const struct route routes[] = {
 	{ "POST", "/v1/node/sync", ROLE_NODE, BODY_SYNC, route_sync,
 	  "a node's reports; its desired states" },
+	{ "POST", "/v1/node/console", ROLE_NODE, BODY_SYNC, route_node_console,
+	  "output of a node's interactive steps; their input" },
 	{ "POST", "/v1/slurm/jobs", ROLE_USER, BODY_SLURM, route_slurm_jobs,
 	  "what slurmctld and slurmdbd say of jobs" },
 	{ "GET", "/v1/slurm/attempts", ROLE_USER, BODY_NONE, route_slurm_attempts,
@@ -61,6 +64,8 @@ const struct route routes[] = {
 	  "output of steps" },
 	{ "POST", "/v1/jobs/#/steps/cancel", ROLE_USER, BODY_SMALL, route_cancel_step,
 	  "end a step" },
+	{ "POST", "/v1/jobs/#/console", ROLE_USER, BODY_SMALL, route_console,
+	  "a terminal of an interactive step" },
 	{ "GET", "/v1/nodes", ROLE_USER, BODY_NONE, route_list_nodes, "list nodes" },
 	{ "GET", "/v1/nodes/jobs", ROLE_USER, BODY_NONE, route_core_map,
 	  "which job has which cores" },

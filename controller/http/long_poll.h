@@ -12,7 +12,8 @@ struct err;
 struct sd_event;
 struct long_poll;
 
-enum long_poll_kind { LONG_POLL_NODE, LONG_POLL_JOB };
+/* LONG_POLL_CONSOLE: a node that waits for input of interactive steps. */
+enum long_poll_kind { LONG_POLL_NODE, LONG_POLL_JOB, LONG_POLL_CONSOLE };
 enum long_poll_why {
 	LONG_POLL_WOKEN,    /* something about the key has changed */
 	LONG_POLL_EXPIRED,  /* the time is over */

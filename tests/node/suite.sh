@@ -22,7 +22,7 @@ end() {
 trap end EXIT
 make --no-print-directory -s install DESTDIR="$tree" >/dev/null
 cp -r tests/node/etc/. "$tree/etc/"
-for p in load escape sql; do
+for p in load escape sql terminal; do
 	make --no-print-directory -s $O/tests/node/$p
 	install -D -m 755 $O/tests/node/$p "$tree/usr/local/bin/$p"
 done

@@ -74,8 +74,11 @@ static void decide_end(struct node *n, struct job *j, const struct final *f)
 		}
 		snprintf(seen.reason.host, sizeof(seen.reason.host), "%s", n->conf->node);
 	}
-	seen.exit_status = recorded.exit_status;
-	seen.signal = recorded.signal;
+	/* Of a job that ended with its main step (step/steps.c) the record has only how its holder was killed. */
+	if (seen.kind != END_EXITED && seen.kind != END_SIGNALED) {
+		seen.exit_status = recorded.exit_status;
+		seen.signal = recorded.signal;
+	}
 	if (seen.kind == END_FAILED)
 		seen.exit_status = -1;
 	state_end_set(&j->s, &seen);

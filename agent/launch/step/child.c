@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -105,6 +106,8 @@ int step_entry_open(struct step_entry *e, struct err *err)
 	e->procs = open(procs, O_WRONLY | O_CLOEXEC);
 	if (e->procs < 0)
 		return err_set(err, -errno, "the job is not here any more");
+	if (s->console)
+		return 0; /* the console has the files */
 	e->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (e->null < 0)
 		return err_set(err, -errno, "open /dev/null: %m");
@@ -133,6 +136,8 @@ static int be_plain(struct step_entry *e, struct err *err)
 	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	if (dup2(e->null, 0) < 0 || dup2(e->out, 1) < 0 || dup2(e->err, 2) < 0)
 		return err_set(err, -errno, "put the files in place: %m");
+	if (e->is_pty && ioctl(0, TIOCSCTTY, 0) < 0)
+		return err_set(err, -errno, "take the terminal: %m");
 	return 0;
 }
 

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "agent/launch/step/console.h"
 #include "agent/launch/step/step_impl.h"
 #include "common/cleanup.h"
 #include "common/err.h"
@@ -23,6 +25,9 @@
 /* At the end of a job its manager kills all that is left after the same grace, the waiter too: it
  * kills its step earlier, and has time to write how it ended. */
 #define EARLIER_MS 500
+/* How long a waiter whose step has ended waits for the user to have the last of its output. */
+#define LAST_ATTACHED_MS 60000
+#define LAST_DETACHED_MS 10000
 
 struct step {
 	struct step_spec spec;
@@ -33,7 +38,9 @@ struct step {
 	pid_t child;
 	int status; /* of it, when `is_over` */
 	bool is_over, is_ending;
-	int64_t kill_at_ms; /* when is_ending */
+	int64_t kill_at_ms;	      /* when is_ending */
+	struct step_console *console; /* of an interactive step; NULL: none */
+	int signals;		      /* signalfd of an interactive step */
 };
 
 static int64_t now_ms(void)
@@ -82,8 +89,10 @@ static int load_spec(int fd, struct step *s, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (read_all(fd, (char *)spec, sizeof(*spec)) < 0 || read_all(fd, s->payload, size) < 0)
 		return err_set(err, -EIO, "read the spec: %m");
-	if (spec->version != STEP_VERSION || !is_path(spec->cgroup) || !is_path(spec->out) ||
-	    !is_path(spec->err) || !is_path(spec->end) || spec->grace_s < 0)
+	if (spec->version != STEP_SPEC_VERSION || !is_path(spec->cgroup) ||
+	    !is_path(spec->out) || !is_path(spec->err) || !is_path(spec->end) ||
+	    spec->grace_s < 0 || spec->console > STEP_CONSOLE_PTY ||
+	    (spec->console && !is_path(spec->socket)))
 		return err_set(err, -EBADMSG, "the spec is of another version, or malformed");
 	if (!spec->uid || !spec->gid || spec->uid == UINT32_MAX || spec->gid == UINT32_MAX)
 		return err_set(err, -EPERM, "uid %u, gid %u is no ordinary user", spec->uid,
@@ -108,6 +117,18 @@ static int claim_spec(int fd, struct err *err)
 	return fchmod(fd, 0400) < 0 ? err_set(err, -errno, "mark as begun: %m") : 0;
 }
 
+static int open_console(struct step *s, struct step_entry *e, struct err *err)
+{
+	struct step_console_ends ends;
+	int r = step_console_open(&s->spec, &s->console, &ends, err);
+
+	e->null = ends.in;
+	e->out = ends.out;
+	e->err = ends.err;
+	e->is_pty = s->spec.console == STEP_CONSOLE_PTY;
+	return r;
+}
+
 /* Opens what root has to open, then forks the child. After success s->told is the read end of a pipe
  * whose write end exec closes: end of file without a byte means that the command runs. */
 static int start_child(struct step *s, struct err *err)
@@ -122,6 +143,8 @@ static int start_child(struct step *s, struct err *err)
 				.ipc = -1 };
 	int pair[2], r = step_entry_open(&e, err);
 
+	if (!r && s->spec.console)
+		r = open_console(s, &e, err);
 	if (!r && pipe2(pair, O_CLOEXEC) < 0)
 		r = err_set(err, -errno, "pipe: %m");
 	if (r < 0) {
@@ -174,6 +197,30 @@ static void begin_end(struct step *s)
 	signal_all(s, SIGTERM);
 }
 
+static void kill_if_due(struct step *s)
+{
+	if (s->is_ending && now_ms() >= s->kill_at_ms)
+		signal_all(s, SIGKILL);
+}
+
+/* The same as wait_some() for an interactive step, whose bytes are passed on meanwhile. A terminal that is gone for good ends
+ * the step as a line that hangs up does: SIGHUP, then as a cancel. */
+static void wait_console(struct step *s)
+{
+	int events = step_console_run(s->console, s->signals, s->is_ending ? AGAIN_MS : -1);
+	struct signalfd_siginfo si = { 0 };
+
+	if ((events & STEP_CONSOLE_SIGNAL) && read(s->signals, &si, sizeof(si)) == sizeof(si) &&
+	    si.ssi_signo == SIGTERM)
+		begin_end(s);
+	if (events & STEP_CONSOLE_HANGUP) {
+		signal_all(s, SIGHUP);
+		signal_all(s, SIGCONT);
+		begin_end(s);
+	}
+	kill_if_due(s);
+}
+
 /* Waits for a signal; while the step is being ended AGAIN_MS at most, since what forks meanwhile can
  * escape one round of signals. */
 static void wait_some(struct step *s, const sigset_t *signals)
@@ -184,15 +231,36 @@ static void wait_some(struct step *s, const sigset_t *signals)
 
 	if (sig == SIGTERM)
 		begin_end(s);
-	if (s->is_ending && now_ms() >= s->kill_at_ms)
-		signal_all(s, SIGKILL);
+	kill_if_due(s);
 }
 
 /* Returns when the command has ended; after SIGTERM, when all processes that it started have ended. */
 static void wait_end(struct step *s, const sigset_t *signals)
 {
 	while (!reap_children(s) && !(s->is_over && !s->is_ending))
-		wait_some(s, signals);
+		if (s->console)
+			wait_console(s);
+		else
+			wait_some(s, signals);
+}
+
+/* The last output of an interactive step exists here alone: stays until the user has it, SIGTERM comes, or the time is up. */
+static void deliver_last(struct step *s)
+{
+	int64_t began = now_ms(), limit;
+	struct signalfd_siginfo si = { 0 };
+
+	do {
+		step_console_end(s->console);
+		if (step_console_is_done(s->console))
+			return;
+		if ((step_console_run(s->console, s->signals, AGAIN_MS) &
+		     STEP_CONSOLE_SIGNAL) &&
+		    read(s->signals, &si, sizeof(si)) != sizeof(si))
+			return;
+		limit = step_console_is_attached(s->console) ? LAST_ATTACHED_MS
+							     : LAST_DETACHED_MS;
+	} while (si.ssi_signo != SIGTERM && now_ms() - began < limit);
 }
 
 /* Writes the end record by rename, so that the agent reads a whole one or none. `words`: why nothing
@@ -233,12 +301,22 @@ static int run_step(struct step *s, const sigset_t *signals, struct err *err)
 
 	/* A process whose parent exits becomes our child: the whole step can be signalled. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (s->spec.console) {
+		s->signals = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+		if (s->signals < 0)
+			return err_set(err, -errno, "signalfd: %m");
+	}
 	if (start_child(s, &words) == 0) {
 		free_plan(s);
 		wait_end(s, signals);
 		n = read(s->told, words.text, STEP_TEXT_MAX - 1); /* all, or none */
 		words.text[n > 0 ? n : 0] = '\0';
+		if (s->console)
+			deliver_last(s);
 	}
+	step_console_close(s->console);
+	if (s->spec.console)
+		unlink(s->spec.socket);
 	return write_end(s, words.text, err);
 }
 
@@ -287,7 +365,7 @@ static int execute_again(int fd, struct err *err)
  * reason goes to stderr, and the agent notices that the waiter is gone. */
 static int fail_early(const struct step *s, const struct err *words, struct err *err)
 {
-	if (s->spec.version == STEP_VERSION && is_path(s->spec.end))
+	if (s->spec.version == STEP_SPEC_VERSION && is_path(s->spec.end))
 		return write_end(s, words->text, err);
 	*err = *words;
 	return -EBADMSG;

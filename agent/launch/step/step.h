@@ -23,6 +23,9 @@
  * vmem. cgroup.kill of "work" and the OOM killer spare it: it writes how the step ended. It is
  * frozen while the job is suspended.
  *
+ * An interactive step has pipes or a pseudo-terminal instead of files and /dev/null (console.h), whose other ends the waiter
+ * holds: the terminal is the controlling one of the child, which leads its session.
+ *
  * SIGTERM to the waiter ends the step: SIGTERM to all that descend from it, in any
  * session (the waiter is their subreaper), SIGKILL after `grace_s`. Processes that a step's command leaves
  * behind when it ends by itself continue in the job and end with it.
@@ -31,9 +34,13 @@
 #include <stdint.h>
 #include "agent/launch/plan.h"
 
-#define STEP_VERSION 1
+#define STEP_VERSION 1	    /* of the end */
+#define STEP_SPEC_VERSION 2 /* of the spec */
 #define STEP_PATH_MAX 1024
 #define STEP_TEXT_MAX 256
+
+/* How the user reaches a step: not at all (input is /dev/null, output goes to files), by pipes, or by a terminal. */
+enum step_console_kind { STEP_CONSOLE_NONE, STEP_CONSOLE_PIPES, STEP_CONSOLE_PTY };
 
 /* The spec: a file of root's with this, and behind it the fields of a PLAN (plan.h) with
  * PLAN_STREAM. Texts end with NUL. */
@@ -46,6 +53,10 @@ struct step_spec {
 	char cgroup[STEP_PATH_MAX];		     /* where the job's processes are */
 	char out[STEP_PATH_MAX], err[STEP_PATH_MAX]; /* to be made; the user's then */
 	char end[STEP_PATH_MAX];		     /* what is written at the end */
+	uint32_t console;			     /* enum step_console_kind */
+	uint32_t rows, cols;			     /* of a terminal at first; 0: not known */
+	uint32_t is_main;	    /* for the agent: the job ends with this step */
+	char socket[STEP_PATH_MAX]; /* of the console (console.h); "": none */
 };
 
 /* The end: a file of root's with this. */

@@ -12,7 +12,8 @@
 struct step_entry {
 	const struct step_spec *spec;
 	const struct plan *plan;
-	int null, out, err; /* onto 0, 1, 2 */
+	int null, out, err; /* onto 0, 1, 2; of an interactive step the ends of its console */
+	bool is_pty;	    /* `null` is to be the controlling terminal */
 	int procs;	    /* cgroup.procs of the job */
 	int view, ipc;	    /* its mount and IPC namespaces */
 	int tell;	    /* pipe for the message of a failure; closed by exec */

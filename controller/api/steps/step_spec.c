@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/auth/auth.h"
 #include "common/err.h"
+#include "common/wire/sync_answer.h"
 #include "common/wire/wire.h"
 #include "controller/api/steps/step_spec.h"
 
@@ -71,6 +72,38 @@ static int check_command(const json_t *body, struct err *err)
 	return r;
 }
 
+/* Keys of an interactive step, and of one with which its job ends. */
+static int copy_console(const json_t *body, json_t *spec, struct err *err)
+{
+	static const char *const keys[] = { "console", "on_hangup", "rows", "cols", "main" };
+	static const int64_t none = 0;
+	const char *console = json_string_value(json_object_get(body, "console"));
+	const char *hangup = json_string_value(json_object_get(body, "on_hangup"));
+	const json_t *main_step = json_object_get(body, "main");
+	int64_t side;
+
+	if (json_object_get(body, "console") &&
+	    (!console || (strcmp(console, "pty") != 0 && strcmp(console, "pipes") != 0)))
+		return err_set(err, -EINVAL, "console: neither 'pty' nor 'pipes'");
+	if (json_object_get(body, "on_hangup") &&
+	    (!hangup || (strcmp(hangup, "keep") != 0 && strcmp(hangup, "end") != 0)))
+		return err_set(err, -EINVAL, "on_hangup: neither 'keep' nor 'end'");
+	if (main_step && !json_is_boolean(main_step))
+		return err_set(err, -EINVAL, "main: not true or false");
+	for (size_t i = 2; i < 4; i++)
+		if (wire_get_int(body, keys[i],
+				 (struct wire_int){ 0, SYNC_CONSOLE_SIDE_MAX, &none }, &side,
+				 err) < 0)
+			return -EINVAL;
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		json_t *value = json_object_get(body, keys[i]);
+
+		if (value && json_object_set(spec, keys[i], value) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
 int step_spec_read(const json_t *body, const char *workdir, char **ret, struct err *err)
 {
 	_cleanup_json_ json_t *spec = json_object();
@@ -92,6 +125,9 @@ int step_spec_read(const json_t *body, const char *workdir, char **ret, struct e
 	    (credential && json_object_set(spec, "credential", credential) < 0) ||
 	    json_object_set_new(spec, "workdir", json_string(dir)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
+	r = copy_console(body, spec, err);
+	if (r < 0)
+		return r;
 	*ret = wire_format(spec);
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }

@@ -10,7 +10,8 @@ struct err;
 #define STEP_SPEC_MAX REQUEST_ENV_MAX /* bytes of argv and env together, with NULs */
 #define STEP_WORKDIR_MAX 4096
 
-/* Encodes argv, env (absent: the job's) and workdir (absent: `workdir`) of a POST as the text
+/* Encodes argv, env (absent: the job's), workdir (absent: `workdir`), and what an interactive step has (console, on_hangup,
+ * rows, cols, main) of a POST as the text
  * that is stored and sent to the node. *ret is malloc()ed. -EINVAL names the key. */
 int step_spec_read(const json_t *body, const char *workdir, char **ret, struct err *err);
 

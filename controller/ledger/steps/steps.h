@@ -58,6 +58,23 @@ int store_steps_open(struct store *s, const char *node, store_step_fn fn, void *
 /* What it was asked to run. malloc()ed. -ENOENT. */
 int store_steps_spec(struct store *s, int64_t job, int64_t step, char **ret, struct err *err);
 
+/* Where a step is and whose: for its console. */
+struct store_step_place {
+	struct sync_step_id id;
+	uint32_t uid;
+	const char *node,
+		*address; /* the node's, as it was last heard from; valid in the callback */
+	enum store_step_state state;
+	bool is_interactive; /* it was started with a console */
+	bool is_pty;
+	bool keeps; /* it continues when its terminal is lost */
+};
+typedef int (*store_step_place_fn)(void *ctx, const struct store_step_place *p,
+				   struct err *err);
+/* Of a job and a number; the attempt of `at` does not count. -ENOENT: no such step. */
+int store_steps_place(struct store *s, struct sync_step_id at, store_step_place_fn fn,
+		      void *ctx, struct err *err);
+
 /* Output of steps that follow one another, in the order in which it came. */
 struct store_steps_span {
 	int64_t job, first, last;

@@ -138,7 +138,7 @@ static void make_world(struct world *w, const char *script)
 				     .cpus = "0",
 				     .dir = "/d",
 				     .jobfs = "/d/work" };
-	w->spec = (struct step_spec){ .version = STEP_VERSION,
+	w->spec = (struct step_spec){ .version = STEP_SPEC_VERSION,
 				      .attempt = 1,
 				      .job = 7,
 				      .number = ++n_steps,

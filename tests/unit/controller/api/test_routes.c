@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "controller/api/accounts/accounts.h"
+#include "controller/api/console/console.h"
 #include "controller/api/jobs/jobs.h"
 #include "controller/api/nodes/nodes.h"
 #include "controller/api/routes.h"
@@ -25,6 +26,8 @@
 		return 0;                                                                      \
 	}
 STAND_IN(route_sync)
+STAND_IN(route_node_console)
+STAND_IN(route_console)
 STAND_IN(route_slurm_jobs)
 STAND_IN(route_slurm_attempts)
 STAND_IN(route_submit)

@@ -1,0 +1,12 @@
+/* console_impl.h - shared by console.c and node_console.c alone. */
+#pragma once
+#include "controller/api/console/console.h"
+#include "controller/api/console/console_table.h"
+
+/* The consoles of the api, with the timer that finds lost terminals. Made by the first use. */
+int console_find_table(struct api *a, struct console_table **ret, struct err *err);
+/* The entry of a step, made where there is none yet. -ENOENT: no such step; -EINVAL: it is not interactive; -ESRCH: it has ended. */
+int console_find(struct api *a, int64_t job, int64_t step, struct console_entry **ret,
+		 struct err *err);
+/* The node of the step is to ask again: there is input. */
+void console_wake_node(struct api *a, const struct console_entry *e);

@@ -1,0 +1,212 @@
+/* console_table.c - the messages of interactive steps that are under way; see console_table.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/time_units.h"
+#include "controller/api/console/console_table.h"
+
+struct console_entry *console_table_find(const struct console_table *t, int64_t job,
+					 int64_t step)
+{
+	struct console_entry *e = t->first;
+
+	while (e && (e->place.id.job != job || e->place.id.step != step))
+		e = e->next;
+	return e;
+}
+
+static size_t count_of_user(const struct console_table *t, uint32_t uid)
+{
+	size_t n = 0;
+
+	for (const struct console_entry *e = t->first; e; e = e->next)
+		n += e->place.uid == uid;
+	return n;
+}
+
+int console_table_add(struct console_table *t, const struct store_step_place *place,
+		      int64_t now_ns, struct console_entry **ret, struct err *err)
+{
+	struct console_entry *e;
+
+	if (count_of_user(t, place->uid) >= CONSOLES_PER_USER)
+		return err_set(err, -EDQUOT,
+			       "you have %d interactive commands already; let one end first",
+			       CONSOLES_PER_USER);
+	if (t->n >= CONSOLES_MAX)
+		return err_set(
+			err, -ENOSPC,
+			"the controller has %d interactive commands, and takes no more now",
+			CONSOLES_MAX);
+	e = calloc(1, sizeof(*e));
+	if (!e)
+		return err_set(err, -ENOMEM, "out of memory");
+	e->place = *place;
+	snprintf(e->node, sizeof(e->node), "%s", place->node);
+	snprintf(e->address, sizeof(e->address), "%s", place->address);
+	e->keeps = place->keeps;
+	e->is_attached = true;
+	e->user_ns = e->node_ns = now_ns;
+	e->next = t->first;
+	t->first = e;
+	t->n++;
+	*ret = e;
+	return 0;
+}
+
+static void free_entry(struct console_entry *e)
+{
+	free(e->input.data);
+	free(e->output.data);
+	free(e);
+}
+
+void console_table_clear(struct console_table *t)
+{
+	for (struct console_entry *e = t->first, *next; e; e = next) {
+		next = e->next;
+		free_entry(e);
+	}
+	*t = (struct console_table){ .n = 0 };
+}
+
+int console_entry_claim(struct console_entry *e, const struct console_claim *claim,
+			int64_t now_ns, struct err *err)
+{
+	bool is_other = strcmp(e->token, claim->token) != 0;
+
+	if (is_other && e->is_attached && e->token[0] && !claim->takes_over)
+		return err_set(err, -EBUSY,
+			       "another terminal is attached to step %lld of job %lld",
+			       (long long)e->place.id.step, (long long)e->place.id.job);
+	if (is_other) {
+		snprintf(e->token, sizeof(e->token), "%s", claim->token);
+		e->number = 0;
+	}
+	e->user_ns = now_ns;
+	return 0;
+}
+
+/* Of the controller's clock, so that it grows over restarts. */
+static uint64_t next_serial(const struct console_message *m, uint64_t now_us)
+{
+	return now_us > m->serial ? now_us : m->serial + 1;
+}
+
+static int keep_message(struct console_message *m, const uint8_t *data, size_t size,
+			uint64_t serial, struct err *err)
+{
+	uint8_t *copy = malloc(size);
+
+	if (!copy)
+		return err_set(err, -ENOMEM, "out of memory");
+	memcpy(copy, data, size);
+	free(m->data);
+	*m = (struct console_message){ copy, size, serial };
+	return 0;
+}
+
+/* Acknowledgements alone can wait for the next message, unless the program waits for them, or output is to be sent again. */
+static bool is_urgent(const struct console_entry *e, const struct console_input *m)
+{
+	struct console_input old;
+	bool is_acked = false, is_back = false;
+
+	if (!e->input.data ||
+	    console_decode_input(e->input.data, e->input.size, &old, NULL) < 0)
+		return true;
+	for (int i = 0; i < CONSOLE_STREAMS; i++) {
+		is_acked |= m->acked[i] > old.acked[i];
+		is_back |= m->acked[i] < old.acked[i];
+	}
+	return m->size || m->is_end != old.is_end || m->rows != old.rows ||
+	       m->cols != old.cols || m->is_attached != old.is_attached || m->hangs_up ||
+	       is_back || (is_acked && e->wants_acks);
+}
+
+/* Stores *m with a new serial where the node is to get it now, else with the old one. */
+static int store_input(struct console_entry *e, struct console_input *m, bool is_new,
+		       uint64_t now_us, struct err *err)
+{
+	uint8_t buf[CONSOLE_MESSAGE_MAX];
+	size_t size;
+
+	m->serial = is_new ? next_serial(&e->input, now_us) : e->input.serial;
+	size = console_encode_input(m, buf);
+	return keep_message(&e->input, buf, size, m->serial, err);
+}
+
+int console_entry_set_input(struct console_entry *e, const void *data, size_t size,
+			    uint64_t now_us, struct err *err)
+{
+	struct console_input m;
+	int r = console_decode_input(data, size, &m, err);
+	bool is_new;
+
+	if (r < 0)
+		return r;
+	if (m.number <= e->number)
+		return 0;
+	e->number = m.number;
+	is_new = is_urgent(e, &m);
+	e->is_attached = m.is_attached;
+	if (!m.is_attached) { /* detached by its user: the step continues */
+		e->keeps = true;
+		e->token[0] = '\0';
+	}
+	r = store_input(e, &m, is_new, now_us, err);
+	return r < 0 ? r : is_new;
+}
+
+int console_entry_set_output(struct console_entry *e, const void *data, size_t size,
+			     struct err *err)
+{
+	struct console_output m;
+	int r = console_decode_output(data, size, &m, err);
+
+	if (r < 0)
+		return r;
+	if (m.serial <= e->output.serial)
+		return 0;
+	e->wants_acks =
+		m.is_full || m.streams[CONSOLE_OUT].is_end || m.streams[CONSOLE_ERR].is_end;
+	r = keep_message(&e->output, data, size, m.serial, err);
+	return r < 0 ? r : 1;
+}
+
+/* The terminal is lost: its step is to end, or goes on without one. True: the node is to hear of it. */
+static bool detach_lost(struct console_entry *e, uint64_t now_us)
+{
+	struct console_input m = { .offset = 0 };
+
+	e->is_attached = false;
+	if (e->input.data && console_decode_input(e->input.data, e->input.size, &m, NULL) < 0)
+		return false;
+	m.is_attached = false;
+	m.hangs_up = !e->keeps;
+	return store_input(e, &m, true, now_us, NULL) >= 0;
+}
+
+void console_table_check(struct console_table *t, int64_t now_ns, uint64_t now_us,
+			 console_lost_fn lost, void *ctx)
+{
+	struct console_entry **at = &t->first;
+
+	while (*at) {
+		struct console_entry *e = *at;
+
+		if (e->is_attached && now_ns - e->user_ns > CONSOLE_LOST_NS &&
+		    detach_lost(e, now_us))
+			lost(ctx, e);
+		if (now_ns - e->user_ns > CONSOLE_IDLE_NS &&
+		    now_ns - e->node_ns > CONSOLE_IDLE_NS) {
+			*at = e->next;
+			t->n--;
+			free_entry(e);
+		} else {
+			at = &e->next;
+		}
+	}
+}

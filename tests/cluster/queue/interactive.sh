@@ -1,0 +1,203 @@
+#!/bin/bash
+# interactive.sh - commands with standard input and with a terminal: a real controller, a real command, the agent's relay and the
+# waiter's console as they are (tests/cluster/lib/console_node.c); the job around them is played. TAP.
+set -u
+cd "$(dirname "$0")/../../.." || exit 1
+. tests/cluster/lib/tap_lib.sh
+. tests/cluster/lib/live_lib.sh
+. tests/cluster/lib/play_lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to exchange as several users"; exit 0; }
+live_dir interactive
+live_munge
+cp build/bin/reeve "$dir/reeve" # where other users may reach it
+configure() {
+	cat >"$dir/controller.conf" <<-CONF
+		$(live_controller)
+		NodeLost = 600
+		[Cluster main]
+		DefaultResources = jobfs=100MB,walltime=1:00:00
+		[Account physics]
+		Users = daemon, bin
+	CONF
+}
+live_open configure
+live_tool console_node build/agent/{node_http,step/console,step/step}.o build/agent/launch/step/console.o build/common/log.o \
+	build/common/{model,wire}/console/*.o
+live_tool tests/node/terminal.c
+printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/client.conf"
+export LC_ALL=C.UTF-8 HOME=$dir
+unset REEVE_CONTROLLER REEVE_JOB REEVE_NODE
+amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
+list=
+exchange() { node_sync jobs="$list" more=",\"steps\":[${1:-}]" reports="${2:-}"; } # [STEPS [REPORTS]]
+job=$(job_number "$(ask $daemon POST /v1/jobs "$(job_request resources='"ncpus":2,"vmem_bytes":1000000' env='"PATH=/usr/bin:/bin"')")")
+until_has "\"job\":$job,\"attempt\":1,\"want\":\"run\"" exchange || bail "the job does not come: $out"
+list=$(job_entry "$job" running)
+exchange '' "$(job_report "$job" 1 running)" >/dev/null
+
+# The node: jobs that come run, each step that comes is started, its end is reported, and that of the job of a main step.
+serve() {
+	local answer steps='' jobs=$list what of id kind main argv reports running=()
+	while sleep 0.05; do
+		reports=
+		for id in "${running[@]}"; do
+			read -r of id main <<<"$id"
+			[ -s "$dir/end.$of.$id" ] || continue
+			read -r status signal <"$dir/end.$of.$id"
+			steps=${steps//"{\"job\":$of,\"attempt\":1,\"step\":$id,\"state\":\"running\"}"/"{\"job\":$of,\"attempt\":1,\"step\":$id,\"state\":\"ended\",\"exit_status\":$status,\"signal\":$signal}"}
+			[ "$main" = 1 ] || continue
+			reports=$(job_report "$of" 2 ended exit_status="$status")
+			jobs=${jobs//"$(job_entry "$of" running)"/"$(job_entry "$of" ended)"}
+		done
+		answer=$(list=$jobs exchange "$steps" "$reports")
+		while IFS=$'\t' read -r what of id kind main argv; do
+			if [ "$what" = job ]; then
+				jobs=$jobs,$(job_entry "$of" running)
+				list=$jobs exchange "$steps" "$(job_report "$of" 1 running)" >/dev/null
+			elif [ "$what" = step ]; then
+				steps=$steps${steps:+,}"{\"job\":$of,\"attempt\":1,\"step\":$id,\"state\":\"running\"}"
+				running+=("$of $id $main")
+				eval "env -i PATH=/usr/bin:/bin HOME=$dir TMPDIR=$dir TERM=xterm PS1='\$ ' $dir/console_node $url $dir/munge.sock $(id -un) n1 $of $id $kind $dir $argv" \
+					>"$dir/end.$of.$id.new" 2>>"$dir/node.log" && mv "$dir/end.$of.$id.new" "$dir/end.$of.$id" &
+			fi
+		done < <(sed -n '2,$p' <<<"$answer" | python3 -c '
+import json, shlex, sys
+answer = json.load(sys.stdin)
+for j in answer.get("jobs", []):
+    if "request" in j and j["want"] == "run": print("job", j["job"], sep="\t")
+for s in answer.get("steps", []):
+    if "argv" in s: print("step", s["job"], s["step"], s.get("console", "none"), int(s.get("main", 0)), " ".join(map(shlex.quote, s["argv"])), sep="\t")')
+	done
+}
+serve 2>>"$dir/serve.log" &
+server=$!
+ex() { as $daemon env HOME="$dir" TERM=xterm "$dir/reeve" exec --config "$dir/client.conf" -j "$job" "$@"; }
+at() { timeout 60 setpriv --reuid $daemon --regid $daemon --clear-groups env HOME="$dir" TERM=xterm "$dir/terminal" "$@"; }
+session() { at 30 100 "$dir/reeve" exec --config "$dir/client.conf" -j "$job" --pty "$@"; }
+
+# ---- standard input ----
+has "an unknown step has no console" 404 "$(ask $daemon POST "/v1/jobs/$job/console" '{"schema":"reeve/1","step":9,"token":"0123456789abcdef"}')"
+is "a pipe is the input of the command" "a b" "$(echo 'a b' | timeout 20 setpriv --reuid $daemon --clear-groups "$dir/reeve" exec --config "$dir/client.conf" -j "$job" -i -- cat 2>&1)"
+head -c 4000000 /dev/urandom >"$dir/big"
+began=$(date +%s%N)
+ex -i -- cat <"$dir/big" >"$dir/back"
+is "its exit status" 0 $?
+echo "# 4 MB there and back in $((($(date +%s%N) - began) / 1000000)) ms"
+is "4 MB come back as they were" "$(sha256sum <"$dir/big")" "$(sha256sum <"$dir/back")"
+ex -i -- sh -c 'cat >/dev/null; echo out; echo err >&2; exit 7' </dev/null >"$dir/o" 2>"$dir/e"
+is "exit status, output, errors" "7 out err" "$? $(cat "$dir/o") $(cat "$dir/e")"
+is "a command that closes its input ends" $'y\ny' "$(yes | ex -i -- head -n 2)"
+
+# ---- a terminal ----
+out=$(session bash --norc <<'END'
+expect $
+send stty size; stat -c "of %u %a" $(tty)\r
+expect 30 100
+expect of 1 6
+size 41 77
+send stty size\r
+expect 41 77
+send sleep 1000\r
+sleep 300
+send \x03
+send echo $((600 + 66))\r
+expect 666
+send sleep 1000\r
+sleep 300
+send \x1a
+expect Stopped
+send fg\r
+sleep 300
+send \x03
+send exit 5\r
+exit
+END
+)
+has "its terminal is the user's" 'exit 5 cooked' "$out"
+has "a shell in a terminal: size, Ctrl-C, Ctrl-Z and fg, exit status" 'exit 5 cooked' "$out"
+out=$(session bash --norc <<'END'
+expect $
+keys 200
+send \x03
+send exit\r
+exit
+END
+)
+has "keys are echoed" 'keys 200 median' "$out"
+echo "# $(grep keys <<<"$out")"
+base64 -w 76 "$dir/big" | head -c 1000000 >"$dir/text"
+out=$(session sh -c 'stty raw -echo; echo ready; head -c 1000000 | sha256sum >$HOME/got; stty -raw echo; cat $HOME/got' <<END
+expect ready
+paste $dir/text
+expect $(sha256sum <"$dir/text" | cut -c1-64)
+exit
+END
+)
+has "a paste of 1 MB arrives whole" 'exit 0 cooked' "$out"
+out=$(session sh -c 'echo ready; exec sleep 1001' <<'END'
+expect ready
+send \r~.
+exit
+END
+)
+has "~. hangs up, and the terminal is as before" 'cooked' "$out"
+gone() { ! pgrep -f '^sleep 1001' >/dev/null; }
+soon "... the command has ended" '' gone
+
+# ---- leaving, and coming back ----
+out=$(session bash --norc <<'END'
+expect $
+send echo $((700 + 77))\r
+expect 777
+send ~d
+exit
+END
+)
+has "~d leaves the command" 'exit 0 cooked' "$out"
+out=$(at 24 80 "$dir/reeve" attach --config "$dir/client.conf" "$job" <<'END'
+expect 777
+send echo $((800 + 88))\r
+expect 888
+send exit 4\r
+exit
+END
+)
+has "attach shows what it printed, types into it, and has its exit status" 'exit 4 cooked' "$out"
+
+# ---- a job for one command ----
+r="-l ncpus=1,vmem=1MB,jobfs=1MB,walltime=60"
+out=$(at 30 100 "$dir/reeve" run --config "$dir/client.conf" -A physics $r --pty bash --norc <<'END'
+expect $
+send stty size\r
+expect 30 100
+send exit 6\r
+exit
+END
+)
+has "run --pty: the job ends with its command, as that did" 'exit 6 cooked' "$out"
+run() { as $daemon env HOME="$dir" "$dir/reeve" "$1" --config "$dir/client.conf" -A physics $r "${@:2}"; }
+is "run --stdin" $'x\n3' "$(echo x | run run --stdin -- sh -c 'cat; exit 3' 2>"$dir/err"; echo $?)"
+out=$(run alloc -- sh -c 'echo "in $REEVE_JOB_ID"; exit 9' 2>&1)
+is "alloc runs a command here, with the status of it" "9" "$?"
+has "... which knows its job" "in $((job + 3))" "$out"
+soon "... and the job ends with it" '"exit_status":9' ask $daemon GET "/v1/jobs/$((job + 3))"
+
+# ---- what is lost on the way ----
+(sleep 1; for pid in $(pgrep -f "^$dir/console_node"); do kill -USR1 "$pid"; done) &
+ex -i -- cat <"$dir/big" >"$dir/back"
+is "an agent that dies loses nothing" "$(sha256sum <"$dir/big")" "$(sha256sum <"$dir/back")"
+
+# ---- others ----
+has "another user is refused" 404 "$(ask $bin POST "/v1/jobs/$job/console" '{"schema":"reeve/1","step":1,"token":"0123456789abcdef"}')"
+has "so is an operator" 403 "$(ask 0 POST "/v1/jobs/$job/console" '{"schema":"reeve/1","step":1,"token":"0123456789abcdef"}')"
+has "nodes alone send output of steps" 403 "$(ask $daemon POST /v1/node/console '{"schema":"reeve/1","node":"n1","steps":[]}')"
+(sleep 4; echo end) | ex -i -- cat >"$dir/o" &
+waiting=$!
+sleep 1
+now=$(ask $daemon GET "/v1/jobs/$job/steps" | grep -o '"step":[0-9]*' | tail -n 1 | cut -d: -f2)
+message=$(python3 -c 'import base64, struct; print(base64.b64encode(b"RCI1" + struct.pack("<IQQqqqHH", 2, 0, 1, 0, 0, 0, 0, 0)).decode())')
+has "a second terminal is refused" attached-elsewhere "$(ask $daemon POST "/v1/jobs/$job/console" "{\"schema\":\"reeve/1\",\"step\":$now,\"token\":\"0123456789abcdef\",\"message\":\"$message\"}")"
+lacks "a node has no part in the steps of others" '"message"' "$(ask 0 POST /v1/node/console "{\"schema\":\"reeve/1\",\"node\":\"n2\",\"steps\":[{\"job\":$job,\"attempt\":1,\"step\":$now,\"message\":\"\"}]}")"
+wait $waiting
+kill $server
+tap_end
