@@ -18,6 +18,7 @@ jobfs=ext4
 payload=
 out=
 net=none
+forward=
 link=
 lan=
 limit_s=600
@@ -56,6 +57,8 @@ usage()
 		  --out DIR           what SCRIPT leaves in /out comes back here
 		  --net host|none     a network on which the host is 10.0.2.2 and the node the
 		                      address that it takes (none)
+		  --forward PORT      --net host, and PORT of this machine's loopback leads to PORT of the
+		                      node at 10.0.2.15
 		  --link HERE,THERE   a second network card, at the end of a cable to another guest, whose
 		                      --link is THERE,HERE: two paths of sockets that qemu makes
 		  --lan PORT,N        a network card in a network of guests: those of the same PORT of this
@@ -104,6 +107,7 @@ parse_options()
 		--payload) payload=$2 ;;
 		--out) out=$2 ;;
 		--net) net=$2 ;;
+		--forward) forward=$2 net=host ;;
 		--link) link=$2 ;;
 		--lan) lan=$2 ;;
 		--with) VM_WITH=$2 ;;
@@ -129,6 +133,8 @@ check_options()
 	host | none) ;;
 	*) bad_usage "--net $net is neither host nor none" ;;
 	esac
+	[ -z "$forward" ] || { [[ $forward =~ ^[1-9][0-9]{0,4}$ ]] && [ "$forward" -le 65535 ]; } ||
+		bad_usage "--forward $forward is not a port"
 	[ -z "$link" ] || [[ $link =~ ^[^,]+,[^,]+$ ]] || bad_usage "--link $link is not HERE,THERE"
 	[ -z "$lan" ] || [[ $lan =~ ^[0-9]+,[0-9]+$ && ${lan#*,} -ge 1 && ${lan#*,} -le 254 ]] ||
 		bad_usage "--lan $lan is not PORT,N with N from 1 to 254"
@@ -173,7 +179,8 @@ machine_shape()
 	done
 	[ "$total_mib" = 0 ] || mem=${total_mib}M
 	machine+=(-smp "$smp" -m "$mem")
-	[ "$net" = none ] || machine+=(-netdev "user,id=n0" -device "virtio-net-pci,netdev=n0,romfile=")
+	[ "$net" = none ] || machine+=(-netdev "user,id=n0${forward:+,hostfwd=tcp:127.0.0.1:$forward-10.0.2.15:$forward}"
+		-device "virtio-net-pci,netdev=n0,romfile=")
 	[ -z "$link" ] || machine+=(-netdev
 		"dgram,id=n1,local.type=unix,local.path=${link%,*},remote.type=unix,remote.path=${link#*,}"
 		-device "virtio-net-pci,netdev=n1,romfile=,mac=$(link_address "${link%,*}")")

@@ -1,6 +1,8 @@
 #!/bin/bash
 # demo.sh - `make demo`: real jobs on a real node. On this machine when it is fit (root, systemd as
-# PID 1, cgroup v2), else on a virtual one; says which, and why.
+# PID 1, cgroup v2), else on a virtual one; says which, and why. KEEP=1: its page is served until Ctrl-C.
+# A history is shown beside the demo's jobs: the last 20,000 jobs of DEMO_TRACE (a .swf.gz), else of the CEA trace of
+# REEVE_TRACES, else of a year that was made up, which is said.
 set -u
 unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that called: its jobs are not ours
 cd "$(dirname "$0")/../../.."
@@ -24,6 +26,22 @@ install -D -m 755 $O/tests/node/load $tree/usr/local/bin/load
 install -D -m 755 -t $tree/usr/local/lib/reeve-demo tests/node/node_lib.sh tests/node/demo/guest.sh \
 	$O/tests/gpu/libcuda.so.1 $O/tests/gpu/r535/libnvidia-ml.so.1
 install -m 755 $O/tests/gpu/load $tree/usr/local/lib/reeve-demo/gpu-load
+# The sums of a site's history, in the ledger that the demo's controller opens.
+add_history() {
+	local trace=${DEMO_TRACE:-${REEVE_TRACES:-}/CEA-Curie-2011-2.1-cln.swf.gz} what
+	if [ -r "$trace" ]; then
+		what="the last 20,000 jobs of $(basename "$trace")"
+		{ zcat "$trace" | grep '^;'; zcat "$trace" | tail -n 20000; } >$O/demo.swf
+	else
+		what="a made-up year of 20,000 jobs (no trace: DEMO_TRACE=FILE.swf.gz)"
+		${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -o $O/usage_gen tests/bench/usage_gen.c && $O/usage_gen 20000 >$O/demo.swf
+	fi
+	say "history: $what"
+	rm -f $O/demo.db*
+	$O/bin/reeve import swf $O/demo.swf --cluster history --ledger $O/demo.db >/dev/null &&
+		install -m 600 $O/demo.db $tree/usr/local/lib/reeve-demo/history.db && echo "$what" >$tree/usr/local/lib/reeve-demo/history
+}
+add_history || say "the history could not be imported: the page has the demo's jobs alone"
 [ -t 1 ] && export DEMO_COLOR=1
 
 why=$(why_not_native)
@@ -32,4 +50,8 @@ if [ -z "$why" ]; then
 	exec $tree/usr/local/lib/reeve-demo/guest.sh "$PWD/$tree"
 fi
 say "on a virtual node ($why)"
-exec tests/vm/vm.sh run --smp 4 --mem 2G --timeout 1200 --payload $tree -- tests/node/demo/start.sh "${DEMO_COLOR:-}"
+if [ -n "${KEEP:-}" ]; then
+	exec tests/vm/vm.sh run --smp 4 --mem 2G --timeout 86400 --forward 8641 --payload $tree -- \
+		tests/node/demo/start.sh "${DEMO_COLOR:-}" 1
+fi
+exec tests/vm/vm.sh run --smp 4 --mem 2G --timeout 1200 --payload $tree -- tests/node/demo/start.sh "${DEMO_COLOR:-}" ""

@@ -13,7 +13,9 @@ LOAD=$ROOT/usr/local/bin/load
 NODE_USER=nobody
 PATH=$ROOT/usr/bin:$ROOT/usr/sbin:$PATH
 export REEVE_CONTROLLER=http://127.0.0.1:8641
-bold='' plain=''
+bold='' plain='' listen=
+# The port of a virtual node that its host forwards comes from outside.
+[ -z "${KEEP:-}" ] || ! grep -qF 10.0.2.15 /proc/net/fib_trie || listen=0.0.0.0
 [ -n "${DEMO_COLOR:-}" ] && bold=$'\033[1m' plain=$'\033[0m'
 
 as() {
@@ -73,7 +75,7 @@ configure() {
 	printf '[Client]\nControllerUser = root\n' >$D/home/.config/reeve.conf
 	cat >$D/controller.conf <<-EOF
 		[Controller]
-		Listen = 127.0.0.1:8641
+		Listen = ${listen:-127.0.0.1}:8641
 		Database = $D/state/ledger.db
 		Operators = root
 		AcceptNodes = any
@@ -88,9 +90,12 @@ configure() {
 		GpuBundleCores = 12
 		GpuBundleMemory = 127000MB
 
+		[Cluster history]
+
 		[Account physics]
 		Users = nobody
 	EOF
+	[ ! -e $LIB/history.db ] || install -m 600 $LIB/history.db $D/state/ledger.db
 	cat >$D/agent.conf <<-EOF
 		[Agent]
 		Node = $(uname -n)
@@ -215,3 +220,21 @@ second=$(as "$NODE_USER" reeve jobs -a --csv -n --columns job,name | sed -n 's/,
 show reeve job "${second:-3}"
 say "The account"
 show reeve usage
+
+# A link is for one use, within two minutes.
+show_page() {
+	local link
+	link=$(reeve web --print) || { echo "no page: $link"; return; }
+	say "The same in a browser: as an operator (a link is for one use, within two minutes)"
+	echo "    $link"
+}
+say "On the page: ${KEEP:+served until Ctrl-C; }a page is the documents of the API"
+[ ! -e $LIB/history ] || echo "    beside these jobs there is a history: $(cat $LIB/history)"
+if [ -z "${KEEP:-}" ]; then
+	echo "    make demo KEEP=1 keeps serving it, and prints a link"
+else
+	while :; do
+		show_page
+		sleep 110
+	done
+fi

@@ -1,3 +1,7 @@
 #!/bin/sh
-# start.sh - what the virtual node runs for `make demo`.
-DEMO_COLOR=$1 exec /usr/local/lib/reeve-demo/guest.sh /
+# start.sh COLOR KEEP - what the virtual node runs for `make demo`. With KEEP the host's port 8641 leads here.
+if [ -n "$2" ]; then
+	printf '[Match]\nName=e*\n[Network]\nAddress=10.0.2.15/24\n' >/etc/systemd/network/host.network
+	systemctl start systemd-networkd
+fi
+DEMO_COLOR=$1 KEEP=$2 exec /usr/local/lib/reeve-demo/guest.sh /

@@ -1,0 +1,27 @@
+// pictures.js LINK OUT CHROMIUM - the pictures of the documents; see pictures.sh.
+'use strict';
+const path = require('path');
+const { chromium } = require('playwright-core');
+
+const [link, out, executablePath] = process.argv.slice(2);
+
+async function main() {
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
+  const page = await (await browser.newContext({ viewport: { width: 1100, height: 760 } })).newPage();
+  await page.goto(link);
+  const take = async (name, where) => {
+    await page.goto(new URL(where, link).href);
+    await page.screenshot({ path: path.join(out, `${name}.png`) });
+  };
+  await take('overview', '/web/');
+  await take('jobs', '/web/jobs?state=ended');
+  await page.goto(new URL('/web/jobs?state=ended', link).href);
+  const killed = page.locator('tr', { hasText: 'many-forks' }).locator('a').first();
+  await killed.click();
+  await page.screenshot({ path: path.join(out, 'killed-job.png') });
+  await take('usage', '/web/usage?start=2012-01-01&end=2013-01-01');
+  await take('nodes', '/web/nodes');
+  await browser.close();
+}
+
+main().catch((e) => { console.error(e.message); process.exit(1); });
