@@ -26,7 +26,6 @@
 					<xsl:if test="$jobs/request/resources/@ngpus &gt; 0"><th scope="col" class="figure">of GPUs</th></xsl:if>
 					<xsl:call-template name="head"><xsl:with-param name="by">running_ns</xsl:with-param><xsl:with-param name="text">Ran, of walltime</xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
 					<xsl:call-template name="head"><xsl:with-param name="by">charge_requested_ms</xsl:with-param><xsl:with-param name="text">Charged, of that used</xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
-					<th scope="col">End, or why it waits</th>
 				</tr></thead>
 				<tbody><xsl:apply-templates select="$jobs" mode="row">
 					<xsl:sort select="number((@*|*/@*|*/*/@*)[name() = $sort])" data-type="number" order="{$order}"/>
@@ -44,7 +43,13 @@
 	<xsl:param name="has-users"/>
 	<xsl:param name="has-gpus"/>
 	<xsl:variable name="q" select="request/resources"/>
+	<!-- How it ended, or why it waits: in a row of its own, as wide as the table. -->
+	<xsl:variable name="words"><xsl:choose>
+		<xsl:when test="end/@line"><xsl:value-of select="end/@line"/></xsl:when>
+		<xsl:when test="@why != ''"><xsl:value-of select="@why"/></xsl:when>
+	</xsl:choose></xsl:variable>
 	<tr>
+		<xsl:if test="$words != ''"><xsl:attribute name="class">with-end</xsl:attribute></xsl:if>
 		<th scope="row"><xsl:call-template name="job-link"/></th>
 		<td><xsl:call-template name="state"/></td>
 		<td class="name"><xsl:value-of select="@name"/></td>
@@ -60,11 +65,10 @@
 			<xsl:call-template name="bar"><xsl:with-param name="part" select="@running_ns div 1000000000"/><xsl:with-param name="whole" select="$q/@walltime_s"/></xsl:call-template></xsl:if></td>
 		<td class="figure"><xsl:if test="@running_ns &gt; 0"><xsl:value-of select="f:hours(@charge_requested_ms)"/>
 			<xsl:call-template name="bar"><xsl:with-param name="part" select="@charge_used_ms"/><xsl:with-param name="whole" select="@charge_requested_ms"/></xsl:call-template></xsl:if></td>
-		<td class="sentence"><xsl:choose>
-			<xsl:when test="end/@line"><xsl:value-of select="end/@line"/></xsl:when>
-			<xsl:when test="@why != ''"><xsl:value-of select="@why"/></xsl:when>
-		</xsl:choose></td>
 	</tr>
+	<xsl:if test="$words != ''">
+		<tr><td/><td colspan="{10 + number($has-users) + number($has-gpus)}" class="end"><xsl:value-of select="$words"/></td></tr>
+	</xsl:if>
 </xsl:template>
 
 <!-- A cell: how much of the request was used, as text and bar; empty: not measured, or not requested. -->
