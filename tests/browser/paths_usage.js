@@ -33,10 +33,12 @@ const clickLink = (page, name) => page.getByRole('link', { name, exact: true }).
 async function checkWhoUsedMost(page) {
   await page.goto(new URL('/web/', link).href);
   await clickLink(page, 'Usage');
-  await clickLink(page, 'By submitter');
   await clickLink(page, 'last month');
+  ok(/Most of cpu: rrg-curie with/.test(await mainText(page)), 'who used most last month: two clicks show the project, in a sentence', await mainText(page));
+  await clickLink(page, 'By submitter');
   const first = await page.locator('tbody tr').first().innerText();
-  ok(/^bin\s+cpu/.test(first), 'three clicks show who used most last month, in the first row', first);
+  ok(/^bin\s+cpu/.test(first), 'a third one the submitter, in the first row', first);
+  ok(/Most of cpu: bin with [0-9.]+ equivalent years, 6\d\.\d % of what all used/.test(await mainText(page)), 'and their part of it', await mainText(page));
   ok(page.url().includes(`start=${month}-01`), 'of that month', page.url());
 }
 
@@ -54,7 +56,7 @@ async function checkRunsOut(page) {
   ok(await page.locator('svg.progress').count() > 0, 'and a bar beside the figures');
   await clickLink(page, 'daemon');
   ok(/narval[^]*cedar|cedar[^]*narval/.test(await mainText(page)), 'a submitter opens to clusters', page.url());
-  await page.locator('#months ~ .scroll tr', { hasText: month }).first().getByRole('link').click();
+  await page.locator('#months ~ .scroll tr', { hasText: month }).first().getByRole('link').last().click();
   const rows = await page.locator('tbody').first().innerText();
   ok(/daemon/.test(rows) && !/bin/.test(rows), 'and to one month of theirs', rows);
 }

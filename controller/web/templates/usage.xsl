@@ -10,10 +10,10 @@
 	<xsl:when test="$asked/@by"><xsl:value-of select="$asked/@by"/></xsl:when>
 	<xsl:otherwise>account</xsl:otherwise>
 </xsl:choose></xsl:variable>
-<!-- Submitters and clusters by what they used, projects in the order of their tree. -->
+<!-- Who used most stands first. sort=tree: projects in the order of their tree, which is that of the document. -->
 <xsl:variable name="sort"><xsl:choose>
 	<xsl:when test="$asked/@sort"><xsl:value-of select="$asked/@sort"/></xsl:when>
-	<xsl:when test="$by != 'account'">counts_ms</xsl:when>
+	<xsl:when test="$by != 'month'">counts_ms</xsl:when>
 </xsl:choose></xsl:variable>
 <!-- A site with targets counts in years, others in hours. -->
 <xsl:variable name="in-years" select="/page/usage/@has_targets = 'true'"/>
@@ -36,7 +36,7 @@
 		<xsl:when test="usage/rows/item"><xsl:call-template name="rows"/></xsl:when>
 		<xsl:otherwise><p class="none">Nothing was charged in this period.</p></xsl:otherwise>
 	</xsl:choose>
-	<xsl:if test="months/rows/item"><xsl:call-template name="months"/></xsl:if>
+	<xsl:if test="months/rows/item and $by != 'month'"><xsl:call-template name="months"/></xsl:if>
 </xsl:template>
 
 <!-- ==== links: the query of the page with one thing changed ==== -->
@@ -83,7 +83,7 @@
 					<xsl:with-param name="start" select="@start"/><xsl:with-param name="end" select="@end"/>
 				</xsl:call-template></xsl:attribute>
 				<xsl:if test="@start = /page/usage/@start and @end = /page/usage/@end"><xsl:attribute name="aria-current">true</xsl:attribute></xsl:if>
-				<xsl:value-of select="@label"/></a></li>
+				<xsl:value-of select="@label"/></a><xsl:if test="contains(@label, ' month')"><span class="note"> (<xsl:value-of select="substring(@start, 1, 7)"/>)</span></xsl:if></li>
 		</xsl:for-each>
 	</ul></nav>
 	<p>
@@ -216,6 +216,13 @@
 		<xsl:when test="$in-years">Equivalents, which priority and allocations go by, count a job by the largest of its shares of cores, memory and GPUs: they are more where memory decided.</xsl:when>
 		<xsl:otherwise>What is charged differs where memory, GPUs or the queue decide the price of a job.</xsl:otherwise>
 	</xsl:choose></p>
+	<xsl:if test="$by != 'month'"><xsl:call-template name="most"/></xsl:if>
+	<xsl:if test="$by = 'account' and usage/rows/item/@depth &gt; 0">
+		<p class="note"><xsl:choose>
+			<xsl:when test="$sort = 'tree'">In the order of the tree. <a><xsl:attribute name="href"><xsl:call-template name="query"/></xsl:attribute>Who used most first</a></xsl:when>
+			<xsl:otherwise><a><xsl:attribute name="href"><xsl:call-template name="query"/>&amp;sort=tree</xsl:attribute>In the order of the tree of projects</a></xsl:otherwise>
+		</xsl:choose></p>
+	</xsl:if>
 	<div class="scroll" tabindex="0" role="region" aria-label="Usage">
 	<table>
 		<thead><xsl:call-template name="heads"/></thead>
@@ -231,6 +238,25 @@
 	<xsl:if test="usage/@left_out &gt; 0"><p class="note"><xsl:value-of select="f:count(usage/@left_out)"/> more rows, which used less, are in the totals alone:
 		name a project, a cluster or a shorter period to see them.</p></xsl:if>
 	</section>
+</xsl:template>
+
+<!-- A sentence for each pool: the row that used most, and its part of the total. -->
+<xsl:template name="most">
+	<xsl:for-each select="usage/totals/item[@counts_ms &gt; 0]">
+		<xsl:variable name="total" select="."/>
+		<xsl:for-each select="../../rows/item[@pool = $total/@pool]">
+			<xsl:sort select="@counts_ms" data-type="number" order="descending"/>
+			<xsl:if test="position() = 1 and last() &gt; 1">
+				<p class="answer"><xsl:value-of select="concat('Most of ', @pool, ': ')"/><strong><xsl:value-of select="@account|@user|@cluster"/></strong><xsl:text> with </xsl:text>
+				<xsl:call-template name="amount"><xsl:with-param name="ms" select="@counts_ms"/></xsl:call-template>
+				<xsl:choose>
+					<xsl:when test="$in-years"> equivalent years</xsl:when>
+					<xsl:otherwise><xsl:value-of select="concat(' ', /page/usage/@unit)"/></xsl:otherwise>
+				</xsl:choose>
+				<xsl:value-of select="concat(', ', f:percent(@counts_ms, $total/@counts_ms), ' of what all used.')"/></p>
+			</xsl:if>
+		</xsl:for-each>
+	</xsl:for-each>
 </xsl:template>
 
 <xsl:template name="heads">
@@ -253,7 +279,7 @@
 			<xsl:call-template name="head"><xsl:with-param name="by">projected_by_recent_ms</xsl:with-param><xsl:with-param name="text">By last <xsl:value-of select="usage/@recent_days"/> days</xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
 		</xsl:if>
 		<xsl:call-template name="head"><xsl:with-param name="by">jobs_started</xsl:with-param><xsl:with-param name="text">Jobs</xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
-		<th scope="col">Show</th>
+		<xsl:if test="$by != 'month'"><th scope="col">Show</th></xsl:if>
 	</tr>
 </xsl:template>
 
@@ -264,17 +290,32 @@
 		<xsl:when test="parent::totals"><th scope="row">Total</th>
 			<xsl:if test="count($columns/@month|$columns/@account|$columns/@user|$columns/@cluster) &gt; 1"><td colspan="{count($columns/@month|$columns/@account|$columns/@user|$columns/@cluster) - 1}"/></xsl:if></xsl:when>
 		<xsl:otherwise>
-			<xsl:if test="@month"><th scope="row"><xsl:value-of select="@month"/></th></xsl:if>
-			<xsl:if test="@account"><th scope="row" class="name depth{@depth}">
+			<xsl:if test="@month"><th scope="row" class="pair"><xsl:call-template name="month-link"/></th></xsl:if>
+			<xsl:if test="@account"><th scope="row" class="name">
+				<xsl:if test="$sort = 'tree'"><xsl:attribute name="class">name depth<xsl:value-of select="@depth"/></xsl:attribute></xsl:if>
 				<a><xsl:attribute name="href"><xsl:call-template name="query"><xsl:with-param name="by">user</xsl:with-param><xsl:with-param name="account" select="@account"/></xsl:call-template></xsl:attribute><xsl:value-of select="@account"/></a>
 				<xsl:if test="@title"><span class="note under"><xsl:value-of select="@title"/></span></xsl:if>
 				<xsl:if test="@own_only"><span class="note under">your own usage</span></xsl:if></th></xsl:if>
 			<xsl:if test="@user"><th scope="row" class="name">
-				<a><xsl:attribute name="href"><xsl:call-template name="query"><xsl:with-param name="by">cluster</xsl:with-param><xsl:with-param name="user" select="@user"/></xsl:call-template></xsl:attribute><xsl:value-of select="@user"/></a></th></xsl:if>
+				<a><xsl:attribute name="href"><xsl:call-template name="query"><xsl:with-param name="by"><xsl:choose>
+					<xsl:when test="$asked/@cluster">month</xsl:when>
+					<xsl:otherwise>cluster</xsl:otherwise>
+				</xsl:choose></xsl:with-param><xsl:with-param name="user" select="@user"/></xsl:call-template></xsl:attribute><xsl:value-of select="@user"/></a></th></xsl:if>
 			<xsl:if test="@cluster"><th scope="row" class="name">
 				<a><xsl:attribute name="href"><xsl:call-template name="query"><xsl:with-param name="by">account</xsl:with-param><xsl:with-param name="cluster" select="@cluster"/></xsl:call-template></xsl:attribute><xsl:value-of select="@cluster"/></a></th></xsl:if>
 		</xsl:otherwise>
 	</xsl:choose>
+</xsl:template>
+
+<!-- The same table of that month alone; of a table by month, its submitters. -->
+<xsl:template name="month-link">
+	<a><xsl:attribute name="href"><xsl:call-template name="query">
+		<xsl:with-param name="by"><xsl:choose>
+			<xsl:when test="$by = 'month'">user</xsl:when>
+			<xsl:otherwise><xsl:value-of select="$by"/></xsl:otherwise>
+		</xsl:choose></xsl:with-param>
+		<xsl:with-param name="start" select="@start"/><xsl:with-param name="end" select="@end"/>
+	</xsl:call-template></xsl:attribute><xsl:value-of select="@month"/><span class="hidden">, <xsl:value-of select="@pool"/></span></a>
 </xsl:template>
 
 <!-- What a row opens to, besides what its name does. -->
@@ -323,10 +364,10 @@
 			<td class="figure"><xsl:call-template name="amount"><xsl:with-param name="ms" select="@projected_by_recent_ms"/></xsl:call-template></td>
 		</xsl:if>
 		<td class="figure"><xsl:value-of select="f:count(@jobs_started)"/></td>
-		<td class="pair"><xsl:if test="parent::rows">
+		<xsl:if test="$by != 'month'"><td><xsl:if test="parent::rows">
 			<xsl:if test="@account or @cluster"><xsl:call-template name="opens"><xsl:with-param name="by">user</xsl:with-param><xsl:with-param name="text">submitters</xsl:with-param></xsl:call-template>, </xsl:if>
 			<xsl:call-template name="opens"><xsl:with-param name="by" select="$by"/><xsl:with-param name="text">months</xsl:with-param><xsl:with-param name="at">#months</xsl:with-param></xsl:call-template>
-		</xsl:if></td>
+		</xsl:if></td></xsl:if>
 	</tr>
 </xsl:template>
 
@@ -342,7 +383,7 @@
 			<th scope="col" class="figure">Core-<xsl:value-of select="$unit"/></th><th scope="col" class="figure">GPU-<xsl:value-of select="$unit"/></th>
 			<th scope="col" class="figure">Jobs</th><th scope="col">Show</th></tr></thead>
 		<tbody><xsl:for-each select="months/rows/item">
-			<tr><th scope="row" class="pair"><xsl:value-of select="@month"/></th><td><xsl:value-of select="@pool"/></td>
+			<tr><th scope="row" class="pair"><xsl:call-template name="month-link"/></th><td><xsl:value-of select="@pool"/></td>
 				<td><span class="pair"><xsl:call-template name="amount"><xsl:with-param name="ms" select="@counts_ms"/></xsl:call-template></span>
 					<xsl:call-template name="pool-bar"><xsl:with-param name="largest-cpu" select="$largest-cpu"/><xsl:with-param name="largest-gpu" select="$largest-gpu"/></xsl:call-template></td>
 				<td class="figure"><xsl:call-template name="amount"><xsl:with-param name="ms" select="@core_ms"/></xsl:call-template></td>

@@ -35,8 +35,22 @@ like "and how much of the period is gone" 'From [0-9-]+ up to [0-9-]+, not inclu
 like "why core-years and equivalents differ" 'they are more where memory decided' "$page"
 like "by compute resource" 'Cluster Pool .*(narval cpu .*cedar cpu|cedar cpu .*narval cpu)' "$(text $daemon '/usage?by=cluster')"
 like "by submitter, who used most first" 'Submitter Pool .* (bin|daemon) cpu .*(bin|daemon) cpu' "$(text $daemon '/usage?by=user')"
-like "months, with a link to the submitters of each" "By month Month .*$group_last cpu .* submitters" "$page"
-like "years to choose from, the one before too" "this month last month [0-9/]+ [0-9/]+ " "$page"
+like "months, with a link to the submitters of each" "By month Month .*$group_last , cpu cpu .* submitters" "$page"
+like "years to choose from, the one before too" "this month \([0-9-]+\) last month \($group_last\) [0-9/]+ [0-9/]+ " "$page"
+like "a sentence has the project that used most, and its part" 'Most of cpu: rrg-curie with [0-9.]+ equivalent years, 9[0-9]\.[0-9] % of what all used' "$page"
+like "which stands in the first row" 'Show rrg-curie Radium' "$page"
+
+# ---- cluster, project, submitter, month ----
+# The first link of a page whose text is TEXT.
+link() { get "$1" "$2" | tr -d '\n\t' | sed 's/&amp;/\&/g' | grep -oE "<a href=\"/web[^\"]*\">$3<" | head -n 1 | cut -d'"' -f2 | cut -c5-; } # UID PATH TEXT
+at=$(link $daemon '/usage?by=cluster' narval)
+is "a cluster opens to its projects" "/usage?by=account&cluster=narval" "$at"
+at=$(link $daemon "$at" rrg-curie)
+is "a project of it to the submitters" "/usage?by=user&cluster=narval&account=rrg-curie" "$at"
+at=$(link $daemon "$at" daemon)
+is "a submitter of that to the months" "/usage?by=month&cluster=narval&account=rrg-curie&user=daemon" "$at"
+like "which are those of this submitter there" "daemon in project rrg-curie on narval.*Months .*$group_last , cpu cpu" "$(text $daemon "$at")"
+unlike "once" 'By month' "$(text $daemon "$at")"
 
 # ---- one project ----
 page=$(text $daemon '/usage?by=user&account=rrg-curie')
