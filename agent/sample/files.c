@@ -255,7 +255,8 @@ static void read_processes(struct files *f, struct sample *last)
 		last->procs_peak = last->procs;
 	if (last->rss_bytes > last->rss_peak_bytes)
 		last->rss_peak_bytes = last->rss_bytes;
-	last->have |= SAMPLE_PROCS | SAMPLE_RSS;
+	if (last->procs_peak > 0) /* else no process was ever seen: unknown, not 0 */
+		last->have |= SAMPLE_PROCS | SAMPLE_RSS;
 }
 
 /* Copies the figures that `bits` stand for. */

@@ -405,7 +405,8 @@ static void read_walk(struct scan *s, const struct scan_job *job, struct memory 
 		raise_floor(&last->minor_faults, m->minor + (lives ? job->live_minor : 0));
 	ret->major_faults =
 		raise_floor(&last->major_faults, m->major + (lives ? job->live_major : 0));
-	ret->have |= SAMPLE_RSS | SAMPLE_PROCS;
+	if (ret->procs_peak > 0) /* else all exited before a walk: unknown, not 0 */
+		ret->have |= SAMPLE_RSS | SAMPLE_PROCS;
 	if (skeleton_has(s->kern, "scan_exit"))
 		ret->have |= SAMPLE_RUN_DELAY | SAMPLE_FAULTS;
 }

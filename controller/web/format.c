@@ -102,14 +102,24 @@ static void f_count(xmlXPathParserContext *c, int n)
 		return_grouped(c, v, 0);
 }
 
+/* bytes(V) or bytes(V, LIKE): with LIKE in its units: a use beside a request of 100 MB is in MB. */
 static void f_bytes(xmlXPathParserContext *c, int n)
 {
 	char buf[AMOUNT_TEXT_MAX];
-	double v;
+	double v, like = 0;
 
-	if (pop_number(c, n, &v))
-		return_text(c, fabs(v) < 9e18 ? amount_format_bytes((int64_t)v, buf)
-					      : NOT_MEASURED);
+	if (n == 2) {
+		like = xmlXPathPopNumber(c);
+		n--;
+	}
+	if (!pop_number(c, n, &v))
+		return;
+	if (fabs(v) >= 9e18)
+		return_text(c, NOT_MEASURED);
+	else if (like >= 1 && like < 9e18)
+		return_text(c, amount_format_bytes_like((int64_t)v, (int64_t)like, buf));
+	else
+		return_text(c, amount_format_bytes((int64_t)v, buf));
 }
 
 static void return_duration(xmlXPathParserContext *c, double s)

@@ -1,9 +1,9 @@
-// pictures.js LINK OUT CHROMIUM - the pictures of the documents; see pictures.sh.
+// pictures.js LINK OUT CHROMIUM [TERMINAL] - the pictures of the documents; see pictures.sh.
 'use strict';
 const path = require('path');
 const { chromium } = require('playwright-core');
 
-const [link, out, executablePath] = process.argv.slice(2);
+const [link, out, executablePath, terminal] = process.argv.slice(2);
 
 async function main() {
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
@@ -21,6 +21,11 @@ async function main() {
   await page.screenshot({ path: path.join(out, 'killed-job.png') });
   await take('usage', '/web/usage?start=2012-01-01&end=2013-01-01');
   await take('nodes', '/web/nodes');
+  if (terminal) {
+    await page.goto(`file://${terminal}`);
+    await page.addStyleTag({ content: 'body { margin: 8px } pre { font: 14px/1.25 monospace; margin: 0; display: inline-block }' });
+    await page.locator('pre').screenshot({ path: path.join(out, 'terminal.png') });
+  }
   await browser.close();
 }
 

@@ -20,11 +20,11 @@
 		at <xsl:value-of select="f:time(/page/why/forecast/@starts_at_ns)"/>: <xsl:value-of select="/page/why/forecast/@sure"/></p></xsl:if>
 	<xsl:if test="end/reason/procs/item">
 		<h2>Its processes then</h2>
-		<div class="scroll" tabindex="0" role="region" aria-label="Processes"><table class="narrow">
+		<div class="scroll" tabindex="0" role="region" aria-label="Processes"><table class="fit">
 			<thead><tr><th scope="col" class="figure">PID</th><th scope="col" class="figure">Size</th><th scope="col">Command</th></tr></thead>
 			<tbody><xsl:for-each select="end/reason/procs/item">
 				<tr><td class="figure"><xsl:value-of select="@pid"/></td>
-				<td class="figure"><xsl:value-of select="f:bytes(@bytes)"/></td><td><xsl:value-of select="@comm"/></td></tr>
+				<td class="figure"><xsl:value-of select="f:bytes(@bytes, ../../@requested)"/></td><td><xsl:value-of select="@comm"/></td></tr>
 			</xsl:for-each></tbody>
 		</table></div>
 	</xsl:if>
@@ -47,21 +47,21 @@
 				<xsl:with-param name="requested" select="$q/@vmem_bytes"/>
 				<xsl:with-param name="requested-text" select="f:bytes($q/@vmem_bytes)"/>
 				<xsl:with-param name="used" select="usage/@vmem_peak_bytes"/>
-				<xsl:with-param name="used-text" select="f:bytes(usage/@vmem_peak_bytes)"/>
+				<xsl:with-param name="used-text" select="f:bytes(usage/@vmem_peak_bytes, $q/@vmem_bytes)"/>
 			</xsl:call-template>
 			<xsl:call-template name="resource">
 				<xsl:with-param name="name">Memory (mem)</xsl:with-param>
 				<xsl:with-param name="requested" select="$q/@mem_bytes"/>
 				<xsl:with-param name="requested-text" select="f:bytes($q/@mem_bytes)"/>
 				<xsl:with-param name="used" select="usage/@rss_peak_bytes"/>
-				<xsl:with-param name="used-text" select="f:bytes(usage/@rss_peak_bytes)"/>
+				<xsl:with-param name="used-text" select="f:bytes(usage/@rss_peak_bytes, $q/@mem_bytes)"/>
 			</xsl:call-template>
 			<xsl:call-template name="resource">
 				<xsl:with-param name="name">Disk (jobfs)</xsl:with-param>
 				<xsl:with-param name="requested" select="$q/@jobfs_bytes"/>
 				<xsl:with-param name="requested-text" select="f:bytes($q/@jobfs_bytes)"/>
 				<xsl:with-param name="used" select="usage/@jobfs_peak_bytes"/>
-				<xsl:with-param name="used-text" select="f:bytes(usage/@jobfs_peak_bytes)"/>
+				<xsl:with-param name="used-text" select="f:bytes(usage/@jobfs_peak_bytes, $q/@jobfs_bytes)"/>
 			</xsl:call-template>
 			<xsl:call-template name="resource">
 				<xsl:with-param name="name">Walltime</xsl:with-param>

@@ -2,7 +2,8 @@
 # demo.sh - `make demo`: real jobs on a real node. On this machine when it is fit (root, systemd as
 # PID 1, cgroup v2), else on a virtual one; says which, and why. KEEP=1: its page is served until Ctrl-C.
 # A history is shown beside the demo's jobs: the last 20,000 jobs of DEMO_TRACE (a .swf.gz), else of the CEA trace of
-# REEVE_TRACES, else of a year that was made up, which is said.
+# REEVE_TRACES, else of a year that was made up, which is said. DEMO_OUT=DIR: a run on a virtual node that leaves what `reeve top`
+# wrote to its terminal in DIR/terminal, for tests/browser/pictures.sh.
 set -u
 unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that called: its jobs are not ours
 cd "$(dirname "$0")/../../.."
@@ -17,6 +18,7 @@ why_not_native() {
 	[ "$(stat -fc %T /sys/fs/cgroup)" = cgroup2fs ] || { echo "cgroup v2 is not mounted alone here"; return; }
 	! systemctl -q is-active reeve-agent || { echo "a Reeve agent already runs here"; return; }
 	[ "${REEVE_DEMO:-}" != vm ] || echo "REEVE_DEMO=vm"
+	[ -z "${DEMO_OUT:-}" ] || echo "DEMO_OUT"
 }
 
 rm -rf $tree
@@ -54,4 +56,5 @@ if [ -n "${KEEP:-}" ]; then
 	exec tests/vm/vm.sh run --smp 4 --mem 2G --timeout 86400 --forward 8641 --payload $tree -- \
 		tests/node/demo/start.sh "${DEMO_COLOR:-}" 1
 fi
-exec tests/vm/vm.sh run --smp 4 --mem 2G --timeout 1200 --payload $tree -- tests/node/demo/start.sh "${DEMO_COLOR:-}" ""
+exec tests/vm/vm.sh run --smp 4 --mem 2G --timeout 1200 ${DEMO_OUT:+--out "$DEMO_OUT"} --payload $tree -- \
+	tests/node/demo/start.sh "${DEMO_COLOR:-}" "" "${DEMO_OUT:+1}"

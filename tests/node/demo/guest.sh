@@ -173,6 +173,11 @@ show_gpu_jobs() {
 	show reeve eff "$worker" "$holder" --columns job,ngpus,running_ms,gpu_percent,idle_gpu_ms,gpu_mem_peak_bytes,charge_requested_ms
 }
 
+# What `reeve top` writes to a terminal of 80x24 for some seconds, for a picture (tests/browser/pictures.sh).
+record_terminal() { # FILE
+	(sleep 8; printf q) | as "$NODE_USER" env TERM=xterm-256color script -qfec 'stty cols 80 rows 24; reeve top --delay 2' /dev/null >"$1" 2>/dev/null
+}
+
 trap take_down EXIT
 start_daemons || exit 1
 say "The node"
@@ -187,6 +192,7 @@ neighbour=$id
 holder=
 [ ! -d $D/loads ] || [ "$(nproc)" -lt 4 ] || begin_gpu_jobs
 
+[ -z "${RECORD:-}" ] || record_terminal /out/terminal &
 say "A job that keeps to its request"
 job good ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 work 3 32
 
