@@ -51,6 +51,7 @@ struct cycle *cycle_free(struct cycle *c)
 		names_done(&cl->users);
 		names_done(&cl->accounts);
 		pending_start_done(&cl->pending);
+		forecast_done(&cl->forecast);
 		eligibility_free(cl->eligibility);
 		free(cl);
 	}
@@ -231,6 +232,8 @@ static void drop_memory(struct cycle_cluster *cl)
 {
 	cluster_done(&cl->cluster);
 	order_done(&cl->order);
+	forecast_done(&cl->forecast);
+	cl->needs.n = 0;
 	cl->changes.is_all = true;
 }
 

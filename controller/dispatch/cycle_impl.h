@@ -2,6 +2,8 @@
 #pragma once
 #include "controller/dispatch/cycle.h"
 #include "controller/dispatch/cluster/cluster.h"
+#include "controller/dispatch/forecast.h"
+#include "controller/dispatch/needs.h"
 #include "controller/quota/eligibility.h"
 
 /* A cluster as of its last cycle. */
@@ -14,6 +16,8 @@ struct cycle_cluster {
 	struct cluster cluster;
 	struct eligibility *eligibility;
 	struct pending_start_list pending;
+	struct forecast forecast;
+	struct needs needs;
 	size_t n_limited; /* jobs that limits or quotas refused in the last pass */
 };
 

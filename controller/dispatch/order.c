@@ -287,7 +287,7 @@ static bool is_same_select(const struct select *a, const struct select *b)
 	       !memcmp(a->of, b->of, (size_t)a->n * sizeof(*a->of));
 }
 
-static bool is_same_want(const struct resources *a, const struct resources *b)
+bool order_is_same_want(const struct resources *a, const struct resources *b)
 {
 	for (const struct resource_def *d = request_resources; d->name; d++)
 		if (memcmp((const char *)a + d->offset, (const char *)b + d->offset,
@@ -300,7 +300,7 @@ static bool is_same_want(const struct resources *a, const struct resources *b)
 static bool is_same_job(const struct order_job *a, const struct order_job *b)
 {
 	return a->job == b->job && a->is_exclusive == b->is_exclusive &&
-	       is_same_want(&a->want, &b->want) && is_same_select(a->select, b->select) &&
+	       order_is_same_want(&a->want, &b->want) && is_same_select(a->select, b->select) &&
 	       a->priority == b->priority && a->main == b->main &&
 	       a->submitted_ns == b->submitted_ns && a->eligible_ns == b->eligible_ns &&
 	       a->due_ns == b->due_ns && a->nice == b->nice && a->site == b->site &&

@@ -47,5 +47,6 @@ void order_done(struct order *o);
 bool order_is_same(const struct order *a, const struct order *b, int64_t *ret_job);
 /* Index of a queue in the configuration; -1: it has none of that name. */
 int32_t order_queue(const struct config *c, const char *queue);
+bool order_is_same_want(const struct resources *a, const struct resources *b);
 /* NULL: not queued then. */
 struct order_job *order_find(const struct order *o, int64_t job);

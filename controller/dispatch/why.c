@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/time_units.h"
-#include "controller/policy/placement/fit_chunks.h"
 #include "controller/dispatch/cycle_impl.h"
 #include "controller/dispatch/why.h"
 
@@ -50,38 +49,19 @@ static const char *format_duration(int64_t s, char buf[static 64])
 
 /* ---- what a job needs ---- */
 
-/* Could the nodes hold it, were they empty and open? Else `why` says how much they could. Chunks are
- * looked at one kind at a time, as the schedule does. */
-static bool is_possible(const struct cluster *k, const struct order_job *o,
-			char why[static FIT_WHY_MAX])
-{
-	struct resources one;
-
-	if (!o->select)
-		return fit_is_possible(k->nodes, k->n_nodes, &o->want, why);
-	for (int32_t c = 0; c < o->select->n; c++) {
-		select_chunk(&o->select->of[c], &o->want, &one);
-		if (!fit_is_possible(k->nodes, k->n_nodes, &one, why))
-			return false;
-	}
-	return true;
-}
-
 /* A sentence of what the job lacks. The texts of fit are clauses about "it": `subject` ("It", "Job 7")
  * takes that place. */
-static void add_needs(struct words *w, const char *subject, const struct cluster *k,
+static void add_needs(struct words *w, const char *subject, struct cycle_cluster *cl,
 		      const struct order_job *o)
 {
-	const struct fit_request ask = { &o->want, o->select, o->is_exclusive };
 	char why[FIT_WHY_MAX];
 
-	if (is_possible(k, o, why))
-		fit_explain(k->nodes, k->n_nodes, &ask, why);
+	needs_explain(&cl->needs, &cl->cluster, o, why);
 	if (!strncmp(why, "it ", 3))
 		add_words(w, " %s %s.", subject, why + 3);
 	else if (*why)
 		add_words(w, " %c%s.", toupper((unsigned char)*why), why + 1);
-	else if (k->has_closings)
+	else if (cl->cluster.has_closings)
 		add_words(
 			w,
 			" There is room now, but its walltime reaches into planned maintenance: "
@@ -119,7 +99,7 @@ static const struct order_job *add_first(struct words *w, const struct cycle_clu
 }
 
 /* After "would delay " or "waits behind ": which job, and what it needs. */
-static void explain_first(struct words *w, const struct cycle_cluster *cl,
+static void explain_first(struct words *w, struct cycle_cluster *cl,
 			  const struct schedule_why *y, bool is_ranked)
 {
 	const struct order_job *first;
@@ -136,7 +116,7 @@ static void explain_first(struct words *w, const struct cycle_cluster *cl,
 	}
 	snprintf(subject, sizeof(subject), "Job %lld", (long long)first->job);
 	add_words(w, ", which is next in the queue.");
-	add_needs(w, subject, &cl->cluster, first);
+	add_needs(w, subject, cl, first);
 }
 
 /* ---- the job itself ---- */
@@ -146,14 +126,13 @@ static void add_position(struct words *w, const struct schedule_why *y)
 	add_words(w, "This job is number %d of %d in the queue.", y->position + 1, y->n);
 }
 
-static void explain_wait(struct words *w, const struct cycle_cluster *cl,
-			 const struct order_job *o, const struct schedule_why *y,
-			 bool is_ranked)
+static void explain_wait(struct words *w, struct cycle_cluster *cl, const struct order_job *o,
+			 const struct schedule_why *y, bool is_ranked)
 {
 	switch (y->wait) {
 	case SCHEDULE_FIRST:
 		add_words(w, "This job is next in the queue.");
-		add_needs(w, "It", &cl->cluster, o);
+		add_needs(w, "It", cl, o);
 		add_estimate(w, &cl->cluster, y);
 		return;
 	case SCHEDULE_WOULD_DELAY:
@@ -163,7 +142,7 @@ static void explain_wait(struct words *w, const struct cycle_cluster *cl,
 		return;
 	case SCHEDULE_BEHIND:
 		add_position(w, y);
-		add_needs(w, "It", &cl->cluster, o);
+		add_needs(w, "It", cl, o);
 		if (y->first >= 0) {
 			add_words(w, " Next is ");
 			add_first(w, cl, y, is_ranked);
@@ -172,7 +151,7 @@ static void explain_wait(struct words *w, const struct cycle_cluster *cl,
 		return;
 	case SCHEDULE_NEVER:
 		add_words(w, "This job cannot start as the nodes are.");
-		add_needs(w, "It", &cl->cluster, o);
+		add_needs(w, "It", cl, o);
 		return;
 	case SCHEDULE_BLOCKED:
 	case SCHEDULE_NOT_CONSIDERED:
@@ -182,7 +161,7 @@ static void explain_wait(struct words *w, const struct cycle_cluster *cl,
 }
 
 /* FIFO: no job passes the one that waits first. */
-static void explain_order(struct words *w, const struct cycle_cluster *cl,
+static void explain_order(struct words *w, struct cycle_cluster *cl,
 			  const struct schedule_why *y, bool is_ranked)
 {
 	add_position(w, y);
@@ -202,8 +181,8 @@ static void explain_pending(struct words *w, const struct pending_start *p)
 	add_words(w, " as soon as the jobs that it preempts are suspended.");
 }
 
-static void explain_queued(struct words *w, const struct cycle *c,
-			   const struct cycle_cluster *cl, const struct order_job *o)
+static void explain_queued(struct words *w, const struct cycle *c, struct cycle_cluster *cl,
+			   const struct order_job *o)
 {
 	const struct config_policy *policy = &sharetree_policy(c->sharetree)->policy;
 	const struct pending_start *p = pending_start_find(&cl->pending, o->job);
@@ -240,7 +219,7 @@ static void add_priority(struct words *w, const struct order_job *o)
 void dispatch_why(const struct cycle *c, const char *cluster, int64_t job, char *buf,
 		  size_t size)
 {
-	const struct cycle_cluster *cl = cycle_find_cluster(c, cluster);
+	struct cycle_cluster *cl = cycle_find_cluster(c, cluster);
 	const struct order_job *o = cl ? order_find(&cl->order, job) : NULL;
 	struct words w = { buf, size, 0 };
 
@@ -275,5 +254,5 @@ int64_t dispatch_forecast_s(const struct cycle *c, const char *cluster, int64_t 
 	if (schedule_forecast(k->schedule, o->number, now_s, FORECAST_PASSES, &at_s) < 0 ||
 	    at_s == SCHEDULE_FOREVER)
 		return -1;
-	return at_s - now_s;
+	return at_s;
 }

@@ -171,3 +171,13 @@ void schedule_why(struct schedule *s, int32_t job, struct schedule_why *ret);
  * that future on a copy, one whenever jobs end. SCHEDULE_FOREVER: not within max_passes. -ENOMEM. */
 int schedule_forecast(const struct schedule *s, int32_t job, int64_t now_s, int32_t max_passes,
 		      int64_t *ret_s);
+/* The same future, for all queued jobs: on_start is called for each that starts in it, by its id. It ends after max_passes, when no
+ * job runs, or when either function returns false; has_time is called before each pass. -ENOMEM. */
+struct schedule_future {
+	int64_t now_s;
+	int32_t max_passes;
+	bool (*on_start)(void *ctx, int64_t id, int64_t at_s);
+	bool (*has_time)(void *ctx);
+	void *ctx;
+};
+int schedule_run_future(const struct schedule *s, const struct schedule_future *f);

@@ -152,3 +152,31 @@ int schedule_forecast(const struct schedule *from, int32_t job, int64_t now_s,
 		*ret_s = now_s;
 	return r;
 }
+
+static bool report_starts(const struct schedule *s, const struct schedule_action *actions,
+			  size_t n, const struct schedule_future *f, int64_t now_s)
+{
+	for (size_t i = 0; i < n; i++)
+		if (actions[i].what == SCHEDULE_START &&
+		    !f->on_start(f->ctx, job_at(s, actions[i].job)->pub.id, now_s))
+			return false;
+	return true;
+}
+
+int schedule_run_future(const struct schedule *from, const struct schedule_future *f)
+{
+	_cleanup_(schedule_freep) struct schedule *s = NULL;
+	const struct schedule_action *actions;
+	int64_t now_s = f->now_s;
+	int32_t none;
+	size_t n;
+	int r = copy_schedule(from, -1, &s, &none);
+
+	for (int32_t i = 0; i < f->max_passes && r == 0 && f->has_time(f->ctx); i++) {
+		r = schedule_pass(s, now_s, &actions, &n);
+		if (r < 0 || !report_starts(s, actions, n, f, now_s) || !s->n_running)
+			break;
+		now_s = end_next_jobs(s, now_s);
+	}
+	return r;
+}

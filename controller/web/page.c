@@ -21,6 +21,7 @@
 /* Rows of a table: a page of 200 KB has room for so many. */
 #define USAGE_LIMIT "200"
 #define SHARE_LIMIT "200"
+#define QUEUE_LIMIT "150"
 
 /* `path` of the API may end with "#": what follows the page's own path stands there. */
 struct document {
@@ -81,10 +82,9 @@ static const struct page pages[] = {
 	{ "/quota", "quota.xsl", { { .name = "quota", .path = "/v1/quota" } } },
 	{ "/queue",
 	  "queue.xsl",
-	  { { .name = "prio", .path = "/v1/prio" },
-	    { "jobs",
-	      "/v1/jobs",
-	      { { "state", "queued" }, { "limit", "1000" } },
+	  { { "prio",
+	      "/v1/prio",
+	      { { "best", "1" }, { "why", "1" }, { "limit", QUEUE_LIMIT } },
 	      REQUIRED } } },
 	{ "/cluster",
 	  "cluster.xsl",

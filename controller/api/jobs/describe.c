@@ -96,7 +96,7 @@ static void set_gpu_idle(struct doc *d, const struct api *a, const struct store_
 
 /* "why": a hold, a dependency or the array's limit, if one holds the job back; else the
  * scheduler's reason. */
-static void set_queue(struct doc *d, const struct api *a, const struct store_job *row)
+void describe_place(const struct api *a, const struct store_job *row, struct doc *d)
 {
 	char why[DESCRIBE_WHY_MAX];
 	struct err err;
@@ -144,7 +144,7 @@ static json_t *encode_job(const struct api *a, const struct store_job *row, bool
 	set_gpu_idle(d, a, row);
 	if (row->adjusted_ms)
 		doc_int(d, "adjusted_ms", row->adjusted_ms);
-	set_queue(d, a, row);
+	describe_place(a, row, d);
 	set_request(d, row, is_full);
 	return doc_take(d);
 }

@@ -9,6 +9,9 @@ struct api;
  * script and environment. */
 json_t *describe_job(const struct api *a, const struct store_job *row);
 json_t *describe_job_in_full(const struct api *a, const struct store_job *row);
+struct doc;
+/* Sets in a document of a queued job its name ("id", "array_job") and "why" it waits. */
+void describe_place(const struct api *a, const struct store_job *row, struct doc *d);
 /* The fields that belong to the attempt alone. */
 json_t *describe_attempt(const struct store_job *row);
 /* Describes a job by its number; `api` is a struct api (hooks.h). -ENOENT. */

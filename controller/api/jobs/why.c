@@ -12,20 +12,17 @@
 #include "controller/ledger/archive/archive.h"
 #include "controller/dispatch/why.h"
 
-/* The conditions of the forecast, for users. */
-#define SURE                                                                                       \
-	"at the latest, if all jobs run to their walltimes, no job arrives before it and no node " \
-	"is lost; earlier if jobs end early"
-
 static int add_forecast(const struct call *c, const struct store_job *row, json_t *answer)
 {
-	int64_t in_s = dispatch_forecast_s(c->api->c.cycle, row->cluster, row->job);
+	int64_t at_s = dispatch_forecast_s(c->api->c.cycle, row->cluster, row->job);
+	int64_t now_s = api_now_ns() / S_NS;
 	json_t *forecast;
 
-	if (in_s < 0)
+	if (at_s < 0)
 		return 0;
-	forecast = json_pack("{s:I,s:I,s:s}", "starts_in_s", (json_int_t)in_s, "starts_at_ns",
-			     (json_int_t)(api_now_ns() + in_s * S_NS), "sure", SURE);
+	forecast = json_pack("{s:I,s:I,s:s}", "starts_in_s",
+			     (json_int_t)(at_s > now_s ? at_s - now_s : 0), "starts_at_ns",
+			     (json_int_t)(at_s * S_NS), "sure", DISPATCH_SURE);
 	return json_object_set_new(answer, "forecast", forecast);
 }
 

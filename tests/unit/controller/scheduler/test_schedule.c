@@ -111,6 +111,57 @@ static void later_jobs_start_beside_a_reservation(void **state)
 	assert_state(s, long_one, SCHEDULE_QUEUED);
 }
 
+struct starts {
+	int64_t at_s[64]; /* by id; 0: none */
+	int n, most;
+};
+
+static bool keep_start(void *ctx, int64_t id, int64_t at_s)
+{
+	struct starts *k = ctx;
+
+	assert_int_equal(k->at_s[id], 0);
+	k->at_s[id] = at_s;
+	k->n++;
+	return true;
+}
+
+static bool has_passes(void *ctx)
+{
+	struct starts *k = ctx;
+
+	return k->most-- > 0;
+}
+
+static void one_run_of_the_future_has_the_start_of_each_job(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
+	struct starts all = { .most = 1000 }, few = { .most = 3 };
+	struct schedule_future f = { 100, 1000, keep_start, has_passes, &all };
+	int32_t jobs[40];
+	int64_t at_s;
+
+	(void)state;
+	add_nodes(s, 3, 8);
+	for (int i = 0; i < 40; i++)
+		jobs[i] = add_job(s, (struct ask){ .cores = 1 + i * 7 % 8,
+						   .limit_s = 10 + i * 13 % 50,
+						   .submit_s = i });
+	run_pass(s, 100);
+	assert_int_equal(schedule_run_future(s, &f), 0);
+	for (int i = 0; i < 40; i++) {
+		if (schedule_state(s, jobs[i]) != SCHEDULE_QUEUED)
+			continue;
+		assert_int_equal(schedule_forecast(s, jobs[i], 100, 1000, &at_s), 0);
+		assert_int_equal(all.at_s[schedule_job(s, jobs[i])->id], at_s);
+		all.n--;
+	}
+	assert_int_equal(all.n, 0);
+	f.ctx = &few;
+	assert_int_equal(schedule_run_future(s, &f), 0);
+	assert_true(few.n > 0 && few.n < 20);
+}
+
 static void without_backfill_no_job_passes_another(void **state)
 {
 	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_FIFO);
@@ -342,6 +393,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(later_jobs_start_beside_a_reservation),
+		cmocka_unit_test(one_run_of_the_future_has_the_start_of_each_job),
 		cmocka_unit_test(without_backfill_no_job_passes_another),
 		cmocka_unit_test(parts_of_one_job_are_on_several_nodes),
 		cmocka_unit_test(before_maintenance_only_jobs_that_end_in_time_start),
