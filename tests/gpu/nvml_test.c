@@ -295,11 +295,12 @@ static void accounting_is_switched_on_where_permitted_and_noted(void **unused)
 		"gpu 0 uuid=GPU-a name=Tesla_T4 mem=15360 bus=0000:3B:00.0 accounting=off\n"
 		"gpu 1 uuid=GPU-b name=Tesla_T4 mem=15360 bus=0000:5E:00.0 accounting=denied\n"
 		"gpu 2 uuid=GPU-c name=Tesla_T4 mem=15360 bus=0000:6E:00.0 accounting=none\n"
+		"gpu 3 uuid=GPU-d name=Tesla_T4 mem=15360 bus=0000:7E:00.0 accounting=none\n"
 		"process 0 pid=1 from=2.2 to=2.7 mem=900 sm=50\n"
 		"process 1 pid=2 from=2.2 to=2.7 mem=900 sm=0\n");
 	rig_assert_noted(&r, "GPU 0: accounting mode was switched on");
 	rig_assert_noted(&r, "GPU 1: no accounting mode (no permission)");
-	rig_assert_noted(&r, "GPU 2: no accounting mode (not supported)");
+	rig_assert_noted(&r, "GPU 2-3: no accounting mode (not supported)");
 	rig_sample(&r, 1);
 	rig_sample(&r, 5);
 	assert_non_null(rig_process(&r, 0, 1));

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
+#include "agent/admit/cpulist.h"
 #include "agent/gpu/nvml/source_impl.h"
 #include "agent/gpu/pci.h"
 #include "common/err.h"
@@ -135,20 +136,51 @@ static int add_instance(struct nvml_source *s, nvml_dev h, int parent, unsigned 
 
 static void start_accounting(struct nvml_source *s, struct nvml_gpu *g)
 {
-	const struct gpu_device *d = &s->b->devices[g->device].d;
 	bool switched;
 	enum nvml_rc rc = nvml_acct_on(s->n, g->handle, &switched);
 
 	g->has_acct = rc == NVML_OK;
-	if (switched)
-		book_note(s->b, "GPU %d: accounting mode was switched on", d->index);
-	if (rc != NVML_OK)
-		book_note(s->b,
-			  "GPU %d: no accounting mode (%s): processes that live shorter than a "
-			  "sample are not seen, peaks of memory are of the samples",
-			  d->index, nvml_rc_text((int)rc));
+	g->accounting = rc != NVML_OK ? (int)rc : switched ? ACCOUNTING_SWITCHED : 0;
 	if (g->has_acct)
 		nvml_source_account_start(s, g);
+}
+
+static void note_finding(struct nvml_source *s, int finding, const struct cpulist *cards)
+{
+	char list[CPULIST_TEXT_MAX];
+
+	cpulist_format(cards, list, sizeof(list));
+	if (finding == ACCOUNTING_SWITCHED)
+		book_note(s->b, "GPU %s: accounting mode was switched on", list);
+	else if (finding == ACCOUNTING_PARTITIONED)
+		book_note(
+			s->b,
+			"GPU %s is partitioned: NVML tells neither busy time nor energy of MIG "
+			"instances, nor processes that live shorter than a sample",
+			list);
+	else
+		book_note(s->b,
+			  "GPU %s: no accounting mode (%s): processes that live shorter than a "
+			  "sample are not seen, peaks of memory are of the samples",
+			  list, nvml_rc_text(finding));
+}
+
+/* One note for all cards that are alike: a node can have sixteen. */
+static void note_accounting(struct nvml_source *s)
+{
+	for (int i = 0; i < s->n_gpus; i++) {
+		int finding = s->gpus[i].accounting, first = 0;
+		struct cpulist cards = { 0 };
+
+		while (s->gpus[first].accounting != finding)
+			first++;
+		if (!finding || first < i)
+			continue;
+		for (int k = i; k < s->n_gpus; k++)
+			if (s->gpus[k].accounting == finding)
+				cpulist_add(&cards, s->b->devices[s->gpus[k].device].d.index);
+		note_finding(s, finding, &cards);
+	}
 }
 
 static int add_card(struct nvml_source *s, unsigned i)
@@ -173,10 +205,7 @@ static int add_card(struct nvml_source *s, unsigned i)
 			start_accounting(s, &s->gpus[s->n_gpus - 1]);
 		return at < 0 ? at : 0;
 	}
-	book_note(s->b,
-		  "GPU %u is partitioned: NVML tells neither busy time nor energy of MIG "
-		  "instances, nor processes that live shorter than a sample",
-		  i);
+	s->gpus[s->n_gpus - 1].accounting = ACCOUNTING_PARTITIONED;
 	card = at;
 	max = nvml_mig_max(s->n, h);
 	for (unsigned m = 0; m < max && at != -ENOMEM; m++)
@@ -200,6 +229,7 @@ static int find_all(struct nvml_source *s)
 		if (r == -EIO)
 			book_note(s->b, "NVML: GPU %u does not answer: it is left out", i);
 	}
+	note_accounting(s);
 	if (nvml_missing(s->n)[0])
 		book_note(s->b, "driver %s does not tell: %s", nvml_version(s->n),
 			  nvml_missing(s->n));

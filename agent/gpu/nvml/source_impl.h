@@ -3,10 +3,17 @@
 #include "agent/gpu/nvml/nvml.h"
 #include "agent/gpu/nvml/source.h"
 
+/* What was found of accounting mode, beside the errors of NVML (> 0) and 0: it is on. */
+enum {
+	ACCOUNTING_SWITCHED = -1,    /* the agent switched it on */
+	ACCOUNTING_PARTITIONED = -2, /* MIG: there is none */
+};
+
 struct nvml_gpu {
 	nvml_dev handle;
 	int device; /* in the book */
 	bool is_instance, has_acct;
+	int accounting; /* of cards, at the first opening: what is to be noted */
 	bool has_energy, has_idle;
 	bool has_asked;
 	uint64_t ring_us;	      /* the longest time that the driver gave samples of */
