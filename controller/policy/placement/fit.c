@@ -306,7 +306,7 @@ static void explain_nearest(const struct fit_node *nodes, size_t n,
 	else if (n_open == 0) {
 		fit_say(why, "no node");
 		fit_say_kind(why, &take->res);
-		fit_say(why, " is up (%zu registered)", n);
+		fit_say(why, " is up and not drained (%zu registered)", n);
 	} else {
 		fit_say(why, "it needs ");
 		add_missing(why, near, take);
@@ -327,7 +327,9 @@ void fit_explain_one(const struct fit_node *nodes, size_t n_nodes,
 		explain_nearest(nodes, n_nodes, &take, why);
 }
 
-static void add_capacity(char why[static FIT_WHY_MAX], const struct fit_node *n)
+/* What the node has at all; of what it has not, what was requested. */
+static void add_capacity(char why[static FIT_WHY_MAX], const struct fit_node *n,
+			 const struct resources *want)
 {
 	const char *between = "";
 	char models[GPUS_TEXT_MAX];
@@ -340,9 +342,10 @@ static void add_capacity(char why[static FIT_WHY_MAX], const struct fit_node *n)
 			fit_say(why, "%s%s", between, gpus_words(&n->gpus, models));
 			continue;
 		}
-		if (all == 0)
+		if (all == 0 && amount_of(want, &sides[i]) <= 0)
 			continue;
-		fit_say(why, "%s%s %s", between, amount_text(&sides[i], all, text),
+		fit_say(why, "%s%s %s", between,
+			all == 0 ? "no" : amount_text(&sides[i], all, text),
 			all == 1 ? sides[i].one : sides[i].many);
 		between = ", ";
 	}
@@ -380,8 +383,6 @@ bool fit_is_possible(const struct fit_node *nodes, size_t n_nodes, const struct 
 	fit_say(why, "no node of this cluster");
 	fit_say_kind(why, want);
 	fit_say(why, " could ever hold it; the nearest, %s, has ", best->name);
-	add_capacity(why, best);
-	if (want->ngpus > 0 && best->gpus.n == 0 && best->capacity.ngpus == 0)
-		fit_say(why, ", no GPUs");
+	add_capacity(why, best, want);
 	return false;
 }

@@ -354,7 +354,7 @@ void fit_explain(const struct fit_node *nodes, size_t n_nodes, const struct fit_
 		if (room.n_open == 0) {
 			fit_say(why, "no node");
 			fit_say_kind(why, ask->want);
-			fit_say(why, " is up (%zu registered)", n_nodes);
+			fit_say(why, " is up and not drained (%zu registered)", n_nodes);
 			return;
 		}
 		if (k == 0)

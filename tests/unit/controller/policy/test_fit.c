@@ -257,7 +257,7 @@ static void the_reason_has_the_numbers(void **state)
 	assert_string_equal(j.why, "no node has registered with this cluster yet");
 	nodes[0].open = false;
 	assert_int_equal(place_jobs(nodes, 1, &j, 1), 0);
-	assert_string_equal(j.why, "no node is up (1 registered)");
+	assert_string_equal(j.why, "no node is up and not drained (1 registered)");
 	assert_false(fit_is_possible(nodes, 1, &j.want, why));
 	assert_string_equal(why,
 			    "no node of this cluster could ever hold it; the nearest, n1, has "
@@ -267,6 +267,13 @@ static void the_reason_has_the_numbers(void **state)
 	assert_string_equal(why,
 			    "no node of this cluster could ever hold it; the nearest, n1, has "
 			    "8 cores, 16.0 GiB memory, 100 GiB jobfs, no GPUs");
+	j.want.ngpus = 0;
+	j.want.jobfs_bytes = 1;
+	nodes[0].capacity.jobfs_bytes = 0; /* a kernel without project quotas */
+	assert_false(fit_is_possible(nodes, 1, &j.want, why));
+	assert_string_equal(why,
+			    "no node of this cluster could ever hold it; the nearest, n1, has "
+			    "8 cores, 16.0 GiB memory, no jobfs");
 }
 
 static void a_full_node_is_possible_and_no_node_is_unknown(void **state)
@@ -358,7 +365,7 @@ static void a_kind_that_no_node_is_of_is_named_with_the_kinds_there_are(void **s
 	assert_string_equal(j.why, "it needs 1 core; n2 has 0 of 8 free");
 	nodes[1].open = false;
 	assert_int_equal(place_jobs(nodes, 3, &j, 1), 0);
-	assert_string_equal(j.why, "no node of type b is up (3 registered)");
+	assert_string_equal(j.why, "no node of type b is up and not drained (3 registered)");
 }
 
 int main(void)

@@ -298,7 +298,7 @@ static void a_request_that_waits_names_how_many_chunks_fit_now(void **state)
 			    "cores each (room for 2 now), all at once");
 	assert_string_equal(missing_of("2:ncpus=1", false, false), "");
 	assert_string_equal(missing_of("2:ncpus=1", false, true),
-			    "no node is up (3 registered)");
+			    "no node is up and not drained (3 registered)");
 }
 
 static void parts_are_allocated_all_or_none(void **state)
