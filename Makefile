@@ -20,7 +20,7 @@ endif
 PREFIX   ?= /usr
 DESTDIR  ?=
 # All cores, unless -j says otherwise.
-ifeq ($(filter -j%,$(MAKEFLAGS)),)
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 Q        := $(if $(V),,@)
@@ -150,10 +150,10 @@ $O/tests/node/sql: tests/node/sql.c
 check-quick check check-all: deps
 	$(Q)tests/check.sh $(patsubst check-%,%,$@)
 demo: deps
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory -s all
 	$(Q)tests/node/demo/demo.sh
 demo-slurm: deps
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory -s all
 	$(Q)tests/node/demo/slurm.sh
 bench: all
 	$(Q)tests/bench/run.sh
