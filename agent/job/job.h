@@ -75,6 +75,7 @@ struct job {
 	int foreign_status; /* of a job of Slurm or PBS: of its last task that ended, as wait(2) gives it */
 	int64_t waits_until_ns; /* deadline of DRAIN, or of waiting for a final record */
 	int64_t reported_ns;	/* CLOCK_BOOTTIME of the last report */
+	int64_t series_sent_ns; /* CLOCK_BOOTTIME of the last report with its series; 0: none */
 	int64_t report_seq;	/* sequence number of that; 0: none by this agent */
 	int64_t unsaved_ns;	/* CLOCK_BOOTTIME since which it could not be saved; 0: it is */
 	struct job_stream streams[2];

@@ -11,6 +11,7 @@
 #include "agent/job/phase/limit.h"
 #include "agent/job/report.h"
 #include "agent/job/save.h"
+#include "agent/job/series.h"
 #include "agent/job/phase/attach.h"
 #include "common/log.h"
 
@@ -184,6 +185,7 @@ static void on_sample(void *ctx, const struct sample *s)
 	job_merge_usage(j, &u);
 	job_sync_clock(n, j);
 	limit_check_sampled(n, j);
+	job_series_add(n, j, &u);
 }
 
 void report_measure(struct node *n)
@@ -198,7 +200,7 @@ void report_measure(struct node *n)
  * happened after the last sample. Of counters and peaks merging keeps the larger: no order of the two loses any. */
 void report_measure_last(struct node *n, struct job *j, const struct final *f)
 {
-	struct usage u = { 0 };
+	struct usage u = { 0 }, last = { 0 };
 	struct sample s;
 
 	if (j->is_attached) {
@@ -210,10 +212,11 @@ void report_measure_last(struct node *n, struct job *j, const struct final *f)
 	job_merge_usage(j, &u);
 	gpu_meter_last(n, j);
 	if (f) {
-		u = f->usage;
-		subtract_baseline(j, &u);
-		job_merge_usage(j, &u);
+		last = f->usage;
+		subtract_baseline(j, &last);
+		job_merge_usage(j, &last);
 	}
+	job_series_add(n, j, &u);
 }
 
 /* The report as of now; a job whose clock does not run has the times that were saved. */
@@ -271,6 +274,7 @@ int report_put(struct node *n, struct job *j, struct err *err)
 	/* Out of memory: the report lists no GPUs. */
 	job_gpus_report(n, j, &report.gpus, &report.n_gpus);
 	gpu_meter_keep(j);
+	job_series_report(j, &report);
 	r = save_report_and_state(n, j, &report, err);
 	job_save_done(j, r, err);
 	if (r < 0) {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "agent/report/state.h"
 #include "common/err.h"
+#include "common/model/series/series.h"
 #include "common/wire/doc.h"
 
 /* A struct usage up to the last core that it names. */
@@ -198,6 +199,41 @@ void state_base_get(const struct state_attempt *a, struct usage *ret)
 	unpack_usage(a->base, ret);
 }
 
+static void encode_series(const struct series *s, struct doc *d)
+{
+	uint8_t buf[SERIES_BYTES_MAX];
+
+	if (s && series_points(s))
+		doc_bytes(d, "series", buf, series_encode(s, buf));
+}
+
+/* Not in the rows of older agents. Points that cannot be read are dropped: the job itself must not be lost for them. */
+static int decode_series(const json_t *j, struct state_attempt *a, struct err *err)
+{
+	const json_t *text = json_object_get(j, "series");
+	_cleanup_free_ uint8_t *bytes = NULL;
+	struct series s;
+	size_t size;
+
+	if (!text || doc_decode_bytes(text, SERIES_BYTES_MAX, &bytes, &size, NULL) < 0 ||
+	    series_decode(bytes, size, &s) < 0)
+		return 0;
+	a->series = malloc(sizeof(s));
+	if (!a->series) {
+		series_done(&s);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	*a->series = s;
+	return 0;
+}
+
+static void free_series(struct state_attempt *a)
+{
+	if (a->series)
+		series_done(a->series);
+	free(a->series);
+}
+
 static char *encode_body(const struct state_attempt *a)
 {
 	_cleanup_doc_ struct doc d = doc_message();
@@ -212,6 +248,7 @@ static char *encode_body(const struct state_attempt *a)
 	doc_set(&d, "end", wire_encode_end(&end));
 	doc_set(&d, "usage", wire_encode_usage(&usage));
 	doc_set(&d, "base", wire_encode_usage(&base));
+	encode_series(a->series, &d);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
 		doc_set(&d, fields[i].name, encode_field(&fields[i], a));
 	j = doc_take(&d);
@@ -252,6 +289,8 @@ static int decode_body(const json_t *j, struct state_attempt *a, struct err *err
 	}
 	for (size_t i = 0; r >= 0 && i < ARRAY_LEN(fields); i++)
 		r = decode_field(j, &fields[i], a, err);
+	if (r >= 0)
+		r = decode_series(j, a, err);
 	a->jobfs.job = a->job;
 	a->jobfs.attempt = a->attempt;
 	return r;
@@ -269,6 +308,7 @@ void state_attempt_take(struct state_attempt *to, struct state_attempt *from)
 	*to = *from;
 	from->err_path = from->cgroup = from->note = from->gpus = NULL;
 	from->gpu_use = NULL;
+	from->series = NULL;
 	from->end.reason = NULL;
 	from->usage = from->base = NULL;
 	request_init(&from->request);
@@ -281,6 +321,7 @@ void state_attempt_done(struct state_attempt *a)
 	free(a->note);
 	free(a->gpus);
 	free(a->gpu_use);
+	free_series(a);
 	free(a->end.reason);
 	free(a->usage);
 	free(a->base);

@@ -34,6 +34,7 @@ struct state_end {
 	struct reason *reason; /* owned; NULL: none, or there was no memory for the words */
 };
 
+struct series;
 struct state_usage;
 
 struct state_attempt {
@@ -57,6 +58,7 @@ struct state_attempt {
 	char *note;		   /* owned; NULL: none */
 	char *gpus;		   /* owned; uuids with commas, NULL: none */
 	char *gpu_use;		   /* owned; its use of them, JSON; NULL: nothing */
+	struct series *series;	   /* owned; how its use went; NULL: nothing was sampled yet */
 	struct state_end end;	   /* latched at the first excess; by state_end_set() */
 	struct state_usage *usage; /* owned; by state_usage_set() */
 	struct state_usage *base;  /* owned; by state_base_set() */

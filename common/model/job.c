@@ -223,8 +223,11 @@ const char *reason_format(const struct job_end *end, char *buf, size_t size)
 void report_done(struct report *r)
 {
 	free(r->gpus);
+	free(r->series);
 	r->gpus = NULL;
 	r->n_gpus = 0;
+	r->series = NULL;
+	r->series_size = 0;
 }
 
 int job_end_exit_code(const struct job_end *end)

@@ -114,5 +114,8 @@ struct report {
 	 * report_done() frees them. */
 	struct gpu_use *gpus;
 	int32_t n_gpus;
+	/* How its use went (model/series/series.h), encoded; malloc()ed, report_done() frees it. NULL: not in this report. */
+	void *series;
+	size_t series_size;
 };
 void report_done(struct report *r);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/model/series/series.h"
 #include "common/utf8.h"
 #include "common/wire/doc.h"
 
@@ -164,6 +165,8 @@ json_t *wire_encode_report(const struct report *r)
 		doc_set(&d, "end", wire_encode_end(&r->end));
 	if (r->n_gpus > 0)
 		doc_set(&d, "gpus", wire_encode_gpus(r->gpus, r->n_gpus));
+	if (r->series)
+		doc_bytes(&d, "series", r->series, r->series_size);
 	return doc_take(&d);
 }
 
@@ -209,6 +212,22 @@ static int decode_gpus(const json_t *j, struct report *ret, struct err *err)
 	return gpus ? wire_decode_gpus(gpus, "gpus", &ret->gpus, &ret->n_gpus, err) : 0;
 }
 
+/* A series that cannot be read, as one of a newer agent may be, keeps no report from being taken: it counts as absent. */
+static int decode_series(const json_t *j, struct report *ret)
+{
+	const json_t *series = json_object_get(j, "series");
+	uint8_t *bytes;
+	int r = series ? doc_decode_bytes(series, SERIES_BYTES_MAX, &bytes, &ret->series_size,
+					  NULL)
+		       : -ENOENT;
+
+	if (r >= 0)
+		ret->series = bytes;
+	else
+		ret->series_size = 0;
+	return r == -ENOMEM ? r : 0;
+}
+
 int wire_decode_report(const json_t *j, const char *at, struct report *ret, struct err *err)
 {
 	struct report report = { 0 };
@@ -219,8 +238,12 @@ int wire_decode_report(const json_t *j, const char *at, struct report *ret, stru
 	r = decode_report(j, &report, err);
 	if (r >= 0)
 		r = decode_gpus(j, &report, err);
-	if (r < 0)
+	if (r >= 0 && decode_series(j, &report) < 0)
+		r = err_set(err, -ENOMEM, "out of memory");
+	if (r < 0) {
+		report_done(&report);
 		return err_prefix(err, r, "%s", at);
+	}
 	*ret = report;
 	return 0;
 }

@@ -46,6 +46,8 @@ const struct route routes[] = {
 	  "its charge, explained; its price by queue" },
 	{ "GET", "/v1/jobs/#/eff", ROLE_USER, BODY_NONE, route_job_eff,
 	  "what it used; what to request next" },
+	{ "GET", "/v1/jobs/#/series", ROLE_USER, BODY_NONE, route_series,
+	  "its use over its time" },
 	{ "POST", "/v1/jobs/#/cancel", ROLE_USER, BODY_SMALL, route_cancel, "end a job" },
 	{ "POST", "/v1/jobs/#/suspend", ROLE_USER, BODY_SMALL, route_suspend, "suspend a job" },
 	{ "POST", "/v1/jobs/#/resume", ROLE_USER, BODY_SMALL, route_resume, "resume a job" },

@@ -522,6 +522,13 @@ static const char schema_utilisation[] =
 	" PRIMARY KEY(cluster, day, size, bucket)) STRICT, WITHOUT ROWID;"
 	"CREATE INDEX waits_day ON waits(day);";
 
+/* attempts/series.h. data: as the node encoded it, some hundred bytes: a table with rowids packs them, one without would spend a
+ * page on each. */
+static const char schema_series[] =
+	"CREATE TABLE series("
+	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, part INTEGER NOT NULL,"
+	" at_ns INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(job, attempt, part)) STRICT;";
+
 const char *const store_migrations[] = {
 	schema_1,
 	schema_2,
@@ -558,5 +565,6 @@ const char *const store_migrations[] = {
 	schema_slurm_ended,
 	schema_pbs,
 	schema_utilisation,
+	schema_series,
 	NULL,
 };

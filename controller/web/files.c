@@ -22,6 +22,8 @@ INCLUDE_FILE(web_quota_xsl, "quota.xsl");
 INCLUDE_FILE(web_queue_xsl, "queue.xsl");
 INCLUDE_FILE(web_nodes_xsl, "nodes.xsl");
 INCLUDE_FILE(web_cluster_xsl, "cluster.xsl");
+INCLUDE_FILE(web_timeline_xsl, "timeline.xsl");
+INCLUDE_FILE(web_series_xsl, "series.xsl");
 INCLUDE_FILE(web_style_css, "style.css");
 
 #define FILE_ROW(name, symbol)                                                                 \
@@ -37,6 +39,7 @@ static const struct web_file files[] = {
 	FILE_ROW("queue.xsl", web_queue_xsl),	      FILE_ROW("nodes.xsl", web_nodes_xsl),
 	FILE_ROW("job_table.xsl", web_job_table_xsl), FILE_ROW("style.css", web_style_css),
 	FILE_ROW("job_price.xsl", web_job_price_xsl), FILE_ROW("cluster.xsl", web_cluster_xsl),
+	FILE_ROW("timeline.xsl", web_timeline_xsl),   FILE_ROW("series.xsl", web_series_xsl),
 };
 
 const struct web_file *web_file_find(const char *name)

@@ -17,8 +17,8 @@
 #include "controller/web/render.h"
 
 static const char *const names[] = {
-	"enter.xsl", "home.xsl",  "usage.xsl", "jobs.xsl",  "job.xsl",
-	"share.xsl", "quota.xsl", "queue.xsl", "nodes.xsl", "cluster.xsl",
+	"enter.xsl", "home.xsl",  "usage.xsl", "jobs.xsl",    "job.xsl",    "share.xsl",
+	"quota.xsl", "queue.xsl", "nodes.xsl", "cluster.xsl", "series.xsl",
 };
 #define N_SHEETS (sizeof(names) / sizeof(*names))
 

@@ -19,7 +19,7 @@ compile() {
 	clang -std=gnu17 -D_GNU_SOURCE -g -O1 -I. -fsanitize=fuzzer-no-link,address,undefined \
 		-fno-sanitize-recover=all -c -o "$object" "$1" && compiled[$1]=1
 }
-for src in tests/fuzz/fuzz_*.c; do
+for src in tests/fuzz/fuzz_*.c tests/fuzz/*/fuzz_*.c; do
 	name=$(basename "$src" .c) name=${name#fuzz_}
 	[ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
 	n=$((n + 1))

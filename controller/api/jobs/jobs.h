@@ -13,4 +13,5 @@ int route_release(struct call *c, struct err *err);
 int route_output(struct call *c, struct err *err);
 int route_job_price(struct call *c, struct err *err);
 int route_job_eff(struct call *c, struct err *err);
+int route_series(struct call *c, struct err *err);
 int route_why(struct call *c, struct err *err);

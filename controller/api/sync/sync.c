@@ -193,6 +193,10 @@ static int ingest_sync(struct call *c, struct talk *t, struct err *err)
 	if (r < 0)
 		return r;
 	exchange_mark_node(c->x);
+	if (t->result.n_bad_series)
+		log_line(LOG_WARNING,
+			 "node %s: %zu series of jobs are not readable and were dropped",
+			 t->in->node, t->result.n_bad_series);
 	share_update_usage(c->api, &t->result);
 	took_ns = api_monotonic_ns() - start_ns;
 	c->api->counts.syncs++;

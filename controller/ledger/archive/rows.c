@@ -404,6 +404,7 @@ int archive_delete(struct archive *a, const struct store_these *jobs, struct err
 		"DELETE FROM stretches WHERE " OF_SOME,
 		"DELETE FROM slices WHERE " OF_SOME,
 		"DELETE FROM parts WHERE " OF_SOME,
+		"DELETE FROM series WHERE " OF_SOME,
 		"DELETE FROM slurm_attempts WHERE " OF_SOME,
 		"DELETE FROM attempts WHERE " OF_SOME,
 		"DELETE FROM holds WHERE " OF_SOME,

@@ -12,6 +12,7 @@
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/nodes/record.h"
+#include "controller/ledger/attempts/series.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/sql.h"
@@ -222,6 +223,14 @@ static void count_kill(struct sync_result *out, const struct store_report_case *
 		out->n_killed[end->reason.limit]++;
 }
 
+static int ingest_series(struct ingest *g, const struct store_report_case *c, struct err *err)
+{
+	int r = store_series_put(g->s, c, err);
+
+	g->out->n_bad_series += r > 0;
+	return r;
+}
+
 static int ingest_reports(struct ingest *g, struct err *err)
 {
 	for (size_t i = 0; i < g->in->n_reports; i++) {
@@ -242,6 +251,8 @@ static int ingest_reports(struct ingest *g, struct err *err)
 			g->out->deltas[g->out->n_deltas++] = c.gain;
 		if (c.is_new)
 			r = store_gpus_report(g->s, &c, err);
+		if (r >= 0 && c.is_new)
+			r = ingest_series(g, &c, err);
 		if (r >= 0 && c.affects_others)
 			r = wake_other_nodes(g, c.report->job, err);
 		if (r >= 0 && c.is_new && c.part <= 0 && c.report->state == JOB_ENDED)

@@ -1,5 +1,5 @@
 /* prune.c - deletes what is kept for a time only (jobs/stored.h): output, steps, scripts and
- * environments of ended jobs, later their events. jobs.kept says how much of an ended job is still
+ * environments of ended jobs, later their events and series. jobs.kept says how much of an ended job is still
  * there; an index of the jobs that have some finds the next ones. One call deletes one small batch. */
 #include <errno.h>
 #include <stdlib.h>
@@ -208,6 +208,10 @@ static int prune_events(struct batch *b, int64_t job, struct err *err)
 	b->rows -= n + 1;
 	if (n >= ROWS_MAX)
 		return 0;
+	r = db_run(b->s->db, err, "DELETE FROM series WHERE job = ?1", "i", job);
+	if (r < 0)
+		return r;
+	b->rows -= db_changes(b->s->db);
 	r = db_run(b->s->db, err,
 		   "UPDATE jobs SET kept = " SQL_STORE_KEPT_NOTHING " WHERE job = ?1", "i",
 		   job);

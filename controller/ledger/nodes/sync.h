@@ -40,6 +40,7 @@ struct sync_result {
 	size_t n_accepted; /* reports that brought something new */
 	int64_t n_killed
 		[_LIMIT_MAX]; /* jobs, or parts of them, that Reeve ended for that limit */
+	size_t n_bad_series;  /* reports whose series is none, and was dropped */
 	bool has_freed; /* a job ended, was suspended or runs and may be: the queue may move */
 	int64_t *affected; /* jobs on several nodes: what their nodes are to do has changed */
 	size_t n_affected;

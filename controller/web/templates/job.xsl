@@ -3,6 +3,7 @@
 	xmlns:f="https://reeve.example/format" exclude-result-prefixes="f">
 <xsl:import href="layout.xsl"/>
 <xsl:import href="job_price.xsl"/>
+<xsl:import href="timeline.xsl"/>
 <xsl:variable name="job" select="/page/job/job"/>
 <xsl:variable name="title">Job <xsl:value-of select="$job/@id"/></xsl:variable>
 <xsl:variable name="here">/web/jobs</xsl:variable>
@@ -74,6 +75,7 @@
 				<xsl:value-of select="count(gpus/item)"/> given</td><td/></tr></xsl:if>
 		</tbody>
 	</table></div>
+	<xsl:call-template name="timeline"/>
 	<xsl:if test="@suspended_ns &gt; 0"><p>Suspended for <xsl:value-of select="f:duration-ns(@suspended_ns)"/> in all, which is not charged.</p></xsl:if>
 	<xsl:if test="@note != ''"><p class="note">Note: <xsl:value-of select="@note"/></p></xsl:if>
 

@@ -123,6 +123,7 @@ who "jobs of others: operators" GET '/v1/jobs?user=daemon' '' "401 403 403 403 4
 who "jobs of an account: its coordinator, operators" GET '/v1/jobs?account=physics&user=daemon' '' "401 403 403 403 200 200 200"
 who "job: its owner, its coordinator, operators" GET /v1/jobs/JOB '' "401 404 404 404 200 200 200"
 who "why: its owner, its coordinator, operators" GET /v1/jobs/JOB/why '' "401 404 404 404 200 200 200"
+who "series: its owner, its coordinator, operators" GET /v1/jobs/JOB/series '' "401 404 404 404 200 200 200"
 who "output: its owner, operators" GET /v1/jobs/JOB/output '' "401 404 404 404 404 200 200"
 who "steps: its owner, operators" GET /v1/jobs/JOB/steps '' "401 404 404 404 404 200 200"
 who "start of a step: its owner alone" POST /v1/jobs/JOB/steps '{"schema":"reeve/1","nodes":["n1"],"argv":["true"]}' "401 404 404 404 404 201 403"

@@ -13,6 +13,7 @@
 #include "agent/report/state.h"
 #include "agent/report/store.h"
 #include "common/err.h"
+#include "common/model/series/series.h"
 #include "tests/unit/rig/db_fault.h"
 
 static char dir[] = "/tmp/reeve-test-state-XXXXXX";
@@ -183,6 +184,41 @@ static void a_saved_attempt_is_loaded_whole(void **unused)
 	assert_string_equal(s->a.cgroup, a.cgroup);
 	assert_string_equal(s->a.note, a.note);
 	assert_string_equal(s->a.gpus, a.gpus);
+	db_close(db);
+}
+
+/* The points of a job go on where they were; a row whose points are damaged still gives the job. */
+static void the_points_of_a_job_survive_the_agent(void **unused)
+{
+	static struct state_attempt a;
+	struct series_sample x = { 25000, { 40000, 1024, -1, -1, -1, -1, -1 } };
+	struct db *db = open_store();
+	struct series points;
+	struct seen *s;
+
+	(void)unused;
+	fill_attempt(&a, 7);
+	series_init(&points, 10000);
+	assert_int_equal(series_add(&points, &x), 0);
+	a.series = &points;
+	assert_int_equal(state_save(db, &a, NULL), 0);
+	s = load_states(db);
+	assert_int_equal(s->bad, 0);
+	assert_non_null(s->a.series);
+	assert_int_equal(series_points(s->a.series), 3);
+	x.elapsed_ms = 35000;
+	x.value[SERIES_CPU_MS] = 60000;
+	assert_int_equal(series_add(s->a.series, &x), 0);
+	assert_int_equal(series_total(s->a.series, SERIES_CPU_MS), 60000);
+	assert_int_equal(db_run(db, NULL,
+				"UPDATE attempts SET body = json_set(body, '$.series', 'AAAA')",
+				""),
+			 0);
+	s = load_states(db);
+	assert_int_equal(s->n, 1);
+	assert_int_equal(s->bad, 0);
+	assert_null(s->a.series);
+	series_done(&points);
 	db_close(db);
 }
 
@@ -480,6 +516,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_saved_attempt_is_loaded_whole),
+		TEST(the_points_of_a_job_survive_the_agent),
 		TEST(a_second_save_changes_all_but_the_request),
 		TEST(a_command_that_was_dropped_from_memory_is_loaded_again),
 		TEST(rows_may_be_deleted_while_they_are_listed),

@@ -15,6 +15,7 @@
 #include "controller/ledger/jobs/depend.h"
 #include "controller/ledger/nodes/drain.h"
 #include "controller/ledger/attempts/gpus.h"
+#include "controller/ledger/attempts/series.h"
 #include "controller/ledger/jobs/hold.h"
 #include "controller/ledger/hooks.h"
 #include "controller/ledger/nodes/lost.h"
@@ -83,6 +84,11 @@ static int no_waiting(void *ctx, const struct store_waiting *w, struct err *err)
 static int no_running(void *ctx, const struct store_running *n, struct err *err)
 {
 	(void)ctx, (void)n, (void)err;
+	return 0;
+}
+static int no_series(void *ctx, const struct store_series *s, struct err *err)
+{
+	(void)ctx, (void)s, (void)err;
 	return 0;
 }
 static void ignore_event(void *ctx, const struct cycle_event *n)
@@ -193,6 +199,9 @@ static void look_around(struct rig *r, int64_t job)
 
 	assert_int_equal(store_job(r->store, job, no_job, NULL, NULL), 0);
 	assert_int_equal(store_attempts(r->store, job, no_job, NULL, NULL), 0);
+	assert_int_equal(store_series_each(r->store, (struct store_whose){ job, 1 }, no_series,
+					   NULL, NULL),
+			 0);
 	assert_int_equal(store_nodes(r->store, no_node, NULL, NULL), 0);
 	assert_int_equal(store_counts(r->store, no_count, NULL, NULL), 0);
 	assert_int_equal(store_gpus_running(r->store, S_NS, no_gpus, NULL, NULL), 0);

@@ -1,0 +1,123 @@
+#!/bin/bash
+# series.sh - the use of jobs over their time, from a node's report to API, page and CSV, on a real controller: replaced by later reports, added up
+# over nodes, kept apart by attempt, refused to other users; what is no series is dropped, and the report counts. TAP.
+set -u
+cd "$(dirname "$0")/../../.." || exit 1
+. tests/cluster/lib/tap_lib.sh
+. tests/cluster/lib/live_lib.sh
+. tests/cluster/lib/play_lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to exchange as several users"; exit 0; }
+live_dir series
+live_munge
+cp build/bin/reeve "$dir/reeve" # where other users may reach it
+configure() {
+	cat >"$dir/controller.conf" <<-CONF
+		$(live_controller)
+		[Policy]
+		PriorityWeightFairshare = 1000
+		[Cluster main]
+		DefaultResources = jobfs=100MB,walltime=1:00:00
+		[Account physics]
+		Users = daemon
+		[Account chemistry]
+		Users = bin
+	CONF
+	printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/reeve.conf"
+	chmod 644 "$dir/reeve.conf"
+}
+live_open configure
+link() { as "$1" "$dir/reeve" web --print --config "$dir/reeve.conf" 2>&1; }   # UID
+enter() { curl -s -o /dev/null -c "$dir/jar.$1" "$(link "$1")"; }               # UID
+get() { curl -s -b "$dir/jar.$1" "$url/web$2"; }                                # UID PATH
+status() { curl -s -o /dev/null -w '%{http_code}' -b "$dir/jar.$1" "$url/web$2"; }
+amounts='"ncpus":16,"mem_bytes":64000000000,"jobfs_bytes":100000000000,"ngpus":0'
+
+# encode INTERVAL_MS ELAPSED_MS METRIC=VALUE,VALUE... - a series as an agent encodes it; METRIC: a number of enum series_metric, "-": not measured
+encode() {
+	python3 - "$@" <<-'PY'
+		import base64, sys
+		def varint(v):
+		    out = b''
+		    while v >= 0x80:
+		        out += bytes([v & 0x7f | 0x80]); v >>= 7
+		    return out + bytes([v])
+		metrics = {int(m): vs.split(',') for m, vs in (a.split('=') for a in sys.argv[3:])}
+		out = b'\x01' + varint(int(sys.argv[1])) + varint(int(sys.argv[2])) + bytes([sum(1 << m for m in metrics)])
+		for m in sorted(metrics):
+		    before = 0
+		    for v in metrics[m]:
+		        if v == '-':
+		            out += b'\0'
+		            continue
+		        d = int(v) - before
+		        out += varint((d << 1 if d >= 0 else -2 * d - 1) + 1)
+		        before = int(v)
+		print(base64.b64encode(out).decode())
+	PY
+}
+# of DOCUMENT EXPRESSION - a Python expression of the answer d
+of() { sed -n '2,$p' <<<"$1" | python3 -c "import json, sys; d = json.load(sys.stdin); print($2)" 2>&1; }
+series() { ask "$1" GET "/v1/jobs/$2/series"; } # UID JOB
+submit() { job_number "$(ask "$1" POST /v1/jobs "$2")"; }
+
+node_sync >/dev/null
+job=$(submit $daemon "$(job_request resources='"ncpus":2,"mem_bytes":2097152,"vmem_bytes":8388608')")
+until_has "\"job\":$job" node_sync || tap_result 1 "the job is dispatched" "$out"
+is "a job that has not run has no points" "0" "$(of "$(series $daemon "$job")" 'len(d["points"])')"
+
+report() { # SEQ STATE SERIES RUNNING_S
+	local jobs
+	jobs=$(job_entry "$job" running)
+	[ "$2" != ended ] || jobs=''
+	node_sync jobs="$jobs" \
+		reports="$(job_report "$job" "$1" "$2" running_s="$4" usage="\"cpu_ns\":$4000000000" more="$3")"
+}
+first=$(encode 10000 25000 0=15000,20000,5000 1=1024,-,512 6=0,4000,0)
+report 1 running ",\"series\":\"$first\"" 25 >/dev/null
+doc=$(series $daemon "$job")
+is "three points" 3 "$(of "$doc" 'len(d["points"])')"
+is "cores are CPU time by the length of the interval" "[1.5, 2.0, 1.0]" "$(of "$doc" '[p["cores"] for p in d["points"]]')"
+is "what was not measured is null" "[1048576, None, 524288]" "$(of "$doc" '[p["mem_bytes"] for p in d["points"]]')"
+is "a metric that is not measured has no figures" False "$(of "$doc" '"jobfs_bytes" in d["points"][0]')"
+is "suspended time" 4.0 "$(of "$doc" 'd["suspended_s"]')"
+is "requested, largest, and mean of the time in which it ran" "2.0 2.0 1.9" "$(of "$doc" '" ".join(str(round(d["metrics"][0][k], 2)) for k in ("requested", "most", "mean"))')"
+is "CPU time of the node" 40.0 "$(of "$doc" 'd["nodes"][0]["cpu_s"]')"
+is "which node" n1 "$(of "$doc" 'd["nodes"][0]["node"]')"
+
+report 2 running '' 30 >/dev/null
+is "a report without a series keeps the one before" 3 "$(of "$(series $daemon "$job")" 'len(d["points"])')"
+is "a report whose series is none is acknowledged" 3 \
+	"$(of "$(report 3 running ',"series":"AAAA"' 31)" 'd["acks"][0]["seq"]')"
+is "one whose series is no base64" 4 "$(of "$(report 4 running ',"series":"%%%"' 32)" 'd["acks"][0]["seq"]')"
+is "one whose series is a number" 5 "$(of "$(report 5 running ',"series":7' 33)" 'd["acks"][0]["seq"]')"
+is "one whose series is too large" 6 \
+	"$(of "$(report 6 running ",\"series\":\"$(printf 'A%.0s' {1..20000})\"" 34)" 'd["acks"][0]["seq"]')"
+is "the series is the one before" 3 "$(of "$(series $daemon "$job")" 'len(d["points"])')"
+grep -q 'series of jobs are not readable' "$dir/controller.log" 2>/dev/null || grep -rq 'series of jobs are not readable' "$dir"
+tap_result $? "the controller's log says that one was dropped"
+last=$(encode 20000 40000 0=35000,10000 1=1024,2048)
+report 7 ended ",\"series\":\"$last\"" 40 >/dev/null
+is "the final report replaces the series" "[1.75, 0.5]" "$(of "$(series $daemon "$job")" '[p["cores"] for p in d["points"]]')"
+
+# ---- rights ----
+grep -q '200 OK\|"points"' <<<"$(series 0 "$job")"
+tap_result $? "an operator reads it"
+is "another user gets no points" 0 "$(grep -c '"points"' <<<"$(series $bin "$job")")"
+
+# ---- the page ----
+enter $daemon
+enter $bin
+page=$(get $daemon "/job/$job")
+grep -q '<h2>Use over time</h2>' <<<"$page"
+tap_result $? "the job's page has its use over time" "$page"
+grep -q 'at most 1.75 cores\|at most 1.75' <<<"$page"
+tap_result $? "a sentence says the largest" "$page"
+grep -qE 'd="M0 100V12.5h1V100zM1 100V75h1V100z"' <<<"$page"
+tap_result $? "the path has a box for each point" "$(grep -o '<path[^>]*>' <<<"$page")"
+is "no style in the page" 0 "$(grep -c 'style=' <<<"$page")"
+is "the page of the series" 200 "$(status $daemon "/series/$job")"
+is "its CSV has a line for each point" 3 "$(get $daemon "/series/$job.csv" | wc -l)"
+is "with the figures of the document" 0,20,1.75,1048576 "$(get $daemon "/series/$job.csv" | sed -n 2p | tr -d '\r')"
+is "another user's page of it" 404 "$(status $bin "/series/$job")"
+is "a job that is not there" 404 "$(status $daemon /series/99)"
+tap_end
