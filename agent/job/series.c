@@ -87,14 +87,23 @@ void job_series_add(struct node *n, struct job *j, const struct usage *sampled)
 	(void)series_add(s, &x);
 }
 
+/* Of a job of days a new point comes each hour: its series is not sent each minute. */
+static bool is_due(const struct job *j, int64_t now)
+{
+	int64_t every = j->s.series->interval_ms * MS_NS;
+
+	if (every < SERIES_SEND_NS)
+		every = SERIES_SEND_NS;
+	return !j->series_sent_ns || now - j->series_sent_ns >= every;
+}
+
 void job_series_report(struct job *j, struct report *r)
 {
 	uint8_t buf[SERIES_BYTES_MAX];
 	int64_t now = node_now_ns();
 
 	if (!j->s.series || !series_points(j->s.series) ||
-	    (r->state != JOB_ENDED && j->series_sent_ns &&
-	     now - j->series_sent_ns < SERIES_SEND_NS))
+	    (r->state != JOB_ENDED && !is_due(j, now)))
 		return;
 	r->series_size = series_encode(j->s.series, buf);
 	r->series = malloc(r->series_size);

@@ -137,6 +137,18 @@ static void spread_growth(struct series *s, int64_t *p, int64_t growth, struct s
 	}
 }
 
+/* Samples that are taken each interval come a little early or late: the point between two of them is not a gap. */
+static void fill_jitter(struct series *s, int64_t *p, int64_t value, struct span of)
+{
+	int64_t i = of.from_ms ? point_at(s, of.from_ms) : 0;
+
+	if (of.to_ms - of.from_ms > 2 * s->interval_ms || p[i] < 0)
+		return;
+	for (; i < point_at(s, of.to_ms); i++)
+		if (p[i] < 0)
+			p[i] = value;
+}
+
 /* `of`: since when the counter can have grown. */
 static void add_value(struct series *s, enum series_metric m, int64_t value, struct span of)
 {
@@ -144,6 +156,7 @@ static void add_value(struct series *s, enum series_metric m, int64_t value, str
 
 	value = clip_value(value);
 	if (kinds[m] == KIND_MOST) {
+		fill_jitter(s, p, value, of);
 		p[at] = combine_values(KIND_MOST, p[at], value);
 		return;
 	}

@@ -5,8 +5,8 @@
  * job has lasted longer than 120 of them, pairs of points are merged and the interval doubles: 60 to 120 points
  * remain. The last point may be an interval that has not ended.
  *
- * A point that was not measured is SERIES_NONE, never 0. Where no sample was taken for a time (the agent was away),
- * the points of memory are missing; a counter's growth over that time is spread evenly over its points, so
+ * A point that was not measured is SERIES_NONE, never 0. Where no sample was taken for more than two intervals (the
+ * agent was away), the points of memory are missing; a counter's growth over that time is spread evenly over its points, so
  * that the sum of the points is always the counter: CPU time is neither lost nor counted twice.
  *
  * Memory: 960 bytes for each metric that was measured, and struct series; at most 6.8 KB. Encoded: at most

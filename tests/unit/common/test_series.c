@@ -118,6 +118,23 @@ static void a_gap_is_missing_memory_and_the_mean_of_cpu_time(void **state)
 	series_done(&s);
 }
 
+/* Measured each 10 s, a little early or late: as a timer on a busy node is. */
+static void a_steadily_sampled_job_has_every_point(void **state)
+{
+	static const int64_t at_ms[] = { 9900, 20100, 29950, 40050, 49900, 60100 };
+	struct series s;
+
+	(void)state;
+	series_init(&s, 10000);
+	for (int i = 0; i < 6; i++)
+		add_use(&s, at_ms[i], at_ms[i], 100 + i);
+	assert_int_equal(series_points(&s), 7);
+	for (int i = 0; i < 7; i++)
+		assert_true(s.of[SERIES_MEM_KIB][i] >= 100);
+	assert_int_equal(s.of[SERIES_MEM_KIB][1], 101); /* of the sample after it */
+	series_done(&s);
+}
+
 static void what_is_measured_late_is_missing_before_and_suspension_is_not(void **state)
 {
 	struct series s;
@@ -343,6 +360,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_sample_an_interval_is_a_point_each),
 		cmocka_unit_test(merging_keeps_cpu_time_the_maximum_and_the_order),
+		cmocka_unit_test(a_steadily_sampled_job_has_every_point),
 		cmocka_unit_test(a_gap_is_missing_memory_and_the_mean_of_cpu_time),
 		cmocka_unit_test(what_is_measured_late_is_missing_before_and_suspension_is_not),
 		cmocka_unit_test(clocks_and_counters_that_go_back_change_nothing),
