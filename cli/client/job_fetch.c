@@ -49,8 +49,8 @@ int job_fetch_id(struct cli *c, const char *typed, struct job_id *ret, struct er
 	return 0;
 }
 
-int job_fetch(struct cli *c, struct job_fetch_query asked, json_t **ret_answer,
-	      struct job_view *ret, struct err *err)
+int job_fetch_document(struct cli *c, struct job_fetch_query asked, json_t **ret_answer,
+		       struct err *err)
 {
 	_cleanup_free_ char *path = NULL;
 	char text[JOB_ID_TEXT_MAX];
@@ -62,7 +62,13 @@ int job_fetch(struct cli *c, struct job_fetch_query asked, json_t **ret_answer,
 	if (asprintf(&path, "/v1/jobs/%s%s", job_id_format_path(id, text), asked.what) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = cli_get(c, path, ret_answer, err);
-	if (r < 0)
-		return cli_name_job(id, r, err);
-	return job_view_read(json_object_get(*ret_answer, "job"), ret, err);
+	return r < 0 ? cli_name_job(id, r, err) : 0;
+}
+
+int job_fetch(struct cli *c, struct job_fetch_query asked, json_t **ret_answer,
+	      struct job_view *ret, struct err *err)
+{
+	int r = job_fetch_document(c, asked, ret_answer, err);
+
+	return r < 0 ? r : job_view_read(json_object_get(*ret_answer, "job"), ret, err);
 }

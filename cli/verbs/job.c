@@ -7,6 +7,7 @@
 #include "cli/client/job_fetch.h"
 #include "cli/views/job_gpus.h"
 #include "cli/views/job_parts.h"
+#include "cli/views/job_series.h"
 #include "cli/views/job_view.h"
 #include "common/err.h"
 #include "common/model/amount.h"
@@ -365,6 +366,8 @@ static int run_job(const struct verb_call *call, void *ctx, struct err *err)
 	struct cli *c = ctx;
 	int r = cli_begin(c, call, err);
 
+	if (r == 0 && verb_count(call, "series"))
+		return job_series_show(c, call->args[0], err);
 	if (r == 0)
 		r = job_fetch(c, (struct job_fetch_query){ call->args[0], "" }, &answer, &v,
 			      err);
@@ -374,6 +377,11 @@ static int run_job(const struct verb_call *call, void *ctx, struct err *err)
 		return cli_print_document(c, answer, err);
 	return show_job(c, &v, err);
 }
+
+static const struct verb_option options[] = {
+	{ "series", 0, NULL, "show how its use went over its time, at most 120 points", NULL },
+	{ 0 },
+};
 
 const struct verb cli_verb_job = {
 	.name = "job",
@@ -385,7 +393,8 @@ const struct verb cli_verb_job = {
 		"the table. With --csv and --output raw: one line for each value; its key is a\n"
 		"path.",
 	.examples =
-		"reeve job 12\nreeve job 12[7]\nreeve job east:4711\nreeve job 12 --json | jq .job.usage",
+		"reeve job 12\nreeve job 12[7]\nreeve job east:4711\nreeve job 12 --json | jq .job.usage\nreeve job 12 --series --csv",
+	.options = options,
 	.min_args = 1,
 	.max_args = 1,
 	.run = run_job,

@@ -104,6 +104,17 @@ grep -q '200 OK\|"points"' <<<"$(series 0 "$job")"
 tap_result $? "an operator reads it"
 is "another user gets no points" 0 "$(grep -c '"points"' <<<"$(series $bin "$job")")"
 
+# ---- the command ----
+points() { as "$1" "$dir/reeve" job "$job" --series --config "$dir/reeve.conf" "${@:2}" 2>&1; } # UID [ARG]...
+is "reeve job --series: a row for each point" "0:00:00 0:00:20 1.75 1.00 MiB 0:00:20 0:00:40 0.50 2.00 MiB" \
+	"$(points $daemon -n | sed -n 1,2p | xargs)"
+has "and the largest of each metric" "cores: at most 1.75, 1.12 on average" "$(points $daemon)"
+is "as CSV: every column" 0,20000,1.75,1048576,,,,, "$(points $daemon --csv | sed -n 2p | tr -d '\r')"
+is "as JSON: the controller's document" 1.75 "$(of "$(echo; points $daemon --json)" 'd["points"][0]["cores"]')"
+has "another user has no such job" "no job $job" "$(points $bin)"
+waiting=$(submit $daemon "$(job_request resources='"ncpus":1,"vmem_bytes":8388608')")
+has "a job that has not run" "no points: the job has not run" "$(job=${waiting:-2} points $daemon)"
+
 # ---- the page ----
 enter $daemon
 enter $bin
