@@ -87,6 +87,8 @@ const struct route routes[] = {
 	{ "GET", "/v1/prio", ROLE_USER, BODY_NONE, route_prio, "priorities of queued jobs" },
 	{ "GET", "/v1/quota", ROLE_USER, BODY_NONE, route_quota,
 	  "what is left of allocations" },
+	{ "GET", "/v1/balances", ROLE_USER, BODY_NONE, route_balances,
+	  "what each account has left, with its users" },
 	{ "POST", "/v1/cost", ROLE_USER, BODY_REQUEST, route_cost,
 	  "what a request would be charged" },
 	{ "POST", "/v1/slurm/submit", ROLE_USER, BODY_SMALL, route_slurm_submit,

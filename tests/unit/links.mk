@@ -48,6 +48,7 @@ $O/tests/unit/test_job_env: $(patsubst %,$O/agent/job/%.o,handshake/env handshak
 $O/tests/unit/test_db: LDLIBS += -lpq -lsqlite3
 $O/tests/unit/test_db: tests/unit/rig/fail_vfs.c $(DB) $O/common/err.o
 $O/tests/unit/test_private: $O/common/private.o $O/common/err.o
+$O/tests/unit/test_replace_file: $O/common/replace_file.o $O/common/err.o
 $O/tests/unit/test_auth: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz

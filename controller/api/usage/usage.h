@@ -10,4 +10,5 @@ int route_eff(struct call *c, struct err *err);
 int route_share(struct call *c, struct err *err);
 int route_prio(struct call *c, struct err *err);
 int route_quota(struct call *c, struct err *err);
+int route_balances(struct call *c, struct err *err);
 int route_metrics(struct call *c, struct err *err);

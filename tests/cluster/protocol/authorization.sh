@@ -154,6 +154,7 @@ who "refunds: operators make them" POST /v1/adjustments '{"schema":"reeve/1","ch
 who "shares of accounts: every user" GET /v1/share '' "401 200 200 200 200 200 200"
 who "priorities: everyone, of their own" GET /v1/prio '' "401 200 200 200 200 200 200"
 who "quota: members, coordinators, operators" GET '/v1/quota?account=physics' '' "401 404 404 200 200 200 200"
+who "balances of all accounts: operators" GET /v1/balances '' "401 403 403 403 403 403 200"
 who "price of a request: everyone" POST /v1/cost '{"schema":"reeve/1","request":{"cluster":"main","name":"t","workdir":"/","argv":["x"],"resources":{"ncpus":1}}}' "401 200 200 200 200 200 200"
 who "a link to the pages: everyone, with their own rights" POST /v1/web/tickets '{"schema":"reeve/1"}' "401 200 200 200 200 200 200"
 who "clusters and queues: everyone" GET /v1/cluster '' "401 200 200 200 200 200 200"
