@@ -1,8 +1,9 @@
 /* past_bench.c - the controller's CPU time for a job's whole life: submitted, dispatched to its
  * node, running, seen in a listing, ended.
  *
- * usage: past_bench URL MUNGE-SOCKET UID JOBS CONTROLLER-PID  (as root, who plays the node)
- * One job after the other, of UID. Prints milliseconds of the controller's CPU time a job. */
+ * usage: past_bench URL MUNGE-SOCKET UID JOBS CONTROLLER-PID [SERIES]  (as root, who plays the node)
+ * One job after the other, of UID; with SERIES (base64) both of its reports carry that series. Prints milliseconds of the
+ * controller's CPU time a job. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 
 static struct http *as_node, *as_user;
 static uid_t user;
+static const char *series;
 
 /* Takes the body. munged looks at who connects to it. */
 static json_t *send_request(struct http *h, const char *method, const char *path, json_t *body)
@@ -48,15 +50,19 @@ static json_t *make_report(json_int_t job, int seq, const char *state)
 {
 	int is_over = !strcmp(state, "ended");
 	json_int_t now = (json_int_t)time(NULL) * 1000000000;
+	json_t *reports =
+		json_pack("[{s:I,s:i,s:i,s:I,s:s,s:I,s:I,s:i,s:i,s:{},s:{s:s,s:i,s:i,"
+			  "s:{s:s,s:i,s:i,s:i,s:s,s:i,s:[],s:s}},s:s,s:s}]",
+			  "job", job, "attempt", 1, "seq", seq, "at_ns", now, "state", state,
+			  "started_ns", now, "ended_ns", is_over ? now : 0, "running_ns", 0,
+			  "suspended_ns", 0, "usage", "end", "kind",
+			  is_over ? "exited" : "none", "exit_status", 0, "signal", 0, "reason",
+			  "limit", "none", "requested", -1, "reached", -1, "at_ns", 0, "host",
+			  "", "n_procs", 0, "procs", "text", "", "cpus", "0", "note", "");
 
-	return json_pack("[{s:I,s:i,s:i,s:I,s:s,s:I,s:I,s:i,s:i,s:{},s:{s:s,s:i,s:i,"
-			 "s:{s:s,s:i,s:i,s:i,s:s,s:i,s:[],s:s}},s:s,s:s}]",
-			 "job", job, "attempt", 1, "seq", seq, "at_ns", now, "state", state,
-			 "started_ns", now, "ended_ns", is_over ? now : 0, "running_ns", 0,
-			 "suspended_ns", 0, "usage", "end", "kind", is_over ? "exited" : "none",
-			 "exit_status", 0, "signal", 0, "reason", "limit", "none", "requested",
-			 -1, "reached", -1, "at_ns", 0, "host", "", "n_procs", 0, "procs",
-			 "text", "", "cpus", "0", "note", "");
+	if (series)
+		json_object_set_new(json_array_get(reports, 0), "series", json_string(series));
+	return reports;
 }
 
 static void one_life(void)
@@ -90,11 +96,12 @@ static double cpu_ms(const char *pid)
 
 int main(int argc, char **argv)
 {
-	int n = argc == 6 ? atoi(argv[4]) : 0;
+	int n = argc == 6 || argc == 7 ? atoi(argv[4]) : 0;
 	double before;
 
 	if (n < 1)
 		return 64;
+	series = argv[6];
 	user = (uid_t)atoi(argv[3]);
 	as_node = http_exchange_open("past_bench", argv[1], argv[2]);
 	as_user = http_exchange_open("past_bench", argv[1], argv[2]);

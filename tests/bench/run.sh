@@ -77,6 +77,10 @@ bench_cycle() {
 bench_top() {
 	$MAKE all && tests/bench/terminal/top.sh ${TOP_BENCH:-}
 }
+bench_series() {
+	mkdir -p $O/tests/bench && $MAKE all && ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o $O/tests/bench/series_bench tests/bench/agent/series_bench.c \
+		$O/common/model/series/series.o && $O/tests/bench/series_bench
+}
 bench_past() {
 	$MAKE all && tests/bench/past.sh
 }
@@ -121,7 +125,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger partition share schedule cycle submit start past top simulate pages slurm srun attack"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger partition share schedule cycle submit start series past top simulate pages slurm srun attack"
 by_name_only="size" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0
