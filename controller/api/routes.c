@@ -71,6 +71,8 @@ const struct route routes[] = {
 	{ "GET", "/v1/nodes", ROLE_USER, BODY_NONE, route_list_nodes, "list nodes" },
 	{ "GET", "/v1/nodes/jobs", ROLE_USER, BODY_NONE, route_core_map,
 	  "which job has which cores" },
+	{ "GET", "/v1/nodes/watch", ROLE_USER, BODY_NONE, route_node_watch,
+	  "silent nodes, late figures, idle GPUs, idle cores" },
 	{ "POST", "/v1/nodes/drain", ROLE_USER, BODY_SMALL, route_drain,
 	  "drain nodes: no new jobs" },
 	{ "POST", "/v1/nodes/resume", ROLE_USER, BODY_SMALL, route_resume_node,

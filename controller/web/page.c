@@ -22,6 +22,7 @@
 #define USAGE_LIMIT "200"
 #define SHARE_LIMIT "200"
 #define QUEUE_LIMIT "150"
+#define NODE_LIMIT "100"
 
 /* `path` of the API may end with "#": what follows the page's own path stands there. */
 struct document {
@@ -94,8 +95,9 @@ static const struct page pages[] = {
 	    { .name = "clusters", .path = "/v1/cluster", .need = OPTIONAL } } },
 	{ "/nodes",
 	  "nodes.xsl",
-	  { { .name = "nodes", .path = "/v1/nodes" },
-	    { "map", "/v1/nodes/jobs", { { "limit", "300" } }, OPTIONAL } } },
+	  { { "nodes", "/v1/nodes", { { "limit", NODE_LIMIT }, { "totals", "1" } }, REQUIRED },
+	    { "map", "/v1/nodes/jobs", { { "limit", "300" } }, OPTIONAL },
+	    { .name = "watch", .path = "/v1/nodes/watch", .need = OPTIONAL } } },
 };
 
 /* ---- which page ---- */

@@ -1,53 +1,93 @@
-/* node_list.c - limits the list of nodes and sums up all of them; see node_list.h. */
+/* node_list.c - reads which nodes are wanted, and passes those; the sums of all; see node_list.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
 #include "controller/api/nodes/node_list.h"
 
+#define LIMIT_MAX 1000000000 /* no limit */
+
+static int read_sort(const struct call *c, struct store_node_page *page, struct err *err)
+{
+	const char *sort = call_query_text(c, "sort"), *order = call_query_text(c, "order");
+	int i = 0;
+
+	page->is_descending = order && !strcmp(order, "descending");
+	if (order && !page->is_descending && strcmp(order, "ascending") != 0)
+		return err_set(err, -EINVAL, "order=%.40s is neither ascending nor descending",
+			       order);
+	while (sort && store_node_sort_words[i] && strcmp(sort, store_node_sort_words[i]) != 0)
+		i++;
+	if (i == _STORE_NODE_SORT_MAX)
+		return err_set(
+			err, -EINVAL,
+			"sort=%.40s: nodes are sorted by node, cluster, state, tier, jobs or "
+			"last_ns",
+			sort);
+	page->sort = (enum store_node_sort)i;
+	return 0;
+}
+
 int node_list_read(const struct call *c, struct node_list *l, struct err *err)
 {
-	static const int64_t all = INT64_MAX, no = 0;
+	static const int64_t all = LIMIT_MAX, no = 0;
 	int64_t totals = 0;
-	int r = call_query_int(c, "limit", (struct wire_int){ 0, INT64_MAX, &all }, &l->limit,
-			       err);
+	int r = call_query_int(c, "limit", (struct wire_int){ 0, LIMIT_MAX, &all },
+			       &l->page.limit, err);
 
 	if (r >= 0)
 		r = call_query_int(c, "totals", (struct wire_int){ 0, 1, &no }, &totals, err);
+	if (r >= 0)
+		r = read_sort(c, &l->page, err);
 	l->has_totals = totals;
-	l->node = call_query_text(c, "node");
+	l->page.node = call_query_text(c, "node");
+	l->page.from = call_query_text(c, "from");
+	l->is_all = l->page.limit == LIMIT_MAX && !l->page.node && !l->page.from &&
+		    !call_query_text(c, "sort") && !call_query_text(c, "order");
 	return r;
 }
 
-static void add_amounts(struct resources *sum, const struct resources *more)
+/* One node more than the limit is read: it is the first of the next answer. */
+struct passing {
+	struct node_list *l;
+	store_node_fn fn;
+	int64_t n;
+};
+
+static int pass_node(void *ctx, const struct store_node *n, struct err *err)
 {
-	sum->ncpus += more->ncpus;
-	sum->mem_bytes += more->mem_bytes;
-	sum->jobfs_bytes += more->jobfs_bytes;
-	sum->ngpus += more->ngpus;
+	struct passing *p = ctx;
+
+	if (p->n++ < p->l->page.limit)
+		return p->fn(p->l, n, err);
+	if (p->l->page.sort == STORE_NODE_SORT_NODE && !p->l->page.is_descending)
+		snprintf(p->l->next, sizeof(p->l->next), "%s", n->node);
+	return 0;
 }
 
-static void count_node(struct node_list *l, const struct store_node *n)
+static int count_left_out(struct call *c, struct node_list *l, int64_t shown, struct err *err)
 {
-	++*(n->lost ? &l->n_lost : n->draining ? &l->n_drained : &l->n_up);
-	l->n_jobs += n->jobs;
-	if (n->lost)
-		return;
-	add_amounts(&l->capacity, &n->capacity);
-	add_amounts(&l->in_use, &n->in_use);
-	if (!n->draining)
-		add_amounts(&l->free, &n->free);
+	int64_t n = 0;
+	int r = store_node_count(c->api->c.store, l->page.from, &n, err);
+
+	l->n_left_out = n - shown;
+	return r;
 }
 
-bool node_list_count(struct node_list *l, const struct store_node *n)
+int node_list_pass(struct call *c, struct node_list *l, store_node_fn fn, struct err *err)
 {
-	count_node(l, n);
-	if (l->node && strcmp(l->node, n->node) != 0)
-		return false;
-	if ((int64_t)json_array_size(l->nodes) < l->limit)
-		return true;
-	l->left_out++;
-	return false;
+	struct passing p = { l, fn, 0 };
+	struct store_node_page page = l->page;
+	int64_t limit = page.limit++;
+	int r;
+
+	if (l->is_all)
+		return store_nodes(c->api->c.store, fn, l, err);
+	r = store_nodes_page(c->api->c.store, &page, pass_node, &p, err);
+	if (r >= 0 && !page.node && p.n > limit)
+		r = count_left_out(c, l, limit, err);
+	return r;
 }
 
 static json_t *encode_sum(const struct resources *r)
@@ -83,26 +123,37 @@ static int set_jobs(struct call *c, struct doc *totals, struct err *err)
 	return r;
 }
 
+static int set_totals(struct call *c, struct doc *answer, struct err *err)
+{
+	_cleanup_doc_ struct doc totals = doc_object();
+	struct store_node_totals t;
+	int r = store_node_totals(c->api->c.store, &t, err);
+
+	if (r < 0)
+		return r;
+	doc_int(&totals, "up", t.n_up);
+	doc_int(&totals, "drain", t.n_drained);
+	doc_int(&totals, "lost", t.n_lost);
+	doc_int(&totals, "jobs", t.n_jobs);
+	doc_set(&totals, "capacity", encode_sum(&t.capacity));
+	doc_set(&totals, "held", encode_sum(&t.in_use));
+	doc_set(&totals, "free", encode_sum(&t.free));
+	r = set_jobs(c, &totals, err);
+	doc_set(answer, "totals", doc_take(&totals));
+	return r;
+}
+
 int node_list_finish(struct call *c, struct node_list *l, struct err *err)
 {
-	_cleanup_doc_ struct doc totals = doc_object(), answer = doc_edit(c->answer);
-	int r = 0;
+	_cleanup_doc_ struct doc answer = doc_edit(c->answer);
+	int r;
 
-	if (l->node && l->limit && json_array_size(l->nodes) == 0)
-		return err_set(err, -ENOENT, "no node '%.64s'", l->node);
-	if (l->left_out)
-		doc_int(&answer, "left_out", l->left_out);
-	if (l->has_totals) {
-		doc_int(&totals, "up", l->n_up);
-		doc_int(&totals, "drain", l->n_drained);
-		doc_int(&totals, "lost", l->n_lost);
-		doc_int(&totals, "jobs", l->n_jobs);
-		doc_set(&totals, "capacity", encode_sum(&l->capacity));
-		doc_set(&totals, "held", encode_sum(&l->in_use));
-		doc_set(&totals, "free", encode_sum(&l->free));
-		r = set_jobs(c, &totals, err);
-		doc_set(&answer, "totals", doc_take(&totals));
-	}
+	if (l->page.node && l->page.limit && json_array_size(l->nodes) == 0)
+		return err_set(err, -ENOENT, "no node '%.64s'", l->page.node);
+	if (l->n_left_out)
+		doc_int(&answer, "left_out", l->n_left_out);
+	doc_text_if(&answer, "next", l->next);
+	r = l->has_totals ? set_totals(c, &answer, err) : 0;
 	if (r >= 0)
 		r = doc_check(&answer, err);
 	return r;

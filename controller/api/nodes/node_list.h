@@ -3,21 +3,21 @@
  */
 #pragma once
 #include "controller/api/call.h"
+#include "controller/ledger/nodes/page.h"
 
 struct node_list {
-	json_t *nodes;	  /* of the answer */
-	const char *node; /* NULL: every node */
-	int64_t limit;
-	int64_t left_out; /* nodes beyond the limit */
+	json_t *nodes; /* of the answer */
+	bool is_all;   /* no limit, start, order or name was asked for */
+	struct store_node_page page;
 	bool has_totals;
-	int64_t n_up, n_drained, n_lost, n_jobs;
-	/* Of nodes that are not lost; free: of those that take new jobs. */
-	struct resources capacity, in_use, free;
+	int64_t n_left_out; /* by the limit */
+	char next
+		[REQUEST_NAME_MAX]; /* in the order of names: where the next answer begins; "": nowhere */
 };
 
-/* Reads limit, node and totals of the query. */
+/* Reads limit, node, from, sort, order and totals of the query. -EINVAL. */
 int node_list_read(const struct call *c, struct node_list *l, struct err *err);
-/* Counts the node; true: the answer has it. */
-bool node_list_count(struct node_list *l, const struct store_node *n);
-/* Sets left_out and totals. -ENOENT: the one node that was requested is not there. */
+/* Calls fn for the nodes of the answer, in order. */
+int node_list_pass(struct call *c, struct node_list *l, store_node_fn fn, struct err *err);
+/* Sets left_out, next and totals. -ENOENT: the one node that was requested is not there. */
 int node_list_finish(struct call *c, struct node_list *l, struct err *err);

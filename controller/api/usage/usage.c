@@ -77,8 +77,6 @@ static int add_node(void *ctx, const struct store_node *n, struct err *err)
 {
 	struct node_list *l = ctx;
 
-	if (!node_list_count(l, n))
-		return 0;
 	if (json_array_append_new(l->nodes, encode_node(n)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
@@ -101,7 +99,7 @@ int route_nodes(struct call *c, struct err *err)
 	if (r >= 0)
 		r = open_answer(c, "nodes", &l.nodes, err);
 	if (r >= 0)
-		r = store_nodes(c->api->c.store, add_node, &l, err);
+		r = node_list_pass(c, &l, add_node, err);
 	return r < 0 ? r : node_list_finish(c, &l, err);
 }
 

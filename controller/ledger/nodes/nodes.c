@@ -1,10 +1,11 @@
-/* nodes.c - lists nodes with what their jobs have in use. See store.h. */
+/* nodes.c - lists nodes with what their jobs have in use, all or a page of them. See store.h and nodes/page.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
+#include "controller/ledger/nodes/page.h"
 #include "controller/ledger/sql.h"
 
 /* clang-format off */
@@ -45,10 +46,43 @@
 enum { NODE_COLUMNS(SQL_NAME) };
 #define NODE_SELECT "SELECT " NODE_COLUMNS(SQL_COLUMN)
 
-static const char nodes_sql[] = NODE_SELECT
-	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = " SQL_STORE_OPEN
-	" AND a.hosts = ''"
-	" LEFT JOIN jobs j ON j.job = a.job GROUP BY n.node ORDER BY n.node";
+#define NODE_FROM                                                                              \
+	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = " SQL_STORE_OPEN \
+	" AND a.hosts = ''"                                                                    \
+	" LEFT JOIN jobs j ON j.job = a.job"
+
+static const char nodes_sql[] = NODE_SELECT NODE_FROM " GROUP BY n.node ORDER BY n.node";
+static const char node_sql[] =
+	NODE_SELECT NODE_FROM " WHERE n.node = ?1 AND ?2 > 0 GROUP BY n.node";
+
+/* A page: the names are chosen first, so that jobs of those nodes alone are read. */
+#define PAGE(of, order)                                                                         \
+	NODE_SELECT NODE_FROM                                                                   \
+		" WHERE n.node IN (SELECT m.node FROM nodes m WHERE m.node >= ?1 ORDER BY " of( \
+			"m") order ", m.node LIMIT ?2) GROUP BY n.node ORDER BY " of("n")       \
+			order ", n.node"
+#define BOTH(of)                                                                               \
+	{                                                                                      \
+		PAGE(of, ""), PAGE(of, " DESC")                                                \
+	}
+#define BY_NODE(n) n ".node"
+#define BY_CLUSTER(n) n ".cluster"
+#define BY_STATE(n) "(CASE WHEN " n ".lost <> 0 THEN 2 ELSE " n ".draining END)"
+#define BY_TIER(n) n ".tier"
+#define BY_LAST_NS(n) n ".last_ns"
+#define BY_JOBS(n)                                                                             \
+	"((SELECT COUNT(*) FROM attempts o WHERE o.node = " n                                  \
+	".node AND o.closed = " SQL_STORE_OPEN " AND o.hosts = '') + (SELECT COUNT(*)"         \
+	" FROM parts q WHERE q.node = " n ".node AND q.closed = " SQL_STORE_OPEN "))"
+
+static const char *const pages_sql[_STORE_NODE_SORT_MAX][2] = {
+	[STORE_NODE_SORT_NODE] = BOTH(BY_NODE),	  [STORE_NODE_SORT_CLUSTER] = BOTH(BY_CLUSTER),
+	[STORE_NODE_SORT_STATE] = BOTH(BY_STATE), [STORE_NODE_SORT_TIER] = BOTH(BY_TIER),
+	[STORE_NODE_SORT_JOBS] = BOTH(BY_JOBS),	  [STORE_NODE_SORT_LAST_NS] = BOTH(BY_LAST_NS),
+};
+const char *const store_node_sort_words[] = { "node", "cluster", "state", "tier",
+					      "jobs", "last_ns", NULL };
+_Static_assert(ARRAY_LEN(store_node_sort_words) == _STORE_NODE_SORT_MAX + 1, "a word for each");
 
 static struct resources amounts_at(struct db_row *st, int column)
 {
@@ -90,14 +124,28 @@ static int compare_nodes(const void *a, const void *b)
 		      ((const struct store_part_in_use *)b)->node);
 }
 
-/* What jobs on several nodes hold of this one; the parts are in the order of the nodes, *at
- * stands behind those of the nodes before. */
-static void add_parts(struct store_node *n, const struct store_parts_in_use *parts, size_t *at)
+/* The first part of the node, or where it would be. */
+static size_t find_parts(const struct store_parts_in_use *parts, const char *node)
 {
-	while (*at < parts->n && strcmp(parts->of[*at].node, n->node) < 0)
-		++*at; /* of a node that is not there */
-	for (; *at < parts->n && !strcmp(parts->of[*at].node, n->node); ++*at) {
-		const struct store_part_in_use *p = &parts->of[*at];
+	size_t low = 0, high = parts->n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (strcmp(parts->of[mid].node, node) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* What jobs on several nodes hold of this one; the parts are in the order of the nodes. */
+static void add_parts(struct store_node *n, const struct store_parts_in_use *parts)
+{
+	for (size_t i = find_parts(parts, n->node);
+	     i < parts->n && !strcmp(parts->of[i].node, n->node); i++) {
+		const struct store_part_in_use *p = &parts->of[i];
 		const struct resources *share = &p->share;
 
 		n->jobs++;
@@ -108,29 +156,57 @@ static void add_parts(struct store_node *n, const struct store_parts_in_use *par
 	}
 }
 
-int store_nodes(struct store *s, store_node_fn fn, void *ctx, struct err *err)
+static int query_page(struct store *s, const struct store_node_page *page, struct db_row **ret,
+		      struct err *err)
+{
+	const char *sql = page->node ? node_sql : pages_sql[page->sort][page->is_descending];
+
+	return db_query(s->db, err, ret, sql, "ti",
+			page->node   ? page->node
+			: page->from ? page->from
+				     : "",
+			page->limit);
+}
+
+struct receiver {
+	store_node_fn fn;
+	void *ctx;
+};
+
+/* Parts are read first: no other statement runs while the nodes are stepped through. */
+static int pass_nodes(struct store *s, const struct store_node_page *page,
+		      const struct receiver *to, struct err *err)
 {
 	_cleanup_(store_parts_in_use_done) struct store_parts_in_use parts = { 0 };
 	struct db_row *st;
-	size_t at = 0;
 	int r = store_parts_in_use(s, NULL, &parts, err);
 
 	if (r >= 0 && parts.n)
 		qsort(parts.of, parts.n, sizeof(*parts.of), compare_nodes);
 	if (r >= 0)
-		r = db_query(s->db, err, &st, nodes_sql, "");
-	if (r < 0)
-		return r;
-	while ((r = db_step(s->db, st, err)) > 0) {
+		r = page ? query_page(s, page, &st, err)
+			 : db_query(s->db, err, &st, nodes_sql, "");
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		struct store_node n;
 
 		read_node(st, &n);
-		add_parts(&n, &parts, &at);
-		r = fn(ctx, &n, err);
+		add_parts(&n, &parts);
+		r = to->fn(to->ctx, &n, err);
 		if (r < 0) {
 			db_done(st);
 			return r;
 		}
 	}
 	return r;
+}
+
+int store_nodes(struct store *s, store_node_fn fn, void *ctx, struct err *err)
+{
+	return pass_nodes(s, NULL, &(struct receiver){ fn, ctx }, err);
+}
+
+int store_nodes_page(struct store *s, const struct store_node_page *page, store_node_fn fn,
+		     void *ctx, struct err *err)
+{
+	return pass_nodes(s, page, &(struct receiver){ fn, ctx }, err);
 }

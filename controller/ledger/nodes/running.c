@@ -16,7 +16,10 @@
 	X(RUNNING_NCPUS,       ", " n ".ncpus") \
 	X(RUNNING_NGPUS,       ", " n ".ngpus") \
 	X(RUNNING_GPU_IDLE_NS, ", COALESCE(" p ".usage ->> '$.gpu_idle_ns', 0)") \
-	X(RUNNING_STATE,       ", " p ".state")
+	X(RUNNING_STATE,       ", " p ".state") \
+	X(RUNNING_AT_NS,       ", " p ".at_ns") \
+	X(RUNNING_RUNNING_NS,  ", " p ".running_ns") \
+	X(RUNNING_CPU_NS,      ", COALESCE(" p ".usage ->> '$.cpu_ns', -1)")
 /* clang-format on */
 enum { RUNNING_COLUMNS(SQL_NAME, "", "") };
 
@@ -51,7 +54,28 @@ static void read_running(struct db_row *st, struct store_running *ret)
 		.ngpus = db_int(st, RUNNING_NGPUS),
 		.gpu_idle_ns = db_int(st, RUNNING_GPU_IDLE_NS),
 		.is_suspended = db_int(st, RUNNING_STATE) == JOB_SUSPENDED,
+		.at_ns = db_int(st, RUNNING_AT_NS),
+		.running_ns = db_int(st, RUNNING_RUNNING_NS),
+		.cpu_ns = db_int(st, RUNNING_CPU_NS),
 	};
+}
+
+static int pass_running(struct store *s, struct db_row *st, store_running_fn fn, void *ctx,
+			struct err *err)
+{
+	int r;
+
+	while ((r = db_step(s->db, st, err)) > 0) {
+		struct store_running one;
+
+		read_running(st, &one);
+		r = fn(ctx, &one, err);
+		if (r < 0) {
+			db_done(st);
+			return r;
+		}
+	}
+	return r;
 }
 
 int store_running(struct store *s, const struct store_running_filter *f, store_running_fn fn,
@@ -65,10 +89,31 @@ int store_running(struct store *s, const struct store_running_filter *f, store_r
 				   : "",
 			 f->limit);
 
-	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		struct store_running one;
+	return r < 0 ? r : pass_running(s, st, fn, ctx, err);
+}
 
-		read_running(st, &one);
+int store_running_all(struct store *s, store_running_fn fn, void *ctx, struct err *err)
+{
+	static const char all[] = ATTEMPTS("node >= ''") " UNION ALL " PARTS("node >= ''");
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, all, "");
+
+	return r < 0 ? r : pass_running(s, st, fn, ctx, err);
+}
+
+int store_followed(struct store *s, store_followed_fn fn, void *ctx, struct err *err)
+{
+	enum { CLUSTER, MARK_S, LIVE_NS };
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT o.cluster, m.mark_s, m.live_ns FROM slurm_marks m"
+			 " JOIN origins o ON o.id = m.origin ORDER BY o.cluster",
+			 "");
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		const struct store_followed one = { store_text(st, CLUSTER), db_int(st, MARK_S),
+						    db_int(st, LIVE_NS) };
+
 		r = fn(ctx, &one, err);
 		if (r < 0) {
 			db_done(st);
@@ -76,4 +121,12 @@ int store_running(struct store *s, const struct store_running_filter *f, store_r
 		}
 	}
 	return r;
+}
+
+int store_silent_count(struct store *s, int64_t before_ns, int64_t *ret, struct err *err)
+{
+	int r = db_query_int(s->db, err, ret, "SELECT COUNT(*) FROM nodes WHERE last_ns < ?1",
+			     "i", before_ns);
+
+	return r < 0 ? r : 0;
 }

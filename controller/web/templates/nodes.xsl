@@ -1,5 +1,6 @@
 <?xml version="1.0" encoding="UTF-8"?>
-<!-- Nodes: what each has and how much of it is in use, which are silent, which job has which cores, idle GPUs. -->
+<!-- Nodes: what needs a look (silent nodes, late figures, idle GPUs and cores), what each has and how much of it is in use, which job
+	has which cores. -->
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
 	xmlns:f="https://reeve.example/format" exclude-result-prefixes="f">
 <xsl:import href="layout.xsl"/>
@@ -7,52 +8,78 @@
 <xsl:variable name="here">/web/nodes</xsl:variable>
 <xsl:key name="running" match="/page/map/rows/item" use="@node"/>
 
-<!-- Nodes on one page: links lead to the others. -->
-<xsl:variable name="at-once" select="100"/>
-<xsl:variable name="first"><xsl:choose>
-	<xsl:when test="/page/asked/@from &gt; 0"><xsl:value-of select="floor(/page/asked/@from)"/></xsl:when>
-	<xsl:otherwise>0</xsl:otherwise></xsl:choose></xsl:variable>
-<xsl:variable name="nodes" select="/page/nodes/nodes/item[not(/page/asked/@node) or @node = /page/asked/@node]"/>
-<!-- Not heard of for a minute: agents report more often. -->
-<xsl:variable name="silent" select="/page/nodes/nodes/item[/page/@now_ns - @last_ns &gt; 60000000000]"/>
+<!-- The document has as many as the page. -->
+<xsl:variable name="nodes" select="/page/nodes/nodes/item"/>
+<xsl:variable name="totals" select="/page/nodes/totals"/>
 
 <xsl:template name="content">
-	<xsl:variable name="up" select="nodes/nodes/item[@state = 'up']"/>
-	<p><xsl:value-of select="count($up)"/> of <xsl:value-of select="count(nodes/nodes/item)"/> nodes are up,
-	with <xsl:value-of select="f:count(sum($up/capacity/@ncpus))"/> cores, of which <xsl:value-of select="f:count(sum($up/capacity/@ncpus) - sum($up/held/@ncpus))"/> are free.
-	<xsl:if test="$up/capacity/@ngpus &gt; 0">Of <xsl:value-of select="f:count(sum($up/capacity/@ngpus))"/> GPUs <xsl:value-of select="f:count(sum($up/capacity/@ngpus) - sum($up/held/@ngpus))"/> are free.</xsl:if>
+	<p><xsl:value-of select="f:count($totals/@up)"/> of <xsl:value-of select="f:count($totals/@up + $totals/@drain + $totals/@lost)"/> nodes are up<xsl:if
+		test="$totals/@drain &gt; 0">, <xsl:value-of select="f:count($totals/@drain)"/> drained</xsl:if><xsl:if test="$totals/@lost &gt; 0">, <xsl:value-of select="f:count($totals/@lost)"/> lost</xsl:if>.
+	Jobs have <xsl:value-of select="f:count($totals/held/@ncpus)"/> of <xsl:value-of select="f:count($totals/capacity/@ncpus)"/> cores<xsl:if
+		test="$totals/capacity/@ngpus &gt; 0"> and <xsl:value-of select="f:count($totals/held/@ngpus)"/> of <xsl:value-of select="f:count($totals/capacity/@ngpus)"/> GPUs</xsl:if>.
 	Enforcement tier 1 is exact; 2 and 3 say in their notes what they cannot hold or measure.</p>
-	<xsl:call-template name="silent"/>
-	<xsl:call-template name="idle-gpus"/>
+	<xsl:if test="not(asked/@node)">
+		<xsl:apply-templates select="watch"/>
+	</xsl:if>
 	<xsl:choose>
 		<xsl:when test="$nodes"><xsl:call-template name="node-table"/><xsl:call-template name="map"/></xsl:when>
 		<xsl:when test="asked/@node"><p class="none">There is no node of this name.</p></xsl:when>
 		<xsl:otherwise><p class="none">No node has reported yet.</p></xsl:otherwise>
 	</xsl:choose>
+	<xsl:if test="not(asked/@node)"><xsl:apply-templates select="watch/waste[item]"/></xsl:if>
 </xsl:template>
 
-<xsl:template name="silent">
-	<xsl:if test="$silent">
-		<p class="error"><strong><xsl:value-of select="count($silent)"/> silent: </strong>
-		<xsl:for-each select="$silent[position() &lt;= 20]">
-			<xsl:if test="position() &gt; 1">, </xsl:if>
-			<a href="/web/nodes?node={f:encode(@node)}"><xsl:value-of select="@node"/></a> for <xsl:value-of select="f:duration((/page/@now_ns - @last_ns) div 1000000000)"/>
-		</xsl:for-each>
-		<xsl:if test="count($silent) &gt; 20"> and others</xsl:if>. Their jobs go on if the nodes do; they are reported when the node is heard again.</p>
-	</xsl:if>
+<!-- ==== what needs a look ==== -->
+
+<xsl:template match="watch">
+	<xsl:apply-templates select="silent[item]"/>
+	<p class="note"><xsl:choose>
+		<xsl:when test="@oldest_ns">Ingest lag: the oldest figures of a running job are <xsl:value-of select="f:duration((/page/@now_ns - @oldest_ns) div 1000000000)"/> old<xsl:choose>
+			<xsl:when test="late/item">; later than three minutes, by node:
+				<xsl:for-each select="late/item"><xsl:if test="position() &gt; 1">, </xsl:if><xsl:call-template name="node-link"/><xsl:text> </xsl:text><xsl:value-of select="f:duration-ns(@late_ns)"/></xsl:for-each></xsl:when>
+		</xsl:choose>.</xsl:when>
+		<xsl:otherwise>Ingest lag: no job runs that has reported.</xsl:otherwise>
+	</xsl:choose>
+	<xsl:for-each select="slurm/item"><xsl:text> Slurm's cluster </xsl:text><xsl:value-of select="@cluster"/>: <xsl:choose>
+		<xsl:when test="@read_until_ns">accounting read up to <xsl:value-of select="f:time(@read_until_ns)"/>, <xsl:value-of select="f:duration((/page/@now_ns - @read_until_ns) div 1000000000)"/> ago</xsl:when>
+		<xsl:otherwise>accounting not read yet</xsl:otherwise>
+		</xsl:choose><xsl:if test="@told_ns">, its jobs told <xsl:value-of select="f:duration((/page/@now_ns - @told_ns) div 1000000000)"/> ago</xsl:if>.</xsl:for-each></p>
+	<xsl:apply-templates select="idle_gpus[item]"/>
 </xsl:template>
 
-<xsl:template name="idle-gpus">
-	<xsl:variable name="idle" select="map/rows/item[@gpu_idle_ns &gt; 0]"/>
-	<xsl:if test="$idle">
-		<p class="error"><strong>Allocated GPUs that do nothing: </strong>
-		<xsl:for-each select="$idle[position() &lt;= 20]">
-			<xsl:sort select="@gpu_idle_ns" data-type="number" order="descending"/>
-			<xsl:if test="position() &gt; 1">; </xsl:if>
-			job <xsl:call-template name="job-link"/> of <xsl:value-of select="@user"/> on <xsl:value-of select="@node"/>, for <xsl:value-of select="f:duration-ns(@gpu_idle_ns)"/>
-		</xsl:for-each>.</p>
-	</xsl:if>
+<xsl:template name="node-link">
+	<a href="/web/nodes?node={f:encode(@node)}"><xsl:value-of select="@node"/></a>
 </xsl:template>
+
+<xsl:template match="silent">
+	<p class="error"><strong><xsl:value-of select="f:count(../@n_silent)"/> silent: </strong>
+	<xsl:for-each select="item">
+		<xsl:if test="position() &gt; 1">, </xsl:if><xsl:call-template name="node-link"/> for <xsl:value-of select="f:duration((/page/@now_ns - @last_ns) div 1000000000)"/><xsl:if test="@lost"> (lost)</xsl:if>
+	</xsl:for-each>
+	<xsl:if test="../@n_silent &gt; count(item)"> and others</xsl:if>. Their jobs go on if the nodes do; they are reported when the node is heard again.</p>
+</xsl:template>
+
+<xsl:template match="idle_gpus">
+	<p class="error"><strong>Allocated GPUs that do nothing: </strong>
+	<xsl:for-each select="item">
+		<xsl:if test="position() &gt; 1">; </xsl:if>
+		job <xsl:call-template name="job-link"/> of <xsl:value-of select="@user"/> on <xsl:call-template name="node-link"/>, for <xsl:value-of select="f:duration-ns(@gpu_idle_ns)"/>
+	</xsl:for-each><xsl:if test="../@n_idle_gpu_jobs &gt; count(item)"> and others</xsl:if>.</p>
+</xsl:template>
+
+<xsl:template match="waste">
+	<h2 id="waste">Running jobs whose cores idle most</h2>
+	<div class="scroll" tabindex="0" role="region" aria-label="Idle cores"><table class="narrow">
+		<thead><tr><th scope="col">Job</th><th scope="col">Name</th><th scope="col">User</th><th scope="col">Account</th><th scope="col">Node</th>
+			<th scope="col" class="figure">Cores</th><th scope="col" class="figure">Idle core-hours so far</th></tr></thead>
+		<tbody><xsl:for-each select="item"><tr>
+			<th scope="row"><xsl:call-template name="job-link"/></th><td class="name"><xsl:value-of select="@name"/></td><td><xsl:value-of select="@user"/></td><td><xsl:value-of select="@account"/></td>
+			<td><xsl:call-template name="node-link"/></td>
+			<td class="figure"><xsl:value-of select="@ncpus"/></td><td class="figure"><xsl:value-of select="f:hours(@idle_core_ms)"/></td></tr></xsl:for-each></tbody>
+	</table></div>
+</xsl:template>
+
+<!-- ==== the table ==== -->
 
 <xsl:template name="node-table">
 	<div class="scroll" tabindex="0" role="region" aria-label="Nodes">
@@ -72,7 +99,7 @@
 		<tbody><xsl:for-each select="$nodes">
 			<xsl:sort select="number((@*|*/@*|*/*/@*)[name() = $sort])" data-type="number" order="{$order}"/>
 			<xsl:sort select="(@*|*/@*|*/*/@*)[name() = $sort]" order="{$order}"/>
-			<xsl:if test="position() &gt; $first and position() &lt;= $first + $at-once"><xsl:call-template name="node-row"/></xsl:if>
+			<xsl:call-template name="node-row"/>
 		</xsl:for-each></tbody>
 	</table>
 	</div>
@@ -95,18 +122,11 @@
 </xsl:template>
 
 <xsl:template name="other-nodes">
-	<xsl:if test="count($nodes) &gt; $at-once">
-		<p>Nodes <xsl:value-of select="$first + 1"/> to <xsl:choose>
-			<xsl:when test="$first + $at-once &lt; count($nodes)"><xsl:value-of select="$first + $at-once"/></xsl:when>
-			<xsl:otherwise><xsl:value-of select="count($nodes)"/></xsl:otherwise></xsl:choose> of <xsl:value-of select="count($nodes)"/>.
-		<xsl:if test="$first &gt; 0"><a rel="prev"><xsl:call-template name="nodes-from"><xsl:with-param name="from" select="$first - $at-once"/></xsl:call-template>The <xsl:value-of select="$at-once"/> before</a><xsl:text> </xsl:text></xsl:if>
-		<xsl:if test="$first + $at-once &lt; count($nodes)"><a rel="next"><xsl:call-template name="nodes-from"><xsl:with-param name="from" select="$first + $at-once"/></xsl:call-template>The next <xsl:value-of select="$at-once"/></a></xsl:if></p>
+	<xsl:if test="nodes/@left_out &gt; 0">
+		<p><xsl:value-of select="f:count(nodes/@left_out)"/> more nodes.
+		<xsl:if test="nodes/@next"><a rel="next" href="/web/nodes?from={f:encode(nodes/@next)}">From <xsl:value-of select="nodes/@next"/> on</a></xsl:if></p>
 	</xsl:if>
-</xsl:template>
-
-<xsl:template name="nodes-from">
-	<xsl:param name="from"/>
-	<xsl:attribute name="href">/web/nodes?<xsl:for-each select="/page/asked/@*[name() != 'from']"><xsl:value-of select="concat(name(), '=', f:encode(.), '&amp;')"/></xsl:for-each>from=<xsl:value-of select="$from"/></xsl:attribute>
+	<xsl:if test="asked/@from"><p><a href="/web/nodes">From the first node on</a></p></xsl:if>
 </xsl:template>
 
 <!-- ==== the map of cores ==== -->
@@ -117,7 +137,7 @@
 		<xsl:otherwise>
 			<div class="scroll" tabindex="0" role="region" aria-label="Cores"><table class="map">
 				<thead><tr><th scope="col">Node</th><th scope="col">Its cores, from 0 on the left</th><th scope="col">Jobs and their cores</th></tr></thead>
-				<tbody><xsl:for-each select="$nodes[key('running', @node)][position() &lt;= $at-once]"><xsl:call-template name="map-row"/></xsl:for-each></tbody>
+				<tbody><xsl:for-each select="$nodes[key('running', @node)]"><xsl:call-template name="map-row"/></xsl:for-each></tbody>
 			</table></div>
 			<xsl:if test="map/@next"><p>The map ends before node <a href="/web/nodes?node={f:encode(map/@next)}"><xsl:value-of select="map/@next"/></a>: a node's own page shows its cores.</p></xsl:if>
 		</xsl:otherwise>

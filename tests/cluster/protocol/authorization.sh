@@ -141,6 +141,7 @@ who "submission: users of the account" POST /v1/jobs '{"schema":"reeve/1","reque
 who "price of a job: its owner, its coordinator, operators" GET /v1/jobs/JOB/price '' "401 404 404 404 200 200 200"
 who "what a job used: its owner, its coordinator, operators" GET /v1/jobs/JOB/eff '' "401 404 404 404 200 200 200"
 who "cores of nodes: everyone" GET /v1/nodes/jobs '' "401 200 200 200 200 200 200"
+who "what of the nodes needs a look: everyone" GET /v1/nodes/watch '' "401 200 200 200 200 200 200"
 who "nodes: everyone" GET /v1/nodes '' "401 200 200 200 200 200 200"
 who "drain: operators" POST /v1/nodes/drain '{"schema":"reeve/1","nodes":["n1"],"reason":"test"}' "401 403 403 403 403 403 200"
 who "resume of a node: operators" POST /v1/nodes/resume '{"schema":"reeve/1","nodes":["n1"]}' "401 403 403 403 403 403 200"

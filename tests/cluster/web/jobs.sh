@@ -18,9 +18,11 @@ configure() {
 		[Policy]
 		PriorityWeightFairshare = 1000
 		PriorityWeightAge = 500
+		GpuIdleMinutes = 5
 		[Cluster main]
 		BundleCores = 1
 		BundleMemory = 4GB
+		GpuBundleGpus = 1
 		Queues = normal, express
 		DefaultResources = jobfs=100MB,walltime=1:00:00
 		[Queue express]
@@ -150,6 +152,33 @@ like "of another's job the cores alone" "another's job *: 6-7" "$(text $daemon /
 unlike "not its name" 'secret' "$(get $daemon /nodes)"
 unlike "nor in the document" 'secret|"bin"|chemistry' "$(get $daemon /nodes.json)"
 like "an operator sees it" 'secret *of bin *: 6-7' "$(text 0 /nodes)"
+idle='"cpu_ns":60000000000,"gpus_used":0,"gpu_idle_ns":1200000000000'
+for j in $(jobs_of $daemon state=queued); do ask $daemon POST "/v1/jobs/$j/cancel" >/dev/null; done
+submit $daemon gpus normal physics '"ncpus":1,"vmem_bytes":1000000000,"ngpus":1' >/dev/null
+gpu_job=$(jobs_of $daemon 'name=gpus')
+gpu_is_started() { [[ $(node_sync wait=1 jobs="$(run 2),$(run 3),$(run 4)") == *"\"job\":$gpu_job"* ]]; }
+for _ in $(seq 20); do gpu_is_started && break; done
+at=$(date +%s)
+node_sync node=n2 state=drain >/dev/null
+node_sync jobs="$(run 2),$(run 3),$(run 4),$(run "$gpu_job")" reports="$(job_report 2 2 running at_s=$((at - 400)) started_s=$((at - 4000)) running_s=3600 cpus=4 usage='"cpu_ns":3000000000000'),$(
+	job_report "$gpu_job" 1 running started_s=$((at - 3600)) running_s=3600 cpus=8 usage="$idle")" >/dev/null
+sqlite3 "$dir/ledger.db" "UPDATE nodes SET last_ns = last_ns - 7200000000000 WHERE node = 'n2'"
+page=$(text $daemon /nodes)
+like "a node that is not heard of is named first, with for how long" '1 silent: n2 for 2:00:' "$page"
+like "the ingest lag: how old the oldest figures are, and of which node" 'the oldest figures of a running job are 0:06:[0-9]+ old; later than three minutes, by node: n1 0:06:' "$page"
+like "a GPU that does nothing, and whose" "Allocated GPUs that do nothing: job $gpu_job of daemon on n1 , for 0:20:00" "$page"
+like "running jobs whose cores idle most, the most idle first" "idle most .*$gpu_job gpus daemon physics n1 1 0\.98.* 2 align%2 daemon physics n1 1 0\.16" "$page"
+like "figures of all nodes: up, drained, cores" '1 of 2 nodes are up, 1 drained. Jobs have [0-9]+ of 32 cores' "$page"
+is "another user sees none of these jobs" '[] []' "$(get $bin /nodes.json | python3 -c 'import json,sys; w=json.load(sys.stdin)["watch"]; print(w["idle_gpus"], w["waste"])')"
+nodes() { ask 0 GET "/v1/nodes?$1" | sed -n 2p | python3 -c 'import json,sys; d=json.load(sys.stdin); print(*[n["node"] for n in d["nodes"]], d.get("left_out"), d.get("next"))'; } # QUERY
+is "a page of nodes has the name of the next" 'n1 1 n2' "$(nodes limit=1)"
+is "which is where that begins" 'n2 None None' "$(nodes 'limit=1&from=n2')"
+is "the node with most jobs first" 'n1 n2 None None' "$(nodes 'sort=jobs&order=descending')"
+is "the one that is silent for longest" 'n2 n1 None None' "$(nodes 'sort=last_ns&order=ascending')"
+is "the sums of all are those of the nodes" True "$(ask 0 GET '/v1/nodes?totals=1' | sed -n 2p | python3 -c '
+import json,sys; d=json.load(sys.stdin); t=d["totals"]
+print(all(sum(n[k][m] for n in d["nodes"]) == t[k][m] for k in ("held", "capacity") for m in t[k]) and sum(n["jobs"] for n in d["nodes"]) == t["jobs"])')"
+is "an unknown order is refused" 400 "$(status 0 '/nodes?sort=nothing')"
 like "a node's own page" 'n1' "$(text 0 '/nodes?node=n1')"
 like "one that is not there" "no node.*n9" "$(text 0 '/nodes?node=n9')"
 is "a name of bytes that are no text breaks nothing" 404 "$(status 0 '/nodes?node=%ff')"
