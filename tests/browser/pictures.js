@@ -15,10 +15,16 @@ async function main() {
   };
   await take('overview', '/web/');
   await take('jobs', '/web/jobs?state=ended');
-  await page.goto(new URL('/web/jobs?state=ended', link).href);
-  const killed = page.locator('tr', { hasText: 'many-forks' }).locator('a').first();
-  await killed.click();
+  const open = async (name) => {
+    await page.goto(new URL('/web/jobs?state=ended', link).href);
+    await page.locator('tr', { hasText: name }).locator('a').first().click();
+  };
+  await open('many-forks');
   await page.screenshot({ path: path.join(out, 'killed-job.png') });
+  await open('gpu-work');
+  await page.locator('h2', { hasText: 'Use over time' }).scrollIntoViewIfNeeded();
+  await page.evaluate(() => [...document.querySelectorAll('h2')].find((h) => h.textContent === 'Use over time').scrollIntoView());
+  await page.screenshot({ path: path.join(out, 'use-over-time.png') });
   await take('usage', '/web/usage?start=2012-01-01&end=2013-01-01');
   await take('nodes', '/web/nodes');
   if (terminal) {
