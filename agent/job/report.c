@@ -11,7 +11,7 @@
 #include "agent/job/phase/limit.h"
 #include "agent/job/report.h"
 #include "agent/job/save.h"
-#include "agent/job/series.h"
+#include "agent/job/series/series.h"
 #include "agent/job/phase/attach.h"
 #include "common/log.h"
 

@@ -217,8 +217,8 @@ static int decode_series(const json_t *j, struct report *ret)
 {
 	const json_t *series = json_object_get(j, "series");
 	uint8_t *bytes;
-	int r = series ? doc_decode_bytes(series, SERIES_BYTES_MAX, &bytes, &ret->series_size,
-					  NULL)
+	int r = series ? doc_decode_bytes(series, SERIES_BYTES_ACCEPTED, &bytes,
+					  &ret->series_size, NULL)
 		       : -ENOENT;
 
 	if (r >= 0)

@@ -12,6 +12,7 @@ $O/tests/unit/test_wire: $(MODEL) $(WIRE)
 $O/tests/unit/test_doc: LDLIBS += -ljansson
 $O/tests/unit/test_doc: $(MODEL) $(WIRE)
 $O/tests/unit/test_series: $O/common/model/series/series.o
+$O/tests/unit/test_series_sample: $O/agent/job/series/sample.o $O/common/model/series/series.o $O/common/model/usage.o
 $O/tests/unit/test_charge: $O/controller/policy/charge/charge.o $O/common/err.o
 $O/tests/unit/test_fit: $(patsubst %,$O/controller/policy/placement/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o
 $O/tests/unit/test_admit: $O/agent/admit/admit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o

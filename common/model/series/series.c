@@ -137,12 +137,13 @@ static void spread_growth(struct series *s, int64_t *p, int64_t growth, struct s
 	}
 }
 
-/* Samples that are taken each interval come a little early or late: the point between two of them is not a gap. */
+/* Samples that are taken each interval come a little early or late: the point between two of them is not a gap, nor
+ * the one before the first. */
 static void fill_jitter(struct series *s, int64_t *p, int64_t value, struct span of)
 {
 	int64_t i = of.from_ms ? point_at(s, of.from_ms) : 0;
 
-	if (of.to_ms - of.from_ms > 2 * s->interval_ms || p[i] < 0)
+	if (of.to_ms - of.from_ms > 2 * s->interval_ms || (of.from_ms && p[i] < 0))
 		return;
 	for (; i < point_at(s, of.to_ms); i++)
 		if (p[i] < 0)
@@ -306,15 +307,15 @@ static size_t put_points(uint8_t *to, const int64_t *p, int n_points)
 
 size_t series_encode(const struct series *s, uint8_t buf[static SERIES_BYTES_MAX])
 {
-	uint8_t bits = 0;
+	uint64_t bits = 0;
 	size_t n = 0;
 
 	for (int m = 0; m < _SERIES_METRIC_MAX; m++)
-		bits |= (uint8_t)((s->of[m] != NULL) << m);
+		bits |= (uint64_t)(s->of[m] != NULL) << m;
 	buf[n++] = VERSION;
 	n += put_varint(buf + n, (uint64_t)s->interval_ms);
 	n += put_varint(buf + n, (uint64_t)s->elapsed_ms);
-	buf[n++] = bits;
+	n += put_varint(buf + n, bits);
 	for (int m = 0; m < _SERIES_METRIC_MAX; m++)
 		if (s->of[m])
 			n += put_points(buf + n, s->of[m], series_points(s));
@@ -352,6 +353,7 @@ static int read_ms(struct reader *r, int64_t *ret)
 	return 0;
 }
 
+/* ret NULL: of a metric that is not known, which is skipped. */
 static int read_points(struct reader *r, int n_points, int64_t *ret)
 {
 	int64_t before = 0;
@@ -366,23 +368,30 @@ static int read_points(struct reader *r, int n_points, int64_t *ret)
 		before += v & 1 ? -(int64_t)(v >> 1) - 1 : (int64_t)(v >> 1);
 		if (before < 0 || before > SERIES_VALUE_MAX)
 			return -EINVAL;
-		ret[i] = before;
+		if (ret)
+			ret[i] = before;
 	}
 	return 0;
 }
 
-static int read_metrics(struct reader *r, unsigned bits, struct series *to)
+static int read_metric(struct reader *r, int m, struct series *to)
 {
-	int e = 0;
+	if (m >= _SERIES_METRIC_MAX)
+		return read_points(r, series_points(to), NULL);
+	to->of[m] = new_points(SERIES_NONE);
+	return to->of[m] ? read_points(r, series_points(to), to->of[m]) : -ENOMEM;
+}
 
-	if (bits >> _SERIES_METRIC_MAX)
+static int read_metrics(struct reader *r, struct series *to)
+{
+	uint64_t bits;
+	int e = read_varint(r, &bits);
+
+	if (e < 0 || bits >> SERIES_METRICS_ACCEPTED)
 		return -EINVAL;
-	for (int m = 0; m < _SERIES_METRIC_MAX && e >= 0; m++) {
-		if (!(bits >> m & 1))
-			continue;
-		to->of[m] = new_points(SERIES_NONE);
-		e = to->of[m] ? read_points(r, series_points(to), to->of[m]) : -ENOMEM;
-	}
+	for (int m = 0; bits >> m && e >= 0; m++)
+		if (bits >> m & 1)
+			e = read_metric(r, m, to);
 	return e < 0 ? e : r->at == r->end ? 0 : -EINVAL;
 }
 
@@ -392,12 +401,12 @@ int series_decode(const void *data, size_t size, struct series *ret)
 	struct reader r = { data, (const uint8_t *)data + size };
 	int e;
 
-	if (size < 4 || size > SERIES_BYTES_MAX || *r.at++ != VERSION)
+	if (size < 4 || size > SERIES_BYTES_ACCEPTED || *r.at++ != VERSION)
 		return -EINVAL;
 	if (read_ms(&r, &s.interval_ms) < 0 || read_ms(&r, &s.elapsed_ms) < 0 ||
-	    point_at(&s, s.elapsed_ms) >= SERIES_POINTS_MAX || r.at == r.end)
+	    point_at(&s, s.elapsed_ms) >= SERIES_POINTS_MAX)
 		return -EINVAL;
-	e = read_metrics(&r, *r.at++, &s);
+	e = read_metrics(&r, &s);
 	if (e < 0)
 		return e;
 	*ret = s;

@@ -23,7 +23,7 @@
 /* of a point, and of milliseconds; larger ones are cut to it */
 #define SERIES_VALUE_MAX ((INT64_C(1) << 53) - 1)
 
-/* The numbers are stored and sent: append, and raise the version in series.c. */
+/* The numbers are stored and sent: append. Older controllers skip metrics that they do not know. */
 enum series_metric {
 	SERIES_CPU_MS,	 /* CPU time within the interval: cores in use are this / its length */
 	SERIES_MEM_KIB,	 /* resident memory, the largest sample of the interval */
@@ -35,8 +35,11 @@ enum series_metric {
 	_SERIES_METRIC_MAX,
 };
 
-/* version, interval, elapsed, bits of the metrics; a point has at most 8 bytes */
+/* What is written at most: version, interval, elapsed, bits of the metrics; a point has at most 8 bytes. */
 #define SERIES_BYTES_MAX (1 + 8 + 8 + 1 + _SERIES_METRIC_MAX * SERIES_POINTS_MAX * 8)
+/* What is read at most: a newer agent may send metrics that are not known here, up to SERIES_METRICS_ACCEPTED in all. */
+#define SERIES_METRICS_ACCEPTED 16
+#define SERIES_BYTES_ACCEPTED (1 + 8 + 8 + 3 + SERIES_METRICS_ACCEPTED * SERIES_POINTS_MAX * 8)
 
 struct series {
 	int64_t interval_ms, elapsed_ms; /* elapsed 0: nothing was added yet */

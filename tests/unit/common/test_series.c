@@ -133,6 +133,13 @@ static void a_steadily_sampled_job_has_every_point(void **state)
 		assert_true(s.of[SERIES_MEM_KIB][i] >= 100);
 	assert_int_equal(s.of[SERIES_MEM_KIB][1], 101); /* of the sample after it */
 	series_done(&s);
+	/* started just after a tick that was early */
+	series_init(&s, 10000);
+	add_use(&s, 10050, 10050, 100);
+	assert_int_equal(s.of[SERIES_MEM_KIB][0], 100);
+	add_use(&s, 40000, 40000, 100); /* away since then */
+	assert_int_equal(s.of[SERIES_MEM_KIB][2], NONE);
+	series_done(&s);
 }
 
 static void what_is_measured_late_is_missing_before_and_suspension_is_not(void **state)
@@ -355,6 +362,28 @@ static void bytes_that_are_no_series_are_refused(void **state)
 	series_done(&s);
 }
 
+/* Metrics 0 and 7 of two points; a controller that knows seven metrics reads the first. Its rows are bounded too. */
+static void metrics_of_a_newer_agent_are_skipped(void **state)
+{
+	static const uint8_t newer[] = { 1, 10, 20, 0x81, 0x01, 5, 3, 9, 2 };
+	uint8_t large[SERIES_BYTES_ACCEPTED] = { 1, 1, 120, 0xff, 0xff, 0x01 };
+	struct series s;
+
+	(void)state;
+	assert_int_equal(series_decode(newer, sizeof(newer), &s), 0);
+	assert_int_equal(series_points(&s), 2);
+	assert_int_equal(s.of[SERIES_CPU_MS][0], 2);
+	assert_int_equal(s.of[SERIES_CPU_MS][1], 3);
+	series_done(&s);
+	assert_int_equal(series_decode(newer, sizeof(newer) - 1, &s), -EINVAL);
+	/* 15 metrics of 120 points, all missing */
+	assert_int_equal(series_decode(large, 6 + 15 * 120, &s), 0);
+	series_done(&s);
+	assert_int_equal(series_decode(large, sizeof(large) + 1, &s), -EINVAL);
+	/* more metrics than a series may ever have */
+	assert_int_equal(series_decode("\x01\x01\x01\x80\x80\x08\x00", 7, &s), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -370,6 +399,7 @@ int main(void)
 		cmocka_unit_test(a_long_job_needs_about_a_kilobyte),
 		cmocka_unit_test(the_largest_series_fits),
 		cmocka_unit_test(bytes_that_are_no_series_are_refused),
+		cmocka_unit_test(metrics_of_a_newer_agent_are_skipped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,12 +82,17 @@ static const char chunks_sql[] =
 	NUMBERS("20000") " INSERT INTO chunks(job, attempt, stream, offset, size, data)"
 			 " SELECT i, 1, 0, 0, 1, ?1 FROM n";
 
+static const char series_sql[] =
+	NUMBERS("20000") " INSERT INTO series(job, attempt, part, at_ns, data)"
+			 " SELECT i, 1, 0, i, ?1 FROM n";
+
 void past_rig_make(struct rig *r)
 {
 	struct err err = { "" };
 
 	assert_int_equal(db_begin(r->store->db, &err), 0);
-	if (db_run(r->store->db, &err, chunks_sql, "b", "x", (size_t)1) < 0)
+	if (db_run(r->store->db, &err, chunks_sql, "b", "x", (size_t)1) < 0 ||
+	    db_run(r->store->db, &err, series_sql, "b", "x", (size_t)1) < 0)
 		fail_msg("%s", err.text);
 	for (size_t i = 0; i < ARRAY_LEN(past); i++)
 		if (db_run(r->store->db, &err, past[i], "") < 0)

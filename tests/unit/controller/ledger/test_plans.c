@@ -33,56 +33,22 @@
 
 /* ---- a present: everything that is done again and again ---- */
 
-static int no_job(void *ctx, const struct store_job *j, struct err *err)
-{
-	(void)ctx, (void)j, (void)err;
-	return 0;
-}
-static int no_given(void *ctx, const struct store_desired *g, struct err *err)
-{
-	(void)ctx, (void)g, (void)err;
-	return 0;
-}
-static int no_node(void *ctx, const struct store_node *n, struct err *err)
-{
-	(void)ctx, (void)n, (void)err;
-	return 0;
-}
-static int no_count(void *ctx, const struct store_count *n, struct err *err)
-{
-	(void)ctx, (void)n, (void)err;
-	return 0;
-}
-static int no_quota_job(void *ctx, const struct store_quota_job *j, struct err *err)
-{
-	(void)ctx, (void)j, (void)err;
-	return 0;
-}
-static int no_happening(void *ctx, const struct store_happening *h, struct err *err)
-{
-	(void)ctx, (void)h, (void)err;
-	return 0;
-}
-static int no_gpus(void *ctx, const struct store_gpus_running *g, struct err *err)
-{
-	(void)ctx, (void)g, (void)err;
-	return 0;
-}
-static int no_step(void *ctx, const struct store_step *t, struct err *err)
-{
-	(void)ctx, (void)t, (void)err;
-	return 0;
-}
-static int no_waiting(void *ctx, const struct store_waiting *w, struct err *err)
-{
-	(void)ctx, (void)w, (void)err;
-	return 0;
-}
-static int no_series(void *ctx, const struct store_series *s, struct err *err)
-{
-	(void)ctx, (void)s, (void)err;
-	return 0;
-}
+#define IGNORE(name, type)                                                                     \
+	static int name(void *ctx, const struct type *row, struct err *err)                    \
+	{                                                                                      \
+		(void)ctx, (void)row, (void)err;                                               \
+		return 0;                                                                      \
+	}
+IGNORE(no_job, store_job)
+IGNORE(no_given, store_desired)
+IGNORE(no_node, store_node)
+IGNORE(no_count, store_count)
+IGNORE(no_quota_job, store_quota_job)
+IGNORE(no_happening, store_happening)
+IGNORE(no_gpus, store_gpus_running)
+IGNORE(no_step, store_step)
+IGNORE(no_waiting, store_waiting)
+IGNORE(no_series, store_series)
 static void ignore_event(void *ctx, const struct cycle_event *n)
 {
 	(void)ctx, (void)n;
@@ -233,6 +199,15 @@ static void set_desired(struct rig *r, int64_t job, enum job_desired want, int64
 	assert_true(store_set_desired(r->store, &w, node, NULL) >= 0);
 }
 
+/* One metric, one point. */
+static void add_series(struct report *rep)
+{
+	static uint8_t bytes[] = { 1, 10, 10, 1, 3 };
+
+	rep->series = bytes;
+	rep->series_size = sizeof(bytes);
+}
+
 /* The life of a job that the cycle has allocated to n1, over signed exchanges. */
 static void run_job(struct rig *r, int64_t job, int64_t now_ns)
 {
@@ -252,7 +227,12 @@ static void run_job(struct rig *r, int64_t job, int64_t now_ns)
 
 	assert_int_equal(store_desired(r->store, "n1", no_given, NULL, NULL), 0);
 	rep.started_ns = rep.at_ns = now_ns;
+	add_series(&rep);
 	assert_int_equal(rig_send_sync(r, &say, &result), 0);
+	assert_int_equal(result.n_bad_series, 0);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM series WHERE at_ns > 1000000"
+				       " AND job = (SELECT MAX(job) FROM series)"),
+			 1);
 	sync_result_done(&result);
 	step_in(r, job, now_ns);
 	set_desired(r, job, DESIRED_SUSPEND, now_ns);
@@ -260,6 +240,7 @@ static void run_job(struct rig *r, int64_t job, int64_t now_ns)
 	look_around(r, job);
 	rep = rig_report(job, 2, JOB_ENDED, 1);
 	rep.started_ns = rep.at_ns = rep.ended_ns = now_ns;
+	add_series(&rep);
 	say.n_outputs = say.n_jobs = 0;
 	assert_int_equal(rig_send_sync(r, &say, &result), 0);
 	sync_result_done(&result);
@@ -341,9 +322,10 @@ static const char *const small[] = { "attempts_open", "attempts_open_job",   "pa
 				     "steps_open",    "steps_open_job",	     "arrays_open",
 				     "depends_open" };
 static const char *const growing[] = {
-	"jobs",	    "attempts",	      "events",		"stretches",	"parts",  "steps",
-	"streams",  "chunks",	      "depends",	"holds",	"arrays", "slices",
-	"imported", "slurm_attempts", "archived_slurm", "node_changes", "waits",  "rollups"
+	"jobs",		"attempts", "events",	"stretches",	  "parts",
+	"steps",	"streams",  "chunks",	"depends",	  "holds",
+	"arrays",	"slices",   "imported", "slurm_attempts", "archived_slurm",
+	"node_changes", "waits",    "rollups",	"series"
 };
 
 static bool names_alias(const char *sql, const char *table, const char *alias)
@@ -496,7 +478,7 @@ static void work_costs_the_same_after_200000_jobs(void **state)
 	" FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname IN ("       \
 	"'jobs', 'attempts', 'events', 'stretches', 'parts', 'steps', 'streams', 'chunks',"    \
 	" 'depends', 'holds', 'arrays', 'slices', 'slurm_attempts', 'archived_slurm',"         \
-	" 'node_changes', 'waits', 'rollups', 'months')"
+	" 'node_changes', 'waits', 'rollups', 'months', 'series')"
 
 /* Rows of growing tables that were read so far, by scans of whole tables and by indices. */
 struct rows_read {

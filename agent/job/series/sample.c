@@ -1,8 +1,6 @@
-/* series.c - turns the usage of a job into samples of its series, and puts the series into reports; see job/series.h. */
-#include <stdlib.h>
-#include <string.h>
-#include "agent/job/series.h"
-#include "common/model/series/series.h"
+/* sample.c - which figures of a job's usage become the points of its series; see job/series/sample.h. */
+#include "agent/job/series/sample.h"
+#include "common/time_units.h"
 
 #define KIB 1024
 
@@ -58,59 +56,16 @@ static int64_t read_source(const struct series *s, int m, const struct usage *al
 	return peak > most && peak > value ? peak : value;
 }
 
-/* The series of the job, made with its first sample. NULL: no memory. */
-static struct series *series_of(struct node *n, struct job *j)
+void series_sample_fill(const struct series *s, const struct usage *all,
+			const struct usage *sampled, struct series_sample *ret)
 {
-	if (!j->s.series) {
-		j->s.series = malloc(sizeof(*j->s.series));
-		if (j->s.series)
-			series_init(j->s.series, n->conf->sample_interval_s * (S_NS / MS_NS));
-	}
-	return j->s.series;
-}
-
-void job_series_add(struct node *n, struct job *j, const struct usage *sampled)
-{
-	int64_t now = node_now_ns(), suspended_ns = clock_suspended_ns(&j->clock, now);
-	struct series *s = j->clock.start_ns ? series_of(n, j) : NULL;
-	struct series_sample x;
-	struct usage all;
-
-	if (!s)
-		return;
-	state_usage_get(&j->s, &all);
-	x.elapsed_ms = (clock_running_ns(&j->clock, now) + suspended_ns) / MS_NS;
 	for (int m = 0; m < _SERIES_METRIC_MAX; m++)
-		x.value[m] = read_source(s, m, &all, sampled);
-	if (suspended_ns > 0)
-		x.value[SERIES_SUSPENDED_MS] = suspended_ns / MS_NS;
-	(void)series_add(s, &x);
+		ret->value[m] = read_source(s, m, all, sampled);
 }
 
-/* Of a job of days a new point comes each hour: its series is not sent each minute. */
-static bool is_due(const struct job *j, int64_t now)
+int64_t series_sample_send_ns(const struct series *s)
 {
-	int64_t every = j->s.series->interval_ms * MS_NS;
+	int64_t interval_ns = s->interval_ms * MS_NS;
 
-	if (every < SERIES_SEND_NS)
-		every = SERIES_SEND_NS;
-	return !j->series_sent_ns || now - j->series_sent_ns >= every;
-}
-
-void job_series_report(struct job *j, struct report *r)
-{
-	uint8_t buf[SERIES_BYTES_MAX];
-	int64_t now = node_now_ns();
-
-	if (!j->s.series || !series_points(j->s.series) ||
-	    (r->state != JOB_ENDED && !is_due(j, now)))
-		return;
-	r->series_size = series_encode(j->s.series, buf);
-	r->series = malloc(r->series_size);
-	if (!r->series) {
-		r->series_size = 0;
-		return;
-	}
-	memcpy(r->series, buf, r->series_size);
-	j->series_sent_ns = now;
+	return interval_ns > SERIES_SEND_NS ? interval_ns : SERIES_SEND_NS;
 }

@@ -1,14 +1,11 @@
 /* series.h - the points of each running job (common/model/series/series.h), from the samples that the agent takes anyway.
  *
  * They are saved with the job's state (j->s.series) and go on after a restart of the agent; the time in which it was
- * away has no points of memory. A report carries the whole series, at most each SERIES_SEND_NS and once for
- * each new point, and the final report always: a report that is lost costs nothing.
+ * away has no points of memory. A report carries the whole series, at most each series_sample_send_ns(), and the
+ * final report always: a report that is lost costs nothing.
  */
 #pragma once
 #include "agent/job/job.h"
-#include "common/time_units.h"
-
-#define SERIES_SEND_NS (60 * S_NS)
 
 /* Adds the job's use as of now. `sampled`: what this sample measured; counters are those of the job (state_usage_get()), which
  * also has what the GPU sampler counted. A job whose clock has not started has no points. Without memory the
