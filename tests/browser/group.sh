@@ -1,5 +1,6 @@
 #!/bin/bash
-# group.sh - the questions of a PI in Debian's Chromium, over half an allocation year of a site: tests/browser/paths_usage.js. Screenshots are in
+# group.sh [guide] - the questions of a PI in Debian's Chromium, over half an allocation year of a site: tests/browser/paths_usage.js, or the paths of
+# docs/guide_pis.md. Screenshots are in
 # build/check/browser. Needs chromium, node and npm, as run.sh. TAP.
 # shellcheck disable=SC2317 # functions are called by name
 set -u
@@ -13,10 +14,12 @@ skip_all() { echo "1..0 # SKIP $1"; exit 0; }
 chromium=$(command -v chromium) || skip_all "no chromium here: apt-get install chromium"
 command -v node npm >/dev/null || skip_all "no node and npm here"
 mkdir -p build/browser build/check/browser
-cp tests/browser/package.json tests/browser/paths_usage.js build/browser/
+script=paths_usage last=
+[ "${1:-}" != guide ] || { script=guide last=$PWD/docs/guide_pis.md; }
+cp tests/browser/package.json "tests/browser/$script.js" build/browser/
 [ -d build/browser/node_modules/axe-core ] || (cd build/browser && npm install --no-audit --no-fund --silent) ||
 	skip_all "npm cannot install playwright-core and axe-core"
 live_dir group
 live_munge
 group_open target
-node build/browser/paths_usage.js "$(as "$daemon" "$dir/reeve" web --print --config "$dir/reeve.conf")" "$PWD/build/check/browser" "$chromium" "$group_last"
+node "build/browser/$script.js" "$(as "$daemon" "$dir/reeve" web --print --config "$dir/reeve.conf")" "$PWD/build/check/browser" "$chromium" "${last:-$group_last}"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# run.sh [SCRIPT] - the pages of a real controller, with jobs of a played node, in Debian's Chromium: tests/browser/pages.js, or SCRIPT.js. Screenshots are in
+# run.sh [SCRIPT] - the pages of a real controller, with jobs of a played node, in Debian's Chromium: tests/browser/pages.js, or SCRIPT.js ("guide":
+# the paths of docs/guide_users.md). Screenshots are in
 # build/check/browser. Needs chromium, node and npm, and installs playwright-core and axe-core below build/. TAP.
 # shellcheck disable=SC2317 # functions are called by soon
 set -u
@@ -57,4 +58,4 @@ node_sync jobs="$(job_entry 1 ended)" reports="$(job_report 1 1 ended started_s=
 node_sync jobs="$(job_entry 2 ended)" reports="$(job_report 2 1 ended started_s=$((at - 1)) running_s=1 usage="$use" kind=limit limit=vmem \
 	requested=8589934592 reached=8689934592 host=n1)" >/dev/null
 node_sync jobs="$(job_entry 3 running)" reports="$(job_report 3 1 running cpus=0-3)" >/dev/null
-node "build/browser/${1:-pages}.js" "$(build/bin/reeve web --print --config "$dir/reeve.conf")" "$PWD/build/check/browser" "$chromium"
+node "build/browser/${1:-pages}.js" "$(build/bin/reeve web --print --config "$dir/reeve.conf")" "$PWD/build/check/browser" "$chromium" "$PWD/docs/guide_users.md"
