@@ -346,12 +346,12 @@ const struct verb cli_verb_run = {
 	.help = "Submit a job, show its output, and exit with its status",
 	.details =
 		"Like submit, but waits. The job's standard output and error are printed here;\n"
-		"its input is /dev/null. With --stdin it is this command's, with --pty the command\n"
-		"has a terminal: then the words are always a command, which starts when the job\n"
-		"does, and the job ends with it. Ctrl-C cancels the job and waits for its end; a second\n"
-		"one leaves without waiting (exit status 130). The exit status is the job's\n"
-		"own; 128+N when signal N ended it, 137 when it exceeded a limit, 143 for\n"
-		"walltime and cancel, 125 when it could not be started or its node was lost.\n"
+		"its input is /dev/null. With --stdin it is this command's, with --pty the\n"
+		"command has a terminal: then the words are always a command, which starts when\n"
+		"the job does, and the job ends with it. Ctrl-C cancels the job and waits for its\n"
+		"end; a second one leaves without waiting (exit status 130). The exit status is\n"
+		"the job's own; 128+N when signal N ended it, 137 when it exceeded a limit, 143\n"
+		"for walltime and cancel, 125 when it could not be started or its node was lost.\n"
 		"With --json the job's output goes to standard error, its record to standard\n"
 		"output.",
 	.examples = "reeve run --pty -l ncpus=1,vmem=1GB,jobfs=1MB,walltime=1:00:00 bash\n"

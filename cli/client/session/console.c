@@ -52,7 +52,8 @@ struct console {
 	bool is_detached, hangs_up;
 	int rows, cols;
 	struct pending out[CONSOLE_STREAMS];
-	bool is_away; /* the controller is unreachable, and the user was warned */
+	bool is_answered; /* the controller has answered a poll */
+	bool is_away;	  /* the controller is unreachable, and the user was warned */
 	bool is_done;
 };
 
@@ -109,7 +110,8 @@ static json_t *make_body(struct console *k)
 	doc_int(&d, "step", k->config.step);
 	doc_text(&d, "token", k->token);
 	doc_int(&d, "seen", k->seen);
-	doc_flag(&d, "take_over", k->config.takes_over);
+	/* Once: a message that comes late must not take the step back from the terminal that has it then. */
+	doc_flag(&d, "take_over", k->config.takes_over && !k->is_answered);
 	doc_bytes(&d, "message", buf, console_encode_input(&m, buf));
 	return doc_take(&d);
 }
@@ -333,6 +335,7 @@ static void on_polled(void *ctx, int result, json_t *answer_owned, const struct 
 		return;
 	}
 	k->is_away = false;
+	k->is_answered = true;
 	if (take_answer(k, answer))
 		return;
 	if (k->has_changes)

@@ -152,10 +152,9 @@ int console_entry_set_input(struct console_entry *e, const void *data, size_t si
 	e->number = m.number;
 	is_new = is_urgent(e, &m);
 	e->is_attached = m.is_attached;
-	if (!m.is_attached) { /* detached by its user: the step continues */
-		e->keeps = true;
-		e->token[0] = '\0';
-	}
+	/* Detached by its user: the step continues. The token stays, so that a message of before that, which comes late on another
+	 * connection, has an old number and does not attach its terminal again. */
+	e->keeps |= !m.is_attached;
 	r = store_input(e, &m, is_new, now_us, err);
 	return r < 0 ? r : is_new;
 }

@@ -22,7 +22,7 @@ struct console_entry {
 	char node[REQUEST_NAME_MAX], address[64];
 	bool keeps; /* the step continues when its terminal is lost */
 	bool is_attached;
-	char token[CONSOLE_TOKEN_MAX]; /* of the command that is attached; "": any may be it */
+	char token[CONSOLE_TOKEN_MAX]; /* of the command that is or was attached; "": none was yet */
 	uint64_t number;	       /* of its last message */
 	int64_t user_ns, node_ns;      /* when either was last heard from */
 	struct console_message {

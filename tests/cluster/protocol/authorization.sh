@@ -30,6 +30,7 @@ configure() { # [LINE of [Controller]]...
 		[Cluster side]
 		Engine = slurm
 		[Node n1]
+		[Node n2]
 		[Node far]
 		Address = 192.0.2.1
 	CONF
@@ -129,6 +130,12 @@ who "steps: its owner, operators" GET /v1/jobs/JOB/steps '' "401 404 404 404 404
 who "start of a step: its owner alone" POST /v1/jobs/JOB/steps '{"schema":"reeve/1","nodes":["n1"],"argv":["true"]}' "401 404 404 404 404 201 403"
 who "output of steps: its owner, operators" GET '/v1/jobs/JOB/steps/output?first=1&last=1' '' "401 404 404 404 404 200 200"
 who "end of a step: its owner alone" POST /v1/jobs/JOB/steps/cancel '{"schema":"reeve/1","step":1}' "401 404 404 404 404 200 403"
+step=$(number "$(ask $owner POST "/v1/jobs/$job/steps" '{"schema":"reeve/1","nodes":["n1"],"argv":["sh"],"console":"pipes"}')" step)
+console='{"schema":"reeve/1","step":'$step',"token":"0123456789abcdef"'
+who "console of a step: its owner alone" POST /v1/jobs/JOB/console "$console}" "401 404 404 404 404 200 403"
+who "consoles of a node: nodes alone" POST /v1/node/console '{"schema":"reeve/1","node":"n1","steps":[]}' "401 200 403 403 403 403 403"
+who "consoles of a node at another address: no node" POST /v1/node/console '{"schema":"reeve/1","node":"far","steps":[]}' "401 403 403 403 403 403 403"
+who "consoles of a node that is not named: no node" POST /v1/node/console '{"schema":"reeve/1","node":"n9","steps":[]}' "401 403 403 403 403 403 403"
 who "hold: its owner, operators" POST /v1/jobs/NEW/hold '' "401 404 404 404 404 200 200"
 who "release: its owner, operators" POST /v1/jobs/NEW/release '' "401 404 404 404 404 200 200"
 who "priority down: its owner, operators" POST /v1/jobs/NEW/priority '{"schema":"reeve/1","nice":5}' "401 404 404 404 404 200 200"
@@ -193,6 +200,31 @@ lacks "accounts: a member does not see others'" hidden "$(ask $owner GET /v1/acc
 has "accounts: an operator does" hidden "$(ask $operator GET /v1/accounts)"
 has "another address speaks for no node" 403 "$(ask $node POST /v1/node/sync "$(sync | sed 's/"n1"/"far"/')")"
 has "nor does one that is not named" 403 "$(ask $node POST /v1/node/sync "$(sync | sed 's/"n1"/"n9"/')")"
+
+# ---- consoles ----
+# printed SERIAL TEXT, typed TEXT: messages in base64 (common/model/console/console.h).
+printed() { python3 -c 'import base64, struct, sys
+t = sys.argv[2].encode()
+print(base64.b64encode(b"RCO1" + struct.pack("<IQqqIqI", 0, int(sys.argv[1]), 0, 0, len(t), 0, 0) + t).decode())' "$@"; }
+typed() { python3 -c 'import base64, struct, sys
+print(base64.b64encode(b"RCI1" + struct.pack("<IQQqqqHH", 2, 0, 1, 0, 0, 0, 0, 0) + sys.argv[1].encode()).decode())' "$@"; }
+from_node() { # NODE [ATTEMPT [SERIAL TEXT]]
+	local message=
+	[ $# -lt 4 ] || message=$(printed "$3" "$4")
+	ask $node POST /v1/node/console '{"schema":"reeve/1","node":"'"$1"'","steps":[{"job":'"$job"',"attempt":'"${2:-1}"',"step":'"$step"',"message":"'"$message"'"}]}'
+}
+ask $owner POST "/v1/jobs/$job/console" "$console"',"message":"'"$(typed swordfish)"'"}' >"$dir/out"
+has "the node of a step has its input" '"message":"UkNJM' "$(from_node n1)"
+lacks "another node does not, though it names the step" UkNJM "$(from_node n2)"
+lacks "nor does an earlier attempt" UkNJM "$(from_node n1 7)"
+from_node n2 1 99 forged >"$dir/out"
+from_node n1 7 98 forged >"$dir/out"
+lacks "what another node says is not the step's output" UkNPM "$(ask $owner POST "/v1/jobs/$job/console" "$console}")"
+from_node n1 1 97 genuine >"$dir/out"
+has "what its own node says is" '"message":"UkNPM' "$(ask $owner POST "/v1/jobs/$job/console" "$console}")"
+for uid in $stranger $fellow $coordinator $operator; do
+	lacks "uid $uid: types nothing into it" 200 "$(ask $uid POST "/v1/jobs/$job/console" '{"schema":"reeve/1","step":'"$step"',"take_over":true,"token":"fedcba9876543210","message":"'"$(typed rm)"'"}' | head -n 1)"
+done
 
 # ---- members who see what the others of their account used ----
 again "[Policy]" "MembersSee = account" "Quota = target"

@@ -72,7 +72,7 @@ for s in answer.get("steps", []):
 serve 2>>"$dir/serve.log" &
 server=$!
 ex() { as $daemon env HOME="$dir" TERM=xterm "$dir/reeve" exec --config "$dir/client.conf" -j "$job" "$@"; }
-at() { timeout 60 setpriv --reuid $daemon --regid $daemon --clear-groups env HOME="$dir" TERM=xterm "$dir/terminal" "$@"; }
+at() { timeout 100 setpriv --reuid $daemon --regid $daemon --clear-groups env HOME="$dir" TERM=xterm "$dir/terminal" "$@"; }
 session() { at 30 100 "$dir/reeve" exec --config "$dir/client.conf" -j "$job" --pty "$@"; }
 
 # ---- standard input ----

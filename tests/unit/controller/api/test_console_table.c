@@ -1,0 +1,158 @@
+/* The controller's table of interactive steps: which terminal is attached, in whatever order its messages come; lost terminals; bounds. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "common/time_units.h"
+#include "controller/api/console/console_table.h"
+
+static struct console_table table;
+static int64_t now_ns;
+static int n_lost;
+
+static struct console_entry *add_step(int64_t job, uint32_t uid, bool keeps, int *ret)
+{
+	const struct store_step_place place = { .id = { .job = job, .step = 1, .attempt = 1 },
+						.uid = uid,
+						.keeps = keeps,
+						.node = "n1",
+						.address = "" };
+	struct console_entry *e = NULL;
+	struct err err;
+
+	*ret = console_table_add(&table, &place, now_ns, &e, &err);
+	return e;
+}
+
+static struct console_entry *one_step(bool keeps)
+{
+	int r;
+	struct console_entry *e = add_step(1, 1000, keeps, &r);
+
+	assert_int_equal(r, 0);
+	return e;
+}
+
+/* A message of the terminal `token`. Returns as console_entry_claim(), then console_entry_set_input(). */
+static int send_message(struct console_entry *e, const char *token, struct console_input m)
+{
+	uint8_t buf[CONSOLE_MESSAGE_MAX];
+	const struct console_claim claim = { .token = token };
+	struct err err;
+	int r = console_entry_claim(e, &claim, now_ns, &err);
+
+	return r < 0 ? r
+		     : console_entry_set_input(e, buf, console_encode_input(&m, buf),
+					       (uint64_t)now_ns / 1000, &err);
+}
+
+static void count_lost(void *ctx, const struct console_entry *e)
+{
+	(void)ctx, (void)e;
+	n_lost++;
+}
+
+static void a_message_overtaken_by_the_detachment_does_not_attach_again(void **unused)
+{
+	struct console_entry *e = one_step(true);
+
+	(void)unused;
+	assert_int_equal(
+		send_message(e, "first", (struct console_input){ .number = 1, .is_attached = true }),
+		1);
+	assert_int_equal(send_message(e, "first", (struct console_input){ .number = 3 }), 1);
+	assert_false(e->is_attached);
+	/* Sent before, on another connection. */
+	assert_int_equal(
+		send_message(e, "first", (struct console_input){ .number = 2, .is_attached = true }),
+		0);
+	assert_false(e->is_attached);
+	assert_int_equal(
+		send_message(e, "second", (struct console_input){ .number = 1, .is_attached = true }),
+		1);
+	assert_true(e->is_attached);
+	assert_int_equal(
+		send_message(e, "first", (struct console_input){ .number = 2, .is_attached = true }),
+		-EBUSY);
+	console_table_clear(&table);
+}
+
+static void a_terminal_that_was_lost_is_attached_again_by_its_next_message(void **unused)
+{
+	struct console_entry *e = one_step(true);
+
+	(void)unused;
+	send_message(e, "first", (struct console_input){ .number = 1, .is_attached = true });
+	console_table_check(&table, now_ns + CONSOLE_LOST_NS + 1, 1, count_lost, NULL);
+	assert_false(e->is_attached);
+	assert_int_equal(
+		send_message(e, "first", (struct console_input){ .number = 2, .is_attached = true }),
+		1);
+	assert_true(e->is_attached);
+	console_table_clear(&table);
+}
+
+static bool hangs_up(const struct console_entry *e)
+{
+	struct console_input m;
+
+	assert_int_equal(console_decode_input(e->input.data, e->input.size, &m, NULL), 0);
+	assert_false(m.is_attached);
+	return m.hangs_up;
+}
+
+static void a_silent_terminal_ends_its_step_unless_it_is_kept(void **unused)
+{
+	(void)unused;
+	for (int keeps = 0; keeps < 2; keeps++) {
+		struct console_entry *e = one_step(keeps);
+
+		n_lost = 0;
+		send_message(e, "t", (struct console_input){ .number = 1, .is_attached = true });
+		console_table_check(&table, now_ns + CONSOLE_LOST_NS, 1, count_lost, NULL);
+		assert_int_equal(n_lost, 0);
+		assert_true(e->is_attached);
+		console_table_check(&table, now_ns + CONSOLE_LOST_NS + 1, 1, count_lost, NULL);
+		console_table_check(&table, now_ns + CONSOLE_LOST_NS + 2, 1, count_lost, NULL);
+		assert_int_equal(n_lost, 1);
+		assert_int_equal(hangs_up(e), !keeps);
+		console_table_clear(&table);
+	}
+}
+
+static void consoles_are_bounded_for_a_user_and_in_all(void **unused)
+{
+	int r, job = 0;
+
+	(void)unused;
+	for (; job < CONSOLES_PER_USER; job++) {
+		add_step(job + 1, 1000, false, &r);
+		assert_int_equal(r, 0);
+	}
+	add_step(job + 1, 1000, false, &r);
+	assert_int_equal(r, -EDQUOT);
+	for (; job < CONSOLES_MAX; job++) {
+		add_step(job + 1, 2000 + (uint32_t)(job / CONSOLES_PER_USER), false, &r);
+		assert_int_equal(r, 0);
+	}
+	add_step(job + 1, 1, false, &r);
+	assert_int_equal(r, -ENOSPC);
+	console_table_check(&table, now_ns + CONSOLE_IDLE_NS + 1, 1, count_lost, NULL);
+	assert_int_equal(table.n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_message_overtaken_by_the_detachment_does_not_attach_again),
+		cmocka_unit_test(a_terminal_that_was_lost_is_attached_again_by_its_next_message),
+		cmocka_unit_test(a_silent_terminal_ends_its_step_unless_it_is_kept),
+		cmocka_unit_test(consoles_are_bounded_for_a_user_and_in_all),
+	};
+
+	now_ns = 1000 * S_NS;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
