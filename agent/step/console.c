@@ -135,7 +135,9 @@ static int send_relay(struct step_consoles *c, struct channel *ch, struct consol
 {
 	_cleanup_json_ json_t *doc = NULL;
 	char path[64];
-	struct http_call call = { .method = "POST", .path = path, .wait_s = wait_s };
+	struct http_call call = {
+		.method = "POST", .path = path, .wait_s = wait_s, .is_dense = true
+	};
 	struct err err = { "" };
 
 	snprintf(r->node, sizeof(r->node), "%s", c->steps->node->conf->node);

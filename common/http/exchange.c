@@ -98,7 +98,7 @@ static int make_message(struct http *h, struct http_call call, struct err *err)
 	r = auth_sign(h->munge_socket, text, h->credential, err);
 	if (r < 0)
 		return r;
-	zipped = h->sent.size > GZIP_FROM;
+	zipped = h->sent.size > GZIP_FROM && !call.is_dense;
 	if (zipped && (r = gzip_body(&h->sent, err)) < 0)
 		return r;
 	r = add_header(h, AUTH_REQUEST_HEADER ": %s", h->credential);

@@ -31,6 +31,7 @@ struct http_call {
 	const char *method, *path; /* path with query, escaped */
 	const json_t *body;	   /* NULL: none */
 	long wait_s;		   /* long poll: added to the timeout */
+	bool is_dense; /* the body is sent as it is: compressing it would cost more time than it saves */
 };
 
 /* How a call ends; `answer` belongs to the callee.

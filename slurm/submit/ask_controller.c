@@ -103,7 +103,11 @@ int ask_controller_submit(struct ask_controller *a, const struct slurm_submit *j
 	body = doc_take(&doc);
 	a->is_over = false;
 	a->answer = NULL;
-	r = body ? http_start(a->http, (struct http_call){ "POST", SLURM_SUBMIT_PATH, body, 0 },
+	r = body ? http_start(a->http,
+			      (struct http_call){ .method = "POST",
+						  .path = SLURM_SUBMIT_PATH,
+						  .body = body,
+						  .wait_s = 0 },
 			      on_done, a, err)
 		 : err_set(err, -ENOMEM, "out of memory");
 	if (r >= 0)

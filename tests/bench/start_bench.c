@@ -38,7 +38,10 @@ static void play_node(struct http *h)
 
 	for (;;) {
 		json_t *body = bench_node_document(1000000, json_incref(jobs), json_array());
-		struct http_call call = { "POST", BENCH_NODE_SYNC, body, BENCH_NODE_WAIT_S };
+		struct http_call call = { .method = "POST",
+					  .path = BENCH_NODE_SYNC,
+					  .body = body,
+					  .wait_s = BENCH_NODE_WAIT_S };
 		json_t *answer = NULL, *job;
 		struct err err = { "" };
 		size_t i;
@@ -66,7 +69,9 @@ static void play_node(struct http *h)
 static json_int_t submit_job(struct http *h)
 {
 	json_t *body = bench_submission();
-	struct http_call call = { "POST", "/v1/jobs", body, 0 };
+	struct http_call call = {
+		.method = "POST", .path = "/v1/jobs", .body = body, .wait_s = 0
+	};
 	json_t *answer = NULL;
 	struct err err = { "" };
 	json_int_t id;

@@ -66,7 +66,9 @@ static void hand_in(struct group *g)
 	if (setgid(g->uid) < 0 || setuid(g->uid) < 0 || http_open(&config, &h, &err) < 0)
 		_exit(1);
 	while (now_ns() < until_ns) {
-		const struct http_call call = { "POST", "/v1/jobs", body, 0 };
+		const struct http_call call = {
+			.method = "POST", .path = "/v1/jobs", .body = body, .wait_s = 0
+		};
 		int64_t start_ns = now_ns();
 		json_t *answer = NULL;
 		int r = http_exchange(h, call, &answer, &err);

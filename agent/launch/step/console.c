@@ -318,7 +318,7 @@ static void take_input(struct step_console *c, const uint8_t *packet, size_t siz
 	console_decode_input(c->message, size, &m, NULL);
 	if (m.rows != c->input.rows || m.cols != c->input.cols)
 		set_window(c, m.rows, m.cols);
-	c->has_changes |= m.is_attached != c->input.is_attached;
+	c->has_changes |= m.is_new || m.is_attached != c->input.is_attached;
 	for (int i = 0; i < CONSOLE_STREAMS; i++) {
 		struct ring *g = &c->rings[i];
 		int64_t before = g->acked;
@@ -394,7 +394,9 @@ static void send_output(struct step_console *c)
 {
 	static uint8_t packet[CONSOLE_MESSAGE_MAX];
 	static char data[CONSOLE_DATA_MAX];
-	struct console_output m = { .acked = c->consumed, .takes_no_input = c->in < 0 };
+	struct console_output m = { .heard = c->input.serial,
+				    .acked = c->consumed,
+				    .takes_no_input = c->in < 0 };
 	size_t used = 0, size;
 
 	if (c->peer < 0 || !c->may_send || !c->has_changes)

@@ -100,6 +100,7 @@ static json_t *make_body(struct console *k)
 				   .cols = k->cols,
 				   .is_end = k->is_end && knows_offset(k),
 				   .is_attached = !k->is_detached,
+				   .is_new = !k->seen,
 				   .hangs_up = k->hangs_up,
 				   .data = k->typed,
 				   .size = knows_offset(k) ? k->n_typed : 0 };
@@ -121,7 +122,7 @@ static int start_request(struct console *k, struct http *http, long wait_s, http
 	_cleanup_json_ json_t *body = make_body(k);
 	char path[96];
 	struct http_call call = {
-		.method = "POST", .path = path, .body = body, .wait_s = wait_s
+		.method = "POST", .path = path, .body = body, .wait_s = wait_s, .is_dense = true
 	};
 	struct err err = { "" };
 	int r = body ? 0 : -ENOMEM;

@@ -8,7 +8,13 @@
 #define INPUT_MAGIC 0x31494352U	 /* "RCI1" */
 #define OUTPUT_MAGIC 0x314f4352U /* "RCO1" */
 
-enum input_flag { INPUT_END = 1, INPUT_ATTACHED = 2, INPUT_HANGUP = 4, INPUT_FLAGS = 7 };
+enum input_flag {
+	INPUT_END = 1,
+	INPUT_ATTACHED = 2,
+	INPUT_HANGUP = 4,
+	INPUT_NEW = 8,
+	INPUT_FLAGS = 15,
+};
 enum output_flag {
 	OUTPUT_END_OUT = 1,
 	OUTPUT_END_ERR = 2,
@@ -74,7 +80,7 @@ size_t console_encode_input(const struct console_input *m,
 	write_number(&c, INPUT_MAGIC, 4);
 	write_number(&c,
 		     (m->is_end ? INPUT_END : 0) | (m->is_attached ? INPUT_ATTACHED : 0) |
-			     (m->hangs_up ? INPUT_HANGUP : 0),
+			     (m->hangs_up ? INPUT_HANGUP : 0) | (m->is_new ? INPUT_NEW : 0),
 		     4);
 	write_number(&c, m->serial, 8);
 	write_number(&c, m->number, 8);
@@ -97,7 +103,8 @@ int console_decode_input(const void *buf, size_t size, struct console_input *ret
 
 	*ret = (struct console_input){ .is_end = flags & INPUT_END,
 				       .is_attached = flags & INPUT_ATTACHED,
-				       .hangs_up = flags & INPUT_HANGUP };
+				       .hangs_up = flags & INPUT_HANGUP,
+				       .is_new = flags & INPUT_NEW };
 	ret->serial = read_number(&c, 8);
 	ret->number = read_number(&c, 8);
 	ret->offset = read_bounded(&c, 8, OFFSET_MAX);
@@ -129,6 +136,7 @@ size_t console_encode_output(const struct console_output *m,
 			     (m->takes_no_input ? OUTPUT_NO_INPUT : 0),
 		     4);
 	write_number(&c, m->serial, 8);
+	write_number(&c, m->heard, 8);
 	write_number(&c, (uint64_t)m->acked, 8);
 	for (int i = 0; i < CONSOLE_STREAMS; i++) {
 		write_number(&c, (uint64_t)s[i].offset, 8);
@@ -155,6 +163,7 @@ int console_decode_output(const void *buf, size_t size, struct console_output *r
 	ret->streams[CONSOLE_OUT].is_end = flags & OUTPUT_END_OUT;
 	ret->streams[CONSOLE_ERR].is_end = flags & OUTPUT_END_ERR;
 	ret->serial = read_number(&c, 8);
+	ret->heard = read_number(&c, 8);
 	ret->acked = read_bounded(&c, 8, OFFSET_MAX);
 	for (int i = 0; i < CONSOLE_STREAMS; i++) {
 		ret->streams[i].offset = read_bounded(&c, 8, OFFSET_MAX);

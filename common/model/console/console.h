@@ -31,15 +31,17 @@ struct console_input {
 	int rows, cols;		   /* of the terminal; 0: not known */
 	bool is_end;		   /* the input ends with this data */
 	bool is_attached;	   /* a user reads the output */
-	bool hangs_up;		   /* the terminal is gone for good: end the step */
-	const void *data;	   /* borrowed from the encoded message */
+	bool is_new;	  /* this terminal has no output yet: answer with all that is kept */
+	bool hangs_up;	  /* the terminal is gone for good: end the step */
+	const void *data; /* borrowed from the encoded message */
 	size_t size;
 };
 
 /* From the step to the user. */
 struct console_output {
 	uint64_t serial;
-	int64_t acked; /* the program has read all input before this */
+	uint64_t heard; /* serial of the last input that the step got */
+	int64_t acked;	/* the program has read all input before this */
 	struct console_chunk {
 		int64_t offset;
 		const void *data; /* borrowed */

@@ -150,7 +150,7 @@ static int read_output(struct api *a, const void *ctx, json_t **ret, struct err 
 	struct step_state now = { STORE_STEP_ENDED };
 	const struct console_entry *e =
 		a->consoles ? console_table_find(&a->consoles->table, w->job, w->step) : NULL;
-	bool has_changes = e && e->output.serial > (uint64_t)w->seen;
+	bool has_changes = e && e->output.data && e->output.serial > (uint64_t)w->seen;
 	bool is_taken = e && w->is_attached && e->token[0] && strcmp(e->token, w->token) != 0;
 	_cleanup_doc_ struct doc d = doc_message();
 	int r = store_steps(a->c.store, (struct store_steps_range){ w->job, w->step - 1, 1 },

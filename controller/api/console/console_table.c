@@ -72,6 +72,17 @@ void console_table_clear(struct console_table *t)
 	*t = (struct console_table){ .n = 0 };
 }
 
+/* What is kept of the output was for the terminal before: it may begin beyond what this one is to be shown. */
+static void begin_terminal(struct console_entry *e, const char *token)
+{
+	snprintf(e->token, sizeof(e->token), "%s", token);
+	e->number = 0;
+	e->since = 0;
+	free(e->output.data);
+	e->output.data = NULL;
+	e->output.size = 0;
+}
+
 int console_entry_claim(struct console_entry *e, const struct console_claim *claim,
 			int64_t now_ns, struct err *err)
 {
@@ -81,10 +92,8 @@ int console_entry_claim(struct console_entry *e, const struct console_claim *cla
 		return err_set(err, -EBUSY,
 			       "another terminal is attached to step %lld of job %lld",
 			       (long long)e->place.id.step, (long long)e->place.id.job);
-	if (is_other) {
-		snprintf(e->token, sizeof(e->token), "%s", claim->token);
-		e->number = 0;
-	}
+	if (is_other)
+		begin_terminal(e, claim->token);
 	e->user_ns = now_ns;
 	return 0;
 }
@@ -150,12 +159,14 @@ int console_entry_set_input(struct console_entry *e, const void *data, size_t si
 	if (m.number <= e->number)
 		return 0;
 	e->number = m.number;
-	is_new = is_urgent(e, &m);
+	is_new = !e->since || is_urgent(e, &m);
 	e->is_attached = m.is_attached;
 	/* Detached by its user: the step continues. The token stays, so that a message of before that, which comes late on another
 	 * connection, has an old number and does not attach its terminal again. */
 	e->keeps |= !m.is_attached;
 	r = store_input(e, &m, is_new, now_us, err);
+	if (r >= 0 && !e->since)
+		e->since = e->input.serial;
 	return r < 0 ? r : is_new;
 }
 
@@ -167,7 +178,7 @@ int console_entry_set_output(struct console_entry *e, const void *data, size_t s
 
 	if (r < 0)
 		return r;
-	if (m.serial <= e->output.serial)
+	if (m.serial <= e->output.serial || m.heard < e->since)
 		return 0;
 	e->wants_acks =
 		m.is_full || m.streams[CONSOLE_OUT].is_end || m.streams[CONSOLE_ERR].is_end;

@@ -22,15 +22,18 @@ struct console_entry {
 	char node[REQUEST_NAME_MAX], address[64];
 	bool keeps; /* the step continues when its terminal is lost */
 	bool is_attached;
-	char token[CONSOLE_TOKEN_MAX]; /* of the command that is or was attached; "": none was yet */
-	uint64_t number;	       /* of its last message */
-	int64_t user_ns, node_ns;      /* when either was last heard from */
+	char token
+		[CONSOLE_TOKEN_MAX]; /* of the command that is or was attached; "": none was yet */
+	uint64_t number;	     /* of its last message */
+	int64_t user_ns, node_ns;    /* when either was last heard from */
 	struct console_message {
 		uint8_t *data; /* NULL: none yet */
 		size_t size;
 		uint64_t serial;
 	} input, output;
 	bool wants_acks; /* the last output asks for acknowledgements */
+	uint64_t
+		since; /* serial of the first input of this terminal: output before that was for another one */
 };
 
 struct console_table {
@@ -55,7 +58,7 @@ int console_entry_claim(struct console_entry *e, const struct console_claim *cla
 /* A message of the command. 1: the node is to get it now; 0: it can wait, or is older than one before. -EBADMSG, -ENOMEM. */
 int console_entry_set_input(struct console_entry *e, const void *data, size_t size,
 			    uint64_t now_us, struct err *err);
-/* A message of the step. 1: the command does not have it; 0: an old one. */
+/* A message of the step. 1: the command does not have it; 0: an old one, or one for the terminal that was attached before. */
 int console_entry_set_output(struct console_entry *e, const void *data, size_t size,
 			     struct err *err);
 

@@ -113,7 +113,9 @@ static void take_answer(struct node *n, const json_t *answer)
 static int try_once(struct node *n)
 {
 	_cleanup_json_ json_t *body = make_sync(n), *answer = NULL;
-	struct http_call call = { "POST", "/v1/node/sync?wait=0", body, 0 };
+	struct http_call call = {
+		.method = "POST", .path = "/v1/node/sync?wait=0", .body = body, .wait_s = 0
+	};
 	struct err err;
 	int r = http_exchange(n->http, call, &answer, &err);
 

@@ -267,7 +267,9 @@ static int exchange_with_leader(struct http *h, struct http_call call, json_t **
 static int sync_once(void)
 {
 	_cleanup_json_ json_t *body = make_sync(), *answer = NULL;
-	struct http_call call = { "POST", "/v1/node/sync?wait=0", body, 0 };
+	struct http_call call = {
+		.method = "POST", .path = "/v1/node/sync?wait=0", .body = body, .wait_s = 0
+	};
 	struct err err = { "" };
 	struct timespec a, z;
 	int r;
@@ -292,7 +294,7 @@ static int sync_once(void)
 
 static json_t *get_document(const char *path)
 {
-	struct http_call call = { "GET", path, NULL, 0 };
+	struct http_call call = { .method = "GET", .path = path, .body = NULL, .wait_s = 0 };
 	struct err err = { "" };
 	json_t *answer = NULL;
 	int r = exchange_with_leader(s.viewer, call, &answer, &err);

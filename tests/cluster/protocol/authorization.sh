@@ -202,25 +202,26 @@ has "another address speaks for no node" 403 "$(ask $node POST /v1/node/sync "$(
 has "nor does one that is not named" 403 "$(ask $node POST /v1/node/sync "$(sync | sed 's/"n1"/"n9"/')")"
 
 # ---- consoles ----
-# printed SERIAL TEXT, typed TEXT: messages in base64 (common/model/console/console.h).
+# printed SERIAL TEXT HEARD, typed TEXT: messages in base64 (common/model/console/console.h).
 printed() { python3 -c 'import base64, struct, sys
 t = sys.argv[2].encode()
-print(base64.b64encode(b"RCO1" + struct.pack("<IQqqIqI", 0, int(sys.argv[1]), 0, 0, len(t), 0, 0) + t).decode())' "$@"; }
+print(base64.b64encode(b"RCO1" + struct.pack("<IQQqqIqI", 0, int(sys.argv[1]), int(sys.argv[3]), 0, 0, len(t), 0, 0) + t).decode())' "$@"; }
 typed() { python3 -c 'import base64, struct, sys
 print(base64.b64encode(b"RCI1" + struct.pack("<IQQqqqHH", 2, 0, 1, 0, 0, 0, 0, 0) + sys.argv[1].encode()).decode())' "$@"; }
 from_node() { # NODE [ATTEMPT [SERIAL TEXT]]
 	local message=
-	[ $# -lt 4 ] || message=$(printed "$3" "$4")
+	[ $# -lt 4 ] || message=$(printed "$3" "$4" "${5:-1}")
 	ask $node POST /v1/node/console '{"schema":"reeve/1","node":"'"$1"'","steps":[{"job":'"$job"',"attempt":'"${2:-1}"',"step":'"$step"',"message":"'"$message"'"}]}'
 }
 ask $owner POST "/v1/jobs/$job/console" "$console"',"message":"'"$(typed swordfish)"'"}' >"$dir/out"
 has "the node of a step has its input" '"message":"UkNJM' "$(from_node n1)"
 lacks "another node does not, though it names the step" UkNJM "$(from_node n2)"
 lacks "nor does an earlier attempt" UkNJM "$(from_node n1 7)"
-from_node n2 1 99 forged >"$dir/out"
-from_node n1 7 98 forged >"$dir/out"
+from_node n2 1 99 forged 9223372036854775807 >"$dir/out"
+from_node n1 7 98 forged 9223372036854775807 >"$dir/out"
 lacks "what another node says is not the step's output" UkNPM "$(ask $owner POST "/v1/jobs/$job/console" "$console}")"
-from_node n1 1 97 genuine >"$dir/out"
+heard=$(from_node n1 | sed -nE 's/.*"message":"([^"]*)".*/\1/p' | base64 -d | python3 -c 'import struct, sys; print(struct.unpack_from("<Q", sys.stdin.buffer.read(), 8)[0])')
+from_node n1 1 97 genuine "$heard" >"$dir/out"
 has "what its own node says is" '"message":"UkNPM' "$(ask $owner POST "/v1/jobs/$job/console" "$console}")"
 for uid in $stranger $fellow $coordinator $operator; do
 	lacks "uid $uid: types nothing into it" 200 "$(ask $uid POST "/v1/jobs/$job/console" '{"schema":"reeve/1","step":'"$step"',"take_over":true,"token":"fedcba9876543210","message":"'"$(typed rm)"'"}' | head -n 1)"

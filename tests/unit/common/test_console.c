@@ -21,6 +21,7 @@ static void input_comes_back_as_it_was(void **unused)
 					 .cols = 7,
 					 .is_end = true,
 					 .is_attached = true,
+					 .is_new = true,
 					 .data = "a\0b",
 					 .size = 3 };
 	struct console_input back;
@@ -31,7 +32,7 @@ static void input_comes_back_as_it_was(void **unused)
 	assert_true(back.serial == m.serial && back.number == 2 && back.offset == m.offset);
 	assert_true(back.acked[0] == 4 && back.acked[1] == 5 && back.rows == 1000 &&
 		    back.cols == 7);
-	assert_true(back.is_end && back.is_attached && !back.hangs_up);
+	assert_true(back.is_end && back.is_attached && back.is_new && !back.hangs_up);
 	assert_int_equal(back.size, 3);
 	assert_memory_equal(back.data, "a\0b", 3);
 }
@@ -39,6 +40,7 @@ static void input_comes_back_as_it_was(void **unused)
 static void output_comes_back_as_it_was(void **unused)
 {
 	const struct console_output m = { .serial = 9,
+					  .heard = 1ULL << 63,
 					  .acked = 8,
 					  .streams = { { 10, "out", 3, false },
 						       { 20, "er", 2, true } },
@@ -48,8 +50,8 @@ static void output_comes_back_as_it_was(void **unused)
 
 	(void)unused;
 	assert_int_equal(console_decode_output(buf, n, &back, NULL), 0);
-	assert_true(back.serial == 9 && back.acked == 8 && back.is_full &&
-		    !back.takes_no_input);
+	assert_true(back.serial == 9 && back.heard == m.heard && back.acked == 8 &&
+		    back.is_full && !back.takes_no_input);
 	assert_true(back.streams[0].offset == 10 && back.streams[0].size == 3 &&
 		    !back.streams[0].is_end);
 	assert_true(back.streams[1].offset == 20 && back.streams[1].size == 2 &&
@@ -89,7 +91,7 @@ static void what_is_beyond_its_bounds_is_refused(void **unused)
 	buf[15 + 16] = 0xff; /* the offset is negative */
 	assert_int_equal(console_decode_input(buf, n, &in, NULL), -EBADMSG);
 	console_encode_input(&plain, buf);
-	buf[4] = 8; /* a flag that there is not */
+	buf[4] = 16; /* a flag that there is not */
 	assert_int_equal(console_decode_input(buf, n, &in, NULL), -EBADMSG);
 	assert_int_equal(console_encode_input(&many, buf), 0);
 	assert_int_equal(console_encode_output(&sum, buf), 0);

@@ -61,22 +61,58 @@ static void a_message_overtaken_by_the_detachment_does_not_attach_again(void **u
 
 	(void)unused;
 	assert_int_equal(
-		send_message(e, "first", (struct console_input){ .number = 1, .is_attached = true }),
+		send_message(e, "first",
+			     (struct console_input){ .number = 1, .is_attached = true }),
 		1);
 	assert_int_equal(send_message(e, "first", (struct console_input){ .number = 3 }), 1);
 	assert_false(e->is_attached);
 	/* Sent before, on another connection. */
 	assert_int_equal(
-		send_message(e, "first", (struct console_input){ .number = 2, .is_attached = true }),
+		send_message(e, "first",
+			     (struct console_input){ .number = 2, .is_attached = true }),
 		0);
 	assert_false(e->is_attached);
 	assert_int_equal(
-		send_message(e, "second", (struct console_input){ .number = 1, .is_attached = true }),
+		send_message(e, "second",
+			     (struct console_input){ .number = 1, .is_attached = true }),
 		1);
 	assert_true(e->is_attached);
 	assert_int_equal(
-		send_message(e, "first", (struct console_input){ .number = 2, .is_attached = true }),
+		send_message(e, "first",
+			     (struct console_input){ .number = 2, .is_attached = true }),
 		-EBUSY);
+	console_table_clear(&table);
+}
+
+/* A message of the step that has got all input before `heard`. Returns as console_entry_set_output(). */
+static int show_message(struct console_entry *e, uint64_t serial, uint64_t heard)
+{
+	uint8_t buf[CONSOLE_MESSAGE_MAX];
+	const struct console_output m = { .serial = serial,
+					  .heard = heard,
+					  .streams = {
+						  { .offset = 5, .data = "x", .size = 1 } } };
+	struct err err;
+
+	return console_entry_set_output(e, buf, console_encode_output(&m, buf), &err);
+}
+
+static void output_for_another_terminal_is_not_shown_to_a_new_one(void **unused)
+{
+	struct console_entry *e = one_step(true);
+	uint64_t first;
+
+	(void)unused;
+	send_message(e, "first", (struct console_input){ .number = 1, .is_attached = true });
+	first = e->input.serial;
+	assert_int_equal(show_message(e, 1, first), 1);
+	send_message(e, "first", (struct console_input){ .number = 2 });
+	assert_non_null(e->output.data);
+	send_message(e, "second", (struct console_input){ .number = 1, .is_attached = true });
+	assert_null(e->output.data);
+	assert_int_equal(show_message(e, 2, first), 0);
+	assert_null(e->output.data);
+	assert_int_equal(show_message(e, 3, e->input.serial), 1);
 	console_table_clear(&table);
 }
 
@@ -89,7 +125,8 @@ static void a_terminal_that_was_lost_is_attached_again_by_its_next_message(void 
 	console_table_check(&table, now_ns + CONSOLE_LOST_NS + 1, 1, count_lost, NULL);
 	assert_false(e->is_attached);
 	assert_int_equal(
-		send_message(e, "first", (struct console_input){ .number = 2, .is_attached = true }),
+		send_message(e, "first",
+			     (struct console_input){ .number = 2, .is_attached = true }),
 		1);
 	assert_true(e->is_attached);
 	console_table_clear(&table);
@@ -111,7 +148,8 @@ static void a_silent_terminal_ends_its_step_unless_it_is_kept(void **unused)
 		struct console_entry *e = one_step(keeps);
 
 		n_lost = 0;
-		send_message(e, "t", (struct console_input){ .number = 1, .is_attached = true });
+		send_message(e, "t",
+			     (struct console_input){ .number = 1, .is_attached = true });
 		console_table_check(&table, now_ns + CONSOLE_LOST_NS, 1, count_lost, NULL);
 		assert_int_equal(n_lost, 0);
 		assert_true(e->is_attached);
@@ -148,7 +186,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_message_overtaken_by_the_detachment_does_not_attach_again),
-		cmocka_unit_test(a_terminal_that_was_lost_is_attached_again_by_its_next_message),
+		cmocka_unit_test(output_for_another_terminal_is_not_shown_to_a_new_one),
+		cmocka_unit_test(
+			a_terminal_that_was_lost_is_attached_again_by_its_next_message),
 		cmocka_unit_test(a_silent_terminal_ends_its_step_unless_it_is_kept),
 		cmocka_unit_test(consoles_are_bounded_for_a_user_and_in_all),
 	};
