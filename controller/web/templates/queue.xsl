@@ -36,8 +36,8 @@
 <xsl:template name="table">
 	<div class="scroll" tabindex="0" role="region" aria-label="Queue">
 	<table class="jobs">
-		<thead><tr><th scope="col" class="figure">Place</th><th scope="col">Job</th><th scope="col">Name</th><th scope="col">User</th><th scope="col">Account</th><th scope="col">Queue</th>
-			<th scope="col">Submitted</th><th scope="col">Estimated start</th><th scope="col">Why it waits</th>
+		<thead><tr><th scope="col" class="figure">Place</th><th scope="col">Job</th><th scope="col">Estimated start</th><th scope="col">Name</th><th scope="col">User</th><th scope="col">Account</th><th scope="col">Queue</th>
+			<th scope="col">Submitted</th>
 			<xsl:if test="$is-ranked"><th scope="col" class="figure">Priority</th>
 				<xsl:for-each select="$factors"><th scope="col" class="figure"><xsl:value-of select="@factor"/></th></xsl:for-each></xsl:if></tr></thead>
 		<tbody><xsl:for-each select="prio/rows/item">
@@ -52,21 +52,22 @@
 
 <xsl:template name="row">
 	<xsl:variable name="row" select="."/>
-	<tr><xsl:if test="@user = /page/@user"><xsl:attribute name="class">own</xsl:attribute></xsl:if>
+	<tr class="with-end"><xsl:if test="@user = /page/@user"><xsl:attribute name="class">with-end own</xsl:attribute></xsl:if>
 		<td class="figure"><xsl:value-of select="position()"/></td>
 		<th scope="row"><xsl:call-template name="job-link"/></th>
-		<td class="name"><xsl:value-of select="@name"/></td><td><xsl:value-of select="@user"/></td><td><xsl:value-of select="@account"/></td><td><xsl:value-of select="@queue"/></td>
-		<td class="pair"><xsl:value-of select="f:time(@submitted_ns)"/></td>
 		<td class="pair"><xsl:choose>
 			<xsl:when test="@starts_at_ns &gt; /page/@now_ns">in <xsl:value-of select="f:duration((@starts_at_ns - /page/@now_ns) div 1000000000)"/>
 				<span class="note under"><xsl:value-of select="f:time(@starts_at_ns)"/></span></xsl:when>
 			<xsl:when test="@starts_at_ns">soon</xsl:when>
 			<xsl:otherwise>-</xsl:otherwise>
 		</xsl:choose></td>
-		<td class="sentence"><xsl:value-of select="@why"/></td>
+		<td class="name"><xsl:value-of select="@name"/></td><td><xsl:value-of select="@user"/></td><td><xsl:value-of select="@account"/></td><td><xsl:value-of select="@queue"/></td>
+		<td class="pair"><xsl:value-of select="f:time(@submitted_ns)"/></td>
 		<xsl:if test="$is-ranked">
 			<td class="figure"><xsl:value-of select="f:count(@priority)"/></td>
 			<xsl:for-each select="$factors"><td class="figure"><xsl:value-of select="f:count($row/factors/item[@factor = current()/@factor]/@product)"/></td></xsl:for-each>
 		</xsl:if></tr>
+	<tr><xsl:if test="@user = /page/@user"><xsl:attribute name="class">own</xsl:attribute></xsl:if>
+		<td/><td colspan="{7 + $is-ranked * (1 + count($factors))}" class="end"><xsl:value-of select="@why"/></td></tr>
 </xsl:template>
 </xsl:stylesheet>
