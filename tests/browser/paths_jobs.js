@@ -47,6 +47,33 @@ async function checkQueues(page) {
   ok(/\b3\b/.test(other), 'and the other one has its factor and price', other);
 }
 
+// How a job's use went: sentences, charts on one scale of time, and the same points as a table that opens by keyboard.
+async function checkTimeline(page) {
+  await go(page, '/web/job/1');
+  const shown = await text(page);
+  ok(/Use over time/.test(shown), 'when was my job idle: its page has its use over time', shown);
+  ok(/Cores in use: at most 3.[\d]+, [\d.]+ on average, 4 requested/.test(shown), 'how much memory and how many cores, in words', shown);
+  ok(/Suspended for 0:09:20/.test(shown) && /not measured/.test(shown), 'for how long it was suspended, and that some was not measured', shown);
+  const fields = await page.locator('.plot .field').evaluateAll((all) => all.map((f) => {
+    const box = f.getBoundingClientRect();
+    return [Math.round(box.left), Math.round(box.width), Math.round(box.height)];
+  }));
+  ok(fields.length === 4 && new Set(fields.map((f) => `${f[0]} ${f[1]}`)).size === 1 && fields[0][1] > 600 && fields[0][2] > 60,
+    'its four charts have one scale of time', JSON.stringify(fields));
+  for (const width of [1280, 320]) {
+    await page.setViewportSize({ width, height: 800 });
+    const texts = await page.locator('.plot').first().locator('.times text:visible').evaluateAll((all) => all.map((t) => {
+      const box = t.getBoundingClientRect();
+      return { text: t.textContent, left: box.left, right: box.right };
+    }));
+    ok(texts.length >= 2 && texts.every((t, i) => !i || t.left > texts[i - 1].right), `the times below do not overlap at ${width}`, JSON.stringify(texts));
+  }
+  await page.getByText('points as a table').focus();
+  await page.keyboard.press('Enter');
+  ok(await page.locator('[aria-label="Points"] tbody tr').count() === 100, 'the points are a table too', await text(page));
+  ok(await page.locator('[aria-label="Points"]').isVisible(), 'which opens by keyboard');
+}
+
 async function checkWaits(page) {
   await go(page, '/web/');
   await follow(page, 'Queue');
@@ -84,7 +111,7 @@ async function checkLook(browser, state) {
   for (const [width, colorScheme] of shapes) {
     const context = await browser.newContext({ storageState: state, viewport: { width, height: 800 }, colorScheme, bypassCSP: true });
     const page = await context.newPage();
-    for (const name of ['cluster', 'jobs?queue=normal', 'job/1', 'job/9', 'queue', 'nodes', 'nodes?node=n1']) {
+    for (const name of ['cluster', 'jobs?queue=normal', 'job/1', 'job/2', 'job/9', 'queue', 'nodes', 'nodes?node=n1']) {
       await go(page, `/web/${name}`);
       const wide = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
       await page.evaluate(axe);
@@ -103,9 +130,10 @@ async function main() {
   const page = await context.newPage();
   await page.goto(link);
   const state = await context.storageState();
-  for (const check of [checkKilled, checkQueues, checkWaits, checkSearch, checkNodes]) await check(page);
+  for (const check of [checkKilled, checkQueues, checkTimeline, checkWaits, checkSearch, checkNodes]) await check(page);
   const plain = await browser.newContext({ storageState: state, javaScriptEnabled: false });
   await checkKilled(await plain.newPage());
+  await checkTimeline(await plain.newPage());
   await checkLook(browser, state);
   await browser.close();
   console.log(`1..${n}`);

@@ -54,8 +54,17 @@ wait_started n1
 wait_started n2
 use='"cpu_ns":3600000000,"rss_peak_bytes":2589934592,"vmem_peak_bytes":7589934592,"jobfs_peak_bytes":50000000'
 at=$(date +%s)
-node_sync jobs="$(job_entry 1 ended)" reports="$(job_report 1 1 ended started_s=$((at - 1)) running_s=1 usage="$use")" >/dev/null
+# Job 1 over 100 minutes: cores busy, idle, suspended, not measured for a while; memory and disk that grow. Job 2 grows until it is killed.
+values() { seq "$@" | paste -sd,; } # FIRST STEP LAST
+uneven=$(encode_series 60000 5970000 \
+	0="$(for i in $(seq 100); do echo $((i == 100 ? 90000 : i < 20 || (i > 40 && i < 60) || i > 70 ? 180000 + i % 7 * 9000 : i > 60 && i <= 70 ? 0 : 20000)); done | paste -sd,)" \
+	1="$(values 20000 900 37100),$(printf -- '-,%.0s' {1..10})$(values 40000 30000 2110000)" 2="$(values 3000000 44000 7356000)" \
+	3="$(values 100 480 47620)" 6="$(for i in $(seq 100); do echo $((i > 60 && i < 70 ? 60000 : i == 70 ? 20000 : 0)); done | paste -sd,)")
+growing=$(encode_series 10000 60000 0=40000,40000,39000,40000,38000,40000 1=400000,800000,1600000,2000000,2400000,2529233 \
+	2=2400000,4800000,6800000,7800000,8200000,8486264 3=10,10,10,10,10,10)
+node_sync jobs="$(job_entry 1 ended)" reports="$(job_report 1 1 ended started_s=$((at - 1)) running_s=1 usage="$use" \
+	more=",\"series\":\"$uneven\"")" >/dev/null
 node_sync jobs="$(job_entry 2 ended)" reports="$(job_report 2 1 ended started_s=$((at - 1)) running_s=1 usage="$use" kind=limit limit=vmem \
-	requested=8589934592 reached=8689934592 host=n1)" >/dev/null
+	requested=8589934592 reached=8689934592 host=n1 more=",\"series\":\"$growing\"")" >/dev/null
 node_sync jobs="$(job_entry 3 running)" reports="$(job_report 3 1 running cpus=0-3)" >/dev/null
 node "build/browser/${1:-pages}.js" "$(build/bin/reeve web --print --config "$dir/reeve.conf")" "$PWD/build/check/browser" "$chromium" "$PWD/docs/guide_users.md"

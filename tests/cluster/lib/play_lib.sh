@@ -7,6 +7,7 @@
 #	job_entry JOB STATE [ATTEMPT]	an element of jobs
 #	job_report JOB SEQ STATE [KEY=VALUE]...	an element of reports: see there for the keys
 #	job_request [KEY=VALUE]...	a submission: see there for the keys
+#	encode_series INTERVAL_MS ELAPSED_MS METRIC=VALUE,VALUE...	a series as an agent encodes it, for `more` of a report
 #	job_number ANSWER		the number of the job in it
 #	desired_state JOB ANSWER [EXPRESSION]	what the answer to an exchange wants of a job, nothing where it has
 #					none; or a Python expression of j, the job's entry, r, its request, p, its part
@@ -41,6 +42,29 @@ job_report() { # times in seconds; the end is at at_s; usage: members; kind is "
 	printf '"reason":{"limit":"%s","requested":%s,"reached":%s,"at_ns":0,"host":"%s","n_procs":0,"procs":[],"text":""}},' \
 		"$limit" "$requested" "$reached" "$host"
 	printf '"cpus":"%s","note":""%s}\n' "$cpus" "$more"
+}
+# METRIC: a number of enum series_metric, "-": not measured
+encode_series() {
+	python3 - "$@" <<-'PY'
+		import base64, sys
+		def varint(v):
+		    out = b''
+		    while v >= 0x80:
+		        out += bytes([v & 0x7f | 0x80]); v >>= 7
+		    return out + bytes([v])
+		metrics = {int(m): vs.split(',') for m, vs in (a.split('=') for a in sys.argv[3:])}
+		out = b'\x01' + varint(int(sys.argv[1])) + varint(int(sys.argv[2])) + bytes([sum(1 << m for m in metrics)])
+		for m in sorted(metrics):
+		    before = 0
+		    for v in metrics[m]:
+		        if v == '-':
+		            out += b'\0'
+		            continue
+		        d = int(v) - before
+		        out += varint((d << 1 if d >= 0 else -2 * d - 1) + 1)
+		        before = int(v)
+		print(base64.b64encode(out).decode())
+	PY
 }
 job_request() { # resources: members; argv, env: elements; more: further members of the request, with a comma before each
 	local account=physics queue=normal resources='"ncpus":1,"vmem_bytes":1000000' stream=false argv='"/bin/true"' env='' \

@@ -32,29 +32,6 @@ get() { curl -s -b "$dir/jar.$1" "$url/web$2"; }                                
 status() { curl -s -o /dev/null -w '%{http_code}' -b "$dir/jar.$1" "$url/web$2"; }
 amounts='"ncpus":16,"mem_bytes":64000000000,"jobfs_bytes":100000000000,"ngpus":0'
 
-# encode INTERVAL_MS ELAPSED_MS METRIC=VALUE,VALUE... - a series as an agent encodes it; METRIC: a number of enum series_metric, "-": not measured
-encode() {
-	python3 - "$@" <<-'PY'
-		import base64, sys
-		def varint(v):
-		    out = b''
-		    while v >= 0x80:
-		        out += bytes([v & 0x7f | 0x80]); v >>= 7
-		    return out + bytes([v])
-		metrics = {int(m): vs.split(',') for m, vs in (a.split('=') for a in sys.argv[3:])}
-		out = b'\x01' + varint(int(sys.argv[1])) + varint(int(sys.argv[2])) + bytes([sum(1 << m for m in metrics)])
-		for m in sorted(metrics):
-		    before = 0
-		    for v in metrics[m]:
-		        if v == '-':
-		            out += b'\0'
-		            continue
-		        d = int(v) - before
-		        out += varint((d << 1 if d >= 0 else -2 * d - 1) + 1)
-		        before = int(v)
-		print(base64.b64encode(out).decode())
-	PY
-}
 # of DOCUMENT EXPRESSION - a Python expression of the answer d
 of() { sed -n '2,$p' <<<"$1" | python3 -c "import json, sys; d = json.load(sys.stdin); print($2)" 2>&1; }
 series() { ask "$1" GET "/v1/jobs/$2/series"; } # UID JOB
@@ -72,7 +49,7 @@ report() { # SEQ STATE SERIES RUNNING_S
 	node_sync jobs="$jobs" \
 		reports="$(job_report "$job" "$1" "$2" running_s="$4" usage="\"cpu_ns\":$4000000000" more="$3")"
 }
-first=$(encode 10000 25000 0=15000,20000,5000 1=1024,-,512 6=0,4000,0)
+first=$(encode_series 10000 25000 0=15000,20000,5000 1=1024,-,512 6=0,4000,0)
 report 1 running ",\"series\":\"$first\"" 25 >/dev/null
 doc=$(series $daemon "$job")
 is "three points" 3 "$(of "$doc" 'len(d["points"])')"
@@ -95,7 +72,7 @@ is "one whose series is too large" 6 \
 is "the series is the one before" 3 "$(of "$(series $daemon "$job")" 'len(d["points"])')"
 grep -q 'series of jobs are not readable' "$dir/controller.log" 2>/dev/null || grep -rq 'series of jobs are not readable' "$dir"
 tap_result $? "the controller's log says that one was dropped"
-last=$(encode 20000 40000 0=35000,10000 1=1024,2048)
+last=$(encode_series 20000 40000 0=35000,10000 1=1024,2048)
 report 7 ended ",\"series\":\"$last\"" 40 >/dev/null
 is "the final report replaces the series" "[1.75, 0.5]" "$(of "$(series $daemon "$job")" '[p["cores"] for p in d["points"]]')"
 
