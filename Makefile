@@ -157,6 +157,9 @@ demo-slurm: deps
 	$(Q)tests/node/demo/slurm.sh
 bench: all
 	$(Q)tests/bench/run.sh
+# Do the unit tests notice a changed sign? tests/mutation/mutate.py --help
+mutation: all unit-tests
+	$(Q)tests/mutation/mutate.py
 deps:
 	$(Q)tests/deps.sh
 unit-tests: $(UNIT)
@@ -165,7 +168,7 @@ sanitized-tests:
 
 clean:
 	$(Q)rm -rf $O
-.PHONY: all check check-quick check-all demo demo-slurm bench deps unit-tests sanitized-tests bpf-tests install clean
+.PHONY: all check check-quick check-all demo demo-slurm bench mutation deps unit-tests sanitized-tests bpf-tests install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 include units/install.mk tests/bpf/scan.mk tests/bpf/vmem.mk tests/gpu/gpu.mk
