@@ -39,7 +39,8 @@ BPF        := $(wildcard bpf/*.bpf.c)
 SKELS      := $(patsubst bpf/%.bpf.c,$O/bpf-skel/%.skel.h,$(BPF))
 objs        = $(patsubst %.c,$O/%.o,$(sort $1))
 FOLLOW     := $(call sources,slurm/follow)
-OBJS       := $(call objs,$(COMMON) $(CONTROLLER) $(AGENT) $(LAUNCH) $(CLI) $(FOLLOW) $(wildcard slurm/submit/*.c))
+MAIL       := $(call sources,mail)
+OBJS       := $(call objs,$(COMMON) $(MAIL) $(CONTROLLER) $(AGENT) $(LAUNCH) $(CLI) $(FOLLOW) $(wildcard slurm/submit/*.c))
 
 LIB_COMMON := -lsystemd -ljansson -lmunge -lsqlite3 -lnettle -lz -lm
 LIB_AGENT  := $(LIB_COMMON) -lbpf -lelf -lcgroup -lhwloc
@@ -61,7 +62,7 @@ SLURM_SUBMIT := $(wildcard slurm/submit/*.c) slurm/follow/config.c slurm/follow/
 LUA     ?= lua5.1
 HAS_LUA := $(shell pkg-config --exists $(LUA) && echo yes)
 
-BINS := $O/bin/reeve-slurm-submit $(if $(HAS_LUA),$O/lib/reeve_lua.so) $(if $(HAS_SLURM),$O/lib/reeve_spank.so $O/bin/reeve-slurm) $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch $O/lib/pam_reeve.so
+BINS := $O/bin/reeve-slurm-submit $O/bin/reeve-mail $(if $(HAS_LUA),$O/lib/reeve_lua.so) $(if $(HAS_SLURM),$O/lib/reeve_spank.so $O/bin/reeve-slurm) $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch $O/lib/pam_reeve.so
 
 all: $(BINS)
 
@@ -108,6 +109,9 @@ $O/pic/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) -fPIC -c $< -o $@
 
+$O/bin/reeve-mail: $(call objs,$(COMMON) $(MAIL))
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_COMMON) -lcurl
 $O/bin/reeve-slurm-submit: $(call objs,$(COMMON) $(SLURM_SUBMIT))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_COMMON)

@@ -8,7 +8,7 @@
 #include "agent/config.h"
 #include "common/cleanup.h"
 #include "common/err.h"
-#include "common/model/engine.h"
+#include "common/engine.h"
 #include "common/time_units.h"
 
 static const char *const managers[] = { "auto", "systemd", "cgroup", NULL };

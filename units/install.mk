@@ -12,7 +12,7 @@ libexecdir = $(DESTDIR)$(PREFIX)/libexec/reeve
 install: all
 	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $O/bin/reeve
 	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $O/bin/reeve-agent $O/bin/reeve-controller
-	$(INSTALL) -D -m 755 -t $(libexecdir) $O/bin/reeve-launch
+	$(INSTALL) -D -m 755 -t $(libexecdir) $O/bin/reeve-launch $O/bin/reeve-mail
 	$(INSTALL) -D -m 644 -t $(pamdir) $O/lib/pam_reeve.so
 	$(if $(HAS_SLURM),$(INSTALL) -D -m 644 -t $(slurmdir) $O/lib/reeve_spank.so)
 	$(if $(HAS_SLURM),$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $O/bin/reeve-slurm)

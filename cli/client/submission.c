@@ -211,11 +211,12 @@ static int read_env(const struct verb_call *call, struct request *r, const char 
 /* Applies the options whose name is a key of request_set(), in the order typed. */
 static int apply_options(const struct verb_call *call, struct request *r, struct err *err)
 {
-	static const char *const keys[] = { "resources", "name",	"queue", "account",
-					    "cluster",	 "output",	"error", "join",
-					    "workdir",	 "vmem-action", "array", "depend",
-					    "after-ok",	 "after-any",	"hold",	 "requeue",
-					    "qos" };
+	static const char *const keys[] = {
+		"resources", "name",   "queue",	    "account",	 "cluster",
+		"output",    "error",  "join",	    "workdir",	 "vmem-action",
+		"array",     "depend", "after-ok",  "after-any", "hold",
+		"requeue",   "qos",    "mail-type", "mail-user", "mail-points"
+	};
 	int rc = 0;
 
 	for (int i = 0; i < call->n_given && rc == 0; i++) {

@@ -254,7 +254,16 @@ int request_total(struct request *r, struct err *err)
 	return 0;
 }
 
-/* When, how often and under which condition a job runs. */
+static int set_mail_user(struct request *r, const char *value, struct err *err)
+{
+	int rc = mail_check_user(value, err);
+
+	if (rc >= 0)
+		snprintf(r->mail_user, sizeof(r->mail_user), "%s", value);
+	return rc;
+}
+
+/* When, how often and under which condition a job runs, and which mails tell about it. */
 static int set_run(struct request *r, const char *key, const char *value, struct err *err)
 {
 	if (!strcmp(key, "array"))
@@ -268,6 +277,12 @@ static int set_run(struct request *r, const char *key, const char *value, struct
 		return after_parse_jobs(value, AFTER_ANY, &r->after, err);
 	if (!strcmp(key, "requeue"))
 		return set_requeue(r, value, err);
+	if (!strcmp(key, "mail-type"))
+		return mail_parse_types(value, &r->mail_types, err);
+	if (!strcmp(key, "mail-points"))
+		return mail_parse_points(value, &r->mail_types, err);
+	if (!strcmp(key, "mail-user"))
+		return set_mail_user(r, value, err);
 	if (!strcmp(key, "hold")) {
 		r->is_held = true;
 		return 0;

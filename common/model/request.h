@@ -11,6 +11,7 @@
 #include "common/model/amount.h"
 #include "common/model/features.h"
 #include "common/model/after.h"
+#include "common/model/mail.h"
 #include "common/model/select.h"
 
 struct err;
@@ -68,9 +69,11 @@ struct request {
 	char *err_path;
 	struct array array; /* n 0: one job */
 	struct after_list after;
-	bool is_held;		 /* by its owner, from the start */
-	bool requeue;		 /* queued again when its node is lost */
-	enum amount_units units; /* what MB, G ... mean while texts are read onto it */
+	bool is_held;		       /* by its owner, from the start */
+	bool requeue;		       /* queued again when its node is lost */
+	uint32_t mail_types;	       /* MAIL_BEGIN ...; 0: no mails */
+	char mail_user[MAIL_USER_MAX]; /* addresses; "": the user's own */
+	enum amount_units units;       /* what MB, G ... mean while texts are read onto it */
 };
 
 void request_init(struct request *r); /* all zero and empty */
@@ -109,14 +112,14 @@ const char *resources_format(const struct resources *res, char *buf, size_t size
  * "resources" (-l) "name" (-N) "queue" (-q) "account" (-A, -P) "cluster" "output" (-o)
  * "error" (-e) "join" (-j oe) "workdir" (-d, -wd) "vmem-action" (kill|enomem) "array" (-J)
  * "depend" (-W depend=..., after.h) "after-ok" "after-any" "hold" (-h; no value) "requeue" (-r
- * y|n).
+ * y|n) "mail-type" "mail-user" (-M) "mail-points" (-m abe).
  * -EINVAL with the key, the value and the remedy. */
 int request_set(struct request *r, const char *key, const char *value, struct err *err);
 
 /* Read the `#REEVE` and `#PBS` lines at the head of a script (up to the first command) into
  * *r and keep the text as r->script. `file` is for messages ("FILE, line 3: ...").
  * -EINVAL: CRLF line ends, NUL bytes, no text, unknown directive option, too large; err says
- * how to mend it. #PBS options that Reeve has no meaning for (-M, -m, -V ...) are listed in
+ * how to mend it. #PBS options that Reeve has no meaning for (-S, -p, -V ...) are listed in
  * `ret_ignored` (separated by commas) and not an error. */
 int request_parse_script(struct request *r, const char *text, size_t size, const char *file,
 			 char ret_ignored[static 256], struct err *err);

@@ -42,8 +42,10 @@ static const struct directive {
 	{ "--hold", "hold", 0 },
 	{ "-r", "requeue", 1 },
 	{ "--requeue", "requeue", 1 },
-	{ "-M", NULL, 1 },
-	{ "-m", NULL, 1 },
+	{ "-M", "mail-user", 1 },
+	{ "--mail-user", "mail-user", 1 },
+	{ "-m", "mail-points", 1 },
+	{ "--mail-type", "mail-type", 1 },
 	{ "-S", NULL, 1 },
 	{ "-p", NULL, 1 },
 	{ "-V", NULL, 0 },
@@ -145,7 +147,7 @@ static int apply_words(struct request *r, char *text, char *ignored, struct err 
 			return err_set(
 				err, -EINVAL,
 				"unknown directive '%.32s'; known are -l -N -q -A -P -C -o -e "
-				"-j -d -J -W -h -r --after-ok --after-any --vmem-action",
+				"-j -d -J -W -h -r -m -M --mail-type --after-ok --after-any --vmem-action",
 				word);
 		if (d->takes_value && !value && !(value = next_word(&text)))
 			return err_set(err, -EINVAL, "%s needs a value", word);

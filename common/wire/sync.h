@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdint.h>
 #include "common/cleanup.h"
-#include "common/model/engine.h"
+#include "common/engine.h"
 #include "common/model/features.h"
 #include "common/model/gpus.h"
 #include "common/model/job.h"

@@ -170,6 +170,14 @@ static void set_strings(struct doc *d, const struct request *r)
 	set_string(d, "err_path", r->err_path);
 }
 
+static void set_mail(struct doc *d, const struct request *r)
+{
+	char types[MAIL_TYPES_MAX];
+
+	doc_text_if(d, "mail_type", mail_format_types(r->mail_types, types));
+	doc_text_if(d, "mail_user", r->mail_user);
+}
+
 json_t *wire_encode_request(const struct request *r)
 {
 	_cleanup_doc_ struct doc d = doc_object();
@@ -187,6 +195,7 @@ json_t *wire_encode_request(const struct request *r)
 	set_after(&d, &r->after);
 	doc_flag(&d, "hold", r->is_held);
 	doc_flag(&d, "requeue", r->requeue);
+	set_mail(&d, r);
 	set_select(&d, r);
 	set_part(&d, &r->part);
 	return doc_take(&d);
@@ -284,6 +293,22 @@ static int get_flags(const json_t *j, struct request *r, struct err *err)
 	r->is_held = json_is_true(json_object_get(j, "hold"));
 	r->requeue = json_is_true(json_object_get(j, "requeue"));
 	return 0;
+}
+
+static int get_mail(const json_t *j, struct request *r, struct err *err)
+{
+	char types[MAIL_TYPES_MAX], user[MAIL_USER_MAX];
+	int rc = wire_get_text(j, "mail_type", (struct wire_text){ types, sizeof(types), true },
+			       err);
+
+	if (rc >= 0)
+		rc = wire_get_text(j, "mail_user",
+				   (struct wire_text){ user, sizeof(user), true }, err);
+	if (rc >= 0 && types[0])
+		rc = request_set(r, "mail-type", types, err);
+	if (rc >= 0 && user[0])
+		rc = request_set(r, "mail-user", user, err);
+	return rc;
 }
 
 static int get_array(const json_t *request, struct array *ret, struct err *err)
@@ -399,7 +424,8 @@ static int decode_request(const json_t *j, struct request *ret, struct err *err)
 	r = get_flags(j, ret, err);
 	if (r < 0)
 		return r;
-	if ((r = get_string(j, "script", &ret->script, err)) < 0 ||
+	if ((r = get_mail(j, ret, err)) < 0 ||
+	    (r = get_string(j, "script", &ret->script, err)) < 0 ||
 	    (r = get_string(j, "workdir", &ret->workdir, err)) < 0 ||
 	    (r = get_string(j, "out_path", &ret->out_path, err)) < 0 ||
 	    (r = get_string(j, "err_path", &ret->err_path, err)) < 0 ||

@@ -189,7 +189,7 @@ struct config_hooks {
 	char *program;	    /* NULL: no hooks */
 	char *events;	    /* as typed */
 	uint32_t event_set; /* bit i: enum config_hook i */
-	int64_t at_once, time_limit_s, queue_max;
+	int64_t at_once, time_limit_s, queue_max, retry_after_s;
 };
 
 struct config {

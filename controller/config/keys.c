@@ -5,7 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/model/amount.h"
-#include "common/model/engine.h"
+#include "common/engine.h"
 #include "common/time_units.h"
 #include "controller/config/config_impl.h"
 
@@ -233,6 +233,9 @@ const struct conf_key config_keys[] = {
 	      "events that may wait; further ones are dropped", "1000"),
 	{ "Hooks", "TimeLimit", CONF_SECONDS, HOOKS_AT(time_limit_s), 1, 3600, NULL,
 	  "time after which the program is killed", "30" },
+	{ "Hooks", "RetryAfter", CONF_SECONDS, HOOKS_AT(retry_after_s), 1, 3600, NULL,
+	  "when a program that ends with status 75 is run again; twice as long the next time, and so on",
+	  "30" },
 	{ "Cluster", "Engine", CONF_ENUM, offsetof(struct config_cluster, engine), 0, 0,
 	  engine_words,
 	  "program that starts the jobs of the cluster: reeve, slurm (docs/slurm.md) or pbs (docs/pbs.md)",

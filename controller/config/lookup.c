@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include "common/model/engine.h"
+#include "common/engine.h"
 #include "common/err.h"
 #include "common/nearest.h"
 #include "common/time_units.h"

@@ -5,11 +5,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sysexits.h>
 #include <systemd/sd-event.h>
 #include <time.h>
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
+#include "common/time_units.h"
 #include "common/wire/doc.h"
 #include "controller/hooks/hooks.h"
 #include "controller/hooks/hooks_events.h"
@@ -21,6 +23,10 @@
  * busy job must not make each search long. */
 #define NEXT_MAX 256
 
+/* A program that asks to be run again (EX_TEMPFAIL) is, after RetryAfter=, twice that, ...: about an hour with the
+ * default of 30 s. */
+#define RETRIES_MAX 7
+
 /* One event that the program has not finished with. */
 struct task {
 	struct task *next;
@@ -30,6 +36,8 @@ struct task {
 	char node[REQUEST_NAME_MAX];
 	struct hook_run *run; /* NULL: waits */
 	int64_t begun_ns;
+	int n_retries;
+	int64_t retry_ns; /* CLOCK_MONOTONIC: not before then */
 };
 
 struct hooks {
@@ -91,12 +99,28 @@ static void log_task(const struct task *t, int priority, const char *text)
 
 static void start_waiting(struct hooks *h);
 
-static void on_ended(void *ctx, enum hook_end how, int status)
+/* The task waits in its place: later events of the same job wait behind it, others go on. */
+static void retry_task(struct task *t)
 {
-	struct task *t = ctx;
 	struct hooks *h = t->hooks;
+	int64_t delay_s = h->c.config->retry_after_s << t->n_retries++;
+	char text[96];
+
+	snprintf(text, sizeof(text), "not yet (exit status %d): run again in %" PRId64 " s",
+		 EX_TEMPFAIL, delay_s);
+	log_task(t, LOG_NOTICE, text);
+	t->run = NULL;
+	t->retry_ns = clock_ns(CLOCK_MONOTONIC) + delay_s * S_NS;
+	h->counts.retried++;
+	h->counts.running--;
+	h->counts.waiting++;
+}
+
+static void log_end(const struct task *t, enum hook_end how, int status)
+{
 	double took_s = (double)(clock_ns(CLOCK_MONOTONIC) - t->begun_ns) / 1e9;
 	bool is_good = how == HOOK_EXITED && status == 0;
+	const struct hooks *h = t->hooks;
 	char text[96];
 
 	if (how == HOOK_TIMED_OUT)
@@ -106,6 +130,19 @@ static void on_ended(void *ctx, enum hook_end how, int status)
 		snprintf(text, sizeof(text), "%s %d after %.3f s",
 			 how == HOOK_EXITED ? "exit status" : "signal", status, took_s);
 	log_task(t, is_good ? LOG_INFO : LOG_WARNING, text);
+}
+
+static void on_ended(void *ctx, enum hook_end how, int status)
+{
+	struct task *t = ctx;
+	struct hooks *h = t->hooks;
+	bool is_good = how == HOOK_EXITED && status == 0;
+
+	if (how == HOOK_EXITED && status == EX_TEMPFAIL && t->n_retries < RETRIES_MAX) {
+		retry_task(t);
+		return;
+	}
+	log_end(t, how, status);
 	h->counts.done += is_good;
 	h->counts.timed_out += how == HOOK_TIMED_OUT;
 	h->counts.failed += !is_good && how != HOOK_TIMED_OUT;
@@ -184,14 +221,20 @@ static bool is_busy_with(const struct hooks *h, const struct task *t)
 	return false;
 }
 
-/* In the order of events, but no second one for a job or node that an earlier one is about. */
+/* In the order of events, but no second one for a job or node that an earlier one is about. Tasks whose time to be run
+ * again has not come do not count against NEXT_MAX: they must not keep others from starting. */
 static struct task *next_to_start(struct hooks *h)
 {
+	const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	struct task *t = h->first;
 
-	for (int i = 0; t && i < NEXT_MAX; i++, t = t->next)
+	for (int i = 0; t && i < NEXT_MAX; t = t->next) {
+		if (t->retry_ns > now_ns)
+			continue;
 		if (!t->run && !is_busy_with(h, t))
 			return t;
+		i++;
+	}
 	return NULL;
 }
 

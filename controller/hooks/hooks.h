@@ -35,6 +35,7 @@ DEFINE_CLEANUP(struct hooks *, hooks_close)
 
 struct hooks_counts {
 	int64_t done, failed, timed_out; /* exit 0; other ends, or not started; killed */
+	int64_t retried;		 /* asked to be run again (exit status 75), and is */
 	int64_t dropped;		 /* the queue was full */
 	int64_t waiting, running;	 /* now */
 };

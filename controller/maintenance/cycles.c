@@ -3,7 +3,7 @@
 #include <systemd/sd-event.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "common/model/engine.h"
+#include "common/engine.h"
 #include "controller/api/call.h"
 #include "controller/api/prepare_cycle.h"
 #include "controller/dispatch/cycle.h"

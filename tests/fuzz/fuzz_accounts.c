@@ -1,7 +1,7 @@
 /* fuzz_accounts - any bytes as accounts.conf: a refusal has words; what is taken is written,
  * read again the same, and does not differ from itself.
  *
- * links: common/model/array common/model/after common/model/select common/model/features
+ * links: common/model/array common/model/after common/model/select common/model/mail common/model/features
  *
  * links: controller/accounts/accounts controller/accounts/keys
  *

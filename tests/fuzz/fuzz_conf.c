@@ -1,7 +1,7 @@
 /* fuzz_conf - any bytes as a configuration file: no crash, no leak, and every refusal has
  * words.
  *
- * links: common/model/array common/model/after common/model/select common/model/features
+ * links: common/model/array common/model/after common/model/select common/model/mail common/model/features
  *
  * links: common/conf/conf common/conf/value common/nearest common/err
  *

@@ -1,7 +1,7 @@
 /* fuzz_examples - any bytes as a file of published examples: a refusal has words, and what is
  * read is computed under a small configuration without a crash or a leak.
  *
- * links: common/model/array common/model/after common/model/select common/model/features
+ * links: common/model/array common/model/after common/model/select common/model/mail common/model/features
  *
  * links: common/model/amount common/model/resources common/model/request common/model/gpus
  *

@@ -3,7 +3,7 @@
  *
  * links: common/err common/utf8 common/model/amount common/model/resources common/model/features common/model/request
  *
- * links: common/model/array common/model/after common/model/select common/model/usage common/model/job
+ * links: common/model/array common/model/after common/model/select common/model/mail common/model/usage common/model/job
  *
  * links: common/model/gpu_use common/model/gpus common/model/script common/wire/wire common/wire/doc common/wire/fields
  *

@@ -1,7 +1,7 @@
 /* fuzz_sacctmgr - any bytes as a dump of sacctmgr's: a refusal has a line and words; what is
  * taken makes accounts, and a dump written of them is read again as the same.
  *
- * links: common/model/array common/model/after common/model/select common/model/features
+ * links: common/model/array common/model/after common/model/select common/model/mail common/model/features
  *
  * links: controller/accounts/accounts controller/accounts/keys
  *

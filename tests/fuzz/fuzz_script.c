@@ -1,6 +1,6 @@
 /* fuzz_script.c - any bytes as a job script: never a crash, and what is accepted is kept whole.
  *
- * links: common/model/array common/model/after common/model/select common/model/features
+ * links: common/model/array common/model/after common/model/select common/model/mail common/model/features
  *
  * links: common/err common/model/amount common/model/resources
  *

@@ -7,7 +7,7 @@
  *
  * links: common/model/request common/model/resources common/model/amount common/model/features
  *
- * links: common/model/array common/model/after common/model/select common/model/gpus
+ * links: common/model/array common/model/after common/model/select common/model/mail common/model/gpus
  *
  * libs: -ljansson -lnettle
  */

@@ -7,7 +7,7 @@
  *
  * links: common/model/request common/model/usage common/model/job
  *
- * links: common/model/gpu_use common/model/gpus common/model/select
+ * links: common/model/gpu_use common/model/gpus common/model/select common/model/mail
  *
  * links: common/utf8 common/wire/wire_gpu
  *

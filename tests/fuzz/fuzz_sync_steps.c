@@ -3,7 +3,7 @@
  *
  * links: common/model/array common/model/after common/model/features
  *
- * links: common/err common/model/amount common/model/resources common/model/select
+ * links: common/err common/model/amount common/model/resources common/model/select common/model/mail
  *
  * links: common/model/request common/model/usage common/model/job
  *

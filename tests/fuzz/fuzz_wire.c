@@ -1,6 +1,6 @@
 /* fuzz_wire.c - any bytes as a document: what decodes encodes to what decodes the same.
  *
- * links: common/model/array common/model/after common/model/features common/model/select
+ * links: common/model/array common/model/after common/model/features common/model/select common/model/mail
  *
  * links: common/err common/model/amount common/model/resources
  *

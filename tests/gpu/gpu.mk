@@ -2,7 +2,7 @@
 GPU := $(patsubst %,$O/agent/gpu/%.o,gpu asker allocs model book drm/fdinfo drm/drm drm/scan drm/sample pci nvml/nvml nvml/source nvml/source_sample nvml/source_account nvml/source_lost) $O/common/err.o $O/common/utf8.o $O/agent/admit/cpulist.o
 GPU_LIBS := -lbpf -lelf -lz -lpthread
 $O/tests/unit/test_model: $O/agent/gpu/model.o $O/common/err.o \
-	$(patsubst %,$O/common/model/%.o,amount resources features request array after select script)
+	$(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
 $O/tests/unit/test_fdinfo: $O/agent/gpu/drm/fdinfo.o
 $O/tests/unit/test_book: $O/agent/gpu/book.o $O/common/utf8.o
 

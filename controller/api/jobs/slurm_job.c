@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include "common/err.h"
-#include "common/model/engine.h"
+#include "common/engine.h"
 #include "controller/api/jobs/slurm_job.h"
 #include "controller/api/jobs/slurm_pending.h"
 #include "controller/ledger/jobs/slurm.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "common/model/engine.h"
+#include "common/engine.h"
 #include "common/utf8.h"
 #include "common/wire/slurm_submit.h"
 #include "controller/accounts/accounts.h"

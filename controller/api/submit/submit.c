@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "common/model/engine.h"
+#include "common/engine.h"
 #include "controller/api/submit/submit.h"
 
 static void job_done(struct submit_job *s)

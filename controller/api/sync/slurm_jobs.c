@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "common/model/engine.h"
+#include "common/engine.h"
 #include "controller/api/sync/slurm.h"
 #include "controller/api/sync/slurm_jobs.h"
 #include "controller/api/usage/share_update.h"

@@ -229,6 +229,7 @@ static void put_hooks(struct metrics_text *t, const struct hooks *h)
 	fprintf(t->f, "reeve_hooks_total{result=\"done\"} %lld\n", (long long)n.done);
 	fprintf(t->f, "reeve_hooks_total{result=\"failed\"} %lld\n", (long long)n.failed);
 	fprintf(t->f, "reeve_hooks_total{result=\"timed-out\"} %lld\n", (long long)n.timed_out);
+	fprintf(t->f, "reeve_hooks_total{result=\"retried\"} %lld\n", (long long)n.retried);
 	metrics_head(t, "reeve_hooks_dropped_total", "counter",
 		     "Events dropped before the program saw them, since too many waited.");
 	fprintf(t->f, "reeve_hooks_dropped_total %lld\n", (long long)n.dropped);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "common/model/engine.h"
+#include "common/engine.h"
 #include "common/time_units.h"
 #include "common/wire/doc.h"
 #include "controller/api/authz.h"

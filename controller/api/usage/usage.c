@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "common/model/engine.h"
+#include "common/engine.h"
 #include "common/wire/doc.h"
 #include "controller/api/nodes/node_list.h"
 #include "controller/api/usage/usage.h"

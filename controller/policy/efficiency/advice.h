@@ -12,7 +12,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
-#include "common/model/engine.h"
+#include "common/engine.h"
 #include "common/model/job.h"
 
 struct advice_facts {

@@ -17,7 +17,7 @@
  * beyond is kept apart.
  */
 #pragma once
-#include "common/model/engine.h"
+#include "common/engine.h"
 #include "common/model/job.h"
 #include "controller/policy/charge/charge.h"
 

@@ -201,7 +201,7 @@ answer POST_v1_jobs 201 <<<'{"schema":"reeve/1","job":15}'
 cat >"$dir/job.sh" <<'SH'
 #!/bin/sh
 #REEVE -l ncpus=2,vmem=1GB -N fromscript
-#PBS -q express -m abe
+#PBS -q express -m abe -S /bin/sh
 echo hello
 SH
 field() { sent | sed 's/^[^{]*//' | python3 -c "import json,sys; r = json.load(sys.stdin)['request']; print($1)"; }
@@ -225,7 +225,7 @@ has "a large body is gzipped and its credential still fits" " gzip " \
 is "a script from standard input" "stdin" "$("$reeve" submit - <job.sh >/dev/null 2>&1; field 'r["script"][2:9] and "stdin"')"
 is "submit --json" '{"schema":"reeve/1","job":15}' "$("$reeve" submit --json -- true | tr -d ' \n')"
 exits "submit says which lines mean nothing here" 0 "$reeve" submit job.sh
-has "... by their option" "ignored script lines with options that Reeve does not have: -m" "$err"
+has "... by their option" "ignored script lines with options that Reeve does not have: -S" "$err"
 exits "unknown resource" 2 "$reeve" submit -l cpus=1 -- true
 has "... names the known" "ncpus, vmem, mem, jobfs, walltime, ngpus, pids" "$err"
 exits "no such script" 2 "$reeve" submit nosuch.sh

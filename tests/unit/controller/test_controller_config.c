@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "common/err.h"
-#include "common/model/engine.h"
+#include "common/engine.h"
 #include "controller/config/config.h"
 
 static struct config *parse_config(const char *text)

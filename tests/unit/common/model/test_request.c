@@ -114,7 +114,7 @@ static void script_lines_are_options(void **state)
 	static const char text[] = "#!/bin/bash\n"
 				   "# a comment\n"
 				   "#PBS -l ncpus=2,vmem=1GB\n"
-				   "#PBS -l walltime=60 -N 'my_job' -M a@b\n"
+				   "#PBS -l walltime=60 -N 'my_job' -M a@b -m ae\n"
 				   "#REEVE -ljobfs=10MB --account=physics\n"
 				   "#PBS -j oe -V\n"
 				   "\n"
@@ -134,7 +134,9 @@ static void script_lines_are_options(void **state)
 	assert_string_equal(r.name, "my_job");
 	assert_string_equal(r.account, "physics");
 	assert_true(r.join);
-	assert_string_equal(ignored, "-M, -V");
+	assert_string_equal(r.mail_user, "a@b");
+	assert_int_equal(r.mail_types, MAIL_FAIL | MAIL_END);
+	assert_string_equal(ignored, "-V");
 	assert_string_equal(r.script, text);
 }
 

@@ -1,0 +1,131 @@
+/* test_mail - words, letters and addresses of mails; hostile addresses. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/cleanup.h"
+#include "common/err.h"
+#include "common/model/mail.h"
+
+static void has_types(const char *text, uint32_t expected)
+{
+	uint32_t types = 0;
+	struct err err = { "" };
+
+	assert_int_equal(mail_parse_types(text, &types, &err), 0);
+	assert_int_equal(types, expected);
+}
+
+static void test_words_of_slurm(void **state)
+{
+	uint32_t types = 7;
+	char buf[MAIL_TYPES_MAX];
+	struct err err = { "" };
+
+	(void)state;
+	has_types("BEGIN,end,Fail", MAIL_BEGIN | MAIL_END | MAIL_FAIL);
+	has_types("ALL", MAIL_BEGIN | MAIL_END | MAIL_FAIL | MAIL_REQUEUE);
+	has_types("NONE", 0);
+	has_types("TIME_LIMIT,TIME_LIMIT_80,ARRAY_TASKS,INVALID_DEPEND",
+		  MAIL_TIME_LIMIT | MAIL_80 | MAIL_EACH_TASK);
+	assert_int_equal(mail_parse_types("BEGIN,ENDE", &types, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "'ENDE': write some of BEGIN,END,FAIL"));
+	assert_int_equal(types, 7);
+	assert_int_equal(mail_parse_types("", &types, &err), -EINVAL);
+	assert_int_equal(mail_parse_types("BEGIN,", &types, &err), -EINVAL);
+	assert_string_equal(mail_format_types(MAIL_END | MAIL_80, buf), "END,TIME_LIMIT_80");
+	has_types(mail_format_types(UINT32_MAX, buf), 1023);
+}
+
+static void test_letters_of_pbs(void **state)
+{
+	uint32_t types = 0;
+	struct err err = { "" };
+
+	(void)state;
+	assert_int_equal(mail_parse_points("abe", &types, &err), 0);
+	assert_int_equal(types, MAIL_FAIL | MAIL_BEGIN | MAIL_END);
+	assert_int_equal(mail_parse_points("n", &types, &err), 0);
+	assert_int_equal(types, 0);
+	assert_int_equal(mail_parse_points("nb", &types, &err), -EINVAL);
+	assert_int_equal(mail_parse_points("x", &types, &err), -EINVAL);
+	assert_int_equal(mail_parse_points("", &types, &err), -EINVAL);
+}
+
+static void test_addresses(void **state)
+{
+	char address[MAIL_ADDRESS_MAX];
+	const char *rest = "a@b.example,c";
+	struct err err;
+
+	(void)state;
+	assert_int_equal(mail_check_user("alice", &err), 0);
+	assert_int_equal(mail_check_user("a.l-i+ce@mail.example.org,bob", &err), 0);
+	rest = mail_next_address(rest, address);
+	assert_string_equal(address, "a@b.example");
+	rest = mail_next_address(rest, address);
+	assert_string_equal(address, "c");
+	assert_null(mail_next_address(rest, address));
+}
+
+static void test_hostile_addresses_are_refused(void **state)
+{
+	static const char *const hostile[] = {
+		"",
+		"a@b\r\nBcc: c@d",
+		"a\nb",
+		"a b@c",
+		"-oQ/tmp",
+		"<a@b>",
+		"a@b,",
+		",a@b",
+		"a@@b",
+		"a@b@c",
+		"\"a b\"@c",
+		"a@-b",
+		"a@b..c",
+		".a@b",
+		"a.@b",
+		"a@",
+		"@b",
+		"a@b>c",
+		"\xc3\xa9@b",
+		"a@[1.2.3.4]",
+		"a\t@b",
+		"a;b@c",
+		"a@b,c,d,e,f",
+		"a(x)@b",
+		"a@b\x7f",
+		"a\\b@c",
+	};
+	char far[MAIL_USER_MAX + 1], local[72];
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(hostile); i++)
+		if (mail_check_user(hostile[i], &err) != -EINVAL)
+			fail_msg("'%s' was accepted", hostile[i]);
+	memset(far, 'a', MAIL_USER_MAX);
+	far[MAIL_USER_MAX] = '\0';
+	assert_int_equal(mail_check_user(far, &err), -EINVAL);
+	far[MAIL_ADDRESS_MAX] = '\0';
+	assert_int_equal(mail_check_user(far, &err), -EINVAL);
+	memset(local, 'a', 65);
+	strcpy(local + 65, "@b");
+	assert_int_equal(mail_check_user(local, &err), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_words_of_slurm),
+		cmocka_unit_test(test_letters_of_pbs),
+		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(test_hostile_addresses_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
