@@ -145,6 +145,14 @@ fill() { # PLACE TOTAL
 	echo "ANALYZE;" | run "$1"
 	[[ $1 != postgresql:* ]] || run "$1" <<<"CHECKPOINT;"
 }
+# For pages: nodes that were heard of just now, or their jobs would be lost, and the use of the jobs that run.
+be_present() { # PLACE
+	run "$1" <<-SQL
+		UPDATE nodes SET last_ns = $(($(date +%s) + 3600))000000000, lost = 0;
+		UPDATE attempts SET at_ns = given_ns, running_ns = 3600000000000, usage = '{"cpu_ns":' || (job % 64 * 3600000000000)
+			|| ',"rss_peak_bytes":2589934592,"vmem_peak_bytes":7589934592,"jobfs_peak_bytes":50000000,"processes_peak":17}' WHERE closed = 0;
+	SQL
+}
 remove() { # PLACE
 	case $1 in
 	postgresql:*) psql -q "$1" -c "DROP SCHEMA ${1##*%3D} CASCADE" -c CHECKPOINT 2>/dev/null ;;
@@ -159,7 +167,7 @@ measure() { # WHICH JOBS
 	tell "$1: $2 jobs, filled in $((SECONDS - from)) s, $size bytes"
 	"$bin" "$place" $(($2 / 2)) $((($2 + 1) / 2)) $active >"$dir/$1.$3"
 	grep -q '^no figures' "$dir/$1.$3" && { cat "$dir/$1.$3"; exit 1; }
-	[ -z "${SIZE_PAGES:-}" ] || [ "$3" != large ] || tests/bench/web/pages.sh --ledger "$place"
+	[ -z "${SIZE_PAGES:-}" ] || [ "$3" != large ] || { be_present "$place" && tests/bench/web/pages.sh --ledger "$place"; }
 	if [ "$2" -le 1000000 ] && [ "${SIZE_VERIFY:-}" ]; then "$O/bin/reeve" admin verify --ledger "$place" | tail -n 3 >&2; fi
 	tell "$1: $2 jobs measured"
 	remove "$place"
