@@ -20,6 +20,7 @@
 #define POLL_WAIT_S 30
 #define RETRY_MS 1000
 #define BUSY_MS 100		   /* a waiter that is not reading: until it is tried again */
+#define SOCKET_BUFFER (1 << 20)	   /* bytes: a message fits whole */
 #define SEND_MAX ((size_t)2 << 20) /* bytes of messages in one document */
 #define DRAIN_MS 50		   /* an empty answer that comes sooner delays the next poll */
 
@@ -113,12 +114,15 @@ static int on_packet(sd_event_source *source, int fd, uint32_t events, void *ctx
 static int connect_socket(const char *path)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	const int size = SOCKET_BUFFER;
 	_cleanup_close_ int fd =
 		socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0 || strlen(path) >= sizeof(at.sun_path))
 		return -EINVAL;
 	strcpy(at.sun_path, path);
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) < 0)
+		return -errno;
 	return connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ? -errno : TAKE_FD(fd);
 }
 

@@ -22,6 +22,9 @@
 
 #define SOCKET_BUFFER (1 << 20) /* bytes: a message fits whole */
 #define FULL_BYTES 4096 /* that much unacknowledged output asks for an acknowledgement */
+#define AGAIN_BYTES                                                                            \
+	(16 << 10) /* more that was sent is not sent again because of new output alone */
+#define PIPE_BYTES (256 << 10)
 #define CTRL_D 4
 
 /* The last bytes of a stream. Byte `offset` is at data[offset % STEP_CONSOLE_KEPT]. */
@@ -29,6 +32,7 @@ struct ring {
 	char *data;
 	int64_t begin, end; /* offsets of what is in it */
 	int64_t acked;	    /* by the user; within begin ... end */
+	int64_t sent;	    /* all before this was in a message */
 	bool is_over;	    /* nothing will be added */
 };
 
@@ -44,6 +48,7 @@ struct step_console {
 	bool is_hung_up;  /* the event was returned */
 	uint64_t serial;  /* of the output */
 	bool has_changes; /* since the last message of output */
+	bool has_output;  /* the program has written since then, and nothing else has changed */
 	bool may_send;	  /* the agent has passed the last one on */
 };
 
@@ -120,6 +125,8 @@ static int make_pipe(bool we_write, int *ret_ours, int *ret_theirs,
 		return -errno;
 	*ret_ours = pair[we_write];
 	*ret_theirs = pair[!we_write];
+	/* As much as a message has, so that one is passed on in one go; less where the system allows no more. */
+	fcntl(*ret_ours, F_SETPIPE_SZ, PIPE_BYTES);
 	/* /dev/stdin and the like are opened by the user. */
 	if (fchown(*ret_theirs, spec->uid, spec->gid) < 0 ||
 	    fcntl(*ret_ours, F_SETFL, O_NONBLOCK) < 0)
@@ -247,7 +254,7 @@ static int read_stream(struct step_console *c, int i)
 		return 0;
 	}
 	add_bytes(g, buf, (size_t)n);
-	c->has_changes = true;
+	c->has_output = true;
 	return 1;
 }
 
@@ -390,6 +397,18 @@ static uint64_t next_serial(const struct step_console *c)
 	return us > c->serial ? us : c->serial + 1;
 }
 
+/* New output is sent at once, together with what was not acknowledged. Where that is much, the acknowledgement of it, which is on its
+ * way, is waited for: else most bytes would be sent several times. */
+static bool may_send_output(const struct step_console *c)
+{
+	int64_t again = 0;
+
+	for (int i = 0; i < CONSOLE_STREAMS; i++)
+		if (c->rings[i].sent > c->rings[i].acked)
+			again += c->rings[i].sent - c->rings[i].acked;
+	return c->has_output && again <= AGAIN_BYTES;
+}
+
 static void send_output(struct step_console *c)
 {
 	static uint8_t packet[CONSOLE_MESSAGE_MAX];
@@ -399,7 +418,7 @@ static void send_output(struct step_console *c)
 				    .takes_no_input = c->in < 0 };
 	size_t used = 0, size;
 
-	if (c->peer < 0 || !c->may_send || !c->has_changes)
+	if (c->peer < 0 || !c->may_send || !(c->has_changes || may_send_output(c)))
 		return;
 	/* Errors first: they are few, and output alone may fill a message again and again. */
 	for (int i = CONSOLE_STREAMS - 1; i >= 0; i--) {
@@ -408,13 +427,14 @@ static void send_output(struct step_console *c)
 		m.streams[i] = cut_chunk(g, data + used, sizeof(data) - used);
 		used += m.streams[i].size;
 		m.is_full |= g->end - g->acked >= FULL_BYTES;
+		c->rings[i].sent = m.streams[i].offset + (int64_t)m.streams[i].size;
 	}
 	m.serial = c->serial = next_serial(c);
 	size = console_encode_output(&m, packet);
 	if (send(c->peer, packet, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		drop_peer(c);
 	else
-		c->has_changes = c->may_send = false;
+		c->has_changes = c->has_output = c->may_send = false;
 }
 
 /* ---- the loop ---- */

@@ -91,19 +91,21 @@ static bool knows_offset(const struct console *k)
 	return !k->config.is_attaching || k->seen;
 }
 
-static json_t *make_body(struct console *k)
+/* A poll is without input: the controller keeps what was sent before. */
+static json_t *make_body(struct console *k, bool has_input)
 {
 	static uint8_t buf[CONSOLE_MESSAGE_MAX];
 	struct console_input m = { .number = ++k->number,
 				   .offset = k->offset,
 				   .rows = k->rows,
 				   .cols = k->cols,
-				   .is_end = k->is_end && knows_offset(k),
+				   .is_end = k->is_end && knows_offset(k) &&
+					     (has_input || !k->n_typed),
 				   .is_attached = !k->is_detached,
 				   .is_new = !k->seen,
 				   .hangs_up = k->hangs_up,
 				   .data = k->typed,
-				   .size = knows_offset(k) ? k->n_typed : 0 };
+				   .size = has_input && knows_offset(k) ? k->n_typed : 0 };
 	_cleanup_doc_ struct doc d = doc_message();
 
 	for (int i = 0; i < CONSOLE_STREAMS; i++)
@@ -119,7 +121,7 @@ static json_t *make_body(struct console *k)
 
 static int start_request(struct console *k, struct http *http, long wait_s, http_done_fn done)
 {
-	_cleanup_json_ json_t *body = make_body(k);
+	_cleanup_json_ json_t *body = make_body(k, http == k->send);
 	char path[96];
 	struct http_call call = {
 		.method = "POST", .path = path, .body = body, .wait_s = wait_s, .is_dense = true
@@ -294,6 +296,14 @@ static int take_message(struct console *k, const json_t *text, struct err *err)
 
 static void fill_from_file(struct console *k);
 
+/* Input is sent again to a controller that lacks some of it: one that was started meanwhile, or that got a later poll first. */
+static void check_input(struct console *k, const json_t *answer)
+{
+	if (!k->is_sending && k->n_typed && knows_offset(k) &&
+	    cli_int(answer, "have", 0) < k->offset + (int64_t)k->n_typed)
+		k->has_changes = true;
+}
+
 /* 1: the console has ended. */
 static int take_answer(struct console *k, const json_t *answer)
 {
@@ -311,6 +321,7 @@ static int take_answer(struct console *k, const json_t *answer)
 		finish_console(k, CONSOLE_ENDED, r, &err);
 		return 1;
 	}
+	check_input(k, answer);
 	if (k->is_file)
 		fill_from_file(k);
 	else if (k->n_typed < sizeof(k->typed) && !k->is_end)
@@ -368,12 +379,14 @@ static int on_timer(sd_event_source *s, uint64_t usec, void *ctx)
 
 /* ---- input ---- */
 
-static void on_sent(void *ctx, int result, json_t *answer, const struct err *why)
+static void on_sent(void *ctx, int result, json_t *answer_owned, const struct err *why)
 {
+	_cleanup_json_ json_t *answer = answer_owned;
 	struct console *k = ctx;
 
-	json_decref(answer);
 	k->is_sending = false;
+	if (!result)
+		check_input(k, answer);
 	if (result && !k->is_done && may_retry(k, result, why)) {
 		k->has_changes = true;
 		set_timer(k->timer, RETRY_US);
@@ -539,6 +552,8 @@ int console_open(const struct cli *c, const struct console_config *config, struc
 	if (k->is_file)
 		fill_from_file(k);
 	start_poll(k);
+	if (k->has_changes)
+		start_send(k);
 	*ret = TAKE_PTR(k);
 	return 0;
 }

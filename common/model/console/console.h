@@ -13,7 +13,7 @@
 
 struct err;
 
-#define CONSOLE_DATA_MAX (128 << 10) /* of a message: input; output and errors together */
+#define CONSOLE_DATA_MAX (128 << 10) /* of a message, both streams together */
 #define CONSOLE_HEAD_MAX 80
 #define CONSOLE_MESSAGE_MAX (CONSOLE_HEAD_MAX + CONSOLE_DATA_MAX)
 #define CONSOLE_BASE64_MAX ((CONSOLE_MESSAGE_MAX + 2) / 3 * 4)

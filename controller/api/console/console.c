@@ -160,6 +160,7 @@ static int read_output(struct api *a, const void *ctx, json_t **ret, struct err 
 		return r;
 	doc_text(&d, "state", states[now.state]);
 	doc_flag(&d, "pty", e && e->place.is_pty);
+	doc_int(&d, "have", e ? console_entry_input_end(e) : 0);
 	if (is_taken)
 		doc_flag(&d, "taken_over", true);
 	else if (has_changes)

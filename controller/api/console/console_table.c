@@ -147,6 +147,32 @@ static int store_input(struct console_entry *e, struct console_input *m, bool is
 	return keep_message(&e->input, buf, size, m->serial, err);
 }
 
+/* A message without data, a poll, keeps those of the message before it. */
+static void keep_data(const struct console_entry *e, struct console_input *m)
+{
+	struct console_input old;
+	int64_t skip;
+
+	if (m->size || !e->input.data ||
+	    console_decode_input(e->input.data, e->input.size, &old, NULL) < 0)
+		return;
+	skip = m->offset - old.offset;
+	if (skip < 0 || skip > (int64_t)old.size)
+		return;
+	m->data = (const uint8_t *)old.data + skip;
+	m->size = old.size - (size_t)skip;
+	m->is_end |= old.is_end;
+}
+
+int64_t console_entry_input_end(const struct console_entry *e)
+{
+	struct console_input m;
+
+	if (!e->input.data || console_decode_input(e->input.data, e->input.size, &m, NULL) < 0)
+		return 0;
+	return m.offset + (int64_t)m.size;
+}
+
 int console_entry_set_input(struct console_entry *e, const void *data, size_t size,
 			    uint64_t now_us, struct err *err)
 {
@@ -160,6 +186,7 @@ int console_entry_set_input(struct console_entry *e, const void *data, size_t si
 		return 0;
 	e->number = m.number;
 	is_new = !e->since || is_urgent(e, &m);
+	keep_data(e, &m);
 	e->is_attached = m.is_attached;
 	/* Detached by its user: the step continues. The token stays, so that a message of before that, which comes late on another
 	 * connection, has an old number and does not attach its terminal again. */

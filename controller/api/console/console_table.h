@@ -12,7 +12,7 @@
 #define CONSOLE_LOST_NS (45 * S_NS)  /* a command polls every 20 s */
 #define CONSOLE_IDLE_NS (600 * S_NS) /* neither node nor command: forgotten */
 #define CONSOLES_PER_USER 32
-#define CONSOLES_MAX 512 /* at most 256 KiB each */
+#define CONSOLES_MAX 512 /* at most 256 KiB each: 128 MiB */
 #define CONSOLE_TOKEN_MAX 33
 
 struct console_entry {
@@ -58,6 +58,8 @@ int console_entry_claim(struct console_entry *e, const struct console_claim *cla
 /* A message of the command. 1: the node is to get it now; 0: it can wait, or is older than one before. -EBADMSG, -ENOMEM. */
 int console_entry_set_input(struct console_entry *e, const void *data, size_t size,
 			    uint64_t now_us, struct err *err);
+/* The end of the input that is here; 0: there is none. */
+int64_t console_entry_input_end(const struct console_entry *e);
 /* A message of the step. 1: the command does not have it; 0: an old one, or one for the terminal that was attached before. */
 int console_entry_set_output(struct console_entry *e, const void *data, size_t size,
 			     struct err *err);

@@ -7,6 +7,8 @@
 #include "common/wire/console/console_relay.h"
 #include "controller/api/console/console_impl.h"
 
+#define INPUTS_MAX ((size_t)2 << 20) /* bytes of messages in one answer, but for the last one */
+
 /* One request until it is answered. */
 struct relay_wait {
 	struct api *api;
@@ -57,19 +59,22 @@ static void take_outputs(const struct relay_wait *w)
 	}
 }
 
-/* Input that the node does not have. *ret has room for all that it listed. */
+/* Input that the node does not have, as much as an answer may have: the node asks again for the rest. *ret has room for all that it
+ * listed. */
 static size_t find_inputs(const struct relay_wait *w, struct console_relay_step *ret)
 {
-	size_t n = 0;
+	size_t n = 0, bytes = 0;
 
-	for (size_t i = 0; i < w->in.n_steps; i++) {
+	for (size_t i = 0; i < w->in.n_steps && bytes < INPUTS_MAX; i++) {
 		const struct console_relay_step *s = &w->in.steps[i];
 		const struct console_entry *e = find_own(w, s->id);
 
-		if (e && e->input.data && e->input.serial > (uint64_t)s->seen)
-			ret[n++] = (struct console_relay_step){ .id = s->id,
-								.message = e->input.data,
-								.size = e->input.size };
+		if (!e || !e->input.data || e->input.serial <= (uint64_t)s->seen)
+			continue;
+		ret[n++] = (struct console_relay_step){ .id = s->id,
+							.message = e->input.data,
+							.size = e->input.size };
+		bytes += e->input.size;
 	}
 	return n;
 }

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
 #include "common/time_units.h"
@@ -116,6 +117,39 @@ static void output_for_another_terminal_is_not_shown_to_a_new_one(void **unused)
 	console_table_clear(&table);
 }
 
+/* What the node would get now. */
+static void check_input(const struct console_entry *e, int64_t offset, const char *text)
+{
+	struct console_input m;
+
+	assert_int_equal(console_decode_input(e->input.data, e->input.size, &m, NULL), 0);
+	assert_int_equal(m.offset, offset);
+	assert_int_equal(m.size, strlen(text));
+	assert_memory_equal(m.data, text, m.size);
+	assert_int_equal(console_entry_input_end(e), offset + (int64_t)strlen(text));
+}
+
+static void a_poll_keeps_the_input_that_was_sent_before_it(void **unused)
+{
+	struct console_entry *e = one_step(true);
+	struct console_input m = {
+		.number = 1, .is_attached = true, .offset = 10, .data = "abcdef", .size = 6
+	};
+
+	(void)unused;
+	assert_int_equal(console_entry_input_end(e), 0);
+	send_message(e, "t", m);
+	check_input(e, 10, "abcdef");
+	m = (struct console_input){ .number = 2, .is_attached = true, .offset = 12 };
+	assert_int_equal(send_message(e, "t", m), 0);
+	check_input(e, 12, "cdef");
+	/* What begins beyond what is here cannot be joined to it: the terminal sends it again. */
+	m = (struct console_input){ .number = 3, .is_attached = true, .offset = 17 };
+	send_message(e, "t", m);
+	check_input(e, 17, "");
+	console_table_clear(&table);
+}
+
 static void a_terminal_that_was_lost_is_attached_again_by_its_next_message(void **unused)
 {
 	struct console_entry *e = one_step(true);
@@ -185,6 +219,7 @@ static void consoles_are_bounded_for_a_user_and_in_all(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_poll_keeps_the_input_that_was_sent_before_it),
 		cmocka_unit_test(a_message_overtaken_by_the_detachment_does_not_attach_again),
 		cmocka_unit_test(output_for_another_terminal_is_not_shown_to_a_new_one),
 		cmocka_unit_test(
