@@ -155,7 +155,9 @@ slurm_again() {
 }
 
 suite() { # WHAT LEDGER
-	local w=$1 ledger=$2 to=$dir/$1.archive start took done_before='' victim out
+	local w=$1 ledger=$2 to=$dir/$1.archive start took done_before='' victim out byte="x'01'"
+	[[ $ledger != postgresql:* ]] || byte="'\\x01'"
+	sql "$ledger" "INSERT INTO series(job, attempt, part, at_ns, data) SELECT job, 1, 0, 1, $byte FROM jobs" || bail "no series"
 	out=$(reeve admin archive --ledger "$ledger" --before 2024-04 --dry-run)
 	has "$w: a dry run counts the jobs of each month" "$(sqlite3 -separator ': ' "$first" "SELECT strftime('%Y-%m', ended_ns / 1000000000, 'unixepoch'), COUNT(*) || ' jobs' FROM jobs
 		WHERE ended_ns < 1711929600000000000 AND kept = 0 GROUP BY strftime('%Y-%m', ended_ns / 1000000000, 'unixepoch') ORDER BY 1")" "$out"
@@ -194,7 +196,9 @@ slurm $(sqlite3 "$first" "SELECT COUNT(*) FROM slurm_attempts WHERE job IN (SELE
 	views "$ledger" >"$dir/views.$w"
 	is "$w: usage, shares, quotas and sums answer as before" "$(cat "$dir/views")" "$(cat "$dir/views.$w")"
 	is "$w: no row of an archived job is left" 0 "$(sql "$ledger" "SELECT (SELECT COUNT(*) FROM attempts WHERE job NOT IN (SELECT job FROM jobs)) +
-		(SELECT COUNT(*) FROM slices WHERE job NOT IN (SELECT job FROM jobs)) + (SELECT COUNT(*) FROM slurm_attempts WHERE job NOT IN (SELECT job FROM jobs)) + (SELECT COUNT(*) FROM stretches WHERE job NOT IN (SELECT job FROM jobs))")"
+		(SELECT COUNT(*) FROM slices WHERE job NOT IN (SELECT job FROM jobs)) + (SELECT COUNT(*) FROM slurm_attempts WHERE job NOT IN (SELECT job FROM jobs)) + (SELECT COUNT(*) FROM stretches WHERE job NOT IN (SELECT job FROM jobs)) +
+		(SELECT COUNT(*) FROM series WHERE job NOT IN (SELECT job FROM jobs))")"
+	is "$w: the jobs that stay have their series" "$(sql "$ledger" 'SELECT COUNT(*) FROM jobs')" "$(sql "$ledger" 'SELECT COUNT(*) FROM series')"
 	out=$(reeve admin archive --ledger "$ledger" --before 2024-04 --to "$to")
 	has "$w: again: nothing is left to do" "0 jobs archived" "$out"
 	out=$(reeve admin archive --ledger "$ledger" --verify "$to")

@@ -177,6 +177,8 @@ static int64_t run_jobs(struct rig *r, int n)
 	const char *const nodes[] = { "n1" };
 	char *command = text_of(LARGE, 'c');
 	const struct store_steps_new new = { job, LATER(2), nodes, 1, command };
+	uint8_t series[] = { 1, 10, 10, 1, 3 }; /* one point of CPU time */
+	struct report last;
 
 	rig_send_report(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(1));
 	for (int i = 0; i < n; i++) {
@@ -198,7 +200,10 @@ static int64_t run_jobs(struct rig *r, int n)
 		assert_int_equal(rig_send_sync(r, &say, &result), 0);
 		sync_result_done(&result);
 	}
-	rig_send_report(r, rig_report(job, 2, JOB_ENDED, 19), LATER(20));
+	last = rig_report(job, 2, JOB_ENDED, 19);
+	last.series = series;
+	last.series_size = sizeof(series);
+	rig_send_report(r, last, LATER(20));
 	free(command);
 	return job;
 }
@@ -213,6 +218,7 @@ static void ended_jobs_are_pruned_in_small_batches_and_sums_stay(void **state)
 	assert_int_equal(bytes, 650 * 3 + 650 * 256 + LARGE);
 	assert_recomputes(r);
 	charge = rig_load_job(r, job).charge_requested_ms;
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM series"), 1);
 	/* Not before its time. */
 	assert_int_equal(prune_all(r, LATER(100), 100), 1);
 	assert_int_equal(stored_bytes(r, "alice"), bytes);
@@ -224,6 +230,7 @@ static void ended_jobs_are_pruned_in_small_batches_and_sums_stay(void **state)
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM streams"), 0);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM steps"), 0);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM texts"), 0);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM series"), 0);
 	assert_int_equal(stored_bytes(r, "alice"), 0);
 	/* The newest of all stays, so that no number is used again. */
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM events"), 1);
