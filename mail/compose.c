@@ -59,13 +59,7 @@ static const char *find_end_reason(const json_t *doc, uint32_t types)
 static const char *find_reason(const json_t *doc, uint32_t types)
 {
 	const char *event = find_text(doc, "event");
-	const uint32_t percent = !strcmp(event, "job-walltime-50")   ? MAIL_50
-				 : !strcmp(event, "job-walltime-80") ? MAIL_80
-				 : !strcmp(event, "job-walltime-90") ? MAIL_90
-								     : 0;
 
-	if (percent)
-		return types & percent ? event + strlen("job-") : NULL;
 	if (!strcmp(event, "job-started"))
 		return types & MAIL_BEGIN ? "begin" : NULL;
 	if (!strcmp(event, "job-requeued"))
@@ -85,8 +79,6 @@ static const char *word_reason(const struct mail_message *m, const json_t *doc)
 		return "began";
 	if (!strcmp(m->reason, "requeue"))
 		return "is queued again: its node was lost";
-	if (!strncmp(m->reason, "walltime", 8))
-		return "has used most of its walltime";
 	return array ? "ended" : find_text(json_object_get(doc, "end"), "line");
 }
 
@@ -94,17 +86,12 @@ static const char *word_reason(const struct mail_message *m, const json_t *doc)
 static void set_subject(struct mail_message *m, const json_t *doc, bool is_of_array)
 {
 	const json_t *array = json_object_get(doc, "array");
-	const int percent = !strncmp(m->reason, "walltime-", 9) ? atoi(m->reason + 9) : 0;
 	char counts[80] = "";
 
 	if (array)
 		snprintf(counts, sizeof(counts), ": %" PRId64 " of %" PRId64 " tasks well",
 			 find_int(array, "ended_well"), find_int(array, "n"));
-	if (percent)
-		utf8_format(m->subject, sizeof(m->subject),
-			    "Job %s (%s): %d %% of its walltime has passed",
-			    find_text(doc, "id"), find_text(doc, "name"), percent);
-	else if (is_of_array && !array)
+	if (is_of_array && !array)
 		utf8_format(m->subject, sizeof(m->subject), "Job array %" PRId64 " (%s) %s",
 			    m->job, find_text(doc, "name"), word_reason(m, doc));
 	else

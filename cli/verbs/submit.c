@@ -25,10 +25,9 @@ static const struct verb_option options[] = {
 	  "y n" },
 	{ "mail-type", 0, "TYPE,...",
 	  "send mails, as in Slurm: BEGIN, END, FAIL, REQUEUE, ALL (these four), NONE; LIMIT (it "
-	  "exceeded a limit), TIME_LIMIT, TIME_LIMIT_80 (80 % of its walltime; _50, _90); of an "
-	  "array one each, or with ARRAY_TASKS one for each task",
-	  "BEGIN END FAIL REQUEUE ALL NONE LIMIT TIME_LIMIT TIME_LIMIT_50 TIME_LIMIT_80 "
-	  "TIME_LIMIT_90 ARRAY_TASKS" },
+	  "exceeded a limit), TIME_LIMIT (its walltime); of an array one each, or with ARRAY_TASKS one "
+	  "for each task",
+	  "BEGIN END FAIL REQUEUE ALL NONE LIMIT TIME_LIMIT ARRAY_TASKS" },
 	{ "mail-user", 'M', "ADDRESS,...", "where to; default: yours at this site", NULL },
 	{ "mail-points", 'm', "abe|n",
 	  "the same as in PBS: a (FAIL), b (BEGIN), e (END), n (none)", NULL },

@@ -16,9 +16,6 @@ static const struct {
 	{ "REQUEUE", MAIL_REQUEUE },
 	{ "TIME_LIMIT", MAIL_TIME_LIMIT },
 	{ "LIMIT", MAIL_LIMIT },
-	{ "TIME_LIMIT_50", MAIL_50 },
-	{ "TIME_LIMIT_80", MAIL_80 },
-	{ "TIME_LIMIT_90", MAIL_90 },
 	{ "ARRAY_TASKS", MAIL_EACH_TASK },
 };
 

@@ -16,10 +16,7 @@ struct err;
 #define MAIL_REQUEUE 8u
 #define MAIL_TIME_LIMIT 16u /* reached its walltime */
 #define MAIL_LIMIT 32u	    /* exceeded any limit */
-#define MAIL_50 64u	    /* of its walltime has passed, in percent */
-#define MAIL_80 128u
-#define MAIL_90 256u
-#define MAIL_EACH_TASK 512u /* mails about each task instead of one for the array */
+#define MAIL_EACH_TASK 64u  /* mails about each task instead of one for the array */
 
 #define MAIL_TYPES_MAX 160 /* a text of all words */
 #define MAIL_USER_MAX 256  /* addresses by commas */
@@ -27,7 +24,8 @@ struct err;
 #define MAIL_ADDRESS_MAX 128
 
 /* "BEGIN,END": case does not matter; ALL: BEGIN, END, FAIL, REQUEUE; NONE. -EINVAL names the word, and those that
- * there are. INVALID_DEPEND and STAGE_OUT of Slurm, which have no meaning here, are accepted. */
+ * there are. INVALID_DEPEND and STAGE_OUT of Slurm, which have no meaning here, are accepted;
+ * its TIME_LIMIT_80 and the like are not: Reeve sends no such mail. */
 int mail_parse_types(const char *text, uint32_t *ret, struct err *err);
 /* PBS's letters: a (FAIL), b (BEGIN), e (END), n (none). -EINVAL. */
 int mail_parse_points(const char *text, uint32_t *ret, struct err *err);

@@ -29,15 +29,16 @@ static void test_words_of_slurm(void **state)
 	has_types("BEGIN,end,Fail", MAIL_BEGIN | MAIL_END | MAIL_FAIL);
 	has_types("ALL", MAIL_BEGIN | MAIL_END | MAIL_FAIL | MAIL_REQUEUE);
 	has_types("NONE", 0);
-	has_types("TIME_LIMIT,TIME_LIMIT_80,ARRAY_TASKS,INVALID_DEPEND",
-		  MAIL_TIME_LIMIT | MAIL_80 | MAIL_EACH_TASK);
+	has_types("TIME_LIMIT,LIMIT,ARRAY_TASKS,INVALID_DEPEND",
+		  MAIL_TIME_LIMIT | MAIL_LIMIT | MAIL_EACH_TASK);
 	assert_int_equal(mail_parse_types("BEGIN,ENDE", &types, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "'ENDE': write some of BEGIN,END,FAIL"));
 	assert_int_equal(types, 7);
+	assert_int_equal(mail_parse_types("TIME_LIMIT_80", &types, &err), -EINVAL);
 	assert_int_equal(mail_parse_types("", &types, &err), -EINVAL);
 	assert_int_equal(mail_parse_types("BEGIN,", &types, &err), -EINVAL);
-	assert_string_equal(mail_format_types(MAIL_END | MAIL_80, buf), "END,TIME_LIMIT_80");
-	has_types(mail_format_types(UINT32_MAX, buf), 1023);
+	assert_string_equal(mail_format_types(MAIL_END | MAIL_LIMIT, buf), "END,LIMIT");
+	has_types(mail_format_types(UINT32_MAX, buf), 127);
 }
 
 static void test_letters_of_pbs(void **state)
