@@ -80,6 +80,7 @@
 	<xsl:if test="@note != ''"><p class="note">Note: <xsl:value-of select="@note"/></p></xsl:if>
 
 	<xsl:call-template name="advice"/>
+	<xsl:call-template name="cores"/>
 	<xsl:call-template name="gpus"/>
 	<xsl:call-template name="steps"/>
 	<xsl:call-template name="cost"/>

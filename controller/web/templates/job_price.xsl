@@ -104,6 +104,18 @@
 	</xsl:if>
 </xsl:template>
 
+<!-- Which of its cores were busy: one of eight at 100 % is a program with one thread. -->
+<xsl:template name="cores">
+	<xsl:if test="usage/cores/item and @running_ns &gt; 0">
+		<h2>Its cores</h2>
+		<p>Busy, of the time it ran.</p>
+		<ul class="cores"><xsl:for-each select="usage/cores/item"><li>
+			<span class="pair">core <xsl:value-of select="@cpu"/>: <xsl:value-of select="f:percent(@ns, ../../../@running_ns)"/></span>
+			<xsl:call-template name="bar"><xsl:with-param name="part" select="@ns"/><xsl:with-param name="whole" select="../../../@running_ns"/></xsl:call-template>
+		</li></xsl:for-each></ul>
+	</xsl:if>
+</xsl:template>
+
 <xsl:template name="steps">
 	<xsl:if test="/page/steps/steps/item">
 		<h2>Steps</h2>

@@ -68,6 +68,7 @@ is_started() { [[ $(node_sync wait=1) == *'"job":4'* ]]; }
 for _ in $(seq 20); do is_started && break; done
 at=$(date +%s)
 use='"cpu_ns":8640000000000,"rss_peak_bytes":2000000000,"vmem_peak_bytes":4000000000,"jobfs_peak_bytes":50000000'
+use+=',"cores":[{"cpu":0,"ns":3600000000000},{"cpu":1,"ns":1800000000000},{"cpu":2,"ns":3240000000000},{"cpu":3,"ns":0}]'
 run() { job_entry "$1" running; }
 node_sync jobs="$(run 1),$(run 2),$(run 3),$(run 4)" reports="$(job_report 1 1 running started_s=$((at - 3600)) running_s=3600 cpus=0-3 usage="$use"),$(
 	job_report 2 1 running cpus=4),$(job_report 3 1 running cpus=5),$(job_report 4 1 running cpus=6-7)" >/dev/null
@@ -123,6 +124,7 @@ like "its price in its own queue" 'normal \(this job\) 1 4 4.000 4.000 core-equi
 like "and in the other" 'express 3 12 12.0 12.0' "$page"
 like "what to request next" 'What to request next' "$page"
 like "with the options" 'next time -l|The same again' "$page"
+has "which of its cores were busy" "Its cores Busy, of the time it ran. core 0: 100.0 % core 1: 50.0 % core 2: 90.0 % core 3: 0.0 %" "$page"
 is "a coordinator sees it" 200 "$(status $games /job/1)"
 is "another user does not" 404 "$(status $bin /job/1)"
 is "nor its price" 404 "$(ask $bin GET /v1/jobs/1/price | head -n 1)"
