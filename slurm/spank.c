@@ -16,7 +16,9 @@
 #include "common/cleanup.h"
 #include "slurm/ask_agent.h"
 #include "slurm/cores.h"
+#include "slurm/gpu_files.h"
 #include "slurm/limits.h"
+#include "slurm/list_gpus.h"
 #include "slurm/unbegun.h"
 
 SPANK_PLUGIN(reeve, 1)
@@ -250,7 +252,23 @@ static void read_prolog(struct slurm_question *q)
 	copy_variable(q->account, sizeof(q->account), "SLURM_JOB_ACCOUNT");
 	copy_variable(q->partition, sizeof(q->partition), "SLURM_JOB_PARTITION");
 	copy_variable(q->user, sizeof(q->user), "SLURM_JOB_USER");
-	copy_variable(q->gpus, sizeof(q->gpus), "SLURM_JOB_GPUS");
+}
+
+/* A GPU that slurmd does not name is "?" and its number: the agent writes into the job's record that it is not measured. */
+static void read_gpus(struct slurm_question *q)
+{
+	const char *numbers = getenv("SLURM_JOB_GPUS");
+	_cleanup_free_ char *list = NULL;
+	struct err err;
+
+	if (!numbers)
+		return;
+	list = list_gpus(&err);
+	if (!list)
+		slurm_error("reeve: job %u: its GPUs are not measured: %s", q->job, err.text);
+	if (gpu_files_list(list ? list : "", numbers, q->gpus, sizeof(q->gpus)) < 0)
+		slurm_error("reeve: job %u: not all of its GPUs are measured: %s are too many",
+			    q->job, numbers);
 }
 
 /* ---- in slurmstepd ---- */
@@ -398,6 +416,7 @@ int slurm_spank_job_prolog(spank_t sp, int n_words, char **words)
 	read_site(n_words, words); /* Slurm does not call slurm_spank_init() here */
 	read_prolog(&q);
 	read_cores(&q);
+	read_gpus(&q);
 	l = (struct limits){ site.default_vmem_bytes, site.default_jobfs_bytes, false };
 	if (text && limits_decode(text, &l, &err) < 0)
 		slurm_error("reeve: job %u: %s; it gets the site's defaults", q.job, err.text);

@@ -19,7 +19,7 @@
 #include <stdint.h>
 
 #define SLURM_SOCKET "/run/reeve/slurm.sock"
-#define SLURM_HANDSHAKE_VERSION 2
+#define SLURM_HANDSHAKE_VERSION 3
 
 enum slurm_question_kind {
 	SLURM_BEGIN = 1,
@@ -45,8 +45,8 @@ struct slurm_question {
 	uint32_t nodes, job_ncpus; /* BEGIN: of the whole job; 0: not known */
 	uint32_t spare;
 	char account[64], partition[64], user[64]; /* BEGIN; each ends with a NUL byte */
-	char gpus
-		[256]; /* BEGIN: SLURM_JOB_GPUS, the numbers of their device files: "0,3"; "": none */
+	/* BEGIN: a device file of each GPU, as gpu_files_list() names it: "nvidia0,nvidia-cap67"; "?3": slurmd did not name GPU 3; "": none */
+	char gpus[1536];
 };
 
 enum slurm_answer_kind {

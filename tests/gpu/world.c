@@ -226,14 +226,16 @@ static void read_load(struct world *w, const char *name)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	unsigned pid = (unsigned)atoi(name), gpu, sm;
+	int instance = -1;
 	unsigned long long mem;
 	struct world_process *p;
 	char path[600];
 
 	snprintf(path, sizeof(path), "%s/%s", w->loads, name);
 	f = fopen(path, "re");
-	if (!pid || !f || fscanf(f, "%u %llu %u", &gpu, &mem, &sm) != 3 || sm > 100 ||
-	    gpu >= (unsigned)w->n_gpus || (kill((pid_t)pid, 0) < 0 && errno == ESRCH))
+	if (!pid || !f || fscanf(f, "%u %llu %u %d", &gpu, &mem, &sm, &instance) < 3 ||
+	    sm > 100 || gpu >= (unsigned)w->n_gpus ||
+	    (kill((pid_t)pid, 0) < 0 && errno == ESRCH))
 		return;
 	p = load_of(w, pid);
 	if (p && p->mem == mem * MIB && p->sm == sm)
@@ -243,7 +245,7 @@ static void read_load(struct world *w, const char *name)
 	if (w->n_processes < WORLD_PROCESSES)
 		w->processes[w->n_processes++] =
 			(struct world_process){ .gpu = (int)gpu,
-						.instance = -1,
+						.instance = instance,
 						.pid = pid,
 						.sm = sm,
 						.mem = mem * MIB,

@@ -8,7 +8,7 @@
  *	samples mean|each			what a call for the busy time of processes returns
  *	layout 16|24|32				bytes of an entry in lists of processes
  *	clock manual|real			manual: by nvml_double_set_us()
- *	loads DIR				a file PID with "GPU MEM SM" in DIR is a process as long as PID lives:
+ *	loads DIR				a file PID with "GPU MEM SM [INSTANCE]" in DIR is a process as long as PID lives:
  *						what a demo has in place of CUDA
  *	gpu 0 uuid=GPU-1 name=A100-SXM4-40GB mem=40960 used=0 reserved=0 bus=0000:3b:00.0 minor=0 watts=300
  *		accounting=on|off|denied|none utilization=yes|no energy=yes|no mig=yes

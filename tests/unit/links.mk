@@ -191,6 +191,7 @@ $O/tests/unit/test_stored: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O
 # Texts of the ledger are known by their digests; who does not need it does not get it (--as-needed).
 $(UNIT): LDLIBS += -lnettle
 $O/tests/unit/test_cores: $(call objs,slurm/cores.c)
+$O/tests/unit/test_gpu_files: $(call objs,slurm/gpu_files.c)
 $O/tests/unit/test_pbs_id: $O/common/model/pbs/id.o $O/common/err.o
 $O/tests/unit/test_limits: $(call objs,slurm/limits.c common/model/amount.c common/err.c)
 $O/tests/unit/test_question: LDLIBS += -ljansson

@@ -247,46 +247,63 @@ int job_gpus_grant(struct node *n, struct job *j, const struct cpulist *spare)
 	return save_uuids(n, j);
 }
 
-/* Slurm counts GPUs by their device files: 0 is /dev/nvidia0, 128 is /dev/dri/renderD128. */
-static bool has_number(const struct gpu_device *d, long number)
+static bool has_file(const struct gpu_device *d, const char *name, size_t n)
 {
 	for (int f = 0; f < d->n_files; f++) {
-		const char *digits = strpbrk(d->files[f].path, "0123456789");
+		const char *slash = strrchr(d->files[f].path, '/');
 
-		if (digits && atol(digits) == number)
+		if (slash && strlen(slash + 1) == n && !memcmp(slash + 1, name, n))
 			return true;
 	}
 	return false;
 }
 
-/* The whole GPU of that number; -1: there is none. */
-static int find_number(const struct node *n, long number)
+/* An instance has its card's file too: the card comes first. -1: there is none. */
+static int find_file(const struct node *n, const char *name, size_t length)
 {
-	for (int i = 0; i < count_gpus(n); i++)
-		if (gpu_device(n->gpu, i)->parent < 0 &&
-		    has_number(gpu_device(n->gpu, i), number))
-			return i;
-	return -1;
+	int found = -1;
+
+	for (int i = 0; i < count_gpus(n); i++) {
+		const struct gpu_device *d = gpu_device(n->gpu, i);
+
+		if (has_file(d, name, length) && (found < 0 || d->parent < 0))
+			found = i;
+	}
+	return found;
 }
 
-void job_gpus_take(struct node *n, struct job *j, const char *numbers)
+/* One GPU of a job of Slurm, by `length` bytes of `name`. */
+static void take_gpu(struct node *n, struct job *j, const char *name, size_t length)
+{
+	int i = find_file(n, name, length), shown = (int)(length < 64 ? length : 64);
+
+	if (*name == '?')
+		job_note(
+			j,
+			"its GPU %.*s of Slurm is not measured: slurmd -G does not say which device it is",
+			shown - 1, name + 1);
+	else if (i < 0)
+		job_note(j, "its GPU %.*s is not in this node's inventory, and is not measured",
+			 shown, name);
+	else if (gpu_device(n->gpu, i)->is_partitioned)
+		job_note(
+			j,
+			"its GPU %.*s is not measured: it is split into MIG instances, which gres.conf does not name (MultipleFiles=)",
+			shown, name);
+	else
+		j->gpus |= BIT(i);
+}
+
+void job_gpus_take(struct node *n, struct job *j, const char *files)
 {
 	struct resources *res = &j->s.request.res;
-	char *end;
 
-	for (const char *at = numbers; *at; at = *end ? end + 1 : end) {
-		long number = strtol(at, &end, 10);
-		int i = end > at ? find_number(n, number) : -1;
+	for (const char *at = files; *at;) {
+		size_t length = strcspn(at, ",");
 
-		end += strcspn(end, ",");
+		take_gpu(n, j, at, length);
 		res->ngpus++;
-		if (i >= 0)
-			j->gpus |= BIT(i);
-		else
-			job_note(
-				j,
-				"its GPU %.*s is not in this node's inventory, and is not measured",
-				(int)(end - at < 16 ? end - at : 16), at);
+		at += length + (at[length] == ',');
 	}
 	snprintf(res->gpu_model, sizeof(res->gpu_model), "%s", job_gpus_model(n, j));
 	if (j->gpus && save_uuids(n, j) < 0)

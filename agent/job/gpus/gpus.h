@@ -24,9 +24,9 @@ void job_gpus_close(struct node *n);
  * j->s.gpus. 0 also for a job that wants none or has them already. 1: there are not enough, and the
  * job has failed with a sentence. -ENOMEM. */
 int job_gpus_grant(struct node *n, struct job *j, const struct cpulist *spare);
-/* The GPUs that Slurm gave to its job, by the numbers of their device files (SLURM_JOB_GPUS): the same, and the job's request has them. One
- * that the inventory lacks is a note of the job. */
-void job_gpus_take(struct node *n, struct job *j, const char *numbers);
+/* The same for the GPUs and MIG instances that Slurm gave to its job, each by the name of a device file ("nvidia0,nvidia-cap67"); the job's request
+ * has them. One that the inventory lacks, or that slurmd did not name ("?3"), is a note of the job. */
+void job_gpus_take(struct node *n, struct job *j, const char *files);
 /* Fills j->gpus from the uuids in j->s.gpus that an earlier agent saved. A device that is gone is a
  * note of the job. */
 void job_gpus_recover(struct node *n, struct job *j);
