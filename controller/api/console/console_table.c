@@ -117,7 +117,8 @@ static int keep_message(struct console_message *m, const uint8_t *data, size_t s
 	return 0;
 }
 
-/* Acknowledgements alone can wait for the next message, unless the program waits for them, or output is to be sent again. */
+/* Acknowledgements alone can wait for the next message, unless the program waits for them, or output is to be sent again. What counts is
+ * the last message that was sent at once: the node may not have one that could wait. */
 static bool is_urgent(const struct console_entry *e, const struct console_input *m)
 {
 	struct console_input old;
@@ -127,7 +128,7 @@ static bool is_urgent(const struct console_entry *e, const struct console_input 
 	    console_decode_input(e->input.data, e->input.size, &old, NULL) < 0)
 		return true;
 	for (int i = 0; i < CONSOLE_STREAMS; i++) {
-		is_acked |= m->acked[i] > old.acked[i];
+		is_acked |= m->acked[i] > e->sent_acked[i];
 		is_back |= m->acked[i] < old.acked[i];
 	}
 	return m->size || m->is_end != old.is_end || m->rows != old.rows ||
@@ -144,6 +145,8 @@ static int store_input(struct console_entry *e, struct console_input *m, bool is
 
 	m->serial = is_new ? next_serial(&e->input, now_us) : e->input.serial;
 	size = console_encode_input(m, buf);
+	if (is_new)
+		memcpy(e->sent_acked, m->acked, sizeof(e->sent_acked));
 	return keep_message(&e->input, buf, size, m->serial, err);
 }
 

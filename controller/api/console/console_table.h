@@ -32,6 +32,8 @@ struct console_entry {
 		uint64_t serial;
 	} input, output;
 	bool wants_acks; /* the last output asks for acknowledgements */
+	int64_t sent_acked
+		[CONSOLE_STREAMS]; /* of the last input that the node was to get at once */
 	uint64_t
 		since; /* serial of the first input of this terminal: output before that was for another one */
 };

@@ -1,6 +1,6 @@
 #!/bin/bash
 # interactive.sh - commands with standard input and with a terminal: a real controller, a real command, the agent's relay and the
-# waiter's console as they are (tests/cluster/lib/console_node.c); the job around them is played. TAP.
+# waiter's console as they are (tests/cluster/lib/console_node.c); the node and the job around them are played (step_node.c). TAP.
 set -u
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
@@ -23,54 +23,14 @@ configure() {
 live_open configure
 live_tool console_node build/agent/{node_http,step/console,step/step}.o build/agent/launch/step/console.o build/common/log.o \
 	build/common/{model,wire}/console/*.o
+live_tool step_node
 live_tool tests/node/terminal.c
 printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/client.conf"
 export LC_ALL=C.UTF-8 HOME=$dir
 unset REEVE_CONTROLLER REEVE_JOB REEVE_NODE
-amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
-list=
-exchange() { node_sync jobs="$list" more=",\"steps\":[${1:-}]" reports="${2:-}"; } # [STEPS [REPORTS]]
 job=$(job_number "$(ask $daemon POST /v1/jobs "$(job_request resources='"ncpus":2,"vmem_bytes":1000000' env='"PATH=/usr/bin:/bin"')")")
-until_has "\"job\":$job,\"attempt\":1,\"want\":\"run\"" exchange || bail "the job does not come: $out"
-list=$(job_entry "$job" running)
-exchange '' "$(job_report "$job" 1 running)" >/dev/null
-
-# The node: jobs that come run, each step that comes is started, its end is reported, and that of the job of a main step.
-serve() {
-	local answer steps='' jobs=$list what of id kind main argv reports running=()
-	while sleep 0.05; do
-		reports=
-		for id in "${running[@]}"; do
-			read -r of id main <<<"$id"
-			[ -s "$dir/end.$of.$id" ] || continue
-			read -r status signal <"$dir/end.$of.$id"
-			steps=${steps//"{\"job\":$of,\"attempt\":1,\"step\":$id,\"state\":\"running\"}"/"{\"job\":$of,\"attempt\":1,\"step\":$id,\"state\":\"ended\",\"exit_status\":$status,\"signal\":$signal}"}
-			[ "$main" = 1 ] || continue
-			reports=$(job_report "$of" 2 ended exit_status="$status")
-			jobs=${jobs//"$(job_entry "$of" running)"/"$(job_entry "$of" ended)"}
-		done
-		answer=$(list=$jobs exchange "$steps" "$reports")
-		while IFS=$'\t' read -r what of id kind main argv; do
-			if [ "$what" = job ]; then
-				jobs=$jobs,$(job_entry "$of" running)
-				list=$jobs exchange "$steps" "$(job_report "$of" 1 running)" >/dev/null
-			elif [ "$what" = step ]; then
-				steps=$steps${steps:+,}"{\"job\":$of,\"attempt\":1,\"step\":$id,\"state\":\"running\"}"
-				running+=("$of $id $main")
-				eval "env -i PATH=/usr/bin:/bin HOME=$dir TMPDIR=$dir TERM=xterm PS1='\$ ' $dir/console_node $url $dir/munge.sock $(id -un) n1 $of $id $kind $dir $argv" \
-					>"$dir/end.$of.$id.new" 2>>"$dir/node.log" && mv "$dir/end.$of.$id.new" "$dir/end.$of.$id" &
-			fi
-		done < <(sed -n '2,$p' <<<"$answer" | python3 -c '
-import json, shlex, sys
-answer = json.load(sys.stdin)
-for j in answer.get("jobs", []):
-    if "request" in j and j["want"] == "run": print("job", j["job"], sep="\t")
-for s in answer.get("steps", []):
-    if "argv" in s: print("step", s["job"], s["step"], s.get("console", "none"), int(s.get("main", 0)), " ".join(map(shlex.quote, s["argv"])), sep="\t")')
-	done
-}
-serve 2>>"$dir/serve.log" &
-server=$!
+"$dir/step_node" "$url" "$dir/munge.sock" "$(id -un)" n1 "$dir" 2>>"$dir/node.log" &
+until_has '"state":"running"' ask $daemon GET "/v1/jobs/$job" || bail "the job does not run: $out $(cat "$dir/node.log")"
 ex() { as $daemon env HOME="$dir" TERM=xterm "$dir/reeve" exec --config "$dir/client.conf" -j "$job" "$@"; }
 at() { timeout 100 setpriv --reuid $daemon --regid $daemon --clear-groups env HOME="$dir" TERM=xterm "$dir/terminal" "$@"; }
 session() { at 30 100 "$dir/reeve" exec --config "$dir/client.conf" -j "$job" --pty "$@"; }
@@ -119,6 +79,7 @@ out=$(session bash --norc <<'END'
 expect $
 keys 200
 send \x03
+expect $
 send exit\r
 exit
 END
@@ -199,5 +160,4 @@ message=$(python3 -c 'import base64, struct; print(base64.b64encode(b"RCI1" + st
 has "a second terminal is refused" attached-elsewhere "$(ask $daemon POST "/v1/jobs/$job/console" "{\"schema\":\"reeve/1\",\"step\":$now,\"token\":\"0123456789abcdef\",\"message\":\"$message\"}")"
 lacks "a node has no part in the steps of others" '"message"' "$(ask 0 POST /v1/node/console "{\"schema\":\"reeve/1\",\"node\":\"n2\",\"steps\":[{\"job\":$job,\"attempt\":1,\"step\":$now,\"message\":\"\"}]}")"
 wait $waiting
-kill $server
 tap_end

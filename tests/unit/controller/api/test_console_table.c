@@ -150,6 +150,39 @@ static void a_poll_keeps_the_input_that_was_sent_before_it(void **unused)
 	console_table_clear(&table);
 }
 
+/* A terminal acknowledges output that came before the last of it; that could wait. The step then asks for acknowledgements of
+ * what the terminal has acknowledged already. */
+static void an_acknowledgement_that_could_wait_is_sent_when_the_step_asks_for_it(void **unused)
+{
+	struct console_entry *e = one_step(true);
+	struct console_input m = { .number = 1, .is_attached = true };
+	struct console_output end = { .serial = 2, .heard = UINT32_MAX };
+	uint8_t buf[CONSOLE_MESSAGE_MAX];
+	uint64_t told;
+	struct err err;
+
+	(void)unused;
+	send_message(e, "t", m);
+	told = e->input.serial;
+	assert_int_equal(show_message(e, 1, told), 1);
+	m.number = 2;
+	m.acked[CONSOLE_OUT] = 6;
+	assert_int_equal(send_message(e, "t", m), 0);
+	assert_int_equal(e->input.serial, told);
+	end.heard = told;
+	end.streams[CONSOLE_OUT] =
+		(struct console_chunk){ .offset = 5, .data = "x", .size = 1, .is_end = true };
+	assert_int_equal(
+		console_entry_set_output(e, buf, console_encode_output(&end, buf), &err), 1);
+	m.number = 3;
+	assert_int_equal(send_message(e, "t", m), 1);
+	assert_true(e->input.serial > told);
+	/* Once. */
+	m.number = 4;
+	assert_int_equal(send_message(e, "t", m), 0);
+	console_table_clear(&table);
+}
+
 static void a_terminal_that_was_lost_is_attached_again_by_its_next_message(void **unused)
 {
 	struct console_entry *e = one_step(true);
@@ -220,6 +253,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_poll_keeps_the_input_that_was_sent_before_it),
+		cmocka_unit_test(
+			an_acknowledgement_that_could_wait_is_sent_when_the_step_asks_for_it),
 		cmocka_unit_test(a_message_overtaken_by_the_detachment_does_not_attach_again),
 		cmocka_unit_test(output_for_another_terminal_is_not_shown_to_a_new_one),
 		cmocka_unit_test(
