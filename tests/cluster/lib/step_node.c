@@ -51,7 +51,7 @@ static struct {
 
 static void start_sync(void);
 
-static _Noreturn void die(const char *what, int r)
+static _Noreturn void fail_node(const char *what, int r)
 {
 	fprintf(stderr, "step_node: %s: %s\n", what, strerror(r < 0 ? -r : errno));
 	exit(1);
@@ -105,7 +105,7 @@ static void add_job(int64_t number, int32_t attempt, const json_t *request)
 		json_object_get(json_object_get(request, "resources"), "walltime_s");
 
 	if (!j)
-		die("calloc", -ENOMEM);
+		fail_node("calloc", -ENOMEM);
 	j->next = s.jobs;
 	s.jobs = j;
 	j->walltime_s = json_integer_value(walltime);
@@ -191,7 +191,7 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *ctx)
 
 	(void)source, (void)events;
 	if (n > 0 && sscanf(text, "%d %d", &status, &sig) != 2)
-		die("console_node said something else", -EPROTO);
+		fail_node("console_node said something else", -EPROTO);
 	t->io = sd_event_source_disable_unref(t->io);
 	close(fd);
 	if (n <= 0)
@@ -234,7 +234,7 @@ static void add_step(const json_t *a)
 	int pair[2];
 
 	if (!t || pipe2(pair, O_CLOEXEC) < 0)
-		die("start a step", -ENOMEM);
+		fail_node("start a step", -ENOMEM);
 	*t = (struct step){ .next = s.steps,
 			    .job = json_integer_value(json_object_get(a, "job")),
 			    .number = json_integer_value(json_object_get(a, "step")),
@@ -250,7 +250,7 @@ static void add_step(const json_t *a)
 		become_console(t, kind, argv, pair[1]);
 	close(pair[1]);
 	if (t->pid < 0 || sd_event_add_io(s.event, &t->io, t->from, EPOLLIN, on_end, t) < 0)
-		die("start a step", -ENOMEM);
+		fail_node("start a step", -ENOMEM);
 	tell_news();
 }
 
@@ -379,7 +379,7 @@ static void start_sync(void)
 	s.has_news = false;
 	snprintf(path, sizeof(path), "/v1/node/sync?wait=%ld", wait_s);
 	if (http_start(s.http, call, on_synced, NULL, &err) < 0)
-		die(err.text, -EIO);
+		fail_node(err.text, -EIO);
 	s.is_busy = true;
 }
 
@@ -412,6 +412,6 @@ int main(int argc, char **argv)
 	if (sd_event_default(&s.event) < 0 || http_open(&c, &s.http, &err) < 0 ||
 	    http_attach(s.http, s.event, &err) < 0 || add_timer(&s.timer, on_timer) < 0 ||
 	    add_timer(&s.clock, on_clock) < 0)
-		die(err.text, -EIO);
+		fail_node(err.text, -EIO);
 	return sd_event_loop(s.event) < 0;
 }
