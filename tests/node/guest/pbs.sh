@@ -105,7 +105,7 @@ has "$out" 'refused: Permission denied' "no job can ask the agent itself" "$out"
 
 # ---- further tasks ----
 echo 'echo task; load map 300; sleep 5; echo not reached' >/tmp/task
-printf '%s\n' 'sleep 4' 'echo not reached' >/tmp/long
+printf '%s\n' 'sleep 60' 'echo not reached' >/tmp/long
 chmod 755 /tmp/task /tmp/long
 mom job 300.head -l vmem=100mb /tmp/long >/tmp/long.out 2>&1 &
 wait_for 20 begins 300
