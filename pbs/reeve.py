@@ -14,7 +14,8 @@
 #
 #   queuejob, modifyjob an amount above the site's bound is refused where the user sees it
 #
-# Limits come from the job's resources alone, which pbs_server keeps. The environment of a job is its user's: nothing is read from it.
+# Limits come from the job's resources alone, which pbs_server keeps, and the names of its GPUs from the file that the hook pbs_cgroups keeps of them for
+# root. The environment of a job is its user's: nothing is read from it.
 import errno
 import grp
 import json
@@ -28,12 +29,14 @@ import time
 
 import pbs
 
-VERSION = 1
+VERSION = 2
 SOCKET = "/run/reeve/pbs.sock"
 PATIENCE_S = 20  # for an agent that is being restarted, and for its answer; the hook's alarm must be longer
 END_PATIENCE_S = 60  # a large disk is being removed
 MESSAGE_MAX = 8191
 AMOUNT_MAX = 2**63 // 1024 - 1
+COUNT_MAX = 1 << 20
+GPU_NAMES_MAX = 1023
 
 
 class Refusal(Exception):
@@ -103,8 +106,15 @@ def share_of(name, read, chunks, host, total, n_hosts):
     return None if total is None else -(-read(name, total) // n_hosts)
 
 
+def sum_of(name, read, chunks, total):
+    """What the whole job has: of all its chunks, or `total` where none states it. 0: it states none."""
+    if any(name in has for _, has in chunks):
+        return sum(read(name, has[name]) for _, has in chunks if name in has)
+    return 0 if total is None else read(name, total)
+
+
 def read_count(name, text):
-    return int(str(text)) if re.fullmatch(r"[0-9]{1,7}", str(text)) else 0
+    return min(int(str(text)), COUNT_MAX) if re.fullmatch(r"[0-9]{1,7}", str(text)) else 0
 
 
 # ---- the site's words ----
@@ -118,6 +128,7 @@ WORDS = {
     "vmem_action": "kill",
     "vmem_resource": "vmem",
     "jobfs_resource": "jobfs",
+    "gpu_resource": "ngpus",
     "socket": SOCKET,
 }
 CHOICES = {"unguarded": ("refuse", "run"), "vmem_action": ("kill", "enomem")}
@@ -193,8 +204,12 @@ def describe(job, site, host):
         n = here(site[kind + "_resource"], read_size)
         return check_bound(site, kind, site["default_" + kind] if n is None else n)
 
+    def whole(name):
+        return min(sum_of(name, read_count, chunks, resource_of(job, name)), COUNT_MAX)
+
     user = pwd.getpwnam(text_of(job, "euser"))
     group = text_of(job, "egroup")
+    ngpus = min(here(site["gpu_resource"], read_count) or 0, COUNT_MAX)
     project = text_of(job, "project")
     if project in ("", "_pbs_project_default"):
         project = text_of(job, "Account_Name")
@@ -209,7 +224,10 @@ def describe(job, site, host):
         "vmem_bytes": limit("vmem"),
         "jobfs_bytes": limit("jobfs"),
         "nodes": n_hosts,
-        "job_ncpus": read_count("ncpus", resource_of(job, "ncpus")),
+        "job_ncpus": whole("ncpus"),
+        "ngpus": ngpus,
+        "job_ngpus": whole(site["gpu_resource"]),
+        "gpus": names_of_gpus(str(job.id)) if ngpus else "",
     }
     question.update(name_of(job))
     if site["vmem_action"] == "enomem":
@@ -221,6 +239,39 @@ def name_of(job):
     """run_version counts the times that pbs_server has started the job, from 1."""
     run = text_of(job, "run_version") or text_of(job, "run_count")
     return {"id": str(job.id), "run": int(run) if run.isdigit() else 0}
+
+
+# ---- GPUs ----
+
+
+def mom_home():
+    """Where pbs_mom keeps its files."""
+    conf = pbs.get_pbs_conf() or {}
+    return conf.get("PBS_MOM_HOME") or conf.get("PBS_HOME") or "/var/spool/pbs"
+
+
+def read_device_names(text):
+    """Of what pbs_cgroups has assigned to a job on this node (JSON): device files by their last name, "nvidia0,nvidia-cap66". What is no name is left out."""
+    assigned = json.loads(text)
+    names = assigned.get("device_names") if isinstance(assigned, dict) else None
+    names = [n for n in names or [] if isinstance(n, str) and re.fullmatch(r"(nvidia|renderD)[A-Za-z0-9-]{1,40}", n)]
+    while len(",".join(names)) > GPU_NAMES_MAX:
+        names.pop()
+    return ",".join(names)
+
+
+def names_of_gpus(job):
+    """"": not known. The folder is root's alone; the job's environment, where pbs_cgroups says the same, is not."""
+    if "/" in job:
+        return ""
+    try:
+        with open("%s/mom_priv/hooks/hook_data/%s" % (mom_home(), job), encoding="utf-8") as f:
+            return read_device_names(f.read(1 << 20))
+    except FileNotFoundError:
+        return ""
+    except Exception as x:  # a job runs and is charged without that its GPUs are measured
+        log("job %s: its GPUs are not measured: %s: %s" % (job, type(x).__name__, x))
+        return ""
 
 
 # ---- the agent ----

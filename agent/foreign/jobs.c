@@ -139,6 +139,7 @@ static void describe_job(const struct job *j, struct sync_slurm_job *ret)
 					.ngpus = q->res.ngpus,
 					.nodes = j->s.slurm_nodes > 0 ? j->s.slurm_nodes : 1,
 					.job_ncpus = j->s.slurm_ncpus,
+					.job_ngpus = j->s.slurm_ngpus,
 					.started_ns = j->s.clock.started_ns };
 	memcpy(ret->gpu_model, q->res.gpu_model, sizeof(ret->gpu_model));
 	memcpy(ret->user, q->user, sizeof(ret->user));

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "agent/foreign/jobs.h"
+#include "agent/job/gpus/gpus.h"
 #include "agent/job/phase/attach.h"
 #include "agent/job/phase/limit.h"
 #include "agent/job/phase/recover.h"
@@ -91,6 +92,8 @@ static struct job *begin_job(struct node *n, const struct pbs_question *q, int64
 	fill_request(&j->s.request, q, id);
 	j->s.slurm_nodes = q->nodes;
 	j->s.slurm_ncpus = q->job_ncpus;
+	j->s.slurm_ngpus = q->job_ngpus;
+	job_gpus_take(n, j, q->gpus, q->ngpus);
 	manager_scope_name((struct manager_id){ id, j->s.attempt }, j->s.unit);
 	return foreign_begin(n, j, err) < 0 ? NULL : j;
 }

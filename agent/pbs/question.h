@@ -13,7 +13,8 @@
 #include "common/model/request.h"
 #include "common/wire/fields.h"
 
-#define PBS_HANDSHAKE_VERSION 1
+#define PBS_HANDSHAKE_VERSION 2
+#define PBS_GPUS_MAX 1024
 
 enum pbs_ask {
 	PBS_LAUNCH,
@@ -34,7 +35,10 @@ struct pbs_question {
 	char user[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], queue[REQUEST_NAME_MAX];
 	int64_t ncpus, mem_bytes, vmem_bytes, jobfs_bytes; /* on this node; 0: none */
 	bool vmem_refuses; /* what exceeds vmem gets ENOMEM; else the job is killed */
-	int64_t nodes, job_ncpus;
+	int64_t ngpus;	   /* on this node */
+	/* A device file of each, as pbs_cgroups names them: "nvidia0,nvidia-cap66"; "": not known which. */
+	char gpus[PBS_GPUS_MAX];
+	int64_t nodes, job_ncpus, job_ngpus; /* of the whole job; 0: not known */
 	int32_t pid;	     /* attach: that process; launch: the agent finds it */
 	int32_t wait_status; /* end: as wait(2) has it; -1: not known */
 	char jobs[4096];     /* alive */

@@ -22,12 +22,18 @@ struct field {
 	const char *name;
 	enum kind kind;
 	size_t offset, size;
+	bool is_added; /* not in the rows of older agents */
 };
 
 #define FIELD(kind, member)                                                                    \
 	{                                                                                      \
 #member, kind, offsetof(struct state_attempt, member),                         \
-			sizeof(((struct state_attempt *)0)->member)                            \
+			sizeof(((struct state_attempt *)0)->member), false                     \
+	}
+#define ADDED(kind, member)                                                                    \
+	{                                                                                      \
+#member, kind, offsetof(struct state_attempt, member),                         \
+			sizeof(((struct state_attempt *)0)->member), true                      \
 	}
 
 static const struct field fields[] = {
@@ -59,6 +65,7 @@ static const struct field fields[] = {
 	FIELD(OWNED, note),
 	FIELD(OWNED, gpus),
 	FIELD(OWNED, gpu_use),
+	ADDED(INT64, slurm_ngpus),
 };
 
 static json_t *encode_field(const struct field *f, const struct state_attempt *a)
@@ -127,6 +134,8 @@ static int decode_field(const json_t *j, const struct field *f, struct state_att
 	char text[CPULIST_TEXT_MAX];
 	int r;
 
+	if (f->is_added && !json_object_get(j, f->name))
+		return 0;
 	if (f->kind == TEXT)
 		return wire_get_text(j, f->name, (struct wire_text){ at, f->size, true }, err);
 	if (f->kind == OWNED)

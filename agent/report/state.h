@@ -48,7 +48,8 @@ struct state_attempt {
 	int32_t pid;		   /* main process; 0: none */
 	struct cpulist cpus, mem_nodes;
 	int64_t mem_max_bytes;
-	int64_t slurm_nodes, slurm_ncpus; /* of a whole job of Slurm; 0: not known */
+	/* Of a whole job of Slurm or PBS; 0: not known. */
+	int64_t slurm_nodes, slurm_ncpus, slurm_ngpus;
 	struct jobfs_job jobfs;
 	struct state_clock clock;
 	char *err_path; /* owned; the job's error file as opened, NULL: none, and which file

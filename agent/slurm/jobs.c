@@ -114,7 +114,7 @@ static int begin_job(struct node *n, const struct slurm_question *q, struct err 
 	if (!j)
 		return err_set(err, -ENOMEM, "out of memory");
 	fill_request(&j->s.request, q);
-	job_gpus_take(n, j, q->gpus);
+	job_gpus_take(n, j, q->gpus, -1);
 	j->s.slurm_nodes = q->nodes;
 	j->s.slurm_ncpus = q->job_ncpus;
 	snprintf(j->s.unit, sizeof(j->s.unit), "job_%u", q->job);

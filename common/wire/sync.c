@@ -178,6 +178,7 @@ static const struct wire_field slurm_job_fields[] = {
 	WIRE_CHARS(struct sync_slurm_job, gpu_model, WIRE_OMIT),
 	WIRE_INT_OR(struct sync_slurm_job, nodes, 1, 1 << 20, 1, WIRE_OMIT),
 	WIRE_INT_OR(struct sync_slurm_job, job_ncpus, 0, 1 << 20, 0, WIRE_OMIT),
+	WIRE_INT_OR(struct sync_slurm_job, job_ngpus, 0, 1 << 20, 0, WIRE_OMIT),
 	WIRE_INT_OR(struct sync_slurm_job, started_ns, 0, INT64_MAX, 0, WIRE_OPTIONAL),
 	WIRE_END,
 };

@@ -43,8 +43,8 @@ struct sync_slurm_job {
 	int64_t ncpus, mem_bytes, vmem_bytes, jobfs_bytes; /* on this node; 0: not told */
 	int64_t ngpus;					   /* on this node */
 	char gpu_model[REQUEST_NAME_MAX];		   /* "": none, or several */
-	/* Of the whole job; 1 and 0: not told, as of an older agent. */
-	int64_t nodes, job_ncpus;
+	/* Of the whole job; 1 and 0, 0: not told, as of an older agent. */
+	int64_t nodes, job_ncpus, job_ngpus;
 	int64_t started_ns; /* real time of its first task here; 0: none has run yet */
 };
 

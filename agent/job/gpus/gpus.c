@@ -1,5 +1,6 @@
 /* gpus.c - choose, grant, drain and report the GPUs of jobs; see gpus/gpus.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -272,7 +273,7 @@ static int find_file(const struct node *n, const char *name, size_t length)
 	return found;
 }
 
-/* One GPU of a job of Slurm, by `length` bytes of `name`. */
+/* One GPU of a job of Slurm or PBS, by `length` bytes of `name`. */
 static void take_gpu(struct node *n, struct job *j, const char *name, size_t length)
 {
 	int i = find_file(n, name, length), shown = (int)(length < 64 ? length : 64);
@@ -288,24 +289,51 @@ static void take_gpu(struct node *n, struct job *j, const char *name, size_t len
 	else if (gpu_device(n->gpu, i)->is_partitioned)
 		job_note(
 			j,
-			"its GPU %.*s is not measured: it is split into MIG instances, which gres.conf does not name (MultipleFiles=)",
-			shown, name);
+			"its GPU %.*s is not measured: it is split into MIG instances, which %s",
+			shown, name,
+			job_is_slurms(j) ? "gres.conf does not name (MultipleFiles=)"
+					 : "PBS does not name");
 	else
 		j->gpus |= BIT(i);
 }
 
-void job_gpus_take(struct node *n, struct job *j, const char *files)
+/* Of whichever GPUs it has here: "" where they are of several models. */
+static const char *find_common_model(const struct node *n)
+{
+	const char *model = "";
+
+	for (int i = 0; i < count_gpus(n); i++) {
+		const struct gpu_device *d = gpu_device(n->gpu, i);
+
+		if (!is_grantable(d))
+			continue;
+		if (*model && strcmp(model, d->model))
+			return "";
+		model = d->model;
+	}
+	return model;
+}
+
+void job_gpus_take(struct node *n, struct job *j, const char *files, int64_t count)
 {
 	struct resources *res = &j->s.request.res;
+	int64_t named = 0;
 
-	for (const char *at = files; *at;) {
+	for (const char *at = files; *at; named++) {
 		size_t length = strcspn(at, ",");
 
 		take_gpu(n, j, at, length);
-		res->ngpus++;
 		at += length + (at[length] == ',');
 	}
-	snprintf(res->gpu_model, sizeof(res->gpu_model), "%s", job_gpus_model(n, j));
+	res->ngpus = count < 0 ? named : count;
+	if (named < count)
+		job_note(j,
+			 "%" PRId64 " of its %" PRId64
+			 " GPUs are not measured: %s does not say which they are",
+			 count - named, count, n->ops->foreign);
+	if (res->ngpus > 0)
+		snprintf(res->gpu_model, sizeof(res->gpu_model), "%s",
+			 named < res->ngpus ? find_common_model(n) : job_gpus_model(n, j));
 	if (j->gpus && save_uuids(n, j) < 0)
 		job_note(j, "no memory: its GPUs are measured until the agent is restarted");
 	gpu_meter_start(n, j);

@@ -24,9 +24,10 @@ void job_gpus_close(struct node *n);
  * j->s.gpus. 0 also for a job that wants none or has them already. 1: there are not enough, and the
  * job has failed with a sentence. -ENOMEM. */
 int job_gpus_grant(struct node *n, struct job *j, const struct cpulist *spare);
-/* The same for the GPUs and MIG instances that Slurm gave to its job, each by the name of a device file ("nvidia0,nvidia-cap67"); the job's request
- * has them. One that the inventory lacks, or that slurmd did not name ("?3"), is a note of the job. */
-void job_gpus_take(struct node *n, struct job *j, const char *files);
+/* The same for the GPUs and MIG instances that Slurm or PBS gave to its job, each by the name of a device file ("nvidia0,nvidia-cap67"). One that the
+ * inventory lacks, or that slurmd did not name ("?3"), is a note of the job. The job's request has `count` of them, < 0: as many as are named; so has it
+ * those that have no name. */
+void job_gpus_take(struct node *n, struct job *j, const char *files, int64_t count);
 /* Fills j->gpus from the uuids in j->s.gpus that an earlier agent saved. A device that is gone is a
  * note of the job. */
 void job_gpus_recover(struct node *n, struct job *j);

@@ -248,7 +248,7 @@ static void fill_request(const struct store_slurm_case *c, struct request *q)
 	q->res.mem_bytes = on_all_nodes(t, t->mem_bytes);
 	q->res.vmem_bytes = on_all_nodes(t, t->vmem_bytes);
 	q->res.jobfs_bytes = on_all_nodes(t, t->jobfs_bytes);
-	q->res.ngpus = on_all_nodes(t, t->ngpus);
+	q->res.ngpus = t->job_ngpus ? t->job_ngpus : on_all_nodes(t, t->ngpus);
 	snprintf(q->res.gpu_model, sizeof(q->res.gpu_model), "%s", t->gpu_model);
 	if (c->row)
 		fill_whole_request(c->row, q);

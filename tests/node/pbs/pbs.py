@@ -36,7 +36,7 @@ class _resources(dict):
     """An unset resource is None; one that the server does not define is an error."""
 
     def __missing__(self, name):
-        if name in ("vmem", "jobfs", "ncpus", "mem", "select"):
+        if name in ("vmem", "jobfs", "ncpus", "ngpus", "mem", "select"):
             return None
         raise AttributeError("resource '%s' does not exist" % name)
 
@@ -72,6 +72,10 @@ def event():
 
 def get_local_nodename():
     return _told["host"]
+
+
+def get_pbs_conf():
+    return {"PBS_HOME": "/var/spool/fake_pbs", "PBS_MOM_HOME": ""}
 
 
 def logmsg(level, text):

@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import sys
+import tempfile
 import types
 
 sys.dont_write_bytecode = True
@@ -57,6 +58,42 @@ ok(share("jobfs", "n1") is None, "what is not requested is none")
 ok(hook.count_hosts("n1/0*4+n1/1+n2/0", "") == 2, "a job with several chunks on a host is on it once")
 ok(hook.count_hosts("", "(n1[0]:ncpus=1+n1[1]:ncpus=1)") == 1, "without exec_host its vnodes say it")
 ok(hook.split_select("2:ncpus=4:vmem=4gb+1:ncpus=1") == [{"ncpus": "4", "vmem": "4gb"}, {"ncpus": "1"}], "chunks of a request")
+
+gpus = hook.split_chunks("(n1[0]:ncpus=2:ngpus=1+n1[1]:ncpus=2:ngpus=2)+(n2:ncpus=4)+(n3:ncpus=4:ngpus=4)")
+
+
+def count_gpus(host, chunks=gpus, total=None):
+    return hook.share_of("ngpus", hook.read_count, chunks, host, total, 3)
+
+
+ok([count_gpus(h) for h in ("n1", "n2", "n3")] == [3, 0, 4], "the GPUs of a host are those of its chunks; a chunk without them has none")
+ok(count_gpus("n1", two) is None, "a job without GPUs states none")
+ok(hook.sum_of("ngpus", hook.read_count, gpus, "9") == 7, "the GPUs of the job are those of all its chunks")
+ok(hook.sum_of("ngpus", hook.read_count, two, "4") == 4 and hook.sum_of("ngpus", hook.read_count, two, None) == 0, "or what it states as a whole")
+ok(hook.read_count("ngpus", "-1") == hook.read_count("ngpus", "1.5") == hook.read_count("ngpus", "99999999") == 0, "what is no count is none")
+ok(hook.read_count("ngpus", "9999999") == 1 << 20, "a count is within what the agent reads")
+
+names = hook.read_device_names
+ok(names('{"cpuset.cpus": [0], "device_names": ["nvidia1", "nvidia-cap66"], "devices": ["c", "195:1 rwm"]}') == "nvidia1,nvidia-cap66", "the GPUs that pbs_cgroups has assigned, and MIG instances")
+ok(names('{"device_names": ["mic0", "nvidia0,nvidia1", "../nvidia0", 7, "nvidia3"]}') == "nvidia3", "what is no GPU's name is left out")
+ok(names("{}") == names("[]") == names('{"device_names": null}') == "", "a job without devices has no names")
+ok(len(names('{"device_names": [%s]}' % ",".join('"nvidia-cap%d"' % i for i in range(1000)))) <= 1023, "names end where the agent's field does")
+with tempfile.TemporaryDirectory() as home:
+    sys.modules["pbs"].get_pbs_conf = lambda: {"PBS_MOM_HOME": "", "PBS_HOME": home}
+    said = []
+    hook.log = said.append
+    os.makedirs(home + "/mom_priv/hooks/hook_data")
+    ok(hook.names_of_gpus("7.s") == "" and not said, "without pbs_cgroups no GPU has a name")
+    with open(home + "/mom_priv/hooks/hook_data/7[3].s", "w", encoding="utf-8") as f:
+        f.write('{"device_names": ["nvidia2"]}')
+    ok(hook.names_of_gpus("7[3].s") == "nvidia2", "they are in pbs_cgroups' file of the job, below PBS_HOME")
+    sys.modules["pbs"].get_pbs_conf = lambda: {"PBS_MOM_HOME": "/nowhere", "PBS_HOME": home}
+    ok(hook.names_of_gpus("7[3].s") == "", "or below PBS_MOM_HOME, where pbs_mom has its own")
+    sys.modules["pbs"].get_pbs_conf = lambda: {"PBS_HOME": home}
+    with open(home + "/mom_priv/hooks/hook_data/8.s", "w", encoding="utf-8") as f:
+        f.write('{"device_names": ["nvid')
+    ok(hook.names_of_gpus("8.s") == "" and "job 8.s: its GPUs are not measured" in said[0], "a file that cannot be read is logged, and stops no job")
+    ok(hook.names_of_gpus("../hook_data/7[3].s") == "", "an id is no path")
 
 site = hook.read_site('{"max_vmem": "1gb", "unguarded": "run"}')
 ok(site["max_vmem"] == G and site["default_vmem"] == 0 and site["unguarded"] == "run", "a configuration")

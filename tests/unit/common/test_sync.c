@@ -35,7 +35,7 @@
 	"\"number\":77,\"engine\":\"slurm\",\"slurm_jobs\":[{\"job\":7,\"attempt\":2,"         \
 	"\"uid\":1001,\"user\":\"alice\",\"account\":\"physics\",\"queue\":\"batch\","         \
 	"\"name\":\"run\",\"ncpus\":4,\"mem_bytes\":3,\"vmem_bytes\":2,\"jobfs_bytes\":1,"     \
-	"\"ngpus\":2,\"gpu_model\":\"a100-40\",\"nodes\":3,\"job_ncpus\":12,"                  \
+	"\"ngpus\":2,\"gpu_model\":\"a100-40\",\"nodes\":3,\"job_ncpus\":12,\"job_ngpus\":5,"  \
 	"\"started_ns\":9}]}"
 
 static struct sync *make_request(void)
@@ -60,7 +60,7 @@ static struct sync *make_request(void)
 	};
 	static struct sync_slurm_job slurm_jobs[] = {
 		{ 7, 2, 1001, "alice", "physics", "batch", "run", 4, 3, 2, 1, 2, "a100-40", 3,
-		  12, 9 },
+		  12, 5, 9 },
 	};
 	static struct sync s = {
 		.node = "n1",

@@ -87,6 +87,9 @@ static void fill_attempt(struct state_attempt *a, int64_t job)
 	cpulist_parse("2-5,66", &a->cpus, NULL);
 	cpulist_parse("0-1", &a->mem_nodes, NULL);
 	a->mem_max_bytes = INT64_MAX;
+	a->slurm_nodes = 2;
+	a->slurm_ncpus = 48;
+	a->slurm_ngpus = 8;
 	a->jobfs.projid = 0x7fffffff;
 	a->jobfs.limit_bytes = 500 << 20;
 	a->jobfs.base_bytes = 20480;
@@ -184,6 +187,26 @@ static void a_saved_attempt_is_loaded_whole(void **unused)
 	assert_string_equal(s->a.cgroup, a.cgroup);
 	assert_string_equal(s->a.note, a.note);
 	assert_string_equal(s->a.gpus, a.gpus);
+	db_close(db);
+}
+
+static void a_row_of_an_older_agent_is_whole(void **unused)
+{
+	static struct state_attempt a;
+	struct db *db = open_store();
+	struct seen *s;
+
+	(void)unused;
+	fill_attempt(&a, 7);
+	assert_int_equal(state_save(db, &a, NULL), 0);
+	assert_int_equal(db_run(db, NULL,
+				"UPDATE attempts SET body = json_remove(body, '$.slurm_ngpus')",
+				""),
+			 0);
+	s = load_states(db);
+	assert_int_equal(s->bad, 0);
+	assert_int_equal(s->a.slurm_ncpus, 48);
+	assert_int_equal(s->a.slurm_ngpus, 0);
 	db_close(db);
 }
 
@@ -516,6 +539,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_saved_attempt_is_loaded_whole),
+		TEST(a_row_of_an_older_agent_is_whole),
 		TEST(the_points_of_a_job_survive_the_agent),
 		TEST(a_second_save_changes_all_but_the_request),
 		TEST(a_command_that_was_dropped_from_memory_is_loaded_again),

@@ -318,6 +318,30 @@ static void a_job_on_two_nodes_is_one_job_with_a_part_on_each(void **state)
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM events WHERE what = 'slurm'"), 0);
 }
 
+static void gpus_of_a_job_are_those_of_all_its_nodes(void **state)
+{
+	struct rig *r = *state;
+	struct said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
+
+	a.told.ngpus = 1;
+	b.told.ngpus = 4;
+	a.told.job_ngpus = b.told.job_ngpus = 5;
+	send_sync(r, &a);
+	send_sync(r, &b);
+	assert_int_equal(rig_number(r, "SELECT ngpus FROM jobs"), 5);
+	assert_int_equal(rig_number(r, "SELECT ngpus FROM parts WHERE node = 'e2'"), 4);
+}
+
+static void gpus_are_as_many_on_each_node_where_the_whole_is_not_known(void **state)
+{
+	struct rig *r = *state;
+	struct said a = part_of_two_nodes("e1", 2);
+
+	a.told.ngpus = 4;
+	send_sync(r, &a);
+	assert_int_equal(rig_number(r, "SELECT ngpus FROM jobs"), 8);
+}
+
 static void a_part_that_ends_leaves_the_job_to_slurm(void **state)
 {
 	struct rig *r = *state;
@@ -547,6 +571,8 @@ int main(void)
 		RIG(a_requeue_is_the_next_attempt_also_where_the_end_was_never_reported),
 		RIG(a_second_node_that_an_old_agent_did_not_announce_counts_nothing),
 		RIG(a_job_on_two_nodes_is_one_job_with_a_part_on_each),
+		RIG(gpus_of_a_job_are_those_of_all_its_nodes),
+		RIG(gpus_are_as_many_on_each_node_where_the_whole_is_not_known),
 		RIG(a_part_that_ends_leaves_the_job_to_slurm),
 		RIG(a_part_that_is_late_is_not_cancelled),
 		RIG(a_limit_on_one_node_ends_the_job_on_all),
