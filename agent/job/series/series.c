@@ -31,6 +31,7 @@ void job_series_add(struct node *n, struct job *j, const struct usage *sampled)
 	series_sample_fill(s, &all, sampled, &x);
 	if (suspended_ns > 0)
 		x.value[SERIES_SUSPENDED_MS] = suspended_ns / MS_NS;
+	x.gpus = __builtin_popcountll(j->gpus);
 	(void)series_add(s, &x);
 }
 

@@ -165,6 +165,20 @@ static void add_value(struct series *s, enum series_metric m, int64_t value, str
 	spread_growth(s, p, value > before ? value - before : 0, of);
 }
 
+/* GPUs have a meter with a pace of its own, which reports late: what a point has above `gpus` x its length was in the points
+ * before. The sum stays. */
+static void move_excess_back(const struct series *s, int64_t *p, int gpus)
+{
+	for (int i = series_points(s) - 1; i > 0; i--) {
+		int64_t excess = p[i] - gpus * series_length_ms(s, i);
+
+		if (excess <= 0)
+			continue;
+		p[i] -= excess;
+		p[i - 1] = combine_values(KIND_TOTAL, p[i - 1], excess);
+	}
+}
+
 int series_add(struct series *s, const struct series_sample *x)
 {
 	bool had[_SERIES_METRIC_MAX];
@@ -185,6 +199,8 @@ int series_add(struct series *s, const struct series_sample *x)
 		if (x->value[m] >= 0)
 			add_value(s, (enum series_metric)m, x->value[m],
 				  (struct span){ had[m] ? of.from_ms : 0, of.to_ms });
+	if (x->gpus > 0 && x->value[SERIES_GPU_BUSY_MS] >= 0)
+		move_excess_back(s, s->of[SERIES_GPU_BUSY_MS], x->gpus);
 	return 0;
 }
 

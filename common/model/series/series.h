@@ -64,6 +64,9 @@ int64_t series_length_ms(const struct series *s, int i);
 struct series_sample {
 	int64_t elapsed_ms;
 	int64_t value[_SERIES_METRIC_MAX];
+	/* GPUs that the job has; 0: unknown. No point has more busy time than these GPUs have in its length, except the
+	 * first: what a meter reports late is put into the points before. */
+	int gpus;
 };
 /* -ENOMEM leaves the points as they were. */
 int series_add(struct series *s, const struct series_sample *x);

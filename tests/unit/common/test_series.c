@@ -384,6 +384,27 @@ static void metrics_of_a_newer_agent_are_skipped(void **state)
 	assert_int_equal(series_decode("\x01\x01\x01\x80\x80\x08\x00", 7, &s), -EINVAL);
 }
 
+static void a_gpu_is_never_busier_than_it_can_be(void **state)
+{
+	static const int64_t reported[] = { 0, 0, 25000, 25000, 38000 };
+	static const int64_t busy[] = { 5000, 10000, 10000, 3000, 10000 };
+	struct series s;
+
+	(void)state;
+	series_init(&s, 10000);
+	for (int i = 0; i < 5; i++) {
+		struct series_sample x = sample_at((i + 1) * 10000);
+
+		x.value[SERIES_GPU_BUSY_MS] = reported[i];
+		x.gpus = 1;
+		assert_int_equal(series_add(&s, &x), 0);
+		assert_int_equal(series_total(&s, SERIES_GPU_BUSY_MS), reported[i]);
+	}
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(s.of[SERIES_GPU_BUSY_MS][i], busy[i]);
+	series_done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,6 +414,7 @@ int main(void)
 		cmocka_unit_test(a_gap_is_missing_memory_and_the_mean_of_cpu_time),
 		cmocka_unit_test(what_is_measured_late_is_missing_before_and_suspension_is_not),
 		cmocka_unit_test(clocks_and_counters_that_go_back_change_nothing),
+		cmocka_unit_test(a_gpu_is_never_busier_than_it_can_be),
 		cmocka_unit_test(nodes_add_up),
 		cmocka_unit_test(a_metric_that_one_node_has_is_in_the_sum),
 		cmocka_unit_test(decoding_gives_what_was_encoded),

@@ -214,7 +214,7 @@ static void a_row_of_an_older_agent_is_whole(void **unused)
 static void the_points_of_a_job_survive_the_agent(void **unused)
 {
 	static struct state_attempt a;
-	struct series_sample x = { 25000, { 40000, 1024, -1, -1, -1, -1, -1 } };
+	struct series_sample x = { 25000, { 40000, 1024, -1, -1, -1, -1, -1 }, 0 };
 	struct db *db = open_store();
 	struct series points;
 	struct seen *s;
