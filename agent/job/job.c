@@ -45,7 +45,7 @@ void job_enter_phase(struct job *j, enum job_phase phase)
 
 void job_fail(struct job *j, const char *fmt, ...)
 {
-	char text[sizeof(((struct reason *)0)->text)];
+	char text[REASON_NODE_TEXT_MAX];
 	va_list ap;
 
 	if (j->s.end.kind != END_NONE)
@@ -69,7 +69,7 @@ void job_latch_end(struct job *j, enum job_end_kind kind, const char *text)
 	};
 
 	snprintf(end.reason.host, sizeof(end.reason.host), "%s", j->node->conf->node);
-	utf8_copy(end.reason.text, sizeof(end.reason.text), text, strlen(text));
+	utf8_copy(end.reason.text, REASON_NODE_TEXT_MAX, text, strlen(text));
 	state_end_set(&j->s, &end);
 }
 

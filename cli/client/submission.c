@@ -6,8 +6,11 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <systemd/sd-event.h>
+#include "cli/client/retry.h"
 #include "cli/client/submission.h"
 #include "cli/client/words.h"
+#include "cli/views/job_view.h"
 #include "common/err.h"
 #include "common/signature/signature.h"
 #include "common/utf8.h"
@@ -212,10 +215,10 @@ static int read_env(const struct verb_call *call, struct request *r, const char 
 static int apply_options(const struct verb_call *call, struct request *r, struct err *err)
 {
 	static const char *const keys[] = {
-		"resources", "name",   "queue",	    "account",	 "cluster",
-		"output",    "error",  "join",	    "workdir",	 "vmem-action",
-		"array",     "depend", "after-ok",  "after-any", "hold",
-		"requeue",   "qos",    "mail-type", "mail-user", "mail-points"
+		"resources", "name",	    "queue",	"account",     "cluster", "output",
+		"error",     "join",	    "workdir",	"vmem-action", "array",	  "depend",
+		"after-ok",  "after-any",   "hold",	"requeue",     "qos",	  "mail-type",
+		"mail-user", "mail-points", "immediate"
 	};
 	int rc = 0;
 
@@ -333,4 +336,43 @@ int submission_send(struct cli *c, const struct request *r, int64_t *ret_job, st
 	print_note(job, cli_text(answer, "note"));
 	*ret_job = job;
 	return 0;
+}
+
+/* ---- --immediate ---- */
+
+#define ASK_US (200 * 1000)
+
+/* 1: it waits still. */
+static int check_started(const json_t *answer, int64_t job, struct err *err)
+{
+	char text[REASON_TEXT_MAX];
+	struct job_view v;
+	int r = job_view_read(json_object_get(answer, "job"), &v, err);
+
+	if (r < 0)
+		return r;
+	if (v.state == JOB_ENDED && (v.end.kind == END_FAILED || v.end.kind == END_CANCELLED))
+		return err_set(err, -ECANCELED, "job %" PRId64 ": %s", job,
+			       reason_format_line(&v.end, text, sizeof(text)));
+	return v.state == JOB_QUEUED;
+}
+
+int submission_wait_start(struct cli *c, int64_t job, struct err *err)
+{
+	static const bool never = false;
+	char path[64];
+	int r;
+
+	snprintf(path, sizeof(path), "/v1/jobs/%" PRId64, job);
+	do {
+		const struct http_call call = { .method = "GET", .path = path };
+		_cleanup_json_ json_t *answer = NULL;
+
+		r = retry_request(c, call, &never, &answer, err);
+		if (r == 0)
+			r = check_started(answer, job, err);
+		if (r > 0 && sd_event_run(c->event, ASK_US) < 0)
+			r = err_set(err, -EIO, "cannot run the event loop");
+	} while (r > 0);
+	return r;
 }

@@ -25,6 +25,10 @@
 		{ "name", 'N', "NAME", "name of the job; default: the script's or program's",    \
 		  NULL },                                                                        \
 		{ "workdir", 'd', "DIR", "directory to start in; default: this one", NULL },     \
+		{ "immediate", 'I', "[=SECONDS]",                                                \
+		  "end the job with the reason instead of waiting in the queue: unless it can "  \
+		  "start now, or within so many seconds",                                        \
+		  NULL },                                                                        \
 		{ "vmem-action", 0, "kill|enomem",                                               \
 		  "when vmem is exceeded: kill the job (default), or let the allocation "        \
 		  "fail with ENOMEM",                                                            \
@@ -50,5 +54,8 @@ int submission_read(const struct cli *c, const struct verb_call *call, struct re
  * environment. */
 int submission_read_resources(const struct cli *c, const struct verb_call *call,
 			      struct request *r, struct err *err);
+/* Of a job that was submitted with --immediate: waits until it has started or ended. 0: it has started, and ended perhaps; -ECANCELED:
+ * it was not, err says why. */
+int submission_wait_start(struct cli *c, int64_t job, struct err *err);
 /* Submits the request; prints the controller's note, if any, on stderr. */
 int submission_send(struct cli *c, const struct request *r, int64_t *ret_job, struct err *err);

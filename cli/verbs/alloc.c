@@ -187,6 +187,7 @@ const struct verb cli_verb_alloc = {
 		"in it goes into the job. When the command ends, so does the job, with the same\n"
 		"exit status. When this program is lost, the job ends within two minutes.",
 	.examples = "reeve alloc -l ncpus=4,vmem=8GB,jobfs=1GB,walltime=1:00:00\n"
+		    "reeve alloc --immediate -l ncpus=4,vmem=8GB,jobfs=1GB,walltime=600\n"
 		    "reeve alloc -l ncpus=4,vmem=8GB,jobfs=1GB,walltime=600 -- make test",
 	.options = options,
 	.min_args = 0,

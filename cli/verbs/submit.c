@@ -74,6 +74,8 @@ static int run_submit(const struct verb_call *call, void *ctx, struct err *err)
 		rc = submission_read(c, call, &r, err);
 	if (rc == 0)
 		rc = submission_send(c, &r, &job, err);
+	if (rc == 0 && r.is_immediate)
+		rc = submission_wait_start(c, job, err);
 	return rc < 0 ? rc : print_job(c, job, err);
 }
 

@@ -60,6 +60,8 @@ int limit_kind_parse(const char *name, enum limit_kind *ret);
 
 #define REASON_PROCS_MAX 10
 #define REASON_TEXT_MAX 2048
+#define REASON_NODE_TEXT_MAX                                                                   \
+	256 /* reason.text of a node: controllers before this one read no more */
 
 struct reason_proc {
 	int32_t pid;
@@ -75,7 +77,7 @@ struct reason {
 	char host[REQUEST_NAME_MAX];
 	int32_t n_procs; /* processes of the job at that moment; procs[] holds the largest */
 	struct reason_proc procs[REASON_PROCS_MAX];
-	char text[256]; /* END_FAILED, END_CANCELLED, END_NODE_LOST: the words */
+	char text[768]; /* END_FAILED, END_CANCELLED, END_NODE_LOST: the words */
 };
 
 struct job_end {

@@ -174,6 +174,22 @@ static int set_requeue(struct request *r, const char *value, struct err *err)
 	return 0;
 }
 
+/* NULL: now or never. */
+static int set_immediate(struct request *r, const char *value, struct err *err)
+{
+	char *end = NULL;
+	long long s = value ? strtoll(value, &end, 10) : 0;
+
+	if (value && (*value < '0' || *value > '9' || *end || s > REQUEST_IMMEDIATE_MAX_S))
+		return err_set(err, -EINVAL,
+			       "immediate '%.32s': write the seconds within which the job must "
+			       "start, at most %d",
+			       value, REQUEST_IMMEDIATE_MAX_S);
+	r->is_immediate = true;
+	r->immediate_s = s;
+	return 0;
+}
+
 /* Sets "select=...", "place=..." and "qos=..." of a resource list; the other items are written to
  * `rest`, which is empty and has room for the whole list. */
 static int take_select(struct request *r, const char *list, char *rest, struct err *err)
@@ -277,6 +293,8 @@ static int set_run(struct request *r, const char *key, const char *value, struct
 		return after_parse_jobs(value, AFTER_ANY, &r->after, err);
 	if (!strcmp(key, "requeue"))
 		return set_requeue(r, value, err);
+	if (!strcmp(key, "immediate"))
+		return set_immediate(r, value, err);
 	if (!strcmp(key, "mail-type"))
 		return mail_parse_types(value, &r->mail_types, err);
 	if (!strcmp(key, "mail-points"))
@@ -412,8 +430,25 @@ static int check_names(const struct request *r, struct err *err)
 	return 0;
 }
 
+static int check_immediate(const struct request *r, struct err *err)
+{
+	const char *waits = r->array.n	 ? "an array, whose tasks wait for each other"
+			    : r->after.n ? "a job that waits for others"
+			    : r->is_held ? "a job that is held"
+					 : NULL;
+
+	if (!r->is_immediate || !waits)
+		return 0;
+	return err_set(err, -EINVAL, "immediate is not for %s; leave one of the two out",
+		       waits);
+}
+
 int request_check(const struct request *r, struct err *err)
 {
+	int rc = check_immediate(r, err);
+
+	if (rc < 0)
+		return rc;
 	if (r->part.n)
 		return err_set(err, -EINVAL,
 			       "part: the controller decides which part of a job a node has; "

@@ -19,6 +19,7 @@ struct err;
 #define REQUEST_NAME_MAX 64 /* bytes with the NUL: cluster, account, user, queue, job name */
 #define REQUEST_SCRIPT_MAX (1 << 20)
 #define REQUEST_ENV_MAX (256 << 10) /* all of env, with NULs */
+#define REQUEST_IMMEDIATE_MAX_S (366 * 86400)
 
 enum request_vmem_policy {
 	VMEM_POLICY_KILL, /* the mapping that exceeds kills the job (default) */
@@ -69,9 +70,11 @@ struct request {
 	char *err_path;
 	struct array array; /* n 0: one job */
 	struct after_list after;
-	bool is_held;		       /* by its owner, from the start */
-	bool requeue;		       /* queued again when its node is lost */
-	uint32_t mail_types;	       /* MAIL_BEGIN ...; 0: no mails */
+	bool is_held;	     /* by its owner, from the start */
+	bool requeue;	     /* queued again when its node is lost */
+	bool is_immediate;   /* ended instead of waiting for longer than immediate_s */
+	int64_t immediate_s; /* 0: the first scheduling pass that considers it decides */
+	uint32_t mail_types; /* MAIL_BEGIN ...; 0: no mails */
 	char mail_user[MAIL_USER_MAX]; /* addresses; "": the user's own */
 	enum amount_units units;       /* what MB, G ... mean while texts are read onto it */
 };
@@ -112,7 +115,7 @@ const char *resources_format(const struct resources *res, char *buf, size_t size
  * "resources" (-l) "name" (-N) "queue" (-q) "account" (-A, -P) "cluster" "output" (-o)
  * "error" (-e) "join" (-j oe) "workdir" (-d, -wd) "vmem-action" (kill|enomem) "array" (-J)
  * "depend" (-W depend=..., after.h) "after-ok" "after-any" "hold" (-h; no value) "requeue" (-r
- * y|n) "mail-type" "mail-user" (-M) "mail-points" (-m abe).
+ * y|n) "immediate" (seconds; NULL: now) "mail-type" "mail-user" (-M) "mail-points" (-m abe).
  * -EINVAL with the key, the value and the remedy. */
 int request_set(struct request *r, const char *key, const char *value, struct err *err);
 

@@ -42,6 +42,8 @@ static const struct directive {
 	{ "--hold", "hold", 0 },
 	{ "-r", "requeue", 1 },
 	{ "--requeue", "requeue", 1 },
+	{ "-I", "immediate", 0 },
+	{ "--immediate", "immediate", 0 },
 	{ "-M", "mail-user", 1 },
 	{ "--mail-user", "mail-user", 1 },
 	{ "-m", "mail-points", 1 },
@@ -147,7 +149,7 @@ static int apply_words(struct request *r, char *text, char *ignored, struct err 
 			return err_set(
 				err, -EINVAL,
 				"unknown directive '%.32s'; known are -l -N -q -A -P -C -o -e "
-				"-j -d -J -W -h -r -m -M --mail-type --after-ok --after-any --vmem-action",
+				"-j -d -J -W -h -r -I -m -M --mail-type --after-ok --after-any --vmem-action",
 				word);
 		if (d->takes_value && !value && !(value = next_word(&text)))
 			return err_set(err, -EINVAL, "%s needs a value", word);

@@ -15,7 +15,7 @@
 struct getopt_table {
 	const struct verb_option *options[OPTIONS_MAX];
 	struct option longs[OPTIONS_MAX + 1];
-	char shorts[2 * OPTIONS_MAX + 3];
+	char shorts[3 * OPTIONS_MAX + 3];
 	int n;
 };
 
@@ -25,6 +25,13 @@ static bool has_name(const struct getopt_table *t, const char *name)
 		if (!strcmp(t->options[i]->name, name))
 			return true;
 	return false;
+}
+
+static int kind_of_argument(const struct verb_option *o)
+{
+	if (!o->arg)
+		return no_argument;
+	return o->arg[0] == '[' ? optional_argument : required_argument;
 }
 
 /* Called for the verb's own options first, so that these hide common ones of the same name or letter. */
@@ -40,14 +47,14 @@ static void add_options(struct getopt_table *t, const struct verb_option *from)
 		t->options[t->n] = o;
 		t->longs[t->n] = (struct option){
 			.name = o->name,
-			.has_arg = o->arg ? required_argument : no_argument,
+			.has_arg = kind_of_argument(o),
 			.val = letter ? (unsigned char)o->letter : LONG_ONLY + t->n,
 		};
 		t->n++;
 		if (!letter)
 			continue;
 		t->shorts[end++] = o->letter;
-		if (o->arg)
+		for (int i = 0; i < kind_of_argument(o); i++) /* one colon; two: optional */
 			t->shorts[end++] = ':';
 	}
 	t->shorts[end] = '\0';

@@ -14,7 +14,9 @@ struct err;
 struct verb_option {
 	const char *name; /* long, without dashes */
 	char letter;	  /* 0: none */
-	const char *arg;  /* what to show for its argument; NULL: takes none */
+	/* What to show for its argument; NULL: takes none. "[=NAME]": it may be left out, and is written behind "=" (behind the letter
+	 * without one). */
+	const char *arg;
 	const char *help;
 	const char *words; /* for completion: the possible values, by blanks; NULL: anything */
 };
@@ -44,7 +46,7 @@ struct verb_tool {
 
 struct verb_given {
 	const struct verb_option *option;
-	const char *value; /* NULL: the option takes none */
+	const char *value; /* NULL: the option takes none, or it was left out */
 };
 
 /* What was typed. Points into argv and the tables; release with verb_done(). */

@@ -103,7 +103,7 @@ static void print_options(const struct verb_option *options, const struct verb_o
 		else
 			n = fprintf(to, "      --%s", o->name);
 		if (o->arg)
-			n += fprintf(to, " %s", o->arg);
+			n += fprintf(to, "%s%s", o->arg[0] == '[' ? "" : " ", o->arg);
 		if (n > HELP_COLUMN - 2)
 			n = fprintf(to, "\n") - 1;
 		fprintf(to, "%*s", HELP_COLUMN - n, "");
@@ -174,6 +174,11 @@ void verb_help(const struct verb_tool *tool, const struct verb *v, FILE *to)
 		fprintf(to, "\n%s\n", tool->footer);
 }
 
+static bool needs_argument(const struct verb_option *o)
+{
+	return o->arg && o->arg[0] != '[';
+}
+
 static void option_words(const struct verb_option *options, const struct verb_option *own,
 			 FILE *to)
 {
@@ -181,9 +186,10 @@ static void option_words(const struct verb_option *options, const struct verb_op
 		if (is_hidden(own, o->name, 0))
 			continue;
 		if (o->letter && !is_hidden(own, NULL, o->letter))
-			fprintf(to, "-%c%s%s\n", o->letter, o->arg ? "=" : "",
+			fprintf(to, "-%c%s%s\n", o->letter, needs_argument(o) ? "=" : "",
 				o->words ? o->words : "");
-		fprintf(to, "--%s%s%s\n", o->name, o->arg ? "=" : "", o->words ? o->words : "");
+		fprintf(to, "--%s%s%s\n", o->name, needs_argument(o) ? "=" : "",
+			o->words ? o->words : "");
 	}
 }
 
@@ -220,7 +226,7 @@ static void scdoc_options(const struct verb_option *options, FILE *to)
 		if (o->letter)
 			fprintf(to, "*-%c*, ", o->letter);
 		fprintf(to, "*--%s*", o->name);
-		if (o->arg)
+		if (needs_argument(o))
 			fprintf(to, " ");
 		print_escaped(o->arg ? o->arg : "", to);
 		fprintf(to, "\n\t");

@@ -195,6 +195,8 @@ json_t *wire_encode_request(const struct request *r)
 	set_after(&d, &r->after);
 	doc_flag(&d, "hold", r->is_held);
 	doc_flag(&d, "requeue", r->requeue);
+	if (r->is_immediate)
+		doc_int(&d, "immediate_s", r->immediate_s);
 	set_mail(&d, r);
 	set_select(&d, r);
 	set_part(&d, &r->part);
@@ -292,6 +294,21 @@ static int get_flags(const json_t *j, struct request *r, struct err *err)
 	r->join = json_is_true(json_object_get(j, "join"));
 	r->is_held = json_is_true(json_object_get(j, "hold"));
 	r->requeue = json_is_true(json_object_get(j, "requeue"));
+	return 0;
+}
+
+static int get_immediate(const json_t *j, struct request *r, struct err *err)
+{
+	static const int64_t none = -1;
+	int64_t s;
+	int rc = wire_get_int(j, "immediate_s",
+			      (struct wire_int){ none, REQUEST_IMMEDIATE_MAX_S, &none }, &s,
+			      err);
+
+	if (rc < 0)
+		return rc;
+	r->is_immediate = s != none;
+	r->immediate_s = r->is_immediate ? s : 0;
 	return 0;
 }
 
@@ -424,7 +441,7 @@ static int decode_request(const json_t *j, struct request *ret, struct err *err)
 	r = get_flags(j, ret, err);
 	if (r < 0)
 		return r;
-	if ((r = get_mail(j, ret, err)) < 0 ||
+	if ((r = get_immediate(j, ret, err)) < 0 || (r = get_mail(j, ret, err)) < 0 ||
 	    (r = get_string(j, "script", &ret->script, err)) < 0 ||
 	    (r = get_string(j, "workdir", &ret->workdir, err)) < 0 ||
 	    (r = get_string(j, "out_path", &ret->out_path, err)) < 0 ||

@@ -58,6 +58,8 @@ struct api {
 	const struct accounts *accounts;
 	int64_t accounts_revision;
 	struct sd_event_source *cycle_source; /* runs a scheduling cycle: maintenance/ */
+	struct sd_event_source
+		*start_by_source;	/* requests one when a job's time to start is over */
 	int64_t cycle_due_ns;		/* CLOCK_MONOTONIC: the next cycle not before this */
 	struct submit_batches *batches; /* made by the first submission */
 	struct sync_sent *sent;		/* desired states last sent to each node */

@@ -92,6 +92,13 @@ static int add_cluster(struct cycle *c, const char *cluster, struct cycle_cluste
 	return 0;
 }
 
+bool cycle_is_starting(const struct cycle *c, const char *cluster, int64_t job)
+{
+	const struct cycle_cluster *cl = cycle_find_cluster(c, cluster);
+
+	return cl && pending_start_find(&cl->pending, job);
+}
+
 bool cycle_may_start_by_time(const struct cycle *c)
 {
 	bool may_suspend =

@@ -48,6 +48,8 @@ struct cycle_run {
 		*accounts; /* limits and quotas; NULL: none. For this cycle alone */
 };
 int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err);
+/* Is it decided that the job starts, as soon as the jobs that it preempts are suspended? */
+bool cycle_is_starting(const struct cycle *c, const char *cluster, int64_t job);
 /* May time alone let a job start? Either limits or a quota held one back in the last cycles, which
  * a new month, a raised quota or a refund ends although no job ends. Or jobs wait under the rule
  * that suspends: their right to preempt others grows with time. */

@@ -529,6 +529,11 @@ static const char schema_series[] =
 	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, part INTEGER NOT NULL,"
 	" at_ns INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY(job, attempt, part)) STRICT;";
 
+/* start_by_ns: a queued job that has not started by then is ended; 1: by the first pass that considers it; 0: it waits. */
+static const char schema_start_by[] =
+	"ALTER TABLE jobs ADD COLUMN start_by_ns INTEGER NOT NULL DEFAULT 0;"
+	"CREATE INDEX jobs_start_by ON jobs(start_by_ns) WHERE start_by_ns > 0 AND state = 0;";
+
 const char *const store_migrations[] = {
 	schema_1,
 	schema_2,
@@ -566,5 +571,6 @@ const char *const store_migrations[] = {
 	schema_pbs,
 	schema_utilisation,
 	schema_series,
+	schema_start_by,
 	NULL,
 };

@@ -48,6 +48,9 @@
 #define SQL_STORE_KEPT_NOTHING SQL_TEXT(0)
 #define SQL_STORE_KEPT_EVENTS SQL_TEXT(1)
 
+/* jobs.start_by_ns */
+#define SQL_STORE_START_NOW SQL_TEXT(1)
+
 /* attempts.closed, parts.closed */
 #define SQL_STORE_OPEN SQL_TEXT(0)
 #define SQL_STORE_FINAL SQL_TEXT(1)
@@ -89,6 +92,7 @@ SQL_IS(JOB_SUSPENDED);
 SQL_IS(JOB_ENDED);
 SQL_IS(STORE_ANY);
 _Static_assert(SQL_SLURM_FROM == STORE_SLURM_FROM, "SQL has another number");
+_Static_assert(SQL_STORE_START_NOW == STORE_START_NOW, "SQL has another number");
 _Static_assert(SQL_SLURM_IDS == SYNC_SLURM_ID_MAX + 1, "SQL has another number");
 SQL_IS(STORE_ACTIVE);
 SQL_IS(DESIRED_RUN);

@@ -8,6 +8,7 @@
 #include "controller/api/prepare_cycle.h"
 #include "controller/dispatch/cycle.h"
 #include "controller/maintenance/cycles.h"
+#include "controller/maintenance/start_by.h"
 
 /* A job on several nodes is announced once for each of them; only the first is logged, except that a
  * start is logged on each. */
@@ -41,7 +42,10 @@ static void run_clusters(struct api *a)
 		if (cycle_run(a->c.cycle, &run, &err) < 0)
 			log_line(LOG_ERR, "scheduling cycle of cluster %s: %s", run.cluster,
 				 err.text);
+		else
+			start_by_check(a, run.cluster);
 	}
+	start_by_plan(a);
 }
 
 /* A cycle takes at most half of the controller's time: the next one waits for as long as this
@@ -66,11 +70,15 @@ static int on_cycle(sd_event_source *source, uint64_t us, void *ctx)
 
 int cycles_open(struct api *a)
 {
-	return sd_event_add_time(a->c.event, &a->cycle_source, CLOCK_MONOTONIC, 0, 1, on_cycle,
-				 a);
+	int r = start_by_open(a);
+
+	return r < 0 ? r
+		     : sd_event_add_time(a->c.event, &a->cycle_source, CLOCK_MONOTONIC, 0, 1,
+					 on_cycle, a);
 }
 
 void cycles_close(struct api *a)
 {
+	start_by_close(a);
 	a->cycle_source = sd_event_source_disable_unref(a->cycle_source);
 }

@@ -176,8 +176,8 @@ $O/tests/unit/test_step_launch: | $O/bin/reeve-launch
 $O/tests/unit/test_store_steps: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_steps: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/nodes/lost.o
 $O/tests/unit/test_parts_end: tests/unit/rig/fail_vfs.c
-$O/tests/unit/test_suspended $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_suspended $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/rig/ledger_rig.c tests/unit/rig/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,nodes/allocated nodes/lost verify/verify verify/verify_parts)
+$O/tests/unit/test_suspended $O/tests/unit/test_start_by $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_suspended $O/tests/unit/test_start_by $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/rig/ledger_rig.c tests/unit/rig/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,nodes/allocated nodes/lost verify/verify verify/verify_parts)
 $O/tests/unit/test_plans: LDLIBS += -lpq -lsqlite3 -ljansson -lm
 $O/tests/unit/test_plans: tests/unit/rig/past_rig.c tests/unit/rig/pages_rig.c tests/unit/rig/sharetree_rig.c tests/unit/rig/ledger_rig.c $(CYCLE) $(patsubst %,$O/controller/ledger/%.o,hooks nodes/totals nodes/lost nodes/running usage/day_sums slurm/list) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_signature: LDLIBS += -ljansson -lnettle

@@ -82,7 +82,7 @@ int store_requeue(struct store *s, const struct store_loss *l, struct err *err)
 			   "UPDATE jobs SET state = " SQL_JOB_QUEUED
 			   ", node = NULL, want = " SQL_DESIRED_RUN ","
 			   " want_reason = NULL, gave_way_to = 0, owner_suspended_ns = 0,"
-			   " started_ns = 0,"
+			   " started_ns = 0, start_by_ns = 0,"
 			   " ended_ns = 0, end = NULL WHERE job = ?1",
 			   "i", l->job);
 	return r < 0 ? r : store_event(s, &e, err);

@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/jobs/texts.h"
+#include "controller/ledger/jobs/waiting.h"
 #include "controller/ledger/sql.h"
 
 /* jobs.withheld of a new job; a hold is added by store_hold_add(). */
@@ -20,6 +22,15 @@ static int64_t withheld_of(const struct store_new *n)
 	if (n->request->array.n > 0)
 		bits |= STORE_IS_ARRAY;
 	return bits;
+}
+
+static int64_t start_by_ns(const struct store_new *n)
+{
+	const struct request *q = n->request;
+
+	if (!q->is_immediate)
+		return 0;
+	return q->immediate_s ? n->now_ns + q->immediate_s * S_NS : STORE_START_NOW;
 }
 
 static int insert_job(struct store *s, const struct store_new *n, int64_t job,
@@ -38,18 +49,18 @@ static int insert_job(struct store *s, const struct store_new *n, int64_t job,
 		" bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den,"
 		" bundle_memory_num, bundle_memory_den, request, unit, rule, exclusive,"
 		" gpu_model, job, withheld, node_type, features, chunks, scattered, summed,"
-		" qos)"
+		" qos, start_by_ns)"
 		" VALUES(" SQL_JOB_QUEUED
 		", ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
 		" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27,"
-		" ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36)",
+		" ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37)",
 		"ittttt"
 		"iiiiii"
 		"iiiii"
 		"iiiiii"
 		"titit"
 		"iitt"
-		"tiit",
+		"tiiti",
 		(int64_t)q->uid, q->user, q->account, q->cluster, q->queue, q->name, r->ncpus,
 		r->vmem_bytes, r->mem_bytes, r->jobfs_bytes, r->walltime_s, r->ngpus, n->now_ns,
 		(int64_t)n->pool, (int64_t)n->decided_by, n->terms.rate.num, n->terms.rate.den,
@@ -58,7 +69,8 @@ static int insert_job(struct store *s, const struct store_new *n, int64_t job,
 		(int64_t)n->unit, n->rule ? n->rule : "", (int64_t)n->is_exclusive,
 		r->gpu_model, job, withheld_of(n), r->node_type, r->features,
 		select_format(&q->select, r->gpu_model, chunks),
-		(int64_t)q->select.is_scattered, (int64_t)n->terms.bundle.is_sum, q->qos);
+		(int64_t)q->select.is_scattered, (int64_t)n->terms.bundle.is_sum, q->qos,
+		start_by_ns(n));
 }
 
 /* The rows of other tables that belong to the job. */

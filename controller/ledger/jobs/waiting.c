@@ -1,7 +1,10 @@
-/* waiting.c - reads queued jobs from the ledger: all that may start, those given by number, or those that
- * are held. See jobs/waiting.h. */
+/* waiting.c - reads queued jobs from the ledger: all that may start, those given by number, those that
+ * are held, and those that start by a time or not at all. See jobs/waiting.h. */
+#include <stdlib.h>
 #include <string.h>
+#include "common/err.h"
 #include "controller/ledger/attempts/gpus.h"
+#include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/jobs/waiting.h"
 #include "controller/ledger/sql.h"
 #include "controller/ledger/store_sqlite.h"
@@ -170,4 +173,70 @@ int store_waiting_these(struct store *s, const struct store_these *these, store_
 		}
 	}
 	return r;
+}
+
+/* ---- jobs that start by a time, or not at all ---- */
+
+/* The planner takes the index of these jobs (jobs_start_by) only where its condition is spelled out. */
+#define WITH_TIME "start_by_ns > 0 AND state = " SQL_JOB_QUEUED
+
+int store_start_by(struct store *s, const struct store_start_by_ask *ask, int64_t *ret, int max,
+		   struct err *err)
+{
+	struct db_row *st;
+	int n = 0;
+	int r = db_query(s->db, err, &st,
+			 "SELECT job FROM jobs WHERE " WITH_TIME
+			 " AND start_by_ns <= ?2 AND cluster = ?1"
+			 " ORDER BY start_by_ns, job LIMIT ?3",
+			 "tii", ask->cluster, ask->now_ns, (int64_t)max);
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0)
+		ret[n++] = db_int(st, 0);
+	return r < 0 ? r : n;
+}
+
+int store_start_by_next(struct store *s, int64_t *ret_ns, struct err *err)
+{
+	int r = db_query_int(s->db, err, ret_ns,
+			     "SELECT COALESCE(MIN(start_by_ns), 0) FROM jobs WHERE " WITH_TIME
+			     " AND start_by_ns > " SQL_STORE_START_NOW,
+			     "");
+
+	return r < 0 ? r : 0;
+}
+
+/* 1: it was queued. */
+static int write_end(struct store *s, int64_t job, const struct store_end *how, struct err *err)
+{
+	const struct store_event event = { how->at_ns, job, NULL, "ended", how->text };
+	_cleanup_free_ char *end = NULL;
+	int r = store_end_encode(how, &end, err);
+
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET state = " SQL_JOB_ENDED ", ended_ns = ?2, end = ?3"
+			   " WHERE job = ?1 AND " WITH_TIME,
+			   "iit", job, how->at_ns, end);
+	if (r < 0 || db_changes(s->db) == 0)
+		return r < 0 ? r : 0;
+	store_announce_job(s, job);
+	r = store_credential_drop(s, job, err);
+	if (r >= 0)
+		r = store_event(s, &event, err);
+	return r < 0 ? r : 1;
+}
+
+int store_start_by_end(struct store *s, int64_t job, const char *text, int64_t now_ns,
+		       struct err *err)
+{
+	const struct store_end how = { END_FAILED, text, now_ns };
+	int r = db_begin(s->db, err);
+	int written;
+
+	if (r < 0)
+		return r;
+	written = write_end(s, job, &how, err);
+	r = db_end(s->db, written, err);
+	return r < 0 ? r : written;
 }

@@ -29,3 +29,20 @@ int store_waiting_these(struct store *s, const struct store_these *these, store_
 /* The queued jobs of a cluster that are held or wait for other jobs to end, by number. */
 int store_withheld(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
 		   struct err *err);
+
+/* ---- jobs that start by a time, or not at all (`immediate_s` of a request) ---- */
+
+/* jobs.start_by_ns of one that is to start in the first pass that considers it. */
+#define STORE_START_NOW 1
+struct store_start_by_ask {
+	const char *cluster;
+	int64_t now_ns;
+};
+/* The queued jobs whose time is over, the longest first, at most max. How many there are in ret. */
+int store_start_by(struct store *s, const struct store_start_by_ask *ask, int64_t *ret, int max,
+		   struct err *err);
+/* The earliest such time of the queued jobs, but for STORE_START_NOW; 0: there is none. */
+int store_start_by_next(struct store *s, int64_t *ret_ns, struct err *err);
+/* Ends it as not started, with the reason. 1: it is ended; 0: it is not queued any more. */
+int store_start_by_end(struct store *s, int64_t job, const char *text, int64_t now_ns,
+		       struct err *err);

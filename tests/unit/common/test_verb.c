@@ -21,6 +21,7 @@ static const struct verb_option send_options[] = {
 	{ "resources", 'l', "LIST", "what it needs", NULL },
 	{ "output", 'o', "FILE", "a file", NULL }, /* hides both common ones */
 	{ "quiet", 'q', NULL, "say nothing", NULL },
+	{ "within", 'w', "[=SECONDS]", "not later", NULL },
 	{ 0 },
 };
 
@@ -98,6 +99,28 @@ static void arguments_and_options_reach_the_verb(void **state)
 	assert_int_equal(call.n_args, 4); /* x -q -- y: the first argument ends the options */
 	assert_string_equal(call.args[1], "-q");
 	assert_false(call.dashes);
+	verb_done(&call);
+}
+
+static void an_argument_in_brackets_may_be_left_out(void **state)
+{
+	struct verb_call call;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(
+		verb_parse(&send, common, ARGV("send", "--within=5", "-w", "x"), &call, &err),
+		0);
+	assert_int_equal(call.n_given, 2);
+	assert_string_equal(call.given[0].value, "5");
+	assert_null(call.given[1].value);
+	assert_int_equal(call.n_args, 1); /* not the value of -w */
+	verb_done(&call);
+	assert_int_equal(
+		verb_parse(&send, common, ARGV("send", "-w7", "--within", "x"), &call, &err),
+		0);
+	assert_string_equal(call.given[0].value, "7");
+	assert_null(call.given[1].value);
 	verb_done(&call);
 }
 
@@ -188,6 +211,7 @@ static void help_shows_all_and_hides_what_is_hidden(void **state)
 	assert_non_null(strstr(all, "  list       List them\n"));
 	assert_non_null(strstr(one, "Usage: tool send [OPTION]... FILE [ARG]...\n"));
 	assert_non_null(strstr(one, "  -o, --output FILE "));
+	assert_non_null(strstr(one, "  -w, --within[=SECONDS] "));
 	assert_non_null(strstr(one, "      --columns LIST"));
 	assert_null(strstr(one, "--output FORM"));
 	assert_non_null(strstr(one, "Examples:\n  tool send x\n"));
@@ -231,6 +255,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arguments_and_options_reach_the_verb),
+		cmocka_unit_test(an_argument_in_brackets_may_be_left_out),
 		cmocka_unit_test(a_hidden_letter_leaves_the_long_name),
 		cmocka_unit_test(dashes_are_seen_only_where_they_stand_alone),
 		cmocka_unit_test(options_may_follow_arguments_where_nothing_is_run),

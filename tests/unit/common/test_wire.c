@@ -258,6 +258,7 @@ arrays_dependencies_and_holds_of_a_decoded_request_equal_the_encoded_ones(void *
 	assert_int_equal(request_set(&r, "after-any", "9", NULL), 0);
 	assert_int_equal(request_set(&r, "hold", "", NULL), 0);
 	assert_int_equal(request_set(&r, "requeue", "y", NULL), 0);
+	assert_int_equal(request_set(&r, "immediate", "7", NULL), 0);
 	j = wire_encode_request(&r);
 	assert_int_equal(wire_decode_request(j, "request", &back, NULL), 0);
 	assert_memory_equal(&r.array, &back.array, sizeof(r.array));
@@ -268,6 +269,7 @@ arrays_dependencies_and_holds_of_a_decoded_request_equal_the_encoded_ones(void *
 		assert_int_equal(r.after.at[i].id.index, back.after.at[i].id.index);
 	}
 	assert_true(back.is_held && back.requeue);
+	assert_true(back.is_immediate && back.immediate_s == 7);
 	request_done(&r);
 	request_done(&back);
 }

@@ -298,6 +298,34 @@ static void directives_of_arrays_dependencies_holds_and_requeues_are_read(void *
 	assert_non_null(strstr(err.text, "write y"));
 }
 
+static void now_or_never_is_read_and_stands_alone(void **state)
+{
+	static const char *const bad[] = {
+		"", "-1", "+1", "1s", "0x1", "31622401", "99999999999999999999"
+	};
+	static const char text[] = "#!/bin/sh\n#REEVE --immediate=90 -l ncpus=1\ntrue\n";
+	struct request r;
+	struct err err;
+	char ignored[256];
+
+	(void)state;
+	request_init(&r);
+	assert_int_equal(
+		request_parse_script(&r, text, sizeof(text) - 1, "x.sh", ignored, &err), 0);
+	assert_true(r.is_immediate);
+	assert_int_equal(r.immediate_s, 90);
+	assert_int_equal(request_set(&r, "immediate", NULL, &err), 0);
+	assert_int_equal(r.immediate_s, 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_int_equal(request_set(&r, "immediate", bad[i], &err), -EINVAL);
+		assert_non_null(strstr(err.text, "write the seconds"));
+	}
+	r.is_held = true;
+	assert_int_equal(request_check(&r, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "a job that is held"));
+	request_done(&r);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -313,6 +341,7 @@ int main(void)
 		cmocka_unit_test(only_the_first_part_of_a_job_needs_a_command),
 		cmocka_unit_test(copies_share_nothing),
 		cmocka_unit_test(directives_of_arrays_dependencies_holds_and_requeues_are_read),
+		cmocka_unit_test(now_or_never_is_read_and_stands_alone),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

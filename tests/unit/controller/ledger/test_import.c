@@ -300,6 +300,7 @@ static void go_back_to_schema_1(struct rig *r)
 		"DROP INDEX jobs_active_user; DROP INDEX jobs_node; DROP INDEX jobs_user_node;"
 		"DROP INDEX jobs_account_node; DROP INDEX attempts_slurm_ended;"
 		"ALTER TABLE jobs DROP COLUMN summed; ALTER TABLE jobs DROP COLUMN eligible_ns;"
+		"DROP INDEX jobs_start_by; ALTER TABLE jobs DROP COLUMN start_by_ns;"
 		"DROP INDEX jobs_suspended; ALTER TABLE jobs DROP COLUMN owner_suspended_ns;"
 		"ALTER TABLE jobs DROP COLUMN qos;"
 		"DROP INDEX jobs_kept; DROP INDEX "

@@ -17,6 +17,7 @@
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/series.h"
 #include "controller/ledger/jobs/hold.h"
+#include "controller/ledger/jobs/waiting.h"
 #include "controller/ledger/hooks.h"
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/usage/quota.h"
@@ -101,6 +102,7 @@ static void look_around(struct rig *r, int64_t job)
 {
 	struct store_happenings behind = { .max = 50 };
 	char words[DEPEND_WORDS_MAX], note[STORE_QUOTA_NOTE_MAX];
+	const struct store_start_by_ask by = { "main", LATER(1000) };
 	struct store_held held;
 	int64_t n;
 
@@ -124,6 +126,8 @@ static void look_around(struct rig *r, int64_t job)
 	assert_true(store_held(r->store, job, &held, NULL) >= 0);
 	assert_true(store_quota_noted(r->store, job, note, NULL) >= 0);
 	assert_int_equal(store_waiting(r->store, NULL, no_waiting, NULL, NULL), 0);
+	assert_int_equal(store_start_by(r->store, &by, &n, 1, NULL), 0);
+	assert_int_equal(store_start_by_next(r->store, &n, NULL), 0);
 	list_attempts(r);
 	list_jobs(r);
 	pages_rig_list_active(r);
