@@ -25,9 +25,10 @@ static char shell_path[] = "/bin/sh", shell_option[] = "-c",
 
 struct alloc {
 	struct held_job held;
-	char **argv; /* the command here */
-	pid_t child; /* 0: none */
-	int status;  /* its exit status */
+	char **argv;	    /* the command here */
+	pid_t child;	    /* 0: none */
+	int status;	    /* its exit status */
+	bool has_job_ended; /* before it */
 	int input,
 		to_job; /* the standard input that was ours; a pipe that now is it, of which this is the write end */
 	sd_event_source *child_source;
@@ -35,6 +36,10 @@ struct alloc {
 
 static const struct verb_option options[] = {
 	SUBMISSION_OPTIONS,
+	{ "on-hangup", 0, "cancel|keep",
+	  "when this program is lost while its command runs: cancel the job (default), or keep "
+	  "it to its walltime, for reeve exec -j",
+	  "cancel keep" },
 	{ 0 },
 };
 
@@ -54,7 +59,9 @@ static int read_request(struct alloc *a, const struct verb_call *call, struct er
 		with.n_args = 1;
 	}
 	a->held.session = (struct session){ .verb = "alloc", .has_input = true };
-	r = held_job_read(&a->held, &with, err);
+	r = session_read_hangup(call, &a->held.session.keeps, err);
+	if (r == 0)
+		r = held_job_read(&a->held, &with, err);
 	if (r < 0)
 		return r;
 	a->argv = TAKE_PTR(a->held.argv);
@@ -104,6 +111,8 @@ static int on_child(sd_event_source *s, const siginfo_t *si, void *ctx)
 	(void)s;
 	a->child = 0;
 	a->status = si->si_code == CLD_EXITED ? si->si_status : 128 + si->si_status;
+	if (a->has_job_ended)
+		return 0;
 	/* A few bytes into an empty pipe. */
 	if (dprintf(a->to_job, "%d\n", a->status) < 0)
 		a->held.quit = true;
@@ -134,15 +143,30 @@ static int start_command(struct alloc *a, struct err *err)
 	return r < 0 ? err_set(err, r, "cannot watch the command: %s", strerror(-r)) : 0;
 }
 
-/* The job has ended before the command here: as when a line hangs up. */
-static void end_command(struct alloc *a)
+/* The job has ended before the command here, or this terminal is lost: SIGHUP, as when a line hangs up. With the terminal still there this
+ * program stays until the command has ended: else two programs would read the same terminal. */
+static int end_command(struct alloc *a, struct err *err)
 {
+	bool is_here = !a->held.signal;
+	int r = 0;
+
 	if (a->child <= 0)
-		return;
-	fprintf(stderr, "\nreeve alloc: the allocation of job %" PRId64 " has ended\n",
-		a->held.job);
+		return 0;
+	a->has_job_ended = true;
+	if (is_here || !a->held.session.keeps)
+		fprintf(stderr, "\nreeve alloc: the allocation of job %" PRId64 " has ended\n",
+			a->held.job);
+	else
+		fprintf(stderr,
+			"\nreeve alloc: job %" PRId64
+			" keeps its resources: reeve exec -j %" PRId64 ", reeve cancel %" PRId64
+			"\n",
+			a->held.job, a->held.job, a->held.job);
 	kill(a->child, SIGHUP);
 	kill(a->child, SIGCONT);
+	while (is_here && a->child > 0 && !a->held.signal && r >= 0)
+		r = sd_event_run(a->held.cli->event, UINT64_MAX);
+	return r < 0 ? err_set(err, r, "cannot run the event loop: %s", strerror(-r)) : 0;
 }
 
 static void alloc_done(struct alloc *a)
@@ -171,8 +195,11 @@ static int run_alloc(const struct verb_call *call, void *ctx, struct err *err)
 		r = start_command(&a, err);
 	if (r == 0)
 		r = held_job_run(&a.held, err);
-	end_command(&a);
-	if (r == 0 && !a.child)
+	if (r == 0)
+		r = end_command(&a, err);
+	else
+		end_command(&a, &(struct err){ "" });
+	if (r == 0 && !a.child && !a.has_job_ended)
 		a.held.cli->exit_code = a.status;
 	return r;
 }
@@ -185,7 +212,11 @@ const struct verb cli_verb_alloc = {
 		"Submits a job that only holds its resources. When it runs, the command (your\n"
 		"shell by default) runs here, on this host, with REEVE_JOB_ID set: 'reeve exec'\n"
 		"in it goes into the job. When the command ends, so does the job, with the same\n"
-		"exit status. When this program is lost, the job ends within two minutes.",
+		"exit status. When the job ends first (its walltime is over, it was cancelled),\n"
+		"the command gets SIGHUP, and the exit status is the job's, as of 'reeve run'.\n"
+		"When this program is lost, the job is cancelled within two minutes, unless\n"
+		"--on-hangup keep was given. Ctrl-C cancels a job that waits; later it is for\n"
+		"the command alone.",
 	.examples = "reeve alloc -l ncpus=4,vmem=8GB,jobfs=1GB,walltime=1:00:00\n"
 		    "reeve alloc --immediate -l ncpus=4,vmem=8GB,jobfs=1GB,walltime=600\n"
 		    "reeve alloc -l ncpus=4,vmem=8GB,jobfs=1GB,walltime=600 -- make test",

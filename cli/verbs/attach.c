@@ -25,8 +25,9 @@ static const struct verb_option options[] = {
 	  "this command of the job; default: the last one that is interactive", NULL },
 	{ "take-over", 0, NULL, "also when another terminal is attached to it: that one ends",
 	  NULL },
-	{ "on-hangup", 0, "end|keep",
-	  "when this terminal is lost: keep the command (default), or end it", "end keep" },
+	{ "on-hangup", 0, "cancel|keep",
+	  "when this terminal is lost: keep the command (default), or cancel it",
+	  "cancel keep" },
 	{ 0 },
 };
 
@@ -143,7 +144,7 @@ static void attach_done(struct attach *a)
 static int run_attach(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(attach_done) struct attach a = { .cli = ctx };
-	const char *typed = verb_value(call, "step"), *hangup = verb_value(call, "on-hangup");
+	const char *typed = verb_value(call, "step");
 	int64_t step = 0;
 	int r = typed ? cli_parse_job(typed, &step, err) : 0;
 
@@ -154,8 +155,10 @@ static int run_attach(const struct verb_call *call, void *ctx, struct err *err)
 	a.session.verb = "attach";
 	a.session.is_attaching = a.session.has_input = true;
 	a.session.takes_over = verb_count(call, "take-over") > 0;
-	a.session.keeps = !hangup || !strcmp(hangup, "keep");
+	a.session.keeps = true;
 	a.session.output = STDOUT_FILENO;
+	if (r == 0)
+		r = session_read_hangup(call, &a.session.keeps, err);
 	if (r == 0)
 		r = find_step(&a, step, err);
 	if (r == 0)

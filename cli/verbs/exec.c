@@ -136,7 +136,7 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 	}
 	x->signal = (int)si->ssi_signo;
 	/* The terminal is lost: its step is kept, or ended by session_run(). */
-	if (session_is_wanted(&x->session) && x->signal == SIGHUP)
+	if (session_is_wanted(&x->session) && x->signal != SIGINT)
 		x->quit = true;
 	else
 		cancel_steps(x);
@@ -537,8 +537,8 @@ static int run_exec(const struct verb_call *call, void *ctx, struct err *err)
 	_cleanup_(exec_done) struct exec x = { .cli = ctx, .err = err };
 	int r = exec_args_read(call, &x.args, err);
 
-	if (!verb_value(call, "rsh")) /* what follows that is rsh's */
-		session_read(call, "exec", &x.session);
+	if (r == 0 && !verb_value(call, "rsh")) /* what follows that is rsh's */
+		r = session_read(call, "exec", &x.session, err);
 	if (r == 0)
 		r = cli_begin(x.cli, call, err);
 	if (r == 0)

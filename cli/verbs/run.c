@@ -311,9 +311,10 @@ static int run_interactive(struct cli *c, const struct verb_call *call, struct e
 	int r;
 
 	request_init(&h.request);
-	session_read(call, "run", &h.session);
 	h.session.output = c->format.output == TABLE_TABLE ? STDOUT_FILENO : STDERR_FILENO;
-	r = held_job_read(&h, call, err);
+	r = session_read(call, "run", &h.session, err);
+	if (r == 0)
+		r = held_job_read(&h, call, err);
 	if (r == 0)
 		r = held_job_start(&h, err);
 	return r ? (r < 0 ? r : 0) : held_job_run(&h, err);

@@ -86,7 +86,10 @@ static void on_cancelled(void *ctx, int result, json_t *answer, const struct err
 	struct err copy = *err;
 
 	json_decref(answer);
-	if (result != 0 && result != 409) /* 409: it has ended meanwhile */
+	h->is_cancelled = result >= 0;
+	h->is_cancelling = false;
+	/* 409: it has ended meanwhile. Without an answer it is tried again (wait_for_state()). */
+	if (result > 0 && result != 409)
 		cli_complain(h->session.verb, &copy);
 }
 
@@ -96,8 +99,12 @@ static void cancel_job(struct held_job *h)
 	char path[64];
 	struct http_call call = { .method = "POST", .path = path };
 
+	h->wants_cancel = true;
+	if (h->is_cancelling || h->is_cancelled)
+		return;
 	snprintf(path, sizeof(path), "/v1/jobs/%" PRId64 "/cancel", h->job);
-	if (http_start(h->control, call, on_cancelled, h, &err) < 0)
+	h->is_cancelling = http_start(h->control, call, on_cancelled, h, &err) == 0;
+	if (!h->is_cancelling)
 		cli_complain(h->session.verb, &err);
 }
 
@@ -150,8 +157,25 @@ static int get_job(struct held_job *h, json_t **ret, struct err *err)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/v1/jobs/%" PRId64, h->job);
-	return retry_request(h->cli, (struct http_call){ .method = "GET", .path = path },
-			     &h->quit, ret, err);
+	while (!h->quit) {
+		int r = cli_ask(h->cli, (struct http_call){ .method = "GET", .path = path },
+				ret, err);
+
+		if (r != -EHOSTUNREACH) {
+			h->is_away = false;
+			return r;
+		}
+		if (!h->is_away) {
+			cli_complain(h->session.verb, err);
+			fprintf(stderr, "reeve %s: job %" PRId64 " stays; trying again\n",
+				h->session.verb, h->job);
+		}
+		h->is_away = true;
+		r = retry_wait(h->cli, err);
+		if (r < 0)
+			return r;
+	}
+	return RETRY_STOPPED;
 }
 
 /* Prints how the job ended, unless its command did so by itself. */
@@ -183,6 +207,8 @@ static int wait_for_state(struct held_job *h, const char *state, struct err *err
 
 		if (r != 0)
 			return r < 0 ? r : 2;
+		if (h->wants_cancel)
+			cancel_job(h);
 		print_progress(h, job);
 		if (now && !strcmp(now, "ended")) {
 			r = print_end(h, answer, err);

@@ -16,7 +16,10 @@ struct held_job {
 	sd_event_source *signals[3];
 	int signal; /* the first one that came; 0: none */
 	bool quit;
-	char shown[512]; /* the last line about why the job waits */
+	bool wants_cancel, is_cancelling,
+		is_cancelled; /* cancelled: the controller has answered */
+	bool is_away;	      /* the controller is unreachable, and the user was warned */
+	char shown[512];      /* the last line about why the job waits */
 };
 
 /* Reads options and command; the words of the call are a command also without "--". */

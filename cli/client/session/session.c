@@ -42,14 +42,26 @@ static void print_end(const struct session *s)
 		fprintf(stderr, "\nreeve %s: another terminal has taken over\n", s->verb);
 }
 
-void session_read(const struct verb_call *call, const char *verb, struct session *ret)
+int session_read_hangup(const struct verb_call *call, bool *keeps, struct err *err)
 {
-	const char *hangup = verb_value(call, "on-hangup");
+	const char *typed = verb_value(call, "on-hangup");
 
+	if (!typed)
+		return 0;
+	*keeps = !strcmp(typed, "keep");
+	return *keeps || !strcmp(typed, "cancel")
+		       ? 0
+		       : err_set(err, -EINVAL, "--on-hangup %.32s: it is cancel or keep",
+				 typed);
+}
+
+int session_read(const struct verb_call *call, const char *verb, struct session *ret,
+		 struct err *err)
+{
 	ret->verb = verb;
 	ret->is_pty = verb_count(call, "pty") > 0;
 	ret->has_input = verb_count(call, "stdin") > 0;
-	ret->keeps = hangup && !strcmp(hangup, "keep");
+	return session_read_hangup(call, &ret->keeps, err);
 }
 
 bool session_is_wanted(const struct session *s)

@@ -10,10 +10,10 @@
 	  NULL },                                                                                \
 		{ "stdin", 'i', NULL, "pass on standard input; default: /dev/null", NULL },      \
 	{                                                                                        \
-		"on-hangup", 0, "end|keep",                                                      \
-			"when this terminal is lost, with --pty or --stdin: end the command "    \
+		"on-hangup", 0, "cancel|keep",                                                   \
+			"when this terminal is lost, with --pty or --stdin: cancel the command " \
 			"(default), or keep it for reeve attach",                                \
-			"end keep"                                                               \
+			"cancel keep"                                                            \
 	}
 
 struct session {
@@ -28,7 +28,11 @@ struct session {
 	enum console_end end;
 };
 
-void session_read(const struct verb_call *call, const char *verb, struct session *ret);
+/* -EINVAL: an option has another value. */
+int session_read(const struct verb_call *call, const char *verb, struct session *ret,
+		 struct err *err);
+/* --on-hangup onto *keeps, which stays where it was not given. -EINVAL. */
+int session_read_hangup(const struct verb_call *call, bool *keeps, struct err *err);
 bool session_is_wanted(const struct session *s);
 /* Adds the keys of such a step to the document that starts it. -EINVAL: of several nodes. No effect where none is wanted. */
 int session_encode(const struct session *s, json_t *body, struct err *err);

@@ -143,6 +143,81 @@ is "alloc runs a command here, with the status of it" "9" "$?"
 has "... which knows its job" "in $((job + 3))" "$out"
 soon "... and the job ends with it" '"exit_status":9' ask $daemon GET "/v1/jobs/$((job + 3))"
 
+# ---- alloc: what ends it ----
+# allocate COMMAND...: in a terminal, on $cores cores for $walltime seconds; does what standard input says
+allocate() {
+	at 24 80 "$dir/reeve" alloc --config "$dir/client.conf" -A physics -l "ncpus=$cores,vmem=1MB,jobfs=1MB,walltime=${walltime:-60}" \
+		$keeping -- "$@"
+}
+last_job() { ask $daemon GET '/v1/jobs?limit=1' | grep -o '"job":[0-9]*' | head -n 1 | cut -d: -f2; }
+mkdir "$dir/own" && chown $daemon "$dir/own"
+keeping=
+out=$(cores=8 allocate true <<'END'
+expect next in the queue
+send \x03
+exit
+END
+)
+has "alloc: Ctrl-C while it waits" 'exit 130 cooked' "$out"
+has "... cancels the job" '"kind":"cancelled"' "$(ask $daemon GET "/v1/jobs/$(last_job)")"
+lacks "... which never started" '"attempt":1' "$(ask $daemon GET "/v1/jobs/$(last_job)")"
+out=$(cores=1 allocate bash --norc <<'END'
+expect $
+send sleep 1002\r
+sleep 500
+send \x03
+send echo $((900 + 99))\r
+expect 999
+send exit 7\r
+exit
+END
+)
+has "alloc: Ctrl-C in the shell is for its foreground command alone" 'exit 7 cooked' "$out"
+out=$(cores=1 walltime=3 allocate bash --norc <<'END'
+expect $
+send sh -c 'trap "echo hung up >$HOME/own/hup; exit" HUP; while sleep 0.1; do :; done'\r
+expect walltime limit exceeded
+expect has ended
+exit
+END
+)
+has "alloc: the walltime is over: a message, the shell ends, the exit status is the job's" 'exit 143 cooked' "$out"
+soon "... and what runs in it, by SIGHUP" "hung up" cat "$dir/own/hup"
+out=$(keeping='--on-hangup keep' cores=1 allocate bash --norc <<'END'
+expect $
+signal 1
+exit
+END
+)
+kept=$(last_job)
+has "alloc --on-hangup keep: a lost terminal" 'exit 129' "$out"
+sleep 1
+has "... leaves the job as it is" '"state":"running"' "$(ask $daemon GET "/v1/jobs/$kept")"
+is "... for reeve exec" "in" "$(job=$kept ex -i -- echo in </dev/null)"
+ask $daemon POST "/v1/jobs/$kept/cancel" >/dev/null
+out=$(keeping='--on-hangup cancel' cores=1 allocate bash --norc <<'END'
+expect $
+signal 1
+exit
+END
+)
+soon "alloc --on-hangup cancel: a lost terminal ends the job" '"state":"ended"' ask $daemon GET "/v1/jobs/$(last_job)"
+has "... another word is refused" "it is cancel or keep" "$(run alloc --on-hangup end -- true 2>&1)"
+as $daemon env HOME="$dir" "$dir/reeve" alloc --config "$dir/client.conf" -A physics -l ncpus=8,vmem=1MB,jobfs=1MB,walltime=60 -- \
+	sh -c 'echo "in $REEVE_JOB_ID"; exit 9' >"$dir/o" 2>"$dir/e" &
+waiting=$!
+sleep 1
+live_stop
+sleep 1
+live_start || bail "the controller does not start again"
+ask $daemon POST "/v1/jobs/$job/cancel" >/dev/null
+wait $waiting
+status=$?
+is "alloc: a controller that was away while it waited" "9 in $(last_job)" "$status $(cat "$dir/o")"
+has "... and a message of it" "stays; trying again" "$(cat "$dir/e")"
+job=$(job_number "$(ask $daemon POST /v1/jobs "$(job_request resources='"ncpus":2,"vmem_bytes":1000000' env='"PATH=/usr/bin:/bin"')")")
+until_has '"state":"running"' ask $daemon GET "/v1/jobs/$job" || bail "the job does not run: $out"
+
 # ---- what is lost on the way ----
 (sleep 1; for pid in $(pgrep -f "^$dir/console_node"); do kill -USR1 "$pid"; done) &
 ex -i -- cat <"$dir/big" >"$dir/back"
