@@ -24,6 +24,7 @@
 #include "agent/job/phase/recover.h"
 #include "agent/job/phase/start.h"
 #include "agent/memory.h"
+#include "agent/metrics/server.h"
 #include "agent/slurm/protocol.h"
 #include "agent/step/steps.h"
 #include "agent/state_dir.h"
@@ -42,6 +43,7 @@ struct daemon {
 	struct handshake_server *gate;
 	struct adopt_server *adopter;
 	struct foreign_server *foreign; /* NULL: Engine=reeve */
+	struct metrics_server *metrics; /* NULL: none */
 	struct sync_slurm_job *slurm_jobs;
 	sd_event_source *tick, *final, *vmem, *events, *guard;
 	unsigned n_ticks;
@@ -322,6 +324,8 @@ static int open_all(struct daemon *d, const struct agent_config *conf, struct er
 			&d->node, conf->engine == ENGINE_PBS ? &pbs_protocol : &slurm_protocol,
 			&d->foreign, err);
 	if (!r)
+		r = metrics_server_open(&d->node, &d->metrics, err);
+	if (!r)
 		r = watch_all(d, err);
 	if (!r)
 		r = dbus_open(&d->node, err);
@@ -362,6 +366,7 @@ static int run_daemon(const struct agent_config *conf, struct err *err)
 	d->gate = handshake_server_close(d->gate);
 	d->adopter = adopt_server_close(d->adopter);
 	d->foreign = foreign_server_close(d->foreign);
+	d->metrics = metrics_server_close(d->metrics);
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
 		sd_event_source_disable_unref(*sources[i]);
 	node_close(&d->node);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include "agent/admit/pids.h"
 #include "agent/config.h"
+#include "agent/metrics/address.h"
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/engine.h"
@@ -97,6 +98,16 @@ const struct conf_key agent_config_keys[] = {
 	       "mem of a job that states vmem alone: this part of it", "101"),
 	NUMBER("MemFromVmemPlus", CONF_BYTES, mem_plus_bytes, 0, 0, "and so much more",
 	       "32MiB"),
+	TEXT("MetricsListen", metrics_listen,
+	     "where GET /metrics is answered: a socket's path, 127.0.0.1:PORT or [::1]:PORT; "
+	     "not set: nowhere",
+	     "/run/reeve/metrics.sock"),
+	TEXT("MetricsGroup", metrics_group, "group that may open that socket, beside root",
+	     "prometheus"),
+	TEXT("MetricsToken", metrics_token,
+	     "file with a token; of a port, clients that send it (Authorization: Bearer) get "
+	     "series of single jobs too",
+	     "/etc/reeve/metrics.token"),
 	WORD("Gpus", gpus, gpus,
 	     "GPUs for jobs: held (where each job can be kept to its own), unheld (everywhere) "
 	     "or off",
@@ -204,13 +215,33 @@ static int check_config(const struct agent_config *c, struct err *err)
 	return 0;
 }
 
+/* What can be checked of one key alone, so that the error names file and line. */
+static int check_statement(void *target, const struct conf_place *place, struct err *err)
+{
+	struct metrics_address address;
+	const char *key = place->key ? place->key->key : "";
+
+	(void)target;
+	if (!strcmp(key, "MetricsListen"))
+		return metrics_address_parse(place->value, &address, err);
+	if (!strcmp(key, "MetricsToken") && place->value[0] != '/')
+		return err_set(err, -EINVAL,
+			       "MetricsToken = %.80s: it is not an absolute path; for example: "
+			       "/etc/reeve/metrics.token",
+			       place->value);
+	return 0;
+}
+
 int agent_config_load(const char *path, struct agent_config *ret, struct err *err)
 {
 	struct agent_config c;
+	const struct conf_reader reader = { .keys = agent_config_keys,
+					    .target = &c,
+					    .taken = check_statement };
 	int r = set_defaults(&c, err);
 
 	if (!r)
-		r = conf_load(path, agent_config_keys, NULL, &c, err);
+		r = conf_read(path, &reader, err);
 	if (!r)
 		r = read_features(&c, err);
 	if (!r)

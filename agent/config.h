@@ -39,7 +39,9 @@ struct agent_config {
 	int64_t pids_max;      /* of a job that states none */
 	int64_t max_processes; /* of all jobs together; 0: as agent/admit/pids.h finds it */
 	int64_t mem_percent, mem_plus_bytes;
-	char *nvml; /* library; NULL: the driver's own */
+	char *metrics_listen;		     /* as typed; NULL: off; metrics/address.h */
+	char *metrics_group, *metrics_token; /* NULL: none */
+	char *nvml;			     /* library; NULL: the driver's own */
 	char *cuda; /* libcuda.so.1 whose allocations are probed; NULL: none */
 	int engine, manager, vmem_tier, pids_action, gpus;
 	bool switch_profile;

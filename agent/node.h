@@ -33,6 +33,15 @@ struct steps;
 struct leftover;
 struct job_due_timer;
 
+/* What happened since the agent started; for its metrics. */
+struct node_counts {
+	int64_t started_ns; /* real time */
+	int64_t ended[_END_MAX],
+		killed[_LIMIT_MAX]; /* jobs, by enum job_end_kind and enum limit_kind */
+	int64_t cpu_ns;		    /* of jobs */
+	int64_t samplings, sampling_ns;
+};
+
 struct node {
 	const struct agent_config *conf;
 	sd_event *event;
@@ -67,9 +76,10 @@ struct node {
 
 	struct manager_id *found; /* phase/recover.h: jobs without a record; malloc()ed */
 	size_t n_found;
-	struct job *jobs;	    /* oldest first */
-	size_t n_jobs;		    /* at most WIRE_SYNC_JOBS_MAX */
-	struct steps *steps;	    /* step/steps.h: started inside them */
+	struct job *jobs;    /* oldest first */
+	size_t n_jobs;	     /* at most WIRE_SYNC_JOBS_MAX */
+	struct steps *steps; /* step/steps.h: started inside them */
+	struct node_counts counts;
 	bool is_store_failing;	    /* job/save.h */
 	struct leftover *leftovers; /* job/save.c */
 	struct job_due_timer *due;  /* job/due.c */

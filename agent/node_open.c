@@ -363,6 +363,7 @@ int node_open(struct node *n, const struct agent_config *conf, struct err *err)
 	int r;
 
 	n->conf = conf;
+	n->counts.started_ns = node_realtime_ns();
 	r = users_open(conf, &n->users, err);
 	if (!r)
 		r = open_dirs(n, err);

@@ -95,9 +95,12 @@ void job_note(struct job *j, const char *fmt, ...)
 void job_merge_usage(struct job *j, const struct usage *u)
 {
 	struct usage all;
+	int64_t before_ns;
 
 	state_usage_get(&j->s, &all);
+	before_ns = all.cpu_ns;
 	usage_merge(&all, u);
+	j->node->counts.cpu_ns += all.cpu_ns - before_ns;
 	if (state_usage_set(&j->s, &all) < 0)
 		log_job(LOG_WARNING, j->s.job, "usage", "no memory: the figures before stay");
 }

@@ -13,6 +13,7 @@
 #include "agent/job/save.h"
 #include "agent/job/series/series.h"
 #include "agent/job/phase/attach.h"
+#include "common/clock.h"
 #include "common/log.h"
 
 /* A figure of a sample, where it goes in struct usage, and the bit that says that it was measured. */
@@ -190,10 +191,13 @@ static void on_sample(void *ctx, const struct sample *s)
 
 void report_measure(struct node *n)
 {
+	int64_t begun_ns = clock_ns(CLOCK_MONOTONIC);
 	struct err err;
 
 	if (sample_all(n->sampler, on_sample, n, &err) < 0)
 		log_line(LOG_WARNING, "sampling: %s", err.text);
+	n->counts.samplings++;
+	n->counts.sampling_ns += clock_ns(CLOCK_MONOTONIC) - begun_ns;
 }
 
 /* The last figures, from the live cgroup and, where `f` is given, from the final record, which has what

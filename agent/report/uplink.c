@@ -34,7 +34,7 @@ struct uplink {
 	bool kicked;   /* something has changed since the last document was made */
 	bool waiting;  /* backing off: kicks do not shorten it */
 	bool up, told; /* told: on_link was called at least once */
-	int64_t exchanges, failures, last_ok_ns;
+	int64_t exchanges, failed, failures, last_ok_ns;
 	int64_t started_ns; /* the exchange under way, or the last one */
 	int carried;	    /* reports and pieces of output in it */
 	struct err why;
@@ -75,6 +75,7 @@ static int64_t backoff_ms(int64_t failures)
 
 static void fail_sync(struct uplink *u, const struct err *err)
 {
+	u->failed++;
 	u->failures++;
 	u->why = *err;
 	u->waiting = true;
@@ -113,6 +114,7 @@ static void on_done(void *ctx, int result, json_t *answer_owned, const struct er
 	u->phase = IDLE;
 	/* Another controller may lead: try each once before the backoff. */
 	if (result && http_has_next(u->http)) {
+		u->failed++;
 		u->failures++;
 		u->why = err;
 		schedule_sync(u, 0);
@@ -272,6 +274,7 @@ void uplink_get_status(const struct uplink *u, struct uplink_status *ret)
 	*ret = (struct uplink_status){
 		.up = u->up,
 		.exchanges = u->exchanges,
+		.failed = u->failed,
 		.failures = u->failures,
 		.last_ok_ns = u->last_ok_ns,
 		.why = u->why.text,

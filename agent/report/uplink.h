@@ -45,8 +45,9 @@ void uplink_retry(struct uplink *u);
 
 struct uplink_status {
 	bool up;
-	int64_t exchanges, failures; /* since start; `failures` in a row when not up */
-	int64_t last_ok_ns;	     /* CLOCK_BOOTTIME, 0: never */
-	const char *why;	     /* last failure, in words; "" */
+	int64_t exchanges, failed; /* since start; failed: of these */
+	int64_t failures;	   /* in a row when not up */
+	int64_t last_ok_ns;	   /* CLOCK_BOOTTIME, 0: never */
+	const char *why;	   /* last failure, in words; "" */
 };
 void uplink_get_status(const struct uplink *u, struct uplink_status *ret);

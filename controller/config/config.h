@@ -237,11 +237,6 @@ DEFINE_CLEANUP(struct config *, config_free)
 /* May the controller run the program? Its path is absolute; file and folders above belong to
  * root or to the controller's user, and no other user may write there. -EINVAL, -ENOENT ... */
 int config_check_program(const char *path, struct err *err);
-/* The token in a file: 16 to CONFIG_TOKEN_MAX - 1 printable characters without blanks, alone on
- * its first line. -EINVAL: it is not, or others than its owner and group may read the file;
- * -errno. Read again at each use, so that it can be changed without a restart. */
-#define CONFIG_TOKEN_MAX 257
-int config_read_token(const char *path, char ret[static CONFIG_TOKEN_MAX], struct err *err);
 
 /* NULL when there is none. `name` "": the first, where that is a default. */
 const struct config_cluster *config_cluster(const struct config *c, const char *name);

@@ -13,7 +13,7 @@
  *
  * links: controller/config/lookup controller/config/objects
  *
- * links: controller/config/keys controller/config/token
+ * links: controller/config/keys controller/config/token common/token
  *
  * links: controller/config/values controller/config/units
  *

@@ -16,6 +16,8 @@ $O/tests/unit/test_series_sample: $O/agent/job/series/sample.o $O/common/model/s
 $O/tests/unit/test_charge: $O/controller/policy/charge/charge.o $O/common/err.o
 $O/tests/unit/test_fit: $(patsubst %,$O/controller/policy/placement/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o
 $O/tests/unit/test_admit: $O/agent/admit/admit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
+$O/tests/unit/test_metrics_request: $O/agent/metrics/request.o
+$O/tests/unit/test_metrics_page: $(patsubst %,$O/agent/metrics/%.o,page address) $(patsubst %,$O/common/%.o,metrics err model/job model/gpu_use model/usage model/amount)
 $O/tests/unit/test_pids: $O/agent/admit/pids.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o $O/agent/admit/admit.o
 $O/tests/unit/test_place: $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
 $O/tests/unit/test_topology: LDLIBS += -lhwloc
@@ -57,7 +59,7 @@ $O/tests/unit/test_inflate: LDLIBS += -lz
 $O/tests/unit/test_peers: $O/controller/http/peers.o
 $O/tests/unit/test_inflate: $O/controller/http/inflate.o $O/common/err.o
 CONFIG := $(patsubst %,$O/controller/config/%.o,config objects lookup hooks token keys profiles setting units values places consistency tariff profile) \
-	$(patsubst %,$O/controller/policy/charge/%.o,charge tariff) $(patsubst %,$O/common/%.o,conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
+	$(patsubst %,$O/controller/policy/charge/%.o,charge tariff) $(patsubst %,$O/common/%.o,token conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
 $O/tests/unit/test_controller_config: $(CONFIG)
 $O/tests/unit/test_routes: LDLIBS += -ljansson
 $O/tests/unit/test_routes: $O/controller/api/routes.o

@@ -124,6 +124,13 @@ static void write_end_message(struct node *n, struct job *j)
 	log_job(LOG_INFO, j->s.job, "end", "%s", text);
 }
 
+static void count_end(struct node *n, const struct job *j)
+{
+	n->counts.ended[j->s.end.kind]++;
+	if (j->s.end.kind == END_LIMIT && j->s.end.reason)
+		n->counts.killed[j->s.end.reason->limit]++;
+}
+
 /* The order matters: the last figures are read while the job is attached, the end is decided before the
  * message is written, and detaching removes the latch that decide_end() reads. */
 int job_finish(struct node *n, struct job *j)
@@ -149,6 +156,7 @@ int job_finish(struct node *n, struct job *j)
 	job_detach(n, j);
 	n->ops->forget(n->manager, (struct manager_id){ j->s.job, j->s.attempt }, NULL);
 	j->waits_until_ns = 0;
+	count_end(n, j);
 	job_enter_phase(j, PHASE_DRAIN);
 	return 0;
 }

@@ -16,10 +16,6 @@
 #include "controller/api/usage/metrics_allocations.h"
 #include "controller/api/usage/metrics_usage.h"
 
-#define OPENMETRICS "application/openmetrics-text"
-#define OPENMETRICS_TYPE OPENMETRICS "; version=1.0.0; charset=utf-8"
-#define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
-
 struct node_sums {
 	int64_t n[3], cores, cores_in_use, memory, memory_in_use;
 	int64_t oldest_ns; /* the latest exchange of the node that is silent for longest; 0: none */
@@ -302,15 +298,6 @@ static void put_counters(struct metrics_text *t, const struct api *a)
 	fprintf(t->f, "reeve_build_info{version=\"%s\"} 1\n", REEVE_VERSION);
 }
 
-/* Of the client's media types, in the order in which it lists them, the first that can be served. */
-static bool wants_openmetrics(const char *accept)
-{
-	const char *open = accept ? strstr(accept, OPENMETRICS) : NULL,
-		   *text = accept ? strstr(accept, "text/plain") : NULL;
-
-	return open && (!text || open < text);
-}
-
 static int put_all(struct metrics_text *t, struct call *c, bool by_account, struct err *err)
 {
 	struct api *a = c->api;
@@ -331,14 +318,13 @@ static int put_all(struct metrics_text *t, struct call *c, bool by_account, stru
 		r = metrics_put_usage(t, a, by_account, err);
 	if (r >= 0 && by_account)
 		r = metrics_put_allocations(t, c, err);
-	if (t->is_openmetrics)
-		fputs("# EOF\n", t->f);
+	metrics_end(t);
 	return r;
 }
 
 int route_metrics(struct call *c, struct err *err)
 {
-	struct metrics_text t = { NULL, wants_openmetrics(exchange_header(c->x, "Accept")) };
+	struct metrics_text t = { NULL, metrics_wants_open(exchange_header(c->x, "Accept")) };
 	bool by_account = false;
 	size_t size;
 	int r = metrics_may_see_accounts(c, &by_account, err);
@@ -351,6 +337,6 @@ int route_metrics(struct call *c, struct err *err)
 	r = put_all(&t, c, by_account, err);
 	if (fclose(t.f) != 0 && r >= 0)
 		r = err_set(err, -ENOMEM, "out of memory");
-	c->type = t.is_openmetrics ? OPENMETRICS_TYPE : TEXT_TYPE;
+	c->type = metrics_type(&t);
 	return r;
 }

@@ -1,45 +1,13 @@
 /* metrics_usage.c - sums usage for GET /metrics, and checks the token that shows it by account;
  * see metrics_usage.h. */
 #include <errno.h>
-#include <nettle/memops.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/auth/auth.h"
 #include "common/err.h"
 #include "common/log.h"
+#include "common/token.h"
 #include "controller/api/usage/metrics_usage.h"
-
-void metrics_head(struct metrics_text *t, const char *name, const char *type, const char *help)
-{
-	size_t n = strlen(name);
-
-	if (t->is_openmetrics && !strcmp(type, "counter"))
-		n -= strlen("_total");
-	fprintf(t->f, "# HELP %.*s %s\n# TYPE %.*s %s\n", (int)n, name, help, (int)n, name,
-		type);
-}
-
-/* Names are of letters, digits and . _ + - (users by NSS may have more): escape anyway. */
-void metrics_label(struct metrics_text *t, const char *name, const char *value)
-{
-	fprintf(t->f, "%s=\"", name);
-	for (; *value; value++) {
-		if (*value == '"' || *value == '\\')
-			fputc('\\', t->f);
-		if (*value == '\n')
-			fputs("\\n", t->f);
-		else
-			fputc(*value, t->f);
-	}
-	fputc('"', t->f);
-}
-
-void metrics_seconds(const struct metrics_text *t, int64_t ms)
-{
-	unsigned long long n = ms < 0 ? -(unsigned long long)ms : (unsigned long long)ms;
-
-	fprintf(t->f, "%s%llu.%03llu\n", ms < 0 ? "-" : "", n / 1000, n % 1000);
-}
 
 /* ---- callers that get figures by account ---- */
 
@@ -49,25 +17,19 @@ static int refuse_token(struct call *c, struct err *err)
 	return call_refuse(c, 401, NULL, "leave it out for the sums of all accounts");
 }
 
-/* Compares in constant time, so that a token cannot be guessed byte by byte. */
 static int check_token(struct call *c, const char *authorization, struct err *err)
 {
-	static const char scheme[] = "Bearer ";
-	const char *path = c->api->c.config->metrics_token, *shown;
-	char token[CONFIG_TOKEN_MAX];
+	const char *path = c->api->c.config->metrics_token;
+	char token[TOKEN_MAX];
 	struct err why;
 	int r;
 
-	if (!path || strncasecmp(authorization, scheme, sizeof(scheme) - 1) != 0)
+	if (!path)
 		return refuse_token(c, err);
-	r = config_read_token(path, token, &why);
+	r = token_read(path, token, &why);
 	if (r < 0)
 		log_line(LOG_ERR, "MetricsToken: %s", why.text);
-	shown = authorization + sizeof(scheme) - 1;
-	if (r < 0 || strlen(shown) != strlen(token) ||
-	    !nettle_memeql_sec(shown, token, strlen(token)))
-		return refuse_token(c, err);
-	return 0;
+	return r < 0 || !token_is_shown(authorization, token) ? refuse_token(c, err) : 0;
 }
 
 int metrics_may_see_accounts(struct call *c, bool *ret, struct err *err)

@@ -8,18 +8,8 @@
  */
 #pragma once
 #include <stdbool.h>
-#include <stdio.h>
+#include "common/metrics.h"
 #include "controller/api/call.h"
-
-/* OpenMetrics and the text format 0.0.4 differ in the names of counters in HELP and TYPE (without _total), and in the last line. */
-struct metrics_text {
-	FILE *f;
-	bool is_openmetrics;
-};
-void metrics_head(struct metrics_text *t, const char *name, const char *type, const char *help);
-void metrics_label(struct metrics_text *t, const char *name, const char *value); /* escaped */
-void metrics_seconds(const struct metrics_text *t,
-		     int64_t ms); /* "1.500", and the end of the line */
 
 /* < 0: refused, with 401: a token that is not the site's; err has the words. */
 int metrics_may_see_accounts(struct call *c, bool *ret, struct err *err);

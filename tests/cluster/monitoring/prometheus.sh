@@ -1,11 +1,12 @@
 #!/bin/bash
 # prometheus.sh - metrics, alerts and dashboards with a real Prometheus: it scrapes a real controller (OpenMetrics, with the token) on which
-# played jobs run, end and exceed limits; promtool checks metrics and rules; each query of the dashboards has a result. TAP.
+# played jobs run, end and exceed limits, and a real agent with a real job; promtool checks metrics and rules; each query of the dashboards has a result. TAP.
 set -u
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/play_lib.sh
+. tests/cluster/monitoring/agent_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to exchange as several users"; exit 0; }
 for tool in promtool prometheus; do command -v $tool >/dev/null || { echo "1..0 # SKIP no $tool here (Debian: prometheus)"; exit 0; }; done
 amounts='"ncpus":16,"mem_bytes":64000000000,"jobfs_bytes":100000000000,"ngpus":0'
@@ -77,8 +78,20 @@ has "all allocations were read" 'reeve_allocations_unread 0' "$(scrape)"
 lacks "for those who may see accounts alone" 'reeve_allocation' "$(curl -s "$url/metrics")"
 lacks "an account without one has none" 'reeve_allocation_equivalent_seconds{account="chemistry"' "$(scrape)"
 
+# ---- a real agent, with a job ----
+prometheus_port=$((port + 1)) agent_port=$((port + 2))
+agent_possible || { echo "Bail out! no cgroup v2 that jobs may be made in"; exit 1; }
+trap 'agent_end; live_end' EXIT
+agent_open "MetricsListen = 127.0.0.1:$agent_port" "MetricsToken = $dir/token" "Features = real" "ReservedCores = $(($(nproc) - 1))" # one core, so that nothing else goes there
+until_has '"node":"n9"' ask 0 GET /v1/nodes || bail "the agent does not register: $(tail -n 3 "$agent_dir/log")"
+ask $daemon POST /v1/jobs "$(job_request resources='"ncpus":1,"vmem_bytes":300000000,"jobfs_bytes":1000000,"walltime_s":3600,"features":"real"' \
+	argv='"/bin/sh","-c","while :; do :; done"' more=',"out_path":"/dev/null","err_path":"/dev/null"')" >"$dir/said.job"
+scrape_agent() { curl -s -H "Authorization: Bearer $(cat "$dir/token")" "http://127.0.0.1:$agent_port/metrics"; }
+until_has reeve_node_job_vmem_bytes scrape_agent || bail "no job on the agent: $(cat "$dir/said.job")"
+out=$(scrape_agent | promtool check metrics 2>&1)
+tap_result $? "promtool finds nothing wrong with the agent's metrics" "$out"
+
 # ---- a real Prometheus ----
-prometheus_port=$((port + 1))
 cat >"$dir/prometheus.yml" <<-CONF
 	global: { scrape_interval: 1s, evaluation_interval: 1s }
 	rule_files: [$PWD/monitoring/reeve.rules.yml]
@@ -86,13 +99,16 @@ cat >"$dir/prometheus.yml" <<-CONF
 	  - job_name: reeve
 	    authorization: { credentials_file: $dir/token }
 	    static_configs: [ { targets: ["127.0.0.1:$port"] } ]
+	  - job_name: reeve-agent
+	    authorization: { credentials_file: $dir/token }
+	    static_configs: [ { targets: ["127.0.0.1:$agent_port"] } ]
 CONF
 prometheus --config.file="$dir/prometheus.yml" --storage.tsdb.path="$dir/tsdb" --web.listen-address="127.0.0.1:$prometheus_port" \
 	--log.level=warn 2>"$dir/prometheus.log" &
 prometheus=$!
 prometheus_api() { curl -s "http://127.0.0.1:$prometheus_port/api/v1/$1" "${@:2}"; }
 value() { prometheus_api query --data-urlencode "query=$1" | python3 -c 'import json,sys; r=json.load(sys.stdin)["data"]["result"]; print(r[0]["value"][1] if r else "")' 2>/dev/null; } # nothing before it listens
-until_has 1 value 'up{job="reeve"}' || bail "Prometheus scrapes nothing: $(tail -n 5 "$dir/prometheus.log")"
+until_has 1 value 'up{job="reeve"} * on() up{job="reeve-agent"}' || bail "Prometheus scrapes nothing: $(tail -n 5 "$dir/prometheus.log")"
 scrapes() { [ "$(value 'count_over_time(up{job="reeve"}[1h])')" -ge "$1" ] 2>/dev/null && echo enough; }
 until_has enough scrapes 4
 play_round 2
@@ -109,7 +125,7 @@ for board in monitoring/grafana/*.json; do
 		for panel in board["panels"]:
 		    for t in panel["targets"]:
 		        n += 1
-		        expr = t["expr"].replace("$account", ".+")
+		        expr = t["expr"].replace("$account", ".+").replace("$node", ".+")
 		        url = server + "/api/v1/query?" + urllib.parse.urlencode({"query": expr})
 		        try:
 		            answer = json.load(urllib.request.urlopen(url))
@@ -123,6 +139,8 @@ for board in monitoring/grafana/*.json; do
 	)
 	tap_result $? "each query of ${board##*/} has a result" "$out"
 done
-is "the cluster's dashboard shows the cores of the node" 16 "$(value 'sum(reeve_cores{job="reeve"})')"
+is "the cluster's dashboard shows the cores of both nodes" 17 "$(value 'sum(reeve_cores{job="reeve"})')"
+is "the nodes' shows what the agent says" 1 "$(value 'sum(reeve_node_cores_held{job="reeve-agent"})')"
+is "the job of the agent has its name in Prometheus" physics "$(prometheus_api query --data-urlencode 'query=reeve_node_job_cores' | grep -o '"account":"[^"]*"' | cut -d'"' -f4)"
 live_end_pid $prometheus
 tap_end

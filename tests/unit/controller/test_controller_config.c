@@ -12,6 +12,7 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/engine.h"
+#include "common/token.h"
 #include "controller/config/config.h"
 
 static struct config *parse_config(const char *text)
@@ -134,7 +135,7 @@ static void a_token_is_one_that_only_its_owner_and_group_know(void **state)
 		    { 0600, "", -EINVAL },
 		    { 0600, "\n0123456789abcdef\n", -EINVAL },
 		    { 0600, "0123456789 bcdefgh\n", -EINVAL } };
-	char path[] = "/tmp/reeve-token-XXXXXX", token[CONFIG_TOKEN_MAX];
+	char path[] = "/tmp/reeve-token-XXXXXX", token[TOKEN_MAX];
 	int fd = mkstemp(path);
 	struct err err;
 
@@ -145,12 +146,12 @@ static void a_token_is_one_that_only_its_owner_and_group_know(void **state)
 		assert_int_equal(pwrite(fd, all[i].text, strlen(all[i].text), 0),
 				 strlen(all[i].text));
 		assert_int_equal(fchmod(fd, all[i].mode), 0);
-		assert_int_equal(config_read_token(path, token, &err), all[i].r);
+		assert_int_equal(token_read(path, token, &err), all[i].r);
 	}
 	assert_string_equal(token, "0123456789abcdef");
 	close(fd);
 	unlink(path);
-	assert_int_equal(config_read_token(path, token, &err), -ENOENT);
+	assert_int_equal(token_read(path, token, &err), -ENOENT);
 }
 
 static void a_contradictory_value_is_refused(void **state)
