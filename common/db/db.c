@@ -1,7 +1,8 @@
 /* db.c - the calls of db.h that are the same for every database: reading the values that a statement
- * is bound to, transactions with their guard and listener, and reading one row. What differs is
+ * is bound to, transactions with their guard and listener, rows gathered for one table, and reading one row. What differs is
  * behind struct db_ops (db_impl.h). */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/db/db_impl.h"
 #include "common/err.h"
@@ -298,6 +299,75 @@ int db_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *row
 			ret_changed[i] = db_changes(d);
 	}
 	return r;
+}
+
+/* ---- many rows of one table ---- */
+
+static int make_room(struct db_rows *r, size_t n_columns, struct err *err)
+{
+	size_t room = r->room ? 2 * r->room : 64;
+	struct db_value *p;
+
+	if (r->n < r->room)
+		return 0;
+	p = reallocarray(r->values, room * n_columns, sizeof(*p));
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	r->values = p;
+	r->room = room;
+	return 0;
+}
+
+int db_rows_add(struct db_rows *r, struct err *err, ...)
+{
+	struct arguments from = { .sql = r->sql, .format = r->format };
+	size_t n_columns = strlen(r->format);
+	struct db_value v[DB_VALUES_MAX];
+	int n;
+
+	va_start(from.ap, err);
+	n = read_values(&from, v, err);
+	va_end(from.ap);
+	if (n >= 0)
+		n = make_room(r, n_columns, err);
+	if (n < 0)
+		return n;
+	memcpy(r->values + r->n++ * n_columns, v, n_columns * sizeof(*v));
+	return 0;
+}
+
+/* One after the other, where the database has no better way. */
+static int add_one_by_one(struct db *d, const char *sql, const struct db_table *t,
+			  struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < t->n_rows && r >= 0; i++) {
+		const struct db_values one = { t->v + i * t->n_columns, t->n_columns };
+		struct db_row *row;
+
+		r = d->ops->query(d, sql, &one, &row, err);
+		if (r >= 0)
+			r = step_to_end(d, row, err);
+	}
+	return r;
+}
+
+int db_rows_write(struct db *d, struct db_rows *r, struct err *err)
+{
+	const struct db_table t = { r->values, r->n, strlen(r->format) };
+
+	r->n = 0;
+	if (!t.n_rows)
+		return 0;
+	return (d->ops->add_rows ? d->ops->add_rows : add_one_by_one)(d, r->sql, &t, err);
+}
+
+void db_rows_done(struct db_rows *r)
+{
+	free(r->values);
+	r->values = NULL;
+	r->n = r->room = 0;
 }
 
 int db_step(struct db *d, struct db_row *row, struct err *err)

@@ -74,6 +74,22 @@ struct db_int_rows {
 };
 int db_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *rows,
 		    int64_t *ret_changed, struct err *err);
+/* Rows of one table, gathered to be written together: a server is sent them as one stream, which takes a small part of
+ * the time that a statement for each does. */
+struct db_value;
+struct db_rows {
+	const char *
+		sql; /* INSERT INTO table(columns) VALUES(?1, ?2 ... in order), a string literal */
+	const char *format; /* of a row, as of db_run(); no 'b' */
+	struct db_value *values;
+	size_t n, room; /* rows */
+};
+/* Texts are not copied: they must live until the rows are written. -ENOMEM. */
+int db_rows_add(struct db_rows *r, struct err *err, ...);
+/* Writes what was gathered, in the transaction under way, and forgets it. As db_run(); -EEXIST: one of the rows is
+ * there already, and the transaction has to be rolled back. */
+int db_rows_write(struct db *d, struct db_rows *r, struct err *err);
+void db_rows_done(struct db_rows *r);
 /* Binds and returns the statement, which stays the db's, to be read with db_step(). Texts and
  * blobs are not copied: they must live until the statement is done. The same `sql` (address) may not
  * be queried again while its rows are being read. */

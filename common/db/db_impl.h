@@ -17,6 +17,12 @@ struct db_values {
 	size_t n; /* at most DB_VALUES_MAX */
 };
 
+/* Rows with the same columns, one after the other; none is a blob. */
+struct db_table {
+	const struct db_value *v;
+	size_t n_rows, n_columns;
+};
+
 /* As db.h says of the function of the same name. */
 struct db_ops {
 	void (*close)(struct db *d);
@@ -34,6 +40,9 @@ struct db_ops {
 	/* NULL: one after the other. */
 	int (*run_int_rows)(struct db *d, const char *sql, const struct db_int_rows *rows,
 			    int64_t *ret_changed, struct err *err);
+	/* NULL: one after the other. */
+	int (*add_rows)(struct db *d, const char *sql, const struct db_table *rows,
+			struct err *err);
 	int (*step)(struct db_row *row, struct err *err);
 	void (*done)(struct db_row *row);
 	int64_t (*get_int)(const struct db_row *row, int column);

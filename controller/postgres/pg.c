@@ -115,6 +115,7 @@ static const struct db_ops pg_ops = {
 	.stream = pg_stream,
 	.send = pg_send,
 	.run_int_rows = pg_run_int_rows,
+	.add_rows = pg_add_rows,
 	.step = pg_step,
 	.done = pg_done,
 	.get_int = pg_get_int,

@@ -1,8 +1,8 @@
 /* pg_impl - the connection and its statements; shared by the files of this folder only.
  *
  * pg_conn.c has errors and the connection, pg_rows.c statements with values and their rows,
- * pg_stream.c rows that are read while they arrive, pg_pipeline.c statements for many rows, pg.c
- * transactions and the schema.
+ * pg_stream.c rows that are read while they arrive, pg_pipeline.c statements for many rows, pg_copy.c
+ * rows that are added to a table as a stream, pg.c transactions and the schema.
  */
 #pragma once
 #include "common/db/db_impl.h"
@@ -77,6 +77,11 @@ void pg_stream_done(struct pg *p, struct pg_stream *s);
 /* db_ops.run_int_rows, in the transaction under way. */
 int pg_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *rows,
 		    int64_t *ret_changed, struct err *err);
+
+/* ---- pg_copy.c ---- */
+
+/* db_ops.add_rows, in the transaction under way. */
+int pg_add_rows(struct db *d, const char *sql, const struct db_table *rows, struct err *err);
 
 /* ---- pg_conn.c ---- */
 

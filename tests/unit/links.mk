@@ -1,6 +1,6 @@
 # What each unit test links besides itself: its honest list of dependencies. One line a test.
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
-PG := $(patsubst %,$O/controller/postgres/%.o,dialect pg pg_conn pg_rows pg_stream pg_pipeline pq)
+PG := $(patsubst %,$O/controller/postgres/%.o,dialect pg pg_conn pg_rows pg_stream pg_pipeline pg_copy pq)
 MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script usage job gpu_use gpus series/series)
 WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire doc fields sync sync_answer wire_usage wire_scan wire_request wire_report wire_gpu)
 $O/tests/unit/test_utf8: $O/common/utf8.o
@@ -38,7 +38,7 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%
 JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove wipe) $O/common/err.o
 $O/tests/node/jobfs/limits $O/tests/node/jobfs/removal: $O/tests/node/jobfs/%: tests/node/jobfs/%.c tests/node/jobfs/rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema open archive/find jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days attempts/series jobs/output jobs/bound jobs/views nodes/nodes nodes/record usage/queue_waits usage/usage usage/rollup_set usage/rollup calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/slurm attempts/slurm slurm/counted jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output steps/steps_place jobs/texts) \
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema open archive/find jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days attempts/series jobs/output jobs/bound jobs/views nodes/nodes nodes/record usage/queue_waits usage/usage usage/rollup_set usage/rollup_write usage/rollup calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/slurm attempts/slurm slurm/counted jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output steps/steps_place jobs/texts) \
 	$(patsubst %,$O/controller/%.o,policy/charge/charge policy/efficiency/waits policy/efficiency/capacity policy/charge/tally policy/placement/fit ledger/jobs/ranges policy/priority/depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/rig/ledger_rig.c tests/unit/rig/fail_vfs.c $(LEDGER)
@@ -181,7 +181,7 @@ $O/tests/unit/test_parts_end: tests/unit/rig/fail_vfs.c
 $O/tests/unit/test_suspended $O/tests/unit/test_start_by $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_suspended $O/tests/unit/test_start_by $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/rig/ledger_rig.c tests/unit/rig/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,nodes/allocated nodes/lost verify/verify verify/verify_parts)
 $O/tests/unit/test_plans: LDLIBS += -lpq -lsqlite3 -ljansson -lm
-$O/tests/unit/test_plans: tests/unit/rig/past_rig.c tests/unit/rig/pages_rig.c tests/unit/rig/sharetree_rig.c tests/unit/rig/ledger_rig.c $(CYCLE) $(patsubst %,$O/controller/ledger/%.o,hooks nodes/totals nodes/lost nodes/running usage/day_sums slurm/list) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_plans: $O/common/wire/slurm_batch.o tests/unit/rig/past_rig.c tests/unit/rig/pages_rig.c tests/unit/rig/sharetree_rig.c tests/unit/rig/ledger_rig.c $(CYCLE) $(patsubst %,$O/controller/ledger/%.o,hooks nodes/totals nodes/lost nodes/running usage/day_sums slurm/list slurm/batch slurm/fresh slurm/fresh_find slurm/fresh_rows slurm/rows slurm/rule slurm/settle) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_signature: LDLIBS += -ljansson -lnettle
 $O/tests/unit/test_signature: $(patsubst %,$O/common/signature/%.o,signature digest allows) $(MODEL) $(WIRE)
 $O/tests/unit/test_starts: LDLIBS += -lpq -lsqlite3
@@ -202,8 +202,8 @@ $O/tests/unit/test_slurm_rule: $O/controller/ledger/slurm/rule.o
 $O/tests/unit/test_compare: $O/cli/admin/reconcile/compare.o
 $O/tests/unit/test_pace: $O/slurm/follow/read/pace.o
 $O/tests/unit/test_tres: $O/slurm/follow/read/tres.o
-$O/tests/unit/test_slurm_batch: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_slurm_batch: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/slurm/%.o,batch rows rule settle list) $(patsubst %,$O/controller/ledger/%.o,verify/verify verify/verify_parts archive/archive archive/rows archive/files archive/slurm import/import import/import_batch import/followed) $(patsubst %,$O/%.o,common/wire/slurm_batch common/csv/csv_write controller/history/history)
+$O/tests/unit/test_slurm_batch $O/tests/unit/test_slurm_fresh: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_slurm_batch $O/tests/unit/test_slurm_fresh: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/slurm/%.o,batch fresh fresh_find fresh_rows rows rule settle list) $(patsubst %,$O/controller/ledger/%.o,verify/verify verify/verify_parts archive/archive archive/rows archive/files archive/slurm import/import import/import_batch import/followed) $(patsubst %,$O/%.o,common/wire/slurm_batch common/csv/csv_write controller/history/history)
 $O/tests/unit/test_session: LDLIBS += -lnettle
 $O/tests/unit/test_session: $O/controller/session/session.o $O/common/err.o
 $O/tests/unit/test_render: ALLFLAGS += $(shell pkg-config --cflags libxslt)

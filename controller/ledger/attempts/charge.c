@@ -4,7 +4,6 @@
 #include "common/err.h"
 #include "controller/ledger/usage/queue_waits.h"
 #include "controller/ledger/attempts/charge.h"
-#include "controller/ledger/usage/run_interval.h"
 
 /* The figures that charges depend on: resident peak, or where it was not measured the
  * cgroup's peak, which counts page cache too; GPUs that have done nothing. */
@@ -97,13 +96,22 @@ int store_charge_write(struct store *s, struct store_known *k, const struct tall
 	return tally_split(&k->terms, span, calendar_days(s->calendar), add_day, &ctx);
 }
 
-/* The job starts: its first attempt tells how long it was in the queue. */
-static int count_start(struct store *s, struct store_known *k, int64_t at_ns, struct err *err)
+struct store_wait store_charge_start(const struct store *s, const struct store_known *k,
+				     const struct store_report_case *c)
 {
-	const struct store_wait wait = { .cluster = k->cluster,
-					 .day = calendar_day(s->calendar, at_ns),
-					 .ncpus = k->terms.ncpus,
-					 .wait_s = (at_ns - k->eligible_ns) / S_NS };
+	int64_t at_ns = clamp_moment(c->report->started_ns, k->given_ns, c->now_ns);
+
+	return (struct store_wait){ .cluster = k->cluster,
+				    .day = calendar_day(s->calendar, at_ns),
+				    .ncpus = k->terms.ncpus,
+				    .wait_s = (at_ns - k->eligible_ns) / S_NS };
+}
+
+/* The job starts: its first attempt tells how long it was in the queue. */
+static int count_start(struct store *s, struct store_known *k,
+		       const struct store_report_case *c, struct err *err)
+{
+	const struct store_wait wait = store_charge_start(s, k, c);
 	int r = store_charge_count_job(s, k, STORE_MARK_STARTED, wait.day, err);
 
 	return r < 0 || k->days.attempt > 1 ? r : store_wait_count(s, &wait, err);
@@ -117,8 +125,7 @@ int store_charge_write_days(struct store *s, struct store_known *k,
 	int r = store_charge_write(s, k, span, err);
 
 	if (r >= 0 && rep->started_ns && !k->started_ns)
-		r = count_start(s, k, clamp_moment(rep->started_ns, k->given_ns, c->now_ns),
-				err);
+		r = count_start(s, k, c, err);
 	if (r >= 0 && rep->state == JOB_ENDED && k->closed == 0)
 		r = store_charge_count_job(s, k, STORE_MARK_ENDED,
 					   store_charge_end_day(s, k, span->to_ns), err);
@@ -126,17 +133,11 @@ int store_charge_write_days(struct store *s, struct store_known *k,
 }
 
 /* The node's start is nearer to when it began to run than the report before. */
-int store_charge_write_interval(struct store *s, const struct store_known *k,
-				struct store_report_case *c, const struct tally_span *span,
-				struct err *err)
+struct store_run_interval store_charge_interval(const struct store_known *k,
+						struct store_report_case *c,
+						const struct tally_span *span)
 {
 	const struct tally gained = tally_minus(&span->after, &span->before);
-	struct store_run_interval x = { .job = c->report->job,
-					.attempt = c->report->attempt,
-					.from_ns = later(span->from_ns, c->report->started_ns),
-					.to_ns = span->to_ns,
-					.running_ns = gained.running_ns,
-					.suspended_ns = gained.suspended_ns };
 	struct sync_usage_delta *g = &c->gain;
 
 	snprintf(g->cluster, sizeof(g->cluster), "%s", k->cluster);
@@ -148,7 +149,22 @@ int store_charge_write_interval(struct store *s, const struct store_known *k,
 	g->ncpus = k->terms.ncpus;
 	g->ngpus = k->terms.ngpus;
 	g->mem_bytes = k->mem_bytes;
-	return store_run_interval(s, &x, g, err);
+	return (struct store_run_interval){ .job = c->report->job,
+					    .attempt = c->report->attempt,
+					    .from_ns =
+						    later(span->from_ns, c->report->started_ns),
+					    .to_ns = span->to_ns,
+					    .running_ns = gained.running_ns,
+					    .suspended_ns = gained.suspended_ns };
+}
+
+int store_charge_write_interval(struct store *s, const struct store_known *k,
+				struct store_report_case *c, const struct tally_span *span,
+				struct err *err)
+{
+	struct store_run_interval x = store_charge_interval(k, c, span);
+
+	return store_run_interval(s, &x, &c->gain, err);
 }
 
 /* What a node reports of a job on several: onto its own, and the sum of all. */

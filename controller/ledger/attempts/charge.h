@@ -4,6 +4,8 @@
  */
 #pragma once
 #include "controller/ledger/attempts/known.h"
+#include "controller/ledger/usage/queue_waits.h"
+#include "controller/ledger/usage/run_interval.h"
 
 /* The time that a report covers, between the report before and its own moment. The node's clock
  * places usage on days: never before the job was allocated to the node, nor in the future. */
@@ -21,6 +23,13 @@ int store_charge_write(struct store *s, struct store_known *k, const struct tall
 int store_charge_write_days(struct store *s, struct store_known *k,
 			    const struct store_report_case *c, const struct tally_span *span,
 			    struct err *err);
+/* On which day the report's start is counted, and how long the job had waited then. */
+struct store_wait store_charge_start(const struct store *s, const struct store_known *k,
+				     const struct store_report_case *c);
+/* The delta as a run interval; fills what c->gain has of the job. */
+struct store_run_interval store_charge_interval(const struct store_known *k,
+						struct store_report_case *c,
+						const struct tally_span *span);
 /* Writes the delta as a run interval (usage/run_interval.h), and fills c->gain. */
 int store_charge_write_interval(struct store *s, const struct store_known *k,
 				struct store_report_case *c, const struct tally_span *span,

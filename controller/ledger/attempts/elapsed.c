@@ -17,6 +17,16 @@ static bool is_within(const struct report *rep, int64_t elapsed_ns)
 	return rep->running_ns <= most && rep->suspended_ns <= most - rep->running_ns;
 }
 
+static int64_t elapsed_of(const struct store_report_case *c, int64_t given_ns)
+{
+	return c->now_ns > given_ns ? c->now_ns - given_ns : 0;
+}
+
+bool store_elapsed_is_within(const struct store_report_case *c, int64_t given_ns)
+{
+	return is_within(c->report, elapsed_of(c, given_ns));
+}
+
 /* 1: the journal has a "clamp" of this attempt, that is since given_ns. */
 static int is_noted(struct store *s, const struct store_report_case *c, int64_t given_ns,
 		    struct err *err)
@@ -48,7 +58,7 @@ static void format_clamp(const struct store_report_case *c, int64_t elapsed_ns,
 int store_elapsed_clamp(struct store *s, struct store_report_case *c, int64_t given_ns,
 			struct err *err)
 {
-	int64_t elapsed_ns = c->now_ns > given_ns ? c->now_ns - given_ns : 0;
+	int64_t elapsed_ns = elapsed_of(c, given_ns);
 	struct report *now = &c->believed;
 	struct store_event e = { c->now_ns, c->report->job, c->node, "clamp", now->note };
 	int r = 0;

@@ -17,3 +17,5 @@
  * job say it: at the first such report of the attempt and at its last ("clamp"). */
 int store_elapsed_clamp(struct store *s, struct store_report_case *c, int64_t given_ns,
 			struct err *err);
+/* The report is within the slack: store_elapsed_clamp() would leave it as it is. */
+bool store_elapsed_is_within(const struct store_report_case *c, int64_t given_ns);

@@ -34,16 +34,7 @@ static const char runs_sql[] =
 
 int import_find_generations(struct store_import *i, struct err *err)
 {
-	int64_t from = store_slurm_number(i->origin, 0, 0), last = 0;
-	int r = db_query_int(
-		i->s->db, err, &last,
-		"SELECT COALESCE(MAX(l.job), 0) FROM (SELECT MAX(job) AS job FROM jobs"
-		" WHERE job >= ?1 AND job < ?2 UNION ALL SELECT MAX(job) FROM archived_slurm"
-		" WHERE job >= ?1 AND job < ?2) AS l",
-		"ii", from, store_slurm_number(i->origin + 1, 0, 0));
-
-	i->generations = last ? (int32_t)((last - from) >> SYNC_SLURM_ID_BITS) + 1 : 0;
-	return r < 0 ? r : 0;
+	return counted_find_generations(i->s, i->origin, &i->generations, err);
 }
 
 static void read_run(struct db_row *st, struct run *ret)

@@ -6,71 +6,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/import/import_impl.h"
-
-static int compare_entries(const void *a, const void *b)
-{
-	const struct rollup_set_entry *x = a, *y = b;
-
-	if (x->association != y->association)
-		return x->association < y->association ? -1 : 1;
-	if (x->pool != y->pool)
-		return x->pool < y->pool ? -1 : 1;
-	return (x->day > y->day) - (x->day < y->day);
-}
-
-/* The month that is being added up: written when the next one begins, or at the end. */
-struct month_sum {
-	struct rollup_month key;
-	struct rollup rollup;
-};
-
-static int write_month(struct store_import *i, const struct month_sum *m, struct err *err)
-{
-	return m->key.association ? rollup_write_month(i->s->db, &m->key, &m->rollup, err) : 0;
-}
-
-/* Entries come in the order of compare_entries(). */
-static int add_to_month(struct store_import *i, struct month_sum *m,
-			const struct rollup_set_entry *e, struct err *err)
-{
-	const struct rollup_month key = {
-		.association = rollup_set_association(i->sums, e->association)->id,
-		.pool = e->pool,
-		.month = calendar_month(e->day),
-	};
-	int r = 0;
-
-	if (memcmp(&key, &m->key, sizeof(key)) != 0) {
-		r = write_month(i, m, err);
-		*m = (struct month_sum){ .key = key };
-	}
-	rollup_add(&m->rollup, &e->rollup);
-	return r;
-}
-
-static int write_days(struct store_import *i, struct err *err)
-{
-	size_t n = rollup_set_size(i->sums);
-	struct month_sum month = { .key = { 0 } };
-
-	if (n)
-		qsort(rollup_set_entry(i->sums, 0), n, sizeof(struct rollup_set_entry),
-		      compare_entries);
-	for (size_t at = 0; at < n; at++) {
-		const struct rollup_set_entry *e = rollup_set_entry(i->sums, at);
-		const struct rollup_set_association *a =
-			rollup_set_association(i->sums, e->association);
-		const struct rollup_key key = { a->cluster, a->account, a->user, e->pool,
-						e->day };
-		int r = rollup_write_day(i->s->db, &key, &e->rollup, err);
-
-		if (r >= 0)
-			r = add_to_month(i, &month, e, err);
-		if (r < 0)
-			return r;
-	}
-	return write_month(i, &month, err);
-}
+#include "controller/ledger/usage/rollup_write.h"
 
 static int write_count(struct store_import *i, const struct store_import_count *c,
 		       struct err *err)
@@ -124,7 +60,7 @@ int store_import_commit(struct store_import *i, const struct store_import_count 
 	if (r >= 0)
 		r = store_import_settle(i, err);
 	if (r >= 0)
-		r = write_days(i, err);
+		r = rollup_write_set(i->s->db, i->sums, err);
 	if (r >= 0)
 		r = write_until(i, err);
 	if (r >= 0)

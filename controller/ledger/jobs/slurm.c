@@ -196,7 +196,7 @@ static bool is_same_job(const struct newest *n, const struct sync_slurm_job *tol
 
 /* ---- rows ---- */
 
-static int64_t start_of(const struct store_slurm_case *c)
+int64_t store_slurm_given(const struct store_slurm_case *c)
 {
 	int64_t start_ns = c->told->started_ns ? c->told->started_ns : c->now_ns;
 
@@ -289,25 +289,37 @@ int store_slurm_noted(struct store *s, int64_t job, char ret[static STORE_SLURM_
 	return r < 0 ? r : n > 0;
 }
 
+int store_slurm_describe(const struct store_slurm_case *c, struct request *ret_request,
+			 struct store_new *ret, char note[static STORE_SLURM_NOTE_MAX],
+			 struct err *err)
+{
+	*note = '\0';
+	fill_request(c, ret_request);
+	*ret = (struct store_new){ .request = ret_request,
+				   .now_ns = c->now_ns,
+				   .slurm_job = c->told->job,
+				   .slurm_array = c->row ? c->row->array_job : 0 };
+	return c->how->price(c->how->ctx, ret, note, err);
+}
+
+int64_t store_slurm_submitted(const struct store_slurm_case *c)
+{
+	return c->row && c->row->submit_s ? c->row->submit_s * S_NS : store_slurm_given(c);
+}
+
 static int make_job(struct store *s, const struct store_slurm_case *c, int64_t job,
 		    struct err *err)
 {
-	_cleanup_(request_done) struct request q;
-	struct store_new new = { .request = &q,
-				 .now_ns = c->now_ns,
-				 .slurm_job = c->told->job,
-				 .slurm_array = c->row ? c->row->array_job : 0 };
-	char note[STORE_SLURM_NOTE_MAX] = "";
-	int r;
+	_cleanup_(request_done) struct request q = { 0 };
+	struct store_new new;
+	char note[STORE_SLURM_NOTE_MAX];
+	int r = store_slurm_describe(c, &q, &new, note, err);
 
-	fill_request(c, &q);
-	r = c->how->price(c->how->ctx, &new, note, err);
 	if (r >= 0)
 		r = store_submit_numbered(s, &new, job, err);
 	if (r >= 0)
 		r = db_run(s->db, err, "UPDATE jobs SET submitted_ns = ?2 WHERE job = ?1", "ii",
-			   job,
-			   c->row && c->row->submit_s ? c->row->submit_s * S_NS : start_of(c));
+			   job, store_slurm_submitted(c));
 	return r < 0 || !*note ? r : store_slurm_note(s, c, job, note, err);
 }
 
@@ -411,7 +423,7 @@ static int make_attempt(struct store *s, const struct store_slurm_case *c, int64
 		r = db_run(s->db, err,
 			   "INSERT INTO attempts(job, attempt, node, given_ns, state)"
 			   " VALUES(?1, ?2, ?3, ?4, ?5)",
-			   "iitii", job, (int64_t)attempt, c->node, start_of(c),
+			   "iitii", job, (int64_t)attempt, c->node, store_slurm_given(c),
 			   (int64_t)c->state);
 	if (r >= 0 && c->told->nodes > 1)
 		r = insert_part(s, c, job, err);
@@ -506,8 +518,8 @@ static int is_counted(struct store *s, const struct store_slurm_case *c, const s
 {
 	const struct counted_run run = { .origin = c->origin,
 					 .id = c->told->job,
-					 .start_s = start_of(c) / S_NS,
-					 .end_s = start_of(c) / S_NS + 1 };
+					 .start_s = store_slurm_given(c) / S_NS,
+					 .end_s = store_slurm_given(c) / S_NS + 1 };
 
 	if (c->row)
 		return 0;

@@ -101,6 +101,14 @@ int store_pbs_known(struct store *s, const char *cluster, int64_t id, int64_t *r
  * the job may. *ret_job 0: there is none. */
 int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t *ret_job,
 		      struct err *err);
+/* The request and the terms of a new job, and what its owner is to know of them ("": nothing). *ret refers to *ret_request, which
+ * needs request_done(), also after an error. Writes nothing. */
+int store_slurm_describe(const struct store_slurm_case *c, struct request *ret_request,
+			 struct store_new *ret, char note[static STORE_SLURM_NOTE_MAX],
+			 struct err *err);
+/* When it was submitted, and when it was allocated to its node: not in the future, and at most 366 days ago. */
+int64_t store_slurm_submitted(const struct store_slurm_case *c);
+int64_t store_slurm_given(const struct store_slurm_case *c);
 /* 1: the attempt, or a part of it, is on this node; 0: on others alone, or there is none; *ret_node is its first node ("": none). */
 int store_slurm_is_here(struct store *s, const struct sync_job *j, const char *node,
 			char ret_node[static REQUEST_NAME_MAX], struct err *err);

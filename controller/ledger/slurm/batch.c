@@ -1,10 +1,11 @@
-/* batch.c - stores one document: each row at its attempt (settle.c writes what follows), then what has become due, then the
+/* batch.c - stores one document: new attempts that have ended (fresh.c), each other row at its attempt (settle.c writes what follows), then what has become due, then the
  * attempts that slurmctld no longer has, then the mark. See batch.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/slurm/counted.h"
+#include "controller/ledger/slurm/fresh.h"
 #include "controller/ledger/slurm/settle.h"
 
 static bool has_ended(const struct slurm_batch_job *row)
@@ -194,14 +195,28 @@ static int take_due(struct settle *t, struct err *err)
 	return r;
 }
 
+/* First those that the ledger knows nothing of, together, then the others one by one. */
+static int take_rows(struct settle *t, struct err *err)
+{
+	const struct slurm_batch *b = t->batch;
+	_cleanup_free_ bool *is_taken = calloc(b->n_jobs + 1, sizeof(*is_taken));
+	int r = is_taken ? fresh_take(t, is_taken, err)
+			 : err_set(err, -ENOMEM, "out of memory");
+
+	for (size_t i = 0; i < b->n_jobs && r >= 0; i++)
+		if (!is_taken[i])
+			r = take_row(t, &b->jobs[i], err);
+	return r;
+}
+
 /* The mark comes last: it says that all rows before it are stored. */
 static int take_all(struct settle *t, struct slurm_batch_answer *to, struct err *err)
 {
 	const struct slurm_batch *b = t->batch;
 	int r = store_slurm_origin(t->s, b->cluster, &t->origin, err);
 
-	for (size_t i = 0; i < b->n_jobs && r >= 0; i++)
-		r = take_row(t, &b->jobs[i], err);
+	if (r >= 0)
+		r = take_rows(t, err);
 	if (r >= 0)
 		r = take_due(t, err);
 	if (r >= 0 && b->is_whole)
@@ -215,7 +230,10 @@ int store_slurm_batch(struct store *s, const struct slurm_batch *b,
 		      const struct store_slurm_from *from, struct store_slurm_result *ret,
 		      struct err *err)
 {
-	struct settle t = { .s = s, .batch = b, .from = from };
+	struct settle t = { .s = s,
+			    .batch = b,
+			    .from = from,
+			    .how = { .price = from->price, .ctx = from->ctx } };
 	struct store_slurm_result out = { .answer.wanted = calloc(SLURM_BATCH_WANTED_MAX,
 								  sizeof(*out.answer.wanted)) };
 	int r = out.answer.wanted ? db_begin(s->db, err)

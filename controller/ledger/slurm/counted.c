@@ -37,6 +37,20 @@ int counted_find_month(struct store *s, int64_t job, int64_t *ret_month, struct 
 	return r;
 }
 
+int counted_find_generations(struct store *s, int64_t origin, int32_t *ret, struct err *err)
+{
+	int64_t from = store_slurm_number(origin, 0, 0), last = 0;
+	int r = db_query_int(
+		s->db, err, &last,
+		"SELECT COALESCE(MAX(l.job), 0) FROM (SELECT MAX(job) AS job FROM jobs"
+		" WHERE job >= ?1 AND job < ?2 UNION ALL SELECT MAX(job) FROM archived_slurm"
+		" WHERE job >= ?1 AND job < ?2) AS l",
+		"ii", from, store_slurm_number(origin + 1, 0, 0));
+
+	*ret = last ? (int32_t)((last - from) >> SYNC_SLURM_ID_BITS) + 1 : 0;
+	return r < 0 ? r : 0;
+}
+
 /* ---- archived ---- */
 
 enum archived_column {

@@ -23,6 +23,9 @@ int counted_find_job(struct store *s, int64_t job, struct counted_job *ret, stru
 /* The archive of such a job: the month of its end, for a message. 1; 0: there is none. */
 int counted_find_month(struct store *s, int64_t job, int64_t *ret_month, struct err *err);
 
+/* How many generations the ids of this origin have, in the ledger or in the archive; 0: there is no job of it. */
+int counted_find_generations(struct store *s, int64_t origin, int32_t *ret, struct err *err);
+
 /* A row of slurmctld or slurmdbd. 1: its attempt is archived; 0: it is not.
  * *ret_differs: slurmdbd has another end or state of it now. */
 int counted_is_archived(struct store *s, int64_t origin, const struct slurm_batch_job *row,

@@ -40,7 +40,7 @@ enum { ROWS_COLUMNS(SQL_NAME) };
 #define ROWS_DUE_MOST SQL_TEXT(1000)
 
 /* slurm_attempts.source begins at 1. */
-static int64_t source_number(enum slurm_batch_source source)
+int64_t rows_source_number(enum slurm_batch_source source)
 {
 	return source + 1;
 }
@@ -117,7 +117,7 @@ int rows_save(struct store *s, const struct rows_attempt *a, struct err *err)
 		a->origin, r->job, r->submit_s, a->job, (int64_t)a->attempt, (int64_t)r->state,
 		r->start_s, r->end_s, r->suspended_s, r->exit_status, r->signal, r->ncpus,
 		r->nodes, r->node, r->array_job, r->array_task, r->het_job, r->het_offset,
-		source_number(a->source), a->at_s);
+		rows_source_number(a->source), a->at_s);
 }
 
 int rows_set_due(struct store *s, const struct rows_attempt *a, int64_t due_ns, struct err *err)

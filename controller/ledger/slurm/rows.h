@@ -14,6 +14,8 @@ struct rows_attempt {
 	int64_t at_s, gone_ns, due_ns;
 };
 
+/* slurm_attempts.source of it. */
+int64_t rows_source_number(enum slurm_batch_source source);
 /* The attempt of this id and time of submission. 1; 0: there is none. */
 int rows_load(struct store *s, int64_t origin, const struct slurm_batch_job *key,
 	      struct rows_attempt *ret, struct err *err);

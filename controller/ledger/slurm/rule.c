@@ -1,6 +1,7 @@
 /* rule.c - mends the times of a row, decides whose figures count and when, and says how an attempt ended. See rule.h. */
 #include <stdio.h>
 #include <string.h>
+#include "common/wire/sync.h"
 #include "controller/ledger/slurm/rule.h"
 
 static bool has_ended(enum slurm_batch_state s)
@@ -219,4 +220,31 @@ bool rule_is_next_attempt(const struct rule_former *former, const struct slurm_b
 	default:
 		return !former->end_s || at_s <= former->end_s + DAY_S;
 	}
+}
+
+/* ---- what has no column ---- */
+
+int64_t rule_local_id(const struct slurm_batch_job *row)
+{
+	int64_t id = row->job & SYNC_SLURM_ID_MAX;
+
+	return id ? id : row->job;
+}
+
+size_t rule_kinds(const struct slurm_batch_job *row,
+		  char ret[static RULE_KINDS_MAX][RULE_NOTE_MAX])
+{
+	size_t n = 0;
+
+	if (row->array_job)
+		snprintf(ret[n++], RULE_NOTE_MAX, "it is task %lld of Slurm's array %lld",
+			 (long long)row->array_task, (long long)row->array_job);
+	if (row->het_job)
+		snprintf(ret[n++], RULE_NOTE_MAX,
+			 "it is component %lld of Slurm's heterogeneous job %lld",
+			 (long long)row->het_offset, (long long)row->het_job);
+	if (row->job != rule_local_id(row))
+		snprintf(ret[n++], RULE_NOTE_MAX, "its id in Slurm's federation is %lld",
+			 (long long)row->job);
+	return n;
 }

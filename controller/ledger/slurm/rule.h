@@ -69,3 +69,10 @@ struct rule_former {
 	int64_t end_s; /* 0: it has not ended, as far as is known */
 };
 bool rule_is_next_attempt(const struct rule_former *former, const struct slurm_batch_job *row);
+
+/* The id within its cluster: in a federation the bits above SYNC_SLURM_ID_BITS say from which cluster it came. */
+int64_t rule_local_id(const struct slurm_batch_job *row);
+/* What Slurm has and the ledger has no column for: sentences for the job's journal. Returns how many. */
+#define RULE_KINDS_MAX 3
+size_t rule_kinds(const struct slurm_batch_job *row,
+		  char ret[static RULE_KINDS_MAX][RULE_NOTE_MAX]);

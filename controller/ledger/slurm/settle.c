@@ -18,14 +18,6 @@ static bool has_ended(const struct slurm_batch_job *row)
 	return row->state > SLURM_BATCH_SUSPENDED;
 }
 
-/* The id within its cluster: in a federation the bits above SYNC_SLURM_ID_BITS say from which cluster it came. */
-static int64_t local_id(const struct slurm_batch_job *row)
-{
-	int64_t id = row->job & SYNC_SLURM_ID_MAX;
-
-	return id ? id : row->job;
-}
-
 /* ---- notes ---- */
 
 /* Once for each job and text. */
@@ -42,29 +34,14 @@ static int add_note(struct settle *t, const struct rows_attempt *a, const char *
 	return r == 0 ? store_event(t->s, &e, err) : r < 0 ? r : 0;
 }
 
-/* What Slurm has and the ledger has no column for. */
-static int note_kind(struct settle *t, const struct rows_attempt *a, struct err *err)
+static int note_kinds(struct settle *t, const struct rows_attempt *a, struct err *err)
 {
-	const struct slurm_batch_job *row = &a->row;
-	char text[RULE_NOTE_MAX] = "";
+	char texts[RULE_KINDS_MAX][RULE_NOTE_MAX];
+	size_t n = rule_kinds(&a->row, texts);
 	int r = 0;
 
-	if (row->array_job) {
-		snprintf(text, sizeof(text), "it is task %lld of Slurm's array %lld",
-			 (long long)row->array_task, (long long)row->array_job);
-		r = add_note(t, a, text, err);
-	}
-	if (r >= 0 && row->het_job) {
-		snprintf(text, sizeof(text),
-			 "it is component %lld of Slurm's heterogeneous job %lld",
-			 (long long)row->het_offset, (long long)row->het_job);
-		r = add_note(t, a, text, err);
-	}
-	if (r >= 0 && row->job != local_id(row)) {
-		snprintf(text, sizeof(text), "its id in Slurm's federation is %lld",
-			 (long long)row->job);
-		r = add_note(t, a, text, err);
-	}
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = add_note(t, a, texts[i], err);
 	return r;
 }
 
@@ -82,7 +59,7 @@ static void describe_row(const struct rows_attempt *a, const struct rule_times *
 {
 	const struct slurm_batch_job *row = &a->row;
 
-	*ret = (struct sync_slurm_job){ .job = local_id(row),
+	*ret = (struct sync_slurm_job){ .job = rule_local_id(row),
 					.attempt = a->attempt,
 					.uid = row->uid < 0 ? UINT16_MAX - 1 : row->uid,
 					.ncpus = row->ncpus ? row->ncpus : 1,
@@ -100,7 +77,7 @@ static void describe_row(const struct rows_attempt *a, const struct rule_times *
 static int is_anothers(struct settle *t, const struct rows_attempt *a, struct err *err)
 {
 	int64_t job = 0;
-	int r = store_slurm_find(t->s, t->origin, local_id(&a->row), &job, err);
+	int r = store_slurm_find(t->s, t->origin, rule_local_id(&a->row), &job, err);
 
 	if (r <= 0)
 		return r;
@@ -110,26 +87,30 @@ static int is_anothers(struct settle *t, const struct rows_attempt *a, struct er
 }
 
 /* Without a usable name of a node the attempt lies on NO_NODE; a job that never started gets no attempt. */
+struct store_slurm_case settle_case(const struct settle *t, const struct rows_attempt *a,
+				    const struct rule_times *times, struct sync_slurm_job *told)
+{
+	describe_row(a, times, told);
+	return (struct store_slurm_case){ .told = told,
+					  .cluster = t->batch->cluster,
+					  .node = request_is_name(a->row.node) ? a->row.node
+									       : NO_NODE,
+					  .state = state_of(&a->row),
+					  .has_ended = has_ended(&a->row),
+					  .origin = t->origin,
+					  .now_ns = t->from->now_ns,
+					  .how = &t->how,
+					  .row = &a->row,
+					  .is_unstarted = times->start_ns == 0 };
+}
+
 static int make_job(struct settle *t, struct rows_attempt *a, const struct rule_times *times,
 		    struct err *err)
 {
-	const struct store_slurm how = { .price = t->from->price, .ctx = t->from->ctx };
 	struct sync_slurm_job told;
-	struct store_slurm_case c = { .told = &told,
-				      .cluster = t->batch->cluster,
-				      .node = request_is_name(a->row.node) ? a->row.node
-									   : NO_NODE,
-				      .state = state_of(&a->row),
-				      .has_ended = has_ended(&a->row),
-				      .origin = t->origin,
-				      .now_ns = t->from->now_ns,
-				      .how = &how,
-				      .row = &a->row,
-				      .is_unstarted = times->start_ns == 0 };
-	int r;
+	struct store_slurm_case c = settle_case(t, a, times, &told);
+	int r = is_anothers(t, a, err);
 
-	describe_row(a, times, &told);
-	r = is_anothers(t, a, err);
 	c.is_another = r > 0 || a->is_another;
 	return r < 0 ? r : store_slurm_adopt(t->s, &c, &a->job, err);
 }
@@ -175,7 +156,7 @@ static int load_known(struct settle *t, const struct rows_attempt *a, struct rul
 /* ---- writing ---- */
 
 /* The deltas go to the share tree after the commit. A report that changed no running time has none. */
-static int keep_delta(struct settle *t, const struct sync_usage_delta *d, struct err *err)
+int settle_keep_delta(struct settle *t, const struct sync_usage_delta *d, struct err *err)
 {
 	struct sync_result *c = t->changes;
 
@@ -194,9 +175,7 @@ static int keep_delta(struct settle *t, const struct sync_usage_delta *d, struct
 	return 0;
 }
 
-/* The attempt's figures and state as a report, written as an agent's is. */
-static int write_report(struct settle *t, const struct rows_attempt *a,
-			const struct rule_times *times, const char *node, struct err *err)
+struct report settle_report(const struct rows_attempt *a, const struct rule_times *times)
 {
 	struct report rep = { .job = a->job,
 			      .attempt = a->attempt,
@@ -206,20 +185,29 @@ static int write_report(struct settle *t, const struct rows_attempt *a,
 			      .ended_ns = times->end_ns,
 			      .running_ns = times->running_ns,
 			      .suspended_ns = times->suspended_ns };
+
+	if (times->end_ns)
+		rep.end = rule_end(&a->row, times);
+	return rep;
+}
+
+/* Written as an agent's report is. */
+static int write_report(struct settle *t, const struct rows_attempt *a,
+			const struct rule_times *times, const char *node, struct err *err)
+{
+	const struct report rep = settle_report(a, times);
 	struct store_report_case c = {
 		.report = &rep, .node = node, .now_ns = t->from->now_ns, .is_followed = true
 	};
 	int r;
 
-	if (times->end_ns)
-		rep.end = rule_end(&a->row, times);
 	r = store_report(t->s, &c, err);
 	/* One row must not keep the others from being stored. */
 	if (r == STORE_REPORT_REFUSED)
 		return add_note(t, a, c.refusal.why, err);
 	if (r == STORE_REPORT_EARLY)
 		return rows_set_due(t->s, a, t->from->now_ns + EARLY_WAIT_NS, err);
-	return r < 0 ? r : keep_delta(t, &c.gain, err);
+	return r < 0 ? r : settle_keep_delta(t, &c.gain, err);
 }
 
 /* A job that was cancelled before it ran, or whose next attempt was. */
@@ -280,7 +268,7 @@ int settle_new(struct settle *t, struct rows_attempt *a, struct err *err)
 	if (r >= 0)
 		r = rows_save(t->s, a, err);
 	if (r >= 0)
-		r = note_kind(t, a, err);
+		r = note_kinds(t, a, err);
 	if (r >= 0)
 		r = add_note(t, a, note, err);
 	return r < 0 ? r : write_all(t, a, &times, err);

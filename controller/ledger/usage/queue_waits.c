@@ -3,17 +3,25 @@
 #include "controller/ledger/sql.h"
 #include "controller/ledger/usage/queue_waits.h"
 
-int store_wait_count(struct store *s, const struct store_wait *w, struct err *err)
+int store_wait_add(struct store *s, const char *cluster, const struct store_wait_sum *w,
+		   struct err *err)
 {
-	int r = db_run_later(
-		s->db, err,
-		"INSERT INTO waits(cluster, day, size, bucket, jobs)"
-		" VALUES(?1, ?2, ?3, ?4, 1) ON CONFLICT(cluster, day, size, bucket)"
-		" DO UPDATE SET jobs = waits.jobs + 1",
-		"tiii", w->cluster, w->day, (int64_t)waits_size(w->ncpus),
-		(int64_t)waits_bucket(w->wait_s));
+	int r = db_run_later(s->db, err,
+			     "INSERT INTO waits(cluster, day, size, bucket, jobs)"
+			     " VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT(cluster, day, size,"
+			     " bucket) DO UPDATE SET jobs = waits.jobs + excluded.jobs",
+			     "tiiii", cluster, w->day, (int64_t)w->size, (int64_t)w->bucket,
+			     w->jobs);
 
 	return r < 0 ? r : 0;
+}
+
+int store_wait_count(struct store *s, const struct store_wait *w, struct err *err)
+{
+	const struct store_wait_sum one = { w->day, waits_size(w->ncpus),
+					    waits_bucket(w->wait_s), 1 };
+
+	return store_wait_add(s, w->cluster, &one, err);
 }
 
 enum wait_column { WAIT_SIZE, WAIT_BUCKET, WAIT_JOBS };

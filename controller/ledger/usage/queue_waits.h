@@ -11,6 +11,14 @@ struct store_wait {
 };
 /* Counts one job that started, in the transaction under way. */
 int store_wait_count(struct store *s, const struct store_wait *w, struct err *err);
+/* The same for jobs that were counted before: `jobs` of a size and a bucket that started on a day. */
+struct store_wait_sum {
+	int64_t day;
+	int size, bucket;
+	int64_t jobs;
+};
+int store_wait_add(struct store *s, const char *cluster, const struct store_wait_sum *w,
+		   struct err *err);
 
 struct store_waits {
 	int64_t jobs[WAITS_SIZES][WAITS_BUCKETS];

@@ -22,6 +22,7 @@
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/usage/quota.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/slurm/batch.h"
 #include "controller/ledger/slurm/list.h"
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/changes.h"
@@ -96,6 +97,38 @@ static void list_attempts(struct rig *r)
 
 	assert_int_equal(store_slurm_list(r->store, &p, page, &n, NULL), 0);
 	assert_true(n == 0 || n == 20);
+}
+
+static int set_terms(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
+		     struct err *err)
+{
+	(void)ctx, (void)note, (void)err;
+	job->terms.rate = (struct fraction){ 1, 1 };
+	return 0;
+}
+
+/* What slurmdbd says of two ids that have come before, of which one is another job now, and of a new one. */
+static void follow_slurm(struct rig *r, int64_t now_ns)
+{
+	struct slurm_batch_job rows[] = { { .job = 17 }, { .job = 18 }, { .job = 5000000 } };
+	struct slurm_batch b = { .cluster = "east",
+				 .source = SLURM_BATCH_SLURMDBD,
+				 .at_s = now_ns / S_NS,
+				 .mark_s = now_ns / S_NS,
+				 .jobs = rows,
+				 .n_jobs = ARRAY_LEN(rows) };
+	const struct store_slurm_from from = { .now_ns = now_ns, .price = set_terms };
+	struct store_slurm_result result;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		rows[i].state = SLURM_BATCH_COMPLETED;
+		rows[i].submit_s = rows[i].start_s = now_ns / S_NS - 100;
+		rows[i].end_s = now_ns / S_NS - 10;
+		strcpy(rows[i].node, "m1");
+	}
+	rows[0].submit_s = 0;
+	assert_int_equal(store_slurm_batch(r->store, &b, &from, &result, NULL), 0);
+	store_slurm_result_done(&result);
 }
 
 static void look_around(struct rig *r, int64_t job)
@@ -289,6 +322,7 @@ static void do_everything(struct rig *r, struct cycle *c)
 	array = submit_jobs(r, 0, 40, LATER(20));
 	waits = submit_jobs(r, array, 0, LATER(20));
 	run_cycle(r, c, LATER(20));
+	follow_slurm(r, LATER(20));
 	look_around(r, waits);
 	be_operated(r, waits, LATER(20));
 	set_desired(r, array, DESIRED_CANCEL, LATER(21));
