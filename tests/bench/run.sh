@@ -111,6 +111,10 @@ bench_partition() {
 bench_pages() {
 	$MAKE all && tests/bench/web/pages.sh && DATABASE=postgres tests/bench/web/pages.sh
 }
+# What slurmdbd says of a past, into the ledger; jobs by ENDED_BENCH.
+bench_ended() {
+	$MAKE all && tests/bench/ledger/ended.sh "${ENDED_BENCH:-100000}"
+}
 # Jobs by SIZE_BENCH, or the second word: run.sh size JOBS; see the file for SIZE_DIR and the other variables.
 bench_size() {
 	$MAKE all && tests/bench/ledger/size.sh "${SIZE_BENCH:-1000000}"
@@ -125,7 +129,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger partition share schedule cycle submit start series past top simulate pages slurm srun attack"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger ended partition share schedule cycle submit start series past top simulate pages slurm srun attack"
 by_name_only="size" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0
