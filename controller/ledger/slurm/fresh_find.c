@@ -21,7 +21,7 @@ struct candidate {
 	int32_t generation; /* -1: there is none */
 	bool is_archived;
 	int64_t attempt, ended_ns;
-	int64_t n_attempts; /* of all generations, as Slurm told of them */
+	int64_t n_attempts; /* that Slurm has listed, of all generations */
 };
 
 struct find {

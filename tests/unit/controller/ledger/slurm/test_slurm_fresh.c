@@ -270,8 +270,8 @@ static void every_state_leaves_the_same_rows(void **state)
 	assert_sums(((struct pair *)*state)->at_once);
 }
 
-/* i: which of the figures are unusual. */
-static void make_odd(struct slurm_batch_job *j, int i)
+/* i: which of the figures is unusual. */
+static void make_odd_times(struct slurm_batch_job *j, int i)
 {
 	switch (i) {
 	case 0: /* over six days, with time without running */
@@ -290,66 +290,71 @@ static void make_odd(struct slurm_batch_job *j, int i)
 	case 4:
 		j->end_s = j->start_s;
 		break;
-	case 5:
-		*j->node = *j->nodes = '\0';
-		break;
-	case 6:
-		*j->user = *j->account = *j->queue = *j->name = '\0';
-		break;
-	case 7:
-		strcpy(j->name, "a name\twith \\N and \"quotes\"");
-		strcpy(j->user, "b c");
-		break;
-	case 8:
-		j->uid = -1;
-		j->ncpus = 0;
-		break;
-	case 9:
-		j->array_job = 40;
-		j->array_task = 3;
-		break;
-	case 10:
-		j->het_job = 50;
-		j->het_offset = 1;
-		break;
-	case 11:
-		j->job |= INT64_C(3) << 26;
-		break;
-	case 12:
-		j->ngpus = 4;
-		strcpy(j->gpu_model, "a100");
-		strcpy(j->qos, "high");
-		break;
-	case 13:
-		strcpy(j->account, "strange");
-		break;
-	case 14: /* beyond what can be charged */
+	case 5: /* beyond what can be charged */
 		j->ncpus = INT64_C(1) << 31;
 		j->start_s -= 300 * DAY_S;
 		break;
-	case 15: /* longer ago than a year */
+	case 6: /* longer ago than a year */
 		j->submit_s -= 500 * DAY_S;
 		j->start_s -= 500 * DAY_S;
 		j->end_s -= 400 * DAY_S;
 		break;
-	case 16:
-		j->attempt = 3;
-		break;
-	case 17:
-		memset(j->nodes, 'n', sizeof(j->nodes) - 1);
-		break;
-	case 18:
+	case 7:
 		j->end_s = 0;
 		break;
-	case 19:
+	case 8:
 		j->submit_s = 0;
 		break;
-	case 20: /* midnight */
+	case 9: /* midnight */
 		j->end_s = NOON_S + DAY_S / 2;
 		break;
 	default:
 		j->start_s += 60LL * i;
 		j->end_s += 60LL * i;
+	}
+}
+
+static void make_odd_job(struct slurm_batch_job *j, int i)
+{
+	switch (i) {
+	case 0:
+		*j->node = *j->nodes = '\0';
+		break;
+	case 1:
+		*j->user = *j->account = *j->queue = *j->name = '\0';
+		break;
+	case 2:
+		strcpy(j->name, "a name\twith \\N and \"quotes\"");
+		strcpy(j->user, "b c");
+		break;
+	case 3:
+		j->uid = -1;
+		j->ncpus = 0;
+		break;
+	case 4:
+		j->array_job = 40;
+		j->array_task = 3;
+		break;
+	case 5:
+		j->het_job = 50;
+		j->het_offset = 1;
+		break;
+	case 6:
+		j->job |= INT64_C(3) << 26;
+		break;
+	case 7:
+		j->ngpus = 4;
+		strcpy(j->gpu_model, "a100");
+		strcpy(j->qos, "high");
+		break;
+	case 8:
+		strcpy(j->account, "strange");
+		break;
+	case 9:
+		j->attempt = 3;
+		break;
+	default:
+		memset(j->nodes, 'n', sizeof(j->nodes) - 1);
 	}
 }
 
@@ -359,7 +364,10 @@ static void odd_figures_leave_the_same_rows(void **state)
 
 	for (int i = 0; i < 40; i++) {
 		rows[i] = row_of(100 + i, SLURM_BATCH_COMPLETED, 0, 50);
-		make_odd(&rows[i], i);
+		if (i % 2)
+			make_odd_times(&rows[i], i / 2);
+		else
+			make_odd_job(&rows[i], i / 2);
 	}
 	store_both(*state, SLURM_BATCH_SLURMDBD, 2 * DAY_S, rows, 40);
 	assert_sums(((struct pair *)*state)->at_once);
