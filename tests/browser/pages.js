@@ -75,7 +75,7 @@ async function checkSorting(page) {
   await page.goto(new URL('/web/jobs?account=physics', link).href);
   await page.getByRole('link', { name: 'Job', exact: true }).click();
   await page.getByRole('link', { name: 'Job', exact: true }).click();
-  const jobs = await page.locator('[aria-label="Nodes"] tbody th').allInnerTexts();
+  const jobs = await page.locator('main .scroll tbody th').allInnerTexts();
   ok(jobs.join() === '9,8,7,6,5,4,3,2,1', 'jobs are sorted as numbers, and the filter stays', jobs.join());
 }
 
