@@ -202,14 +202,26 @@ static int open_ledger(struct controller *c, struct err *err)
 	return r < 0 ? r : store_open_zone(place, c->config->policy.time_zone, &c->store, err);
 }
 
+/* The ledger keeps sums of whole allocation periods. */
+static int set_period(struct controller *c, struct err *err)
+{
+	const struct config_policy *p = &c->config->policy;
+
+	return store_set_period(c->store,
+				p->allocation_period == CONFIG_PERIOD_QUARTER ? 3 : 12,
+				p->year_start_month - 1, err);
+}
+
 static int open_rooms(struct controller *c, struct err *err)
 {
 	int r = open_ledger(c, err);
 
 	if (r >= 0) {
 		store_lead_guard(c->lead, c->store, on_lost, c);
-		r = open_sharetree(c, err);
+		r = set_period(c, err);
 	}
+	if (r >= 0)
+		r = open_sharetree(c, err);
 	if (r >= 0)
 		r = cycle_new(c->store, c->sharetree, &c->cycle, err);
 	if (r >= 0)

@@ -25,6 +25,12 @@ void db_guard(struct db *d, db_guard_fn fn, void *ctx)
 	d->guard_ctx = ctx;
 }
 
+void db_before_commit(struct db *d, db_guard_fn fn, void *ctx)
+{
+	d->before_commit = fn;
+	d->commit_ctx = ctx;
+}
+
 void db_on_end(struct db *d, db_end_fn fn, void *ctx)
 {
 	d->on_end = fn;
@@ -65,8 +71,13 @@ int db_begin(struct db *d, struct err *err)
 
 int db_commit(struct db *d, struct err *err)
 {
-	int r = d->ops->commit(d, err);
+	int r = d->before_commit ? d->before_commit(d->commit_ctx, err) : 0;
 
+	if (r < 0) {
+		db_rollback(d);
+		return r;
+	}
+	r = d->ops->commit(d, err);
 	end_transaction(d, r < 0 ? DB_UNKNOWN : DB_COMMITTED);
 	return r;
 }

@@ -39,6 +39,9 @@ int db_end(struct db *d, int result, struct err *err);
 /* Called first in each transaction: a result < 0 ends it and is what db_begin() returns. */
 typedef int (*db_guard_fn)(void *ctx, struct err *err);
 void db_guard(struct db *d, db_guard_fn fn, void *ctx);
+/* Called last in each transaction that is to be committed: it may still write. A result < 0 rolls
+ * the transaction back and is what db_commit() returns. */
+void db_before_commit(struct db *d, db_guard_fn fn, void *ctx);
 
 /* Calls fn at the end of each transaction. DB_UNKNOWN: the commit failed, and with a server it
  * may have happened all the same. fn must not use the database. */

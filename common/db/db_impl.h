@@ -59,6 +59,8 @@ struct db {
 	const struct db_ops *ops;
 	db_guard_fn guard; /* NULL: none */
 	void *guard_ctx;
+	db_guard_fn before_commit; /* NULL: none */
+	void *commit_ctx;
 	db_end_fn on_end; /* NULL: none */
 	void *end_ctx;
 	bool is_begun; /* between db_begin() and the end of its transaction */

@@ -4,6 +4,8 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/usage/rollup_set.h"
+#include "controller/ledger/usage/totals/totals.h"
 #include "controller/postgres/pg.h"
 
 /* *ret is malloc()ed; "" in a new ledger. */
@@ -69,6 +71,8 @@ int store_open_zone(const char *path, const char *zone, struct store **ret, stru
 							    err);
 	if (r >= 0)
 		r = fix_zone(s, err);
+	if (r >= 0)
+		r = totals_open(s, err);
 	if (r < 0)
 		return r;
 	store_announced_start(s);
@@ -113,6 +117,7 @@ struct store *store_close(struct store *s)
 	calendar_close(s->calendar);
 	db_close(s->db);
 	store_announced_done(s);
+	rollup_set_free(s->totals.pending);
 	free(s);
 	return NULL;
 }

@@ -534,6 +534,21 @@ static const char schema_start_by[] =
 	"ALTER TABLE jobs ADD COLUMN start_by_ns INTEGER NOT NULL DEFAULT 0;"
 	"CREATE INDEX jobs_start_by ON jobs(start_by_ns) WHERE start_by_ns > 0 AND state = 0;";
 
+/* totals: the months added up further (usage/totals/totals.h). kind: enum store_by; span: enum totals_span; begins: its first day, or
+ * its first month; cluster: '' for all of them, and of kind 3. store_open() fills it. */
+static const char schema_totals[] =
+	"CREATE TABLE totals("
+	" kind INTEGER NOT NULL, span INTEGER NOT NULL, cluster TEXT NOT NULL,"
+	" begins INTEGER NOT NULL, name TEXT NOT NULL, pool INTEGER NOT NULL,"
+	" jobs_started INTEGER NOT NULL, jobs_ended INTEGER NOT NULL,"
+	" running_ms INTEGER NOT NULL, suspended_ms INTEGER NOT NULL,"
+	" cpu_ms INTEGER NOT NULL, charge_requested_ms INTEGER NOT NULL,"
+	" charge_used_ms INTEGER NOT NULL, core_ms INTEGER NOT NULL, gpu_ms INTEGER NOT NULL,"
+	" adjusted_ms INTEGER NOT NULL,"
+	" PRIMARY KEY(kind, span, cluster, begins, name, pool)) STRICT, WITHOUT ROWID;";
+_Static_assert(STORE_BY_ACCOUNT == 1 && STORE_BY_USER == 2 && STORE_BY_CLUSTER == 3,
+	       "dimensions are on disk as numbers");
+
 const char *const store_migrations[] = {
 	schema_1,
 	schema_2,
@@ -572,5 +587,6 @@ const char *const store_migrations[] = {
 	schema_utilisation,
 	schema_series,
 	schema_start_by,
+	schema_totals,
 	NULL,
 };

@@ -10,6 +10,7 @@
 #include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/usage/totals/totals.h"
 
 /* jobs.state, attempts.state, parts.state */
 #define SQL_JOB_QUEUED SQL_TEXT(0)
@@ -82,6 +83,14 @@
 #define SQL_CHARGE_POOL_CPU SQL_TEXT(0)
 #define SQL_CHARGE_POOL_GPU SQL_TEXT(1)
 
+/* totals.kind, totals.span */
+#define SQL_STORE_BY_ACCOUNT SQL_TEXT(1)
+#define SQL_STORE_BY_USER SQL_TEXT(2)
+#define SQL_STORE_BY_CLUSTER SQL_TEXT(3)
+#define SQL_TOTALS_DAY SQL_TEXT(0)
+#define SQL_TOTALS_MONTH SQL_TEXT(1)
+#define SQL_TOTALS_PERIOD SQL_TEXT(2)
+
 /* As numbers, while they are compared; as text from then on. */
 #define SQL_TEXT(number) number
 #define SQL_IS(name) _Static_assert(SQL_##name == (name), "SQL has another number")
@@ -112,6 +121,12 @@ SQL_IS(STORE_VOID);
 SQL_IS(END_NONE);
 SQL_IS(END_NODE_LOST);
 SQL_IS(STORE_NO_DAY);
+SQL_IS(STORE_BY_ACCOUNT);
+SQL_IS(STORE_BY_USER);
+SQL_IS(STORE_BY_CLUSTER);
+SQL_IS(TOTALS_DAY);
+SQL_IS(TOTALS_MONTH);
+SQL_IS(TOTALS_PERIOD);
 SQL_IS(STORE_DEPEND_OPEN);
 SQL_IS(STORE_DEPEND_MET);
 SQL_IS(STORE_DEPEND_MOOT);

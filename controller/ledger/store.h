@@ -259,6 +259,10 @@ struct store_period {
 int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn, void *ctx,
 		struct err *err);
 
+/* Which months an allocation period has, so that the ledger keeps sums of whole periods: `months` of them, 12 or 3, the first
+ * one that of the year (0: January). A ledger is made with 12 from April on; a change adds all of its months up again. */
+int store_set_period(struct store *s, int64_t months, int64_t first, struct err *err);
+
 /* The first day on which anything was charged. 0: nothing ever was. */
 int store_usage_first_day(struct store *s, int64_t *ret_day, struct err *err);
 /* 1: something was charged to this account, user or cluster before; 0: nothing was. */

@@ -9,10 +9,18 @@
 #include "controller/ledger/jobs/hold.h"
 
 /* What the transaction under way has changed; passed to the listener after the commit (changes.h). */
+struct rollup_set;
 struct store_announced {
 	struct store_changes changes;
 	store_changes_fn fn;
 	void *ctx;
+};
+
+/* What usage/totals.c collects until the commit. */
+struct store_totals {
+	struct rollup_set *pending; /* NULL: nothing yet */
+	int64_t months,
+		first; /* of an allocation period: how many; the month of a year, from 0 */
 };
 
 struct store {
@@ -25,6 +33,7 @@ struct store {
 	int64_t max_requeues;	   /* nodes/lost.h */
 	int64_t max_stored;	   /* jobs/stored.h */
 	struct store_announced announced;
+	struct store_totals totals;
 };
 
 extern const char *const store_migrations[];

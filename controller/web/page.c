@@ -19,6 +19,7 @@
 #define QUERY_MAX 6
 
 /* Rows of a table: a page of 200 KB has room for so many. */
+#define ACCOUNTS_LIMIT "20"
 #define USAGE_LIMIT "200"
 #define SHARE_LIMIT "200"
 #define QUEUE_LIMIT "150"
@@ -30,6 +31,7 @@ struct document {
 	struct call_query query[QUERY_MAX + 1];
 	enum need {
 		REQUIRED,
+		WHOLE, /* REQUIRED; CSV and JSON have all rows, without the limit of the query */
 		OPTIONAL, /* a refusal is not the page's */
 		OF_ACCOUNT, /* OPTIONAL, and fetched only where the page's query names an account */
 	} need;
@@ -46,13 +48,13 @@ static const struct page pages[] = {
 	  "home.xsl",
 	  { { "active", "/v1/jobs", { { "state", "active" }, { "limit", "20" } }, REQUIRED },
 	    { "ended", "/v1/jobs", { { "state", "ended" }, { "limit", "10" } }, REQUIRED },
-	    { "usage", "/v1/usage", { { "by", "account" } }, OPTIONAL } } },
+	    { "usage",
+	      "/v1/usage",
+	      { { "by", "account" }, { "limit", ACCOUNTS_LIMIT } },
+	      OPTIONAL } } },
 	{ "/usage",
 	  "usage.xsl",
-	  { { "usage",
-	      "/v1/usage",
-	      { { "scope", "group" }, { "limit", USAGE_LIMIT } },
-	      REQUIRED },
+	  { { "usage", "/v1/usage", { { "scope", "group" }, { "limit", USAGE_LIMIT } }, WHOLE },
 	    { "months",
 	      "/v1/usage",
 	      { { "by", "month" }, { "scope", "group" }, { "limit", USAGE_LIMIT } },
@@ -81,7 +83,7 @@ static const struct page pages[] = {
 	  { { "share",
 	      "/v1/share",
 	      { { "users", "all" }, { "limit", SHARE_LIMIT } },
-	      REQUIRED } } },
+	      WHOLE } } },
 	{ "/quota", "quota.xsl", { { .name = "quota", .path = "/v1/quota" } } },
 	{ "/queue",
 	  "queue.xsl",
@@ -172,8 +174,11 @@ static int fetch_document(const struct page_reader *reader, const struct wanted 
 			       .query = query };
 	const char *hash = strchr(d->path, '#');
 	char path[160];
+	size_t n = 1;
 
-	memcpy(query + 1, d->query, sizeof(d->query));
+	for (const struct call_query *one = d->query; one->name; one++)
+		if (q->form == PAGE_HTML || d->need != WHOLE || strcmp(one->name, "limit") != 0)
+			query[n++] = *one;
 	snprintf(path, sizeof(path), "%.*s%s%s",
 		 hash ? (int)(hash - d->path) : (int)strlen(d->path), d->path,
 		 hash ? q->rest : "", hash ? hash + 1 : "");
@@ -198,7 +203,7 @@ static int fetch_all(const struct page_reader *reader, const struct wanted *q, j
 		int r = is_needed(reader, d) ? fetch_document(reader, q, d, &doc, err)
 					     : -ENOENT;
 
-		if (r < 0 && d->need != REQUIRED)
+		if (r < 0 && d->need != REQUIRED && d->need != WHOLE)
 			continue;
 		if (r < 0) {
 			*ret_status = status_of(r);

@@ -38,7 +38,7 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%
 JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove wipe) $O/common/err.o
 $O/tests/node/jobfs/limits $O/tests/node/jobfs/removal: $O/tests/node/jobfs/%: tests/node/jobfs/%.c tests/node/jobfs/rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema open archive/find jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days attempts/series jobs/output jobs/bound jobs/views nodes/nodes nodes/record usage/queue_waits usage/usage usage/rollup_set usage/rollup_write usage/rollup calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/slurm attempts/slurm slurm/counted jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output steps/steps_place jobs/texts) \
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema open archive/find jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days attempts/series jobs/output jobs/bound jobs/views nodes/nodes nodes/record usage/queue_waits usage/usage usage/rollup_set usage/rollup_write usage/rollup usage/totals/totals usage/totals/top calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/slurm attempts/slurm slurm/counted jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output steps/steps_place jobs/texts) \
 	$(patsubst %,$O/controller/%.o,policy/charge/charge policy/efficiency/waits policy/efficiency/capacity policy/charge/tally policy/placement/fit ledger/jobs/ranges policy/priority/depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/rig/ledger_rig.c tests/unit/rig/fail_vfs.c $(LEDGER)
@@ -78,7 +78,7 @@ $O/tests/unit/test_swf: $(patsubst %,$O/controller/history/%.o,history swf) $(MO
 $O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct) $(MODEL)
 $O/tests/unit/test_pbs: $(patsubst %,$O/controller/history/%.o,history pbs pbs_resources) $(MODEL)
 $O/tests/unit/test_import: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_import: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,import/import import/import_batch import/followed verify/verify verify/verify_parts) $O/controller/history/history.o
+$O/tests/unit/test_import: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,import/import import/import_batch import/followed verify/verify verify/verify_totals verify/verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
 ACCOUNTS := $(patsubst %,$O/controller/accounts/%.o,keys values check template build read rows diff) $O/controller/policy/charge/charge.o $O/controller/policy/fairshare/shares.o \
 	$(patsubst %,$O/common/%.o,conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
@@ -91,7 +91,7 @@ $O/tests/unit/test_store_accounts: tests/unit/rig/ledger_rig.c tests/unit/rig/fa
 $O/tests/unit/test_eligible: $O/controller/policy/quota/eligible.o
 $O/tests/unit/ledger_rig.o $(UNIT): ALLFLAGS += $(shell pkg-config --cflags libpq)
 $O/tests/unit/test_adjust: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_adjust: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,usage/adjust import/import import/import_batch import/followed verify/verify verify/verify_parts) $O/controller/history/history.o
+$O/tests/unit/test_adjust: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,usage/adjust import/import import/import_batch import/followed verify/verify verify/verify_totals verify/verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_dialect: $O/controller/postgres/dialect.o
 QUOTA := $(patsubst %,$O/controller/quota/%.o,quota words encode check expected qos scopes eligibility) $O/controller/ledger/usage/quota.o \
 	$(patsubst %,$O/controller/policy/quota/%.o,window grant target eligible) $O/controller/accounts/accounts.o
@@ -100,9 +100,9 @@ $O/tests/unit/test_quota_qos: $O/controller/quota/qos.o $O/controller/accounts/a
 $O/tests/unit/test_quota $O/tests/unit/test_quota_check: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_quota $O/tests/unit/test_quota_check: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_projection: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_projection: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(patsubst %,$O/controller/quota/projection/%.o,projection rows order words encode) $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_projection: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(patsubst %,$O/controller/quota/projection/%.o,projection rows order top words encode) $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_days: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/rebuild.o $O/controller/ledger/verify/verify_parts.o
+$O/tests/unit/test_days: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/verify_totals.o $O/controller/ledger/verify/rebuild.o $O/controller/ledger/verify/verify_parts.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,efficiency/eff efficiency/advice charge/charge placement/fit) $(MODEL)
 SCHEDULE := $(patsubst %,$O/controller/scheduler/%.o,backfill edit moves nodes place preempt/preempt preempt/preemptees preempt/score preempt/shuffle preempt/tally reservation same schedule shapes why)
 CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,cluster/cluster cluster/check cluster/jobs cluster/kinds cluster/placed carry_out cycle forecast needs pending_start names order parts why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/allocated.o $O/controller/ledger/nodes/drain.o
@@ -179,7 +179,7 @@ $O/tests/unit/test_store_steps: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_steps: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/nodes/lost.o
 $O/tests/unit/test_parts_end: tests/unit/rig/fail_vfs.c
 $O/tests/unit/test_suspended $O/tests/unit/test_start_by $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_suspended $O/tests/unit/test_start_by $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/rig/ledger_rig.c tests/unit/rig/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,nodes/allocated nodes/lost verify/verify verify/verify_parts)
+$O/tests/unit/test_suspended $O/tests/unit/test_start_by $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/rig/ledger_rig.c tests/unit/rig/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,nodes/allocated nodes/lost verify/verify verify/verify_totals verify/verify_parts)
 $O/tests/unit/test_plans: LDLIBS += -lpq -lsqlite3 -ljansson -lm
 $O/tests/unit/test_plans: $O/common/wire/slurm_batch.o tests/unit/rig/past_rig.c tests/unit/rig/pages_rig.c tests/unit/rig/sharetree_rig.c tests/unit/rig/ledger_rig.c $(CYCLE) $(patsubst %,$O/controller/ledger/%.o,hooks nodes/totals nodes/lost nodes/running usage/day_sums slurm/list slurm/batch slurm/fresh slurm/fresh_find slurm/fresh_rows slurm/rows slurm/rule slurm/settle) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_signature: LDLIBS += -ljansson -lnettle
@@ -189,7 +189,7 @@ $O/tests/unit/test_starts: $(patsubst %,$O/agent/report/%.o,starts store) $(DB) 
 $O/tests/unit/test_users: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_users: $O/agent/users.o $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_stored: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_stored: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,jobs/prune verify/verify verify/verify_parts)
+$O/tests/unit/test_stored: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,jobs/prune verify/verify verify/verify_totals verify/verify_parts)
 # Texts of the ledger are known by their digests; who does not need it does not get it (--as-needed).
 $(UNIT): LDLIBS += -lnettle
 $O/tests/unit/test_cores: $(call objs,slurm/cores.c)
@@ -203,7 +203,7 @@ $O/tests/unit/test_compare: $O/cli/admin/reconcile/compare.o
 $O/tests/unit/test_pace: $O/slurm/follow/read/pace.o
 $O/tests/unit/test_tres: $O/slurm/follow/read/tres.o
 $O/tests/unit/test_slurm_batch $O/tests/unit/test_slurm_fresh: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_slurm_batch $O/tests/unit/test_slurm_fresh: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/slurm/%.o,batch fresh fresh_find fresh_rows rows rule settle list) $(patsubst %,$O/controller/ledger/%.o,verify/verify verify/verify_parts archive/archive archive/rows archive/files archive/slurm import/import import/import_batch import/followed) $(patsubst %,$O/%.o,common/wire/slurm_batch common/csv/csv_write controller/history/history)
+$O/tests/unit/test_slurm_batch $O/tests/unit/test_slurm_fresh: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/slurm/%.o,batch fresh fresh_find fresh_rows rows rule settle list) $(patsubst %,$O/controller/ledger/%.o,verify/verify verify/verify_totals verify/verify_parts archive/archive archive/rows archive/files archive/slurm import/import import/import_batch import/followed) $(patsubst %,$O/%.o,common/wire/slurm_batch common/csv/csv_write controller/history/history)
 $O/tests/unit/test_session: LDLIBS += -lnettle
 $O/tests/unit/test_session: $O/controller/session/session.o $O/common/err.o
 $O/tests/unit/test_render: ALLFLAGS += $(shell pkg-config --cflags libxslt)

@@ -27,8 +27,8 @@ struct difference_report {
 static const char *format_when(const struct store_difference *d,
 			       char buf[static CALENDAR_DAY_MAX])
 {
-	return d->is_month ? calendar_format_month(calendar_month(d->day), buf)
-			   : calendar_format_day(d->day, buf);
+	return d->is_month || d->is_period ? calendar_format_month(calendar_month(d->day), buf)
+					   : calendar_format_day(d->day, buf);
 }
 
 /* A figure of one job, or of a day or month of an association. */
@@ -38,8 +38,8 @@ static void print_difference(FILE *to, const struct store_difference *d, const c
 		fprintf(to, "job %" PRId64 " of %s, %s, %s", d->job, d->cluster, d->account,
 			d->user);
 	else
-		fprintf(to, "%s, %s, %s, pool %s, %s", d->cluster, d->account, d->user, d->pool,
-			when);
+		fprintf(to, "%s, %s, %s, pool %s, %s%s", d->cluster, d->account, d->user,
+			d->pool, d->is_period ? "period from " : "", when);
 	fprintf(to, ": %s is %" PRId64 " in the ledger, %" PRId64 " by the jobs\n", d->figure,
 		d->stored, d->recomputed);
 }
@@ -58,7 +58,7 @@ static json_t *encode_difference(const struct store_difference *n, const char *w
 		doc_int(&d, "job", n->job);
 	} else {
 		doc_text(&d, "pool", n->pool);
-		doc_text(&d, n->is_month ? "month" : "day", when);
+		doc_text(&d, n->is_period ? "period" : n->is_month ? "month" : "day", when);
 	}
 	return doc_take(&d);
 }

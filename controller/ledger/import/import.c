@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/ledger/import/import_impl.h"
+#include "controller/ledger/usage/totals/totals.h"
 #include "controller/ledger/sql.h"
 
 #define NOT_RECORDED (-1) /* by the history; NULL on disk */
@@ -21,10 +22,13 @@ static int check_found(int r, struct err *err)
 
 int store_import_begin(struct store_import *i, struct err *err)
 {
-	int r = i->is_begun ? 0 : db_begin(i->s->db, err);
+	int r;
 
-	i->is_begun = i->is_begun || r >= 0;
-	return r;
+	if (i->is_begun)
+		return 0;
+	r = db_begin(i->s->db, err);
+	i->is_begun = r >= 0;
+	return r < 0 ? r : totals_reload(i->s, err);
 }
 
 /* ---- the file ---- */

@@ -60,7 +60,7 @@ int store_import_commit(struct store_import *i, const struct store_import_count 
 	if (r >= 0)
 		r = store_import_settle(i, err);
 	if (r >= 0)
-		r = rollup_write_set(i->s->db, i->sums, err);
+		r = rollup_write_set(i->s, i->sums, err);
 	if (r >= 0)
 		r = write_until(i, err);
 	if (r >= 0)

@@ -290,7 +290,7 @@ static int write_all(struct taking *k, struct err *err)
 	int r = fresh_rows_write(k->rows, s, err);
 
 	if (r >= 0)
-		r = rollup_write_set(s->db, k->sums, err);
+		r = rollup_write_set(s, k->sums, err);
 	for (size_t i = 0; i < k->n_waits && r >= 0; i++)
 		r = store_wait_add(s, k->t->batch->cluster, &k->waits[i], err);
 	return r;

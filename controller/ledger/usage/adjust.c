@@ -7,6 +7,7 @@
 #include "controller/ledger/usage/adjust.h"
 #include "controller/ledger/sql.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/usage/rollup_write.h"
 
 #define CHARGE_MAX (INT64_MAX / 1024) /* so that a thousand of them can be summed */
 
@@ -192,7 +193,7 @@ static int write_entry(struct store *s, struct store_adjustment *a, struct err *
 		return r;
 	a->id = db_last_id(s->db);
 	gained.figure[ROLLUP_ADJUSTED_MS] = a->charge_ms;
-	return rollup_write(s->db, &key, &gained, err);
+	return rollup_write(s, &key, &gained, err);
 }
 
 /* *ret points into *t from here on. */

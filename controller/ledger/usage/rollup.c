@@ -145,13 +145,19 @@ int rollup_association(struct db *db, const struct rollup_key *k, int64_t *ret, 
 	return r < 0 ? r : 0;
 }
 
-int rollup_write(struct db *db, const struct rollup_key *k, const struct rollup *r,
-		 struct err *err)
+int rollup_write_total(struct db *db, const struct rollup_total *t, const struct rollup *r,
+		       struct err *err)
 {
-	struct rollup_month m = { .pool = k->pool, .month = calendar_month(k->day) };
-	int n = rollup_association(db, k, &m.association, err);
+	const int64_t *f = r->figure;
 
-	if (n >= 0)
-		n = rollup_write_day(db, k, r, err);
-	return n < 0 ? n : rollup_write_month(db, &m, r, err);
+	return db_run_later(
+		db, err,
+		"INSERT INTO totals(kind, span, cluster, begins, name, pool," ROLLUP_FIGURES ")"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
+		" ?16)" ADD_FIGURES("totals", "kind, span, cluster, begins, name, pool"),
+		"iititi"
+		"iiiii"
+		"iiiii",
+		t->kind, t->span, t->cluster, t->begins, t->name, t->pool, f[0], f[1], f[2],
+		f[3], f[4], f[5], f[6], f[7], f[8], f[9]);
 }

@@ -40,10 +40,7 @@ struct rollup rollup_gain(struct tally *cumulative, const struct tally *gained);
 void rollup_add(struct rollup *to, const struct rollup *more);
 bool rollup_is_zero(const struct rollup *r);
 
-/* Adds *r to a day and to its month, in the transaction under way. */
-int rollup_write(struct db *db, const struct rollup_key *k, const struct rollup *r,
-		 struct err *err);
-/* The same for the day alone and for a month alone, for callers that add up many rows first. A failure
+/* The day alone and a month alone, for callers that add up many rows first. A failure
  * may be reported by a later call (db_run_later()). */
 int rollup_write_day(struct db *db, const struct rollup_key *k, const struct rollup *r,
 		     struct err *err);
@@ -54,6 +51,13 @@ struct rollup_month {
 	int64_t association, pool, month; /* the id of the association on disk */
 };
 int rollup_write_month(struct db *db, const struct rollup_month *m, const struct rollup *r,
+		       struct err *err);
+/* A row of the table totals (totals.h). */
+struct rollup_total {
+	int64_t kind, span, begins, pool;
+	const char *cluster, *name;
+};
+int rollup_write_total(struct db *db, const struct rollup_total *t, const struct rollup *r,
 		       struct err *err);
 /* The id of the association of k; its row is made when it is new. */
 int rollup_association(struct db *db, const struct rollup_key *k, int64_t *ret,

@@ -199,6 +199,11 @@ struct rollup *rollup_set_at(struct rollup_set *s, int association, int pool, in
 	return &e->rollup;
 }
 
+size_t rollup_set_names(const struct rollup_set *s)
+{
+	return s->n_associations;
+}
+
 size_t rollup_set_size(const struct rollup_set *s)
 {
 	return s->n_entries;

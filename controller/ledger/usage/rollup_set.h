@@ -34,6 +34,7 @@ struct rollup_set_association *rollup_set_association(struct rollup_set *s, int 
 /* The sums of a day, added with zeroes when new; good until the next call. NULL: out of memory. */
 struct rollup *rollup_set_at(struct rollup_set *s, int association, int pool, int64_t day);
 
+size_t rollup_set_names(const struct rollup_set *s); /* how many associations */
 size_t rollup_set_size(const struct rollup_set *s);
 struct rollup_set_entry *rollup_set_entry(struct rollup_set *s,
 					  size_t i); /* in the order in which they came */

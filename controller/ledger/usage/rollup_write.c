@@ -1,9 +1,11 @@
-/* rollup_write.c - days and months of a set of sums, in the order of their keys. See rollup_write.h. */
+/* rollup_write.c - adds usage to a day, its month and the totals; days and months of a set of sums in the order of their keys. See rollup_write.h. */
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/calendar.h"
+#include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/rollup_write.h"
+#include "controller/ledger/usage/totals/totals.h"
 
 static int compare_entries(const void *a, const void *b)
 {
@@ -57,8 +59,9 @@ static int find_associations(struct db *db, struct rollup_set *set, size_t n, st
 	return r;
 }
 
-int rollup_write_set(struct db *db, struct rollup_set *set, struct err *err)
+int rollup_write_set(struct store *s, struct rollup_set *set, struct err *err)
 {
+	struct db *db = s->db;
 	size_t n = rollup_set_size(set);
 	struct month_sum month = { .key = { 0 } };
 	int r = find_associations(db, set, n, err);
@@ -76,7 +79,22 @@ int rollup_write_set(struct db *db, struct rollup_set *set, struct err *err)
 
 		r = rollup_write_day(db, &day, &e->rollup, err);
 		if (r >= 0)
+			r = totals_add(s, &day, &e->rollup, err);
+		if (r >= 0)
 			r = add_to_month(db, &month, &key, &e->rollup, err);
 	}
 	return r < 0 ? r : write_month(db, &month, err);
+}
+
+int rollup_write(struct store *s, const struct rollup_key *k, const struct rollup *r,
+		 struct err *err)
+{
+	struct rollup_month m = { .pool = k->pool, .month = calendar_month(k->day) };
+	int n = rollup_association(s->db, k, &m.association, err);
+
+	if (n >= 0)
+		n = rollup_write_day(s->db, k, r, err);
+	if (n >= 0)
+		n = rollup_write_month(s->db, &m, r, err);
+	return n < 0 ? n : totals_add(s, k, r, err);
 }

@@ -2,14 +2,16 @@
  *
  * Whole months are read from the table months, and what is left of the period at both ends from the
  * days in rollups: days alone would be thirty times as many rows. Rows are read in the order in which
- * they are stored and added up here: GROUP BY would sort every row first.
+ * they are stored and added up here: GROUP BY would sort every row first. A view of all associations by
+ * one dimension is read from the table totals, whole allocation periods and months (usage/totals/totals.h).
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/rollup_set.h"
+#include "controller/ledger/usage/totals/totals.h"
+#include "controller/ledger/usage/totals/usage_impl.h"
 #include "controller/ledger/sql.h"
 
 static const char *const by_names[] = { [STORE_BY_NONE] = "",
@@ -80,6 +82,13 @@ _Static_assert(_CHARGE_POOL_MAX == 2, "days_sql names every pool");
 _Static_assert(ARRAY_LEN(months_sql) == _FILTER_MAX && ARRAY_LEN(days_sql) == _FILTER_MAX,
 	       "a text a filter");
 
+/* ?1: the kind, ?2: the span, ?5: one cluster of accounts and users, ?6: one of clusters. All columns of the key before its range
+ * are bound: SQLite may skip over those that are not, and reads the whole table then. */
+static const char totals_sql[] =
+	"SELECT name, name, name, pool, begins," ROLLUP_FIGURES
+	" FROM totals WHERE kind = ?1 AND span = ?2 AND cluster = COALESCE(?5, '')"
+	" AND begins >= ?3 AND begins < ?4 AND (?6 IS NULL OR name = ?6)";
+
 struct fold {
 	struct store *s;
 	const struct store_period *p;
@@ -88,6 +97,7 @@ struct fold {
 	struct rollup_set *sums;
 	int key; /* the index of the association of the row before; -1: none */
 	bool is_days;
+	enum store_by kind;	    /* of totals; NONE: they have not got what is asked for */
 	const char *account, *user; /* of the query under way; NULL: any */
 	bool skips_scope;	    /* rows of the accounts of p->scope were read already */
 };
@@ -142,20 +152,43 @@ static int fold_row(struct fold *f, struct db_row *st, struct err *err)
 }
 
 struct range {
-	const char *const *sql; /* days_sql or months_sql */
-	int64_t from, to;	/* days or months, half open */
+	enum totals_span span;
+	int64_t from, to; /* days or months, half open; of periods their first months */
 };
 
-/* The rows of one account, of one user, or all. */
-static int fold_query(struct fold *f, const struct range *range, struct err *err)
+static int query_totals(struct fold *f, const struct range *range, struct db_row **ret,
+			struct err *err)
+{
+	bool is_cluster = f->kind == STORE_BY_CLUSTER;
+
+	return db_query(f->s->db, err, ret, totals_sql, "iiiitt", (int64_t)f->kind,
+			(int64_t)range->span, range->from, range->to,
+			is_cluster ? NULL : f->p->cluster, is_cluster ? f->p->cluster : NULL);
+}
+
+/* Of one account, of one user, or of all. */
+static int query_associations(struct fold *f, const struct range *range, struct db_row **ret,
+			      struct err *err)
 {
 	enum filter filter = f->account ? OF_ACCOUNT : f->user ? OF_USER : ANY;
+
+	return db_query(f->s->db, err, ret, (f->is_days ? days_sql : months_sql)[filter],
+			"ttiit", f->account, f->user, range->from, range->to, f->p->cluster);
+}
+
+static bool is_in_totals(const struct fold *f, enum totals_span span)
+{
+	return f->kind == STORE_BY_CLUSTER || (f->kind != STORE_BY_NONE && span != TOTALS_DAY);
+}
+
+static int fold_query(struct fold *f, const struct range *range, struct err *err)
+{
 	struct db_row *st;
 	int r;
 
 	f->key = -1;
-	r = db_query(f->s->db, err, &st, range->sql[filter], "ttiit", f->account, f->user,
-		     range->from, range->to, f->p->cluster);
+	r = (is_in_totals(f, range->span) ? query_totals : query_associations)(f, range, &st,
+									       err);
 	while (r >= 0 && (r = db_step(f->s->db, st, err)) > 0) {
 		r = fold_row(f, st, err);
 		if (r < 0)
@@ -185,14 +218,32 @@ static int fold_scope(struct fold *f, const struct range *range, struct err *err
 	return r;
 }
 
-static int fold_range(struct fold *f, const struct range *range, struct err *err)
+static int fold_range(struct fold *f, enum totals_span span, int64_t from, int64_t to,
+		      struct err *err)
 {
-	if (range->from >= range->to)
+	const struct range range = { span, from, to };
+
+	if (from >= to)
 		return 0;
-	f->is_days = range->sql == days_sql;
+	f->is_days = span == TOTALS_DAY;
 	f->account = f->p->account;
 	f->user = f->p->user;
-	return f->p->scope ? fold_scope(f, range, err) : fold_query(f, range, err);
+	return f->p->scope ? fold_scope(f, &range, err) : fold_query(f, &range, err);
+}
+
+/* Whole allocation periods, where there are sums of them, and the months before and behind. */
+static int fold_months(struct fold *f, int64_t from, int64_t to, struct err *err)
+{
+	int64_t first = totals_period_first(f->s, from + f->s->totals.months - 1),
+		end = totals_period_first(f->s, to);
+	int r;
+
+	if (f->kind == STORE_BY_NONE || f->p->each == STORE_EACH_MONTH || first >= end)
+		return fold_range(f, TOTALS_MONTH, from, to, err);
+	r = fold_range(f, TOTALS_MONTH, from, first, err);
+	if (r >= 0)
+		r = fold_range(f, TOTALS_PERIOD, first, end, err);
+	return r < 0 ? r : fold_range(f, TOTALS_MONTH, end, to, err);
 }
 
 static int fold_all(struct fold *f, struct err *err)
@@ -203,11 +254,20 @@ static int fold_all(struct fold *f, struct err *err)
 	int r;
 
 	if (first >= end)
-		return fold_range(f, &(struct range){ days_sql, p->from_day, p->to_day }, err);
-	r = fold_range(f, &(struct range){ days_sql, p->from_day, first_day }, err);
+		return fold_range(f, TOTALS_DAY, p->from_day, p->to_day, err);
+	r = fold_range(f, TOTALS_DAY, p->from_day, first_day, err);
 	if (r >= 0)
-		r = fold_range(f, &(struct range){ months_sql, first, end }, err);
-	return r < 0 ? r : fold_range(f, &(struct range){ days_sql, end_day, p->to_day }, err);
+		r = fold_months(f, first, end, err);
+	return r < 0 ? r : fold_range(f, TOTALS_DAY, end_day, p->to_day, err);
+}
+
+enum store_by usage_kind(const struct store_period *p)
+{
+	if (p->account || p->user || p->scope)
+		return STORE_BY_NONE;
+	if (p->second == STORE_BY_NONE)
+		return p->by == STORE_BY_NONE ? STORE_BY_CLUSTER : p->by;
+	return STORE_BY_NONE;
 }
 
 /* ---- passing the sums on ---- */
@@ -231,6 +291,20 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 	return names ? names : (x->pool > y->pool) - (x->pool < y->pool);
 }
 
+void usage_set_figures(struct store_usage *u, const int64_t v[static _ROLLUP_MAX])
+{
+	u->jobs_started = v[ROLLUP_JOBS_STARTED];
+	u->jobs_ended = v[ROLLUP_JOBS_ENDED];
+	u->running_ms = v[ROLLUP_RUNNING_MS];
+	u->suspended_ms = v[ROLLUP_SUSPENDED_MS];
+	u->cpu_ms = v[ROLLUP_CPU_MS];
+	u->charge_requested_ms = v[ROLLUP_CHARGE_REQUESTED_MS];
+	u->charge_used_ms = v[ROLLUP_CHARGE_USED_MS];
+	u->core_ms = v[ROLLUP_CORE_MS];
+	u->gpu_ms = v[ROLLUP_GPU_MS];
+	u->adjusted_ms = v[ROLLUP_ADJUSTED_MS];
+}
+
 static int pass_sums(const struct fold *f, store_usage_fn fn, void *ctx, struct err *err)
 {
 	size_t n = rollup_set_size(f->sums);
@@ -241,36 +315,40 @@ static int pass_sums(const struct fold *f, store_usage_fn fn, void *ctx, struct 
 			compare_rows, f->sums);
 	for (size_t i = 0; i < n && r >= 0; i++) {
 		const struct rollup_set_entry *e = rollup_set_entry(f->sums, i);
-		const int64_t *v = e->rollup.figure;
-		const struct store_usage u = {
+		struct store_usage u = {
 			.key = rollup_set_association(f->sums, e->association)->cluster,
 			.second = rollup_set_association(f->sums, e->association)->account,
 			.pool = charge_pool_name((enum charge_pool)e->pool),
 			.month = e->day,
-			.jobs_started = v[ROLLUP_JOBS_STARTED],
-			.jobs_ended = v[ROLLUP_JOBS_ENDED],
-			.running_ms = v[ROLLUP_RUNNING_MS],
-			.suspended_ms = v[ROLLUP_SUSPENDED_MS],
-			.cpu_ms = v[ROLLUP_CPU_MS],
-			.charge_requested_ms = v[ROLLUP_CHARGE_REQUESTED_MS],
-			.charge_used_ms = v[ROLLUP_CHARGE_USED_MS],
-			.core_ms = v[ROLLUP_CORE_MS],
-			.gpu_ms = v[ROLLUP_GPU_MS],
-			.adjusted_ms = v[ROLLUP_ADJUSTED_MS],
 		};
 
+		usage_set_figures(&u, e->rollup.figure);
 		r = fn(ctx, &u, err);
 	}
 	return r < 0 ? r : 0;
 }
 
-int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn, void *ctx,
+int usage_widen(struct store *s, struct store_period *p, struct err *err)
+{
+	int64_t last = 0;
+	int r = db_query_int(s->db, err, &last, "SELECT MAX(day) FROM rollups", "");
+
+	if (r > 0 && p->from_day <= last && last < p->to_day)
+		p->to_day = calendar_month_first(totals_period_first(s, calendar_month(last)) +
+						 s->totals.months);
+	return r < 0 ? r : 0;
+}
+
+int store_usage(struct store *s, const struct store_period *asked, store_usage_fn fn, void *ctx,
 		struct err *err)
 {
 	_cleanup_(rollup_set_freep) struct rollup_set *sums = rollup_set_new();
-	struct fold f = { .s = s, .p = p, .sums = sums, .key = -1 };
-	int r = sums ? fold_all(&f, err) : err_set(err, -ENOMEM, "out of memory");
+	struct store_period p = *asked;
+	struct fold f = { .s = s, .p = &p, .sums = sums, .key = -1, .kind = usage_kind(&p) };
+	int r = sums ? usage_widen(s, &p, err) : err_set(err, -ENOMEM, "out of memory");
 
+	if (r >= 0)
+		r = fold_all(&f, err);
 	return r < 0 ? r : pass_sums(&f, fn, ctx, err);
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
+#include "controller/ledger/usage/totals/totals.h"
 #include "controller/ledger/verify/verify_impl.h"
 
 static int write_days(struct verify *v, struct err *err)
@@ -84,6 +85,8 @@ static int rebuild_sums(struct verify *v, const struct store_rebuild *how, const
 		r = write_days(v, err);
 	if (r >= 0)
 		r = write_months(v, err);
+	if (r >= 0)
+		r = totals_fill(v->s, err);
 	return db_end(v->s->db, r, err);
 }
 

@@ -55,14 +55,6 @@ static struct store_difference begin_difference(struct db_row *st)
 					  .user = store_text(st, ROW_USER) };
 }
 
-/* Counts every difference, also where no function wants to hear of it. */
-static int report_difference(struct verify *v, const struct store_difference *d,
-			     struct err *err)
-{
-	v->n.differences++;
-	return v->fn ? v->fn(v->ctx, d, err) : 0;
-}
-
 /* ---- imported jobs ---- */
 
 struct split_ctx {
@@ -127,7 +119,7 @@ static int check_charge(struct verify *v, struct db_row *st, const struct tally 
 	d.job = db_int(st, IMPORTED_NUMBER);
 	d.stored = db_int(st, IMPORTED_CHARGE_REQUESTED_MS);
 	d.recomputed = t->charge_requested_ms;
-	return d.stored == d.recomputed ? 0 : report_difference(v, &d, err);
+	return d.stored == d.recomputed ? 0 : store_verify_report(v, &d, err);
 }
 
 /* Spreads an imported job over its days as the import did. What it was charged for its use is taken
@@ -276,7 +268,7 @@ static int check_stretches(struct verify *v, struct db_row *st, struct err *err)
 	d.job = db_int(st, RAN_JOB);
 	d.stored = db_int(st, RAN_SUM_NS);
 	d.recomputed = db_int(st, RAN_OWN_NS);
-	return report_difference(v, &d, err);
+	return store_verify_report(v, &d, err);
 }
 
 static int check_slices(struct verify *v, struct db_row *st, struct err *err)
@@ -290,7 +282,7 @@ static int check_slices(struct verify *v, struct db_row *st, struct err *err)
 		d.stored = db_int(st, SLICED_SUMS + i);
 		d.recomputed = db_int(st, SLICED_OWN + i);
 		if (d.stored != d.recomputed)
-			r = report_difference(v, &d, err);
+			r = store_verify_report(v, &d, err);
 	}
 	return r;
 }
@@ -309,7 +301,7 @@ static int compare_sums(struct verify *v, struct store_difference *d,
 		d->figure = rollup_figure_name((enum rollup_figure)f);
 		d->stored = stored->figure[f];
 		d->recomputed = recomputed->figure[f];
-		r = report_difference(v, d, err);
+		r = store_verify_report(v, d, err);
 	}
 	return r;
 }
@@ -331,9 +323,8 @@ static int check_row(struct verify *v, struct db_row *st, struct rollup_set *sum
 	for (int f = 0; f < _ROLLUP_MAX; f++)
 		stored.figure[f] = db_int(st, DAY_FIGURES + f);
 	r = compare_sums(v, &d, &stored, at, err);
-	if (r >= 0)
-		*at = (struct rollup){ 0 };
-	return r;
+	*at = (struct rollup){ 0 };
+	return r < 0 ? r : store_verify_add_total(v, &d, &stored, err);
 }
 
 static int check_rollup(struct verify *v, struct db_row *st, struct err *err)
@@ -441,16 +432,22 @@ static int verify_all(struct verify *v, struct err *err)
 		r = read_rows(v, months_sql, check_month, err);
 	if (r >= 0)
 		r = check_rest(v, v->sums, err);
-	return r < 0 ? r : check_rest(v, v->months, err);
+	if (r >= 0)
+		r = check_rest(v, v->months, err);
+	return r < 0 ? r : store_verify_totals(v, err);
 }
 
 int store_verify(struct store *s, store_difference_fn fn, void *ctx, struct store_verified *ret,
 		 struct err *err)
 {
 	_cleanup_(rollup_set_freep) struct rollup_set *sums = rollup_set_new(),
-						      *months = rollup_set_new();
-	struct verify v = { .s = s, .sums = sums, .months = months, .fn = fn, .ctx = ctx };
-	int r = sums && months ? db_begin(s->db, err) : err_set(err, -ENOMEM, "out of memory");
+						      *months = rollup_set_new(),
+						      *totals = rollup_set_new();
+	struct verify v = {
+		.s = s, .sums = sums, .months = months, .totals = totals, .fn = fn, .ctx = ctx
+	};
+	int r = sums && months && totals ? db_begin(s->db, err)
+					 : err_set(err, -ENOMEM, "out of memory");
 
 	if (r < 0)
 		return r;

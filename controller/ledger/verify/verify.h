@@ -1,7 +1,7 @@
 /* verify - checks the rollups against the jobs, and rebuilds them from the jobs. Part of the contract
  * of store.h.
  *
- * store_verify() recomputes every rollup, by day and by month, from imported jobs, attempts with their
+ * store_verify() recomputes every rollup, by day, by month and in the totals, from imported jobs, attempts with their
  * slices, and adjustments, and compares. It also checks that
  * - the slices of an attempt sum to its figures, and its run intervals to its running time;
  * - what the parts of a job on several nodes used is what the job used, and no part stays open after
@@ -12,14 +12,15 @@
 #pragma once
 #include "controller/ledger/store.h"
 
-/* One figure that differs: of a rollup (job 0), or of a job. */
+/* One figure that differs: of a rollup (job 0), or of a job. Of a total (usage/totals/totals.h) the names that it is not of are "*". */
 struct store_difference {
 	const char *cluster, *account, *user, *figure;
 	const char *pool; /* of a rollup; else NULL */
 	int64_t job;
 	int64_t day; /* of a rollup: a day of calendar.h */
 	int64_t stored, recomputed;
-	bool is_month; /* the rollup is that of the month that begins on `day` */
+	bool is_month;	/* the rollup is that of the month that begins on `day` */
+	bool is_period; /* the rollup is that of the allocation period that begins on `day` */
 };
 typedef int (*store_difference_fn)(void *ctx, const struct store_difference *d,
 				   struct err *err);

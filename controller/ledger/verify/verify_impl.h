@@ -15,10 +15,24 @@ struct verify {
 	struct store *s;
 	struct rollup_set *sums; /* recomputed, by day; verify.c zeroes what it has compared */
 	struct rollup_set *months; /* the same by month */
+	struct rollup_set *totals; /* by the days and months in the ledger */
 	store_difference_fn fn;	   /* NULL: differences are counted only */
 	void *ctx;
 	struct store_verified n;
 };
+
+/* Counts every difference, also where no function wants to hear of it. */
+static inline int store_verify_report(struct verify *v, const struct store_difference *d,
+				      struct err *err)
+{
+	v->n.differences++;
+	return v->fn ? v->fn(v->ctx, d, err) : 0;
+}
+/* Adds a row of rollups, or of months, to v->totals. */
+int store_verify_add_total(struct verify *v, const struct store_difference *d,
+			   const struct rollup *r, struct err *err);
+/* Compares the table totals with v->totals. */
+int store_verify_totals(struct verify *v, struct err *err);
 
 /* Fills `sums` and `months` from the jobs and adjustments, in the transaction under way, and reports
  * the differences within the jobs. */

@@ -11,35 +11,6 @@
 #define RECENT_DAYS 30
 #define PPM 1000000
 
-/* The charge with its adjustments; saturates, since one row must not make the view fail. */
-static int64_t counted_ms(const struct store_usage *u)
-{
-	int64_t sum;
-
-	return __builtin_add_overflow(u->charge_requested_ms, u->adjusted_ms, &sum) ? INT64_MAX
-										    : sum;
-}
-
-static int keep_row(void *ctx, const struct store_usage *u, struct err *err)
-{
-	struct projection_state *g = ctx;
-	const struct accounts *a = g->site->accounts;
-	int32_t account =
-		a && g->ask->period.by == STORE_BY_ACCOUNT ? accounts_find(a, u->key) : -1;
-	struct projection_entry *k;
-
-	k = projection_add_entry(g);
-	if (!k)
-		return err_set(err, -ENOMEM, "out of memory");
-	k->usage = *u;
-	k->counts_ms = k->below_counts_ms = counted_ms(u);
-	k->account = account;
-	snprintf(k->key, sizeof(k->key), "%s", u->key);
-	snprintf(k->second, sizeof(k->second), "%s", u->second);
-	snprintf(k->pool, sizeof(k->pool), "%s", u->pool);
-	return 0;
-}
-
 static bool is_same(const struct projection_entry *k, const struct store_usage *u)
 {
 	return !strcmp(k->key, u->key) && !strcmp(k->second, u->second) &&
@@ -58,7 +29,7 @@ static int add_recent(void *ctx, const struct store_usage *u, struct err *err)
 	if (at == g->n)
 		return err_set(err, -EIO,
 			       "usage of the last days is not in that of the period");
-	g->rows[at].recent_ms = g->rows[at].below_recent_ms = counted_ms(u);
+	g->rows[at].recent_ms = g->rows[at].below_recent_ms = projection_counted_ms(u);
 	g->next = at + 1;
 	return 0;
 }
@@ -73,7 +44,10 @@ static int read_rows(struct projection_state *g, struct err *err)
 
 	if (until < p.to_day && (g->passed_ns > 0 || g->ask->is_past))
 		p.to_day = until;
-	r = store_usage(g->site->store, &p, keep_row, g, err);
+	r = projection_read_top(g, &p, err);
+	if (r)
+		return r;
+	r = store_usage(g->site->store, &p, projection_keep_row, g, err);
 	p.from_day = g->recent_from;
 	if (r < 0 || g->passed_ns <= 0 || p.each != STORE_EACH_PERIOD)
 		return r;
@@ -212,42 +186,39 @@ static int send_row(const struct projection_state *g, struct projection_entry *k
 	return each->fn(each->ctx, &row, err);
 }
 
-static void add_usage(struct store_usage *to, const struct store_usage *u)
+static void sum_rows(const struct projection_state *g, const char *pool,
+		     struct projection_total *ret)
 {
-	to->jobs_started += u->jobs_started;
-	to->jobs_ended += u->jobs_ended;
-	to->running_ms += u->running_ms;
-	to->suspended_ms += u->suspended_ms;
-	to->cpu_ms += u->cpu_ms;
-	to->charge_requested_ms += u->charge_requested_ms;
-	to->charge_used_ms += u->charge_used_ms;
-	to->core_ms += u->core_ms;
-	to->gpu_ms += u->gpu_ms;
-	to->adjusted_ms += u->adjusted_ms;
+	for (size_t i = 0; i < g->n; i++) {
+		if (strcmp(g->rows[i].pool, pool) != 0)
+			continue;
+		projection_add_usage(&ret->usage, &g->rows[i].usage);
+		ret->counts_ms += g->rows[i].counts_ms;
+		ret->recent_ms += g->rows[i].recent_ms;
+		ret->n++;
+	}
 }
 
 /* The total of all rows of a pool; none where the pool has no rows. */
 static int send_total(const struct projection_state *g, enum charge_pool pool,
 		      const struct projection_each *each, struct err *err)
 {
-	const char *name = charge_pool_name(pool);
-	struct store_usage sum = { .key = "", .second = "", .pool = name };
+	struct projection_total sum = g->totals[pool];
 	struct projection_row row = {
-		.usage = &sum, .depth = -1, .is_total = true, .end_day = -1
+		.usage = &sum.usage, .depth = -1, .is_total = true, .end_day = -1
 	};
 	char words[PROJECTION_WORDS_MAX];
 	struct projection_entry k = { .account = -1 };
 
-	for (size_t i = 0; i < g->n; i++) {
-		if (strcmp(g->rows[i].pool, name) != 0)
-			continue;
-		add_usage(&sum, &g->rows[i].usage);
-		row.counts_ms += g->rows[i].counts_ms;
-		k.recent_ms += g->rows[i].recent_ms;
-		row.n_summed++;
-	}
-	if (row.n_summed == 0)
+	if (!g->is_top)
+		sum_rows(g, charge_pool_name(pool), &sum);
+	if (sum.n == 0)
 		return 0;
+	sum.usage.key = sum.usage.second = "";
+	sum.usage.pool = charge_pool_name(pool);
+	row.n_summed = sum.n;
+	row.counts_ms = sum.counts_ms;
+	k.recent_ms = sum.recent_ms;
 	add_projection(g, &k, &row, words);
 	return each->fn(each->ctx, &row, err);
 }

@@ -14,6 +14,12 @@ struct projection_entry {
 	bool is_left_out;			  /* by the limit */
 };
 
+/* Of all rows of a pool. */
+struct projection_total {
+	struct store_usage usage;
+	int64_t counts_ms, recent_ms, n;
+};
+
 struct projection_state {
 	const struct quota_site *site;
 	const struct projection_query *ask;
@@ -23,10 +29,22 @@ struct projection_state {
 	struct store_scope within;  /* the account that is asked for and those below */
 	const char **names;	    /* of `within` */
 	bool *sees;		    /* by account: is it in the scope? NULL: there is none */
+	bool is_top; /* rows are those within the limit alone, and `totals` are of all */
+	struct projection_total totals[_CHARGE_POOL_MAX];
 	bool is_tree; /* rows of accounts in the order of the tree, with what is below */
 	int64_t passed_ns, whole_ns, recent_ns;
 	int64_t recent_from; /* day */
 };
+
+/* Adds a row of store_usage(). */
+int projection_keep_row(void *ctx, const struct store_usage *u, struct err *err);
+void projection_add_usage(struct store_usage *to, const struct store_usage *u);
+/* The charge with its adjustments; saturates, since one row must not make the view fail. */
+int64_t projection_counted_ms(const struct store_usage *u);
+/* Reads the rows of a period within the limit, and the totals, where the ledger has what counts most at once. 1: it did; 0: all
+ * rows are to be read. */
+int projection_read_top(struct projection_state *g, const struct store_period *p,
+			struct err *err);
 
 /* Is the account in the scope of the query? */
 static inline bool projection_sees(const struct projection_state *g, int32_t account)

@@ -24,6 +24,48 @@ struct projection_entry *projection_add_entry(struct projection_state *g)
 	return &g->rows[g->n++];
 }
 
+int64_t projection_counted_ms(const struct store_usage *u)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(u->charge_requested_ms, u->adjusted_ms, &sum) ? INT64_MAX
+										    : sum;
+}
+
+int projection_keep_row(void *ctx, const struct store_usage *u, struct err *err)
+{
+	struct projection_state *g = ctx;
+	const struct accounts *a = g->site->accounts;
+	int32_t account =
+		a && g->ask->period.by == STORE_BY_ACCOUNT ? accounts_find(a, u->key) : -1;
+	struct projection_entry *k;
+
+	k = projection_add_entry(g);
+	if (!k)
+		return err_set(err, -ENOMEM, "out of memory");
+	k->usage = *u;
+	k->counts_ms = k->below_counts_ms = projection_counted_ms(u);
+	k->account = account;
+	snprintf(k->key, sizeof(k->key), "%s", u->key);
+	snprintf(k->second, sizeof(k->second), "%s", u->second);
+	snprintf(k->pool, sizeof(k->pool), "%s", u->pool);
+	return 0;
+}
+
+void projection_add_usage(struct store_usage *to, const struct store_usage *u)
+{
+	to->jobs_started += u->jobs_started;
+	to->jobs_ended += u->jobs_ended;
+	to->running_ms += u->running_ms;
+	to->suspended_ms += u->suspended_ms;
+	to->cpu_ms += u->cpu_ms;
+	to->charge_requested_ms += u->charge_requested_ms;
+	to->charge_used_ms += u->charge_used_ms;
+	to->core_ms += u->core_ms;
+	to->gpu_ms += u->gpu_ms;
+	to->adjusted_ms += u->adjusted_ms;
+}
+
 struct overlap {
 	int64_t from, to; /* days */
 };
@@ -94,6 +136,10 @@ int projection_limit_rows(struct projection_state *g, int64_t *ret_left_out, str
 	int64_t *weights, least;
 
 	*ret_left_out = 0;
+	for (int pool = 0; g->is_top && pool < _CHARGE_POOL_MAX; pool++)
+		*ret_left_out += g->totals[pool].n;
+	if (g->is_top)
+		*ret_left_out -= (int64_t)g->n;
 	if (limit == 0 || g->n <= limit)
 		return 0;
 	weights = calloc(g->n, sizeof(*weights));

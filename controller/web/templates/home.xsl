@@ -37,6 +37,7 @@
 						<td class="figure"><xsl:value-of select="f:hours(@counts_ms)"/></td></tr>
 				</xsl:for-each></tbody>
 			</table></div>
+			<xsl:if test="usage/@left_out &gt; 0"><p class="note"><xsl:value-of select="f:count(usage/@left_out)"/> more rows used less.</p></xsl:if>
 			<p><a href="/web/usage">Usage in full</a></p>
 		</section>
 	</xsl:if>

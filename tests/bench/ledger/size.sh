@@ -55,7 +55,7 @@ bytes() { # PLACE
 	esac
 }
 # Twenty jobs one after the other are of one user; even ones are Reeve's, odd ones Slurm's. All end on the day on which they started.
-from_s=1735689600
+from_s=$((($(date +%s) / 86400 - 365) * 86400)) # a year up to yesterday, in UTC
 slurm=$((2 << 40))
 numbers() { # FROM TO TOTAL: i, the user, when it ended, how long it ran
 	cat <<-SQL
@@ -93,7 +93,8 @@ fill_some() { # FROM TO TOTAL
 		COMMIT;
 	SQL
 }
-# Associations, nodes, jobs that run and wait, months; months are the calendar's: year * 12 + month - 1.
+# Associations, nodes, jobs that run and wait, months; months are the calendar's: year * 12 + month - 1. The ledger adds the
+# totals up when it is opened.
 fill_rest() { # TOTAL
 	local own=$(($1 / 2)) until=$((from_s + 31536000))
 	cat <<-SQL
@@ -118,14 +119,14 @@ fill_rest() { # TOTAL
 		COMMIT;
 	SQL
 }
-month_of() { # of r.day, in 2025
-	local m first=0 days=(31 28 31 30 31 30 31 31 30 31 30 31)
-	printf '24300 + CASE'
-	for m in 0 1 2 3 4 5 6 7 8 9 10; do
-		first=$((first + days[m]))
-		printf ' WHEN r.day < %s THEN %s' $((from_s / 86400 + first)) "$m"
+month_of() { # of r.day
+	local n at
+	at=$(date -u -d "@$from_s" +%Y-%m-01)
+	printf 'CASE'
+	for n in {1..12}; do
+		printf ' WHEN r.day < %s THEN %s' $(($(date -u -d "$at $n months" +%s) / 86400)) "$(date -u -d "$at $((n - 1)) months" '+%Y * 12 + %-m - 1')"
 	done
-	printf ' ELSE 11 END'
+	printf ' ELSE %s END' "$(date -u -d "$at 12 months" '+%Y * 12 + %-m - 1')"
 }
 fill() { # PLACE TOTAL
 	local at name sql
@@ -137,7 +138,8 @@ fill() { # PLACE TOTAL
 		fill_some "$at" $((at + 499999 < $2 ? at + 499999 : $2)) "$2" | run "$1"
 		[ "$2" -lt 500001 ] || tell "$w: $((at + 499999 < $2 ? at + 499999 : $2)) of $2 jobs, $(bytes "$1") bytes"
 	done
-	fill_rest "$2" | run "$1"
+	{ fill_rest "$2" && echo "DELETE FROM meta WHERE key = 'period';"; } | run "$1"
+	"$O/bin/reeve" admin adjustments --ledger "$1" >/dev/null
 	while IFS='|' read -r name sql; do
 		[ "$2" -lt 500001 ] || tell "$w: index $name"
 		echo "$sql;" | run "$1"

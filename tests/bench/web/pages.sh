@@ -1,6 +1,6 @@
 #!/bin/bash
-# pages.sh [FILE.swf[.gz] | JOBS | --ledger PLACE] - every page of the controller over a large ledger: milliseconds and bytes of each, beside
-# the rows of its first document by the database's own program (sqlite3, psql) in the same run. Without words: the CEA history of
+# pages.sh [FILE.swf[.gz] | JOBS | --ledger PLACE] - every page of the controller over a large ledger: milliseconds by the clock and of the
+# controller's processor time, and bytes of each, beside the rows of its first document by the database's own program (sqlite3, psql) in the same run. Without words: the CEA history of
 # REEVE_TRACES. Goals: 100 ms, 200 KB. DATABASE=postgres: in PostgreSQL. ROUNDS: requests a page (21). Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../../.." || exit 1
@@ -29,7 +29,7 @@ case ${1:-} in
 esac
 # A rival whose plan reads the whole ledger is ended after 5 s.
 sql() { case $place in postgresql:*) psql -qAt "$place" -c "SET statement_timeout = 5000" -c "$1" 2>/dev/null ;; *) sqlite3 "$place" "$1" ;; esac; }
-configure() { live_controller "$place" >"$dir/controller.conf"; printf '%s\n' '[Cluster main]' '[Cluster vc]' >>"$dir/controller.conf"; }
+configure() { live_controller "$place" >"$dir/controller.conf"; printf '%s\n' '[Policy]' 'AllocationYearStart = 01-01' '[Cluster main]' '[Cluster vc]' >>"$dir/controller.conf"; }
 live_open configure || exit 1
 printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/reeve.conf"
 curl -s -o /dev/null -c "$dir/jar" "$(build/bin/reeve web --print --config "$dir/reeve.conf")"
@@ -40,16 +40,24 @@ account=$(sql 'SELECT account FROM associations ORDER BY id DESC LIMIT 1')
 user=$(sql 'SELECT "user" FROM associations ORDER BY id DESC LIMIT 1')
 day=$(sql 'SELECT MAX(day) FROM rollups')
 year=$(date -u -d "@$((day * 86400))" +%Y)
+month=$(date -u -d "@$((day * 86400))" +%Y-%m-01)
+last=$(date -u -d "$month 1 month ago" +%Y-%m-%d)
+since=$(($(date -u -d "$year-01-01" +%s) / 86400)) # the year's first day
 sums='SUM(jobs_started), SUM(jobs_ended), SUM(running_ms), SUM(suspended_ms), SUM(cpu_ms), SUM(charge_requested_ms), SUM(charge_used_ms), SUM(core_ms), SUM(gpu_ms)'
 rows='SELECT * FROM jobs j LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt'
 # A page, and the rows of its first document in SQL.
 pages() {
 	cat <<-LIST
 		/	$rows WHERE j.state < 5 ORDER BY j.job DESC LIMIT 20
-		/usage?start=$year-01-01	SELECT account, pool, $sums FROM rollups WHERE day >= $((day - 365)) GROUP BY 1, 2
-		/usage?by=user&start=$year-01-01	SELECT "user", pool, $sums FROM rollups WHERE day >= $((day - 365)) GROUP BY 1, 2
-		/usage?by=cluster&start=$year-01-01	SELECT cluster, pool, $sums FROM rollups WHERE day >= $((day - 365)) GROUP BY 1, 2
-		/usage?account=$account&by=user&start=$year-01-01	SELECT "user", pool, $sums FROM rollups WHERE account = '$account' AND day >= $((day - 365)) GROUP BY 1, 2
+		/usage	SELECT account, pool, $sums FROM rollups WHERE day >= $since GROUP BY 1, 2
+		/usage?by=user	SELECT "user", pool, $sums FROM rollups WHERE day >= $since GROUP BY 1, 2
+		/usage?start=$year-01-01	SELECT account, pool, $sums FROM rollups WHERE day >= $since GROUP BY 1, 2
+		/usage?by=user&start=$year-01-01	SELECT "user", pool, $sums FROM rollups WHERE day >= $since GROUP BY 1, 2
+		/usage?by=cluster&start=$year-01-01	SELECT cluster, pool, $sums FROM rollups WHERE day >= $since GROUP BY 1, 2
+		/usage?by=user&cluster=main&start=$year-01-01	SELECT "user", pool, $sums FROM rollups WHERE cluster = 'main' AND day >= $since GROUP BY 1, 2
+		/usage?by=user&start=$last&end=$month	SELECT "user", pool, $sums FROM rollups WHERE day >= $(($(date -u -d "$last" +%s) / 86400)) AND day < $(($(date -u -d "$month" +%s) / 86400)) GROUP BY 1, 2
+		/usage?by=user&start=$year-01-15	SELECT "user", pool, $sums FROM rollups WHERE day >= $((since + 14)) GROUP BY 1, 2
+		/usage?account=$account&by=user&start=$year-01-01	SELECT "user", pool, $sums FROM rollups WHERE account = '$account' AND day >= $since GROUP BY 1, 2
 		/jobs	$rows ORDER BY j.job DESC LIMIT 50
 		/jobs?state=ended	$rows WHERE j.state = 5 ORDER BY j.job DESC LIMIT 50
 		/jobs?account=$account	$rows WHERE j.account = '$account' ORDER BY j.job DESC LIMIT 50
@@ -63,23 +71,26 @@ pages() {
 	LIST
 }
 # Medians of `rounds`, in turns, so that both meet the same machine.
+cpu_ns() { cut -d' ' -f1 "/proc/$controller/schedstat"; }
 measure() { # PAGE SQL
-	local i from
+	local i from cpu=0
 	: >"$dir/ours"
 	: >"$dir/theirs"
 	for ((i = 0; i < rounds; i++)); do
+		from=$(cpu_ns)
 		curl -s -o "$dir/page" -w '%{http_code} %{time_total} %{size_download}\n' -b "$dir/jar" "$url/web$1" >>"$dir/ours"
+		cpu=$((cpu + $(cpu_ns) - from))
 		from=${EPOCHREALTIME/./}
 		sql "$2" >"$dir/rows"
 		echo $((${EPOCHREALTIME/./} - from)) >>"$dir/theirs"
 	done
 	sort -k2n "$dir/ours" >"$dir/sorted"
-	awk -v page="$1" -v n="$rounds" -v theirs="$(sort -n "$dir/theirs" | sed -n "$(((rounds + 1) / 2))p")" -v rows="$(wc -l <"$dir/rows")" '
+	awk -v page="$1" -v n="$rounds" -v theirs="$(sort -n "$dir/theirs" | sed -n "$(((rounds + 1) / 2))p")" -v rows="$(wc -l <"$dir/rows")" -v cpu="$((cpu / rounds))" '
 		NR == int((n + 1) / 2) { mid = $2 * 1000 } { most = $2 * 1000; bytes = $3; if ($1 != 200) status = " status " $1 }
-		END { printf "%-52s %8.1f %8.1f %9d %9.1f (%d rows) x%.2f%s%s%s\n", page, mid, most, bytes, theirs / 1000, rows, mid * 1000 / theirs, status,
+		END { printf "%-52s %8.1f %8.1f %8.1f %9d %9.1f (%d rows) x%.2f%s%s%s\n", page, mid, most, cpu / 1e6, bytes, theirs / 1000, rows, mid * 1000 / theirs, status,
 			(mid > 100 ? " OVER 100 ms" : ""), (bytes > 200000 ? " OVER 200 KB" : "") }' "$dir/sorted"
 }
-echo "-- ${place%%:*}: $jobs jobs of its own, $imported in its sums; milliseconds in the middle and at most, bytes; the rows by the database's own program"
+echo "-- ${place%%:*}: $jobs jobs of its own, $imported in its sums, load $(cut -d' ' -f1 /proc/loadavg); milliseconds in the middle, at most, of the controller's processor time; bytes; the rows by the database's own program"
 while IFS=$'\t' read -r page query; do [ -z "$page" ] || measure "$page" "$query"; done < <(pages)
 live_stop
 exit 0

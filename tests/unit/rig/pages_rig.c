@@ -12,6 +12,7 @@
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/day_sums.h"
 #include "controller/ledger/usage/queue_waits.h"
+#include "controller/ledger/usage/totals/top.h"
 #include "tests/unit/rig/pages_rig.h"
 
 static int no_job(void *ctx, const struct store_job *j, struct err *err)
@@ -140,17 +141,54 @@ static void sum_usage(struct rig *r)
 	assert_int_equal(store_usage(r->store, &p, no_usage, NULL, NULL), 0);
 }
 
+/* Of all users: the last whole allocation period, the one under way, and a month of it; the last days of some users and of some
+ * accounts; all clusters by month. */
+static void sum_totals(struct rig *r)
+{
+	static const char *const users[] = { "v1", "v2", "v3" };
+	static const char *const accounts[] = { "p1", "p2" };
+	const int64_t day = store_day(r->store, NOON), period = 24279, now = period + 12;
+	struct store_period p = { .by = STORE_BY_USER,
+				  .from_day = calendar_month_first(period),
+				  .to_day = calendar_month_first(now) };
+	const struct store_usage_each each = { no_usage, NULL };
+	struct store_top top = { .limit = 20 };
+
+	assert_int_equal(store_usage_top(r->store, &p, &top, &each, NULL), 1);
+	assert_true(top.n_rows[CHARGE_POOL_CPU] >= 300);
+	p.from_day = calendar_month_first(now);
+	p.to_day = day + 1;
+	assert_int_equal(store_usage_top(r->store, &p, &top, &each, NULL), 1);
+	assert_true(top.n_rows[CHARGE_POOL_CPU] >= 300);
+	assert_int_equal(store_usage(r->store, &p, no_usage, NULL, NULL), 0);
+	p.to_day = calendar_month_first(now + 1);
+	assert_int_equal(store_usage_top(r->store, &p, &top, &each, NULL), 1);
+	p.from_day = day - 30;
+	assert_int_equal(
+		store_usage_named(r->store, &p, &(struct store_names){ users, 3 }, &each, NULL),
+		0);
+	p.by = STORE_BY_ACCOUNT;
+	assert_int_equal(store_usage_named(r->store, &p, &(struct store_names){ accounts, 2 },
+					   &each, NULL),
+			 0);
+	p.by = STORE_BY_NONE;
+	p.each = STORE_EACH_MONTH;
+	assert_int_equal(store_usage(r->store, &p, no_usage, NULL, NULL), 0);
+}
+
 void pages_rig_search(struct rig *r)
 {
 	search_jobs(r);
 	sum_days(r);
 	sum_usage(r);
+	sum_totals(r);
 }
 
 /* ---- a past ---- */
 
 #define NUMBERS(n)                                                                             \
 	"WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < " n " - 1)"
+#define MONTHS "24273 + i / 300" /* of calendar.h: two years up to NOON */
 #define SUMS "1, 1, 60000, 0, 1000, 60000, 60000, 60000, 0, 0"
 
 /* ?1: today; a user has a sum every third day. */
@@ -162,8 +200,15 @@ static const char *const past[] = {
 			 " charge_used_ms, core_ms, gpu_ms, adjusted_ms) SELECT 'main',"
 			 " 'p' || (i % 300 / 3), 'v' || (i % 300), 0, ?1 - 720 + i / 300 * 3, " SUMS
 			 " FROM n",
-	NUMBERS("7200") " INSERT INTO months SELECT 1000 + i % 300, 0, ?1 / 30 - 24 + i / 300, " SUMS
-			" FROM n",
+	NUMBERS("7200") " INSERT INTO months SELECT 1000 + i % 300, 0, " MONTHS ", " SUMS
+			" FROM n WHERE ?1 > 0",
+	/* As the months above, of users alone; two allocation periods; days. */
+	NUMBERS("7200") " INSERT INTO totals SELECT 2, 1, '', " MONTHS
+			", 'v' || (i % 300), 0, " SUMS " FROM n WHERE ?1 > 0",
+	NUMBERS("600") " INSERT INTO totals SELECT 2, 2, '', 24279 + i / 300 * 12,"
+		       " 'v' || (i % 300), 0, " SUMS " FROM n WHERE ?1 > 0",
+	NUMBERS("720") " INSERT INTO totals SELECT 3, 0, '', ?1 - 720 + i, 'main', 0, " SUMS
+		       " FROM n",
 	NUMBERS("40000") " INSERT INTO node_changes(node, at_ns, cluster, state, ncpus, ngpus)"
 			 " SELECT 'n' || (i % 200), (?1 - 720) * 86400000000000 + CAST(i AS BIGINT)"
 			 " * 1555200000000, 'main', i % 3, 16, 0 FROM n",

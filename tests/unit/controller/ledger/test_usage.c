@@ -12,6 +12,8 @@
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/import/import.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/usage/totals/top.h"
+#include "controller/ledger/usage/rollup_write.h"
 #include "tests/unit/rig/ledger_rig.h"
 
 #define FIRST_DAY 20075 /* 2024-12-18 */
@@ -153,6 +155,7 @@ static void any_period_is_the_sum_of_its_days(void **state)
 	static const char *const accounts[] = { NULL, "a0", "a3", "none" };
 	static const char *const users[] = { NULL, "u0", "u5", "ghost" };
 	static const char *const clusters[] = { NULL, NULL, "c0", "none" };
+	static const int64_t periods[][2] = { { 12, 3 }, { 12, 0 }, { 3, 1 }, { 12, 11 } };
 	struct rig *r = *state;
 
 	fill_ledger(r);
@@ -167,13 +170,203 @@ static void any_period_is_the_sum_of_its_days(void **state)
 		struct seen got = { .rows = 0 }, want;
 
 		p.second = p.second == p.by ? STORE_BY_NONE : p.second;
-		p.to_day = p.from_day + draw_number(DAYS);
+		p.to_day = p.from_day + draw_number(k % 2 ? DAYS : 500);
+		if (k % 5 == 0)
+			p.account = p.user = NULL;
+		if (k % 150 == 0)
+			assert_int_equal(store_set_period(r->store, periods[k / 150][0],
+							  periods[k / 150][1], NULL),
+					 0);
 		assert_int_equal(store_usage(r->store, &p, on_usage, &got, NULL), 0);
 		want = from_days(r, &p);
 		assert_int_equal(got.rows, want.rows);
 		assert_true(got.weight == want.weight);
 		check_months(r, p, want.sum);
 	}
+}
+
+/* ---- what counts most ---- */
+
+#define ROWS_MAX 64
+
+struct row {
+	char key[64], pool[8];
+	int64_t hash, counts;
+	bool is_passed;
+};
+struct rows {
+	struct row of[ROWS_MAX];
+	size_t n;
+};
+
+static int add_row(void *ctx, const struct store_usage *u, struct err *err)
+{
+	struct rows *rows = ctx;
+	struct row *row = &rows->of[rows->n++];
+
+	(void)err;
+	assert_true(rows->n <= ROWS_MAX);
+	*row = (struct row){ .hash = hash_usage(u),
+			     .counts = u->charge_requested_ms + u->adjusted_ms };
+	snprintf(row->key, sizeof(row->key), "%s", u->key);
+	snprintf(row->pool, sizeof(row->pool), "%s", u->pool);
+	return 0;
+}
+
+/* Every row of `top` is one of `all`, in their order, and none that was not passed counts more than one that was. */
+static void check_top(struct rows *all, const struct rows *top)
+{
+	int64_t least = INT64_MAX, most = INT64_MIN;
+	size_t at = 0;
+
+	for (size_t i = 0; i < top->n; i++, at++) {
+		while (at < all->n && (strcmp(all->of[at].key, top->of[i].key) != 0 ||
+				       strcmp(all->of[at].pool, top->of[i].pool) != 0))
+			at++;
+		assert_true(at < all->n);
+		assert_true(all->of[at].hash == top->of[i].hash);
+		all->of[at].is_passed = true;
+		if (top->of[i].counts < least)
+			least = top->of[i].counts;
+	}
+	for (size_t i = 0; i < all->n; i++)
+		if (!all->of[i].is_passed && all->of[i].counts > most)
+			most = all->of[i].counts;
+	assert_true(most <= least);
+}
+
+static void check_span(struct rig *r, const struct store_period *p)
+{
+	struct store_top top = { .limit = 1 + (size_t)draw_number(8) };
+	struct rows all = { .n = 0 }, some = { .n = 0 };
+	const struct store_usage_each each = { add_row, &some };
+
+	assert_int_equal(store_usage(r->store, p, add_row, &all, NULL), 0);
+	assert_int_equal(store_usage_top(r->store, p, &top, &each, NULL), 1);
+	assert_int_equal(some.n, all.n < top.limit ? all.n : top.limit);
+	assert_int_equal(top.n_rows[CHARGE_POOL_CPU] + top.n_rows[CHARGE_POOL_GPU], all.n);
+	check_top(&all, &some);
+}
+
+static void what_counts_most_of_a_month_or_a_period_is_found_at_once(void **state)
+{
+	static const char *const clusters[] = { NULL, "c0", "c1", "none" };
+	struct rig *r = *state;
+	int64_t month = calendar_month(FIRST_DAY);
+	struct store_period p = { .by = STORE_BY_ACCOUNT };
+	const struct store_usage_each each = { add_row, NULL };
+	struct store_top top = { .limit = 3 };
+
+	fill_ledger(r);
+	for (int k = 0; k < 80; k++) {
+		int64_t n = k % 2 ? 1 : 12, first = k % 2 ? month + k % 7 : month / 12 * 12 - 9;
+
+		p.by = k % 3 ? STORE_BY_USER : STORE_BY_ACCOUNT;
+		p.cluster = clusters[draw_number(4)];
+		p.from_day = calendar_month_first(first);
+		p.to_day = calendar_month_first(first + n);
+		check_span(r, &p);
+	}
+	/* Nothing has happened yet on the last days; any other period, or view, is for store_usage(). */
+	p.to_day = FIRST_DAY + DAYS + 20;
+	p.from_day = calendar_month_first(calendar_month(p.to_day) / 12 * 12 + 3);
+	check_span(r, &p);
+	p.to_day = INT32_MAX;
+	check_span(r, &p);
+	p.from_day++;
+	assert_int_equal(store_usage_top(r->store, &p, &top, &each, NULL), 0);
+	p.from_day--;
+	p.to_day = p.from_day + 3;
+	assert_int_equal(store_usage_top(r->store, &p, &top, &each, NULL), 0);
+	p.to_day = INT32_MAX;
+	p.by = STORE_BY_CLUSTER;
+	assert_int_equal(store_usage_top(r->store, &p, &top, &each, NULL), 0);
+}
+
+static int check_named(void *ctx, const struct store_usage *u, struct err *err)
+{
+	struct rows *rows = ctx;
+
+	(void)err;
+	for (size_t i = 0; i < rows->n; i++)
+		if (!strcmp(rows->of[i].key, u->key) && !strcmp(rows->of[i].pool, u->pool)) {
+			assert_int_equal(rows->of[i].counts, u->charge_requested_ms);
+			assert_false(rows->of[i].is_passed);
+			rows->of[i].is_passed = true;
+			return 0;
+		}
+	fail_msg("%s, %s is not in the period", u->key, u->pool);
+	return 0;
+}
+
+static void the_last_days_of_names_are_those_of_the_view(void **state)
+{
+	static const char *const accounts[] = { "a0", "a1", "a2", "a3", "none" };
+	static const char *users[40];
+	char names[ARRAY_LEN(users)][8];
+	struct rig *r = *state;
+
+	fill_ledger(r);
+	for (size_t i = 0; i < ARRAY_LEN(users); i++) {
+		snprintf(names[i], sizeof(names[i]), "u%zu",
+			 (size_t)(ARRAY_LEN(users) - 1 - i));
+		users[i] = names[i];
+	}
+	for (int k = 0; k < 40; k++) {
+		const bool by_user = k % 2;
+		const struct store_period p = { .by = by_user ? STORE_BY_USER
+							      : STORE_BY_ACCOUNT,
+						.cluster = k % 3 ? NULL : "c1",
+						.from_day = FIRST_DAY + draw_number(DAYS),
+						.to_day = FIRST_DAY + DAYS + draw_number(9) };
+		const struct store_names some = by_user ? (struct store_names){ users, 40 }
+							: (struct store_names){ accounts, 5 };
+		struct rows all = { .n = 0 };
+		const struct store_usage_each each = { check_named, &all };
+
+		assert_int_equal(store_usage(r->store, &p, add_row, &all, NULL), 0);
+		assert_int_equal(store_usage_named(r->store, &p, &some, &each, NULL), 0);
+		for (size_t i = 0; i < all.n; i++)
+			assert_true(all.of[i].is_passed);
+	}
+}
+
+/* ---- totals ---- */
+
+static int64_t count_totals(struct rig *r)
+{
+	return rig_number(r, "SELECT COUNT(*) FROM totals");
+}
+
+static int add_usage(struct rig *r, const char *user)
+{
+	const struct rollup_key k = { "c9", "a9", user, CHARGE_POOL_CPU, FIRST_DAY };
+	const struct rollup gain = { .figure = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 } };
+
+	return rollup_write(r->store, &k, &gain, NULL);
+}
+
+static void totals_are_written_with_their_transaction_or_not_at_all(void **state)
+{
+	struct rig *r = *state;
+
+	assert_int_equal(db_begin(r->store->db, NULL), 0);
+	assert_int_equal(add_usage(r, "gone"), 0);
+	db_rollback(r->store->db);
+	assert_int_equal(count_totals(r), 0);
+	assert_int_equal(db_begin(r->store->db, NULL), 0);
+	assert_int_equal(add_usage(r, "u1"), 0);
+	assert_int_equal(add_usage(r, "u1"), 0);
+	assert_int_equal(add_usage(r, "u2"), 0);
+	assert_int_equal(db_commit(r->store->db, NULL), 0);
+	/* A day, months and periods: of the cluster, of the account and of two users, there and in all clusters. */
+	assert_int_equal(count_totals(r), 1 + 2 + 4 + 8);
+	assert_int_equal(rig_number(r, "SELECT SUM(gpu_ms) FROM totals WHERE span = 2"),
+			 5 * 27);
+	assert_int_equal(rig_number(r, "SELECT SUM(adjusted_ms) FROM totals WHERE kind = 2"
+				       " AND name = 'u1' AND cluster = ''"),
+			 2 * 20);
+	assert_true(add_usage(r, "alone") < 0); /* without a transaction */
 }
 
 /* The rows of some accounts, and of `more` in the others. */
@@ -333,6 +526,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(any_period_is_the_sum_of_its_days),
+		TEST(what_counts_most_of_a_month_or_a_period_is_found_at_once),
+		TEST(the_last_days_of_names_are_those_of_the_view),
+		TEST(totals_are_written_with_their_transaction_or_not_at_all),
 		TEST(a_scope_is_its_accounts_and_the_own_usage_in_others),
 		TEST(the_first_day_is_that_of_the_first_charge),
 		cmocka_unit_test_setup_teardown(usage_of_a_scope_is_found_by_indices,

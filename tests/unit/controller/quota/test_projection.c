@@ -139,6 +139,72 @@ static void a_limit_keeps_the_rows_that_count_most_and_the_totals(void **state)
 	assert_string_equal(see_usage(q, ask).names, "physics* physics.lab");
 }
 
+/* ---- the rows that the ledger finds by what they count ---- */
+
+#define FIGURES_MAX 1024
+
+/* A line a row: what it counts, what its jobs were, and both projections; totals with how many rows they are of. */
+static int note_figures(void *ctx, const struct projection_row *row, struct err *err)
+{
+	char *text = ctx;
+	size_t n = strlen(text);
+
+	(void)err;
+	snprintf(text + n, FIGURES_MAX - n,
+		 "%s %s counts %lld started %lld year %lld recent %lld of %lld\n",
+		 row->is_total ? "total" : row->usage->key, row->usage->pool,
+		 (long long)row->counts_ms, (long long)row->usage->jobs_started,
+		 (long long)row->by_year_ms, (long long)row->by_recent_ms,
+		 (long long)row->n_summed);
+	return 0;
+}
+
+static int64_t note_period(struct quota_rig *q, const struct projection_query *ask,
+			   char text[static FIGURES_MAX])
+{
+	const struct projection_each each = { note_figures, text };
+	struct projection_period period;
+	struct err err = { "" };
+
+	*text = '\0';
+	if (projection_usage(&q->site, ask, &each, &period, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_true(period.is_open);
+	return period.left_out;
+}
+
+/* The allocation year is under way; all used is of the last days. */
+static void what_counts_most_has_the_projections_that_it_has_among_all(void **state)
+{
+	static const char all[] = "[Account physics]\nUsers=alice,bob\n";
+	struct quota_rig *q = *state;
+	struct projection_query ask = { .period = { .by = STORE_BY_USER },
+					.now_ns = (TODAY + 1) * DAY_NS };
+	char whole[FIGURES_MAX], some[FIGURES_MAX];
+
+	quota_rig_set(q, config, all);
+	use_hours(q, "physics", "alice", 200);
+	use_hours(q, "physics.lab", "bob", 300);
+	use_hours(q, "chemistry", "alice", 100);
+	use_hours(q, "chemistry", "carol", 50);
+	ask.period.from_day = calendar_month_first(2024 * 12 + 3);
+	ask.period.to_day = calendar_month_first(2025 * 12 + 3);
+	assert_int_equal(note_period(q, &ask, whole), 0);
+	ask.limit = 3;
+	assert_int_equal(note_period(q, &ask, some), 0);
+	assert_string_equal(some, whole);
+	ask.limit = 2;
+	assert_int_equal(note_period(q, &ask, some), 1);
+	assert_null(strstr(some, "carol"));
+	assert_non_null(strstr(some, strstr(whole, "total")));
+	assert_memory_equal(some, whole, (size_t)(strstr(whole, "carol") - whole));
+	/* As of a moment before, nothing had been used. */
+	ask.now_ns = TODAY * DAY_NS;
+	ask.is_past = true;
+	note_period(q, &ask, some);
+	assert_string_equal(some, "");
+}
+
 /* 10 equivalents for 10 days are 2400 hours. After 4 days 1800 are used: 450 a day, the last 600 in 32 hours. */
 static void the_sentence_says_when_the_allocation_is_used_up(void **state)
 {
@@ -193,6 +259,7 @@ int main(void)
 		WITH_LEDGER(a_scope_shows_its_accounts_whole_and_of_others_the_own_usage),
 		WITH_LEDGER(an_account_that_is_asked_for_comes_with_those_below_it),
 		WITH_LEDGER(a_limit_keeps_the_rows_that_count_most_and_the_totals),
+		WITH_LEDGER(what_counts_most_has_the_projections_that_it_has_among_all),
 		WITH_LEDGER(the_sentence_says_when_the_allocation_is_used_up),
 		cmocka_unit_test(the_sentence_says_what_will_be_unused),
 	};

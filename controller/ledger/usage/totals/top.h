@@ -1,0 +1,30 @@
+/* top - the accounts or users that count most in a month or an allocation period: a table of a hundred thousand users shows some
+ * hundred of them. Part of the contract of store.h. */
+#pragma once
+#include "controller/ledger/store.h"
+
+#define STORE_TOP_MAX 1000
+
+struct store_usage_each {
+	store_usage_fn fn;
+	void *ctx;
+};
+struct store_top {
+	size_t limit;			  /* at most STORE_TOP_MAX */
+	int64_t n_rows[_CHARGE_POOL_MAX]; /* how many there are, passed or not */
+};
+/* Calls each->fn for the rows of store_usage() whose charge with its adjustments is largest, of equal ones for the first, in the same
+ * order. 1: it did; 0: the period is not one whole month or allocation period, or the view is not by account or user alone:
+ * store_usage() has the rows. */
+int store_usage_top(struct store *s, const struct store_period *p, struct store_top *top,
+		    const struct store_usage_each *each, struct err *err);
+
+/* What each of these accounts or users (p->by) is charged with its adjustments on the days of p, all of them or those of one
+ * cluster. Only charge_requested_ms is set; in no order; none for those that were charged nothing. */
+struct store_names {
+	const char *const *names;
+	size_t n;
+};
+int store_usage_named(struct store *s, const struct store_period *p,
+		      const struct store_names *names, const struct store_usage_each *each,
+		      struct err *err);
