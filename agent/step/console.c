@@ -160,9 +160,11 @@ static int pass_input(struct step_consoles *c, const struct console_relay_step *
 	struct console *k = find_console(c, s->id);
 	struct console_input m;
 
-	if (!k || !s->size || console_decode_input(s->message, s->size, &m, NULL) < 0)
+	size_t size = (size_t)s->size;
+
+	if (!k || !size || console_decode_input(s->message, size, &m, NULL) < 0)
 		return 0;
-	if (send(k->fd, s->message, s->size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	if (send(k->fd, s->message, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		return 1;
 	k->seen = m.serial;
 	return 0;
@@ -253,7 +255,7 @@ static void start_send(struct step_consoles *c)
 		list[r.n_steps++] = (struct console_relay_step){ .id = k->id,
 								 .seen = (int64_t)k->seen,
 								 .message = k->message,
-								 .size = k->size };
+								 .size = (int64_t)k->size };
 		k->is_sending = true;
 		bytes += k->size;
 	}

@@ -83,10 +83,9 @@ static int make_message(struct http *h, struct http_call call, struct err *err)
 	int r;
 
 	if (call.body) {
-		h->sent.data = wire_format(call.body);
+		h->sent.data = wire_format_whole(call.body, &h->sent.size);
 		if (!h->sent.data)
 			return err_set(err, -ENOMEM, "out of memory");
-		h->sent.size = strlen(h->sent.data);
 	}
 	if (asprintf(&first, "%s %s", call.method, call.path) < 0 ||
 	    asprintf(&h->call_url, "%s%s", h->url, call.path) < 0)
@@ -229,7 +228,8 @@ static int read_answer(struct http *h, json_t **ret, struct err *err)
 	int r;
 
 	curl.easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &status);
-	r = wire_parse(h->answer.data ? h->answer.data : "", h->answer.size, &answer, err);
+	r = wire_parse_whole(h->answer.data ? h->answer.data : "", h->answer.size, &answer,
+			     err);
 	if (status < 200 || status > 299) {
 		put_refusal(h, status, answer, err);
 		*ret = TAKE_PTR(answer);

@@ -1,5 +1,6 @@
 /* wire.c - parsing and printing documents, typed reads of their keys; see wire.h. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/utf8.h"
@@ -30,6 +31,64 @@ int wire_parse(const char *text, size_t size, json_t **ret, struct err *err)
 char *wire_format(const json_t *j)
 {
 	return json_dumps(j, JSON_COMPACT);
+}
+
+int wire_attach(json_t *doc, const void *data, size_t size)
+{
+	json_t *bytes = json_stringn_nocheck(data, size);
+
+	return json_object_set_new(doc, WIRE_ATTACHED, bytes) < 0 ? -ENOMEM : 0;
+}
+
+const void *wire_attached(const json_t *doc, size_t *ret_size)
+{
+	const json_t *bytes = json_object_get(doc, WIRE_ATTACHED);
+
+	*ret_size = json_string_length(bytes);
+	return json_string_value(bytes);
+}
+
+char *wire_format_whole(const json_t *j, size_t *ret_size)
+{
+	_cleanup_json_ json_t *text_only = NULL;
+	size_t n_bytes, n_text;
+	const void *bytes = wire_attached(j, &n_bytes);
+	char *text, *whole;
+
+	if (bytes) { /* a shallow copy */
+		text_only = json_copy((json_t *)j);
+		json_object_del(text_only, WIRE_ATTACHED);
+	}
+	text = wire_format(bytes ? text_only : j);
+	n_text = text ? strlen(text) : 0;
+	*ret_size = n_text;
+	if (!text || !bytes)
+		return text;
+	whole = realloc(text, n_text + 1 + n_bytes + 1);
+	if (!whole) {
+		free(text);
+		return NULL;
+	}
+	memcpy(whole + n_text + 1, bytes, n_bytes);
+	whole[n_text + 1 + n_bytes] = '\0';
+	*ret_size = n_text + 1 + n_bytes;
+	return whole;
+}
+
+int wire_parse_whole(const char *text, size_t size, json_t **ret, struct err *err)
+{
+	const char *end = memchr(text, '\0', size);
+	_cleanup_json_ json_t *doc = NULL;
+	int r = wire_parse(text, end ? (size_t)(end - text) : size, &doc, err);
+
+	if (r < 0)
+		return r;
+	if (json_object_get(doc, WIRE_ATTACHED))
+		return err_set(err, -EINVAL, "'" WIRE_ATTACHED "' is no key of a document");
+	if (end && wire_attach(doc, end + 1, size - (size_t)(end - text) - 1) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	*ret = TAKE_PTR(doc);
+	return 0;
 }
 
 json_t *wire_string(const char *text)

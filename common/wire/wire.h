@@ -43,6 +43,17 @@ struct wire_bounds {
 int wire_scan(const char *text, size_t size, const struct wire_bounds *max, struct err *err);
 /* Compact text, caller frees; NULL only when memory ran out. */
 char *wire_format(const json_t *j);
+
+/* Bytes beside a document, for which JSON would need a third more room and much time: on the wire they follow the text after a NUL, in
+ * memory they are the document's member WIRE_ATTACHED, which text never has. */
+#define WIRE_ATTACHED "attached"
+/* Copies the bytes into the document. -ENOMEM. */
+int wire_attach(json_t *doc, const void *data, size_t size);
+/* Borrowed from the document; NULL: it has none. */
+const void *wire_attached(const json_t *doc, size_t *ret_size);
+/* wire_format() with the attached bytes, in *ret_size bytes; wire_parse() of both. */
+char *wire_format_whole(const json_t *j, size_t *ret_size);
+int wire_parse_whole(const char *text, size_t size, json_t **ret, struct err *err);
 /* {"schema": WIRE_SCHEMA} to fill. */
 json_t *wire_new(void);
 

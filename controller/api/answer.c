@@ -92,12 +92,13 @@ static void answer_call(struct call *c)
 
 	if (c->answer && json_object_set_new(c->answer, "time_zone",
 					     json_string(store_zone(c->api->c.store))) == 0)
-		a.text = wire_format(c->answer);
+		a.text = wire_format_whole(c->answer, &a.size);
 	else if (!c->answer)
 		a.text = TAKE_PTR(c->text);
+	if (!c->answer)
+		a.size = a.text ? strlen(a.text) : 0;
 	if (!a.text)
 		a.status = 500;
-	a.size = a.text ? strlen(a.text) : 0;
 	exchange_answer(c->x, a);
 }
 

@@ -15,27 +15,33 @@ int call_refuse(struct call *c, unsigned status, const char *code, const char *r
 	return -EINVAL;
 }
 
-void call_answer_text(struct exchange *x, unsigned status, char *text, const char *credential)
+static void answer_bytes(struct exchange *x, struct exchange_answer a)
 {
-	struct exchange_answer a = { .status = status, .text = text, .credential = credential };
-
-	a.size = text ? strlen(text) : 0;
-	if (!text)
+	if (!a.text)
 		a.status = 500;
 	exchange_answer(x, a);
+}
+
+void call_answer_text(struct exchange *x, unsigned status, char *text, const char *credential)
+{
+	answer_bytes(x, (struct exchange_answer){ .status = status,
+						  .text = text,
+						  .size = text ? strlen(text) : 0,
+						  .credential = credential });
 }
 
 /* Signed answers are for nodes: the signature is over the credential of their request, too, so
  * that an answer cannot be replayed for another request. */
 void call_answer(struct api *a, struct exchange *x, json_t *doc, const char *credential)
 {
-	_cleanup_free_ char *text = wire_format(doc);
+	size_t size;
+	_cleanup_free_ char *text = wire_format_whole(doc, &size);
 	char header[AUTH_HEADER_MAX] = "";
 	struct err err;
 
 	if (text && credential) {
 		static const uint32_t agents = 0;
-		struct auth_text what = { credential, text, strlen(text), &agents };
+		struct auth_text what = { credential, text, size, &agents };
 		int r = auth_sign(a->c.config->munge_socket, what, header, &err);
 
 		if (r < 0) {
@@ -46,7 +52,10 @@ void call_answer(struct api *a, struct exchange *x, json_t *doc, const char *cre
 			return;
 		}
 	}
-	call_answer_text(x, 200, TAKE_PTR(text), credential ? header : NULL);
+	answer_bytes(x, (struct exchange_answer){ .status = 200,
+						  .size = size,
+						  .text = TAKE_PTR(text),
+						  .credential = credential ? header : NULL });
 }
 
 const char *call_query_text(const struct call *c, const char *name)

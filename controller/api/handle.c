@@ -164,6 +164,7 @@ static int read_body(struct call *c, const struct route *route, struct err *err)
 {
 	size_t size;
 	const char *text = exchange_body(c->x, &size);
+	const struct route_body *body;
 	int r;
 
 	if (strcmp(route->method, "POST") != 0)
@@ -171,12 +172,16 @@ static int read_body(struct call *c, const struct route *route, struct err *err)
 	/* A request such as cancel needs no body. */
 	if (size == 0 && strchr(route->pattern, '#'))
 		return 0;
-	r = wire_scan(text, size, &route_bodies[route->body].json, err);
+	body = &route_bodies[route->body];
+	r = wire_scan(text, body->has_bytes ? strnlen(text, size) : size, &body->json, err);
 	if (r == -EMSGSIZE)
 		return call_refuse(
 			c, 413, "too-large",
 			"send less in one request; no client of Reeve sends so much");
-	return r < 0 ? r : wire_parse(text, size, &c->body, err);
+	if (r < 0)
+		return r;
+	return body->has_bytes ? wire_parse_whole(text, size, &c->body, err)
+			       : wire_parse(text, size, &c->body, err);
 }
 
 /* The job that the path names: Slurm's, or a task of an array. */

@@ -25,13 +25,15 @@ const struct route_body route_bodies[_BODY_MAX] = {
 	[BODY_REQUEST] = { 2 * MIB, { 200000, 1024, 16 } },
 	[BODY_ACCOUNTS] = { 8 * MIB, { 64, 8, 8 } },
 	[BODY_SYNC] = { 8 * MIB, { 1200000, 120000, 16 } },
+	[BODY_CONSOLE] = { 512 << 10, { 64, 8, 4 }, .has_bytes = true },
+	[BODY_RELAY] = { 8 * MIB, { 20000, 2048, 8 }, .has_bytes = true },
 	[BODY_SLURM] = { 8 * MIB, { 1200000, 120000, 8 } },
 };
 
 const struct route routes[] = {
 	{ "POST", "/v1/node/sync", ROLE_NODE, BODY_SYNC, route_sync,
 	  "a node's reports; its desired states" },
-	{ "POST", "/v1/node/console", ROLE_NODE, BODY_SYNC, route_node_console,
+	{ "POST", "/v1/node/console", ROLE_NODE, BODY_RELAY, route_node_console,
 	  "output of a node's interactive steps; their input" },
 	{ "POST", "/v1/slurm/jobs", ROLE_USER, BODY_SLURM, route_slurm_jobs,
 	  "what slurmctld and slurmdbd say of jobs" },
@@ -66,7 +68,7 @@ const struct route routes[] = {
 	  "output of steps" },
 	{ "POST", "/v1/jobs/#/steps/cancel", ROLE_USER, BODY_SMALL, route_cancel_step,
 	  "end a step" },
-	{ "POST", "/v1/jobs/#/console", ROLE_USER, BODY_SMALL, route_console,
+	{ "POST", "/v1/jobs/#/console", ROLE_USER, BODY_CONSOLE, route_console,
 	  "a terminal of an interactive step" },
 	{ "GET", "/v1/nodes", ROLE_USER, BODY_NONE, route_list_nodes, "list nodes" },
 	{ "GET", "/v1/nodes/jobs", ROLE_USER, BODY_NONE, route_core_map,

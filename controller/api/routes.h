@@ -15,12 +15,15 @@ enum route_body_kind {
 	BODY_REQUEST,  /* a job or a step: script and environment */
 	BODY_ACCOUNTS, /* a file as one string */
 	BODY_SYNC,
-	BODY_SLURM, /* jobs of Slurm: from its own user only */
+	BODY_CONSOLE, /* a message of an interactive step */
+	BODY_RELAY,   /* those of a node */
+	BODY_SLURM,   /* jobs of Slurm: from its own user only */
 	_BODY_MAX,
 };
 struct route_body {
 	size_t bytes; /* as sent, and as inflated */
 	struct wire_bounds json;
+	bool has_bytes; /* may be followed by bytes (WIRE_ATTACHED) */
 };
 extern const struct route_body route_bodies[_BODY_MAX];
 

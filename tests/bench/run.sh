@@ -74,6 +74,9 @@ bench_start() {
 bench_cycle() {
 	$MAKE all && tests/bench/cycle.sh
 }
+bench_console() {
+	$MAKE all && tests/bench/terminal/console.sh ${CONSOLE_BENCH:-}
+}
 bench_top() {
 	$MAKE all && tests/bench/terminal/top.sh ${TOP_BENCH:-}
 }
@@ -129,7 +132,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger ended partition share schedule cycle submit start series past top simulate pages slurm srun attack"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger ended partition share schedule cycle submit start series past top console simulate pages slurm srun attack"
 by_name_only="size" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0

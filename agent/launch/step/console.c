@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <termios.h>
 #include <time.h>
@@ -57,7 +58,6 @@ struct step_console {
 static int open_listener(struct step_console *c, const char *path, struct err *err)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	int size = SOCKET_BUFFER;
 
 	if (strlen(path) >= sizeof(at.sun_path))
 		return err_set(err, -ENAMETOOLONG,
@@ -65,10 +65,7 @@ static int open_listener(struct step_console *c, const char *path, struct err *e
 	strcpy(at.sun_path, path);
 	c->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	unlink(path);
-	/* Sockets that are accepted have the listener's buffers. */
-	if (c->listener < 0 ||
-	    setsockopt(c->listener, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size)) < 0 ||
-	    bind(c->listener, (struct sockaddr *)&at, sizeof(at)) < 0 ||
+	if (c->listener < 0 || bind(c->listener, (struct sockaddr *)&at, sizeof(at)) < 0 ||
 	    chmod(path, 0600) < 0 || listen(c->listener, 1) < 0)
 		return err_set(err, -errno, "make the console's socket: %m");
 	return 0;
@@ -362,18 +359,22 @@ static void read_peer(struct step_console *c)
 static void accept_peer(struct step_console *c)
 {
 	int fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	const int size = SOCKET_BUFFER;
 
 	if (fd < 0)
 		return;
+	/* Where the buffer stays as it is by default, messages fit too. */
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
 	drop_peer(c);
 	c->peer = fd;
 	c->may_send = c->has_changes = true;
 }
 
-/* The unacknowledged bytes of a stream, as far as they fit, copied to `to`. */
-static struct console_chunk cut_chunk(const struct ring *g, char *to, size_t room)
+/* The unacknowledged bytes of a stream, at most `room`: up to two pieces of the ring. */
+static struct console_chunk cut_chunk(const struct ring *g, size_t room,
+				      struct iovec ret[static 2])
 {
-	struct console_chunk k = { .offset = g->acked, .data = to };
+	struct console_chunk k = { .offset = g->acked };
 	size_t left = (size_t)(g->end - g->acked), at = (size_t)(g->acked % STEP_CONSOLE_KEPT);
 	size_t first = STEP_CONSOLE_KEPT - at;
 
@@ -381,8 +382,8 @@ static struct console_chunk cut_chunk(const struct ring *g, char *to, size_t roo
 	k.is_end = g->is_over && k.size == left;
 	if (first > k.size)
 		first = k.size;
-	memcpy(to, g->data + at, first);
-	memcpy(to + first, g->data, k.size - first);
+	ret[0] = (struct iovec){ g->data + at, first };
+	ret[1] = (struct iovec){ g->data, k.size - first };
 	return k;
 }
 
@@ -411,12 +412,13 @@ static bool may_send_output(const struct step_console *c)
 
 static void send_output(struct step_console *c)
 {
-	static uint8_t packet[CONSOLE_MESSAGE_MAX];
-	static char data[CONSOLE_DATA_MAX];
+	uint8_t head[CONSOLE_HEAD_MAX];
+	struct iovec pieces[1 + 2 * CONSOLE_STREAMS];
+	const struct msghdr packet = { .msg_iov = pieces, .msg_iovlen = ARRAY_LEN(pieces) };
 	struct console_output m = { .heard = c->input.serial,
 				    .acked = c->consumed,
 				    .takes_no_input = c->in < 0 };
-	size_t used = 0, size;
+	size_t room = CONSOLE_DATA_MAX;
 
 	if (c->peer < 0 || !c->may_send || !(c->has_changes || may_send_output(c)))
 		return;
@@ -424,14 +426,14 @@ static void send_output(struct step_console *c)
 	for (int i = CONSOLE_STREAMS - 1; i >= 0; i--) {
 		const struct ring *g = &c->rings[i];
 
-		m.streams[i] = cut_chunk(g, data + used, sizeof(data) - used);
-		used += m.streams[i].size;
+		m.streams[i] = cut_chunk(g, room, pieces + 1 + 2 * i);
+		room -= m.streams[i].size;
 		m.is_full |= g->end - g->acked >= FULL_BYTES;
 		c->rings[i].sent = m.streams[i].offset + (int64_t)m.streams[i].size;
 	}
 	m.serial = c->serial = next_serial(c);
-	size = console_encode_output(&m, packet);
-	if (send(c->peer, packet, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	pieces[0] = (struct iovec){ head, console_encode_output_head(&m, head) };
+	if (sendmsg(c->peer, &packet, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		drop_peer(c);
 	else
 		c->has_changes = c->has_output = c->may_send = false;

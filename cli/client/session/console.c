@@ -107,6 +107,7 @@ static json_t *make_body(struct console *k, bool has_input)
 				   .data = k->typed,
 				   .size = has_input && knows_offset(k) ? k->n_typed : 0 };
 	_cleanup_doc_ struct doc d = doc_message();
+	json_t *doc;
 
 	for (int i = 0; i < CONSOLE_STREAMS; i++)
 		m.acked[i] = k->out[i].written;
@@ -115,8 +116,10 @@ static json_t *make_body(struct console *k, bool has_input)
 	doc_int(&d, "seen", k->seen);
 	/* Once: a message that comes late must not take the step back from the terminal that has it then. */
 	doc_flag(&d, "take_over", k->config.takes_over && !k->is_answered);
-	doc_bytes(&d, "message", buf, console_encode_input(&m, buf));
-	return doc_take(&d);
+	doc = doc_take(&d);
+	if (doc && wire_attach(doc, buf, console_encode_input(&m, buf)) < 0)
+		return json_decref(doc), NULL;
+	return doc;
 }
 
 static int start_request(struct console *k, struct http *http, long wait_s, http_done_fn done)
@@ -271,15 +274,11 @@ static void drop_acknowledged(struct console *k, int64_t acked)
 	}
 }
 
-static int take_message(struct console *k, const json_t *text, struct err *err)
+static int take_message(struct console *k, const void *data, size_t size, struct err *err)
 {
-	_cleanup_free_ uint8_t *data = NULL;
 	struct console_output m;
-	size_t size = 0;
-	int r = doc_decode_bytes(text, CONSOLE_MESSAGE_MAX, &data, &size, err);
+	int r = console_decode_output(data, size, &m, err);
 
-	if (r == 0)
-		r = console_decode_output(data, size, &m, err);
 	for (int i = 0; i < CONSOLE_STREAMS && r == 0; i++)
 		r = keep_chunk(k, i, &m.streams[i], err);
 	if (r < 0)
@@ -307,7 +306,8 @@ static void check_input(struct console *k, const json_t *answer)
 /* 1: the console has ended. */
 static int take_answer(struct console *k, const json_t *answer)
 {
-	const json_t *message = json_object_get(answer, "message");
+	size_t size;
+	const void *message = wire_attached(answer, &size);
 	const char *state = cli_text(answer, "state");
 	struct err err = { "" };
 	int r;
@@ -316,7 +316,7 @@ static int take_answer(struct console *k, const json_t *answer)
 		finish_console(k, CONSOLE_TAKEN, 0, NULL);
 		return 1;
 	}
-	r = message ? take_message(k, message, &err) : 0;
+	r = message ? take_message(k, message, size, &err) : 0;
 	if (r < 0) {
 		finish_console(k, CONSOLE_ENDED, r, &err);
 		return 1;
@@ -352,7 +352,7 @@ static void on_polled(void *ctx, int result, json_t *answer_owned, const struct 
 		return;
 	if (k->has_changes)
 		start_send(k);
-	if (!json_object_get(answer, "message") && now_us(k) - k->asked_us < SOON_US)
+	if (!json_object_get(answer, WIRE_ATTACHED) && now_us(k) - k->asked_us < SOON_US)
 		set_timer(k->timer, SOON_US);
 	else
 		flush_output(k);

@@ -70,8 +70,7 @@ static int refuse_message(const char *what, struct err *err)
 	return err_set(err, -EBADMSG, "the message of %s is malformed", what);
 }
 
-size_t console_encode_input(const struct console_input *m,
-			    uint8_t buf[static CONSOLE_MESSAGE_MAX])
+size_t console_encode_input(const struct console_input *m, uint8_t *buf)
 {
 	struct cursor c = { .to = buf };
 
@@ -119,8 +118,8 @@ int console_decode_input(const void *buf, size_t size, struct console_input *ret
 	return 0;
 }
 
-size_t console_encode_output(const struct console_output *m,
-			     uint8_t buf[static CONSOLE_MESSAGE_MAX])
+size_t console_encode_output_head(const struct console_output *m,
+				  uint8_t buf[static CONSOLE_HEAD_MAX])
 {
 	const struct console_chunk *s = m->streams;
 	struct cursor c = { .to = buf };
@@ -142,12 +141,19 @@ size_t console_encode_output(const struct console_output *m,
 		write_number(&c, (uint64_t)s[i].offset, 8);
 		write_number(&c, s[i].size, 4);
 	}
-	for (int i = 0; i < CONSOLE_STREAMS; i++) {
-		if (s[i].size)
-			memcpy(c.to, s[i].data, s[i].size);
-		c.to += s[i].size;
-	}
 	return (size_t)(c.to - buf);
+}
+
+size_t console_encode_output(const struct console_output *m, uint8_t *buf)
+{
+	size_t n = console_encode_output_head(m, buf);
+
+	for (int i = 0; n && i < CONSOLE_STREAMS; i++) {
+		if (m->streams[i].size)
+			memcpy(buf + n, m->streams[i].data, m->streams[i].size);
+		n += m->streams[i].size;
+	}
+	return n;
 }
 
 int console_decode_output(const void *buf, size_t size, struct console_output *ret,

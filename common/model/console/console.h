@@ -4,7 +4,7 @@
  * controller and the agent, keeps one of each and can lose any of them. Offsets count the bytes of a stream from its
  * beginning. What was not acknowledged is in the next message again.
  *
- * On the wire: little-endian numbers, then the bytes; in JSON as base64. Pure.
+ * On the wire: little-endian numbers, then the bytes. Pure.
  */
 #pragma once
 #include <stdbool.h>
@@ -13,10 +13,10 @@
 
 struct err;
 
-#define CONSOLE_DATA_MAX (128 << 10) /* of a message, both streams together */
+/* Of a message, both streams together. Between waiter and agent it is one packet, for which the kernel wants memory in one piece: not more. */
+#define CONSOLE_DATA_MAX (192 << 10)
 #define CONSOLE_HEAD_MAX 80
 #define CONSOLE_MESSAGE_MAX (CONSOLE_HEAD_MAX + CONSOLE_DATA_MAX)
-#define CONSOLE_BASE64_MAX ((CONSOLE_MESSAGE_MAX + 2) / 3 * 4)
 #define CONSOLE_SIDE_MAX 1000 /* rows, columns */
 
 enum { CONSOLE_OUT, CONSOLE_ERR, CONSOLE_STREAMS };
@@ -52,11 +52,13 @@ struct console_output {
 	bool takes_no_input; /* the program has closed its input, or has ended */
 };
 
-/* Encodes into `buf`; returns the size. Texts beyond CONSOLE_DATA_MAX are the caller's fault: 0. */
-size_t console_encode_input(const struct console_input *m,
-			    uint8_t buf[static CONSOLE_MESSAGE_MAX]);
-size_t console_encode_output(const struct console_output *m,
-			     uint8_t buf[static CONSOLE_MESSAGE_MAX]);
+/* Encodes into `buf`, which has room for CONSOLE_HEAD_MAX bytes and the data; returns the size. Data beyond CONSOLE_DATA_MAX are the
+ * caller's fault: 0. */
+size_t console_encode_input(const struct console_input *m, uint8_t *buf);
+size_t console_encode_output(const struct console_output *m, uint8_t *buf);
+/* The same without the data, which follow it: all of CONSOLE_OUT, then all of CONSOLE_ERR. */
+size_t console_encode_output_head(const struct console_output *m,
+				  uint8_t buf[static CONSOLE_HEAD_MAX]);
 /* -EBADMSG: what is wrong with it. The data stay those of `buf`. */
 int console_decode_input(const void *buf, size_t size, struct console_input *ret,
 			 struct err *err);

@@ -129,6 +129,7 @@ struct console_wait {
 	int64_t seen; /* serial of the last output that the command has */
 	char token[CONSOLE_TOKEN_MAX];
 	bool is_attached; /* else it only asks */
+	bool has_bytes; /* its message came as bytes, and so does the answer's; else as base64 */
 };
 
 struct step_state {
@@ -163,9 +164,12 @@ static int read_output(struct api *a, const void *ctx, json_t **ret, struct err 
 	doc_int(&d, "have", e ? console_entry_input_end(e) : 0);
 	if (is_taken)
 		doc_flag(&d, "taken_over", true);
-	else if (has_changes)
+	else if (has_changes && !w->has_bytes)
 		doc_bytes(&d, "message", e->output.data, e->output.size);
 	r = doc_finish(&d, ret, err);
+	if (r >= 0 && has_changes && !is_taken && w->has_bytes &&
+	    wire_attach(*ret, e->output.data, e->output.size) < 0)
+		r = err_set(err, -ENOMEM, "out of memory");
 	return r < 0 ? r : has_changes || is_taken || now.state == STORE_STEP_ENDED;
 }
 
@@ -196,15 +200,18 @@ static int take_input(struct call *c, struct console_entry *e, const char *token
 	const struct console_claim claim = { token, json_is_true(json_object_get(
 							    c->body, "take_over")) };
 	const json_t *text = json_object_get(c->body, "message");
-	_cleanup_free_ uint8_t *data = NULL;
 	size_t size = 0;
+	const void *bytes = wire_attached(c->body, &size);
+	_cleanup_free_ uint8_t *data = NULL;
 	int r;
 
-	if (!text)
+	if (!text && !bytes)
 		return 0;
 	r = console_entry_claim(e, &claim, api_monotonic_ns(), err);
 	if (r < 0)
 		return r;
+	if (bytes)
+		return console_entry_set_input(e, bytes, size, now_us(), err);
 	r = doc_decode_bytes(text, CONSOLE_MESSAGE_MAX, &data, &size, err);
 	if (r < 0)
 		return err_prefix(err, r, "message");
@@ -260,7 +267,8 @@ int route_console(struct call *c, struct err *err)
 				  (struct wire_text){ w.token, sizeof(w.token), false }, err);
 	if (r >= 0 && strlen(w.token) < 16)
 		r = err_set(err, -EINVAL, "token: shorter than 16 characters");
-	w.is_attached = json_object_get(c->body, "message") != NULL;
+	w.has_bytes = json_object_get(c->body, WIRE_ATTACHED) != NULL;
+	w.is_attached = w.has_bytes || json_object_get(c->body, "message");
 	if (r >= 0)
 		r = await_query(c, &a.wait_s, err);
 	if (r >= 0) {

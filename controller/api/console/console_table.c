@@ -140,14 +140,19 @@ static bool is_urgent(const struct console_entry *e, const struct console_input 
 static int store_input(struct console_entry *e, struct console_input *m, bool is_new,
 		       uint64_t now_us, struct err *err)
 {
-	uint8_t buf[CONSOLE_MESSAGE_MAX];
+	uint8_t *buf = malloc(CONSOLE_HEAD_MAX + m->size), *less;
 	size_t size;
 
+	if (!buf)
+		return err_set(err, -ENOMEM, "out of memory");
 	m->serial = is_new ? next_serial(&e->input, now_us) : e->input.serial;
-	size = console_encode_input(m, buf);
+	size = console_encode_input(m, buf); /* m->data may lie in the message before */
+	less = realloc(buf, size);
 	if (is_new)
 		memcpy(e->sent_acked, m->acked, sizeof(e->sent_acked));
-	return keep_message(&e->input, buf, size, m->serial, err);
+	free(e->input.data);
+	e->input = (struct console_message){ less ? less : buf, size, m->serial };
+	return 0;
 }
 
 /* A message without data, a poll, keeps those of the message before it. */

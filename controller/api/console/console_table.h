@@ -12,7 +12,7 @@
 #define CONSOLE_LOST_NS (45 * S_NS)  /* a command polls every 20 s */
 #define CONSOLE_IDLE_NS (600 * S_NS) /* neither node nor command: forgotten */
 #define CONSOLES_PER_USER 32
-#define CONSOLES_MAX 512 /* at most 256 KiB each: 128 MiB */
+#define CONSOLES_MAX 512 /* a message each way of at most 192 KiB: 192 MiB */
 #define CONSOLE_TOKEN_MAX 33
 
 struct console_entry {

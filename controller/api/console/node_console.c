@@ -42,15 +42,18 @@ static struct console_entry *find_own(const struct relay_wait *w, struct sync_st
 	return e;
 }
 
-static void take_outputs(const struct relay_wait *w)
+static void take_outputs(struct relay_wait *w)
 {
 	for (size_t i = 0; i < w->in.n_steps; i++) {
-		const struct console_relay_step *s = &w->in.steps[i];
+		struct console_relay_step *s = &w->in.steps[i];
 		struct console_entry *e = find_own(w, s->id);
 		struct err err = { "" };
-		int r = e && s->size ? console_entry_set_output(e, s->message, s->size, &err)
-				     : 0;
+		int r = e && s->size
+				? console_entry_set_output(e, s->message, (size_t)s->size, &err)
+				: 0;
 
+		s->message = NULL; /* the request's body is freed when it waits */
+		s->size = 0;
 		if (r > 0)
 			api_wake_step(w->api, s->id.job, s->id.step);
 		if (r < 0)
@@ -73,7 +76,7 @@ static size_t find_inputs(const struct relay_wait *w, struct console_relay_step 
 			continue;
 		ret[n++] = (struct console_relay_step){ .id = s->id,
 							.message = e->input.data,
-							.size = e->input.size };
+							.size = (int64_t)e->input.size };
 		bytes += e->input.size;
 	}
 	return n;

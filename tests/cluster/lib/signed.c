@@ -170,7 +170,10 @@ int main(int argc, char **argv)
 		*answer_credential = '\0';
 		status = send_once(&q, body);
 	}
-	printf("%ld\n%s\n", status, answer.data ? answer.data : "");
+	printf("%ld\n", status);
+	fwrite(answer.data ? answer.data : "", 1, answer.size,
+	       stdout); /* bytes may follow a document */
+	putchar('\n');
 	if (status == 0)
 		return 1;
 	what = (struct auth_text){ q.credential, answer.data ? answer.data : "", answer.size,

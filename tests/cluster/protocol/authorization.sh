@@ -209,18 +209,25 @@ print(base64.b64encode(b"RCO1" + struct.pack("<IQQqqIqI", 0, int(sys.argv[1]), i
 typed() { python3 -c 'import base64, struct, sys
 print(base64.b64encode(b"RCI1" + struct.pack("<IQQqqqHH", 2, 0, 1, 0, 0, 0, 0, 0) + sys.argv[1].encode()).decode())' "$@"; }
 from_node() { # NODE [ATTEMPT [SERIAL TEXT]]
-	local message=
-	[ $# -lt 4 ] || message=$(printed "$3" "$4" "${5:-1}")
-	ask $node POST /v1/node/console '{"schema":"reeve/1","node":"'"$1"'","steps":[{"job":'"$job"',"attempt":'"${2:-1}"',"step":'"$step"',"message":"'"$message"'"}]}'
+	local body=$dir/relay.$BASHPID size
+	: >"$body.bytes"
+	[ $# -lt 4 ] || printed "$3" "$4" "${5:-1}" | base64 -d >"$body.bytes"
+	size=$(stat -c %s "$body.bytes")
+	printf '{"schema":"reeve/1","node":"%s","steps":[{"job":%s,"attempt":%s,"step":%s,"size":%s}]}' "$1" "$job" "${2:-1}" "$step" "$size" >"$body"
+	[ "$size" = 0 ] || { printf '\0'; cat "$body.bytes"; } >>"$body"
+	as $node "$dir/signed" "$url" "$dir/munge.sock" POST /v1/node/console "$body" 2>/dev/null |
+		python3 -c 'import base64, sys
+text, _, message = sys.stdin.buffer.read()[:-1].partition(b"\0")
+print(text.decode()); print("message", base64.b64encode(message).decode())'
 }
 ask $owner POST "/v1/jobs/$job/console" "$console"',"message":"'"$(typed swordfish)"'"}' >"$dir/out"
-has "the node of a step has its input" '"message":"UkNJM' "$(from_node n1)"
+has "the node of a step has its input" 'message UkNJM' "$(from_node n1)"
 lacks "another node does not, though it names the step" UkNJM "$(from_node n2)"
 lacks "nor does an earlier attempt" UkNJM "$(from_node n1 7)"
 from_node n2 1 99 forged 9223372036854775807 >"$dir/out"
 from_node n1 7 98 forged 9223372036854775807 >"$dir/out"
 lacks "what another node says is not the step's output" UkNPM "$(ask $owner POST "/v1/jobs/$job/console" "$console}")"
-heard=$(from_node n1 | sed -nE 's/.*"message":"([^"]*)".*/\1/p' | base64 -d | python3 -c 'import struct, sys; print(struct.unpack_from("<Q", sys.stdin.buffer.read(), 8)[0])')
+heard=$(from_node n1 | sed -n 's/^message //p' | base64 -d | python3 -c 'import struct, sys; print(struct.unpack_from("<Q", sys.stdin.buffer.read(), 8)[0])')
 from_node n1 1 97 genuine "$heard" >"$dir/out"
 has "what its own node says is" '"message":"UkNPM' "$(ask $owner POST "/v1/jobs/$job/console" "$console}")"
 for uid in $stranger $fellow $coordinator $operator; do

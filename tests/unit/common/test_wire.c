@@ -224,6 +224,43 @@ static void hostile_documents_are_refused(void **state)
 		assert_int_equal(wire_parse(bad[i], strlen(bad[i]), &j, &err), -EINVAL);
 }
 
+static void bytes_beside_a_document_come_back(void **state)
+{
+	static const char bytes[] = "a\0\xff\n{";
+	_cleanup_json_ json_t *doc = wire_new(), *back = NULL, *none = NULL;
+	size_t size, n;
+	char *whole;
+
+	(void)state;
+	assert_int_equal(json_object_set_new(doc, "n", json_integer(5)), 0);
+	assert_int_equal(wire_attach(doc, bytes, sizeof(bytes)), 0);
+	whole = wire_format_whole(doc, &size);
+	assert_memory_equal(whole + size - sizeof(bytes), bytes, sizeof(bytes));
+	assert_null(strstr(whole, WIRE_ATTACHED));
+	assert_non_null(wire_attached(doc, &n)); /* it keeps them */
+	assert_int_equal(wire_parse_whole(whole, size, &back, NULL), 0);
+	assert_int_equal(json_integer_value(json_object_get(back, "n")), 5);
+	assert_memory_equal(wire_attached(back, &n), bytes, sizeof(bytes));
+	assert_int_equal(n, sizeof(bytes));
+	assert_int_equal(wire_parse_whole(whole, strlen(whole), &none, NULL), 0);
+	assert_null(wire_attached(none, &n));
+	assert_int_equal(n, 0);
+	free(whole);
+}
+
+static void a_document_says_nothing_of_its_bytes(void **state)
+{
+	static const char typed[] = "{\"schema\":\"reeve/1\",\"attached\":\"abc\"}";
+	static const char only[] = "\0abc";
+	struct err err;
+	json_t *j;
+
+	(void)state;
+	assert_int_equal(wire_parse_whole(typed, strlen(typed), &j, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "no key of a document"));
+	assert_int_equal(wire_parse_whole(only, sizeof(only), &j, &err), -EINVAL);
+}
+
 static void out_of_range_numbers_are_refused(void **state)
 {
 	static const struct {
@@ -355,6 +392,8 @@ int main(void)
 		cmocka_unit_test(a_model_without_gpus_is_refused),
 		cmocka_unit_test(a_report_with_any_key_broken_is_refused),
 		cmocka_unit_test(hostile_documents_are_refused),
+		cmocka_unit_test(bytes_beside_a_document_come_back),
+		cmocka_unit_test(a_document_says_nothing_of_its_bytes),
 		cmocka_unit_test(out_of_range_numbers_are_refused),
 		cmocka_unit_test(
 			arrays_dependencies_and_holds_of_a_decoded_request_equal_the_encoded_ones),
