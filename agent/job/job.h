@@ -64,6 +64,7 @@ struct job {
 	int kill_fd;	  /* its cgroup.kill, opened beforehand; -1 */
 	bool is_attached; /* vmem, events, guard and sampler have it */
 	bool is_frozen;	  /* by the agent or by root */
+	bool is_stopped; /* agent/pbs: since it was suspended all its processes were seen stopped */
 	enum job_pause pause;
 	bool is_told_to_wait;	 /* a note says why it does not start or resume yet */
 	bool is_executed;	 /* the launcher has become the user's program */

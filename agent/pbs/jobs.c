@@ -269,8 +269,24 @@ void pbs_jobs_suspend(struct node *n, const struct pbs_question *q, bool is_susp
 {
 	struct job *j = find_job(n, q);
 
-	if (j && j->phase == PHASE_RUNNING)
-		suspend_on_frozen(n, j->s.job, is_suspended, (uint64_t)node_now_ns());
+	if (!j || j->phase != PHASE_RUNNING)
+		return;
+	j->is_stopped = false;
+	suspend_on_frozen(n, j->s.job, is_suspended, (uint64_t)node_now_ns());
+}
+
+/* What runs again without its hook's word (the agent did not answer, or the user sent SIGCONT) is charged from then on. Where pbs_mom's $suspendsig stops
+ * nothing, the hook's word alone counts. */
+static void check_suspended(struct node *n, struct job *j)
+{
+	char work[MANAGER_PATH_MAX + 16];
+
+	if (manager_is_stopped(work_of(j, work))) {
+		j->is_stopped = true;
+	} else if (j->is_stopped) {
+		j->is_stopped = false;
+		suspend_on_frozen(n, j->s.job, false, (uint64_t)node_now_ns());
+	}
 }
 
 static bool is_listed(const char *list, int64_t job)
@@ -320,10 +336,14 @@ void pbs_jobs_tick(struct node *n)
 {
 	char path[MANAGER_PATH_MAX];
 
-	for (struct job *j = n->jobs; j; j = j->next)
-		if (j->phase == PHASE_RUNNING && j->s.end.kind != END_NONE &&
-		    access(job_cgroup(j, path), F_OK) < 0)
+	for (struct job *j = n->jobs; j; j = j->next) {
+		if (j->phase != PHASE_RUNNING)
+			continue;
+		if (j->s.end.kind == END_NONE && j->is_frozen)
+			check_suspended(n, j);
+		else if (j->s.end.kind != END_NONE && access(job_cgroup(j, path), F_OK) < 0)
 			end_after_a_while(
 				n, j,
 				"its epilogue did not come: its end was seen by its cgroup");
+	}
 }

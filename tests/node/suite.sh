@@ -26,11 +26,11 @@ for p in load escape sql terminal; do
 	make --no-print-directory -s $O/tests/node/$p
 	install -D -m 755 $O/tests/node/$p "$tree/usr/local/bin/$p"
 done
-install -D -m 755 -t "$tree/usr/local/lib/reeve-tests" tests/node/node_lib.sh tests/node/slurm_lib.sh "tests/node/guest/$guest.sh"
-if [ "$guest" = pbs ]; then # a fake of pbs_python and pbs_mom
+install -D -m 755 -t "$tree/usr/local/lib/reeve-tests" tests/node/{node,slurm,pbs}_lib.sh "tests/node/guest/$guest.sh"
+if [[ $guest = pbs* ]]; then # a fake of pbs_python and pbs_mom
 	install -m 755 -D -t "$tree/usr/local/lib/reeve-tests/pbs" tests/node/pbs/{pbs.py,fake_pbs_python,fake_pbs_mom}
 fi
-if [[ $guest = *gpus* ]]; then # a simulated driver
+if [[ $guest = *gpus* || $guest = pbs ]]; then # a simulated driver
 	make --no-print-directory -s $O/tests/gpu/libcuda.so.1 $O/tests/gpu/r535/libnvidia-ml.so.1 $O/tests/gpu/load
 	install -m 755 -t "$tree/usr/local/lib/reeve-tests" $O/tests/gpu/libcuda.so.1 $O/tests/gpu/r535/libnvidia-ml.so.1
 	install -m 755 $O/tests/gpu/load "$tree/usr/local/lib/reeve-tests/gpu-load"

@@ -190,6 +190,7 @@ $O/tests/unit/test_starts: LDLIBS += -lpq -lsqlite3
 $O/tests/unit/test_starts: $(patsubst %,$O/agent/report/%.o,starts store) $(DB) $O/common/err.o
 $O/tests/unit/test_users: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_users: $O/agent/users.o $O/common/auth/auth.o $O/common/err.o
+$O/tests/unit/test_stopped: $O/agent/enforce/manager/manager.o $O/common/err.o
 $O/tests/unit/test_stored: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_stored: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,jobs/prune verify/verify verify/verify_totals verify/verify_parts)
 # Texts of the ledger are known by their digests; who does not need it does not get it (--as-needed).

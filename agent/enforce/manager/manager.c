@@ -249,6 +249,41 @@ int manager_is_populated(const char *path)
 	       !strcmp(text, "populated 1");
 }
 
+/* State of a thread, proc(5) "stat"; 0: it is gone. */
+static char read_state(int32_t tid)
+{
+	char dir[48], text[512];
+	const char *end;
+
+	/* The file of the thread: that of the process sums up all its threads. */
+	snprintf(dir, sizeof(dir), "/proc/%" PRId32 "/task/%" PRId32, tid, tid);
+	if (manager_read(dir, "stat", text, sizeof(text), NULL) < 0)
+		return 0;
+	end = strrchr(text, ')'); /* the command may contain anything */
+	return end && end[1] ? end[2] : 0;
+}
+
+/* All threads, since SIGSTOP stops each of them. A parent in vfork() stays in state D while its child is stopped. */
+int manager_is_stopped(const char *path)
+{
+	char threads[MANAGER_PATH_MAX + 32];
+	_cleanup_fclose_ FILE *f = NULL;
+	int stopped = 0, waiting = 0;
+	int32_t tid;
+
+	snprintf(threads, sizeof(threads), "%s/cgroup.threads", path);
+	f = fopen(threads, "re");
+	while (f && fscanf(f, "%" SCNd32, &tid) == 1) {
+		char state = read_state(tid);
+
+		if (state && !strchr("TtDZX", state))
+			return 0;
+		stopped += state == 'T' || state == 't';
+		waiting += state == 'D';
+	}
+	return stopped > 0 || !waiting;
+}
+
 bool manager_is_below(const char *path, const char *dir)
 {
 	size_t n = strlen(dir);

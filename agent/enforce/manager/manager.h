@@ -145,5 +145,8 @@ void manager_signal(const char *parent, struct manager_id id, int sig);
 int manager_kill_all(const char *path, int kill_fd);
 /* Is there any process in it? 1 yes, 0 no or no such cgroup. */
 int manager_is_populated(const char *path);
+/* Does nothing run there, because its processes were stopped (SIGSTOP)? One that waits in the kernel (state D) counts as
+ * stopped beside others that are. 1 yes, also where there is no process; 0 no. */
+int manager_is_stopped(const char *path);
 /* /sys/fs/cgroup, or where the v2 hierarchy is mounted beside v1. */
 const char *manager_mount(void);

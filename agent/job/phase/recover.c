@@ -108,6 +108,32 @@ static void attach_again(struct node *n, struct job *j)
 	log_job(LOG_INFO, j->s.job, "adopt", "found again");
 }
 
+static bool is_frozen_by_root(const struct node *n, const struct job *j)
+{
+	struct events_freeze f;
+
+	return j->is_attached && events_frozen(n->events, j->s.cgroup_id, &f, NULL) >= 0 &&
+	       f.frozen;
+}
+
+/* The kernel keeps no account of what PBS stops. What its hook has said holds while the job's processes are still stopped: then it was suspended since
+ * its last figures were saved. Otherwise PBS has continued it at a time that is not known, and the whole of it is charged. */
+static void recover_suspended(struct node *n, struct job *j)
+{
+	char path[MANAGER_PATH_MAX], work[MANAGER_PATH_MAX + 16];
+
+	if (!job_is_pbs(j) || j->s.state != JOB_SUSPENDED || !j->clock.start_ns)
+		return;
+	snprintf(work, sizeof(work), "%s/" JOB_WORK_CGROUP, job_cgroup(j, path));
+	j->is_stopped = manager_is_stopped(work);
+	j->is_frozen = j->is_stopped || is_frozen_by_root(n, j);
+	if (j->is_frozen)
+		clock_freeze(&j->clock, j->s.clock.at_ns);
+	else
+		log_job(LOG_NOTICE, j->s.job, "resume",
+			"it was suspended, and runs: it counts as running since the agent went away");
+}
+
 /* Continues the job at its saved phase, except: after a reboot no unit and no record is left, so the job is lost; a job whose
  * unit is gone goes to FINAL, where its record is read. The phases before UNIT are repeated from the start. */
 static void recover_job(struct node *n, struct job *j)
@@ -120,6 +146,7 @@ static void recover_job(struct node *n, struct job *j)
 	} else if (j->phase == PHASE_RUNNING || j->phase == PHASE_UNIT) {
 		if (j->s.unit[0])
 			attach_again(n, j);
+		recover_suspended(n, j);
 		manager_path(n->ops->parent(n->manager),
 			     (struct manager_id){ j->s.job, j->s.attempt }, path);
 		/* A job of PBS has no cgroup between two tasks on nodes but its first: its hook tells of the end. */

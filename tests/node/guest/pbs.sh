@@ -3,14 +3,8 @@
 # kernel, real systemd, real controller, and no PBS. TAP.
 #   tests/node/suite.sh pbs --with pbs
 . "$(dirname "$0")/node_lib.sh"
-fake=/usr/local/lib/reeve-tests/pbs
-mom() { "$fake/fake_pbs_mom" "$@"; }
+. "$(dirname "$0")/pbs_lib.sh"
 number=100
-
-site() { # JSON: the hook's configuration
-	mkdir -p /etc/fake_pbs
-	echo "$1" >/etc/fake_pbs/reeve.json
-}
 
 # batch OPTION... <<< SCRIPT: a job of alice to its end; its id in $job, what the fake printed and its files in $out.
 batch() {
@@ -20,14 +14,34 @@ batch() {
 	chmod 755 /tmp/script.$job
 	out=$(mom job "$job.head" "$@" /tmp/script.$job 2>&1)
 }
-is_ended() { reeve job "nci:$1" --json | grep -q '"state": *"ended"'; }
-begins() { journalctl -u reeve-agent -o cat | grep -q "job $1: began"; }
+
+# Three simulated GPUs (tests/gpu/nvml_double.c), one split into a MIG instance; their device files are those of other devices.
+L=/usr/local/lib/reeve-tests
+for i in 0 1 2; do mknod -m 666 /dev/nvidia$i c 1 $((7 + i % 2)); done
+mkdir /dev/nvidia-caps
+for i in 66 67; do mknod -m 666 /dev/nvidia-caps/nvidia-cap$i c 1 9; done
+mount -t tmpfs none /proc/driver # where NVIDIA's driver says which capability is whose
+cap() { # INSTANCE MINOR
+	mkdir -p "/proc/driver/nvidia/capabilities/gpu2/mig/$1"
+	printf 'DeviceFileMinor: %s\nDeviceFileMode: 292\n' "$2" >"/proc/driver/nvidia/capabilities/gpu2/mig/$1/access"
+}
+cap gi7 66; cap gi7/ci0 67
+mkdir -m 1777 /run/loads
+cat >/etc/reeve/world <<'WORLD'
+driver 535.154.05
+clock real
+loads /run/loads
+gpu 0 uuid=GPU-00000000-aaaa name=A100-SXM4-40GB mem=40960 bus=0000:3b:00.0 minor=0
+gpu 1 uuid=GPU-11111111-aaaa name=A100-SXM4-40GB mem=40960 bus=0000:5e:00.0 minor=1
+gpu 2 uuid=GPU-22222222-aaaa name=A100-SXM4-40GB mem=40960 bus=0000:86:00.0 minor=2 mig=yes
+instance 2 uuid=MIG-77777777-aaaa profile=1g.5gb mem=4864 gi=7 ci=0
+WORLD
+mkdir -p /etc/systemd/system/reeve-agent.service.d
+printf '[Service]\nEnvironment=REEVE_NVML_DOUBLE=/etc/reeve/world\n' >/etc/systemd/system/reeve-agent.service.d/double.conf
 
 site '{"max_vmem": "1gb", "default_vmem": "500mb", "max_jobfs": "1gb"}'
-printf '%s\n' '[Agent]' 'Node = n1' 'Engine = pbs' 'ReportInterval = 1s' 'SampleInterval = 1s' 'Controller = http://127.0.0.1:8640' \
-	'ControllerUser = reeve' >/etc/reeve/agent.conf
-sed -i '/^\[Cluster/,$d' /etc/reeve/controller.conf
-printf '%s\n' '[Policy]' 'Profile = nci' 'TimeZone = UTC' '[Cluster nci]' 'Engine = pbs' '[Account physics]' 'Users = alice, bob' >>/etc/reeve/controller.conf
+pbs_configure n1 127.0.0.1
+echo "NvmlLibrary = $L/libnvidia-ml.so.1" >>/etc/reeve/agent.conf
 node_start || { ok 1 "the node starts"; tap_end; }
 ok 0 "an agent with Engine=pbs and its controller run"
 echo "# hooks are run by fake_pbs_python and fake_pbs_mom: a fake of PBS"
@@ -195,6 +209,25 @@ mom end 320.head
 wait_for 30 is_ended 320
 has "$(as alice reeve job nci:320)" 'vmem limit exceeded .* requested 100 MiB' "and the ledger has its end" "$(reeve job nci:320)"
 
+# ---- GPUs ----
+# A process of the job on a GPU, as the driver would show it.
+work='echo "$GPU" >/run/loads/$$; sleep 6; rm /run/loads/$$'
+batch -l vmem=500mb -l ngpus=1 -g nvidia1 -e 'GPU=1 2048 60' -e CUDA_VISIBLE_DEVICES=GPU-00000000-aaaa <<<"$work"
+law "a job of PBS has its GPUs in the ledger, with their model" "q['ngpus'] == 1 and q['gpu_model'] == 'a100-40'"
+law "those that pbs_cgroups has assigned, whatever its environment says" "[g['uuid'] for g in j['gpus']] == ['GPU-11111111-aaaa']"
+law "what it did there is measured" "j['gpus'][0]['busy_ns'] > 1e9 and j['gpus'][0]['mem_peak_bytes'] == 2 << 30"
+batch -l vmem=500mb -l ngpus=1 -g nvidia-cap66 -e 'GPU=2 1000 0 0' <<<"$work"
+law "a MIG instance is a model of its own" "q['gpu_model'] == 'a100_1g.5gb' and j['gpus'][0]['uuid'].startswith('MIG-7777') and j['gpus'][0]['mem_peak_bytes'] == 1000 << 20"
+batch -l vmem=500mb -l ngpus=2 -g nvidia0 <<<'sleep 2'
+law "GPUs that pbs_cgroups does not name are in the ledger too" "q['ngpus'] == 2 and len(j['gpus']) == 1"
+law "and a note says that they are not measured" "'1 of its 2 GPUs are not measured: PBS does not say which they are' in j['note']"
+batch -l vmem=500mb <<<'sleep 1'
+law "a job without GPUs has none" "not q.get('ngpus') and not j.get('gpus')"
+site '{"max_vmem": "1gb", "gpu_resource": "cards"}'
+batch -l vmem=500mb -l cards=1 -l ngpus=2 -g nvidia0 <<<'sleep 1'
+law "the resource may have another name" "q['ngpus'] == 1 and q['gpu_model'] == 'a100-40'"
+site '{"max_vmem": "1gb"}'
+
 # ---- charges ----
 charge() { reeve job "nci:$1" --json | json charge_requested_ms; }
 echo 'sleep 5' >/tmp/long
@@ -210,6 +243,44 @@ mom resume 312.head
 wait $!
 wait_for 30 is_ended 312
 awk -v r="$(reeve job nci:312 --json | json suspended_ns)" 'BEGIN { exit !(r > 7e9) }'; ok $? "time in which PBS has suspended the job is free" "$(reeve job nci:312 --json)"
+suspended_s() { reeve job "nci:$1" --json | json suspended_ns | sed 's/.........$//'; } # at least 1 s
+agent_answers() { busctl call org.reeve.Agent1 /org/reeve/Agent1 org.freedesktop.DBus.Peer Ping; }
+echo 'sleep 4; echo end' >/tmp/long
+mom job 313.head /tmp/long >/tmp/long.out 2>&1 &
+wait_for 20 begins 313
+mom suspend 313.head
+sleep 3
+systemctl kill -s KILL reeve-agent
+wait_for 30 agent_answers
+sleep 8
+has "$(reeve job nci:313 --json)" '"state": *"suspended"' "a job that PBS has suspended is still so when its agent was killed with -9" "$(journalctl -u reeve-agent -o cat -n 20)"
+mom resume 313.head
+wait $!
+wait_for 30 is_ended 313
+s=$(suspended_s 313); [ "${s:-0}" -ge 10 ]; ok $? "and all that time is free: $s s" "$(reeve job nci:313 --json)"
+echo 'sleep 30; echo end' >/tmp/long
+mom job 314.head /tmp/long >/tmp/long.out 2>&1 &
+wait_for 20 begins 314
+mom suspend 314.head
+sleep 3
+systemctl stop reeve-agent
+mom resume 314.head
+systemctl start reeve-agent
+wait_for 30 agent_answers
+wait $!
+wait_for 30 is_ended 314
+s=$(suspended_s 314); [ "${s:-0}" -lt 10 ]; ok $? "one that was continued while no agent ran is charged again: $s s are free" "$(reeve job nci:314 --json)"
+has "$(journalctl -u reeve-agent -o cat)" 'it was suspended, and runs' "the agent has seen that"
+echo 'sleep 30; echo end' >/tmp/long
+mom job 315.head /tmp/long >/tmp/long.out 2>&1 &
+wait_for 20 begins 315
+mom suspend 315.head
+sleep 3
+pkill -CONT -u alice
+is_charged_again() { reeve job nci:315 --json | grep -q '"state": *"running"'; }
+wait_for 10 is_charged_again; ok $? "one that its user continues runs, and is charged" "$(reeve job nci:315)"
+wait $!
+wait_for 30 is_ended 315
 charged=$(as alice reeve job nci:302 --json | json running_ns)
 [ "${charged:-0}" -gt 5000000000 ]; ok $? "with the time that they ran" "$charged"
 tap_end
