@@ -234,7 +234,7 @@ echo 'sleep 5' >/tmp/long
 mom job 310.head -q normal /tmp/long >/dev/null & mom job 311.head -q express /tmp/long >/dev/null & wait
 wait_for 30 is_ended 310 && wait_for 30 is_ended 311
 awk -v n="$(charge 310)" -v e="$(charge 311)" 'BEGIN { exit !(n > 0 && e > 2.5 * n && e < 3.5 * n) }'; ok $? "charged by the profile of NCI: express costs three times what normal costs" "$(charge 310) $(charge 311)"
-echo 'sleep 4; echo end' >/tmp/long
+echo 'sleep 30; echo end' >/tmp/long
 mom job 312.head /tmp/long >/tmp/long.out 2>&1 &
 wait_for 20 begins 312
 mom suspend 312.head
@@ -245,7 +245,7 @@ wait_for 30 is_ended 312
 awk -v r="$(reeve job nci:312 --json | json suspended_ns)" 'BEGIN { exit !(r > 7e9) }'; ok $? "time in which PBS has suspended the job is free" "$(reeve job nci:312 --json)"
 suspended_s() { reeve job "nci:$1" --json | json suspended_ns | sed 's/.........$//'; } # at least 1 s
 agent_answers() { busctl call org.reeve.Agent1 /org/reeve/Agent1 org.freedesktop.DBus.Peer Ping; }
-echo 'sleep 4; echo end' >/tmp/long
+echo 'sleep 30; echo end' >/tmp/long
 mom job 313.head /tmp/long >/tmp/long.out 2>&1 &
 wait_for 20 begins 313
 mom suspend 313.head
