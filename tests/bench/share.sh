@@ -12,7 +12,7 @@ trap 'rm -rf "$dir"' EXIT
 mkdir -p $O/tests/bench
 # shellcheck disable=SC2046 # words without blanks
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o $O/tests/bench/share_bench tests/bench/share_bench.c \
-	$(bench_objects controller/{sharetree,accounts,config,ledger,policy,history,postgres} common/{db,wire,model,conf,csv} common/{err,nearest,utf8}.c) \
+	$(bench_objects controller/{sharetree,accounts,config,ledger,policy,history,postgres} common/{db,wire,model,conf,csv} common/{err,nearest,token,utf8}.c) \
 	-lsqlite3 -lpq -lnettle -ljansson -lm
 $O/tests/bench/share_bench 304 1008 "$charges"
 $O/tests/bench/share_bench 3000 108000 20

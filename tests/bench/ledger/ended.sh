@@ -31,7 +31,7 @@ chmod 755 "$dir"
 bin=$dir/ended_bench
 # shellcheck disable=SC2046 # words without blanks
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. $(pkg-config --cflags libpq) -o "$bin" tests/bench/ledger/ended_bench.c \
-	$(bench_objects controller/{pricing,sharetree,quota,accounts,config,ledger,policy,history,postgres} common/{db,wire,model,conf,csv} common/{err,nearest,utf8}.c) \
+	$(bench_objects controller/{pricing,sharetree,quota,accounts,config,ledger,policy,history,postgres} common/{db,wire,model,conf,csv} common/{err,nearest,token,utf8}.c) \
 	-lsqlite3 -lpq -ljansson -lnettle -lm
 tables="jobs attempts stretches slices slurm_attempts events rollups associations months waits"
 n=0
@@ -44,9 +44,18 @@ remove() { # PLACE
 	*) rm -f "$1" "$1"-* ;;
 	esac
 }
-take() { # PLACE FIRST JOBS: jobs a second
+cpu_of_server() { # ms, of sessions that have ended
+	[ -f "$dir/pg/data/postmaster.pid" ] || { echo 0; return; }
+	awk -v hz="$(getconf CLK_TCK)" '{ print ($16 + $17) * 1000 / hz }' "/proc/$(head -n 1 "$dir/pg/data/postmaster.pid")/stat"
+}
+rate='' cpu=''
+take() { # PLACE FIRST JOBS: sets rate, jobs a second, and cpu, microseconds of the program and of the server a job
+	local was
+	was=$(cpu_of_server)
 	"$bin" "$@" >"$dir/said" || { cat "$dir/said" >&2; exit 1; }
-	cut -f3 "$dir/said"
+	case $1 in postgresql:*) sleep 0.3 ;; esac # its session ends
+	rate=$(cut -f3 "$dir/said")
+	cpu=$(awk -v server=$(($(cpu_of_server) - was)) '{ printf "%.0f", $4 + server * 1000 / $1 }' "$dir/said")
 }
 quote() { awk -v a="$1" -v b="$2" 'BEGIN { printf "x%.2f", a / b }'; }
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
@@ -72,56 +81,63 @@ copy_rows() { # FROM TO: into a ledger without rows, in one transaction
 		;;
 	esac
 }
-time_rows() { # COMMAND...: seconds
-	local from
-	from=$(date +%s%N)
-	"$@" >"$dir/said" 2>&1 || { echo "no figures: $(cat "$dir/said")" >&2; exit 1; }
-	awk -v ns=$(($(date +%s%N) - from)) 'BEGIN { printf "%.3f", ns / 1e9 }'
+time_rows() { # COMMAND...: sets rate and cpu for the 20,000 jobs
+	local from was user system
+	from=$(date +%s%N) was=$(cpu_of_server)
+	TIMEFORMAT='%U %S'
+	{ time "$@" >"$dir/said" 2>&1; } 2>"$dir/time" || { echo "no figures: $(cat "$dir/said")" >&2; exit 1; }
+	rate=$(awk -v ns=$(($(date +%s%N) - from)) 'BEGIN { printf "%.0f", 20000 / ns * 1e9 }')
+	sleep 0.3
+	read -r user system <"$dir/time"
+	cpu=$(awk -v ms=$(($(cpu_of_server) - was)) -v u="$user" -v s="$system" 'BEGIN { printf "%.0f", (ms / 1000 + u + s) * 1e6 / 20000 }')
 }
 design() { # DATABASE
-	local a b round ours each
+	local a b round ours cost
 	for round in 1 2 3; do
 		n=$((n + 1)) && a=$(place "$1") && n=$((n + 1)) && b=$(place "$1")
-		take "$a" 1 1000 >/dev/null && take "$b" 1 1000 >/dev/null
-		each=$(ENDED_TWICE=1 take "$b" 1001 5000)
-		ours=$(take "$a" 1001 5000)
-		echo "$1, design, round $round: at once $ours jobs/s, a statement each $each jobs/s: $(quote "$ours" "$each")"
+		take "$a" 1 1000 && take "$b" 1 1000
+		ENDED_TWICE=1 take "$b" 1001 5000
+		ours=$rate cost=$cpu
+		take "$a" 1001 5000
+		echo "$1, design, round $round: at once $rate jobs/s, $cpu us of cpu a job; a statement each $ours jobs/s, $cost us: $(quote "$rate" "$ours") as fast, $(quote "$cpu" "$cost") of the cpu"
 		remove "$a" && remove "$b"
 	done
 }
 limit() { # DATABASE
-	local a b ours s
+	local a b ours cost
 	n=$((n + 1)) && a=$(place "$1") && n=$((n + 1)) && b=$(place "$1")
-	ours=$(take "$a" 1 20000)
-	take "$b" 1 1 >/dev/null
+	take "$a" 1 20000
+	ours=$rate cost=$cpu
+	take "$b" 1 1
 	case $b in
 	postgresql:*) psql -q "$b" -c "TRUNCATE $(tr ' ' ',' <<<"$tables")" ;;
 	*) for t in slices stretches attempts slurm_attempts events jobs months rollups associations waits; do echo "DELETE FROM $t;"; done | sqlite3 "$b" ;;
 	esac
-	s=$(copy_rows "$a" "$b")
-	awk -v ours="$ours" -v s="$s" -v w="$1" 'BEGIN { printf "%s, limit: 20000 jobs at %.0f jobs/s, their rows alone at %.0f jobs/s: x%.2f of it\n", w, ours, 20000 / s, ours * s / 20000 }'
+	copy_rows "$a" "$b"
+	echo "$1, limit: 20000 jobs at $ours jobs/s, $cost us of cpu a job; their rows alone $rate jobs/s, $cpu us: $(quote "$ours" "$rate") as fast, $(quote "$cost" "$cpu") of the cpu"
 	remove "$a" && remove "$b"
 }
 growth() { # DATABASE
-	local large small have=0 size round at a b rate
+	local large small have=0 size round there cost
 	n=$((n + 1)) && large=$(place "$1")
 	for size in $((jobs / 10)) "$jobs"; do
 		if [ "$size" -gt "$have" ]; then
-			rate=$(take "$large" $((have + 1)) $((size - have)))
-			echo "$1, growth: $((size - have)) jobs onto $have, $rate jobs/s"
+			take "$large" $((have + 1)) $((size - have))
+			echo "$1, growth: $((size - have)) jobs onto $have, $rate jobs/s, $cpu us of cpu a job"
 			have=$size
 		fi
 		n=$((n + 1)) && small=$(place "$1")
-		take "$small" "$have" 1 >/dev/null
+		take "$small" "$have" 1
 		: >"$dir/ratios"
 		for ((round = 0; round < rounds; round++)); do
-			at=$((have + 1))
-			b=$(take "$small" $at 10000)
-			a=$(take "$large" $at 10000)
+			take "$small" $((have + 1)) 10000
+			there=$rate cost=$cpu
+			take "$large" $((have + 1)) 10000
 			have=$((have + 10000))
-			awk "BEGIN { print $a / $b, $a, $b }" >>"$dir/ratios"
+			echo "$rate $there $cpu $cost" >>"$dir/ratios"
 		done
-		echo "$1, growth: at $size jobs x$(median <"$dir/ratios") of an empty ledger ($(sort -n "$dir/ratios" | awk '{ printf "%s%.0f/%.0f", (NR > 1 ? ", " : ""), $2, $3 }') jobs/s)"
+		echo "$1, growth: at $size jobs x$(awk '{ print $2 / $1 }' "$dir/ratios" | median) of the time and x$(awk '{ print $3 / $4 }' "$dir/ratios" | median) of the cpu of an empty ledger" \
+			"($(awk '{ printf "%s%d/%d", (NR > 1 ? ", " : ""), $1, $2 }' "$dir/ratios") jobs/s, $(awk '{ printf "%s%d/%d", (NR > 1 ? ", " : ""), $3, $4 }' "$dir/ratios") us)"
 		remove "$small"
 	done
 	remove "$large"

@@ -32,7 +32,7 @@ bin=$dir/size_bench
 # shellcheck disable=SC2046 # words without blanks
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. $(pkg-config --cflags libpq) -o "$bin" tests/bench/ledger/size_bench.c \
 	$(bench_objects controller/{dispatch,scheduler,sharetree,pricing,quota,accounts,config,ledger,policy,history,postgres} \
-		common/{db,wire,model,conf,csv} common/{err,nearest,utf8}.c) \
+		common/{db,wire,model,conf,csv} common/{err,nearest,token,utf8}.c) \
 	-lsqlite3 -lpq -ljansson -lnettle -lm
 tell() { echo "$(date +%T) $*" >&2; }
 run() { # PLACE: SQL from standard input, with what makes a bulk load quick and nothing that the ledger keeps
