@@ -10,6 +10,7 @@
 #include "common/utf8.h"
 #include "mail/compose.h"
 
+#define WALLTIME "walltime-"
 #define LINE_TEXT_MAX 4096 /* of the node's sentence about the end, with its processes */
 
 static const char *find_text(const json_t *j, const char *key)
@@ -59,7 +60,16 @@ static const char *find_end_reason(const json_t *doc, uint32_t types)
 static const char *find_reason(const json_t *doc, uint32_t types)
 {
 	const char *event = find_text(doc, "event");
+	const uint32_t percent = !strcmp(event, "job-walltime-50")   ? MAIL_TIME_50
+				 : !strcmp(event, "job-walltime-80") ? MAIL_TIME_80
+				 : !strcmp(event, "job-walltime-90") ? MAIL_TIME_90
+								     : 0;
 
+	/* The event may have waited: one that has ended needs no warning. */
+	if (percent)
+		return types & percent && strcmp(find_text(doc, "state"), "ended") != 0
+			       ? event + strlen("job-")
+			       : NULL;
 	if (!strcmp(event, "job-started"))
 		return types & MAIL_BEGIN ? "begin" : NULL;
 	if (!strcmp(event, "job-requeued"))
@@ -71,10 +81,19 @@ static const char *find_reason(const json_t *doc, uint32_t types)
 
 /* ---- its words ---- */
 
+static bool is_warning(const struct mail_message *m)
+{
+	return !strncmp(m->reason, WALLTIME, strlen(WALLTIME));
+}
+
 static const char *word_reason(const struct mail_message *m, const json_t *doc)
 {
 	const json_t *array = json_object_get(doc, "array");
 
+	if (is_warning(m))
+		return !strcmp(m->reason, WALLTIME "50")   ? "has used 50 % of its walltime"
+		       : !strcmp(m->reason, WALLTIME "80") ? "has used 80 % of its walltime"
+							   : "has used 90 % of its walltime";
 	if (!strcmp(m->reason, "begin"))
 		return "began";
 	if (!strcmp(m->reason, "requeue"))
@@ -129,6 +148,20 @@ static void put_sentence(FILE *f, const char *text)
 	}
 }
 
+/* Of a job that runs: how long it may, and how long that still is. Suspended time does not count. */
+static void put_walltime(FILE *f, const json_t *doc)
+{
+	const json_t *resources = json_object_get(json_object_get(doc, "request"), "resources");
+	int64_t limit_s = find_int(resources, "walltime_s"),
+		left_s = limit_s - find_int(doc, "running_ns") / S_NS;
+	char text[AMOUNT_TEXT_MAX];
+
+	if (limit_s <= 0)
+		return;
+	put_line(f, "Walltime", amount_format_seconds(limit_s, text));
+	put_line(f, "Left", amount_format_seconds(left_s > 0 ? left_s : 0, text));
+}
+
 static void put_figures(FILE *f, const json_t *doc)
 {
 	const json_t *array = json_object_get(doc, "array");
@@ -167,6 +200,8 @@ static int set_text(struct mail_message *m, const json_t *doc, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	fprintf(f, "%s.\n\n", m->subject);
 	put_figures(f, doc);
+	if (is_warning(m))
+		put_walltime(f, doc);
 	if (has_ended && !json_object_get(doc, "array")) {
 		fputc('\n', f);
 		put_sentence(f, find_text(json_object_get(doc, "end"), "text"));

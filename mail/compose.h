@@ -16,7 +16,7 @@ struct err;
 struct mail_message {
 	int64_t job,
 		attempt; /* with `reason`: what it is about; of an array all tasks together are one */
-	const char *reason; /* "begin", "end", "fail", "limit", "requeue" */
+	const char *reason; /* "begin", "end", "fail", "limit", "requeue", "walltime-80" ... */
 	char user[REQUEST_NAME_MAX];
 	char to[MAIL_USER_MAX]; /* addresses by commas; without a domain as the user typed them */
 	char subject[MAIL_SUBJECT_MAX]; /* one line of printable UTF-8 */

@@ -44,5 +44,6 @@ install: all
 	scdoc < docs/man/reeve.conf.5.scd > $(DESTDIR)$(PREFIX)/share/man/man5/reeve.conf.5
 	scdoc < docs/man/reeve-agent.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-agent.8
 	scdoc < docs/man/reeve-controller.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-controller.8
+	scdoc < docs/man/reeve-mail.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-mail.8
 	scdoc < docs/man/reeve-slurm-submit.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-slurm-submit.8
 	$(if $(HAS_SLURM),scdoc < docs/man/reeve-slurm.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-slurm.8)

@@ -44,6 +44,22 @@
 			"all none"                                                               \
 	}
 
+/* Mails about the job, of the verbs that submit one. */
+#define MAIL_OPTIONS                                                                            \
+	{ "mail-type", 0, "TYPE,...",                                                           \
+	  "send mails, as in Slurm: BEGIN, END, FAIL, REQUEUE, ALL (these four), NONE; LIMIT "  \
+	  "(it exceeded a limit), TIME_LIMIT (its walltime), TIME_LIMIT_80 (80 % of its "       \
+	  "walltime have passed; _50, _90); of an array one each, or with ARRAY_TASKS one for " \
+	  "each task",                                                                          \
+	  "BEGIN END FAIL REQUEUE ALL NONE LIMIT TIME_LIMIT TIME_LIMIT_50 TIME_LIMIT_80 "       \
+	  "TIME_LIMIT_90 ARRAY_TASKS" },                                                        \
+		{ "mail-user", 'M', "ADDRESS,...", "where to; default: yours at this site",     \
+		  NULL },                                                                       \
+	{                                                                                       \
+		"mail-points", 'm', "abe|n",                                                    \
+			"the same as in PBS: a (FAIL), b (BEGIN), e (END), n (none)", NULL      \
+	}
+
 /* Fills *r for `submit` and `run`: from the configuration, then the script's lines, then the
  * options. The caller has called request_init() and calls request_done(), also after an error.
  * Ignored script lines are listed on stderr. -EINVAL: unreadable script, bad line or option, text

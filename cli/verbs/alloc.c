@@ -36,6 +36,7 @@ struct alloc {
 
 static const struct verb_option options[] = {
 	SUBMISSION_OPTIONS,
+	MAIL_OPTIONS,
 	{ "on-hangup", 0, "cancel|keep",
 	  "when this program is lost while its command runs: cancel the job (default), or keep "
 	  "it to its walltime, for reeve exec -j",

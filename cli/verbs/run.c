@@ -40,6 +40,7 @@ struct run {
 
 static const struct verb_option options[] = {
 	SUBMISSION_OPTIONS,
+	MAIL_OPTIONS,
 	SESSION_OPTIONS,
 	{ 0 },
 };

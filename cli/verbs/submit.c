@@ -23,14 +23,7 @@ static const struct verb_option options[] = {
 	{ "hold", 'h', NULL, "hold the job until 'reeve release'", NULL },
 	{ "requeue", 'r', "y|n", "y: queue the job again when its node is lost; default: n",
 	  "y n" },
-	{ "mail-type", 0, "TYPE,...",
-	  "send mails, as in Slurm: BEGIN, END, FAIL, REQUEUE, ALL (these four), NONE; LIMIT (it "
-	  "exceeded a limit), TIME_LIMIT (its walltime); of an array one each, or with ARRAY_TASKS one "
-	  "for each task",
-	  "BEGIN END FAIL REQUEUE ALL NONE LIMIT TIME_LIMIT ARRAY_TASKS" },
-	{ "mail-user", 'M', "ADDRESS,...", "where to; default: yours at this site", NULL },
-	{ "mail-points", 'm', "abe|n",
-	  "the same as in PBS: a (FAIL), b (BEGIN), e (END), n (none)", NULL },
+	MAIL_OPTIONS,
 	{ 0 },
 };
 

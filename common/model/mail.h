@@ -17,15 +17,17 @@ struct err;
 #define MAIL_TIME_LIMIT 16u /* reached its walltime */
 #define MAIL_LIMIT 32u	    /* exceeded any limit */
 #define MAIL_EACH_TASK 64u  /* mails about each task instead of one for the array */
+#define MAIL_TIME_50 128u   /* has used so much of its walltime, in percent */
+#define MAIL_TIME_80 256u
+#define MAIL_TIME_90 512u
 
-#define MAIL_TYPES_MAX 160 /* a text of all words */
+#define MAIL_TYPES_MAX 200 /* a text of all words */
 #define MAIL_USER_MAX 256  /* addresses by commas */
 #define MAIL_ADDRESSES_MAX 4
 #define MAIL_ADDRESS_MAX 128
 
 /* "BEGIN,END": case does not matter; ALL: BEGIN, END, FAIL, REQUEUE; NONE. -EINVAL names the word, and those that
- * there are. INVALID_DEPEND and STAGE_OUT of Slurm, which have no meaning here, are accepted;
- * its TIME_LIMIT_80 and the like are not: Reeve sends no such mail. */
+ * there are. INVALID_DEPEND and STAGE_OUT of Slurm, which have no meaning here, are accepted. */
 int mail_parse_types(const char *text, uint32_t *ret, struct err *err);
 /* PBS's letters: a (FAIL), b (BEGIN), e (END), n (none). -EINVAL. */
 int mail_parse_points(const char *text, uint32_t *ret, struct err *err);

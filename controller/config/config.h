@@ -177,6 +177,9 @@ enum config_hook {
 	CONFIG_HOOK_JOB_KILLED, /* for a limit that it exceeded; job-ended follows */
 	CONFIG_HOOK_JOB_ENDED,
 	CONFIG_HOOK_JOB_REQUEUED, /* after the end of an attempt whose node was lost */
+	CONFIG_HOOK_WALLTIME_50, /* of its walltime has passed, in percent, and its user asked to be told */
+	CONFIG_HOOK_WALLTIME_80,
+	CONFIG_HOOK_WALLTIME_90,
 	CONFIG_HOOK_GPU_IDLE,
 	CONFIG_HOOK_GPU_BUSY,
 	CONFIG_HOOK_NODE_LOST,

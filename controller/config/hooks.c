@@ -19,6 +19,9 @@ const char *const config_hook_words[_CONFIG_HOOK_MAX] = {
 	[CONFIG_HOOK_JOB_KILLED] = "job-killed",
 	[CONFIG_HOOK_JOB_ENDED] = "job-ended",
 	[CONFIG_HOOK_JOB_REQUEUED] = "job-requeued",
+	[CONFIG_HOOK_WALLTIME_50] = "job-walltime-50",
+	[CONFIG_HOOK_WALLTIME_80] = "job-walltime-80",
+	[CONFIG_HOOK_WALLTIME_90] = "job-walltime-90",
 	[CONFIG_HOOK_GPU_IDLE] = "gpu-idle",
 	[CONFIG_HOOK_GPU_BUSY] = "gpu-busy",
 	[CONFIG_HOOK_NODE_LOST] = "node-lost",
@@ -27,7 +30,7 @@ const char *const config_hook_words[_CONFIG_HOOK_MAX] = {
 
 static int unknown_event(const char *item, size_t size, struct err *err)
 {
-	char known[256] = "";
+	char known[320] = "";
 
 	for (int i = 0; i < _CONFIG_HOOK_MAX; i++)
 		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",

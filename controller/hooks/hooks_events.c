@@ -10,8 +10,9 @@ static const struct {
 } plain[] = {
 	{ "submit", CONFIG_HOOK_JOB_SUBMITTED },    { "requeue", CONFIG_HOOK_JOB_REQUEUED },
 	{ "suspended", CONFIG_HOOK_JOB_SUSPENDED }, { "gpu-idle", CONFIG_HOOK_GPU_IDLE },
-	{ "gpu-busy", CONFIG_HOOK_GPU_BUSY },	    { "lost", CONFIG_HOOK_NODE_LOST },
-	{ "reboot", CONFIG_HOOK_NODE_REBOOTED },
+	{ "gpu-busy", CONFIG_HOOK_GPU_BUSY },	    { "walltime-50", CONFIG_HOOK_WALLTIME_50 },
+	{ "walltime-80", CONFIG_HOOK_WALLTIME_80 }, { "walltime-90", CONFIG_HOOK_WALLTIME_90 },
+	{ "lost", CONFIG_HOOK_NODE_LOST },	    { "reboot", CONFIG_HOOK_NODE_REBOOTED },
 };
 
 /* Up to three hooks, in order: the start that was never reported, the kill, the end. */

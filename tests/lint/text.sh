@@ -11,9 +11,9 @@ for page in docs/man/*.scd; do
 	out=$(scdoc <"$page" 2>&1 >/dev/null) || { echo "lint: $page: $out"; bad=1; }
 done
 # Each key of a configuration file has its paragraph: reeve-controller(8) is generated, and compared by cli_golden.sh.
-for table in agent/config.c:reeve-agent.8 slurm/follow/config.c:reeve-slurm.8 cli/client/config.c:reeve.conf.5; do
+for table in agent/config.c:reeve-agent.8 slurm/follow/config.c:reeve-slurm.8 cli/client/config.c:reeve.conf.5 mail/config.c:reeve-mail.8; do
 	page=docs/man/${table#*:}.scd
-	keys=$(grep -oE '(TEXT|NUMBER|WORD)\("[A-Za-z]+"|\{ "(Agent|Slurm|Client)", "[A-Za-z]+"' "${table%%:*}" |
+	keys=$(grep -oE '(TEXT|NUMBER|WORD)\("[A-Za-z]+"|\{ "(Agent|Slurm|Client|Mail)", "[A-Za-z]+"' "${table%%:*}" |
 		sed 's/.*[ (]"//; s/"$//')
 	[ -n "$keys" ] || { echo "lint: no keys in ${table%%:*}"; bad=1; }
 	for key in $keys; do

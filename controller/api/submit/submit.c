@@ -80,10 +80,15 @@ static int insert_job(struct call *c, struct submit_job *s, struct err *err)
 
 static int encode_answer(struct call *c, struct submit_job *s, struct err *err)
 {
+	char mails[SUBMIT_MAIL_NOTE_MAX];
+	const char *note = *s->quota_note ? s->quota_note
+					  : submit_mail_note(&c->api->c.config->hooks,
+							     s->request.mail_types, mails);
+
 	c->status = 201;
 	c->answer = json_pack("{s:s,s:I,s:s,s:s*}", "schema", WIRE_SCHEMA, "job",
 			      (json_int_t)s->job, "queue", s->request.queue, "note",
-			      *s->quota_note ? s->quota_note : NULL);
+			      *note ? note : NULL);
 	return c->answer ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 

@@ -87,3 +87,8 @@ int submit_judge_slurm(struct call *c, const struct slurm_submit *from,
 /* The site as quotas see it, with the jobs of Slurm that are expected. */
 struct quota_site submit_quota_site(const struct call *c);
 int route_slurm_submit(struct call *c, struct err *err); /* slurm.c */
+
+/* mail_note.c: a sentence of the mails that were asked for and that this site does not send; "": it sends all. Returns buf. */
+#define SUBMIT_MAIL_NOTE_MAX 320
+const char *submit_mail_note(const struct config_hooks *h, uint32_t types,
+			     char buf[static SUBMIT_MAIL_NOTE_MAX]);

@@ -49,6 +49,7 @@ static struct fraction fraction_of(struct db_row *st, int column)
 	X(KNOWN_IS_SEVERAL,          ", CASE WHEN a.hosts = '' THEN 0 ELSE 1 END") \
 	X(KNOWN_VERDICT,             ", a.verdict") \
 	X(KNOWN_SUMMED,              ", j.summed") \
+	X(KNOWN_WALLTIME_S,          ", j.walltime_s") \
 	X(KNOWN_ELIGIBLE_NS,         ", CASE WHEN j.eligible_ns > 0 THEN j.eligible_ns ELSE" \
 		" j.submitted_ns END")
 /* clang-format on */
@@ -102,6 +103,7 @@ static int read_known(struct db_row *st, struct store_known *k, struct err *err)
 	k->days.is_sliced = (int)db_int(st, KNOWN_SLICED);
 	snprintf(k->queue, sizeof(k->queue), "%s", store_text(st, KNOWN_QUEUE));
 	k->mem_bytes = db_int(st, KNOWN_BYTES_RESERVED);
+	k->walltime_s = db_int(st, KNOWN_WALLTIME_S);
 	k->eligible_ns = db_int(st, KNOWN_ELIGIBLE_NS);
 	k->is_several = db_int(st, KNOWN_IS_SEVERAL) != 0;
 	if (decode_verdict(store_text(st, KNOWN_VERDICT), &k->verdict, err) < 0)

@@ -9,7 +9,8 @@ struct store_known {
 	char node[REQUEST_NAME_MAX];
 	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX],
 		queue[REQUEST_NAME_MAX];
-	int64_t mem_bytes; /* reserved */
+	int64_t mem_bytes;  /* reserved */
+	int64_t walltime_s; /* requested */
 	int64_t seq, closed, at_ns, given_ns, started_ns, ended_ns, job_attempt;
 	int64_t eligible_ns; /* since when the job could have started */
 	enum job_state state;

@@ -9,6 +9,7 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/charge.h"
 #include "controller/ledger/attempts/elapsed.h"
+#include "controller/ledger/attempts/walltime.h"
 #include "controller/ledger/sql.h"
 
 static int write_attempt(struct store *s, const struct store_known *k,
@@ -134,6 +135,8 @@ static int accept_report(struct store *s, struct store_report_case *c, struct st
 		r = write_job(s, k, rep, err);
 	if (r >= 0 && k->state != was)
 		r = note_change(s, c, k, err);
+	if (r >= 0)
+		r = store_walltime_note(s, c, k, span, err);
 	if (r >= 0 && k->is_several)
 		r = store_part_take(s, &k->part, rep, err);
 	if (r >= 0)

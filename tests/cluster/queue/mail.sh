@@ -43,7 +43,7 @@ configure() {
 		Users = daemon, bin
 		[Hooks]
 		Program = $dir/hook
-		Events = job-started,job-ended,job-requeued
+		Events = job-started,job-ended,job-requeued,job-walltime-50,job-walltime-80
 		RetryAfter = 1
 	CONF
 }
@@ -108,7 +108,34 @@ play "$id" 1 ended exit_status=3
 until_mails "a job reported only at its end began, too" 4
 quiet "no mail of what was not asked for, or of who asked for none" 4
 
+# ---- a part of the walltime has passed ----
+before=$(mail_count)
+id=$(submit --mail-type=TIME_LIMIT_80,TIME_LIMIT_50 --mail-user=alice@example.org -N long -l walltime=10 -- true)
+await_start "$id"
+play "$id" 1 running
+sleep 6
+play "$id" 2 running running_s=5
+until_mails "half of the walltime has passed: a mail" $((before + 1))
+is "with its subject" "Job $id (long) has used 50 % of its walltime" "$(last subject)"
+has "and how long it may run" "Walltime   0:00:10" "$(last text)"
+has "and how long that still is" "Left       0:00:0" "$(last text)"
+play "$id" 3 running running_s=6
+live_stop
+live_start || bail "the controller does not start again: $(cat "$dir/controller.log")"
+play "$id" 4 running running_s=7
+quiet "no second one, over a restart of the controller either" $((before + 1))
+sleep 2
+play "$id" 5 running running_s=8
+until_mails "80 % of it: the next one" $((before + 2))
+is "with its subject, too" "Job $id (long) has used 80 % of its walltime" "$(last subject)"
+play "$id" 6 ended running_s=9
+quiet "its end was not asked for" $((before + 2))
+has "a mail that the site does not send is said at submission" "no mail of TIME_LIMIT_90 is sent here" \
+	"$(submit --mail-type=TIME_LIMIT_80,TIME_LIMIT_90 --hold -- true)"
+lacks "and one that it sends is not" "no mail" "$(submit --mail-type=TIME_LIMIT_80 --hold -- true)"
+
 # ---- an array: one mail that it begins, one how it ended ----
+before=$(mail_count)
 id=$(submit --mail-type=ALL -J 1-30 -N sweep -- true)
 sleep 1
 node_sync >/dev/null
@@ -117,16 +144,16 @@ for task in $(seq $((id + 1)) $((id + 30))); do
 	play "$task" 1 running
 	if [ "$task" = $((id + 7)) ]; then play "$task" 2 ended exit_status=1; else play "$task" 2 ended; fi
 done
-until_mails "an array of 30: two mails" 6
+until_mails "an array of 30: two mails" $((before + 2))
 is "the digest counts" "Job array $id (sweep) ended: 29 of 30 tasks well" "$(last subject)"
 has "and its text" "30: 29 ended well, 1 did not, 0 were cancelled" "$(last text)"
-quiet "no more" 6
+quiet "no more" $((before + 2))
 id=$(submit --mail-type=FAIL,ARRAY_TASKS -J 1-3 -- true)
 for task in $((id + 1)) $((id + 2)) $((id + 3)); do
 	await_start "$task"
 	play "$task" 1 ended exit_status=$((task == id + 2))
 done
-until_mails "ARRAY_TASKS: a mail of the task that failed" 7
+until_mails "ARRAY_TASKS: a mail of the task that failed" $((before + 3))
 has "which names it" "Job $id[2] (" "$(last subject)"
 
 # ---- hostile: what a node or a user says cannot add a header or a recipient ----
@@ -206,6 +233,28 @@ live_stop
 serve
 live_start || bail "the controller does not start again: $(cat "$dir/controller.log")"
 until_mails "over a restart of the controller the mail is not lost" $((before + 1))
+
+# ---- jobs of run and alloc ----
+asked() { # NAME: what the job of this name asked for
+	ask 1 GET "/v1/jobs?state=active" | sed -n '2,$p' | python3 -c "
+import json, sys
+for j in json.load(sys.stdin)['jobs']:
+    if j['name'] == '$1': print(j['job'])" | while read -r id; do
+		ask 1 GET "/v1/jobs/$id" | grep -o '"mail_[a-z]*":"[^"]*"' | paste -sd' '
+	done
+}
+for verb in run alloc; do
+	as 1 "$reeve" $verb --config "$dir/client.conf" --controller "$url" -A physics -d / -l ncpus=1 -N "by-$verb" \
+		-m ae -M alice@example.org -- true </dev/null >"$dir/said.$verb" 2>&1 &
+	check "reeve $verb takes -m and -M" until_has '"mail_type":"END,FAIL" "mail_user":"alice@example.org"' asked "by-$verb"
+	kill $!
+	wait $! 2>/dev/null
+	as 1 "$reeve" $verb --config "$dir/client.conf" --controller "$url" -A physics -d / -l ncpus=1 -N "slow-$verb" \
+		--mail-type=TIME_LIMIT_80 -- true </dev/null >"$dir/said.$verb" 2>&1 &
+	check "and --mail-type" until_has '"mail_type":"TIME_LIMIT_80"' asked "slow-$verb"
+	kill $!
+	wait $! 2>/dev/null
+done
 
 # ---- sendmail ----
 cat >"$dir/sendmail" <<SENDMAIL

@@ -107,7 +107,7 @@ void rig_request_init(struct request *ret)
 	strcpy(ret->name, "job");
 }
 
-static void fill_request(struct request *q)
+static void fill_request(const struct rig *r, struct request *q)
 {
 	rig_request_init(q);
 	q->uid = q->gid = 1001;
@@ -115,6 +115,7 @@ static void fill_request(struct request *q)
 		.ncpus = 2, .vmem_bytes = 10000000000, .jobfs_bytes = 1000, .walltime_s = 3600
 	};
 	q->workdir = strdup("/");
+	q->mail_types = r->mail_types;
 }
 
 int rig_submit_one(struct store *s, const struct store_new *n, int64_t *ret_job,
@@ -143,7 +144,7 @@ int64_t rig_job(struct rig *r, int64_t now_ns)
 	struct store_allocation gift = { .node = "n1" };
 	struct sync_result result;
 
-	fill_request(&q);
+	fill_request(r, &q);
 	new.terms.bundle.side[CHARGE_GPUS] = (struct fraction){ 0, 1 };
 	new.terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
 	new.terms.bundle.side[CHARGE_MEMORY] = (struct fraction){ 4000000000, 1 };

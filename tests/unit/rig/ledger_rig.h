@@ -9,6 +9,7 @@ struct rig {
 	char dir[64], path[256];
 	char boot[24]; /* of n1, as it was last said; "": "b1" */
 	struct store *store;
+	uint32_t mail_types; /* of jobs from now on; mail.h */
 };
 
 /* In SQLite; or, with REEVE_TEST_POSTGRES=postgresql:///NAME?host=DIR, in PostgreSQL. */

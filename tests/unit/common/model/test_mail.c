@@ -34,11 +34,13 @@ static void test_words_of_slurm(void **state)
 	assert_int_equal(mail_parse_types("BEGIN,ENDE", &types, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "'ENDE': write some of BEGIN,END,FAIL"));
 	assert_int_equal(types, 7);
-	assert_int_equal(mail_parse_types("TIME_LIMIT_80", &types, &err), -EINVAL);
+	assert_int_equal(mail_parse_types("TIME_LIMIT_70", &types, &err), -EINVAL);
+	has_types("time_limit_80,TIME_LIMIT_50", MAIL_TIME_80 | MAIL_TIME_50);
+	has_types("TIME_LIMIT_90", MAIL_TIME_90);
 	assert_int_equal(mail_parse_types("", &types, &err), -EINVAL);
 	assert_int_equal(mail_parse_types("BEGIN,", &types, &err), -EINVAL);
 	assert_string_equal(mail_format_types(MAIL_END | MAIL_LIMIT, buf), "END,LIMIT");
-	has_types(mail_format_types(UINT32_MAX, buf), 127);
+	has_types(mail_format_types(UINT32_MAX, buf), 1023);
 }
 
 static void test_letters_of_pbs(void **state)

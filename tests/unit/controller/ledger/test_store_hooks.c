@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
+#include "common/model/mail.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/hooks.h"
 #include "tests/unit/rig/ledger_rig.h"
@@ -170,6 +171,68 @@ static void without_a_gpu_idle_time_there_is_no_idle_event(void **state)
 	assert_string_equal(told_since(r, before), "");
 }
 
+/* A job of an hour has run so many seconds. */
+static void run_for(struct rig *r, int64_t job, int64_t seq, int64_t running_s)
+{
+	rig_send_report(r, rig_report(job, seq, JOB_RUNNING, running_s),
+			NOON + running_s * S_NS);
+}
+
+static void a_part_of_the_walltime_is_one_event_also_over_a_restart(void **state)
+{
+	struct rig *r = *state;
+	int64_t job, before;
+
+	r->mail_types = MAIL_TIME_50 | MAIL_TIME_80 | MAIL_TIME_90;
+	job = rig_job(r, NOON);
+	run_for(r, job, 1, 1799);
+	before = place_now(r);
+	run_for(r, job, 2, 1800);
+	run_for(r, job, 3, 1801);
+	assert_string_equal(told_since(r, before), "walltime-50/run/started");
+	rig_reopen(r);
+	before = place_now(r);
+	run_for(r, job, 3, 1801);
+	run_for(r, job, 4, 2879);
+	assert_string_equal(told_since(r, before), "");
+	run_for(r, job, 5, 2881);
+	run_for(r, job, 6, 3300);
+	run_for(r, job, 7, 3400);
+	assert_string_equal(told_since(r, before),
+			    "walltime-80/run/started walltime-90/run/started");
+}
+
+static void of_parts_that_pass_together_the_largest_that_was_asked_for_is_an_event(void **state)
+{
+	struct rig *r = *state;
+	int64_t job, before;
+
+	r->mail_types = MAIL_TIME_50 | MAIL_TIME_80 | MAIL_END;
+	job = rig_job(r, NOON);
+	run_for(r, job, 1, 1);
+	before = place_now(r);
+	run_for(r, job, 2, 3500);
+	assert_string_equal(told_since(r, before), "walltime-80/run/started");
+}
+
+static void a_walltime_that_passes_is_no_event_unasked_or_at_the_end(void **state)
+{
+	struct rig *r = *state;
+	int64_t job, other, before;
+
+	r->mail_types = MAIL_END | MAIL_TIME_LIMIT;
+	job = rig_job(r, NOON);
+	r->mail_types = MAIL_TIME_80;
+	other = rig_job(r, NOON);
+	run_for(r, job, 1, 1);
+	run_for(r, other, 1, 1);
+	before = place_now(r);
+	run_for(r, job, 2, 3500);
+	assert_string_equal(told_since(r, before), "");
+	rig_send_report(r, rig_report(other, 2, JOB_ENDED, 3500), NOON + 3500 * S_NS);
+	assert_string_equal(told_since(r, before), "ended/run/started");
+}
+
 #define TEST(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)
 
 int main(void)
@@ -182,6 +245,9 @@ int main(void)
 		TEST(the_position_of_a_hook_is_kept_until_the_hook_is_removed),
 		TEST(an_idle_period_is_one_event_also_over_a_restart),
 		TEST(without_a_gpu_idle_time_there_is_no_idle_event),
+		TEST(a_part_of_the_walltime_is_one_event_also_over_a_restart),
+		TEST(of_parts_that_pass_together_the_largest_that_was_asked_for_is_an_event),
+		TEST(a_walltime_that_passes_is_no_event_unasked_or_at_the_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
