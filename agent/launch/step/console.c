@@ -24,7 +24,8 @@
 #define SOCKET_BUFFER (1 << 20) /* bytes: a message fits whole */
 #define FULL_BYTES 4096 /* that much unacknowledged output asks for an acknowledgement */
 #define AGAIN_BYTES                                                                            \
-	(16 << 10) /* more that was sent is not sent again because of new output alone */
+	(16 << 10)   /* more that was sent is not sent again because of new output alone */
+#define READS_MAX 16 /* of a stream, one after the other */
 #define PIPE_BYTES (256 << 10)
 #define CTRL_D 4
 
@@ -46,6 +47,7 @@ struct step_console {
 	struct console_input input;
 	int64_t consumed; /* of the input, by the program */
 	bool has_sent_end;
+	bool is_ended;	  /* the program */
 	bool is_hung_up;  /* the event was returned */
 	uint64_t serial;  /* of the output */
 	bool has_changes; /* since the last message of output */
@@ -253,6 +255,15 @@ static int read_stream(struct step_console *c, int i)
 	add_bytes(g, buf, (size_t)n);
 	c->has_output = true;
 	return 1;
+}
+
+/* What is there now, so that a message is full; in between others are served. */
+static void read_all(struct step_console *c, int i)
+{
+	int n = 0;
+
+	while (n++ < READS_MAX && read_stream(c, i) > 0)
+		;
 }
 
 /* ---- input of the program ---- */
@@ -478,7 +489,7 @@ static int run_once(struct step_console *c, int signals, int timeout_ms)
 		read_peer(c);
 	for (int i = 0; i < CONSOLE_STREAMS; i++)
 		if (fds[3 + i].revents)
-			read_stream(c, i);
+			read_all(c, i);
 	if (fds[5].revents)
 		write_input(c);
 	send_output(c);
@@ -496,7 +507,7 @@ int step_console_run(struct step_console *c, int signals, int timeout_ms)
 	int events = 0;
 
 	send_output(c);
-	while (!events && now_ms() <= until) {
+	while (!events && now_ms() <= until && !(c->is_ended && step_console_is_done(c))) {
 		int64_t left = until - now_ms();
 
 		events = run_once(c, signals, timeout_ms < 0 ? -1 : left > 0 ? (int)left : 0);
@@ -507,6 +518,7 @@ int step_console_run(struct step_console *c, int signals, int timeout_ms)
 /* Processes that the program left behind may keep the other end open: what is there now is read, within the room. */
 void step_console_end(struct step_console *c)
 {
+	c->is_ended = true;
 	for (int i = 0; i < CONSOLE_STREAMS; i++) {
 		while (read_stream(c, i) > 0)
 			;

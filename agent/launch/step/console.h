@@ -30,7 +30,8 @@ enum step_console_event {
 	STEP_CONSOLE_SIGNAL = 1, /* `signals` is readable */
 	STEP_CONSOLE_HANGUP = 2, /* the terminal is gone for good; once */
 };
-/* Passes bytes on until a signal or a hang-up comes, or `timeout_ms` (-1: none) are over. A set of events. */
+/* Passes bytes on until a signal or a hang-up comes, `timeout_ms` (-1: none) are over, or after step_console_end() all is acknowledged. A
+ * set of events. */
 int step_console_run(struct step_console *c, int signals, int timeout_ms);
 /* The program has ended: what it left in the terminal or the pipes is the last of its output. */
 void step_console_end(struct step_console *c);

@@ -91,7 +91,7 @@ static bool knows_offset(const struct console *k)
 	return !k->config.is_attaching || k->seen;
 }
 
-/* A poll is without input: the controller keeps what was sent before. */
+/* Without input the controller keeps what was sent before. */
 static json_t *make_body(struct console *k, bool has_input)
 {
 	static uint8_t buf[CONSOLE_MESSAGE_MAX];
@@ -122,9 +122,10 @@ static json_t *make_body(struct console *k, bool has_input)
 	return doc;
 }
 
-static int start_request(struct console *k, struct http *http, long wait_s, http_done_fn done)
+static int start_request(struct console *k, struct http *http, long wait_s, http_done_fn done,
+			 bool has_input)
 {
-	_cleanup_json_ json_t *body = make_body(k, http == k->send);
+	_cleanup_json_ json_t *body = make_body(k, has_input);
 	char path[96];
 	struct http_call call = {
 		.method = "POST", .path = path, .body = body, .wait_s = wait_s, .is_dense = true
@@ -342,6 +343,7 @@ static void on_polled(void *ctx, int result, json_t *answer_owned, const struct 
 	if (k->is_done)
 		return;
 	if (result) {
+		k->has_changes |= k->n_typed > 0 || k->is_end; /* it may have carried them */
 		if (may_retry(k, result, why))
 			set_timer(k->timer, RETRY_US);
 		return;
@@ -350,20 +352,25 @@ static void on_polled(void *ctx, int result, json_t *answer_owned, const struct 
 	k->is_answered = true;
 	if (take_answer(k, answer))
 		return;
-	if (k->has_changes)
-		start_send(k);
 	if (!json_object_get(answer, WIRE_ATTACHED) && now_us(k) - k->asked_us < SOON_US)
 		set_timer(k->timer, SOON_US);
 	else
 		flush_output(k);
+	if (k->has_changes) /* no poll has carried them */
+		start_send(k);
 }
 
+/* Carries input that was not sent yet: one request less. */
 static void start_poll(struct console *k)
 {
+	bool has_input = k->has_changes && !k->is_sending && !k->hangs_up && !k->is_detached;
+
 	if (k->is_polling || k->is_done)
 		return;
+	if (has_input)
+		k->has_changes = false;
 	k->asked_us = now_us(k);
-	k->is_polling = start_request(k, k->poll, WAIT_S, on_polled) == 0;
+	k->is_polling = start_request(k, k->poll, WAIT_S, on_polled, has_input) == 0;
 }
 
 static int on_timer(sd_event_source *s, uint64_t usec, void *ctx)
@@ -403,7 +410,7 @@ static void start_send(struct console *k)
 	if (k->is_sending || k->is_done)
 		return;
 	k->has_changes = false;
-	k->is_sending = start_request(k, k->send, 0, on_sent) == 0;
+	k->is_sending = start_request(k, k->send, 0, on_sent, true) == 0;
 }
 
 static void print_help(const struct console *k)
@@ -467,10 +474,13 @@ static void fill_from_file(struct console *k)
 
 static int on_input(sd_event_source *s, int fd, uint32_t events, void *ctx)
 {
+	struct pollfd more = { .fd = fd, .events = POLLIN };
 	struct console *k = ctx;
 
-	(void)fd, (void)events;
-	read_typed(k);
+	(void)events;
+	/* All that is there, so that a message is full; standard input may block. */
+	for (int i = 0; i < 32 && read_typed(k) > 0 && poll(&more, 1, 0) > 0; i++)
+		;
 	if (k->is_end || sizeof(k->typed) - k->n_typed < 2)
 		sd_event_source_set_enabled(s, SD_EVENT_OFF);
 	start_send(k);

@@ -34,50 +34,58 @@ head -c $((megabytes * 1000000)) /dev/urandom >"$dir/big"
 openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout "$dir/key" -out "$dir/cert" 2>/dev/null
 cat "$dir/key" "$dir/cert" >"$dir/pem"
 
-# command WAY: what runs at the far end; passes WAY PROGRAM...: bytes through a program whose far end is that command
+# What runs at the far end.
 command_of() {
 	case $1 in there) echo "cat >/dev/null" ;; back) echo "cat $dir/big" ;; both) echo cat ;; esac
 }
-pass_through() {
-	local way=$1 input=$dir/big
+pass_through() { # WAY PROGRAM...: bytes through a program at whose far end that command runs
+	local way=$1 input=$dir/big to=$dir/back.$1
 	[ "$way" != back ] || input=/dev/null
-	"${@:2}" <"$input" >"$dir/back"
-	[ "$way" = there ] || cmp "$dir/big" "$dir/back" || echo "no figures: other bytes came back"
+	"${@:2}" <"$input" >"$to"
+	[ "$way" = there ] || cmp "$dir/big" "$to" >&2 || echo "no figures: other bytes came back"
 }
-reeve() { as $daemon env HOME="$dir" "$dir/reeve" exec --config "$dir/client.conf" -j "$job" --stdin -- sh -c "$(command_of "$1")"; }
-# The far end serves one connection, and is there before it is measured.
-listen() { # WAY ADDRESS
-	socat -b 262144 "$2" "SYSTEM:$(command_of "$1")" 2>/dev/null &
-	far=$!
-	for _ in $(seq 100); do
-		grep -q "$(printf ':%04X ' "$rival_port") 00000000:0000 0A" <(sed 's/  */ /g' /proc/net/tcp) && return
-		sleep 0.02
-	done
+reeve() { # WAY
+	pass_through "$1" as $daemon env HOME="$dir" "$dir/reeve" exec --config "$dir/client.conf" -j "$job" --stdin -- sh -c "$(command_of "$1")"
 }
-plain() { socat -b 262144 -t 30 - "TCP:127.0.0.1:$rival_port"; }
-tls() { socat -b 262144 -t 30 - "OPENSSL:127.0.0.1:$rival_port,verify=0"; }
-rival_port=$((port + 1))
+plain_far=TCP-LISTEN plain_near=TCP tls_far=OPENSSL-LISTEN tls_near=OPENSSL
+rival() { # plain|tls WAY PORT; the far end serves one connection, which is accepted after its first refusals
+	local far=${1}_far near=${1}_near more='' pid
+	[ "$1" = plain ] || more=",cert=$dir/pem,verify=0"
+	socat -b 262144 "${!far}:$3,bind=127.0.0.1,reuseaddr$more" "SYSTEM:$(command_of "$2")" 2>>"$dir/rival.err" &
+	pid=$!
+	[ "$1" = plain ] || more=",verify=0"
+	pass_through "$2" socat -b 262144 -t 30 - "${!near}:127.0.0.1:$3,retry=200,interval=0.01$more"
+	kill "$pid" 2>/dev/null
+	wait "$pid" 2>/dev/null
+}
+# socat stops where both ends write at once: what goes there and back goes through two.
 measure() { # NAME WAY: MB/s, of one run
 	local began ms
-	case $1 in
-	plain) listen "$2" "TCP-LISTEN:$rival_port,bind=127.0.0.1,reuseaddr" ;;
-	tls) listen "$2" "OPENSSL-LISTEN:$rival_port,bind=127.0.0.1,reuseaddr,cert=$dir/pem,verify=0" ;;
-	esac
 	began=$(date +%s%N)
-	pass_through "$2" "$1" "$2" 2>>"$dir/bench.err"
+	case $1-$2 in
+	reeve-*) reeve "$2" ;;
+	*-both) rival "$1" there $((port + 1)) & rival "$1" back $((port + 2)); wait $! ;;
+	*) rival "$1" "$2" $((port + 1)) ;;
+	esac
 	ms=$((($(date +%s%N) - began) / 1000000))
-	[ "$1" = reeve ] || { kill "$far" 2>/dev/null; wait "$far" 2>/dev/null; }
 	echo $((megabytes * 1000 / (ms + 1)))
 }
+ticks() { awk '{ print $14 + $15 }' "/proc/$controller/stat"; }
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 for way in there back both; do
 	for name in reeve plain tls; do : >"$dir/$name.figures"; done
+	cpu=0
 	for _ in $(seq "$runs"); do
-		for name in reeve plain tls; do measure $name $way >>"$dir/$name.figures"; done
+		for name in reeve plain tls; do
+			began=$(ticks)
+			measure $name $way >>"$dir/$name.figures"
+			[ $name != reeve ] || cpu=$((cpu + $(ticks) - began))
+		done
 	done
-	ours=$(grep '^[0-9]' "$dir/reeve.figures" | median)
 	grep -h 'no figures' "$dir"/*.figures
-	awk -v way="$way" -v ours="$ours" -v plain="$(median <"$dir/plain.figures")" -v tls="$(median <"$dir/tls.figures")" 'BEGIN {
-		printf "%-5s  %4d MB/s each way; socat %5d MB/s: x%.3f; socat with TLS %5d MB/s: x%.3f\n", way, ours, plain, ours / plain, tls, ours / tls }'
+	for name in reeve plain tls; do eval "$name=$(grep '^[0-9]' "$dir/$name.figures" | median)"; done
+	awk -v way="$way" -v ours="$reeve" -v plain="$plain" -v tls="$tls" -v cpu=$((cpu * 1000 / $(getconf CLK_TCK))) -v n=$((megabytes * runs)) 'BEGIN {
+		printf "%-5s  %4d MB/s each way; socat %5d MB/s: x%.3f; socat with TLS %5d MB/s: x%.3f; CPU time of the controller %.1f ms for each MB\n",
+			way, ours, plain, ours / plain, tls, ours / tls, cpu / n }'
 done
 printf 'the controller: %d KiB at most\n' "$(awk '/VmHWM/ { print $2 }' "/proc/$controller/status")"

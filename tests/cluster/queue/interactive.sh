@@ -57,18 +57,24 @@ expect of 1 6
 size 41 77
 send stty size\r
 expect 41 77
-send sleep 1000\r
+send echo one$((1)); sleep 1000\r
+expect one1
 sleep 300
 send \x03
+expect $
 send echo $((600 + 66))\r
 expect 666
-send sleep 1000\r
+send echo two$((2)); sleep 1000\r
+expect two2
 sleep 300
 send \x1a
 expect Stopped
+expect $
 send fg\r
+expect sleep 1000
 sleep 300
 send \x03
+expect $
 send exit 5\r
 exit
 END
@@ -163,9 +169,11 @@ has "... cancels the job" '"kind":"cancelled"' "$(ask $daemon GET "/v1/jobs/$(la
 lacks "... which never started" '"attempt":1' "$(ask $daemon GET "/v1/jobs/$(last_job)")"
 out=$(cores=1 allocate bash --norc <<'END'
 expect $
-send sleep 1002\r
+send echo three$((3)); sleep 1002\r
+expect three3
 sleep 500
 send \x03
+expect $
 send echo $((900 + 99))\r
 expect 999
 send exit 7\r
