@@ -228,6 +228,7 @@ def describe(job, site, host):
         "ngpus": ngpus,
         "job_ngpus": whole(site["gpu_resource"]),
         "gpus": names_of_gpus(str(job.id)) if ngpus else "",
+        "first": bool(job.in_ms_mom()),
     }
     question.update(name_of(job))
     if site["vmem_action"] == "enomem":

@@ -93,6 +93,7 @@ static struct job *begin_job(struct node *n, const struct pbs_question *q, int64
 	j->s.slurm_nodes = q->nodes;
 	j->s.slurm_ncpus = q->job_ncpus;
 	j->s.slurm_ngpus = q->job_ngpus;
+	j->s.pbs_sister = !q->first;
 	job_gpus_take(n, j, q->gpus, q->ngpus);
 	manager_scope_name((struct manager_id){ id, j->s.attempt }, j->s.unit);
 	return foreign_begin(n, j, err) < 0 ? NULL : j;
@@ -331,19 +332,29 @@ void pbs_jobs_alive(struct node *n, const char *list)
 	}
 }
 
-/* Of a job that Reeve has ended PBS must tell the end; where its hook does not, the cgroup does. */
-void pbs_jobs_tick(struct node *n)
+/* Of a job that Reeve has ended. On its first node its epilogue comes, and takes the end message; where it does not, the cgroup tells the end. On another
+ * node it comes when the job has ended on the first one, and for that the controller must know this end. */
+static void check_ended(struct node *n, struct job *j)
 {
 	char path[MANAGER_PATH_MAX];
 
+	if (access(job_cgroup(j, path), F_OK) == 0)
+		return;
+	if (j->s.pbs_sister)
+		foreign_end(n, j);
+	else
+		end_after_a_while(n, j,
+				  "its epilogue did not come: its end was seen by its cgroup");
+}
+
+void pbs_jobs_tick(struct node *n)
+{
 	for (struct job *j = n->jobs; j; j = j->next) {
 		if (j->phase != PHASE_RUNNING)
 			continue;
-		if (j->s.end.kind == END_NONE && j->is_frozen)
+		if (j->s.end.kind != END_NONE)
+			check_ended(n, j);
+		else if (j->is_frozen)
 			check_suspended(n, j);
-		else if (j->s.end.kind != END_NONE && access(job_cgroup(j, path), F_OK) < 0)
-			end_after_a_while(
-				n, j,
-				"its epilogue did not come: its end was seen by its cgroup");
 	}
 }

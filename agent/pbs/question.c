@@ -43,6 +43,7 @@ const struct wire_field pbs_question_fields[] = {
 	NUMBER(ngpus, 0, 1 << 20, 0),
 	NUMBER(job_ngpus, 0, 1 << 20, 0),
 	WORD(gpus),
+	WIRE_FLAG(struct pbs_question, "first", first),
 	NUMBER(pid, 0, INT32_MAX, 0),
 	NUMBER(wait_status, -1, 65535, -1),
 	WORD(jobs),

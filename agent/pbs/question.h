@@ -35,7 +35,8 @@ struct pbs_question {
 	char user[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], queue[REQUEST_NAME_MAX];
 	int64_t ncpus, mem_bytes, vmem_bytes, jobfs_bytes; /* on this node; 0: none */
 	bool vmem_refuses; /* what exceeds vmem gets ENOMEM; else the job is killed */
-	int64_t ngpus;	   /* on this node */
+	bool first;    /* the job's first node, where its script runs and its error file is */
+	int64_t ngpus; /* on this node */
 	/* A device file of each, as pbs_cgroups names them: "nvidia0,nvidia-cap66"; "": not known which. */
 	char gpus[PBS_GPUS_MAX];
 	int64_t nodes, job_ncpus, job_ngpus; /* of the whole job; 0: not known */

@@ -66,6 +66,7 @@ static const struct field fields[] = {
 	FIELD(OWNED, gpus),
 	FIELD(OWNED, gpu_use),
 	ADDED(INT64, slurm_ngpus),
+	ADDED(INT32, pbs_sister),
 };
 
 static json_t *encode_field(const struct field *f, const struct state_attempt *a)

@@ -50,6 +50,7 @@ struct state_attempt {
 	int64_t mem_max_bytes;
 	/* Of a whole job of Slurm or PBS; 0: not known. */
 	int64_t slurm_nodes, slurm_ncpus, slurm_ngpus;
+	int32_t pbs_sister; /* 1: another node is the first of this job of PBS */
 	struct jobfs_job jobfs;
 	struct state_clock clock;
 	char *err_path; /* owned; the job's error file as opened, NULL: none, and which file

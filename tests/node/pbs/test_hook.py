@@ -96,11 +96,12 @@ with tempfile.TemporaryDirectory() as home:
     ok(hook.names_of_gpus("../hook_data/7[3].s") == "", "an id is no path")
     attributes = {"euser": "root", "queue": "gpu", "project": "_pbs_project_default", "Account_Name": "physics", "exec_host": "n1/0*4+n2/0*4+n3/0*4"}
     attributes["exec_vnode"] = "(n1[0]:ncpus=2:cards=1+n1[1]:ncpus=2:cards=2)+(n2:ncpus=4)+(n3:ncpus=4:cards=4)"
-    three = types.SimpleNamespace(id="7[3].s", Resource_List={"ncpus": 12, "cards": 7}, run_count=1, **attributes)
+    three = types.SimpleNamespace(id="7[3].s", Resource_List={"ncpus": 12, "cards": 7}, run_count=1, in_ms_mom=lambda: 0, **attributes)
     asked = [hook.describe(three, hook.read_site('{"gpu_resource": "cards"}'), h) for h in ("n1", "n2", "n3")]
     ok([q["ngpus"] for q in asked] == [3, 0, 4] and {q["job_ngpus"] for q in asked} == {7}, "each node is asked about with its own GPUs and those of all")
     ok([q["gpus"] for q in asked] == ["nvidia2", "", "nvidia2"], "and with their names, where it has some")
     ok({(q["job_ncpus"], q["nodes"]) for q in asked} == {(12, 3)}, "the cores of the job are those of all its chunks")
+    ok({q["first"] for q in asked} == {False}, "a node that is not the job's first is said to be none")
 
 site = hook.read_site('{"max_vmem": "1gb", "unguarded": "run"}')
 ok(site["max_vmem"] == G and site["default_vmem"] == 0 and site["unguarded"] == "run", "a configuration")

@@ -90,6 +90,7 @@ static void fill_attempt(struct state_attempt *a, int64_t job)
 	a->slurm_nodes = 2;
 	a->slurm_ncpus = 48;
 	a->slurm_ngpus = 8;
+	a->pbs_sister = 1;
 	a->jobfs.projid = 0x7fffffff;
 	a->jobfs.limit_bytes = 500 << 20;
 	a->jobfs.base_bytes = 20480;
@@ -199,14 +200,16 @@ static void a_row_of_an_older_agent_is_whole(void **unused)
 	(void)unused;
 	fill_attempt(&a, 7);
 	assert_int_equal(state_save(db, &a, NULL), 0);
-	assert_int_equal(db_run(db, NULL,
-				"UPDATE attempts SET body = json_remove(body, '$.slurm_ngpus')",
-				""),
-			 0);
+	assert_int_equal(
+		db_run(db, NULL,
+		       "UPDATE attempts SET body = json_remove(body, '$.slurm_ngpus', '$.pbs_sister')",
+		       ""),
+		0);
 	s = load_states(db);
 	assert_int_equal(s->bad, 0);
 	assert_int_equal(s->a.slurm_ncpus, 48);
 	assert_int_equal(s->a.slurm_ngpus, 0);
+	assert_int_equal(s->a.pbs_sister, 0);
 	db_close(db);
 }
 
