@@ -48,7 +48,7 @@ static int add_recent(void *ctx, const struct store_usage *u, struct err *err)
 
 	(void)err;
 	if (k)
-		k->recent_ms = k->below_recent_ms = projection_counted_ms(u);
+		k->below_recent_ms = k->recent_ms += projection_counted_ms(u);
 	return 0;
 }
 

@@ -1,7 +1,8 @@
 #!/bin/bash
 # pages.sh [FILE.swf[.gz] | JOBS | --ledger PLACE] - every page of the controller over a large ledger: milliseconds by the clock and of the
 # controller's processor time, and bytes of each, beside the rows of its first document by the database's own program (sqlite3, psql) in the same run. Without words: the CEA history of
-# REEVE_TRACES. Goals: 100 ms, 200 KB. DATABASE=postgres: in PostgreSQL. ROUNDS: requests a page (21). Needs root.
+# REEVE_TRACES. Goals: 100 ms, 200 KB. DATABASE=postgres: in PostgreSQL. ROUNDS: requests a page (21). PAGES: only
+# those in whose line grep finds this. Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
@@ -91,6 +92,6 @@ measure() { # PAGE SQL
 			(mid > 100 ? " OVER 100 ms" : ""), (bytes > 200000 ? " OVER 200 KB" : "") }' "$dir/sorted"
 }
 echo "-- ${place%%:*}: $jobs jobs of its own, $imported in its sums, load $(cut -d' ' -f1 /proc/loadavg); milliseconds in the middle, at most, of the controller's processor time; bytes; the rows by the database's own program"
-while IFS=$'\t' read -r page query; do [ -z "$page" ] || measure "$page" "$query"; done < <(pages)
+while IFS=$'\t' read -r page query; do [ -z "$page" ] || measure "$page" "$query"; done < <(pages | grep -e "${PAGES:-.}")
 live_stop
 exit 0

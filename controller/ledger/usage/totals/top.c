@@ -163,19 +163,22 @@ int store_usage_top(struct store *s, const struct store_period *p, struct store_
 	"?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35"
 #define NAMES_8(n, i) n[i], n[i + 1], n[i + 2], n[i + 3], n[i + 4], n[i + 5], n[i + 6], n[i + 7]
 #define COUNTS "CAST(SUM(r.charge_requested_ms + r.adjusted_ms) AS BIGINT)"
-#define ON_DAYS " AND r.day >= ?1 AND r.day < ?2 AND (?3 IS NULL OR r.cluster = ?3)"
+#define ON_DAYS " r.day >= ?1 AND r.day < ?2"
+#define OF_POOL(pool)                                                                          \
+	"(SELECT " COUNTS " FROM rollups r WHERE r.cluster = a.cluster"                        \
+	" AND r.account = a.account AND r.user = a.user AND r.pool = " pool " AND" ON_DAYS ")"
 
-static const char accounts_sql[] = "SELECT r.account, r.pool, " COUNTS
-				   " FROM rollups r WHERE r.account IN (" NAME_PARAMETERS
-				   ")" ON_DAYS " GROUP BY r.account, r.pool";
-/* As days_sql[OF_USER] in usage.c. */
-static const char users_sql[] =
-	"SELECT r.user, r.pool, " COUNTS
-	" FROM associations a CROSS JOIN rollups r ON r.cluster = a.cluster"
-	" AND r.account = a.account AND r.user = a.user AND r.pool IN (" SQL_CHARGE_POOL_CPU
-	", " SQL_CHARGE_POOL_GPU ") WHERE a.user IN (" NAME_PARAMETERS ")" ON_DAYS
-	" GROUP BY r.user, r.pool";
-enum named_column { NAMED_NAME, NAMED_POOL, NAMED_MS };
+static const char accounts_sql[] =
+	"SELECT r.account, CASE WHEN r.pool = " SQL_CHARGE_POOL_CPU " THEN " COUNTS " END,"
+	" CASE WHEN r.pool = " SQL_CHARGE_POOL_GPU " THEN " COUNTS " END FROM rollups r"
+	" WHERE r.account IN (" NAME_PARAMETERS ") AND" ON_DAYS
+	" AND (?3 IS NULL OR r.cluster = ?3) GROUP BY r.account, r.pool";
+/* By association: a join was planned as one with all rollups of the days. */
+static const char users_sql[] = "SELECT a.user, " OF_POOL(SQL_CHARGE_POOL_CPU) ", " OF_POOL(
+	SQL_CHARGE_POOL_GPU) " FROM associations a WHERE a.user IN (" NAME_PARAMETERS ")"
+			     " AND (?3 IS NULL OR a.cluster = ?3)";
+enum named_column { NAMED_NAME, NAMED_POOLS };
+_Static_assert(_CHARGE_POOL_MAX == 2, "a column a pool");
 
 /* The last name stands for those that are missing. */
 static int query_some(struct store *s, const struct store_period *p,
@@ -195,20 +198,31 @@ static int query_some(struct store *s, const struct store_period *p,
 			NAMES_8(n, 16), NAMES_8(n, 24));
 }
 
+static int pass_pools(struct db_row *st, const struct store_usage_each *each, struct err *err)
+{
+	int r = 0;
+
+	for (int pool = 0; pool < _CHARGE_POOL_MAX && r >= 0; pool++) {
+		const struct store_usage u = {
+			.key = store_text(st, NAMED_NAME),
+			.second = "",
+			.pool = charge_pool_name((enum charge_pool)pool),
+			.charge_requested_ms = db_int(st, NAMED_POOLS + pool),
+		};
+
+		if (!db_is_null(st, NAMED_POOLS + pool))
+			r = each->fn(each->ctx, &u, err);
+	}
+	return r;
+}
+
 static int pass_some(struct store *s, struct db_row *st, const struct store_usage_each *each,
 		     struct err *err)
 {
 	int r;
 
 	while ((r = db_step(s->db, st, err)) > 0) {
-		const struct store_usage u = {
-			.key = store_text(st, NAMED_NAME),
-			.second = "",
-			.pool = charge_pool_name((enum charge_pool)(int)db_int(st, NAMED_POOL)),
-			.charge_requested_ms = db_int(st, NAMED_MS),
-		};
-
-		r = each->fn(each->ctx, &u, err);
+		r = pass_pools(st, each, err);
 		if (r < 0) {
 			db_done(st);
 			return r;

@@ -20,7 +20,7 @@ int store_usage_top(struct store *s, const struct store_period *p, struct store_
 		    const struct store_usage_each *each, struct err *err);
 
 /* What each of these accounts or users (p->by) is charged with its adjustments on the days of p, all of them or those of one
- * cluster. Only charge_requested_ms is set; in no order; none for those that were charged nothing. */
+ * cluster. Only charge_requested_ms is set. In no order, and in several rows of a name and pool, which add up. */
 struct store_names {
 	const char *const *names;
 	size_t n;
