@@ -192,6 +192,7 @@ struct mm_struct {
 	unsigned long total_vm;
 	unsigned long data_vm;
 	unsigned long stack_vm;
+	unsigned long def_flags;
 };
 
 struct rw_semaphore {

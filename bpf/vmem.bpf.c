@@ -14,10 +14,10 @@
 #include "bpf/vmem_abi.h"
 #include "bpf/vmem_core.h"
 #include "bpf/vmem_call.h"
+#include "bpf/vmem_refused.h"
 
 #define EAGAIN 11
 #define ENOMEM 12
-#define MAP_FIXED 0x10
 #define CLONE_VM 0x100
 #define PF_FORKNOEXEC 0x40 /* forked, and no exec since */
 
@@ -102,10 +102,10 @@ INLINE bool enter_or_kill(struct mm_struct *mm, __u32 slot, struct op *op, struc
 }
 
 /* Sets the charge of an address space that the current task has changed, and kills the job if
- * that has brought it over its limit. `op` (NULL: none) is the call whose promise the growth
+ * that has brought it over its limit. Returns the pages by which it has grown. `op` (NULL: none) is the call whose promise the growth
  * uses up. An address space without an entry is entered if it is the current task's own. */
-INLINE void sync_with(struct mm_struct *mm, struct task_struct *task, struct op *op, __u32 kind,
-		      enum reading reading)
+INLINE __s64 sync_with(struct mm_struct *mm, struct task_struct *task, struct op *op,
+		       __u32 kind, enum reading reading)
 {
 	struct excess x = { .op = kind, .task = task };
 	struct vmem_space *space = space_of(mm);
@@ -116,14 +116,14 @@ INLINE void sync_with(struct mm_struct *mm, struct task_struct *task, struct op 
 	if (!space) {
 		slot = x.is_own ? slot_of_current() : 0;
 		if (!slot)
-			return;
+			return 0;
 		if (!enter_or_kill(mm, slot, op, &x))
-			return;
+			return 0;
 		grown = mm->total_vm;
 		promised = op ? op->promised : 0;
 		space = space_of(mm);
 		if (!space)
-			return;
+			return grown;
 	} else {
 		grown = space_sync(space, mm, &promised, reading);
 	}
@@ -131,25 +131,27 @@ INLINE void sync_with(struct mm_struct *mm, struct task_struct *task, struct op 
 		op->promised = promised;
 	slot = slot_of_word(READ(space->used));
 	if (grown <= 0 || !is_over_limit(slot))
-		return;
+		return grown;
 	if (reading != READING_LOCKED && !is_charge_settled(space, mm))
-		return;
+		return grown;
 	x.asked = grown;
 	if (kind == VMEM_OP_OTHER && x.is_own)
 		x.op = op_by_call(task);
 	kill_if_over(slot, &x);
+	return grown;
 }
 
 /* sync_with() for `mm`, which is not always the current task's: exec builds the stack of the new
  * program, and a tracer's access may grow the stack of another process. */
-INLINE void sync_own(struct mm_struct *mm, __u32 kind, enum reading reading)
+INLINE __s64 sync_own(struct mm_struct *mm, __u32 kind, enum reading reading)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (task->mm != mm)
-		sync_with(mm, task, (void *)0, kind, reading);
-	else if (!is_outside(control_entry(), task))
-		sync_with(mm, task, op_of(task), kind, reading);
+		return sync_with(mm, task, (void *)0, kind, reading);
+	if (is_outside(control_entry(), task))
+		return 0;
+	return sync_with(mm, task, op_of(task), kind, reading);
 }
 
 /* ---- tier 1: before the growth ---- */
@@ -438,7 +440,8 @@ int BPF_PROG(lock_released, struct mm_struct *mm)
 	task = bpf_get_current_task_btf();
 	if (task->mm != mm && !space_of(mm))
 		return 0;
-	sync_own(mm, VMEM_OP_OTHER, READING_LOCKED);
+	if (!sync_own(mm, VMEM_OP_OTHER, READING_LOCKED) && task->mm == mm)
+		refusal_seen(mm, task);
 	return 0;
 }
 

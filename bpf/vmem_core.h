@@ -214,6 +214,7 @@ INLINE __s64 promise_pages(struct op *op, struct vmem_job *job, __s64 pages)
 struct excess {
 	__u32 op;	  /* enum vmem_op */
 	__u32 is_refused; /* the call fails: nothing has grown */
+	__u32 is_harmless; /* the kernel itself has refused it: the job lives, whatever its action */
 	__u32 is_own; /* the calling task is the one that grows: bpf_send_signal() reaches it */
 	__u32 slot;
 	__u32 cause; /* enum vmem_cause */
@@ -255,7 +256,7 @@ static __noinline int latch_excess(struct vmem_job *job, struct excess *x)
 		return 0;
 	if (x->is_refused) {
 		__sync_fetch_and_add(&job->n_refused, 1);
-		if (job->action)
+		if (job->action || x->is_harmless)
 			want = VMEM_X_REFUSED;
 	}
 	if (want == VMEM_X_KILLED && x->is_own)

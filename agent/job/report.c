@@ -115,6 +115,8 @@ static void add_vmem(struct node *n, struct job *j, struct usage *u)
 		return;
 	usage_set(u, &u->vmem_bytes, clip_to_int64(v.now_bytes));
 	usage_set(u, &u->vmem_peak_bytes, clip_to_int64(v.peak_bytes));
+	if (v.n_refused)
+		usage_set(u, &u->vmem_refused, clip_to_int64(v.n_refused));
 	/* The vmem table refuses a fork before pids.max does: the same limit, so the same note. */
 	if (v.n_no_room && !v.is_exceeded && !j->s.note)
 		job_note(j,

@@ -50,6 +50,8 @@ const struct usage_field usage_fields[] = {
 	      "GPU jobs that the kernel's DRM scheduler ran, by its tracepoints"),
 	FIELD(gpu_sched_busy_ns, USAGE_COUNTER,
 	      "time with one of them on a GPU at least, by the same"),
+	FIELD(vmem_refused, USAGE_COUNTER,
+	      "mappings refused with ENOMEM for the limit of vmem"),
 	{ NULL, 0, 0, NULL },
 };
 

@@ -21,6 +21,7 @@ struct usage {
 	int64_t cpu_ns, cpu_user_ns, cpu_system_ns; /* on-cpu time, all processes ever */
 	int64_t run_delay_ns;			    /* waiting for a cpu while runnable */
 	int64_t vmem_bytes, vmem_peak_bytes;	    /* sum of total_vm over address spaces */
+	int64_t vmem_refused;			    /* growths refused for the limit of vmem */
 	int64_t mem_bytes, mem_peak_bytes; /* memory.current, its peak (cache included) */
 	int64_t rss_bytes, rss_peak_bytes; /* anon + shmem + mapped file; peak as sampled */
 	int64_t anon_bytes, file_bytes, shmem_bytes;

@@ -46,6 +46,7 @@ static void report_excess(struct vmem *v, uint32_t slot)
 		.tgid = x->tgid,
 		.operation = x->op < ARRAY_LEN(operations) ? operations[x->op] : "mapping",
 		.is_refused = x->is_refused,
+		.is_survived = state == VMEM_X_REFUSED,
 		.is_killed = x->is_signalled,
 		.is_no_room = x->cause == VMEM_CAUSE_SPACES,
 	};

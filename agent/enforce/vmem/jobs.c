@@ -194,6 +194,7 @@ int vmem_read(struct vmem *v, uint64_t cgroup_id, struct vmem_usage *ret, struct
 		.n_refused = (uint64_t)job->n_refused,
 		.n_processes = job->n_spaces > 0 ? (uint32_t)job->n_spaces : 0,
 		.is_exceeded = job->latch.state != VMEM_X_NONE,
+		.is_survived = job->latch.state == VMEM_X_REFUSED,
 		.is_no_room = job->latch.state != VMEM_X_NONE &&
 			      job->latch.cause == VMEM_CAUSE_SPACES,
 		.n_no_room = (uint64_t)job->n_no_room,

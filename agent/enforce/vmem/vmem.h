@@ -45,7 +45,7 @@ enum vmem_origin {
 	VMEM_REBUILT = 3, /* some pins were missing (for example links removed): report it */
 };
 
-/* A limit reached, once per job (VMEM_DENY: the first refusal). */
+/* A limit reached, once per job; before it, once, the first refusal that the job survived. */
 struct vmem_excess {
 	uint64_t job_id;
 	uint64_t cgroup_id;
@@ -59,7 +59,8 @@ struct vmem_excess {
 	const char
 		*operation; /* "mmap", "brk", "mremap", "stack", "fork", "exec", "audit" ... */
 	bool is_refused;    /* the growth did not happen */
-	bool is_no_room;    /* not vmem, but one address space more than the job may have or the
+	bool is_survived; /* and the job goes on: VMEM_DENY, or (tier 2) RLIMIT_AS has refused it */
+	bool is_no_room; /* not vmem, but one address space more than the job may have or the
 			       table holds; reached_bytes and requested_bytes are 0 */
 	uint64_t reached_spaces; /* is_no_room: how many address spaces it would have had */
 	bool is_killed; /* SIGKILL was sent to the offender; the caller kills the rest of the job */
@@ -75,6 +76,7 @@ struct vmem_usage {
 	uint64_t n_refused;	/* growths refused so far */
 	uint32_t n_processes;	/* distinct address spaces */
 	bool is_exceeded;	/* latched: the limit was reached at least once */
+	bool is_survived;	/* is_exceeded, but growth was only refused: the job goes on */
 	bool is_no_room;	/* is_exceeded, for the reason of vmem_excess.is_no_room */
 	uint64_t n_no_room;	/* address spaces that found no room: forks refused (tier 1) */
 };

@@ -11,6 +11,7 @@
 #include "agent/job/phase/kill.h"
 #include "agent/slurm/scontrol.h"
 #include "common/log.h"
+#include "common/model/amount.h"
 #include "common/time_units.h"
 #include "common/utf8.h"
 
@@ -137,6 +138,20 @@ static void latch_no_room(struct node *n, struct job *j, int64_t n_spaces)
 	log_limit(j);
 }
 
+/* The program gets ENOMEM, and may say no more than that it failed. */
+static void note_refusal(struct job *j, const struct vmem_excess *x)
+{
+	char more[AMOUNT_TEXT_MAX], sum[AMOUNT_TEXT_MAX], limit[AMOUNT_TEXT_MAX];
+
+	job_note(
+		j,
+		"vmem limit: %s of %s by process %u (%.16s) was refused with ENOMEM: the job would have "
+		"had %s of %s",
+		x->operation, amount_format_bytes((int64_t)x->requested_bytes, more), x->tgid,
+		x->comm, amount_format_bytes((int64_t)x->reached_bytes, sum),
+		amount_format_bytes((int64_t)x->limit_bytes, limit));
+}
+
 void limit_on_vmem(void *ctx, const struct vmem_excess *x)
 {
 	struct node *n = ctx;
@@ -149,9 +164,8 @@ void limit_on_vmem(void *ctx, const struct vmem_excess *x)
 		latch_no_room(n, j, (int64_t)x->reached_spaces);
 		return;
 	}
-	if (j->s.request.vmem_policy == VMEM_POLICY_DENY) {
-		job_note(j, "vmem limit reached: %s of process %u (%.16s) refused with ENOMEM",
-			 x->operation, x->tgid, x->comm);
+	if (x->is_survived || j->s.request.vmem_policy == VMEM_POLICY_DENY) {
+		note_refusal(j, x);
 		return;
 	}
 	job_kill_now(j);
@@ -358,7 +372,7 @@ void limit_read_latches(struct node *n, struct job *j)
 		latch_no_room(n, j, (int64_t)u.n_processes + 1);
 		return;
 	}
-	if (j->s.request.vmem_policy == VMEM_POLICY_DENY)
+	if (u.is_survived || j->s.request.vmem_policy == VMEM_POLICY_DENY)
 		return;
 	latch_limit(j, (struct limit_hit){ LIMIT_VMEM, j->s.request.res.vmem_bytes,
 					   (int64_t)u.peak_bytes });

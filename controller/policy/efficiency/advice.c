@@ -134,6 +134,27 @@ const char *advice_options(const struct resources *fit, enum engine engine,
 	return buf;
 }
 
+static int64_t count_refused(const struct usage *u)
+{
+	return usage_has(u, &u->vmem_refused) ? u->vmem_refused : 0;
+}
+
+/* Programs that ask for much and make do with less are refused too. */
+static const char *more_for_refusals(const struct advice_facts *f, char buf[static ADVICE_MAX])
+{
+	int64_t n = count_refused(f->usage);
+	char limit[AMOUNT_TEXT_MAX];
+
+	if (n > 0 && f->end->kind != END_NONE)
+		snprintf(buf, ADVICE_MAX,
+			 "%" PRId64
+			 " mapping%s refused with ENOMEM for the limit of vmem: if the "
+			 "job lacked memory, request more than vmem=%s",
+			 n, n == 1 ? " was" : "s were",
+			 amount_format_bytes(f->requested->vmem_bytes, limit));
+	return buf;
+}
+
 /* A limit was reached: how much more to request. The measured excess is a lower bound of the
  * need (the job was killed there), hence "at least". */
 const char *advice_more(const struct advice_facts *f, char buf[static ADVICE_MAX])
@@ -144,7 +165,9 @@ const char *advice_more(const struct advice_facts *f, char buf[static ADVICE_MAX
 	char list[ADVICE_MAX];
 
 	buf[0] = '\0';
-	if (f->end->kind != END_LIMIT || need <= 0)
+	if (f->end->kind != END_LIMIT)
+		return more_for_refusals(f, buf);
+	if (need <= 0)
 		return buf;
 	if (r->limit == LIMIT_VMEM)
 		fit.vmem_bytes = fit_bytes(need);
@@ -225,7 +248,9 @@ bool advice_less(const struct advice_facts *f, struct resources *ret)
 	if (!is_meaningful(f))
 		return false;
 	ret->ncpus = less_cores(f);
-	if (r->vmem_bytes)
+	if (r->vmem_bytes && count_refused(u) > 0)
+		ret->vmem_bytes = 0;
+	else if (r->vmem_bytes)
 		ret->vmem_bytes = less_bytes(u, &u->vmem_peak_bytes, r->vmem_bytes, GIB);
 	else
 		ret->mem_bytes = less_bytes(u, &u->rss_peak_bytes, r->mem_bytes, GIB);

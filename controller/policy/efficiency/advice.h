@@ -37,8 +37,8 @@ bool advice_gpus_idle(const struct advice_facts *f);
  * within its -l select=): what is not 0, as it is typed. */
 const char *advice_options(const struct resources *fit, enum engine engine,
 			   char buf[static ADVICE_MAX]);
-/* For a job that a limit killed: "next time request more vmem: at least -l vmem=5GiB"; else "".
- */
+/* For a job that a limit killed: "next time request more vmem: at least -l vmem=5GiB"; for one whose mappings were refused for
+ * the limit of vmem: how many, and what to request if that is why it failed; else "". */
 const char *advice_more(const struct advice_facts *f, char buf[static ADVICE_MAX]);
 /* "its GPUs did nothing: leave ngpus out" and "next time -l ncpus=2,vmem=3GiB would do", or
  * advice_more(), or "" when there is nothing worth saying. */

@@ -59,6 +59,30 @@ static void for_slurm_it_has_the_options_of_sbatch(void **state)
 	engine = ENGINE_REEVE;
 }
 
+static void who_was_refused_a_mapping_is_not_told_to_request_less(void **state)
+{
+	(void)state;
+	reset_usage();
+	used.vmem_peak_bytes = GIB;
+	expect_advice(7000, "next time -l vmem=1280MiB would do");
+	usage_set(&used, &used.vmem_refused, 1);
+	expect_advice(7000,
+		      "1 mapping was refused with ENOMEM for the limit of vmem: if the job "
+		      "lacked memory, request more than vmem=8.00 GiB");
+	end.exit_status = 1;
+	used.vmem_refused = 12;
+	expect_advice(3,
+		      "12 mappings were refused with ENOMEM for the limit of vmem: if the job "
+		      "lacked memory, request more than vmem=8.00 GiB");
+	end.kind = END_NONE;
+	expect_advice(7000, "");
+	end = (struct job_end){
+		.kind = END_LIMIT,
+		.reason = { .limit = LIMIT_VMEM, .requested = 8 * GIB, .reached = 9 * GIB }
+	};
+	expect_advice(10, "next time request more vmem: at least -l vmem=11GiB");
+}
+
 static void for_pbs_it_has_the_amounts_of_qsub(void **state)
 {
 	(void)state;
@@ -215,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_good_request_gets_no_advice),
 		cmocka_unit_test(for_slurm_it_has_the_options_of_sbatch),
+		cmocka_unit_test(who_was_refused_a_mapping_is_not_told_to_request_less),
 		cmocka_unit_test(for_pbs_it_has_the_amounts_of_qsub),
 		cmocka_unit_test(gpus_that_did_nothing_are_named),
 		cmocka_unit_test(each_large_excess_is_named),
