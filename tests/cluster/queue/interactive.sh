@@ -181,7 +181,7 @@ exit
 END
 )
 has "alloc: Ctrl-C in the shell is for its foreground command alone" 'exit 7 cooked' "$out"
-out=$(cores=1 walltime=3 allocate bash --norc <<'END'
+out=$(cores=1 walltime=2 allocate bash --norc <<'END'
 expect $
 send sh -c 'trap "echo hung up >$HOME/own/hup; exit" HUP; while sleep 0.1; do :; done'\r
 expect walltime limit exceeded
@@ -235,7 +235,7 @@ is "an agent that dies loses nothing" "$(sha256sum <"$dir/big")" "$(sha256sum <"
 has "another user is refused" 404 "$(ask $bin POST "/v1/jobs/$job/console" '{"schema":"reeve/1","step":1,"token":"0123456789abcdef"}')"
 has "so is an operator" 403 "$(ask 0 POST "/v1/jobs/$job/console" '{"schema":"reeve/1","step":1,"token":"0123456789abcdef"}')"
 has "nodes alone send output of steps" 403 "$(ask $daemon POST /v1/node/console '{"schema":"reeve/1","node":"n1","steps":[]}')"
-(sleep 4; echo end) | ex -i -- cat >"$dir/o" &
+(sleep 3; echo end) | ex -i -- cat >"$dir/o" &
 waiting=$!
 sleep 1
 now=$(ask $daemon GET "/v1/jobs/$job/steps" | grep -o '"step":[0-9]*' | tail -n 1 | cut -d: -f2)

@@ -11,7 +11,7 @@ cat >/usr/local/bin/at <<'END'
 exec runuser -u alice -- env -C /home/alice HOME=/home/alice USER=alice TERM=xterm-256color /usr/local/bin/terminal "$@"
 END
 chmod 755 /usr/local/bin/at
-id=$(as alice reeve submit -o /dev/null -j oe -l ncpus=1,vmem=4GB,jobfs=200MB,walltime=1:00:00 -- sleep 3600 | grep -oE '[0-9]+' | tail -n 1)
+id=$(as alice reeve submit -o /dev/null -j oe -l ncpus=1,vmem=1GB,jobfs=200MB,walltime=1:00:00 -- sleep 3600 | grep -oE '[0-9]+' | tail -n 1)
 wait_for 60 running "$id" || { ok 1 "a job runs"; tap_end; }
 ex() { as alice reeve exec -j "$id" "$@"; }
 
