@@ -215,6 +215,75 @@ static int set_text(struct mail_message *m, const json_t *doc, struct err *err)
 	return 0;
 }
 
+/* ---- accounts ---- */
+
+/* As many as fit; a name that is no address is left out. */
+static void add_coordinators(struct mail_message *m, const json_t *names)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+		struct err unused;
+
+		if (!name || strchr(name, ',') || strlen(name) >= MAIL_ADDRESS_MAX ||
+		    mail_check_user(name, &unused) < 0 ||
+		    used + strlen(name) + 2 > sizeof(m->to))
+			continue;
+		used += (size_t)snprintf(m->to + used, sizeof(m->to) - used, "%s%s",
+					 used ? "," : "", name);
+	}
+}
+
+static int set_account_text(struct mail_message *m, const json_t *doc, struct err *err)
+{
+	const char *account = find_text(doc, "account");
+	size_t size = 0;
+	FILE *f = open_memstream(&m->text, &size);
+
+	if (!f)
+		return err_set(err, -ENOMEM, "out of memory");
+	fprintf(f, "%s.\n\n", m->subject);
+	put_line(f, "Account", account);
+	put_line(f, "Allocation", find_text(doc, "label"));
+	put_line(f, "Cluster", find_text(doc, "cluster"));
+	put_line(f, "Pool", find_text(doc, "pool"));
+	put_line(f, "From", find_text(doc, "from"));
+	put_line(f, "To", find_text(doc, "to"));
+	put_line(f, "Unit", find_text(doc, "unit"));
+	put_line(f, "Total", find_text(doc, "total"));
+	put_line(f, "Used", find_text(doc, "used"));
+	fprintf(f,
+		"\nreeve quota --account NAME shows which users used it, and how long it lasts. You get this "
+		"mail as a coordinator\nof the account, once for each period and part.\n");
+	if (ferror(f) | fclose(f))
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* No user asked for it: it goes to the coordinators. 0: the account has none. */
+static int compose_account(const json_t *doc, struct mail_message *m, struct err *err)
+{
+	const char *account = find_text(doc, "account"), *label = find_text(doc, "label");
+	long long percent = find_int(doc, "percent");
+	int r;
+
+	add_coordinators(m, json_object_get(doc, "coordinators"));
+	if (!*m->to)
+		return 0;
+	utf8_format(m->account_reason, sizeof(m->account_reason), "account %s/%s/%s/%s/%s %lld",
+		    account, find_text(doc, "cluster"), find_text(doc, "pool"), label,
+		    find_text(doc, "from"), percent);
+	m->reason = m->account_reason;
+	utf8_format(m->user, sizeof(m->user), "@%s", account);
+	utf8_format(m->subject, sizeof(m->subject),
+		    "Account %s has used %lld %% of its allocation %s (%s of %s %s)", account,
+		    percent, label, find_text(doc, "used"), find_text(doc, "total"),
+		    find_text(doc, "unit"));
+	r = set_account_text(m, doc, err);
+	return r < 0 ? r : 1;
+}
+
 /* ---- the whole ---- */
 
 static int set_addresses(struct mail_message *m, const json_t *request, struct err *err)
@@ -238,6 +307,8 @@ int mail_compose(const json_t *doc, struct mail_message *ret, struct err *err)
 	if (!json_is_object(doc) || !*find_text(doc, "event"))
 		return err_set(err, -EINVAL,
 			       "the document on standard input is not one that a hook reads");
+	if (!strcmp(find_text(doc, "event"), "allocation-used"))
+		return compose_account(doc, ret, err);
 	if (!*find_text(request, "mail_type"))
 		return 0;
 	r = mail_parse_types(find_text(request, "mail_type"), &types, err);

@@ -1,4 +1,4 @@
-/* compose - which mail an event of a job calls for, and its text. Pure.
+/* compose - which mail an event of a job or an account calls for, and its text. Pure.
  *
  * The document is what the controller gives its hooks (docs/operation.md). Names and texts in it come from users and
  * nodes.
@@ -12,13 +12,19 @@
 struct err;
 
 #define MAIL_SUBJECT_MAX 200
+#define MAIL_TO_MAX 2048
+#define MAIL_REASON_MAX 320
 
 struct mail_message {
 	int64_t job,
 		attempt; /* with `reason`: what it is about; of an array all tasks together are one */
-	const char *reason; /* "begin", "end", "fail", "limit", "requeue", "walltime-80" ... */
-	char user[REQUEST_NAME_MAX];
-	char to[MAIL_USER_MAX]; /* addresses by commas; without a domain as the user typed them */
+	const char *
+		reason; /* "begin", "end", "fail", "limit", "requeue", "walltime-80" ..., or account_reason */
+	char account_reason
+		[MAIL_REASON_MAX]; /* of an account: which allocation, period and part */
+	char user
+		[REQUEST_NAME_MAX]; /* whose mails are counted; of an account "@" and its name */
+	char to[MAIL_TO_MAX]; /* addresses by commas; without a domain as the user typed them */
 	char subject[MAIL_SUBJECT_MAX]; /* one line of printable UTF-8 */
 	char *text;			/* lines that end with LF; free() */
 };

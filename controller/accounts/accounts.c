@@ -277,3 +277,18 @@ size_t accounts_warn(const struct accounts *a, void (*tell)(void *ctx, const cha
 	}
 	return n;
 }
+
+bool accounts_owns_allocation(const struct accounts *a, int32_t account)
+{
+	size_t low = 0, high = a->n_allocations;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (a->allocations[middle].account < account)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < a->n_allocations && a->allocations[low].account == account;
+}

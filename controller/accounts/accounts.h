@@ -236,6 +236,8 @@ struct accounts_bounds accounts_bounds_of(const struct accounts *a, const char *
 /* NULL: no such. */
 const struct accounts_user *accounts_user(const struct accounts *a, const char *name);
 const struct accounts_queue *accounts_queue(const struct accounts *a, const char *name);
+/* Has it an allocation of its own, of any kind and time? */
+bool accounts_owns_allocation(const struct accounts *a, int32_t account);
 /* The allocation that counts on a day: the account's own, else that of the nearest account
  * above; one of the cluster goes before one of all clusters. NULL: none. */
 struct accounts_query {

@@ -180,6 +180,7 @@ enum config_hook {
 	CONFIG_HOOK_WALLTIME_50, /* of its walltime has passed, in percent, and its user asked to be told */
 	CONFIG_HOOK_WALLTIME_80,
 	CONFIG_HOOK_WALLTIME_90,
+	CONFIG_HOOK_ALLOCATION_USED, /* a part of an account's allocation, AllocationPercents= */
 	CONFIG_HOOK_GPU_IDLE,
 	CONFIG_HOOK_GPU_BUSY,
 	CONFIG_HOOK_NODE_LOST,
@@ -188,11 +189,15 @@ enum config_hook {
 };
 extern const char *const config_hook_words[_CONFIG_HOOK_MAX]; /* "job-submitted" ... */
 
+#define CONFIG_PERCENTS_MAX 8
 struct config_hooks {
 	char *program;	    /* NULL: no hooks */
 	char *events;	    /* as typed */
 	uint32_t event_set; /* bit i: enum config_hook i */
 	int64_t at_once, time_limit_s, queue_max, retry_after_s;
+	char *percents_typed; /* NULL: the default */
+	int64_t percents[CONFIG_PERCENTS_MAX];
+	int n_percents;
 };
 
 struct config {

@@ -34,6 +34,7 @@ int config_check_rename(void *object, const char *value, struct err *err);
 
 /* hooks.c: the same for keys of [Hooks]; object is the struct config. */
 int config_check_events(void *object, const char *value, struct err *err);
+int config_check_percents(void *object, const char *value, struct err *err);
 int config_check_hook(void *object, const char *value, struct err *err);
 /* token.c: of MetricsToken=. */
 int config_check_token(void *object, const char *value, struct err *err);

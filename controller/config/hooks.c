@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "common/err.h"
@@ -22,6 +23,7 @@ const char *const config_hook_words[_CONFIG_HOOK_MAX] = {
 	[CONFIG_HOOK_WALLTIME_50] = "job-walltime-50",
 	[CONFIG_HOOK_WALLTIME_80] = "job-walltime-80",
 	[CONFIG_HOOK_WALLTIME_90] = "job-walltime-90",
+	[CONFIG_HOOK_ALLOCATION_USED] = "allocation-used",
 	[CONFIG_HOOK_GPU_IDLE] = "gpu-idle",
 	[CONFIG_HOOK_GPU_BUSY] = "gpu-busy",
 	[CONFIG_HOOK_NODE_LOST] = "node-lost",
@@ -71,6 +73,31 @@ int config_check_events(void *object, const char *value, struct err *err)
 		item = *item ? item + 1 : NULL;
 	}
 	h->event_set = events;
+	return 0;
+}
+
+/* "80,100": growing, so that none comes twice. */
+int config_check_percents(void *object, const char *value, struct err *err)
+{
+	struct config_hooks *h = &((struct config *)object)->hooks;
+	int64_t before = 0;
+	int n = 0;
+
+	for (const char *item = value; item; n++) {
+		char *end;
+		int64_t percent = strtoll(item, &end, 10);
+
+		end += strspn(end, " \t");
+		if (end == item || percent <= before || percent > 1000 ||
+		    n == CONFIG_PERCENTS_MAX || (*end && *end != ','))
+			return err_set(err, -EINVAL,
+				       "write at most %d numbers from 1 to 1000, each larger "
+				       "than the one before, by commas",
+				       CONFIG_PERCENTS_MAX);
+		h->percents[n] = before = percent;
+		item = *end ? end + 1 : NULL;
+	}
+	h->n_percents = n;
 	return 0;
 }
 

@@ -228,6 +228,8 @@ const struct conf_key config_keys[] = {
 	    "/etc/reeve/hook"),
 	KEY("Hooks", "Events", CONF_TEXT, HOOKS_AT(events), "events for which it is run",
 	    "job-ended,gpu-idle,node-lost"),
+	KEY("Hooks", "AllocationPercents", CONF_TEXT, HOOKS_AT(percents_typed),
+	    "percentages of an allocation at which allocation-used occurs", "80,100"),
 	HOOKS("AtOnce", at_once, 1, 64, "how many of these programs run at a time", "4"),
 	HOOKS("QueueMax", queue_max, 1, 100000,
 	      "events that may wait; further ones are dropped", "1000"),

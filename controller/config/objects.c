@@ -196,9 +196,12 @@ int config_new(struct config **ret, struct err *err)
 	c->policy.late_after_s = DAY_S;
 	c->policy.max_age_s = 7 * DAY_S;
 	c->policy.gpu_idle_min = 10;
-	c->hooks = (struct config_hooks){
-		.at_once = 4, .time_limit_s = 30, .queue_max = 1000, .retry_after_s = 30
-	};
+	c->hooks = (struct config_hooks){ .at_once = 4,
+					  .time_limit_s = 30,
+					  .queue_max = 1000,
+					  .retry_after_s = 30,
+					  .percents = { 80, 100 },
+					  .n_percents = 2 };
 	c->hooks.event_set = 1U << CONFIG_HOOK_JOB_STARTED | 1U << CONFIG_HOOK_JOB_KILLED |
 			     1U << CONFIG_HOOK_JOB_ENDED | 1U << CONFIG_HOOK_GPU_IDLE |
 			     1U << CONFIG_HOOK_GPU_BUSY | 1U << CONFIG_HOOK_NODE_LOST;

@@ -215,6 +215,7 @@ static const struct {
 	{ "Cluster", "DefaultResources", check_defaults },
 	{ "Cluster", "MaxResources", check_max },
 	{ "Hooks", "Events", config_check_events },
+	{ "Hooks", "AllocationPercents", config_check_percents },
 	{ "Hooks", "Program", config_check_hook },
 };
 

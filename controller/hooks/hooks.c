@@ -32,9 +32,10 @@ struct task {
 	struct task *next;
 	struct hooks *hooks;
 	enum config_hook hook;
-	int64_t id, at_ns, job; /* id: in the journal */
-	char node[REQUEST_NAME_MAX];
-	struct hook_run *run; /* NULL: waits */
+	int64_t id, at_ns, job;	     /* id: in the journal */
+	char node[REQUEST_NAME_MAX]; /* "": about an account, where `job` is 0 */
+	char *document;		     /* owned; of an account */
+	struct hook_run *run;	     /* NULL: waits */
 	int64_t begun_ns;
 	int n_retries;
 	int64_t retry_ns; /* CLOCK_MONOTONIC: not before then */
@@ -73,7 +74,14 @@ static void save_place(struct hooks *h)
 		h->saved = place;
 }
 
-static void remove_task(struct hooks *h, const struct task *t)
+static void free_task(struct task *t)
+{
+	free(t->document);
+	free(t);
+}
+
+/* Takes it off the queue and frees it. */
+static void remove_task(struct hooks *h, struct task *t)
 {
 	struct task **at = &h->first;
 
@@ -83,6 +91,7 @@ static void remove_task(struct hooks *h, const struct task *t)
 	if (!*at)
 		h->last = at;
 	h->has_moved = true;
+	free_task(t);
 }
 
 /* ---- running ---- */
@@ -94,7 +103,8 @@ static void log_task(const struct task *t, int priority, const char *text)
 	if (t->job)
 		log_job(priority, t->job, "hook", "hook %s: %s", event, text);
 	else
-		log_line(priority, "hook %s of node %s: %s", event, t->node, text);
+		log_line(priority, "hook %s%s%s: %s", event, *t->node ? " of node " : "",
+			 t->node, text);
 }
 
 static void start_waiting(struct hooks *h);
@@ -148,7 +158,6 @@ static void on_ended(void *ctx, enum hook_end how, int status)
 	h->counts.failed += !is_good && how != HOOK_TIMED_OUT;
 	h->counts.running--;
 	remove_task(h, t);
-	free(t);
 	start_waiting(h);
 }
 
@@ -163,10 +172,14 @@ static int make_document(const struct task *t, char **ret, struct err *err)
 
 	if (t->job)
 		r = c->describe(c->ctx, t->job, &doc, err);
+	else if (t->document)
+		doc = json_loads(t->document, 0, NULL);
 	else
 		doc = json_pack("{s:s}", "node", t->node);
 	if (r < 0)
 		return r;
+	if (!doc)
+		return err_set(err, -EBADMSG, "the event in the ledger is not readable");
 	d = doc_edit(doc);
 	doc_text(&d, "schema", WIRE_SCHEMA);
 	doc_text(&d, "event", config_hook_words[t->hook]);
@@ -205,8 +218,10 @@ static int start_task(struct task *t, struct err *err)
 	snprintf(event, sizeof(event), "REEVE_EVENT=%s", config_hook_words[t->hook]);
 	if (t->job)
 		snprintf(about, sizeof(about), "REEVE_JOB=%" PRId64, t->job);
-	else
+	else if (*t->node)
 		snprintf(about, sizeof(about), "REEVE_NODE=%s", t->node);
+	else
+		snprintf(about, sizeof(about), "REEVE_JOB="); /* the document has the account */
 	with.document = document;
 	t->begun_ns = clock_ns(CLOCK_MONOTONIC);
 	return hook_run(&with, &t->run, err);
@@ -253,7 +268,6 @@ static void start_waiting(struct hooks *h)
 		log_task(t, LOG_WARNING, err.text);
 		h->counts.failed++;
 		remove_task(h, t);
-		free(t);
 	}
 }
 
@@ -279,6 +293,12 @@ static int add_task(struct hooks *h, const struct store_happening *e, enum confi
 	};
 	if (!e->job)
 		snprintf(t->node, sizeof(t->node), "%s", e->node);
+	if (hook == CONFIG_HOOK_ALLOCATION_USED)
+		t->document = strdup(e->text);
+	if (hook == CONFIG_HOOK_ALLOCATION_USED && !t->document) {
+		free(t);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
 	*h->last = t;
 	h->last = &t->next;
 	h->counts.waiting++;
@@ -399,7 +419,7 @@ struct hooks *hooks_close(struct hooks *h)
 
 		h->first = t->next;
 		hook_run_kill(t->run);
-		free(t);
+		free_task(t);
 	}
 	sd_event_source_disable_unref(h->timer);
 	free(h);

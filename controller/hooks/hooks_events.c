@@ -8,11 +8,17 @@ static const struct {
 	const char *what;
 	enum config_hook hook;
 } plain[] = {
-	{ "submit", CONFIG_HOOK_JOB_SUBMITTED },    { "requeue", CONFIG_HOOK_JOB_REQUEUED },
-	{ "suspended", CONFIG_HOOK_JOB_SUSPENDED }, { "gpu-idle", CONFIG_HOOK_GPU_IDLE },
-	{ "gpu-busy", CONFIG_HOOK_GPU_BUSY },	    { "walltime-50", CONFIG_HOOK_WALLTIME_50 },
-	{ "walltime-80", CONFIG_HOOK_WALLTIME_80 }, { "walltime-90", CONFIG_HOOK_WALLTIME_90 },
-	{ "lost", CONFIG_HOOK_NODE_LOST },	    { "reboot", CONFIG_HOOK_NODE_REBOOTED },
+	{ "submit", CONFIG_HOOK_JOB_SUBMITTED },
+	{ "requeue", CONFIG_HOOK_JOB_REQUEUED },
+	{ "suspended", CONFIG_HOOK_JOB_SUSPENDED },
+	{ "gpu-idle", CONFIG_HOOK_GPU_IDLE },
+	{ "allocation", CONFIG_HOOK_ALLOCATION_USED },
+	{ "gpu-busy", CONFIG_HOOK_GPU_BUSY },
+	{ "walltime-50", CONFIG_HOOK_WALLTIME_50 },
+	{ "walltime-80", CONFIG_HOOK_WALLTIME_80 },
+	{ "walltime-90", CONFIG_HOOK_WALLTIME_90 },
+	{ "lost", CONFIG_HOOK_NODE_LOST },
+	{ "reboot", CONFIG_HOOK_NODE_REBOOTED },
 };
 
 /* Up to three hooks, in order: the start that was never reported, the kill, the end. */

@@ -14,6 +14,7 @@
 	X(EVENT_JOB,        ", e.job") \
 	X(EVENT_NODE,       ", e.node") \
 	X(EVENT_WHAT,       ", e.what") \
+	X(EVENT_TEXT,       ", e.text") \
 	X(EVENT_GIVEN,      ", e.given") \
 	X(EVENT_OVER,       ", e.over") \
 	X(EVENT_N_RUNNING,  ", (SELECT COUNT(*) FROM events x WHERE x.job = e.job AND x.what =" \
@@ -27,7 +28,7 @@ enum { EVENT_COLUMNS(SQL_NAME) };
 /* An attempt begins with "give" and ends with "ended" or "node-lost". So the number of "give" before an
  * event is the attempt's number, and where as many ended the job was in the queue. */
 static const char happenings_sql[] = EVENT_SELECT
-	" FROM (SELECT id, at_ns, job, node, what,"
+	" FROM (SELECT id, at_ns, job, node, what, text,"
 	"  (SELECT COUNT(*) FROM events x WHERE x.job = y.job AND x.what = 'give'"
 	"   AND x.id < y.id) AS given,"
 	"  (SELECT COALESCE(MAX(x.id), 0) FROM events x WHERE x.job = y.job"
@@ -52,6 +53,7 @@ int store_happenings(struct store *s, struct store_happenings which, store_happe
 			.job = db_int(st, EVENT_JOB),
 			.node = store_text(st, EVENT_NODE),
 			.what = store_text(st, EVENT_WHAT),
+			.text = store_text(st, EVENT_TEXT),
 			.is_queued = db_int(st, EVENT_GIVEN) == db_int(st, EVENT_OVER),
 			.has_run = db_int(st, EVENT_N_RUNNING) > 0,
 			.has_started = db_int(st, EVENT_STARTED_NS) > 0,

@@ -12,10 +12,11 @@
  * of a job by its node's loss, "lost" the node's own. */
 struct store_happening {
 	int64_t id, at_ns;
-	int64_t job; /* 0: about a node */
+	int64_t job; /* 0: about a node, or an account */
 	const char *node, *what;
-	bool is_queued;		      /* the job was in the queue just before */
-	bool has_run;		      /* "running" had been said of the attempt before */
+	const char *text; /* as it was written; of "allocation" the document of the hook */
+	bool is_queued;	  /* the job was in the queue just before */
+	bool has_run;	  /* "running" had been said of the attempt before */
 	bool has_started, was_killed; /* the attempt, by now: ran; ended for a limit */
 };
 typedef int (*store_happening_fn)(void *ctx, const struct store_happening *h, struct err *err);

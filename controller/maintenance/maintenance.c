@@ -10,6 +10,7 @@
 #include "controller/api/jobs/suspended.h"
 #include "controller/dispatch/cycle.h"
 #include "controller/ledger/jobs/stored.h"
+#include "controller/maintenance/allocations.h"
 #include "controller/maintenance/cycles.h"
 #include "controller/maintenance/lost_nodes.h"
 #include "controller/maintenance/maintenance.h"
@@ -20,6 +21,7 @@
 struct maintenance {
 	struct api *api;
 	struct lost_nodes lost;
+	struct allocations *allocations; /* NULL: no hook wants to know */
 	struct sd_event_source *check_source, *prune_source;
 };
 
@@ -81,6 +83,7 @@ struct maintenance *maintenance_close(struct maintenance *m)
 		return NULL;
 	sd_event_source_disable_unref(m->check_source);
 	sd_event_source_disable_unref(m->prune_source);
+	allocations_close(m->allocations);
 	cycles_close(m->api);
 	free(m);
 	return NULL;
@@ -104,6 +107,9 @@ int maintenance_open(struct api *a, struct maintenance **ret, struct err *err)
 					       1000000, 0, on_prune, m);
 	if (r < 0)
 		return err_set(err, r, "event loop: %s", strerror(-r));
+	r = allocations_open(a, &m->allocations, err);
+	if (r < 0)
+		return r;
 	*ret = TAKE_PTR(m);
 	return 0;
 }

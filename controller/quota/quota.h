@@ -119,6 +119,8 @@ int quota_get_views(const struct quota_site *site, const struct quota_query *ask
 #define QUOTA_WORDS_MAX 400
 void quota_words(const struct config *c, const struct quota_view *v,
 		 char buf[static QUOTA_WORDS_MAX]);
+/* The allocation as a whole, of its period; 0: there is none. */
+int64_t quota_total_ms(const struct quota_view *v);
 /* One element of the answer of GET /v1/quota (docs/protocol.md). NULL: out of memory. */
 json_t *quota_encode(const struct config *c, const struct quota_view *v);
 /* "core-hours", "service units", "core-equivalent hours": what the amounts count. */

@@ -233,3 +233,18 @@ void quota_words(const struct config *c, const struct quota_view *v,
 	else
 		word_window(c, v, buf);
 }
+
+int64_t quota_total_ms(const struct quota_view *v)
+{
+	switch (v->rule) {
+	case CONFIG_QUOTA_WINDOW:
+	case CONFIG_QUOTA_WINDOW_3X:
+		return v->window.total_allowance;
+	case CONFIG_QUOTA_GRANT:
+		return v->grant.granted;
+	case CONFIG_QUOTA_TARGET:
+		return v->target.total_ms;
+	default:
+		return 0;
+	}
+}

@@ -33,21 +33,6 @@ struct metrics_allocations *metrics_allocations_free(struct metrics_allocations 
 	return NULL;
 }
 
-static int64_t total_of(const struct quota_view *v)
-{
-	switch (v->rule) {
-	case CONFIG_QUOTA_WINDOW:
-	case CONFIG_QUOTA_WINDOW_3X:
-		return v->window.total_allowance;
-	case CONFIG_QUOTA_GRANT:
-		return v->grant.granted;
-	case CONFIG_QUOTA_TARGET:
-		return v->target.total_ms;
-	default:
-		return 0;
-	}
-}
-
 struct reading {
 	struct metrics_allocations *m;
 	const char *account;
@@ -72,25 +57,12 @@ static int add_view(void *ctx, const struct quota_view *v, struct err *err)
 		m->room = room;
 	}
 	f = &m->fresh[m->n_fresh++];
-	*f = (struct figure){ .pool = v->pool, .total_ms = total_of(v), .used_ms = v->used_ms };
+	*f = (struct figure){ .pool = v->pool,
+			      .total_ms = quota_total_ms(v),
+			      .used_ms = v->used_ms };
 	snprintf(f->account, sizeof(f->account), "%s", v->account);
 	snprintf(f->cluster, sizeof(f->cluster), "%s", v->allocation_cluster);
 	return 0;
-}
-
-static bool owns_one(const struct accounts *a, int32_t account)
-{
-	size_t low = 0, high = a->n_allocations;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (a->allocations[middle].account < account)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < a->n_allocations && a->allocations[low].account == account;
 }
 
 static void end_round(struct metrics_allocations *m)
@@ -119,7 +91,7 @@ static int read_some(struct metrics_allocations *m, struct call *c, struct err *
 						 .now_ns = api_now_ns(),
 						 .at_day = QUOTA_NOW };
 
-		if (owns_one(a, (int32_t)m->next))
+		if (accounts_owns_allocation(a, (int32_t)m->next))
 			r = quota_get_views(&site, &ask, &each, err);
 	}
 	if (r >= 0 && m->next >= a->n_accounts)
@@ -172,7 +144,7 @@ int metrics_put_allocations(struct metrics_text *t, struct call *c, struct err *
 	if (r < 0 || !m)
 		return r;
 	for (size_t i = m->has_all ? a->n_accounts : m->next; i < a->n_accounts; i++)
-		n_unread += owns_one(a, (int32_t)i);
+		n_unread += accounts_owns_allocation(a, (int32_t)i);
 	metrics_head(t, "reeve_allocations_unread", "gauge",
 		     "Accounts with allocations of their own that no scrape has read so far.");
 	fprintf(t->f, "reeve_allocations_unread %lld\n", (long long)n_unread);

@@ -256,6 +256,47 @@ for verb in run alloc; do
 	wait $! 2>/dev/null
 done
 
+# ---- an allocation is used up ----
+year=$(date +%Y)
+mail_config
+text="[Account physics]\nUsers = daemon, bin\nCoordinators = alice,bob\n[Allocation physics/$year]\nKind = grant\nAmount = 10\nFrom = $((year - 1))-01-01\nTo = $((year + 2))-01-01\n"
+text+="[Account below]\nParent = physics\nUsers = daemon\n[Account small]\nUsers = daemon\n[Allocation small/$year]\nKind = grant\nAmount = 10\nFrom = $((year - 1))-01-01\nTo = $((year + 2))-01-01\n"
+sed -i '/^\[Account physics\]/,/^Users/d; s/^Events = .*/&,allocation-used/; s/^\[Hooks\]/[Policy]\nQuota = grant\n&/' "$dir/controller.conf"
+live_stop
+live_start || bail "the controller does not start with grants: $(tail -n 5 "$dir/controller.log")"
+has "accounts with grants" 200 "$(ask 0 POST /v1/accounts "{\"schema\":\"reeve/1\",\"revision\":0,\"text\":\"$text\"}")"
+charge() { # ACCOUNT HOURS
+	"$reeve" admin adjust --config "$dir/client.conf" --controller "$url" -A "$1" -u daemon --cluster main --charge "$2" --reason test
+}
+until_more() { # NAME N: within 25 s
+	for _ in $(seq 500); do [ "$(mail_count)" -lt "$2" ] || break; sleep 0.05; done
+	is "$1" "$2" "$(mail_count)"
+}
+for account in physics below small; do # each must have been charged for a job before it is adjusted
+	id=$(as 1 "$reeve" submit --config "$dir/client.conf" --controller "$url" -A $account -d / -l ncpus=1,walltime=60 -- true)
+	await_start "$id"
+	play "$id" 1 running
+	sleep 1.2
+	play "$id" 2 ended running_s=1
+done
+before=$(mail_count)
+check "a charge" charge physics 7.9
+sleep 12
+is "below 80 % there is no mail" "$before" "$(mail_count)"
+check "a charge below it" charge below 0.2
+check "and of another" charge small 20
+until_more "at 80 % of the allocation its coordinators have a mail each" $((before + 2))
+has "which names account and part, amounts and unit" "Account physics has used 80 % of its allocation $year (8.10" "$(last subject)"
+is "to both of them" "['alice@site.example'] ['bob@site.example']" "$(tail -n 2 "$mails" | python3 -c 'import json, sys; print(*sorted(str(json.loads(l)["to"]) for l in sys.stdin))')"
+live_stop
+live_start || bail "the controller does not start again: $(tail -n 5 "$dir/controller.log")"
+sleep 12
+is "no second one, over a restart either; none where there are no coordinators" $((before + 2)) "$(mail_count)"
+check "more of it" charge physics 5
+until_more "at 100 % the next" $((before + 4))
+has "with that part" "has used 100 % of its allocation $year (13.10" "$(last subject)"
+is "an account without coordinators is an event all the same" 1 "$(grep -c 'account small has used 100 % of its allocation' "$dir/controller.log")"
+
 # ---- sendmail ----
 cat >"$dir/sendmail" <<SENDMAIL
 #!/bin/bash

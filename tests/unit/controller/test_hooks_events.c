@@ -10,7 +10,7 @@
 
 static const char *events_of(struct store_happening h)
 {
-	static const char letters[_CONFIG_HOOK_MAX + 1] = "sSUuKEQ589IBLR";
+	static const char letters[_CONFIG_HOOK_MAX + 1] = "sSUuKEQ589AIBLR";
 	static char text[HOOKS_OF_MAX + 1];
 	enum config_hook of[HOOKS_OF_MAX];
 	size_t n = hooks_of(&h, of);
@@ -57,6 +57,7 @@ static void an_event_without_a_hook_runs_no_program(void **state)
 	(void)state;
 	assert_string_equal(WHAT("gpu-idle"), "I");
 	assert_string_equal(WHAT("gpu-busy"), "B");
+	assert_string_equal(WHAT("allocation", .is_queued = true), "A");
 	assert_string_equal(WHAT("walltime-50", .has_run = true), "5");
 	assert_string_equal(WHAT("walltime-80", .has_run = true), "8");
 	assert_string_equal(WHAT("walltime-90", .has_run = true), "9");
