@@ -32,8 +32,10 @@ ex -i -- sh -c 'cat >/dev/null; echo out; echo err >&2; exit 7' </dev/null >/tmp
 yes | timeout 200 runuser -u alice -- reeve exec -j "$id" -i -- head -n 3 >/tmp/o; [ "$(cat /tmp/o)" = $'y\ny\ny' ]
 ok $? "a command that closes its input ends although more would come" "$(cat /tmp/o)"
 waiter_kb() { ps -C reeve-launch -o rss= | sort -n | tail -n 1; }
-(yes | timeout 30 runuser -u alice -- reeve exec -j "$id" -i -- sleep 20) & sleeper=$!
-sleep 12; kb=$(waiter_kb); [ "${kb:-99999}" -lt 8192 ]; ok $? "input that a command does not read is not piled up in its job" "$kb KB"
+(yes | timeout 200 runuser -u alice -- reeve exec -j "$id" -i -- sh -c 'echo >/home/alice/idle; sleep 25') & sleeper=$!
+idles() { [ -e /home/alice/idle ]; }
+wait_for 100 idles
+sleep 10; kb=$(waiter_kb); [ "${kb:-99999}" -lt 8192 ]; ok $? "input that a command does not read is not piled up in its job" "$kb KB"
 wait $sleeper
 
 # ---- a terminal ----
