@@ -199,7 +199,12 @@ static int open_ledger(struct controller *c, struct err *err)
 	const char *place = store_lead_place(c->lead);
 	int r = pg_is_place(place) ? 0 : close_ledger_to_others(place, err);
 
-	return r < 0 ? r : store_open_zone(place, c->config->policy.time_zone, &c->store, err);
+	if (r < 0)
+		return r;
+	log_line(
+		LOG_INFO,
+		"opening the ledger; one of an older version is upgraded, which can take a few seconds for each million jobs");
+	return store_open_zone(place, c->config->policy.time_zone, &c->store, err);
 }
 
 /* The ledger keeps sums of whole allocation periods. */
