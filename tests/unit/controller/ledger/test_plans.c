@@ -579,7 +579,7 @@ static void no_page_of_the_server_scans_a_growing_table(void **state)
 	before = rows_read(r);
 	pages_rig_search(r);
 	pages_rig_list_active(r);
-	assert_found(r, &before, 60000);
+	assert_found(r, &before, 100000);
 }
 
 #define RIG(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)
