@@ -170,12 +170,12 @@ static void add_value(struct series *s, enum series_metric m, int64_t value, str
 static void move_excess_back(const struct series *s, int64_t *p, int gpus)
 {
 	for (int i = series_points(s) - 1; i > 0; i--) {
-		int64_t excess = p[i] - gpus * series_length_ms(s, i);
+		int64_t most;
 
-		if (excess <= 0)
+		if (__builtin_mul_overflow(series_length_ms(s, i), gpus, &most) || p[i] <= most)
 			continue;
-		p[i] -= excess;
-		p[i - 1] = combine_values(KIND_TOTAL, p[i - 1], excess);
+		p[i - 1] = combine_values(KIND_TOTAL, p[i - 1], p[i] - most);
+		p[i] = most;
 	}
 }
 
