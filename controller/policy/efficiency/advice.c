@@ -134,9 +134,10 @@ const char *advice_options(const struct resources *fit, enum engine engine,
 	return buf;
 }
 
+/* `u` NULL: not known. */
 static int64_t count_refused(const struct usage *u)
 {
-	return usage_has(u, &u->vmem_refused) ? u->vmem_refused : 0;
+	return u && usage_has(u, &u->vmem_refused) ? u->vmem_refused : 0;
 }
 
 /* Programs that ask for much and make do with less are refused too. */

@@ -17,7 +17,7 @@
 
 struct advice_facts {
 	const struct resources *requested;
-	const struct usage *usage;
+	const struct usage *usage; /* for advice_more() NULL: not known */
 	const struct job_end *end; /* kind END_NONE: still running, no advice */
 	int64_t running_ns;
 	enum engine engine; /* whose options are proposed */

@@ -76,6 +76,11 @@ static void who_was_refused_a_mapping_is_not_told_to_request_less(void **state)
 		      "lacked memory, request more than vmem=8.00 GiB");
 	end.kind = END_NONE;
 	expect_advice(7000, "");
+	end.kind = END_EXITED;
+	assert_string_equal(
+		advice_more(&(struct advice_facts){ &requested, NULL, &end, S, engine },
+			    (char[ADVICE_MAX]){ "" }),
+		"");
 	end = (struct job_end){
 		.kind = END_LIMIT,
 		.reason = { .limit = LIMIT_VMEM, .requested = 8 * GIB, .reached = 9 * GIB }
