@@ -18,7 +18,7 @@
 	", bundle_memory_num, bundle_memory_den, request, end, unit, rule, exclusive" \
 	", nice, site, gpu_model, gave_way_to, due_ns, withheld, array_job, array_index" \
 	", node_type, features, chunks, scattered, summed, eligible_ns, env, script" \
-	", kept, qos, owner_suspended_ns"
+	", kept, qos, owner_suspended_ns, start_by_ns"
 
 #define ATTEMPT_COLUMNS \
 	"a.job, a.attempt, a.node, a.given_ns, a.state, a.shown, a.missing_ns, a.closed" \
@@ -50,7 +50,7 @@ const char *const archive_headers[] = {
 		",bundle_memory_den,request,end,unit,rule,exclusive,nice,site,gpu_model"
 		",gave_way_to,due_ns,withheld,array_job,array_index,node_type,features"
 		",chunks,scattered,summed,eligible_ns,env,script,kept,qos"
-		",owner_suspended_ns",
+		",owner_suspended_ns,start_by_ns",
 	[ARCHIVE_ATTEMPTS] =
 		"cluster,account,user,pool,job,attempt,node,given_ns,state,shown,missing_ns"
 		",closed,seq,at_ns,started_ns,ended_ns,running_ns,suspended_ns"

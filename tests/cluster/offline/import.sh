@@ -80,7 +80,8 @@ PY
 verify "$dir/bad.db" >"$dir/found" 2>&1
 check "one wrong sum makes verify fail" [ $? -eq 1 ]
 check "and is named" grep -q 'c, g3, u8, pool cpu, 2001-09-09: core_ms is' "$dir/found"
-check "no other is" [ "$(grep -c 'in the ledger' "$dir/found")" -eq 1 ]
+check "so is the total that differs from the sums" grep -q 'c, \*, \*, pool cpu, 2001-09-09: core_ms is' "$dir/found"
+check "no other is" [ "$(grep -c 'in the ledger' "$dir/found")" -eq 2 ]
 
 head -c -20 "$dir/small.swf.gz" >"$dir/cut.swf.gz"
 check "a file cut short is an error" bash -c "! '$reeve' import swf '$dir/cut.swf.gz' --cluster c --ledger '$dir/cut.db'"
