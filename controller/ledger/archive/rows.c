@@ -90,7 +90,7 @@ static const struct {
 	int n_columns;
 } rows_of[] = {
 	[ARCHIVE_JOBS] = { "SELECT " JOB_COLUMNS " FROM jobs WHERE " OF_SOME " ORDER BY job",
-			   55 },
+			   56 },
 	[ARCHIVE_ATTEMPTS] = { WHOSE ", " ATTEMPT_COLUMNS ATTEMPTS_OF_SOME
 				     " ORDER BY a.job, a.attempt",
 			       36 },
