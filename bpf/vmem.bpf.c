@@ -203,7 +203,8 @@ int BPF_PROG(growth_check, struct mm_struct *mm, long pages, int ret)
 	if (is_outside(control_entry(), task))
 		return 0;
 	op = op_of(task);
-	if ((!op || op->kind == VMEM_OP_NONE) && op_by_call(task) == VMEM_OP_MREMAP)
+	/* `op` may be of an earlier call that was refused before it did anything. */
+	if ((!op || op->kind != VMEM_OP_MREMAP) && op_by_call(task) == VMEM_OP_MREMAP)
 		op = op_begin(task, VMEM_OP_MREMAP, pages);
 	if (!op || mm != task->mm || op->promised)
 		return 0;

@@ -1,8 +1,9 @@
 /* vmem_refused.c - a mapping that fails with ENOMEM for the limit of vmem leaves a trace: the program may say no more than
  * that it failed.
  *
- * In tier 2 RLIMIT_AS refuses it, 16 MiB above the limit, as the launcher sets it; the kernel side sees a call that has
- * added nothing. A call that adds nothing and succeeds is no refusal.
+ * In tier 1 the limit itself refuses it (VMEM_DENY), whatever call was refused before. In tier 2 RLIMIT_AS refuses it,
+ * 16 MiB above the limit, as the launcher sets it; the kernel side sees a call that has added nothing. A call that adds
+ * nothing and succeeds is no refusal.
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,7 +21,7 @@
 #define RW (PROT_READ | PROT_WRITE)
 #define OWN (MAP_PRIVATE | MAP_ANONYMOUS)
 
-static rlim_t *address_space; /* shared with the job */
+static rlim_t *address_space; /* shared with the job; 0: as it is */
 static bool *is_good;	      /* by the job: did its calls end as they should? */
 static struct vmem_signal ready, begin, done, more;
 static struct {
@@ -73,7 +74,7 @@ static int job_main(void *ctx)
 	vmem_signal_send(&ready);
 	vmem_signal_wait(&begin);
 	to = (struct rlimit){ *address_space, *address_space };
-	if (setrlimit(RLIMIT_AS, &to) < 0)
+	if (*address_space && setrlimit(RLIMIT_AS, &to) < 0)
 		return 1;
 	*is_good = calls_succeed();
 	vmem_signal_send(&done);
@@ -81,7 +82,7 @@ static int job_main(void *ctx)
 	*is_good = calls_are_refused();
 	vmem_signal_send(&done);
 	vmem_signal_wait(&more);
-	/* Above the limit, below RLIMIT_AS. */
+	/* Above the limit; in tier 2 below RLIMIT_AS. */
 	return mmap(NULL, ROOM + ABOVE / 2, PROT_NONE, OWN, -1, 0) == MAP_FAILED ? 0 : 4;
 }
 
@@ -122,22 +123,38 @@ static void check_excess(struct vmem_test *t, const struct testjob *j, pid_t pid
 	       "an excess that is not refused still kills, and is reported");
 }
 
+static void check_denied(struct vmem_test *t, const struct testjob *j, pid_t pid)
+{
+	struct vmem_usage use = { 0 };
+	int status;
+
+	vmem_signal_send(&more);
+	status = testjob_wait(pid);
+	vmem_read(t->v, j->id, &use, NULL);
+	tap_ok(WIFEXITED(status) && WEXITSTATUS(status) == 0 && use.n_refused == 3,
+	       "a smaller excess is refused too, and counted: %llu",
+	       (unsigned long long)use.n_refused);
+}
+
 int main(int argc, char **argv)
 {
 	struct vmem_test t = { .ops = 1, .seed = 1 };
 	struct vmem_request like = { 0 };
 	struct vmem_config config = { .on_excess = on_excess };
 	struct testjob j = { .path = "" };
+	bool is_denied;
 	uint64_t start;
 	pid_t pid;
 
 	address_space = testjob_shared(sizeof(*address_space));
 	is_good = testjob_shared(sizeof(*is_good));
 	vmem_test_open(&t, "vmem-refused", argc, argv, &config);
-	if (vmem_tier(t.v) != VMEM_TIER_SIGNAL) {
-		puts("1..0 # SKIP only tier 2 sees what RLIMIT_AS refuses; vmem_attack has tier 1");
+	if (vmem_tier(t.v) == VMEM_TIER_POLL) {
+		puts("1..0 # SKIP tier 3 does not see what the kernel refuses");
 		return 0;
 	}
+	is_denied = vmem_tier(t.v) == VMEM_TIER_DENY;
+	like.action = is_denied ? VMEM_DENY : VMEM_KILL;
 	vmem_signal_init(&ready);
 	vmem_signal_init(&begin);
 	vmem_signal_init(&done);
@@ -147,10 +164,13 @@ int main(int argc, char **argv)
 	vmem_signal_wait(&ready);
 	start = vmem_test_now(&t, &j);
 	vmem_set_limit(t.v, j.id, start + ROOM, NULL);
-	*address_space = start + ROOM + ABOVE;
+	*address_space = is_denied ? 0 : start + ROOM + ABOVE;
 	vmem_signal_send(&begin);
 	check_calls(&t, &j);
-	check_excess(&t, &j, pid);
+	if (is_denied)
+		check_denied(&t, &j, pid);
+	else
+		check_excess(&t, &j, pid);
 	vmem_test_drop(&t, &j);
 	vmem_close(t.v);
 	return tap_done();
