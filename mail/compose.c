@@ -254,8 +254,9 @@ static int set_account_text(struct mail_message *m, const json_t *doc, struct er
 	put_line(f, "Total", find_text(doc, "total"));
 	put_line(f, "Used", find_text(doc, "used"));
 	fprintf(f,
-		"\nreeve quota --account NAME shows which users used it, and how long it lasts. You get this "
-		"mail as a coordinator\nof the account, once for each period and part.\n");
+		"\nreeve quota --account %s shows which users used it, and how long it lasts.\nYou get this "
+		"mail as a coordinator of the account, once for each period and part.\n",
+		account);
 	if (ferror(f) | fclose(f))
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;

@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/model/job.h"
+#include "common/utf8.h"
 #include "common/wire/doc.h"
 #include "controller/api/jobs/describe.h"
 #include "controller/dispatch/cycle.h"
@@ -36,7 +37,7 @@ static int word_verdict(void *ctx, const struct store_job *row, struct err *err)
 	describe_place(v->api, row, &d);
 	doc = doc_take(&d);
 	why = json_string_value(json_object_get(doc, "why"));
-	snprintf(v->text, sizeof(v->text), "it was to start %s. %s", asked, why ? why : "");
+	utf8_format(v->text, sizeof(v->text), "it was to start %s. %s", asked, why ? why : "");
 	return 0;
 }
 

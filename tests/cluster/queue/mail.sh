@@ -287,6 +287,7 @@ check "a charge below it" charge below 0.2
 check "and of another" charge small 20
 until_more "at 80 % of the allocation its coordinators have a mail each" $((before + 2))
 has "which names account and part, amounts and unit" "Account physics has used 80 % of its allocation $year (8.10" "$(last subject)"
+has "and the command that shows more" "reeve quota --account physics shows" "$(last text)"
 is "to both of them" "['alice@site.example'] ['bob@site.example']" "$(tail -n 2 "$mails" | python3 -c 'import json, sys; print(*sorted(str(json.loads(l)["to"]) for l in sys.stdin))')"
 live_stop
 live_start || bail "the controller does not start again: $(tail -n 5 "$dir/controller.log")"
