@@ -14,6 +14,7 @@
 
 static const char *const managers[] = { "auto", "systemd", "cgroup", NULL };
 static const char *const tiers[] = { "auto", "1", "2", "3", NULL };
+static const char *const jobfs[] = { "quota", "none", NULL };
 static const char *const gpus[] = { "held", "unheld", "off", NULL };
 static const char *const pids_actions[] = { "contain", "kill", NULL };
 
@@ -57,6 +58,9 @@ const struct conf_key agent_config_keys[] = {
 	TEXT("MungeSocket", munge_socket, "munged's socket; default: munge's own", ""),
 	TEXT("RunDirectory", run_dir, "launch socket, final records", "/run/reeve"),
 	TEXT("StateDirectory", state_dir, "the agent's database", "/var/lib/reeve"),
+	WORD("Jobfs", jobfs, jobfs,
+	     "jobs' disk: held to what they request (quota), or neither held nor measured (none)",
+	     "quota"),
 	TEXT("JobfsDirectory", jobfs_dir,
 	     "node-local disk of jobs, on a file system with "
 	     "project quotas",
@@ -212,6 +216,11 @@ static int check_config(const struct agent_config *c, struct err *err)
 			       "CgroupParent=%s is not a directory below the "
 			       "cgroup mount",
 			       c->cgroup_parent);
+	if (c->jobfs == CONFIG_JOBFS_NONE && c->jobfs_image && *c->jobfs_image)
+		return err_set(err, -EINVAL,
+			       "JobfsImage=%s holds jobs to their jobfs, Jobfs=none does not: "
+			       "remove one of them",
+			       c->jobfs_image);
 	return 0;
 }
 

@@ -12,6 +12,10 @@ enum config_gpus {
 	CONFIG_GPUS_UNHELD, /* given to jobs also where every job can open every GPU */
 	CONFIG_GPUS_OFF,
 };
+enum config_jobfs {
+	CONFIG_JOBFS_QUOTA, /* each job is held to what it requests */
+	CONFIG_JOBFS_NONE,  /* neither held nor measured */
+};
 enum config_pids { CONFIG_PIDS_CONTAIN, CONFIG_PIDS_KILL };
 
 struct agent_config {
@@ -28,6 +32,7 @@ struct agent_config {
 	char *refused_users, *refused_groups; /* as typed; NULL: none; users.h */
 	char *run_dir, *state_dir, *jobfs_dir, *pin_dir;
 	char *jobfs_image;
+	int jobfs; /* enum config_jobfs */
 	int64_t jobfs_image_bytes, jobfs_reserve_bytes;
 	char *launcher;
 	char *slice;	     /* systemd: the unit above all jobs */

@@ -130,13 +130,16 @@ static int open_jobfs(struct node *n, struct err *err)
 	struct jobfs_config c = { .dir = n->conf->jobfs_dir,
 				  .reserve_bytes = n->conf->jobfs_reserve_bytes,
 				  .image = n->conf->jobfs_image,
-				  .image_bytes = n->conf->jobfs_image_bytes };
+				  .image_bytes = n->conf->jobfs_image_bytes,
+				  .is_unlimited = n->conf->jobfs == CONFIG_JOBFS_NONE };
 	int r = jobfs_open(&c, &n->jobfs, &n->jobfs_why);
 
 	if (r < 0) {
 		node_note(n, "jobfs: %s", n->jobfs_why.text);
 		return 0;
 	}
+	if (jobfs_is_unlimited(n->jobfs))
+		node_note(n, "jobfs: %s (Jobfs = none)", jobfs_describe(n->jobfs));
 	return jobfs_capacity(n->jobfs, &n->capacity.jobfs_bytes, err);
 }
 

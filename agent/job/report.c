@@ -15,6 +15,7 @@
 #include "agent/job/phase/attach.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/utf8.h"
 
 /* A figure of a sample, where it goes in struct usage, and the bit that says that it was measured. */
 struct figure {
@@ -225,6 +226,19 @@ void report_measure_last(struct node *n, struct job *j, const struct final *f)
 	job_series_add(n, j, &u);
 }
 
+/* The last thing that happened, and what is so for all of the job's time. */
+static void set_note(const struct job *j, struct report *r)
+{
+	const char *last = j->s.note ? j->s.note : "";
+
+	if (j->s.jobfs.projid && j->node->jobfs && jobfs_is_unlimited(j->node->jobfs))
+		utf8_format(r->note, sizeof(r->note),
+			    "%s%snode %s neither limits nor measures jobfs: Jobfs = none", last,
+			    *last ? "; " : "", j->node->conf->node);
+	else
+		utf8_format(r->note, sizeof(r->note), "%s", last);
+}
+
 /* The report as of now; a job whose clock does not run has the times that were saved. */
 static void fill_report(struct job *j, struct report *r)
 {
@@ -245,7 +259,7 @@ static void fill_report(struct job *j, struct report *r)
 	if (r->state == JOB_ENDED)
 		state_end_get(&j->s, &r->end);
 	cpulist_format(&j->s.cpus, r->cpus, sizeof(r->cpus));
-	snprintf(r->note, sizeof(r->note), "%s", j->s.note ? j->s.note : "");
+	set_note(j, r);
 }
 
 /* Report and state in one transaction. */

@@ -19,6 +19,8 @@ $O/tests/unit/test_admit: $O/agent/admit/admit.o $(patsubst %,$O/common/model/%.
 $O/tests/unit/test_metrics_request: $O/agent/metrics/request.o
 $O/tests/unit/test_metrics_page: $(patsubst %,$O/agent/metrics/%.o,page address) $(patsubst %,$O/common/%.o,metrics err model/job model/gpu_use model/usage model/amount)
 $O/tests/unit/test_pids: $O/agent/admit/pids.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o $O/agent/admit/admit.o
+$O/tests/unit/test_jobfs_unlimited: LDLIBS += -lsystemd
+$O/tests/unit/test_jobfs_unlimited: $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove wipe) $O/common/err.o
 $O/tests/unit/test_place: $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
 $O/tests/unit/test_topology: LDLIBS += -lhwloc
 $O/tests/unit/test_topology: $O/agent/enforce/topology.o $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o

@@ -15,17 +15,6 @@
 #define SETUP_BYTES ((int64_t)4 << 20)
 #define SETUP_FILES 64
 
-/* Spreads neighbouring jobs over the range (a step of splitmix64): an id that deleted but open
- * files keep in use is not the first choice of the next job. */
-static uint32_t first_projid(int64_t job, int32_t attempt)
-{
-	uint64_t x = (uint64_t)job * 0x9e3779b97f4a7c15u + (uint32_t)attempt;
-
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-	return (uint32_t)((x ^ x >> 31) % PROJID_COUNT);
-}
-
 static bool is_listed(const struct jobfs_job *jobs, size_t n, uint32_t projid)
 {
 	for (size_t i = 0; i < n; i++)
@@ -40,10 +29,14 @@ static int find_projid(struct jobfs *fs, const struct jobfs_spec *spec, uint32_t
 		       struct err *err)
 {
 	_cleanup_free_ struct jobfs_job *jobs = NULL;
-	uint32_t at = first_projid(spec->job, spec->attempt);
+	uint32_t at = jobfs_first_projid(spec->job, spec->attempt) - PROJID_BASE - 1;
 	size_t n;
 	int r;
 
+	if (jobfs_is_unlimited(fs)) {
+		*ret = PROJID_BASE + 1 + at;
+		return 0;
+	}
 	r = jobfs_list(fs, &jobs, &n, NULL, err);
 	if (r < 0)
 		return r;
@@ -168,6 +161,11 @@ static int64_t setup_bytes(const struct jobfs_spec *spec)
 	return sum;
 }
 
+static int open_to_user(int dir_fd, struct err *err)
+{
+	return fchmod(dir_fd, 0711) < 0 ? err_set(err, -errno, "chmod: %m") : 0;
+}
+
 /* Fills a directory that only root can enter; it is opened to the user last, when the exact limit
  * is in force. The project is set first: if the agent dies at any later point, the directory
  * itself shows which project is to be released. What root writes here is measured and added to
@@ -178,6 +176,10 @@ static int fill_directory(struct jobfs *fs, int dir_fd, const struct jobfs_spec 
 	struct quota_use base;
 	int r;
 
+	if (jobfs_is_unlimited(fs)) {
+		r = make_content(dir_fd, spec, err);
+		return r < 0 ? r : open_to_user(dir_fd, err);
+	}
 	r = quota_set_project(dir_fd, job->projid, err);
 	if (r >= 0)
 		r = quota_limit(fs->fd, job->projid, job->limit_bytes + setup_bytes(spec),
@@ -197,9 +199,7 @@ static int fill_directory(struct jobfs *fs, int dir_fd, const struct jobfs_spec 
 	job->base_files = base.files;
 	r = quota_limit(fs->fd, job->projid, job->limit_bytes + base.bytes,
 			job->limit_files + base.files, err);
-	if (r < 0)
-		return r;
-	return fchmod(dir_fd, 0711) < 0 ? err_set(err, -errno, "chmod: %m") : 0;
+	return r < 0 ? r : open_to_user(dir_fd, err);
 }
 
 /* Checks the request and fills *ret: the limit rounded up to blocks, the default number of files, a free
@@ -265,8 +265,11 @@ int jobfs_usage(struct jobfs *fs, const struct jobfs_job *job, struct jobfs_usag
 		struct err *err)
 {
 	struct quota_use use;
-	int r = quota_get(fs->fd, job->projid, &use, err);
+	int r;
 
+	if (jobfs_is_unlimited(fs))
+		return err_set(err, -EOPNOTSUPP, "%s", fs->description);
+	r = quota_get(fs->fd, job->projid, &use, err);
 	if (r < 0)
 		return r;
 	if (!use.limit_bytes)

@@ -1,5 +1,5 @@
-/* dir.c - the names of jobs' directories, and how they are opened: never through a symbolic
- * link. */
+/* dir.c - jobs' directories: their names and first project ids, whether they have limits, and how
+ * they are opened: never through a symbolic link. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -43,4 +43,20 @@ bool jobfs_is_name(const char *name, int64_t *ret_job, int32_t *ret_attempt)
 	*ret_job = job;
 	*ret_attempt = attempt;
 	return true;
+}
+
+/* Spreads neighbouring jobs over the range (a step of splitmix64): an id that deleted but open
+ * files keep in use is not the first choice of the next job. */
+uint32_t jobfs_first_projid(int64_t job, int32_t attempt)
+{
+	uint64_t x = (uint64_t)job * 0x9e3779b97f4a7c15u + (uint32_t)attempt;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return PROJID_BASE + 1 + (uint32_t)((x ^ x >> 31) % PROJID_COUNT);
+}
+
+bool jobfs_is_unlimited(const struct jobfs *fs)
+{
+	return !*fs->type;
 }

@@ -48,7 +48,7 @@ static int reclaim_all(struct jobfs *fs, size_t *n_held, struct err *err)
 int jobfs_reclaim(struct jobfs *fs, size_t *ret_held, struct err *err)
 {
 	size_t n_held = 0;
-	int r = fs->may_hold ? reclaim_all(fs, &n_held, err) : 0;
+	int r = fs->may_hold && !jobfs_is_unlimited(fs) ? reclaim_all(fs, &n_held, err) : 0;
 
 	if (r < 0)
 		return err_prefix(err, r, "%s: release project ids", fs->dir);

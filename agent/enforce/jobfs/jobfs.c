@@ -49,6 +49,10 @@ static int open_with_quota(const struct jobfs_config *c, struct jobfs *fs, struc
 	fs->fd = open_top(c->dir, err);
 	if (fs->fd < 0)
 		return fs->fd;
+	if (c->is_unlimited) {
+		fs->type = "";
+		return 0;
+	}
 	r = quota_probe(fs->fd, c->dir, &fs->type, err);
 	if (r != -EOPNOTSUPP || !use_image)
 		return r;
@@ -75,7 +79,11 @@ static int describe_quota(const struct jobfs_config *c, struct jobfs *fs, struct
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/loop", major(st.st_dev),
 		 minor(st.st_dev));
 	in_image = c->image && *c->image && access(path, F_OK) == 0;
-	if (in_image)
+	if (jobfs_is_unlimited(fs))
+		n = asprintf(&fs->description,
+			     "no limit: jobs may fill %s, and what they use is not measured",
+			     c->dir);
+	else if (in_image)
 		n = asprintf(&fs->description, "project quota on %s in the image %s", fs->type,
 			     c->image);
 	else
@@ -153,11 +161,19 @@ static int inspect_directory(const struct jobfs *fs, const char *name, struct jo
 {
 	_cleanup_close_ int fd = jobfs_open_dir(fs, name);
 	struct quota_use use;
+	struct stat st;
 	int r;
 
 	if (fd < 0) {
 		errno = -fd;
 		return err_set(err, fd, "open %s/%s: %m", fs->dir, name);
+	}
+	if (jobfs_is_unlimited(fs)) {
+		if (fstat(fd, &st) < 0)
+			return err_set(err, -errno, "stat %s/%s: %m", fs->dir, name);
+		if ((st.st_mode & 0777) == 0711) /* opened to the user, when all was there */
+			job->projid = jobfs_first_projid(job->job, job->attempt);
+		return 0;
 	}
 	r = quota_get_project(fd, &job->projid, err);
 	if (r < 0 || job->projid < PROJID_BASE) {
@@ -264,7 +280,7 @@ int jobfs_capacity(struct jobfs *fs, int64_t *ret_bytes, struct err *err)
 	room = (int64_t)st.f_bavail * st.f_bsize - fs->reserve_bytes -
 	       overhead_bytes(fs, (int64_t)st.f_blocks * st.f_bsize);
 	for (size_t i = 0; i < n; i++) {
-		if (!jobs[i].projid)
+		if (!jobs[i].projid || jobfs_is_unlimited(fs))
 			continue;
 		r = quota_get(fs->fd, jobs[i].projid, &use, err);
 		if (r < 0)

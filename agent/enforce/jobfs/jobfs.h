@@ -9,8 +9,9 @@
  * The limit is a project quota (ext4 "prjquota", XFS "pquota"): hard, exact, counted by the
  * kernel at allocation. Where DIR's file system has none, a preallocated image file with an
  * ext4 of our own is mounted on DIR and used in the same way, if the site allows it; else
- * jobfs_open() fails with what is missing and which commands put it right: no job is ever left
- * without a limit.
+ * jobfs_open() fails with what is missing and which commands put it right. No job is left
+ * without a limit unless the site has chosen that (`is_unlimited`): its directory is then a
+ * plain one, nothing is held or measured, and jobfs_is_unlimited() tells those who report.
  * Project ids are above 2^24 and are found again from the directories themselves, so that a
  * crash at any moment leaves nothing that jobfs_list() does not show.
  *
@@ -33,6 +34,7 @@ struct jobfs_config {
 	int64_t reserve_bytes; /* of the file system, never given to jobs */
 	const char *image;     /* NULL or "": no image; else its path, on another directory */
 	int64_t image_bytes;   /* size of the image when it has to be made */
+	bool is_unlimited;     /* no quota is looked for, nor the image used */
 };
 
 /* -ENOENT, -EACCES, -ELOOP (a symbolic link in the way)...; -EOPNOTSUPP: no project quota is
@@ -45,10 +47,11 @@ struct jobfs *jobfs_close(struct jobfs *fs);
 DEFINE_CLEANUP(struct jobfs *, jobfs_close)
 
 /* Bytes that jobs may reserve in total: what is free or already used by jobs, less the
- * reserve; never more than the disk has. */
+ * reserve; never more than the disk has. Unlimited: what jobs use is not known, nor counted. */
 int jobfs_capacity(struct jobfs *fs, int64_t *ret_bytes, struct err *err);
-/* "project quota on ext4", "project quota on ext4 in the image /var/lib/..." */
+/* "project quota on ext4", "project quota on ext4 in the image /var/lib/...", "no limit..." */
 const char *jobfs_describe(const struct jobfs *fs);
+bool jobfs_is_unlimited(const struct jobfs *fs);
 /* dev_t of the file system, as `st_dev`: for matching quota events. */
 uint64_t jobfs_device(const struct jobfs *fs);
 
@@ -71,7 +74,7 @@ struct jobfs_spec {
 struct jobfs_job {
 	int64_t job;
 	int32_t attempt;
-	uint32_t projid; /* 0: the directory was left half-made */
+	uint32_t projid; /* 0: the directory was left half-made; unlimited: of no project */
 	int64_t limit_bytes, limit_files;
 	int64_t base_bytes, base_files; /* our own directories and script; not the user's use */
 };
@@ -93,7 +96,7 @@ struct jobfs_usage {
  * end of files being written, and frees those of removed files a moment later. XFS refuses an
  * allocation that would not fit as a whole, so that a job may be refused while less than full:
  * the guard's events (quota warnings) are the proof of an excess, `full` is for hosts without
- * them. */
+ * them. -EOPNOTSUPP: unlimited. */
 int jobfs_usage(struct jobfs *fs, const struct jobfs_job *job, struct jobfs_usage *ret,
 		struct err *err);
 

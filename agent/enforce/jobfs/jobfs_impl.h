@@ -13,7 +13,7 @@ struct jobfs_removing; /* one removal under way */
 struct jobfs {
 	int fd; /* DIR, O_DIRECTORY */
 	char *dir;
-	const char *type; /* "ext4", "xfs" */
+	const char *type; /* "ext4", "xfs"; "": unlimited */
 	char *description;
 	int64_t reserve_bytes, block_bytes;
 	struct jobfs_removing *removing;
@@ -22,6 +22,8 @@ struct jobfs {
 
 struct quota_use;
 
+/* The first choice of a project id for an attempt. */
+uint32_t jobfs_first_projid(int64_t job, int32_t attempt);
 void jobfs_name(int64_t job, int32_t attempt, char buf[static JOBFS_NAME_MAX]);
 /* True for exactly the names that jobfs_name() makes. */
 bool jobfs_is_name(const char *name, int64_t *ret_job, int32_t *ret_attempt);

@@ -327,7 +327,9 @@ static int watch_rest(struct node *n, struct job *j, struct err *err)
 				 job_is_slurms(j) };
 	struct guard_job gj = { .job = j->s.job,
 				.cgroup_id = j->s.cgroup_id,
-				.projid = j->s.jobfs.projid,
+				.projid = n->jobfs && jobfs_is_unlimited(n->jobfs)
+						  ? 0
+						  : j->s.jobfs.projid,
 				.action = GUARD_KILL };
 	struct err why;
 	struct sample_job sj = { j->s.job, j->s.cgroup_id, path };

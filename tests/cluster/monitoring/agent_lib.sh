@@ -2,11 +2,12 @@
 # root and a cgroup v2 alone. To be sourced after live_lib.sh. shellcheck shell=bash
 #
 #	agent_possible		1: no cgroup v2 here in which jobs can be made
+#	agent_no_quota=1	before agent_open: no disk with project quotas is played, the directory is what it is
 #	agent_open [LINE]...	the node n9 of $url's controller; LINE: further ones of agent.conf; $agent_dir/agent.conf,
 #				$agent_pid, $agent_dir/log
 #	agent_start, agent_stop	again, and away
 #	agent_end		all of it away, with its jobs; to be called before live_end
-agent_pid='' agent_dir='' agent_group=''
+agent_pid='' agent_dir='' agent_group='' agent_no_quota=''
 agent_possible() {
 	local mount
 	mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
@@ -14,7 +15,9 @@ agent_possible() {
 	mkdir "$agent_group" 2>/dev/null && [ -e "$agent_group/cgroup.kill" ] && rmdir "$agent_group"
 }
 agent_start() {
-	STORE_FAULT=$agent_dir/words LD_PRELOAD=$agent_dir/fault.so build/bin/reeve-agent --config "$agent_dir/agent.conf" 2>>"$agent_dir/log" &
+	local preload=$agent_dir/fault.so
+	[ -z "$agent_no_quota" ] || preload=
+	STORE_FAULT=$agent_dir/words LD_PRELOAD=$preload build/bin/reeve-agent --config "$agent_dir/agent.conf" 2>>"$agent_dir/log" &
 	agent_pid=$!
 }
 agent_stop() {
@@ -33,7 +36,7 @@ agent_open() {
 	agent_dir=$(mktemp -d /var/lib/reeve-test-XXXXXX) && chmod 755 "$agent_dir" # jobs have a /tmp of their own
 	mkdir "$agent_dir/state" "$agent_dir/run" "$agent_dir/jobfs" "$agent_dir/pins"
 	cp build/bin/reeve-launch "$agent_dir/reeve-launch" # where other users may reach it
-	agent_build
+	[ -n "$agent_no_quota" ] || agent_build
 	mount -t tmpfs -o size=64M,mode=700 none "$agent_dir/state" # its syncs take no time
 	{
 		# shellcheck disable=SC2154 # dir, url: of live_lib.sh

@@ -1,0 +1,150 @@
+/* Jobs' directories where the site has chosen no limit (Jobfs = none): plain ones on any file
+ * system. Needs root. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "agent/enforce/jobfs/jobfs.h"
+#include "common/err.h"
+
+#define USER 4242
+#define MIB ((int64_t)1 << 20)
+
+static char dir[64];
+static struct jobfs *fs;
+
+static int open_jobfs(void **state)
+{
+	struct jobfs_config c = { .dir = dir, .image = "/nowhere/image", .is_unlimited = true };
+	struct err err = { "" };
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "/tmp/reeve-jobfs.XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	return jobfs_open(&c, &fs, &err);
+}
+
+static int close_jobfs(void **state)
+{
+	(void)state;
+	fs = jobfs_close(fs);
+	return rmdir(dir); /* nothing may be left in it */
+}
+
+static struct jobfs_job make_job(int64_t job)
+{
+	struct jobfs_spec spec = { .job = job,
+				   .attempt = 2,
+				   .uid = USER,
+				   .gid = USER,
+				   .limit_bytes = MIB,
+				   .script = "echo",
+				   .script_size = 4 };
+	struct jobfs_job ret;
+
+	assert_int_equal(jobfs_create(fs, &spec, &ret, NULL), 0);
+	return ret;
+}
+
+static void check_mode(const struct jobfs_job *job, const char *name, uid_t owner, mode_t mode)
+{
+	char path[4200], top[4096];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "%s/%s", jobfs_path(fs, job, top, sizeof(top)), name);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_uid, owner);
+	assert_int_equal(st.st_mode & 07777, mode);
+}
+
+static void a_job_has_its_directory_which_is_the_users_alone(void **state)
+{
+	struct jobfs_job job = make_job(1);
+
+	(void)state;
+	check_mode(&job, "", 0, 0711);
+	check_mode(&job, "work", USER, 0700);
+	check_mode(&job, "tmp", USER, 01700);
+	check_mode(&job, "script", USER, 0500);
+	assert_int_equal(jobfs_remove_now(fs, &job, NULL), 0);
+}
+
+static void what_it_uses_is_said_not_to_be_measured(void **state)
+{
+	struct jobfs_job job = make_job(1);
+	struct jobfs_usage u;
+	struct err err = { "" };
+
+	(void)state;
+	assert_true(jobfs_is_unlimited(fs));
+	assert_int_equal(jobfs_usage(fs, &job, &u, &err), -EOPNOTSUPP);
+	assert_non_null(strstr(err.text, "not measured"));
+	assert_string_equal(err.text, jobfs_describe(fs));
+	assert_int_equal(jobfs_remove_now(fs, &job, NULL), 0);
+}
+
+/* As after a restart of the agent: the whole one is the job's, the half-made one is no job's. */
+static void directories_are_found_again_and_half_made_ones_known(void **state)
+{
+	struct jobfs_job one = make_job(1), *list;
+	char half[80];
+	size_t n;
+
+	(void)state;
+	snprintf(half, sizeof(half), "%s/7-1", dir);
+	assert_int_equal(mkdir(half, 0700), 0);
+	assert_int_equal(jobfs_list(fs, &list, &n, NULL, NULL), 0);
+	assert_int_equal(n, 2);
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(list[i].projid, list[i].job == 1 ? one.projid : 0);
+		assert_int_equal(jobfs_remove_now(fs, &list[i], NULL), 0);
+	}
+	free(list);
+}
+
+static void the_disk_less_the_reserve_is_its_capacity(void **state)
+{
+	int64_t all, less;
+	struct jobfs_config c = { .dir = dir, .is_unlimited = true };
+	struct jobfs *other;
+
+	(void)state;
+	assert_int_equal(jobfs_capacity(fs, &all, NULL), 0);
+	assert_true(all > 0);
+	c.reserve_bytes = all / 2;
+	assert_int_equal(jobfs_open(&c, &other, NULL), 0);
+	assert_int_equal(jobfs_capacity(other, &less, NULL), 0);
+	assert_true(less > 0 && less < all * 3 / 4);
+	c.reserve_bytes = INT64_MAX / 2;
+	jobfs_close(other);
+	assert_int_equal(jobfs_open(&c, &other, NULL), 0);
+	assert_int_equal(jobfs_capacity(other, &less, NULL), 0);
+	assert_int_equal(less, 0);
+	jobfs_close(other);
+}
+
+#define WITH_DIR(f) cmocka_unit_test_setup_teardown(f, open_jobfs, close_jobfs)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DIR(a_job_has_its_directory_which_is_the_users_alone),
+		WITH_DIR(what_it_uses_is_said_not_to_be_measured),
+		WITH_DIR(directories_are_found_again_and_half_made_ones_known),
+		WITH_DIR(the_disk_less_the_reserve_is_its_capacity),
+	};
+
+	if (geteuid() != 0) {
+		puts("1..0 # SKIP needs root");
+		return 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
