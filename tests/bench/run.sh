@@ -77,6 +77,9 @@ bench_cycle() {
 bench_console() {
 	$MAKE all && tests/bench/terminal/console.sh ${CONSOLE_BENCH:-}
 }
+bench_command() {
+	$MAKE all && tests/bench/terminal/command.sh ${COMMAND_BENCH:-}
+}
 bench_top() {
 	$MAKE all && tests/bench/terminal/top.sh ${TOP_BENCH:-}
 }
@@ -132,7 +135,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger ended partition share schedule cycle submit start series past top console simulate pages slurm srun attack"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger ended partition share schedule cycle submit start series past command top console simulate pages slurm srun attack"
 by_name_only="size" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0
