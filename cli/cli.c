@@ -8,10 +8,11 @@
 #include "common/auth/auth.h"
 #include "common/err.h"
 #include "common/http/http_wait.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/calendar.h"
 
-#define PATIENCE_US (2 * 1000 * 1000) /* after this, say what is being waited for */
+#define PATIENCE_MS 2000 /* after this, say what is being waited for */
 
 /* ---- begin and end ---- */
 
@@ -28,7 +29,7 @@ int cli_connect(const struct cli *c, struct http **ret, struct err *err)
 	_cleanup_(http_closep) struct http *h = NULL;
 	int r = http_open(&config, &h, err);
 
-	if (r == 0)
+	if (r == 0 && c->event)
 		r = http_attach(h, c->event, err);
 	if (r == 0)
 		*ret = TAKE_PTR(h);
@@ -59,32 +60,67 @@ int cli_begin(struct cli *c, const struct verb_call *call, struct err *err)
 	if (r == 0)
 		r = cli_config_load(&c->config, verb_value(call, "config"),
 				    verb_value(call, "controller"), err);
-	if (r < 0)
-		return r;
-	r = sd_event_new(&c->event);
+	return r < 0 ? r : cli_connect(c, &c->http, err);
+}
+
+int cli_begin_loop(struct cli *c, const struct verb_call *call, struct err *err)
+{
+	int r = sd_event_new(&c->event);
+
 	if (r < 0)
 		return err_set(err, r, "cannot make an event loop: %s", strerror(-r));
-	return cli_connect(c, &c->http, err);
+	return cli_begin(c, call, err);
 }
 
 void cli_done(struct cli *c)
 {
 	c->http = http_close(c->http);
-	c->event = sd_event_unref(c->event);
+	if (c->event)
+		c->event = sd_event_unref(c->event);
 	cli_config_done(&c->config);
 }
 
 /* ---- one exchange ---- */
 
 /* On a terminal only: tells the user that the command waits for the controller, and for which. */
+static void show_patience(void *ctx)
+{
+	const struct cli *c = ctx;
+
+	fprintf(stderr, "waiting for the controller at %s ...\n", c->config.controller);
+}
+
 static int on_patience(sd_event_source *s, uint64_t usec, void *ctx)
 {
-	struct cli *c = ctx;
-
 	(void)s;
 	(void)usec;
-	fprintf(stderr, "waiting for the controller at %s ...\n", c->config.controller);
+	show_patience(ctx);
 	return 0;
+}
+
+/* Other sources of the loop are served meanwhile. */
+static int ask_in_loop(struct cli *c, struct http_call call, json_t **ret_answer,
+		       struct err *err)
+{
+	sd_event_source *timer = NULL;
+	int r;
+
+	if (c->shows_progress)
+		sd_event_add_time_relative(c->event, &timer, CLOCK_MONOTONIC,
+					   PATIENCE_MS * 1000, 0, on_patience, c);
+	r = http_wait(c->http, c->event, call, ret_answer, err);
+	sd_event_source_disable_unref(timer);
+	return r;
+}
+
+int cli_pause(struct cli *c, int64_t us, struct err *err)
+{
+	struct timespec t = { us / (S_NS / 1000), us % (S_NS / 1000) * 1000 };
+	int r = c->event ? sd_event_run(c->event, (uint64_t)us) : 0;
+
+	if (!c->event)
+		nanosleep(&t, NULL);
+	return r < 0 ? err_set(err, r, "cannot run the event loop: %s", strerror(-r)) : 0;
 }
 
 /* 502 to 504 come from a proxy in front of the controller. */
@@ -124,15 +160,13 @@ void cli_set_time_zone(const json_t *answer)
 
 int cli_ask(struct cli *c, struct http_call call, json_t **ret_answer, struct err *err)
 {
+	const struct http_patience patience = { PATIENCE_MS,
+						c->shows_progress ? show_patience : NULL, c };
 	_cleanup_json_ json_t *answer = NULL;
-	sd_event_source *timer = NULL;
-	int r;
+	int r = c->event ? ask_in_loop(c, call, &answer, err)
+			 : http_ask(c->http, call, patience, &answer, err);
 
-	if (c->shows_progress)
-		sd_event_add_time_relative(c->event, &timer, CLOCK_MONOTONIC, PATIENCE_US, 0,
-					   on_patience, c);
-	r = cli_result(http_wait(c->http, c->event, call, &answer, err));
-	sd_event_source_disable_unref(timer);
+	r = cli_result(r);
 	if (r < 0)
 		return r;
 	cli_set_time_zone(answer);

@@ -26,7 +26,7 @@ struct cli {
 	const struct verb_tool *tool;
 	struct cli_config config;
 	struct table_format format;
-	struct sd_event *event;
+	struct sd_event *event; /* NULL: the verb has none; see cli_begin_loop() */
 	struct http *http;
 	bool shows_progress; /* stderr is a terminal: progress may be shown */
 	int exit_code;	     /* of a verb whose run() returns 0 */
@@ -35,16 +35,20 @@ struct cli {
 /* Reads the common options and the configuration, and opens a connection: the first call of a
  * verb that needs the controller. main() calls cli_done(), also after an error. */
 int cli_begin(struct cli *c, const struct verb_call *call, struct err *err);
+/* The same for a verb that runs an event loop, c->event: its requests are made in that. Loads more libraries. */
+int cli_begin_loop(struct cli *c, const struct verb_call *call, struct err *err);
 /* Reads the common options only: for a verb that needs no controller. */
 int cli_begin_offline(struct cli *c, const struct verb_call *call, struct err *err);
-/* Opens a further connection, attached to c->event. The caller closes it. */
+/* Opens a further connection, attached to c->event where there is one. The caller closes it. */
 int cli_connect(const struct cli *c, struct http **ret, struct err *err);
 void cli_done(struct cli *c);
 /* Signs a statement (common/signature/signature.h) by munge, readable by root (of the nodes)
  * alone, and stores it in a body as "credential". */
 int cli_seal(const struct cli *c, const char *statement, json_t *body, struct err *err);
 
-/* One request and its answer; runs the event loop until then. *ret_answer is an object with the
+/* Waits so long; where there is an event loop, serves it, and returns after one event at the latest. */
+int cli_pause(struct cli *c, int64_t us, struct err *err);
+/* One request and its answer; where there is an event loop it is run until then. *ret_answer is an object with the
  * right schema, which the caller frees. Errors, as everywhere in cli/: -EINVAL wrong usage;
  * -EHOSTUNREACH no answer; -ENOENT not found, or not the caller's; -EPERM not permitted; others:
  * refused or failed. Sets TZ to the zone that the answer names. */

@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <systemd/sd-event.h>
 #include "cli/client/retry.h"
 #include "cli/client/submission.h"
 #include "cli/client/words.h"
@@ -371,8 +370,8 @@ int submission_wait_start(struct cli *c, int64_t job, struct err *err)
 		r = retry_request(c, call, &never, &answer, err);
 		if (r == 0)
 			r = check_started(answer, job, err);
-		if (r > 0 && sd_event_run(c->event, ASK_US) < 0)
-			r = err_set(err, -EIO, "cannot run the event loop");
+		if (r > 0 && cli_pause(c, ASK_US, err) < 0)
+			r = -EIO;
 	} while (r > 0);
 	return r;
 }

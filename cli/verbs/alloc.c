@@ -182,7 +182,7 @@ static void alloc_done(struct alloc *a)
 static int run_alloc(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(alloc_done) struct alloc a = { .held.cli = ctx, .to_job = -1, .input = -1 };
-	int r = cli_begin(ctx, call, err);
+	int r = cli_begin_loop(ctx, call, err);
 
 	request_init(&a.held.request);
 	if (r == 0)

@@ -151,7 +151,7 @@ static int run_attach(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0)
 		r = cli_parse_job(call->args[0], &a.session.job, err);
 	if (r == 0)
-		r = cli_begin(ctx, call, err);
+		r = cli_begin_loop(ctx, call, err);
 	a.session.verb = "attach";
 	a.session.is_attaching = a.session.has_input = true;
 	a.session.takes_over = verb_count(call, "take-over") > 0;

@@ -540,7 +540,7 @@ static int run_exec(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0 && !verb_value(call, "rsh")) /* what follows that is rsh's */
 		r = session_read(call, "exec", &x.session, err);
 	if (r == 0)
-		r = cli_begin(x.cli, call, err);
+		r = cli_begin_loop(x.cli, call, err);
 	if (r == 0)
 		r = find_job(&x, call, err);
 	if (r < 0)

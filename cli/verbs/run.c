@@ -325,7 +325,7 @@ static int run_job(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(run_done) struct run run = { .cli = ctx, .err = err };
 	_cleanup_json_ json_t *answer = NULL;
-	int r = cli_begin(run.cli, call, err);
+	int r = cli_begin_loop(run.cli, call, err);
 
 	if (r == 0 && (verb_count(call, "pty") || verb_count(call, "stdin")))
 		return run_interactive(run.cli, call, err);

@@ -165,7 +165,7 @@ static int run_top(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0)
 		r = read_delay(call, &delay_s, err);
 	if (r == 0)
-		r = cli_begin(c, call, err);
+		r = cli_begin_loop(c, call, err);
 	if (r == 0 && !is_printed(c, call))
 		r = top_terminal_check(err);
 	if (r < 0)

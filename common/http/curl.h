@@ -15,6 +15,7 @@ struct err;
 #define CURL_FUNCTIONS(X)                                                                      \
 	X(global_init)                                                                         \
 	X(easy_init)                                                                           \
+	X(easy_perform)                                                                        \
 	X(easy_cleanup)                                                                        \
 	X(easy_setopt)                                                                         \
 	X(easy_getinfo)                                                                        \

@@ -12,12 +12,6 @@
 
 void http_forget(struct http *h)
 {
-	if (h->easy) {
-		curl.easy_setopt(h->easy, CURLOPT_HTTPHEADER, NULL);
-		curl.easy_setopt(h->easy, CURLOPT_POSTFIELDS, NULL);
-	}
-	curl.slist_free_all(h->headers);
-	h->headers = NULL;
 	free(h->sent.data);
 	h->sent = (struct http_buffer){ 0 };
 	free(h->call_url);
@@ -57,31 +51,14 @@ static int gzip_body(struct http_buffer *b, struct err *err)
 	return 0;
 }
 
-__attribute__((format(printf, 2, 3))) static int add_header(struct http *h, const char *fmt,
-							    ...)
-{
-	char line[AUTH_HEADER_MAX + 64];
-	struct curl_slist *more;
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	more = curl.slist_append(h->headers, line);
-	if (!more)
-		return -ENOMEM;
-	h->headers = more;
-	return 0;
-}
-
-/* Fills call_url, sent, credential and headers. The signature is over the body before compression. */
+/* Fills call_url, sent and credential. The signature is over the body before compression. */
 static int make_message(struct http *h, struct http_call call, struct err *err)
 {
 	_cleanup_free_ char *first = NULL;
 	struct auth_text text;
-	bool zipped;
 	int r;
 
+	h->has_body = call.body;
 	if (call.body) {
 		h->sent.data = wire_format_whole(call.body, &h->sent.size);
 		if (!h->sent.data)
@@ -97,32 +74,8 @@ static int make_message(struct http *h, struct http_call call, struct err *err)
 	r = auth_sign(h->munge_socket, text, h->credential, err);
 	if (r < 0)
 		return r;
-	zipped = h->sent.size > GZIP_FROM && !call.is_dense;
-	if (zipped && (r = gzip_body(&h->sent, err)) < 0)
-		return r;
-	r = add_header(h, AUTH_REQUEST_HEADER ": %s", h->credential);
-	r |= add_header(h, "Expect:"); /* do not wait for "100 Continue" */
-	if (call.body)
-		r |= add_header(h, "Content-Type: application/json");
-	if (zipped)
-		r |= add_header(h, "Content-Encoding: gzip");
-	return r < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
-}
-
-static void set_call(struct http *h)
-{
-	CURL *c = h->easy;
-
-	curl.easy_setopt(c, CURLOPT_URL, h->call_url);
-	curl.easy_setopt(c, CURLOPT_HTTPHEADER, h->headers);
-	curl.easy_setopt(c, CURLOPT_TIMEOUT, h->timeout_s ? h->timeout_s + h->wait_s : 0L);
-	if (!strcmp(h->method, "GET")) {
-		curl.easy_setopt(c, CURLOPT_HTTPGET, 1L);
-		return;
-	}
-	curl.easy_setopt(c, CURLOPT_POST, 1L);
-	curl.easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)h->sent.size);
-	curl.easy_setopt(c, CURLOPT_POSTFIELDS, h->sent.data ? h->sent.data : "");
+	h->is_zipped = h->sent.size > GZIP_FROM && !call.is_dense;
+	return h->is_zipped ? gzip_body(&h->sent, err) : 0;
 }
 
 int http_prepare(struct http *h, struct http_call call, struct err *err)
@@ -130,59 +83,56 @@ int http_prepare(struct http *h, struct http_call call, struct err *err)
 	int r;
 
 	http_forget(h);
-	h->too_large = false;
-	h->answer_credential[0] = h->why[0] = '\0';
+	h->status = 0;
+	h->is_sent = false;
+	h->answer_credential[0] = '\0';
 	h->wait_s = call.wait_s;
 	if (strcmp(call.method, "GET") && strcmp(call.method, "POST"))
 		return err_set(err, -EINVAL, "method %.16s is not supported", call.method);
 	strcpy(h->method, call.method);
 	r = make_message(h, call, err);
-	if (r < 0) {
+	if (r < 0)
 		http_forget(h);
-		return r;
-	}
-	set_call(h);
-	return 0;
+	return r;
 }
 
 /* ---- the answer ---- */
 
-/* < 0: curl's error as an errno, with what to check. */
-static int no_answer(const struct http *h, CURLcode code, struct err *err)
+int http_no_host(const struct http *h, const char *why, struct err *err)
 {
-	const char *why = h->why[0] ? h->why : curl.easy_strerror(code);
-	long os_errno = 0;
+	return err_set(err, -EHOSTUNREACH,
+		       "cannot reach the controller at %s: %s; check the host name in "
+		       "Controller=",
+		       h->url, why);
+}
 
-	curl.easy_getinfo(h->easy, CURLINFO_OS_ERRNO, &os_errno);
-	switch (code) {
-	case CURLE_COULDNT_RESOLVE_HOST:
-		return err_set(err, -EHOSTUNREACH,
-			       "cannot reach the controller at %s: %s; check the host name in "
-			       "Controller=",
-			       h->url, why);
-	case CURLE_COULDNT_CONNECT:
-		return err_set(err, os_errno ? -(int)os_errno : -ECONNREFUSED,
-			       "cannot reach the controller at %s: %s; check that "
-			       "reeve-controller runs there and that Controller= names it",
-			       h->url, os_errno ? strerror((int)os_errno) : why);
-	case CURLE_OPERATION_TIMEDOUT:
-		return err_set(err, -ETIMEDOUT, "the controller at %s does not answer: %s",
-			       h->url, why);
-	case CURLE_OUT_OF_MEMORY:
-		return err_set(err, -ENOMEM, "out of memory");
-	case CURLE_WRITE_ERROR:
-		if (h->too_large)
-			return err_set(err, -EPROTO, "the answer of %s is larger than %d MiB",
-				       h->url, HTTP_ANSWER_MAX >> 20);
-		/* fall through */
-	default:
-		return err_set(err, -EPROTO, "no usable answer from %s: %s", h->call_url, why);
-	}
+int http_no_connection(const struct http *h, int r, const char *why, struct err *err)
+{
+	return err_set(err, r,
+		       "cannot reach the controller at %s: %s; check that "
+		       "reeve-controller runs there and that Controller= names it",
+		       h->url, why);
+}
+
+int http_no_time(const struct http *h, const char *why, struct err *err)
+{
+	return err_set(err, -ETIMEDOUT, "the controller at %s does not answer: %s", h->url,
+		       why);
+}
+
+int http_no_use(const struct http *h, const char *why, struct err *err)
+{
+	return err_set(err, -EPROTO, "no usable answer from %s: %s", h->call_url, why);
+}
+
+int http_too_large(const struct http *h, struct err *err)
+{
+	return err_set(err, -EPROTO, "the answer of %s is larger than %d MiB", h->url,
+		       HTTP_ANSWER_MAX >> 20);
 }
 
 /* A refusal in the protocol's own form becomes "message; remedy". */
-static void put_refusal(const struct http *h, long status, const json_t *answer,
-			struct err *err)
+static void put_refusal(const struct http *h, const json_t *answer, struct err *err)
 {
 	const json_t *e = json_object_get(answer, "error");
 	const char *message = json_string_value(json_object_get(e, "message"));
@@ -190,7 +140,7 @@ static void put_refusal(const struct http *h, long status, const json_t *answer,
 
 	if (!message)
 		err_set(err, 0, "%s answers %ld to %s; is that a Reeve controller?", h->url,
-			status, h->method);
+			h->status, h->method);
 	else
 		err_set(err, 0, "%s%s%s", message, remedy && *remedy ? "; " : "",
 			remedy ? remedy : "");
@@ -224,16 +174,13 @@ static int check_signature(const struct http *h, struct err *err)
 static int read_answer(struct http *h, json_t **ret, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
-	long status = 0;
-	int r;
+	int r = wire_parse_whole(h->answer.data ? h->answer.data : "", h->answer.size, &answer,
+				 err);
 
-	curl.easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &status);
-	r = wire_parse_whole(h->answer.data ? h->answer.data : "", h->answer.size, &answer,
-			     err);
-	if (status < 200 || status > 299) {
-		put_refusal(h, status, answer, err);
+	if (h->status < 200 || h->status > 299) {
+		put_refusal(h, answer, err);
 		*ret = TAKE_PTR(answer);
-		return status > 0 ? (int)status : -EPROTO;
+		return h->status > 0 ? (int)h->status : -EPROTO;
 	}
 	if (r < 0)
 		return err_prefix(err, r == -EINVAL ? -EPROTO : r, "the answer of %s",
@@ -245,12 +192,11 @@ static int read_answer(struct http *h, json_t **ret, struct err *err)
 	return 0;
 }
 
-int http_finish(struct http *h, CURLcode code, json_t **ret_answer, struct err *err)
+int http_finish(struct http *h, int r, json_t **ret_answer, struct err *err)
 {
-	int r;
-
 	*ret_answer = NULL;
-	r = code ? no_answer(h, code, err) : read_answer(h, ret_answer, err);
+	if (r == 0)
+		r = read_answer(h, ret_answer, err);
 	http_forget(h);
 	return r;
 }
@@ -284,12 +230,9 @@ int http_count(const struct http *h)
  * sent to it, or the call changes nothing. Else a second controller could do it twice. */
 static bool may_ask_another(const struct http *h, int result, const struct http_call *call)
 {
-	long sent = 0;
-
 	if (result == UNAVAILABLE)
 		return true;
-	curl.easy_getinfo(h->easy, CURLINFO_REQUEST_SIZE, &sent);
-	return result < 0 && (sent == 0 || !strcmp(call->method, "GET"));
+	return result < 0 && (!h->is_sent || !strcmp(call->method, "GET"));
 }
 
 /* Keeps the first refusal that is not a standby's: it is what the user wants to read when no

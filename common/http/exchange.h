@@ -1,19 +1,15 @@
-/* exchange.h - the parts of one exchange, for http_loop.c. Private to common/http. */
+/* exchange.h - the parts of one exchange, for those who carry it over the network: plain.c over a socket of its own, transfer.c by
+ * libcurl. Private to common/http. */
 #pragma once
 #include <stdbool.h>
 #include "common/auth/auth.h"
 #include "common/err.h"
-#include "common/http/curl.h"
+#include "common/http/buffer.h"
 #include "common/http/http.h"
 
 #define HTTP_ANSWER_MAX (64 << 20) /* an answer beyond this is not one of ours */
 
 struct http_loop;
-
-struct http_buffer {
-	char *data;
-	size_t size, room;
-};
 
 #define HTTP_ADDRESSES_MAX 8
 
@@ -27,25 +23,30 @@ struct http {
 	long timeout_s;
 	int64_t answer_uid;
 	uint32_t reader_uid;
-	const uint32_t *reader; /* that, or NULL */
-	CURL *easy;
-	struct http_loop *loop; /* NULL until http_attach() */
+	const uint32_t *reader;		/* that, or NULL */
+	struct http_transfer *transfer; /* libcurl's; NULL until it is needed */
+	struct http_loop *loop;		/* NULL until http_attach() */
+	int plain_fd;			/* plain.c's connection, to plain_url; or -1 */
+	const char *plain_url;
 
 	/* The call under way. */
 	char *call_url;
 	char method[8];
 	long wait_s;
 	struct http_buffer sent, answer;
-	struct curl_slist *headers;
+	bool has_body, is_zipped; /* of `sent` */
 	char credential[AUTH_HEADER_MAX], answer_credential[AUTH_HEADER_MAX];
-	char why[CURL_ERROR_SIZE];
-	bool too_large;
+	struct http_patience patience; /* of a call that is waited for */
+	/* How it went. */
+	long status;
+	bool is_sent; /* some of it may have arrived */
 };
 
-/* Sign the call and set h->easy up for it. */
+/* Signs the call and makes its URL and body: url, method, sent, credential, wait_s. */
 int http_prepare(struct http *h, struct http_call call, struct err *err);
-/* After the transfer: its result as http_done_fn has it. Releases what the call held. */
-int http_finish(struct http *h, CURLcode code, json_t **ret_answer, struct err *err);
+/* After the transfer: r is 0 where an answer has come, whose status, answer and answer_credential are set; else < 0,
+ * and *err has the words. Returns the result as http_done_fn has it. Releases what the call held. */
+int http_finish(struct http *h, int r, json_t **ret_answer, struct err *err);
 /* After http_finish(): true: make the same call again, now to another controller. Else *result
  * and *err are final: where all controllers failed, the answer of a leader is preferred to that
  * of a standby. */
@@ -53,6 +54,13 @@ bool http_asks_another(struct http *h, const struct http_call *call, int *result
 		       const json_t *answer, struct err *err);
 /* Release what the call held, without a result. */
 void http_forget(struct http *h);
+
+/* Words of a call without an answer, and what to check: each returns its second argument, or the errno it is about. */
+int http_no_host(const struct http *h, const char *why, struct err *err);
+int http_no_connection(const struct http *h, int r, const char *why, struct err *err);
+int http_no_time(const struct http *h, const char *why, struct err *err);
+int http_no_use(const struct http *h, const char *why, struct err *err);
+int http_too_large(const struct http *h, struct err *err);
 
 /* http_loop.c */
 struct http_loop *http_loop_free(struct http_loop *l);

@@ -1,4 +1,7 @@
-/* http - one signed JSON exchange with the controller (libcurl), on an sd-event loop.
+/* http - one signed JSON exchange with the controller.
+ *
+ * Two ways: http_ask() waits for the answer, over a socket of its own where the URL is http://; http_start() is driven by an
+ * sd-event loop, by libcurl, and so is everything with https://. libcurl is loaded when it is first needed.
  *
  * Used by agent and CLI. Connections are kept open between calls. Bodies over 1 KiB are sent
  * gzipped with "Content-Encoding: gzip"; the munge digest is over the body as sent on the
@@ -41,6 +44,17 @@ struct http_call {
  * < 0: no answer: -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH, -EPROTO, -EACCES (answer not
  *      signed by the controller), ...; err names the URL and what to check. */
 typedef void (*http_done_fn)(void *ctx, int result, json_t *answer, const struct err *err);
+
+/* Calls fn(ctx) once where there is no answer after that time; fn NULL: never. */
+struct http_patience {
+	int64_t after_ms;
+	void (*fn)(void *ctx);
+	void *ctx;
+};
+/* Makes the call and waits; addresses are tried as by http_start(). Not of an `h` that is attached to a loop. The result is that of
+ * http_done_fn; *ret_answer belongs to the caller, and is NULL where there was no JSON. */
+int http_ask(struct http *h, struct http_call call, struct http_patience patience,
+	     json_t **ret_answer, struct err *err);
 
 struct sd_event;
 /* Drives the calls of `h` from this event loop; once, before the first http_start(). */

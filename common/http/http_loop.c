@@ -7,6 +7,7 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/http/exchange.h"
+#include "common/http/transfer.h"
 #include "common/wire/wire.h"
 
 struct http_loop {
@@ -28,7 +29,12 @@ static int begin_call(struct http_loop *l, struct err *err)
 
 	if (r < 0)
 		return r;
-	m = curl.multi_add_handle(l->multi, l->http->easy);
+	r = transfer_set(l->http, err);
+	if (r < 0) {
+		http_forget(l->http);
+		return r;
+	}
+	m = curl.multi_add_handle(l->multi, l->http->transfer->easy);
 	l->busy = m == CURLM_OK;
 	if (l->busy)
 		return 0;
@@ -51,9 +57,10 @@ static void finish_call(struct http_loop *l, CURLcode code)
 	json_t *answer = NULL;
 	int r;
 
-	curl.multi_remove_handle(l->multi, l->http->easy);
+	curl.multi_remove_handle(l->multi, l->http->transfer->easy);
 	l->busy = false;
-	r = http_finish(l->http, code, &answer, &err);
+	r = transfer_result(l->http, code, &err);
+	r = http_finish(l->http, r, &answer, &err);
 	if (http_asks_another(l->http, &l->call, &r, answer, &err)) {
 		answer = wire_unref(answer);
 		r = begin_call(l, &err);
@@ -158,6 +165,9 @@ int http_attach(struct http *h, struct sd_event *event, struct err *err)
 
 	if (h->loop)
 		return err_set(err, -EBUSY, "already attached to an event loop");
+	r = transfer_open(h, err);
+	if (r < 0)
+		return r;
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -207,7 +217,7 @@ void http_cancel(struct http *h)
 	if (!h->loop || !h->loop->busy)
 		return;
 	h->loop->busy = false;
-	curl.multi_remove_handle(h->loop->multi, h->easy);
+	curl.multi_remove_handle(h->loop->multi, h->transfer->easy);
 	drop_call(h->loop);
 	http_forget(h);
 }

@@ -58,6 +58,7 @@ $O/tests/unit/test_replace_file: $O/common/replace_file.o $O/common/err.o
 $O/tests/unit/test_auth: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz
+$O/tests/unit/test_response: $(patsubst %,$O/common/http/%.o,response buffer)
 $O/tests/unit/test_peers: $O/controller/http/peers.o
 $O/tests/unit/test_inflate: $O/controller/http/inflate.o $O/common/err.o
 CONFIG := $(patsubst %,$O/controller/config/%.o,config objects lookup hooks token keys profiles setting units values places consistency tariff profile) \

@@ -1,6 +1,7 @@
 /* cli_http - one exchange by common/http, for a script to judge: prints "RESULT WORDS".
  *
- * Usage: cli_http loop|cancel URL MUNGE_SOCKET ANSWER_UID PATH. The answer has one second.
+ * Usage: cli_http loop|cancel|ask|twice URL MUNGE_SOCKET ANSWER_UID PATH. The answer has one second.
+ * `ask` waits for the answer without an event loop; `twice` asks again half a second later.
  * `cancel` starts a call, cancels it, starts another, and prints how many came back.
  */
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <systemd/sd-event.h>
 #include "common/err.h"
 #include "common/http/http.h"
@@ -38,6 +40,24 @@ static void check_result(int r, const struct err *err)
 	exit(1);
 }
 
+static int ask_times(struct http *h, struct http_call call, int times)
+{
+	const struct http_patience none = { 0, NULL, NULL };
+	struct err err = { "" };
+	json_t *answer;
+
+	for (; times; times--) {
+		int r = http_ask(h, call, none, &answer, &err);
+
+		printf("%d %s\n", r, r ? err.text : "");
+		json_decref(answer);
+		if (times > 1)
+			usleep(500 * 1000);
+	}
+	http_close(h);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct http_config config = { .timeout_s = 1 };
@@ -53,6 +73,8 @@ int main(int argc, char **argv)
 	config.answer_uid = atoll(argv[4]);
 	call.path = argv[5];
 	check_result(http_open(&config, &h, err), err);
+	if (!strcmp(argv[1], "ask") || !strcmp(argv[1], "twice"))
+		return ask_times(h, call, strcmp(argv[1], "ask") ? 2 : 1);
 	sd_event_new(&seen.event);
 	check_result(http_attach(h, seen.event, err), err);
 	check_result(http_start(h, call, on_done, &seen, err), err);

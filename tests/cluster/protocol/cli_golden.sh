@@ -372,16 +372,19 @@ filled in by the site
 is "cost --json" 18000000 "$("$reeve" cost --json -l ncpus=2 | python3 -c 'import json,sys; print(json.load(sys.stdin)["charge_ms"])')"
 exits "a limit beyond what there is at once" 2 "$reeve" jobs --limit 1001
 
-# ---- the exchange itself, in an event loop as agent and command make it ----
+# ---- the exchange itself: in an event loop as the agent makes it, and waited for as most verbs do ----
 url=http://127.0.0.1:$(cat "$dir/port")
 answer GET_small 200 <<<'{"schema":"reeve/1"}'
 answer GET_garbage 200 <<<'{"schema":"reeve/1"'
 answer GET_twice 200 <<<'{"schema":"reeve/1","schema":"reeve/1"}'
 rm -f "$dir/answers/ended" "$dir/answers/out"
 exchange() { # NAME RESULT UID PATH WORDS
-	got=$("$dir/check" loop "$url" "$dir/munge.sock" "$3" "$4")
-	is "exchange: $1" "$2" "${got%% *}"
-	has "exchange: $1: the words" "$5" "$got"
+	local how
+	for how in loop ask; do
+		got=$("$dir/check" $how "$url" "$dir/munge.sock" "$3" "$4")
+		is "exchange ($how): $1" "$2" "${got%% *}"
+		has "exchange ($how): $1: the words" "$5" "$got"
+	done
 }
 rm -f "$dir/answers/sign"
 exchange "no signature wanted" 0 -1 /small ""
@@ -398,6 +401,37 @@ exchange "not found" 404 -1 /nosuch "no such thing"
 exchange "an answer that does not come" -110 -1 "/v1/jobs/1/output?stream=out&offset=0" "does not answer"
 is "exchange: a call that was cancelled is not reported, the next one is" "0 1 call" \
 	"$("$dir/check" cancel "$url" "$dir/munge.sock" -1 /small)"
+
+# What else may listen on that port. The last two close a connection that was kept; a second request follows.
+raw() { # NAME RESULT WORDS ANSWER [HOW]: of a server that says ANSWER (printf's) to each connection
+	local raw
+	# shellcheck disable=SC2059 # the answer is a format
+	printf "$4" >"$dir/raw.bytes"
+	rm -f "$dir/raw.port"
+	python3 tests/cluster/lib/raw_answer.py "$dir/raw.port" "$dir/raw.bytes" >"$dir/raw.seen" &
+	raw=$!
+	pids+=($raw)
+	for _ in $(seq 100); do [ -s "$dir/raw.port" ] && break; sleep 0.05; done
+	got=$("$dir/check" "${5:-ask}" "http://127.0.0.1:$(cat "$dir/raw.port")" "$dir/munge.sock" -1 /x)
+	kill $raw
+	is "exchange: $1" "$2" "$(cut -d' ' -f1 <<<"$got" | paste -sd' ')"
+	has "exchange: $1: the words" "$3" "$got"
+}
+cd "$root" || exit 1
+doc='{"schema":"reeve/1"}'
+raw "another protocol" -71 "it is not HTTP/1.1" 'SSH-2.0-OpenSSH_9.2\r\n'
+raw "another web server" 403 "is that a Reeve controller?" 'HTTP/1.1 403 Forbidden\r\nContent-Length: 4\r\n\r\nnope'
+raw "closed without a word" -71 "the connection was closed without one" ''
+raw "half an answer" -71 "it ends in the middle" "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n$doc"
+raw "chunks" 0 "" "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n14\r\n$doc\r\n0\r\n\r\n"
+raw "until the connection ends" 0 "" "HTTP/1.0 200 OK\r\n\r\n$doc"
+raw "an encoding that was not asked for" -71 "not asked for" "HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 1\r\n\r\nx"
+raw "a kept connection that was closed" "0 0" "" "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n$doc" twice
+is "the second request came over a new connection" 2 "$(grep -c '^GET /x HTTP/1.1' "$dir/raw.seen")"
+has "nobody listens" "-111 cannot reach the controller at http://127.0.0.1:1: Connection refused; check that" \
+	"$("$dir/check" ask http://127.0.0.1:1 "$dir/munge.sock" -1 /x)"
+has "no such host" "check the host name in Controller=" "$("$dir/check" ask http://no-such-host.invalid:1 "$dir/munge.sock" -1 /x)"
+has "no port that is one" "cannot reach the controller at http://127.0.0.1:http9" "$("$dir/check" ask http://127.0.0.1:http9 "$dir/munge.sock" -1 /x)"
 
 # ---- help ----
 for verb in $("$reeve" help --words); do
