@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/usage/ranks/ranks.h"
 #include "controller/ledger/usage/rollup_set.h"
 #include "controller/ledger/usage/totals/totals.h"
 #include "controller/postgres/pg.h"
@@ -118,6 +119,7 @@ struct store *store_close(struct store *s)
 	db_close(s->db);
 	store_announced_done(s);
 	rollup_set_free(s->totals.pending);
+	ranks_free(s->ranks);
 	free(s);
 	return NULL;
 }

@@ -549,6 +549,10 @@ static const char schema_totals[] =
 _Static_assert(STORE_BY_ACCOUNT == 1 && STORE_BY_USER == 2 && STORE_BY_CLUSTER == 3,
 	       "dimensions are on disk as numbers");
 
+/* How often a row of totals was written: what was read of its days is as it was while this is (usage/ranks/ranks.h). */
+static const char schema_versions[] =
+	"ALTER TABLE totals ADD COLUMN version INTEGER NOT NULL DEFAULT 0;";
+
 const char *const store_migrations[] = {
 	schema_1,
 	schema_2,
@@ -588,5 +592,6 @@ const char *const store_migrations[] = {
 	schema_series,
 	schema_start_by,
 	schema_totals,
+	schema_versions,
 	NULL,
 };

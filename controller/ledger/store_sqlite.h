@@ -34,6 +34,7 @@ struct store {
 	int64_t max_stored;	   /* jobs/stored.h */
 	struct store_announced announced;
 	struct store_totals totals;
+	struct ranks *ranks; /* usage/ranks/ranks.c; NULL: not asked yet */
 };
 
 extern const char *const store_migrations[];

@@ -40,7 +40,7 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%
 JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove wipe) $O/common/err.o
 $O/tests/node/jobfs/limits $O/tests/node/jobfs/removal: $O/tests/node/jobfs/%: tests/node/jobfs/%.c tests/node/jobfs/rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema open archive/find jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/walltime attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days attempts/series jobs/output jobs/bound jobs/views nodes/nodes nodes/record usage/queue_waits usage/usage usage/rollup_set usage/rollup_write usage/rollup usage/totals/totals usage/totals/top calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/slurm attempts/slurm slurm/counted jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output steps/steps_place jobs/texts) \
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema open archive/find jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/walltime attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days attempts/series jobs/output jobs/bound jobs/views nodes/nodes nodes/record usage/queue_waits usage/usage usage/rollup_set usage/rollup_write usage/rollup usage/totals/totals usage/totals/top usage/ranks/name_set usage/ranks/packed usage/ranks/cover usage/ranks/parts usage/ranks/ranks calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/slurm attempts/slurm slurm/counted jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output steps/steps_place jobs/texts) \
 	$(patsubst %,$O/controller/%.o,policy/charge/charge policy/efficiency/waits policy/efficiency/capacity policy/charge/tally policy/placement/fit ledger/jobs/ranges policy/priority/depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/rig/ledger_rig.c tests/unit/rig/fail_vfs.c $(LEDGER)
@@ -118,6 +118,8 @@ $O/tests/unit/test_order $O/tests/unit/test_kept: tests/unit/rig/order_rig.c $(C
 $O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/test_order $O/tests/unit/test_kept: tests/unit/rig/sharetree_rig.c tests/unit/rig/ledger_rig.c $(SHARETREE) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_quota_queue: LDLIBS += -lpq -lsqlite3 -ljansson -lm
 $O/tests/unit/test_quota_queue: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(CYCLE) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_ranks: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_ranks: tests/unit/rig/ledger_rig.c $O/controller/ledger/usage/day_sums.o $(LEDGER)
 $O/tests/unit/test_usage: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_usage: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/import/import.o $O/controller/ledger/import/import_batch.o $O/controller/ledger/import/followed.o $O/controller/history/history.o
 $O/tests/unit/test_quota: $O/controller/ledger/usage/adjust.o

@@ -154,7 +154,9 @@ int rollup_write_total(struct db *db, const struct rollup_total *t, const struct
 		db, err,
 		"INSERT INTO totals(kind, span, cluster, begins, name, pool," ROLLUP_FIGURES ")"
 		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
-		" ?16)" ADD_FIGURES("totals", "kind, span, cluster, begins, name, pool"),
+		" ?16)" ADD_FIGURES(
+			"totals",
+			"kind, span, cluster, begins, name, pool") ", version = totals.version + 1",
 		"iititi"
 		"iiiii"
 		"iiiii",

@@ -328,7 +328,9 @@ static int pass_sums(const struct fold *f, store_usage_fn fn, void *ctx, struct 
 	return r < 0 ? r : 0;
 }
 
-int usage_widen(struct store *s, struct store_period *p, struct err *err)
+/* A period that ends behind the ledger's last day ends with the allocation period of that day from then on: nothing is between
+ * the two, and the period under way is read as a whole. */
+static int widen_period(struct store *s, struct store_period *p, struct err *err)
 {
 	int64_t last = 0;
 	int r = db_query_int(s->db, err, &last, "SELECT MAX(day) FROM rollups", "");
@@ -345,7 +347,7 @@ int store_usage(struct store *s, const struct store_period *asked, store_usage_f
 	_cleanup_(rollup_set_freep) struct rollup_set *sums = rollup_set_new();
 	struct store_period p = *asked;
 	struct fold f = { .s = s, .p = &p, .sums = sums, .key = -1, .kind = usage_kind(&p) };
-	int r = sums ? usage_widen(s, &p, err) : err_set(err, -ENOMEM, "out of memory");
+	int r = sums ? widen_period(s, &p, err) : err_set(err, -ENOMEM, "out of memory");
 
 	if (r >= 0)
 		r = fold_all(&f, err);

@@ -13,6 +13,7 @@
 #include "controller/ledger/usage/day_sums.h"
 #include "controller/ledger/usage/queue_waits.h"
 #include "controller/ledger/usage/totals/top.h"
+#include "controller/ledger/usage/totals/totals.h"
 #include "tests/unit/rig/pages_rig.h"
 
 static int no_job(void *ctx, const struct store_job *j, struct err *err)
@@ -141,8 +142,8 @@ static void sum_usage(struct rig *r)
 	assert_int_equal(store_usage(r->store, &p, no_usage, NULL, NULL), 0);
 }
 
-/* Of all users: the last whole allocation period, the one under way, and a month of it; the last days of some users and of some
- * accounts; all clusters by month. */
+/* Of all users: the last whole allocation period, the one under way, a month of it, and days that are neither; the last days of some
+ * users and of some accounts; all clusters by month. */
 static void sum_totals(struct rig *r)
 {
 	static const char *const users[] = { "v1", "v2", "v3" };
@@ -163,6 +164,10 @@ static void sum_totals(struct rig *r)
 	assert_int_equal(store_usage(r->store, &p, no_usage, NULL, NULL), 0);
 	p.to_day = calendar_month_first(now + 1);
 	assert_int_equal(store_usage_top(r->store, &p, &top, &each, NULL), 1);
+	p.from_day = calendar_month_first(period) + 17;
+	p.to_day = day - 40;
+	assert_int_equal(store_usage_top(r->store, &p, &top, &each, NULL), 1);
+	p.to_day = calendar_month_first(now + 1);
 	p.from_day = day - 30;
 	assert_int_equal(
 		store_usage_named(r->store, &p, &(struct store_names){ users, 3 }, &each, NULL),
@@ -202,13 +207,6 @@ static const char *const past[] = {
 			 " FROM n",
 	NUMBERS("7200") " INSERT INTO months SELECT 1000 + i % 300, 0, " MONTHS ", " SUMS
 			" FROM n WHERE ?1 > 0",
-	/* As the months above, of users alone; two allocation periods; days. */
-	NUMBERS("7200") " INSERT INTO totals SELECT 2, 1, '', " MONTHS
-			", 'v' || (i % 300), 0, " SUMS " FROM n WHERE ?1 > 0",
-	NUMBERS("600") " INSERT INTO totals SELECT 2, 2, '', 24279 + i / 300 * 12,"
-		       " 'v' || (i % 300), 0, " SUMS " FROM n WHERE ?1 > 0",
-	NUMBERS("720") " INSERT INTO totals SELECT 3, 0, '', ?1 - 720 + i, 'main', 0, " SUMS
-		       " FROM n",
 	NUMBERS("40000") " INSERT INTO node_changes(node, at_ns, cluster, state, ncpus, ngpus)"
 			 " SELECT 'n' || (i % 200), (?1 - 720) * 86400000000000 + CAST(i AS BIGINT)"
 			 " * 1555200000000, 'main', i % 3, 16, 0 FROM n",
@@ -224,6 +222,7 @@ void pages_rig_make(struct rig *r)
 	for (size_t i = 0; i < ARRAY_LEN(past); i++)
 		if (db_run(r->store->db, &err, past[i], "i", store_day(r->store, NOON)) < 0)
 			fail_msg("%s", err.text);
+	assert_int_equal(totals_fill(r->store, &err), 0);
 	assert_int_equal(db_commit(r->store->db, &err), 0);
 	if (!rig_is_sqlite())
 		assert_int_equal(db_run(r->store->db, &err, "ANALYZE", ""), 0);

@@ -1,4 +1,4 @@
-/* top - the accounts or users that count most in a month or an allocation period: a table of a hundred thousand users shows some
+/* top - the accounts or users that count most in a period: a table of a hundred thousand users shows some
  * hundred of them. Part of the contract of store.h. */
 #pragma once
 #include "controller/ledger/store.h"
@@ -14,13 +14,13 @@ struct store_top {
 	int64_t n_rows[_CHARGE_POOL_MAX]; /* how many there are, passed or not */
 };
 /* Calls each->fn for the rows of store_usage() whose charge with its adjustments is largest, of equal ones for the first, in the same
- * order. 1: it did; 0: the period is not one whole month or allocation period, or the view is not by account or user alone:
+ * order. The sums of all are kept in memory (usage/ranks/ranks.h). 1: it did; 0: the view is not by account or user alone:
  * store_usage() has the rows. */
 int store_usage_top(struct store *s, const struct store_period *p, struct store_top *top,
 		    const struct store_usage_each *each, struct err *err);
 
-/* What each of these accounts or users (p->by) is charged with its adjustments on the days of p, all of them or those of one
- * cluster. Only charge_requested_ms is set. In no order, and in several rows of a name and pool, which add up. */
+/* What each of these accounts or users (p->by) is charged with its adjustments in the period, on all clusters or one. Only
+ * charge_requested_ms is set. In the order of the names; those that were charged nothing are left out. */
 struct store_names {
 	const char *const *names;
 	size_t n;

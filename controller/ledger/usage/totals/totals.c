@@ -152,17 +152,17 @@ int totals_add(struct store *s, const struct rollup_key *k, const struct rollup 
 	" SUM(cpu_ms), SUM(charge_requested_ms), SUM(charge_used_ms), SUM(core_ms),"           \
 	" SUM(gpu_ms), SUM(adjusted_ms)"
 #define FILL                                                                                   \
-	"INSERT INTO totals(kind, span, cluster, begins, name, pool," ROLLUP_FIGURES ") SELECT "
+	"INSERT INTO totals(version, kind, span, cluster, begins, name, pool," ROLLUP_FIGURES  \
+	") SELECT CAST(?1 AS BIGINT), "
 #define OF_MONTHS SUMS " FROM months m JOIN associations a ON a.id = m.association"
 
-/* Periods from months: ?1: how many months they have, ?2: the first one of a year. */
+/* ?1: the version of the rows. Periods from months: ?2: how many months they have, ?3: the first one of a year. */
 static const char periods_sql[] =
 	FILL "kind, " SQL_TOTALS_PERIOD
-	     ", cluster, begins - (begins + 12 - ?2) % ?1, name, pool," SUMS
-	     " FROM totals WHERE span = " SQL_TOTALS_MONTH " GROUP BY 1, 3, 4, 5, 6";
+	     ", cluster, begins - (begins + 12 - ?3) % ?2, name, pool," SUMS
+	     " FROM totals WHERE span = " SQL_TOTALS_MONTH " GROUP BY 2, 4, 5, 6, 7";
 
 static const char *const months_sql[] = {
-	"DELETE FROM totals",
 	FILL SQL_STORE_BY_CLUSTER ", " SQL_TOTALS_DAY ", '', day, cluster, pool," SUMS
 				  " FROM rollups GROUP BY cluster, day, pool",
 	FILL SQL_STORE_BY_CLUSTER ", " SQL_TOTALS_MONTH
@@ -179,19 +179,30 @@ static const char *const months_sql[] = {
 	     " GROUP BY kind, begins, name, pool",
 };
 
-static int fill_periods(struct store *s, struct err *err)
+/* No row had this version before: what was read of the rows that are replaced is no longer good. */
+static int find_version(struct store *s, int64_t *ret, struct err *err)
 {
-	return db_run(s->db, err, periods_sql, "ii", s->totals.months, s->totals.first);
+	return db_query_int(s->db, err, ret, "SELECT COALESCE(MAX(version), 0) + 1 FROM totals",
+			    "");
+}
+
+static int fill_periods(struct store *s, int64_t version, struct err *err)
+{
+	return db_run(s->db, err, periods_sql, "iii", version, s->totals.months,
+		      s->totals.first);
 }
 
 int totals_fill(struct store *s, struct err *err)
 {
-	int r = 0;
+	int64_t version;
+	int r = find_version(s, &version, err);
 
 	totals_forget(s); /* the tables that are read have it */
+	if (r >= 0)
+		r = db_run(s->db, err, "DELETE FROM totals", "");
 	for (size_t i = 0; i < ARRAY_LEN(months_sql) && r >= 0; i++)
-		r = db_run(s->db, err, months_sql[i], "");
-	return r < 0 ? r : fill_periods(s, err);
+		r = db_run(s->db, err, months_sql[i], "i", version);
+	return r < 0 ? r : fill_periods(s, version, err);
 }
 
 /* ---- the period ---- */
@@ -266,10 +277,14 @@ int totals_open(struct store *s, struct err *err)
 
 static int change_period(struct store *s, struct err *err)
 {
-	int r = db_run(s->db, err, "DELETE FROM totals WHERE span = " SQL_TOTALS_PERIOD, "");
+	int64_t version;
+	int r = find_version(s, &version, err);
 
 	if (r >= 0)
-		r = fill_periods(s, err);
+		r = db_run(s->db, err, "DELETE FROM totals WHERE span = " SQL_TOTALS_PERIOD,
+			   "");
+	if (r >= 0)
+		r = fill_periods(s, version, err);
 	return r < 0 ? r : write_period(s, err);
 }
 

@@ -5,7 +5,4 @@
 
 /* The rows of totals that a view is made of; NONE: it is of some associations alone, or by two of their names. */
 enum store_by usage_kind(const struct store_period *p);
-/* A period that ends behind the ledger's last day ends with the allocation period of that day from then on: nothing is between
- * the two, and the period under way is read as a whole. */
-int usage_widen(struct store *s, struct store_period *p, struct err *err);
 void usage_set_figures(struct store_usage *u, const int64_t v[static _ROLLUP_MAX]);
