@@ -211,7 +211,7 @@ $O/tests/unit/test_compare: $O/cli/admin/reconcile/compare.o
 $O/tests/unit/test_pace: $O/slurm/follow/read/pace.o
 $O/tests/unit/test_tres: $O/slurm/follow/read/tres.o
 $O/tests/unit/test_slurm_batch $O/tests/unit/test_slurm_fresh: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_slurm_batch $O/tests/unit/test_slurm_fresh: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/slurm/%.o,batch fresh fresh_find fresh_rows rows rule settle list) $(patsubst %,$O/controller/ledger/%.o,verify/verify verify/verify_totals verify/verify_parts archive/archive archive/rows archive/files archive/slurm import/import import/import_batch import/followed) $(patsubst %,$O/%.o,common/wire/slurm_batch common/csv/csv_write controller/history/history)
+$O/tests/unit/test_slurm_batch $O/tests/unit/test_slurm_fresh: tests/unit/rig/slurm_rig.c tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/slurm/%.o,batch fresh fresh_find fresh_rows rows rule settle list) $(patsubst %,$O/controller/ledger/%.o,verify/verify verify/verify_totals verify/verify_parts archive/archive archive/rows archive/files archive/slurm import/import import/import_batch import/followed) $(patsubst %,$O/%.o,common/wire/slurm_batch common/csv/csv_write controller/history/history)
 $O/tests/unit/test_session: LDLIBS += -lnettle
 $O/tests/unit/test_session: $O/controller/session/session.o $O/common/err.o
 $O/tests/unit/test_render: ALLFLAGS += $(shell pkg-config --cflags libxslt)

@@ -191,15 +191,22 @@ static void a_saved_attempt_is_loaded_whole(void **unused)
 	db_close(db);
 }
 
+static struct db *save_first(struct state_attempt *a)
+{
+	struct db *db = open_store();
+
+	fill_attempt(a, 7);
+	assert_int_equal(state_save(db, a, NULL), 0);
+	return db;
+}
+
 static void a_row_of_an_older_agent_is_whole(void **unused)
 {
 	static struct state_attempt a;
-	struct db *db = open_store();
+	struct db *db = save_first(&a);
 	struct seen *s;
 
 	(void)unused;
-	fill_attempt(&a, 7);
-	assert_int_equal(state_save(db, &a, NULL), 0);
 	assert_int_equal(
 		db_run(db, NULL,
 		       "UPDATE attempts SET body = json_remove(body, '$.slurm_ngpus', '$.pbs_sister')",
@@ -251,12 +258,10 @@ static void the_points_of_a_job_survive_the_agent(void **unused)
 static void a_second_save_changes_all_but_the_request(void **unused)
 {
 	static struct state_attempt a;
-	struct db *db = open_store();
+	struct db *db = save_first(&a);
 	struct seen *s;
 
 	(void)unused;
-	fill_attempt(&a, 7);
-	assert_int_equal(state_save(db, &a, NULL), 0);
 	a.state = JOB_RUNNING;
 	strcpy(a.step, "running");
 	a.clock.running_ns = 99;
@@ -277,12 +282,10 @@ static void a_second_save_changes_all_but_the_request(void **unused)
 static void a_command_that_was_dropped_from_memory_is_loaded_again(void **unused)
 {
 	static struct state_attempt a;
-	struct db *db = open_store();
+	struct db *db = save_first(&a);
 	struct seen *s;
 
 	(void)unused;
-	fill_attempt(&a, 7);
-	assert_int_equal(state_save(db, &a, NULL), 0);
 	s = load_states(db);
 	request_shed(&s->a.request);
 	assert_null(s->a.request.argv);

@@ -13,9 +13,7 @@
 #include "controller/ledger/slurm/list.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/verify/verify.h"
-#include "tests/unit/rig/ledger_rig.h"
-
-#define NOON_S (NOON / S_NS)
+#include "tests/unit/rig/slurm_rig.h"
 
 static int set_price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
 		     struct err *err)
@@ -26,28 +24,6 @@ static int set_price(void *ctx, struct store_new *job, char note[static STORE_SL
 	job->terms = (struct tally_terms){ .rate = { job->request->res.ncpus, 1 },
 					   .ncpus = job->request->res.ncpus };
 	return 0;
-}
-
-static struct slurm_batch_job row_of(int64_t id, enum slurm_batch_state state, int64_t start_s,
-				     int64_t end_s)
-{
-	struct slurm_batch_job j = { .job = id,
-				     .uid = 1001,
-				     .state = state,
-				     .user = "alice",
-				     .account = "physics",
-				     .queue = "batch",
-				     .name = "run",
-				     .nodes = "m1",
-				     .node = "m1",
-				     .ncpus = 2,
-				     .n_nodes = 1,
-				     .submit_s = NOON_S + start_s - 1,
-				     .start_s = NOON_S + start_s,
-				     .end_s = end_s ? NOON_S + end_s : 0,
-				     .array_task = SLURM_BATCH_NO_TASK };
-
-	return j;
 }
 
 /* What Slurm says, at `at_s` seconds after noon; the controller's clock shows the same. */
@@ -127,7 +103,7 @@ static int64_t first_number(void)
 static void a_repeated_row_counts_once(void **state)
 {
 	struct rig *r = *state;
-	const struct slurm_batch_job row = row_of(7, SLURM_BATCH_COMPLETED, 0, 100);
+	const struct slurm_batch_job row = rig_slurm_row(7, SLURM_BATCH_COMPLETED, 0, 100);
 
 	for (int i = 0; i < 3; i++) {
 		send_row(r, SLURM_BATCH_SLURMDBD, 200 + i, &row);
@@ -141,7 +117,7 @@ static void a_repeated_row_counts_once(void **state)
 static void a_running_job_is_charged_as_it_runs(void **state)
 {
 	struct rig *r = *state;
-	struct slurm_batch_job row = row_of(7, SLURM_BATCH_RUNNING, 0, 0);
+	struct slurm_batch_job row = rig_slurm_row(7, SLURM_BATCH_RUNNING, 0, 0);
 
 	row.attempt = 1;
 	for (int64_t at_s = 10; at_s < 60; at_s += 10) {
@@ -153,14 +129,14 @@ static void a_running_job_is_charged_as_it_runs(void **state)
 	row.suspended_s = 10;
 	send_row(r, SLURM_BATCH_SLURMCTLD, 60, &row);
 	assert_int_equal(rig_load_job(r, first_number()).state, JOB_SUSPENDED);
-	row = row_of(7, SLURM_BATCH_COMPLETED, 0, 90);
+	row = rig_slurm_row(7, SLURM_BATCH_COMPLETED, 0, 90);
 	row.suspended_s = 30;
 	send_row(r, SLURM_BATCH_SLURMDBD, 95, &row);
 	assert_int_equal(rig_load_job(r, first_number()).running_ns, 60 * S_NS);
 	assert_int_equal(rig_load_job(r, first_number()).suspended_ns, 30 * S_NS);
 	assert_int_equal(rig_load_job(r, first_number()).state, JOB_ENDED);
 	/* slurmctld still has it as it was. */
-	row = row_of(7, SLURM_BATCH_RUNNING, 0, 0);
+	row = rig_slurm_row(7, SLURM_BATCH_RUNNING, 0, 0);
 	send_row(r, SLURM_BATCH_SLURMCTLD, 96, &row);
 	assert_int_equal(rig_load_job(r, first_number()).state, JOB_ENDED);
 	assert_sums(r);
@@ -169,8 +145,8 @@ static void a_running_job_is_charged_as_it_runs(void **state)
 static void rows_of_a_requeue_are_attempts_in_any_order(void **state)
 {
 	struct rig *r = *state;
-	struct slurm_batch_job rows[] = { row_of(7, SLURM_BATCH_COMPLETED, 500, 510),
-					  row_of(7, SLURM_BATCH_REQUEUED, 0, 100) };
+	struct slurm_batch_job rows[] = { rig_slurm_row(7, SLURM_BATCH_COMPLETED, 500, 510),
+					  rig_slurm_row(7, SLURM_BATCH_REQUEUED, 0, 100) };
 
 	/* slurmctld said that the second one runs; the first comes late. */
 	rows[0].attempt = 2;
@@ -189,9 +165,9 @@ static void rows_of_a_requeue_are_attempts_in_any_order(void **state)
 static void an_id_that_comes_again_much_later_is_another_job(void **state)
 {
 	struct rig *r = *state;
-	const struct slurm_batch_job rows[] = { row_of(7, SLURM_BATCH_COMPLETED, 0, 100),
-						row_of(7, SLURM_BATCH_COMPLETED, 3 * DAY_S,
-						       3 * DAY_S + 10) };
+	const struct slurm_batch_job rows[] = { rig_slurm_row(7, SLURM_BATCH_COMPLETED, 0, 100),
+						rig_slurm_row(7, SLURM_BATCH_COMPLETED,
+							      3 * DAY_S, 3 * DAY_S + 10) };
 
 	send_row(r, SLURM_BATCH_SLURMDBD, 200, &rows[0]);
 	send_row(r, SLURM_BATCH_SLURMDBD, 3 * DAY_S + 20, &rows[1]);
@@ -219,7 +195,7 @@ static void the_mark_moves_with_the_rows_and_never_back(void **state)
 static void an_attempt_that_slurm_forgot_is_wanted_and_ends_as_lost(void **state)
 {
 	struct rig *r = *state;
-	struct slurm_batch_job row = row_of(7, SLURM_BATCH_RUNNING, 0, 0);
+	struct slurm_batch_job row = rig_slurm_row(7, SLURM_BATCH_RUNNING, 0, 0);
 	struct told whole = {
 		.at_s = 20, .is_whole = true, .present = { { 7, 1 } }, .n_present = 1
 	};
@@ -238,7 +214,7 @@ static void an_attempt_that_slurm_forgot_is_wanted_and_ends_as_lost(void **state
 	assert_int_equal(rig_load_job(r, first_number()).end, END_NODE_LOST);
 	assert_int_equal(rig_load_job(r, first_number()).running_ns, 10 * S_NS);
 	/* slurmdbd has got it after all. */
-	row = row_of(7, SLURM_BATCH_COMPLETED, 0, 25);
+	row = rig_slurm_row(7, SLURM_BATCH_COMPLETED, 0, 25);
 	send_row(r, SLURM_BATCH_SLURMDBD, 40 + HOUR_S, &row);
 	assert_int_equal(rig_load_job(r, first_number()).end, END_EXITED);
 	assert_int_equal(rig_load_job(r, first_number()).running_ns, 25 * S_NS);
@@ -248,7 +224,7 @@ static void an_attempt_that_slurm_forgot_is_wanted_and_ends_as_lost(void **state
 static void an_array_task_cancelled_while_it_waited_has_no_attempt(void **state)
 {
 	struct rig *r = *state;
-	struct slurm_batch_job row = row_of(7, SLURM_BATCH_CANCELLED, 100, 100);
+	struct slurm_batch_job row = rig_slurm_row(7, SLURM_BATCH_CANCELLED, 100, 100);
 
 	row.nodes[0] = row.node[0] = '\0';
 	row.array_job = 7;
@@ -267,7 +243,8 @@ static void attempts_are_listed_page_by_page(void **state)
 	size_t n;
 
 	for (int64_t id = 1; id <= 3; id++) {
-		const struct slurm_batch_job row = row_of(id, SLURM_BATCH_COMPLETED, 0, 100);
+		const struct slurm_batch_job row =
+			rig_slurm_row(id, SLURM_BATCH_COMPLETED, 0, 100);
 
 		send_row(r, SLURM_BATCH_SLURMDBD, 200, &row);
 	}
@@ -326,9 +303,9 @@ static int64_t sum_charges(struct rig *r)
 static void an_archived_attempt_that_slurm_lists_again_makes_no_job(void **state)
 {
 	struct rig *r = *state;
-	struct slurm_batch_job rows[] = { row_of(7, SLURM_BATCH_REQUEUED, 0, 100),
-					  row_of(7, SLURM_BATCH_COMPLETED, 300, 400),
-					  row_of(8, SLURM_BATCH_CANCELLED, 10, 10) };
+	struct slurm_batch_job rows[] = { rig_slurm_row(7, SLURM_BATCH_REQUEUED, 0, 100),
+					  rig_slurm_row(7, SLURM_BATCH_COMPLETED, 300, 400),
+					  rig_slurm_row(8, SLURM_BATCH_CANCELLED, 10, 10) };
 	struct slurm_batch_job *was = calloc(SLURM_BATCH_MAX, sizeof(*was)),
 			       *is = calloc(SLURM_BATCH_MAX, sizeof(*is));
 	struct told t = { .source = SLURM_BATCH_SLURMDBD, .at_s = 500 };
@@ -367,7 +344,7 @@ static void an_archived_attempt_that_slurm_lists_again_makes_no_job(void **state
 static void what_slurmdbd_corrects_of_an_archived_attempt_is_counted_not_charged(void **state)
 {
 	struct rig *r = *state;
-	struct slurm_batch_job row = row_of(7, SLURM_BATCH_COMPLETED, 0, 100);
+	struct slurm_batch_job row = rig_slurm_row(7, SLURM_BATCH_COMPLETED, 0, 100);
 	struct told t = { .source = SLURM_BATCH_SLURMDBD, .at_s = LATER_S };
 
 	send_row(r, SLURM_BATCH_SLURMDBD, 200, &row);
@@ -384,9 +361,9 @@ static void a_run_that_is_not_in_the_archive_is_charged_beside_it(void **state)
 {
 	struct rig *r = *state;
 	const struct slurm_batch_job rows[] = {
-		row_of(7, SLURM_BATCH_COMPLETED, 300, 400),
-		row_of(7, SLURM_BATCH_COMPLETED, LATER_S, LATER_S + 10),
-		row_of(7, SLURM_BATCH_REQUEUED, 0, 100),
+		rig_slurm_row(7, SLURM_BATCH_COMPLETED, 300, 400),
+		rig_slurm_row(7, SLURM_BATCH_COMPLETED, LATER_S, LATER_S + 10),
+		rig_slurm_row(7, SLURM_BATCH_REQUEUED, 0, 100),
 	};
 
 	send_row(r, SLURM_BATCH_SLURMDBD, 500, &rows[0]);
@@ -404,16 +381,16 @@ static void a_run_that_is_not_in_the_archive_is_charged_beside_it(void **state)
 static void a_job_that_slurm_may_still_correct_is_not_archived(void **state)
 {
 	struct rig *r = *state;
-	struct slurm_batch_job rows[] = { row_of(7, SLURM_BATCH_COMPLETED, 0, 100),
-					  row_of(8, SLURM_BATCH_COMPLETED, LATER_S,
-						 LATER_S + 100) };
+	struct slurm_batch_job rows[] = { rig_slurm_row(7, SLURM_BATCH_COMPLETED, 0, 100),
+					  rig_slurm_row(8, SLURM_BATCH_COMPLETED, LATER_S,
+							LATER_S + 100) };
 	int64_t first_s = LATER_S;
 
 	/* 8 ended two days before the end of a month. */
 	while (calendar_month(store_day(r->store, NOON + (first_s + 2 * DAY_S) * S_NS)) ==
 	       calendar_month(store_day(r->store, NOON + first_s * S_NS)))
 		first_s += DAY_S;
-	rows[1] = row_of(8, SLURM_BATCH_COMPLETED, first_s - 100, first_s);
+	rows[1] = rig_slurm_row(8, SLURM_BATCH_COMPLETED, first_s - 100, first_s);
 	send_row(r, SLURM_BATCH_SLURMDBD, 200, &rows[0]);
 	send_row(r, SLURM_BATCH_SLURMDBD, first_s, &rows[1]);
 	write_sql(r, "UPDATE slurm_attempts SET due_ns = 1 WHERE id = 7");
@@ -476,7 +453,7 @@ static enum store_import_outcome import_one(struct rig *r, struct imported of)
 static void a_job_that_slurm_listed_is_not_imported(void **state)
 {
 	struct rig *r = *state;
-	struct slurm_batch_job row = row_of(7, SLURM_BATCH_COMPLETED, 7200, 7300);
+	struct slurm_batch_job row = rig_slurm_row(7, SLURM_BATCH_COMPLETED, 7200, 7300);
 
 	send_row(r, SLURM_BATCH_SLURMDBD, 8000, &row);
 	assert_int_equal(import_one(r, (struct imported){ "a", 7, 7200, 7300, 0 }),
@@ -501,9 +478,11 @@ static void a_job_that_slurm_listed_is_not_imported(void **state)
 static void a_job_that_was_imported_is_not_made_when_slurm_lists_it(void **state)
 {
 	struct rig *r = *state;
-	const struct slurm_batch_job rows[] = { row_of(7, SLURM_BATCH_COMPLETED, 300, 400),
-						row_of(7, SLURM_BATCH_REQUEUED, 0, 100),
-						row_of(7, SLURM_BATCH_COMPLETED, 500, 510) };
+	const struct slurm_batch_job rows[] = {
+		rig_slurm_row(7, SLURM_BATCH_COMPLETED, 300, 400),
+		rig_slurm_row(7, SLURM_BATCH_REQUEUED, 0, 100),
+		rig_slurm_row(7, SLURM_BATCH_COMPLETED, 500, 510)
+	};
 
 	assert_int_equal(import_one(r, (struct imported){ "a", 7, 0, 100, 0 }),
 			 STORE_IMPORT_NEW);

@@ -16,9 +16,8 @@
 #include "controller/ledger/slurm/batch.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/verify/verify.h"
-#include "tests/unit/rig/ledger_rig.h"
+#include "tests/unit/rig/slurm_rig.h"
 
-#define NOON_S (NOON / S_NS)
 #define ROWS_MAX 200
 
 /* ---- all rows of all tables ---- */
@@ -224,24 +223,11 @@ static void store_both(struct pair *p, enum slurm_batch_source source, int64_t a
 static struct slurm_batch_job row_of(int64_t id, enum slurm_batch_state state, int64_t start_s,
 				     int64_t end_s)
 {
-	struct slurm_batch_job j = { .job = id,
-				     .uid = 1001,
-				     .state = state,
-				     .user = "alice",
-				     .account = "physics",
-				     .queue = "batch",
-				     .name = "run",
-				     .nodes = "m1",
-				     .node = "m1",
-				     .ncpus = 2,
-				     .n_nodes = 1,
-				     .mem_bytes = 1000,
-				     .walltime_s = 60,
-				     .submit_s = NOON_S + start_s - 61,
-				     .start_s = NOON_S + start_s,
-				     .end_s = NOON_S + end_s,
-				     .array_task = SLURM_BATCH_NO_TASK };
+	struct slurm_batch_job j = rig_slurm_row(id, state, start_s, end_s);
 
+	j.mem_bytes = 1000;
+	j.walltime_s = 60;
+	j.submit_s -= 60;
 	return j;
 }
 
