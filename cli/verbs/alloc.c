@@ -116,7 +116,7 @@ static int on_child(sd_event_source *s, const siginfo_t *si, void *ctx)
 		return 0;
 	/* A few bytes into an empty pipe. */
 	if (dprintf(a->to_job, "%d\n", a->status) < 0)
-		a->held.quit = true;
+		a->held.signals.quit = true;
 	close(a->to_job);
 	a->to_job = -1;
 	return 0;
@@ -138,7 +138,7 @@ static int start_command(struct alloc *a, struct err *err)
 	if (a->child < 0)
 		return err_set(err, -errno, "fork: %m");
 	/* Ctrl-C is for the command; this program ends with it. */
-	sd_event_source_set_enabled(a->held.signals[0], SD_EVENT_OFF);
+	sd_event_source_set_enabled(a->held.signals.sources[0], SD_EVENT_OFF);
 	r = sd_event_add_child(a->held.cli->event, &a->child_source, a->child, WEXITED,
 			       on_child, a);
 	return r < 0 ? err_set(err, r, "cannot watch the command: %s", strerror(-r)) : 0;
@@ -148,7 +148,7 @@ static int start_command(struct alloc *a, struct err *err)
  * program stays until the command has ended: else two programs would read the same terminal. */
 static int end_command(struct alloc *a, struct err *err)
 {
-	bool is_here = !a->held.signal;
+	bool is_here = !a->held.signals.first;
 	int r = 0;
 
 	if (a->child <= 0)
@@ -165,7 +165,7 @@ static int end_command(struct alloc *a, struct err *err)
 			a->held.job, a->held.job, a->held.job);
 	kill(a->child, SIGHUP);
 	kill(a->child, SIGCONT);
-	while (is_here && a->child > 0 && !a->held.signal && r >= 0)
+	while (is_here && a->child > 0 && !a->held.signals.first && r >= 0)
 		r = sd_event_run(a->held.cli->event, UINT64_MAX);
 	return r < 0 ? err_set(err, r, "cannot run the event loop: %s", strerror(-r)) : 0;
 }

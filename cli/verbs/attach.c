@@ -2,22 +2,20 @@
  * and what it prints from now on; what is typed goes to it. */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
 #include "cli/client/retry.h"
 #include "cli/client/session/session.h"
+#include "cli/client/session/signals.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 
 struct attach {
 	struct cli *cli;
 	struct session session;
-	sd_event_source *signals[3];
-	int signal;
-	bool quit;
+	struct signals signals;
 };
 
 static const struct verb_option options[] = {
@@ -30,33 +28,6 @@ static const struct verb_option options[] = {
 	  "cancel keep" },
 	{ 0 },
 };
-
-static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *ctx)
-{
-	struct attach *a = ctx;
-
-	(void)s;
-	a->signal = (int)si->ssi_signo;
-	a->quit = true;
-	return 0;
-}
-
-static int watch_signals(struct attach *a, struct err *err)
-{
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	sigset_t set;
-	int r = 0;
-
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-		sigaddset(&set, numbers[i]);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	for (size_t i = 0; i < ARRAY_LEN(numbers) && r >= 0; i++)
-		r = sd_event_add_signal(a->cli->event, &a->signals[i], numbers[i], on_signal,
-					a);
-	return r < 0 ? err_set(err, r, "cannot watch for signals: %s", strerror(-r)) : 0;
-}
 
 /* 1: the step has a console; without a message the controller attaches nothing. */
 static int is_interactive(struct attach *a, int64_t step, bool *ret_is_pty)
@@ -125,8 +96,8 @@ static int report_status(struct attach *a, struct err *err)
 
 	snprintf(path, sizeof(path), "/v1/jobs/%" PRId64 "/steps?step=%" PRId64, a->session.job,
 		 a->session.step);
-	r = retry_request(a->cli, (struct http_call){ .method = "GET", .path = path }, &a->quit,
-			  &answer, err);
+	r = retry_request(a->cli, (struct http_call){ .method = "GET", .path = path },
+			  &a->signals.quit, &answer, err);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	step = json_array_get(json_object_get(answer, "steps"), 0);
@@ -135,15 +106,9 @@ static int report_status(struct attach *a, struct err *err)
 	return 0;
 }
 
-static void attach_done(struct attach *a)
-{
-	for (size_t i = 0; i < ARRAY_LEN(a->signals); i++)
-		sd_event_source_disable_unref(a->signals[i]);
-}
-
 static int run_attach(const struct verb_call *call, void *ctx, struct err *err)
 {
-	_cleanup_(attach_done) struct attach a = { .cli = ctx };
+	struct attach a = { .cli = ctx };
 	const char *typed = verb_value(call, "step");
 	int64_t step = 0;
 	int r = typed ? cli_parse_job(typed, &step, err) : 0;
@@ -162,13 +127,14 @@ static int run_attach(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0)
 		r = find_step(&a, step, err);
 	if (r == 0)
-		r = watch_signals(&a, err);
+		r = signals_watch(&a.signals, a.cli->event, NULL, NULL, err);
 	if (r == 0)
-		r = session_run(ctx, &a.session, &a.quit, err);
-	if (r == 0 && a.signal)
-		a.cli->exit_code = 128 + a.signal;
+		r = session_run(ctx, &a.session, &a.signals.quit, err);
+	if (r == 0 && a.signals.first)
+		a.cli->exit_code = 128 + a.signals.first;
 	else if (r == 0 && a.session.end == CONSOLE_ENDED)
 		r = report_status(&a, err);
+	signals_done(&a.signals);
 	return r;
 }
 

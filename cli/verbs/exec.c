@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <string.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include "cli/client/exec_args.h"
 #include "cli/client/retry.h"
 #include "cli/client/session/session.h"
+#include "cli/client/session/signals.h"
 #include "common/err.h"
 #include "common/signature/signature.h"
 #include "common/wire/wire.h"
@@ -32,15 +32,14 @@ struct exec {
 	struct exec_args args;
 	struct http
 		*control; /* a connection for cancel requests alone: the other may be busy */
-	sd_event_source *signals[3], *cancel_timer;
+	struct signals signals; /* quit: leave the event loop */
+	sd_event_source *cancel_timer;
 	char path[64]; /* /v1/jobs/JOB */
 	json_t *job;   /* its record; NULL: was not needed, see make_body() */
 	struct exec_step *steps;
 	size_t n_steps, n_cancelled; /* a cancel request was sent for the first n_cancelled */
 	struct exec_output output;
 	struct session session; /* of --pty or --stdin */
-	int signal;		/* the first one that came; 0: none */
-	bool quit;		/* leave the event loop */
 	int result; /* 0; or why the output could not be read or written: negative errno */
 	struct err *err;
 };
@@ -92,7 +91,7 @@ static void cancel_next(struct exec *x)
 	struct err err = { "" };
 
 	if (x->n_cancelled == x->n_steps) {
-		x->quit |= x->result < 0; /* no output will report their end */
+		x->signals.quit |= x->result < 0; /* no output will report their end */
 		return;
 	}
 	body = json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, "step",
@@ -109,7 +108,7 @@ static int on_cancel_timer(sd_event_source *s, uint64_t usec, void *ctx)
 
 	(void)s;
 	(void)usec;
-	x->quit = true;
+	x->signals.quit = true;
 	return 0;
 }
 
@@ -120,7 +119,7 @@ static void cancel_steps(struct exec *x)
 		return;
 	if (sd_event_add_time_relative(x->cli->event, &x->cancel_timer, CLOCK_MONOTONIC,
 				       CANCEL_WAIT_US, 0, on_cancel_timer, x) < 0)
-		x->quit = true;
+		x->signals.quit = true;
 	cancel_next(x);
 }
 
@@ -130,46 +129,17 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 	struct exec *x = ctx;
 
 	(void)s;
-	if (x->signal) {
-		x->quit = true;
+	if (x->signals.first) {
+		x->signals.quit = true;
 		return 0;
 	}
-	x->signal = (int)si->ssi_signo;
+	x->signals.first = (int)si->ssi_signo;
 	/* The terminal is lost: its step is kept, or ended by session_run(). */
-	if (session_is_wanted(&x->session) && x->signal != SIGINT)
-		x->quit = true;
+	if (session_is_wanted(&x->session) && x->signals.first != SIGINT)
+		x->signals.quit = true;
 	else
 		cancel_steps(x);
 	return 0;
-}
-
-/* nohup ignores SIGHUP before it starts the program. */
-static bool ignores_hangup(void)
-{
-	struct sigaction now;
-
-	return sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
-}
-
-/* Blocks the signals before the steps are started, so that none of them ends this program and
- * leaves steps behind without a reader. */
-static int watch_signals(struct exec *x, struct err *err)
-{
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	size_t n = ARRAY_LEN(numbers) - ignores_hangup();
-	sigset_t set;
-	int r = 0;
-
-	signal(SIGPIPE,
-	       SIG_IGN); /* write() then fails with EPIPE, and the steps are cancelled */
-	sigemptyset(&set);
-	for (size_t i = 0; i < n; i++)
-		sigaddset(&set, numbers[i]);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	for (size_t i = 0; i < n && r >= 0; i++)
-		r = sd_event_add_signal(x->cli->event, &x->signals[i], numbers[i], on_signal,
-					x);
-	return r < 0 ? err_set(err, r, "cannot watch for signals: %s", strerror(-r)) : 0;
 }
 
 /* ---- output ---- */
@@ -179,7 +149,7 @@ static void on_output_end(void *ctx, int result, const struct err *err)
 {
 	struct exec *x = ctx;
 
-	x->quit = result == 0;
+	x->signals.quit = result == 0;
 	if (result == 0)
 		return;
 	x->result = result;
@@ -226,9 +196,9 @@ static int follow_steps(struct exec *x, const struct verb_call *call, struct err
 	o->ctx = x;
 	if (r == 0)
 		r = exec_output_start(x->cli, o, err);
-	if (r == 0 && x->signal)
+	if (r == 0 && x->signals.first)
 		cancel_steps(x);
-	while (r >= 0 && !x->quit)
+	while (r >= 0 && !x->signals.quit)
 		r = sd_event_run(x->cli->event, UINT64_MAX);
 	exec_output_done(o);
 	return r < 0 ? r : x->result;
@@ -241,7 +211,7 @@ static int follow_console(struct exec *x, struct err *err)
 	x->session.step = x->steps[0].step;
 	x->session.output =
 		x->cli->format.output == TABLE_TABLE ? STDOUT_FILENO : STDERR_FILENO;
-	return session_run(x->cli, &x->session, &x->quit, err);
+	return session_run(x->cli, &x->session, &x->signals.quit, err);
 }
 
 /* ---- starting ---- */
@@ -438,8 +408,8 @@ static int start_steps(struct exec *x, const struct verb_call *call, struct err 
 
 	if (r == 0)
 		r = cli_connect(x->cli, &x->control, err);
-	if (r == 0)
-		r = watch_signals(x, err);
+	if (r == 0) /* before the steps are started: none is left behind without a reader */
+		r = signals_watch(&x->signals, x->cli->event, on_signal, x, err);
 	if (r < 0)
 		return r;
 	snprintf(path, sizeof(path), "%s/steps", x->path);
@@ -497,9 +467,9 @@ static int print_record(struct exec *x, struct err *err)
 	int r;
 
 	snprintf(path, sizeof(path), "%s/steps?after=%" PRId64, x->path, x->steps[0].step - 1);
-	x->quit = false; /* from here on set by an interrupt */
-	r = retry_request(x->cli, (struct http_call){ .method = "GET", .path = path }, &x->quit,
-			  &answer, err);
+	x->signals.quit = false; /* from here on set by an interrupt */
+	r = retry_request(x->cli, (struct http_call){ .method = "GET", .path = path },
+			  &x->signals.quit, &answer, err);
 	steps = json_object_get(answer, "steps");
 	for (size_t i = 0; i < x->n_steps && r == 0; i++)
 		r = print_step(x, json_array_get(steps, i), err);
@@ -513,8 +483,7 @@ static void exec_done(struct exec *x)
 	free(x->steps);
 	free(x->output.writers);
 	x->control = http_close(x->control);
-	for (size_t i = 0; i < ARRAY_LEN(x->signals); i++)
-		sd_event_source_disable_unref(x->signals[i]);
+	signals_done(&x->signals);
 	sd_event_source_disable_unref(x->cancel_timer);
 	json_decref(x->job);
 	exec_args_done(&x->args);
@@ -550,11 +519,11 @@ static int run_exec(const struct verb_call *call, void *ctx, struct err *err)
 		return report_not_started(&x, r, err);
 	r = session_is_wanted(&x.session) ? follow_console(&x, err)
 					  : follow_steps(&x, call, err);
-	if (r >= 0 && !x.signal && x.session.end == CONSOLE_ENDED)
+	if (r >= 0 && !x.signals.first && x.session.end == CONSOLE_ENDED)
 		r = print_record(&x, err);
-	if (x.signal)
-		x.cli->exit_code = 128 + x.signal;
-	return x.signal ? 0 : r;
+	if (x.signals.first)
+		x.cli->exit_code = 128 + x.signals.first;
+	return x.signals.first ? 0 : r;
 }
 
 const struct verb cli_verb_exec = {

@@ -1,7 +1,6 @@
 /* held_job.c - submits a job that waits, and runs one interactive command in it; see held_job.h. */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +77,7 @@ int held_job_read(struct held_job *h, const struct verb_call *call, struct err *
 	return make_holder(&h->request, err);
 }
 
-/* ---- signals ---- */
+/* ---- cancelling ---- */
 
 static void on_cancelled(void *ctx, int result, json_t *answer, const struct err *err)
 {
@@ -108,35 +107,6 @@ static void cancel_job(struct held_job *h)
 		cli_complain(h->session.verb, &err);
 }
 
-static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *ctx)
-{
-	struct held_job *h = ctx;
-
-	(void)s;
-	if (!h->signal)
-		h->signal = (int)si->ssi_signo;
-	h->quit = true;
-	return 0;
-}
-
-/* Blocked before the submission, so that no job is left behind without its terminal. */
-static int watch_signals(struct held_job *h, struct err *err)
-{
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-	sigset_t set;
-	int r = 0;
-
-	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-		sigaddset(&set, numbers[i]);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	for (size_t i = 0; i < ARRAY_LEN(numbers) && r >= 0; i++)
-		r = sd_event_add_signal(h->cli->event, &h->signals[i], numbers[i], on_signal,
-					h);
-	return r < 0 ? err_set(err, r, "cannot watch for signals: %s", strerror(-r)) : 0;
-}
-
 /* ---- waiting ---- */
 
 static void print_progress(struct held_job *h, const json_t *job)
@@ -157,7 +127,7 @@ static int get_job(struct held_job *h, json_t **ret, struct err *err)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/v1/jobs/%" PRId64, h->job);
-	while (!h->quit) {
+	while (!h->signals.quit) {
 		int r = cli_ask(h->cli, (struct http_call){ .method = "GET", .path = path },
 				ret, err);
 
@@ -201,7 +171,7 @@ static int wait_for_state(struct held_job *h, const char *state, struct err *err
 {
 	for (;;) {
 		_cleanup_json_ json_t *answer = NULL;
-		int r = h->quit ? RETRY_STOPPED : get_job(h, &answer, err);
+		int r = h->signals.quit ? RETRY_STOPPED : get_job(h, &answer, err);
 		const json_t *job = json_object_get(answer, "job");
 		const char *now = cli_text(job, "state"), *node = cli_text(job, "node");
 
@@ -226,8 +196,9 @@ int held_job_start(struct held_job *h, struct err *err)
 {
 	int r = cli_connect(h->cli, &h->control, err);
 
-	if (r == 0)
-		r = watch_signals(h, err);
+	if (r ==
+	    0) /* before the submission, so that no job is left behind without its terminal */
+		r = signals_watch(&h->signals, h->cli->event, NULL, NULL, err);
 	if (r == 0)
 		r = submission_send(h->cli, &h->request, &h->job, err);
 	if (r == 0)
@@ -236,9 +207,9 @@ int held_job_start(struct held_job *h, struct err *err)
 		return r;
 	fprintf(stderr, "\nreeve %s: cancelling job %" PRId64 "\n", h->session.verb, h->job);
 	cancel_job(h);
-	h->quit = false;
+	h->signals.quit = false;
 	r = wait_for_state(h, "ended", err);
-	h->cli->exit_code = 128 + h->signal;
+	h->cli->exit_code = 128 + h->signals.first;
 	return r < 0 ? r : 1;
 }
 
@@ -293,16 +264,17 @@ int held_job_run(struct held_job *h, struct err *err)
 	int r = start_step(h, err);
 
 	if (r == 0)
-		r = session_run(h->cli, &h->session, &h->quit, err);
+		r = session_run(h->cli, &h->session, &h->signals.quit, err);
 	if (r < 0) { /* without its command nothing would end the job */
-		h->quit = false;
+		h->signals.quit = false;
 		cancel_job(h);
 		sd_event_run(h->cli->event, ASK_US);
 		return r;
 	}
-	if (h->signal || h->session.end == CONSOLE_HUNG_UP)
-		h->cli->exit_code = h->signal ? 128 + h->signal : NOT_STARTED_EXIT;
-	if (h->signal || h->session.end != CONSOLE_ENDED)
+	if (h->signals.first || h->session.end == CONSOLE_HUNG_UP)
+		h->cli->exit_code =
+			h->signals.first ? 128 + h->signals.first : NOT_STARTED_EXIT;
+	if (h->signals.first || h->session.end != CONSOLE_ENDED)
 		return 0;
 	r = wait_for_state(h, "ended", err);
 	return r < 0 ? r : 0;
@@ -310,8 +282,7 @@ int held_job_run(struct held_job *h, struct err *err)
 
 void held_job_done(struct held_job *h)
 {
-	for (size_t i = 0; i < ARRAY_LEN(h->signals); i++)
-		sd_event_source_disable_unref(h->signals[i]);
+	signals_done(&h->signals);
 	h->control = http_close(h->control);
 	h->argv = words_free(h->argv);
 	request_done(&h->request);

@@ -3,6 +3,7 @@
  */
 #pragma once
 #include "cli/client/session/session.h"
+#include "cli/client/session/signals.h"
 #include "common/model/request.h"
 
 struct held_job {
@@ -12,10 +13,8 @@ struct held_job {
 	char **argv;		/* the command, of the request */
 	int64_t job;
 	char node[REQUEST_NAME_MAX];
-	struct http *control; /* a connection for cancel alone */
-	sd_event_source *signals[3];
-	int signal; /* the first one that came; 0: none */
-	bool quit;
+	struct http *control;	/* a connection for cancel alone */
+	struct signals signals; /* quit: stop waiting, or leave the session */
 	bool wants_cancel, is_cancelling,
 		is_cancelled; /* cancelled: the controller has answered */
 	bool is_away;	      /* the controller is unreachable, and the user was warned */
