@@ -7,28 +7,12 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/play_lib.sh
+. tests/cluster/lib/command_lib.sh
 megabytes=${1:-32} runs=${2:-3}
 type socat >/dev/null 2>&1 || { echo "no figures: socat is not installed"; exit 1; }
-live_dir console-bench
-live_munge
-cp build/bin/reeve "$dir/reeve"
-configure() {
-	cat >"$dir/controller.conf" <<-CONF
-		$(live_controller)
-		[Cluster main]
-		DefaultResources = jobfs=100MB,walltime=1:00:00
-		[Account physics]
-		Users = daemon
-	CONF
-}
-live_open configure
-live_tool console_node -O2 build/agent/{node_http,step/console,step/step}.o build/agent/launch/step/console.o build/common/log.o \
-	build/common/{model,wire}/console/*.o
-live_tool step_node
-printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/client.conf"
-export LC_ALL=C.UTF-8 HOME=$dir
+command_open console-bench
+command_node -O2
 job=$(job_number "$(ask $daemon POST /v1/jobs "$(job_request resources='"ncpus":2,"vmem_bytes":1000000' env='"PATH=/usr/bin:/bin"')")")
-"$dir/step_node" "$url" "$dir/munge.sock" "$(id -un)" n1 "$dir" 2>>"$dir/node.log" &
 until_has '"state":"running"' ask $daemon GET "/v1/jobs/$job" || bail "the job does not run: $out"
 head -c $((megabytes * 1000000)) /dev/urandom >"$dir/big"
 openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout "$dir/key" -out "$dir/cert" 2>/dev/null

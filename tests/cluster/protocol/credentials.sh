@@ -7,30 +7,14 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/play_lib.sh
+. tests/cluster/lib/command_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to exchange as several users"; exit 0; }
-live_dir credentials
-live_munge
-cp build/bin/reeve "$dir/reeve" # where other users may reach it
-configure() {
-	cat >"$dir/controller.conf" <<-CONF
-		$(live_controller)
-		NodeLost = 600
-		[Cluster main]
-		DefaultResources = jobfs=100MB,walltime=1:00:00
-		[Account physics]
-		Users = daemon, bin
-	CONF
-}
-live_open configure
+command_open credentials
 live_tool signed
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/believe" tests/cluster/lib/believe.c build/common/signature/*.o \
 	build/common/auth/auth.o build/common/err.o build/common/utf8.o build/common/wire/*.o build/common/model/*.o \
 	-ljansson -lmunge -lnettle || bail "believe.c does not compile"
-client() { # USER: the configuration of a command that trusts a controller of this user's
-	printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n%s\n' "$url" "$dir" "${1:+ControllerUser = $1}" >"$dir/client.conf"
-}
-export LC_ALL=C.UTF-8 HOME=$dir
-unset REEVE_CONTROLLER REEVE_JOB REEVE_NODE
+client() { command_config ${1:+"ControllerUser = $1"}; } # USER: of a command that trusts a controller of this user's
 cd "$dir" || exit 1
 reeve() { as "$1" "$dir/reeve" "$2" --config "$dir/client.conf" "${@:3}" 2>&1; }
 

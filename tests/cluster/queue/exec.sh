@@ -8,24 +8,9 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/play_lib.sh
+. tests/cluster/lib/command_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to exchange as several users"; exit 0; }
-live_dir exec
-live_munge
-cp build/bin/reeve "$dir/reeve" # where other users may reach it
-configure() {
-	cat >"$dir/controller.conf" <<-CONF
-		$(live_controller)
-		NodeLost = 600
-		[Cluster main]
-		DefaultResources = jobfs=100MB,walltime=1:00:00
-		[Account physics]
-		Users = daemon, bin
-	CONF
-}
-live_open configure
-printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/client.conf"
-export LC_ALL=C.UTF-8 HOME=$dir
-unset REEVE_CONTROLLER REEVE_JOB REEVE_NODE
+command_open exec
 
 # ---- nodes ----
 amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'

@@ -6,29 +6,11 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/play_lib.sh
+. tests/cluster/lib/command_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to exchange as several users"; exit 0; }
-live_dir immediate
-live_munge
-cp build/bin/reeve "$dir/reeve" # where other users may reach it
-configure() {
-	cat >"$dir/controller.conf" <<-CONF
-		$(live_controller)
-		NodeLost = 600
-		[Cluster main]
-		DefaultResources = jobfs=1MB,vmem=1MB,walltime=1:00:00
-		[Account physics]
-		Users = daemon, bin
-	CONF
-}
-live_open configure
-live_tool console_node build/agent/{node_http,step/console,step/step}.o build/agent/launch/step/console.o build/common/log.o \
-	build/common/{model,wire}/console/*.o
-live_tool step_node
-printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\nAccount = physics\n' "$url" "$dir" >"$dir/client.conf"
-export LC_ALL=C.UTF-8 HOME=$dir
-unset REEVE_CONTROLLER REEVE_JOB REEVE_NODE
-"$dir/step_node" "$url" "$dir/munge.sock" "$(id -un)" n1 "$dir" 2>>"$dir/node.log" &
-until_has '"state":"up"' ask 0 GET /v1/nodes || bail "no node: $out"
+command_open immediate jobfs=1MB,vmem=1MB
+command_config "Account = physics"
+command_node
 r() { as $daemon timeout 60 "$dir/reeve" "$1" --config "$dir/client.conf" "${@:2}"; }
 state_of() { r job "$1" --json | python3 -c 'import json, sys; j = json.load(sys.stdin)["job"]; print(j["state"])'; }
 ended_events() { sqlite3 "$dir/ledger.db" "SELECT COUNT(*) FROM events WHERE job = $1 AND what = 'ended'"; }

@@ -6,30 +6,12 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/play_lib.sh
+. tests/cluster/lib/command_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to exchange as several users"; exit 0; }
-live_dir interactive
-live_munge
-cp build/bin/reeve "$dir/reeve" # where other users may reach it
-configure() {
-	cat >"$dir/controller.conf" <<-CONF
-		$(live_controller)
-		NodeLost = 600
-		[Cluster main]
-		DefaultResources = jobfs=100MB,walltime=1:00:00
-		[Account physics]
-		Users = daemon, bin
-	CONF
-}
-live_open configure
-live_tool console_node build/agent/{node_http,step/console,step/step}.o build/agent/launch/step/console.o build/common/log.o \
-	build/common/{model,wire}/console/*.o
-live_tool step_node
+command_open interactive
+command_node
 live_tool tests/node/terminal.c
-printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/client.conf"
-export LC_ALL=C.UTF-8 HOME=$dir
-unset REEVE_CONTROLLER REEVE_JOB REEVE_NODE
 job=$(job_number "$(ask $daemon POST /v1/jobs "$(job_request resources='"ncpus":2,"vmem_bytes":1000000' env='"PATH=/usr/bin:/bin"')")")
-"$dir/step_node" "$url" "$dir/munge.sock" "$(id -un)" n1 "$dir" 2>>"$dir/node.log" &
 until_has '"state":"running"' ask $daemon GET "/v1/jobs/$job" || bail "the job does not run: $out $(cat "$dir/node.log")"
 ex() { as $daemon env HOME="$dir" TERM=xterm "$dir/reeve" exec --config "$dir/client.conf" -j "$job" "$@"; }
 at() { timeout 100 setpriv --reuid $daemon --regid $daemon --clear-groups env HOME="$dir" TERM=xterm "$dir/terminal" "$@"; }
