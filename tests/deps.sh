@@ -10,7 +10,7 @@ packages='
 	liblua5.1-0-dev slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins mariadb-server
 	libcmocka-dev libclang-rt-14-dev clang-format scdoc
 	qemu-system-x86 mmdebstrap e2fsprogs xfsprogs busybox-static cpio zstd kmod
-	valgrind nginx-light curl util-linux procps sqlite3 python3 uidmap tmux'
+	valgrind nginx-light curl util-linux procps sqlite3 python3 python3-aiosmtpd prometheus uidmap tmux'
 missing=
 for p in $packages; do
 	dpkg-query -W -f '${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed ||
@@ -28,5 +28,5 @@ fi
 echo "deps: installing$missing" >&2
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-# Services (munge, databases, nginx) must not start on a build machine that has none: invoke-rc.d obeys RUNLEVEL.
+# Services (munge, databases, nginx, prometheus) must not start on a build machine that has none: invoke-rc.d obeys RUNLEVEL.
 RUNLEVEL=1 apt-get install -y -qq --no-install-recommends $missing >/dev/null

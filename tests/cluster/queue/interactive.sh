@@ -1,6 +1,6 @@
 #!/bin/bash
 # interactive.sh - commands with standard input and with a terminal: a real controller, a real command, the agent's relay and the
-# waiter's console as they are (tests/cluster/lib/console_node.c); the node and the job around them are played (step_node.c). TAP.
+# waiter's console as they are (tests/cluster/lib/interactive/console_node.c); the node and the job around them are played (step_node.c). TAP.
 set -u
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh

@@ -210,7 +210,7 @@ play "$id" 1 running
 until_has "run again in 1 s" cat "$dir/controller.log"
 check "the relay is asked again" until_has "run again in 2 s" cat "$dir/controller.log"
 has "with its answer in the journal" "not yet sent: the relay" "$(cat "$dir/controller.log")"
-check "a request beside it is answered" ask 1 GET /v1/jobs
+check "a request that comes meanwhile is answered" ask 1 GET /v1/jobs
 play "$id" 2 ended
 rm "$mails.busy"
 until_mails "when it is back both mails arrive, once each" $((before + 2))
