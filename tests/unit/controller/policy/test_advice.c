@@ -217,6 +217,150 @@ static void advised_amounts_parse_and_suffice(void **state)
 	}
 }
 
+/* What a job of `running_s` that used so much may leave out: one amount each. */
+static struct resources find_less(int64_t running_ns)
+{
+	struct advice_facts f = { &requested, &used, &end, running_ns, engine };
+	struct resources fit;
+
+	advice_less(&f, &fit);
+	return fit;
+}
+
+static void a_core_is_idle_once_nine_tenths_of_it_are(void **state)
+{
+	(void)state;
+	reset_usage();
+	used.cpu_ns = 2100 * S - 1;
+	assert_int_equal(find_less(1000 * S).ncpus, 2);
+	used.cpu_ns = 2100 * S;
+	assert_int_equal(find_less(1000 * S).ncpus, 0); /* 3 of 4 */
+	requested.ncpus = 5;
+	assert_int_equal(find_less(1000 * S).ncpus, 0); /* 3 of 5: more than half */
+	requested.ncpus = 6;
+	assert_int_equal(find_less(1000 * S).ncpus, 3);
+	requested.ncpus = 2;
+	used.cpu_ns = 0;
+	assert_int_equal(find_less(1000 * S).ncpus, 1);
+	requested.ncpus = 1;
+	assert_int_equal(find_less(1000 * S).ncpus, 0);
+}
+
+static void bytes_count_below_half_and_from_their_least_excess_on(void **state)
+{
+	(void)state;
+	reset_usage();
+	used.vmem_peak_bytes = 4 * GIB;
+	assert_int_equal(find_less(7000 * S).vmem_bytes, 0);
+	used.vmem_peak_bytes = 4 * GIB - 1;
+	assert_int_equal(find_less(7000 * S).vmem_bytes, 5 * GIB);
+	requested.vmem_bytes = GIB + 1000;
+	used.vmem_peak_bytes = 1000;
+	assert_int_equal(find_less(7000 * S).vmem_bytes, 2 << 20); /* at least for 1 MiB */
+	used.vmem_peak_bytes = 1001;
+	assert_int_equal(find_less(7000 * S).vmem_bytes, 0);
+	usage_set(&used, &used.rss_peak_bytes, 2000);
+	requested.mem_bytes = GIB + 2000;
+	assert_int_equal(find_less(7000 * S).mem_bytes, 0); /* vmem was requested */
+	requested.vmem_bytes = 0;
+	assert_int_equal(find_less(7000 * S).mem_bytes, 2 << 20);
+	used.rss_peak_bytes = 2001;
+	assert_int_equal(find_less(7000 * S).mem_bytes, 0);
+	requested.jobfs_bytes = 10 * GIB + 3000;
+	used.jobfs_peak_bytes = 3000;
+	assert_int_equal(find_less(7000 * S).jobfs_bytes, 2 << 20);
+	used.jobfs_peak_bytes = 3001;
+	assert_int_equal(find_less(7000 * S).jobfs_bytes, 0);
+}
+
+static void bytes_are_rounded_up_to_what_people_type(void **state)
+{
+	static const struct {
+		int64_t peak,
+			advised; /* with a fifth more: exactly an edge, and one byte above */
+	} of[] = {
+		{ 1 << 20, 2 << 20 },	  { 10485760, 12 << 20 },  { 223696214, 256 << 20 },
+		{ 223696215, 272 << 20 }, { 894784854, GIB },	   { 894784855, 1280 << 20 },
+		{ 3579139414, 4 * GIB },  { 3579139415, 5 * GIB }, { 4473924266, 5 * GIB },
+		{ 4473924267, 5 * GIB },  { 4473924268, 6 * GIB },
+	};
+
+	(void)state;
+	reset_usage();
+	requested.jobfs_bytes = 100 * GIB;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		used.jobfs_peak_bytes = of[i].peak;
+		assert_int_equal(find_less(7000 * S).jobfs_bytes, of[i].advised);
+	}
+}
+
+static void walltime_counts_below_a_quarter_and_from_an_idle_hour_on(void **state)
+{
+	static const struct {
+		int64_t walltime_s, used_s, advised_s;
+	} of[] = {
+		{ 7200, 1800, 0 },	  { 7200, 1799, 2160 },	    { 3700, 100, 120 },
+		{ 3699, 100, 0 },	  { 400000, 3000, 3600 },   { 400000, 3001, 4200 },
+		{ 400000, 30000, 36000 }, { 400000, 30001, 39600 }, { 400000, 99999, 122400 },
+		{ 400000, 100000, 0 },
+	};
+
+	(void)state;
+	reset_usage();
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		requested.walltime_s = of[i].walltime_s;
+		assert_int_equal(find_less(of[i].used_s * S).walltime_s, of[i].advised_s);
+	}
+}
+
+static void a_job_is_judged_from_its_first_minute_on(void **state)
+{
+	(void)state;
+	reset_usage();
+	used.cpu_ns = 0;
+	assert_int_equal(find_less(60 * S).ncpus, 1);
+	assert_int_equal(find_less(60 * S - 1).ncpus, 0);
+}
+
+/* Every option of every engine, in the order and units in which it is typed. */
+static void each_engine_has_its_own_words_for_the_same_amounts(void **state)
+{
+	struct resources fit = { .ncpus = 2,
+				 .vmem_bytes = GIB + 1,
+				 .mem_bytes = 3 * GIB,
+				 .jobfs_bytes = 512 << 20,
+				 .walltime_s = 3661,
+				 .ngpus = 3 };
+	char buf[ADVICE_MAX];
+
+	(void)state;
+	assert_string_equal(
+		advice_options(&fit, ENGINE_SLURM, buf),
+		"--vmem=1025M --mem=3G --jobfs=512M --time=1:01:01 --gpus=3 with 2 cores");
+	assert_string_equal(
+		advice_options(&fit, ENGINE_PBS, buf),
+		"-l ncpus=2,vmem=1025mb,mem=3gb,jobfs=512mb,walltime=1:01:01,ngpus=3");
+	fit = (struct resources){ .ncpus = 1 };
+	assert_string_equal(advice_options(&fit, ENGINE_SLURM, buf), "1 core");
+	assert_string_equal(advice_options(&fit, ENGINE_PBS, buf), "-l ncpus=1");
+	assert_string_equal(advice_options(&fit, ENGINE_REEVE, buf), "-l ncpus=1");
+}
+
+static void what_a_limit_needs_is_the_larger_of_reached_and_requested(void **state)
+{
+	(void)state;
+	reset_usage();
+	end = (struct job_end){
+		.kind = END_LIMIT,
+		.reason = { .limit = LIMIT_MEM, .requested = 5 * GIB, .reached = 4 * GIB }
+	};
+	expect_advice(5, "next time request more mem: at least -l mem=6GiB");
+	end.reason.requested = end.reason.reached = 0;
+	expect_advice(5, "");
+	end.reason.reached = 1;
+	expect_advice(5, "next time request more mem: at least -l mem=1MiB");
+}
+
 static void gpus_that_did_nothing_are_named(void **state)
 {
 	(void)state;
@@ -253,6 +397,13 @@ int main(void)
 		cmocka_unit_test(failed_and_running_jobs_get_no_advice),
 		cmocka_unit_test(a_limit_names_how_much_more),
 		cmocka_unit_test(advised_amounts_parse_and_suffice),
+		cmocka_unit_test(a_core_is_idle_once_nine_tenths_of_it_are),
+		cmocka_unit_test(bytes_count_below_half_and_from_their_least_excess_on),
+		cmocka_unit_test(bytes_are_rounded_up_to_what_people_type),
+		cmocka_unit_test(walltime_counts_below_a_quarter_and_from_an_idle_hour_on),
+		cmocka_unit_test(a_job_is_judged_from_its_first_minute_on),
+		cmocka_unit_test(each_engine_has_its_own_words_for_the_same_amounts),
+		cmocka_unit_test(what_a_limit_needs_is_the_larger_of_reached_and_requested),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
