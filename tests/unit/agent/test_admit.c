@@ -194,6 +194,65 @@ static void mem_is_derived_from_vmem_by_the_rule_unless_stated(void **unused)
 		    64 * GIB + 64 * GIB / 512);
 }
 
+static void every_resource_is_held_by_running_and_suspended_jobs(void **unused)
+{
+	struct admit_allocation holds[2] = { make_allocation(3, GIB, 10 * GIB),
+					     make_allocation(2, GIB, 20 * GIB) };
+	struct admit_node node = { small, holds, 2 };
+	struct admit_capacity free;
+
+	(void)unused;
+	node.capacity.ngpus = 4; /* no models are known */
+	holds[0].res.ngpus = 1;
+	holds[1].res.ngpus = 2;
+	holds[0].res.pids = 100;
+	holds[1].res.pids = 300;
+	holds[1].phase = ADMIT_SUSPENDED;
+	admit_free(&node, &free);
+	assert_int_equal(free.ncpus, 5);
+	assert_int_equal(free.mem_bytes, 6 * GIB);
+	assert_int_equal(free.jobfs_bytes, 70 * GIB);
+	assert_int_equal(free.ngpus, 1);
+	assert_int_equal(free.pids, 600);
+}
+
+static void one_is_a_core_and_two_are_cores(void **unused)
+{
+	struct admit_allocation holds[] = { make_allocation(8, 0, 0) };
+	struct admit_node node = { small, holds, 1 };
+	struct resources want = { .ncpus = 1, .vmem_bytes = 9 * GIB };
+	char text[ADMIT_TEXT_MAX];
+
+	(void)unused;
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NEVER);
+	assert_string_equal(text, "needs 9.00 GiB vmem; this node has 8.00 GiB");
+	want.vmem_bytes = 8 * GIB;
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NOT_NOW);
+	assert_string_equal(text, "needs 1 core; 0 of 8 are free");
+	holds[0].res.ncpus = 7;
+	want.ncpus = 2;
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NOT_NOW);
+	assert_string_equal(text, "needs 2 cores; 1 of 8 is free");
+	/* Equal amounts of both memories: the message names vmem. */
+	want = (struct resources){ .vmem_bytes = 9 * GIB, .mem_bytes = 9 * GIB };
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NEVER);
+	assert_string_equal(text, "needs 9.00 GiB vmem; this node has 8.00 GiB");
+}
+
+static void the_rule_of_mem_holds_at_its_edges(void **unused)
+{
+	struct admit_mem_rule rule = { 100, 1, 50 };
+
+	(void)unused;
+	assert_int_equal(admit_mem_bytes(&(struct resources){ .vmem_bytes = 48 }, &rule), 50);
+	assert_int_equal(admit_mem_bytes(&(struct resources){ .vmem_bytes = 50 }, &rule), 51);
+	assert_int_equal(admit_mem_bytes(&(struct resources){ .vmem_bytes = -1 }, &rule), 0);
+	assert_int_equal(admit_mem_bytes(&(struct resources){ .vmem_bytes = 1 }, &rule), 50);
+	assert_int_equal(
+		admit_mem_bytes(&(struct resources){ .vmem_bytes = INT64_MAX - 1 }, &rule),
+		INT64_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +264,9 @@ int main(void)
 		cmocka_unit_test(more_in_use_than_capacity_leaves_nothing_free_and_never_wraps),
 		cmocka_unit_test(memory_needed_is_the_larger_of_vmem_and_mem),
 		cmocka_unit_test(mem_is_derived_from_vmem_by_the_rule_unless_stated),
+		cmocka_unit_test(every_resource_is_held_by_running_and_suspended_jobs),
+		cmocka_unit_test(one_is_a_core_and_two_are_cores),
+		cmocka_unit_test(the_rule_of_mem_holds_at_its_edges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,6 +92,32 @@ static void a_request_beyond_the_node_is_refused_with_both_numbers(void **unused
 	assert_string_equal(text, "needs 4096 processes; 0 of 65536 are free");
 }
 
+static void the_bounds_of_processes_hold_at_their_edges(void **unused)
+{
+	struct pids_share s = {
+		.job_max = 4096, .capacity = 65536, .ncpus = 4, .node_ncpus = 8
+	};
+
+	(void)unused;
+	assert_int_equal(pids_of(0, 256, 524288, 4096), 524288);
+	assert_int_equal(pids_of(0, 256, 524287, 4096), 524287);
+	assert_int_equal(pids_of(0, 64, 1, 1), PIDS_NODE_MIN);
+	assert_int_equal(pids_of(1, 64, 1, 1), 1);
+	assert_int_equal(pids_of(0, 2, 0, PIDS_NODE_MIN + 1), PIDS_NODE_MIN + 1);
+	assert_int_equal(pids_of(0, 2, 0, PIDS_NODE_MAX + 1), PIDS_NODE_MAX);
+	assert_int_equal(pids_of_job(&s), 4096); /* 16384 of its own: the largest allowed */
+	s.job_max = 65536;
+	assert_int_equal(pids_of_job(&s), 16384);
+	s.ncpus = 0; /* as one core */
+	assert_int_equal(pids_of_job(&s), 4096);
+	s.ncpus = 9; /* no more than all cores */
+	assert_int_equal(pids_of_job(&s), 32768);
+	s.node_ncpus = 0; /* not known: as one */
+	assert_int_equal(pids_of_job(&s), 32768);
+	s = (struct pids_share){ .job_max = 4096, .capacity = 8, .ncpus = 1, .node_ncpus = 8 };
+	assert_int_equal(pids_of_job(&s), PIDS_JOB_MIN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -99,6 +125,7 @@ int main(void)
 		cmocka_unit_test(default_process_limits_of_all_cores_fit_twice_into_the_node),
 		cmocka_unit_test(every_admitted_job_has_room_in_the_process_table),
 		cmocka_unit_test(a_request_beyond_the_node_is_refused_with_both_numbers),
+		cmocka_unit_test(the_bounds_of_processes_hold_at_their_edges),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -370,6 +370,123 @@ static void an_idle_gpu_would_have_saved_its_charge(void **state)
 	assert_int_equal(s.n_gpus_idle, 1);
 }
 
+/* Sums of many attempts, with unlike figures: what went in comes out. */
+static void totals_are_those_of_the_attempts(void **state)
+{
+	struct eff_attempt a[3] = { gpu_attempt(1), make_attempt(2), gpu_attempt(3) };
+	struct eff_sum s;
+
+	(void)state;
+	a[0].is_simulated = a[1].is_simulated = true; /* no GPUs there: none are simulated */
+	a[1].running_ns = 30 * 60 * S;
+	a[1].charge_ms = 7;
+	a[1].is_history = true;
+	a[1].end = (struct job_end){
+		.kind = END_LIMIT,
+		.reason = { .limit = LIMIT_MEM, .requested = 3, .reached = 4 }
+	};
+	a[1].engine = ENGINE_PBS;
+	a[2].running_ns = 3 * H;
+	usage_set(&a[2].usage, &a[2].usage.gpu_mem_peak_bytes, 2 * GIB);
+	s = sum_of((struct eff_attempt[]){ a[0], a[2], a[1] }, 3);
+	assert_int_equal(s.jobs, 3);
+	assert_int_equal(s.attempts, 3);
+	assert_int_equal(s.n_history, 1);
+	assert_int_equal(s.n_with_gpus, 2);
+	assert_int_equal(s.n_simulated, 1);
+	assert_int_equal(s.running_ms, 9 * HOUR_MS / 2);
+	assert_int_equal(s.held_ms, s.running_ms);
+	assert_int_equal(s.core_ms, 4 * 9 * HOUR_MS / 2);
+	assert_int_equal(s.gpu_ms, 2 * 4 * HOUR_MS);
+	assert_int_equal(s.charge_ms, 4 * HOUR_MS + 7);
+	assert_int_equal(eff_gpu_mem(&s), 4 * GIB); /* 10 for one hour, 2 for three */
+	/* Of what comes last: how it ended, and where. */
+	assert_int_equal(s.engine, ENGINE_PBS);
+	assert_int_equal(s.end_kind, END_LIMIT);
+	assert_int_equal(s.limit, LIMIT_MEM);
+	assert_int_equal(s.limit_requested, 3);
+	assert_int_equal(s.limit_reached, 4);
+}
+
+static void a_job_of_two_attempts_saves_as_one_job(void **state)
+{
+	struct eff_attempt a[3] = { make_attempt(4), make_attempt(4), make_attempt(5) };
+	struct eff_sum s;
+
+	(void)state;
+	s = sum_of(a, 3);
+	assert_int_equal(s.jobs_saving, 2);
+	assert_int_equal(s.saved_ms, 6 * HOUR_MS);
+	assert_int_equal(s.most_saved_ms, 2 * HOUR_MS);
+	assert_int_equal(s.most_job, 4);
+	a[0].is_history = a[1].is_history = true;
+	s = sum_of(a, 2);
+	assert_int_equal(s.jobs_saving, 2);
+	a[0] = make_attempt(4);
+	a[0].usage.cpu_ns = 4 * H; /* all cores busy: this attempt saves nothing */
+	s = sum_of((struct eff_attempt[]){ a[0], a[2] }, 2);
+	assert_int_equal(s.jobs_saving, 1);
+	assert_int_equal(s.most_job, 5);
+}
+
+static void mem_that_is_charged_is_saved_where_no_vmem_was_requested(void **state)
+{
+	struct eff_attempt a = make_attempt(7);
+	struct eff_sum s;
+
+	(void)state;
+	a.requested.vmem_bytes = 0;
+	a.usage.cpu_ns = 4 * H;
+	a.usage.rss_peak_bytes = 2 * GIB;
+	a.terms.side[CHARGE_MEMORY] = (struct fraction){ GIB, 1 };
+	a.charge_ms = 8 * HOUR_MS;
+	s = sum_of(&a, 1); /* 2.5 GiB would do, but 4 cores are charged then */
+	assert_int_equal(s.most_fit.mem_bytes, 5 * GIB / 2);
+	assert_int_equal(s.saved_ms, 4 * HOUR_MS);
+}
+
+static void memory_with_cache_is_an_average_over_the_time_held(void **state)
+{
+	struct eff_attempt a[2] = { make_attempt(1), make_attempt(2) };
+	struct eff_sum s = { 0 };
+
+	(void)state;
+	assert_int_equal(eff_with_cache(&s), -1);
+	assert_int_equal(eff_gpu_mem(&s), -1);
+	assert_int_equal(eff_idle_gpu_ms(&s), -1);
+	usage_set(&a[0].usage, &a[0].usage.mem_peak_bytes, 8 * GIB);
+	s = sum_of(a, 2);
+	assert_int_equal(eff_with_cache(&s), -1); /* of one of them it is not known */
+	usage_set(&a[1].usage, &a[1].usage.mem_peak_bytes, 4 * GIB);
+	a[1].running_ns = 3 * H;
+	s = sum_of(a, 2);
+	assert_int_equal(eff_with_cache(&s), 5 * GIB);
+	assert_int_equal(eff_requested(&s, EFF_MEM), 8 * GIB);
+	assert_int_equal(eff_used(&s, EFF_CPU), 1); /* 4 core-hours in 4 hours */
+}
+
+static void any_sum_beyond_64_bits_is_refused(void **state)
+{
+	const struct eff_attempt a = gpu_attempt(1);
+	struct eff_sum full[] = { { .running_ms = INT64_MAX - HOUR_MS + 1 },
+				  { .held_ms = INT64_MAX - HOUR_MS + 1 },
+				  { .core_ms = INT64_MAX - 4 * HOUR_MS + 1 },
+				  { .gpu_ms = INT64_MAX - 2 * HOUR_MS + 1 },
+				  { .charge_ms = INT64_MAX - 2 * HOUR_MS + 1 },
+				  { .saved_ms = INT64_MAX - HOUR_MS + 1 } };
+	struct eff_sum room = { .running_ms = INT64_MAX - HOUR_MS,
+				.held_ms = INT64_MAX - HOUR_MS,
+				.core_ms = INT64_MAX - 4 * HOUR_MS,
+				.gpu_ms = INT64_MAX - 2 * HOUR_MS,
+				.charge_ms = INT64_MAX - 2 * HOUR_MS,
+				.saved_ms = INT64_MAX - HOUR_MS };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(full) / sizeof(*full); i++)
+		assert_int_equal(eff_add(&full[i], &a), -ERANGE);
+	assert_int_equal(eff_add(&room, &a), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -391,6 +508,11 @@ int main(void)
 		cmocka_unit_test(failed_jobs_would_not_have_done_with_less),
 		cmocka_unit_test(sums_beyond_64_bits_are_refused),
 		cmocka_unit_test(a_job_of_no_time_has_no_division_by_zero),
+		cmocka_unit_test(totals_are_those_of_the_attempts),
+		cmocka_unit_test(a_job_of_two_attempts_saves_as_one_job),
+		cmocka_unit_test(mem_that_is_charged_is_saved_where_no_vmem_was_requested),
+		cmocka_unit_test(memory_with_cache_is_an_average_over_the_time_held),
+		cmocka_unit_test(any_sum_beyond_64_bits_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
