@@ -46,7 +46,8 @@ LIB_COMMON := -lsystemd -ljansson -lmunge -lsqlite3 -lnettle -lz -lm
 LIB_AGENT  := $(LIB_COMMON) -lbpf -lelf -lcgroup -lhwloc
 LIB_CTL    := $(LIB_COMMON) -lmicrohttpd -lxslt -lxml2
 $O/controller/web/%.o: ALLFLAGS += $(shell pkg-config --cflags libxslt)
-LIB_CLI    := $(LIB_COMMON) -lsmartcols
+# The rest is loaded when it is needed: cli/lazy.
+LIB_CLI    := -ljansson -lmunge -lnettle
 $O/controller/postgres/%.o: ALLFLAGS += $(shell pkg-config --cflags libpq)
 
 PAM        := $(wildcard agent/pam/*.c) $(patsubst %,agent/launch/%.c,step/view seccomp) common/err.c

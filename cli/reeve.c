@@ -73,7 +73,8 @@ int main(int argc, char **argv)
 	struct err err = { "" };
 	int r;
 
-	setlocale(LC_ALL, "");
+	setlocale(LC_CTYPE,
+		  ""); /* widths of characters; figures and texts are the same everywhere */
 	if (argc > 1 && !strcmp(argv[1], "--version")) {
 		puts("reeve " REEVE_VERSION);
 		return finish_output();

@@ -2,6 +2,7 @@
  * of prepared statements that are found by the address of their text. */
 #include <errno.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/db/db_impl.h"
@@ -91,7 +92,7 @@ static int set_cache_size(struct db *d, int64_t bytes, struct err *err)
 	char sql[64];
 
 	/* Below 0 it counts KiB, above 0 pages. */
-	sqlite3_snprintf(sizeof(sql), sql, "PRAGMA cache_size=-%lld", (long long)bytes / 1024);
+	snprintf(sql, sizeof(sql), "PRAGMA cache_size=-%lld", (long long)bytes / 1024);
 	return exec_sql(sqlite_of(d), sql, err);
 }
 
@@ -152,7 +153,7 @@ static int apply_migration(struct sqlite *d, const char *sql, int64_t to, struct
 
 	if (r < 0)
 		return r;
-	sqlite3_snprintf(sizeof(version), version, "PRAGMA user_version=%lld", (long long)to);
+	snprintf(version, sizeof(version), "PRAGMA user_version=%lld", (long long)to);
 	r = exec_sql(d, sql, err);
 	if (r >= 0)
 		r = exec_sql(d, version, err);

@@ -8,7 +8,8 @@
 #include "common/http/exchange.h"
 #include "common/wire/wire.h"
 
-#define GZIP_FROM 1024 /* bytes: smaller bodies gain nothing */
+#define GZIP_FROM 1024	     /* bytes: smaller bodies gain nothing */
+#define GZIP_FROM_ONCE 16384 /* of a command, which would load zlib for its one request */
 
 void http_forget(struct http *h)
 {
@@ -74,7 +75,7 @@ static int make_message(struct http *h, struct http_call call, struct err *err)
 	r = auth_sign(h->munge_socket, text, h->credential, err);
 	if (r < 0)
 		return r;
-	h->is_zipped = h->sent.size > GZIP_FROM && !call.is_dense;
+	h->is_zipped = h->sent.size > (h->loop ? GZIP_FROM : GZIP_FROM_ONCE) && !call.is_dense;
 	return h->is_zipped ? gzip_body(&h->sent, err) : 0;
 }
 

@@ -23,7 +23,7 @@ configure() {
 	live_controller >"$dir/controller.conf"
 	printf '%s\n' 'MaxQueuedPerUser = 0' '[Cluster main]' 'DefaultResources = jobfs=100MB,walltime=1:00:00' '[Account physics]' \
 		'Users = daemon, bin' >>"$dir/controller.conf"
-	printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\nAccount = physics\n' "$url" "$dir" >"$dir/reeve.conf"
+	printf '[Client]\nController = %s\nControllerUser = root\nMungeSocket = %s/munge.sock\nAccount = physics\n' "$url" "$dir" >"$dir/reeve.conf"
 	chmod 644 "$dir/reeve.conf"
 }
 fill() { # FROM COUNT USER UID STATE: jobs of that user, and an attempt of each that has ended
