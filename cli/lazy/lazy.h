@@ -11,7 +11,7 @@ struct lazy {
 	void *loaded;
 };
 
-/* The function of the library. Where there is none, says so and ends the program with CLI_FAILED: the command is
+/* The function of the library. Where there is none, prints what is missing and ends the program with CLI_FAILED: the command is
  * installed with these packages. */
 void *lazy_find(struct lazy *library, const char *name);
 

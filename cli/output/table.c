@@ -20,15 +20,22 @@ int table_new(const char *name, const struct table_column *columns, struct table
 	return 0;
 }
 
+void table_forget(struct table *t)
+{
+	for (size_t i = 0; i < t->n_rows * (size_t)t->n_columns; i++)
+		free(t->cells[i].text);
+	t->n_rows = t->n_totals = 0;
+}
+
 struct table *table_free(struct table *t)
 {
 	if (!t)
 		return NULL;
-	for (size_t i = 0; i < t->n_rows * (size_t)t->n_columns; i++)
-		free(t->cells[i].text);
+	table_forget(t);
 	free(t->cells);
 	for (int i = 0; i < t->n_notes; i++)
 		free(t->notes[i].text);
+	free(t->widths);
 	free(t);
 	return NULL;
 }

@@ -99,6 +99,11 @@ bool table_has(const struct table *t, const char *column, enum table_want want);
  * printed: --columns names an unknown one (the message lists them), or a text is not UTF-8, which
  * JSON needs. */
 int table_print(const struct table *t, const struct table_format *f, struct err *err);
+/* Prints the rows as one part of a long list, and forgets them; the parts together are printed as one table, without totals. Columns are
+ * as wide as the parts so far need. After the first part an error leaves what was printed. */
+enum table_rest { TABLE_MORE, TABLE_LAST };
+int table_print_part(struct table *t, const struct table_format *f, enum table_rest rest,
+		     struct err *err);
 
 /* Formats a value for people, as a table shows it. */
 #define TABLE_CELL_MAX 64

@@ -28,6 +28,10 @@ struct table {
 	bool out_of_memory;
 	struct table_note notes[TABLE_NOTES_MAX];
 	int n_notes;
+	/* Of table_print_part(). */
+	bool is_part, is_more; /* is_more: another part follows */
+	size_t n_before;       /* rows of earlier parts, which are forgotten */
+	int *widths; /* of the columns of the earlier parts, in the order printed; NULL: not a part */
 };
 
 /* The columns to print, in order, as indices into t->columns. */
@@ -41,6 +45,8 @@ static inline const struct table_cell *table_cell(const struct table *t, size_t 
 	return &t->cells[row * (size_t)t->n_columns + (size_t)column];
 }
 
+/* Drops all rows. */
+void table_forget(struct table *t);
 /* Keeps these rows alone, each at most once, in this order; the table has no totals. -ENOMEM: the table is as it was. */
 int table_pick(struct table *t, const size_t *rows, size_t n);
 /* The index of the column of that name, `size` bytes long; -1: there is none. */

@@ -85,8 +85,11 @@ static int measure_columns(const struct table *t, const struct table_choice *c, 
 	struct shown s;
 	int r = 0;
 
-	for (int k = 0; k < c->n; k++)
+	for (int k = 0; k < c->n; k++) {
 		widths[k] = has_header ? (int)strlen(title_of(&t->columns[c->column[k]])) : 1;
+		if (t->widths && t->widths[k] > widths[k])
+			widths[k] = t->widths[k];
+	}
 	for (size_t row = 0; row < t->n_rows && r == 0; row++)
 		for (int k = 0; k < c->n && r == 0; k++) {
 			col = &t->columns[c->column[k]];
@@ -151,8 +154,11 @@ int table_render_plain(const struct table *t, const struct table_choice *c,
 		       const struct table_format *f, struct err *err)
 {
 	struct place places[TABLE_COLUMNS_MAX];
-	int widths[TABLE_COLUMNS_MAX], r = measure_columns(t, c, !f->no_header, widths);
+	bool has_header = !f->no_header && t->n_before == 0;
+	int widths[TABLE_COLUMNS_MAX], r = measure_columns(t, c, has_header, widths);
 
+	if (t->widths)
+		memcpy(t->widths, widths, (size_t)c->n * sizeof(*widths));
 	for (int k = 0; k < c->n && r == 0; k++) {
 		const struct table_column *col = &t->columns[c->column[k]];
 		const struct shown title = { .text = title_of(col),
@@ -160,7 +166,7 @@ int table_render_plain(const struct table *t, const struct table_choice *c,
 
 		places[k] = (struct place){ f->to, widths[k], table_column_is_right(col),
 					    k == c->n - 1, "" };
-		if (!f->no_header)
+		if (has_header)
 			print_cell(&places[k], &title);
 	}
 	for (size_t row = 0; row < t->n_rows && r == 0; row++) {

@@ -1,5 +1,6 @@
 /* table_print.c - prints a table: chooses its columns and the renderer of --output; see table.h. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "cli/output/table_data.h"
 #include "common/err.h"
@@ -107,7 +108,7 @@ static table_render_fn choose_renderer(const struct table *t, const struct table
 		[TABLE_PARSABLE] = table_render_rows, [TABLE_PARSABLE2] = table_render_rows,
 	};
 
-	if (f->output == TABLE_TABLE && t->n_rows > TABLE_MANY_ROWS)
+	if (f->output == TABLE_TABLE && (t->n_rows > TABLE_MANY_ROWS || t->is_part))
 		return table_render_plain;
 	return renderers[f->output];
 }
@@ -127,4 +128,22 @@ int table_print(const struct table *t, const struct table_format *f, struct err 
 	if (!f->columns && f->output == TABLE_TABLE)
 		drop_untitled(t, &c);
 	return choose_renderer(t, f)(t, &c, f, err);
+}
+
+int table_print_part(struct table *t, const struct table_format *f, enum table_rest rest,
+		     struct err *err)
+{
+	size_t n = t->n_rows;
+	int r;
+
+	if (!t->widths)
+		t->widths = calloc(TABLE_COLUMNS_MAX, sizeof(*t->widths));
+	if (!t->widths)
+		return err_set(err, -ENOMEM, "out of memory");
+	t->is_part = true;
+	t->is_more = rest == TABLE_MORE;
+	r = table_print(t, f, err);
+	table_forget(t);
+	t->n_before += n;
+	return r;
 }

@@ -121,15 +121,31 @@ struct json_rows {
 static int put_json_rows(const struct json_rows *rows, const struct table *t,
 			 const struct table_choice *c, FILE *to)
 {
+	bool is_first = t->n_before == 0;
 	int r = 0;
 
-	fprintf(to, "\"%s\": [", rows->name);
+	if (is_first)
+		fprintf(to, "\"%s\": [", rows->name);
 	for (size_t row = rows->from; row < rows->to && r >= 0; row++) {
-		fputs(row > rows->from ? ",\n" : "\n", to);
+		fputs(row > rows->from || !is_first ? ",\n" : "\n", to);
 		r = put_json_row(t, c, row, to);
 	}
-	fputs(rows->to > rows->from ? "\n  ]" : "]", to);
+	if (!t->is_more)
+		fputs(rows->to > rows->from || !is_first ? "\n  ]" : "]", to);
 	return r;
+}
+
+static void put_json_notes(const struct table *t, FILE *to)
+{
+	fprintf(to, "{\n  \"schema\": \"%s\",\n  ", WIRE_SCHEMA);
+	for (int i = 0; i < t->n_notes; i++) {
+		fprintf(to, "\"%s\": ", t->notes[i].key);
+		if (t->notes[i].text)
+			put_json_text(t->notes[i].text, to);
+		else
+			fprintf(to, "%" PRId64, t->notes[i].value);
+		fputs(",\n  ", to);
+	}
 }
 
 /* Before anything is printed: half a document would be worse than none. */
@@ -156,22 +172,16 @@ int table_render_json(const struct table *t, const struct table_choice *c,
 
 	if (r < 0)
 		return r;
-	fprintf(f->to, "{\n  \"schema\": \"%s\",\n  ", WIRE_SCHEMA);
-	for (int i = 0; i < t->n_notes; i++) {
-		fprintf(f->to, "\"%s\": ", t->notes[i].key);
-		if (t->notes[i].text)
-			put_json_text(t->notes[i].text, f->to);
-		else
-			fprintf(f->to, "%" PRId64, t->notes[i].value);
-		fputs(",\n  ", f->to);
-	}
+	if (t->n_before == 0)
+		put_json_notes(t, f->to);
 	r = put_json_rows(&(struct json_rows){ t->name, 0, table_size(t) }, t, c, f->to);
 	if (t->n_totals && r >= 0) {
 		fputs(",\n  ", f->to);
 		r = put_json_rows(&(struct json_rows){ "totals", table_size(t), t->n_rows }, t,
 				  c, f->to);
 	}
-	fputs("\n}\n", f->to);
+	if (!t->is_more)
+		fputs("\n}\n", f->to);
 	return r < 0 || ferror(f->to) ? err_set(err, -EIO, "cannot write the output") : 0;
 }
 
@@ -212,12 +222,13 @@ int table_render_rows(const struct table *t, const struct table_choice *c,
 		      const struct table_format *f, struct err *err)
 {
 	const struct row_form *form = &row_forms[f->output];
+	bool has_header = !f->no_header && t->n_before == 0;
 	const struct table_cell *cell;
 
 	(void)err; /* write errors are reported when the output is finished */
-	for (int k = 0; k < c->n && !f->no_header; k++)
+	for (int k = 0; k < c->n && has_header; k++)
 		fprintf(f->to, "%s%s", k ? form->between : "", t->columns[c->column[k]].name);
-	if (!f->no_header)
+	if (has_header)
 		fputs(form->end, f->to);
 	for (size_t i = 0; i < table_size(t); i++) {
 		for (int k = 0; k < c->n; k++) {

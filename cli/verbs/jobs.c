@@ -9,8 +9,8 @@
 #include "common/model/amount.h"
 #include "common/wire/wire.h"
 
-#define LIMIT_DEFAULT "100"
-#define LIMIT_MAX 1000 /* jobs in one answer of the controller */
+#define LIMIT_DEFAULT 100
+#define PAGE_MAX 1000 /* jobs in one answer of the controller */
 
 static const struct verb_option options[] = {
 	{ "all", 'a', NULL, "include jobs that have ended", NULL },
@@ -22,7 +22,7 @@ static const struct verb_option options[] = {
 	{ "array", 0, NULL, "one line for each array task that has started or is about to",
 	  NULL },
 	{ "of", 0, "JOB", "only tasks of this array", NULL },
-	{ "limit", 0, "N", "at most N jobs, newest first; default " LIMIT_DEFAULT, NULL },
+	{ "limit", 0, "N", "at most N jobs, newest first; default 100; 0: all", NULL },
 	{ "before", 0, "JOB", "only jobs with a smaller number: the next page", NULL },
 	{ 0 },
 };
@@ -160,15 +160,21 @@ static void put_job(struct table *t, const struct job_view *v)
 		table_int(t, "charge_used_ms", cli_int(v->j, "charge_used_ms", 0));
 }
 
-/* Without --state and -a: "active", all that have not ended. */
-static int make_path(const struct verb_call *call, char **path, struct err *err)
+/* What was asked for, and how much of it has been shown. */
+struct listing {
+	struct cli *c;
+	const struct verb_call *call;
+	struct table *t;
+	int64_t limit; /* INT64_MAX: none */
+	int64_t n, last, next;
+};
+
+static int check_options(const struct verb_call *call, struct err *err)
 {
-	static const char *const keys[] = { "state", "user", "account", "node", "before" };
 	const char *of = verb_value(call, "of"), *before = verb_value(call, "before");
-	const char *limit = verb_value(call, "limit"), *state = verb_value(call, "state");
+	const char *state = verb_value(call, "state");
 	enum job_state known;
 	int64_t n;
-	int r = 0;
 
 	if (state && job_state_parse(state, &known) < 0)
 		return err_set(err, -EINVAL, "--state %.32s: write one of %s", state,
@@ -178,42 +184,65 @@ static int make_path(const struct verb_call *call, char **path, struct err *err)
 			err, -EINVAL,
 			"--of %.32s is not the number of an array; write the job number, 12",
 			of);
-	if (limit && (amount_parse_count(limit, &n, NULL) < 0 || n < 1 || n > LIMIT_MAX))
-		return err_set(err, -EINVAL,
-			       "--limit %.32s: write 1 to %d; --before shows the next page",
-			       limit, LIMIT_MAX);
 	if (before && (amount_parse_count(before, &n, NULL) < 0 || n < 1))
 		return err_set(
 			err, -EINVAL,
 			"--before %.32s is not a job number; write the last one that was shown",
 			before);
-	*path = strdup("/v1/jobs");
+	return 0;
+}
+
+static int read_limit(struct listing *l, struct err *err)
+{
+	const char *limit = verb_value(l->call, "limit");
+
+	l->limit = LIMIT_DEFAULT;
+	if (limit && (amount_parse_count(limit, &l->limit, NULL) < 0 || l->limit < 0))
+		return err_set(err, -EINVAL, "--limit %.32s: write a whole number, 0 for all",
+			       limit);
+	if (l->limit == 0)
+		l->limit = INT64_MAX;
+	return 0;
+}
+
+/* Without --state and -a: "active", all that have not ended. */
+static int make_path(const struct listing *l, char **path, struct err *err)
+{
+	static const char *const keys[] = { "state", "user", "account", "node" };
+	int64_t left = l->limit - l->n;
+	char limit[24], next[24];
+	int r = 0;
+
+	snprintf(limit, sizeof(limit), "%lld", (long long)(left < PAGE_MAX ? left : PAGE_MAX));
+	snprintf(next, sizeof(next), "%lld", (long long)l->next);
+	*path = strdup("/v1/jobs?brief=1");
 	if (!*path)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (!state && !verb_count(call, "all"))
+	if (!verb_value(l->call, "state") && !verb_count(l->call, "all"))
 		r = cli_query(path, "state", "active", err);
-	if (r == 0 && verb_count(call, "array"))
+	if (r == 0 && verb_count(l->call, "array"))
 		r = cli_query(path, "elements", "1", err);
-	if (r == 0 && of)
-		r = cli_query(path, "array", of, err);
+	if (r == 0)
+		r = cli_query(path, "array", verb_value(l->call, "of"), err);
 	for (size_t i = 0; i < ARRAY_LEN(keys) && r == 0; i++)
-		r = cli_query(path, keys[i], verb_value(call, keys[i]), err);
-	return r < 0 ? r : cli_query(path, "limit", limit ? limit : LIMIT_DEFAULT, err);
+		r = cli_query(path, keys[i], verb_value(l->call, keys[i]), err);
+	if (r == 0)
+		r = cli_query(path, "before", l->next ? next : verb_value(l->call, "before"),
+			      err);
+	return r < 0 ? r : cli_query(path, "limit", limit, err);
 }
 
 /* A list cut by --limit must not look complete; nor an empty one like a failure. */
-static void print_rest(const struct cli *c, const struct verb_call *call, size_t n,
-		       int64_t last)
+static void print_rest(const struct listing *l)
 {
-	const char *limit = verb_value(call, "limit");
-
-	if (n && n >= (size_t)atoll(limit ? limit : LIMIT_DEFAULT))
+	if (l->n && l->n >= l->limit)
 		fprintf(stderr,
-			"reeve jobs: %zu shown; there may be older ones: --before %lld\n", n,
-			(long long)last);
-	else if (!n && c->shows_progress && c->format.output == TABLE_TABLE)
+			"reeve jobs: %lld shown; there may be older ones: --before %lld\n",
+			(long long)l->n, (long long)l->last);
+	else if (!l->n && l->c->shows_progress && l->c->format.output == TABLE_TABLE)
 		fprintf(stderr, "no jobs%s\n",
-			verb_count(call, "all") ? "" : " now; -a shows those that have ended");
+			verb_count(l->call, "all") ? ""
+						   : " now; -a shows those that have ended");
 }
 
 /* Columns that leave room for NOTE, which says why a job waits, in 80 columns; all of them need WIDE. */
@@ -221,16 +250,19 @@ static void print_rest(const struct cli *c, const struct verb_call *call, size_t
 #define NARROW_ENDED "job,name,user,state,result,node,ncpus,running_ns,note"
 #define WIDE 130
 
-static int print_jobs(struct cli *c, const struct verb_call *call, const struct table *t,
-		      struct err *err)
+/* What fits into one answer is printed whole, as wide as it needs; more is printed page by page. */
+static int print_page(struct listing *l, struct err *err)
 {
-	const char *state = verb_value(call, "state");
-	bool has_ended = verb_count(call, "all") || (state && !strcmp(state, "ended"));
-	struct table_format f = c->format;
+	const char *state = verb_value(l->call, "state");
+	bool has_ended = verb_count(l->call, "all") || (state && !strcmp(state, "ended"));
+	bool is_last = !l->next || l->n >= l->limit;
+	struct table_format f = l->c->format;
 
-	if (table_format_is_narrow(&c->format, WIDE))
+	if (table_format_is_narrow(&f, WIDE))
 		f.columns = has_ended ? NARROW_ENDED : NARROW;
-	return table_print(t, &f, err);
+	if (l->limit <= PAGE_MAX && is_last)
+		return table_print(l->t, &f, err);
+	return table_print_part(l->t, &f, is_last ? TABLE_LAST : TABLE_MORE, err);
 }
 
 /* People type "jobs 12" for "job 12". */
@@ -249,37 +281,69 @@ static int refuse_arguments(const struct verb_call *call, struct err *err)
 		       call->args[0], call->args[0]);
 }
 
+static int put_page(struct listing *l, const json_t *answer, struct err *err)
+{
+	const json_t *jobs = json_object_get(answer, "jobs");
+	int64_t next = cli_int(answer, "next", 0);
+	struct job_view v = { .job = 0 };
+	const json_t *job;
+	size_t i;
+
+	json_array_foreach(jobs, i, job)
+	{
+		int r = job_view_read(job, &v, err);
+
+		if (r < 0)
+			return r;
+		put_job(l->t, &v);
+	}
+	l->n += (int64_t)json_array_size(jobs);
+	l->last = v.job ? v.job : l->last;
+	if (next && l->next && next >= l->next)
+		return err_set(err, -EPROTO, "the controller's pages of jobs do not end");
+	l->next = next;
+	return 0;
+}
+
+/* Pages until the limit or the end: memory for one at a time. */
+static int list_jobs(struct listing *l, struct err *err)
+{
+	int r;
+
+	do {
+		_cleanup_json_ json_t *answer = NULL;
+		_cleanup_free_ char *path = NULL;
+
+		r = make_path(l, &path, err);
+		if (r == 0)
+			r = cli_get(l->c, path, &answer, err);
+		if (r == 0)
+			r = put_page(l, answer, err);
+		if (r == 0)
+			r = print_page(l, err);
+	} while (r == 0 && l->next && l->n < l->limit);
+	return r;
+}
+
 static int run_jobs(const struct verb_call *call, void *ctx, struct err *err)
 {
-	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_(table_freep) struct table *t = NULL;
-	_cleanup_free_ char *path = NULL;
-	struct job_view v = { .job = 0 };
-	struct cli *c = ctx;
-	json_t *job;
-	size_t i;
+	struct listing l = { .c = ctx, .call = call };
 	int r = refuse_arguments(call, err);
 
 	if (r == 0)
-		r = cli_begin(c, call, err);
+		r = cli_begin(l.c, call, err);
 	if (r == 0)
-		r = make_path(call, &path, err);
+		r = check_options(call, err);
+	if (r == 0)
+		r = read_limit(&l, err);
 	if (r == 0)
 		r = table_new("jobs", columns, &t, err);
+	l.t = t;
 	if (r == 0)
-		r = cli_get(c, path, &answer, err);
-	if (r < 0)
-		return r;
-	json_array_foreach(json_object_get(answer, "jobs"), i, job)
-	{
-		r = job_view_read(job, &v, err);
-		if (r < 0)
-			return r;
-		put_job(t, &v);
-	}
-	r = print_jobs(c, call, t, err);
+		r = list_jobs(&l, err);
 	if (r == 0)
-		print_rest(c, call, json_array_size(json_object_get(answer, "jobs")), v.job);
+		print_rest(&l);
 	return r;
 }
 

@@ -17,6 +17,7 @@
 #define SQL_JOB_STARTING SQL_TEXT(1)
 #define SQL_JOB_RUNNING SQL_TEXT(2)
 #define SQL_JOB_SUSPENDED SQL_TEXT(3)
+#define SQL_JOB_ENDING SQL_TEXT(4)
 #define SQL_JOB_ENDED SQL_TEXT(5)
 
 /* The columns of a SELECT, named where they are written: a list X(NAME, "text") is both the text of
@@ -98,6 +99,7 @@ SQL_IS(JOB_QUEUED);
 SQL_IS(JOB_STARTING);
 SQL_IS(JOB_RUNNING);
 SQL_IS(JOB_SUSPENDED);
+SQL_IS(JOB_ENDING);
 SQL_IS(JOB_ENDED);
 SQL_IS(STORE_ANY);
 _Static_assert(SQL_SLURM_FROM == STORE_SLURM_FROM, "SQL has another number");

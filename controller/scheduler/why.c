@@ -4,6 +4,20 @@
 #include <string.h>
 #include "controller/scheduler/preempt/preempt_impl.h"
 
+/* A list of all jobs asks this of each: where the queue is in order, by halves. */
+static int32_t find_queued(const struct schedule *s, int32_t job)
+{
+	bool is_sorted = !s->is_unsorted && !s->is_edited;
+	size_t at = is_sorted ? schedule_bisect_queued(s, s->n_queued, job) : s->n_queued;
+
+	if (at < s->n_queued && s->queued[at].job == job)
+		return (int32_t)at;
+	for (at = 0; at < s->n_queued; at++)
+		if (s->queued[at].job == job)
+			return (int32_t)at;
+	return -1;
+}
+
 static void find_position(const struct schedule *s, int32_t job, struct schedule_why *ret)
 {
 	const struct preempt *p = s->preempt;
@@ -12,9 +26,7 @@ static void find_position(const struct schedule *s, int32_t job, struct schedule
 	ret->position = -1;
 	if (s->config.rule != SCHEDULE_PREEMPT) {
 		ret->n = (int32_t)s->n_queued;
-		for (size_t i = 0; i < s->n_queued; i++)
-			if (s->queued[i].job == job)
-				ret->position = (int32_t)i;
+		ret->position = find_queued(s, job);
 		return;
 	}
 	for (size_t i = 0; p && i < p->n_order; i++) {

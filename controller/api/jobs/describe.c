@@ -1,6 +1,7 @@
 /* describe.c - encodes a job as JSON for users and hooks; see describe.h. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
@@ -13,7 +14,9 @@
 #include "controller/dispatch/cycle.h"
 #include "controller/dispatch/why.h"
 
-static void set_charges(struct doc *d, const struct store_job *row)
+enum detail { IN_BRIEF, IN_USUAL, IN_FULL };
+
+static void set_charges(struct doc *d, const struct store_job *row, enum detail detail)
 {
 	char rate[FRACTION_TEXT_MAX];
 
@@ -21,12 +24,14 @@ static void set_charges(struct doc *d, const struct store_job *row)
 	doc_int(d, "suspended_ns", row->suspended_ns);
 	doc_int(d, "charge_requested_ms", row->charge_requested_ms);
 	doc_int(d, "charge_used_ms", row->charge_used_ms);
+	doc_text(d, "unit", tariff_unit_name(row->unit, row->pool));
+	if (detail == IN_BRIEF)
+		return;
 	doc_text(d, "rate", fraction_format(row->rate, rate));
 	doc_int(d, "rate_num", row->rate.num);
 	doc_int(d, "rate_den", row->rate.den);
 	doc_text(d, "pool", charge_pool_name(row->pool));
 	doc_text(d, "decided_by", charge_side_name(row->decided_by));
-	doc_text(d, "unit", tariff_unit_name(row->unit, row->pool));
 	doc_text(d, "rule", row->rule);
 }
 
@@ -38,7 +43,7 @@ static void set_nodes(struct doc *d, const struct store_job *row)
 }
 
 /* The fields of an attempt: where, when, how much, how it ended. */
-static void set_attempt(struct doc *d, const struct store_job *row)
+static void set_attempt(struct doc *d, const struct store_job *row, enum detail detail)
 {
 	doc_int(d, "attempt", row->attempt);
 	doc_text(d, "state", job_state_name(row->state));
@@ -51,7 +56,7 @@ static void set_attempt(struct doc *d, const struct store_job *row)
 	doc_stored(d, "gpus", row->gpus);
 	doc_stored(d, "end", row->end);
 	doc_text(d, "note", row->note);
-	set_charges(d, row);
+	set_charges(d, row, detail);
 }
 
 /* The first reason that applies; "": nothing to explain. */
@@ -109,20 +114,38 @@ void describe_place(const struct api *a, const struct store_job *row, struct doc
 		set_why(d, a, row);
 }
 
+/* Of a list of thousands nothing but the resources is read: the stored text has that key once, outside of texts, in which its
+ * quotes would be escaped. Where it does not, as beside "select", all of the request is read. NULL: not found. */
+static json_t *read_resources(const char *request)
+{
+	static const char key[] = "\"resources\":{";
+	const char *at = strstr(request, key);
+
+	if (!at || strstr(at + 1, key))
+		return NULL;
+	return json_loads(at + sizeof(key) - 2, JSON_DISABLE_EOF_CHECK, NULL);
+}
+
 /* The request; in a listing without script and environment, which are long and may hold
  * secrets. */
-static void set_request(struct doc *d, const struct store_job *row, bool is_full)
+static void set_request(struct doc *d, const struct store_job *row, enum detail detail)
 {
 	static const char *const long_ones[] = { "script", "env" };
-	json_t *request = json_loads(row->request, 0, NULL);
+	json_t *resources = detail == IN_BRIEF ? read_resources(row->request) : NULL;
+	json_t *request;
 
-	for (size_t i = 0; request && !is_full && i < ARRAY_LEN(long_ones); i++)
+	if (resources) {
+		doc_set(d, "request", json_pack("{s:o}", "resources", resources));
+		return;
+	}
+	request = json_loads(row->request, 0, NULL);
+	for (size_t i = 0; request && detail != IN_FULL && i < ARRAY_LEN(long_ones); i++)
 		json_object_del(request, long_ones[i]);
 	if (request)
 		doc_set(d, "request", request);
 }
 
-static json_t *encode_job(const struct api *a, const struct store_job *row, bool is_full)
+static json_t *encode_job(const struct api *a, const struct store_job *row, enum detail detail)
 {
 	_cleanup_doc_ struct doc job = doc_object();
 	char id[PBS_ID_SHORT_MAX];
@@ -140,12 +163,12 @@ static json_t *encode_job(const struct api *a, const struct store_job *row, bool
 	doc_text(d, "queue", row->queue);
 	doc_text_if(d, "qos", row->qos);
 	doc_int(d, "submitted_ns", row->submitted_ns);
-	set_attempt(d, row);
+	set_attempt(d, row, detail);
 	set_gpu_idle(d, a, row);
 	if (row->adjusted_ms)
 		doc_int(d, "adjusted_ms", row->adjusted_ms);
 	describe_place(a, row, d);
-	set_request(d, row, is_full);
+	set_request(d, row, detail);
 	return doc_take(d);
 }
 
@@ -153,18 +176,23 @@ json_t *describe_attempt(const struct store_job *row)
 {
 	_cleanup_doc_ struct doc d = doc_object();
 
-	set_attempt(&d, row);
+	set_attempt(&d, row, IN_USUAL);
 	return doc_take(&d);
 }
 
 json_t *describe_job(const struct api *a, const struct store_job *row)
 {
-	return encode_job(a, row, false);
+	return encode_job(a, row, IN_USUAL);
+}
+
+json_t *describe_job_in_brief(const struct api *a, const struct store_job *row)
+{
+	return encode_job(a, row, IN_BRIEF);
 }
 
 json_t *describe_job_in_full(const struct api *a, const struct store_job *row)
 {
-	return encode_job(a, row, true);
+	return encode_job(a, row, IN_FULL);
 }
 
 struct found {

@@ -24,13 +24,14 @@
 struct list {
 	const struct call *c;
 	json_t *array;
+	json_t *(*describe)(const struct api *a, const struct store_job *row);
 };
 
 static int add_job(void *ctx, const struct store_job *row, struct err *err)
 {
 	struct list *l = ctx;
 
-	if (json_array_append_new(l->array, describe_job(l->c->api, row)) < 0)
+	if (json_array_append_new(l->array, l->describe(l->c->api, row)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -132,7 +133,7 @@ static int add_next(const struct call *c, const struct store_filter *f, int64_t 
 int route_jobs(struct call *c, struct err *err)
 {
 	struct store_filter f = { 0 };
-	struct list l = { c, NULL };
+	struct list l = { .c = c, .describe = describe_job };
 	int64_t next = 0;
 	int r = read_filter(c, &f, err);
 
@@ -143,6 +144,8 @@ int route_jobs(struct call *c, struct err *err)
 	if (r < 0)
 		return r;
 	c->answer = wire_new();
+	if (call_query_text(c, "brief"))
+		l.describe = describe_job_in_brief;
 	l.array = json_array();
 	if (!c->answer || json_object_set_new(c->answer, "jobs", l.array) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -206,7 +209,7 @@ static int add_slurm_note(struct call *c, json_t *doc, struct err *err)
 
 int route_job(struct call *c, struct err *err)
 {
-	struct list l = { c, NULL };
+	struct list l = { .c = c };
 	int r = store_job(c->api->c.store, c->id, show_job, c, err);
 
 	if (r < 0)

@@ -86,7 +86,32 @@ enum { VIEW_COLUMNS(SQL_NAME) };
 /* The index of nodes has no jobs without one: SQLite takes it only where the statement names that condition. */
 #define BEHIND_NODE BEHIND_1("j.node", "?3") " AND j.node IS NOT NULL"
 #define NEWEST_1(c1) " ORDER BY " c1 " DESC, j.job DESC LIMIT ?6"
-#define FEW " ORDER BY +j.job DESC LIMIT ?6" /* so few rows that all are sorted */
+/* Of the active jobs the numbers alone are sorted; the rest of the columns, some of them long, is read of those that are listed. */
+#define FEW(where)                                                                             \
+	VIEW_SELECT                                                                            \
+	" FROM (" where ") AS k CROSS JOIN jobs j ON j.job = k.chosen"                         \
+	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"                     \
+	" AND j.state <> " SQL_JOB_QUEUED " LEFT JOIN nodes n ON n.node = a.node"              \
+	" ORDER BY j.job DESC"
+#define NUMBERS(where)                                                                         \
+	"SELECT j.job AS chosen FROM jobs j WHERE " where " AND j.state < " SQL_JOB_ENDED      \
+	" AND" FILTERS ON_NODE
+#define NEWEST_NUMBERS(where) NUMBERS(where) " ORDER BY +j.job DESC LIMIT ?6"
+/* The index has them by state and number: the newest of each state are the ends of five ranges of it, which are spelled as for
+ * BEHIND_1(). */
+/* clang-format off */
+#define OF_STATE(c1, p1, state) \
+	"SELECT * FROM (" NUMBERS( \
+		"(" c1 ", j.state, j.job) < (" p1 ", " state ", ?5) AND (" c1 ", j.state, j.job) >= (" p1 ", " state ", ?9)") \
+	" ORDER BY " c1 " DESC, j.state DESC, j.job DESC LIMIT ?6) AS s" state
+#define NEWEST_BY_STATE(c1, p1) \
+	"SELECT * FROM (" OF_STATE(c1, p1, SQL_JOB_QUEUED) \
+	" UNION ALL " OF_STATE(c1, p1, SQL_JOB_STARTING) \
+	" UNION ALL " OF_STATE(c1, p1, SQL_JOB_RUNNING) \
+	" UNION ALL " OF_STATE(c1, p1, SQL_JOB_SUSPENDED) \
+	" UNION ALL " OF_STATE(c1, p1, SQL_JOB_ENDING) \
+	") AS u ORDER BY chosen DESC LIMIT ?6"
+/* clang-format on */
 
 /* The + keeps SQLite from reading all jobs, newest first, in search of those that have such parts. */
 #define PARTS(where)                                                                           \
@@ -109,12 +134,10 @@ static const char *choose_sql(const struct store_filter *f)
 	static const char of_array[] =
 		JOBS("j.array_job = ?8 AND j.array_job > 0") ON_NODE NEWEST;
 	static const char by_user[] = JOBS(BEHIND_1("j.user", "?1")) ON_NODE NEWEST_1("j.user");
-	static const char active_of_user[] =
-		JOBS("j.user = ?1 AND j.state < " SQL_JOB_ENDED) ON_NODE FEW;
+	static const char active_of_user[] = FEW(NEWEST_BY_STATE("j.user", "?1"));
 	static const char by_account[] =
 		JOBS(BEHIND_1("j.account", "?2")) ON_NODE NEWEST_1("j.account");
-	static const char active_of_account[] =
-		JOBS("j.account = ?2 AND j.state < " SQL_JOB_ENDED) ON_NODE FEW;
+	static const char active_of_account[] = FEW(NEWEST_BY_STATE("j.account", "?2"));
 	static const char by_node[] = NODES(BEHIND_NODE, NEWEST_1("j.node"), "p.node = ?3");
 	static const char by_user_and_node[] =
 		NODES("j.user = ?1 AND " BEHIND_NODE, NEWEST_1("j.node"),
@@ -123,7 +146,7 @@ static const char *choose_sql(const struct store_filter *f)
 	 * the node. */
 	static const char by_account_and_node[] =
 		NODES("j.account = ?2 AND " BEHIND_NODE, NEWEST_1("j.node"), "p.node = ?3");
-	static const char active[] = JOBS("j.state < " SQL_JOB_ENDED) ON_NODE FEW;
+	static const char active[] = FEW(NEWEST_NUMBERS("j.job < ?5"));
 	static const char any[] = JOBS("j.job < ?5 AND j.job >= ?9") NEWEST;
 
 	bool is_active = f->state == STORE_ACTIVE || (f->state >= 0 && f->state < JOB_ENDED);

@@ -86,7 +86,7 @@ is "jobs: units for people, a dash for what was not measured, no escape sequence
  12 hog               alice physics ended   vmem limit n1      1 1.00 GiB        -  0:10:00 0:00:05       - vmem limit exceeded on n1 at 2025-11-21 10:13:20 UTC: requested 1.00 GiB, reached 1.25 GiB (+256 MiB); the job was killed.' \
 "$("$reeve" jobs 2>&1)"
 is "jobs asks for those that have not ended" \
-	"GET /v1/jobs?state=active&limit=100 uid=$(id -u) " "$(sent)"
+	"GET /v1/jobs?brief=1&state=active&limit=100 uid=$(id -u) " "$(sent)"
 is "jobs --csv: exact, and empty where not measured" \
 'job,vmem_bytes,vmem_peak_bytes,running_ns,exit_code
 14,8589934592,,,
@@ -97,7 +97,7 @@ is "jobs --json has a schema and the same figures" "reeve/1 14 null 137" \
 	"$("$reeve" jobs -a --json | python3 -c 'import json,sys; d = json.load(sys.stdin); j = d["jobs"]
 print(d["schema"], j[0]["job"], json.dumps(j[0].get("vmem_peak_bytes")), j[2]["exit_code"])')"
 "$reeve" jobs -a --user 'a&b=c d' --node n1 >/dev/null
-has "filters are escaped" "/v1/jobs?user=a%26b%3Dc%20d&node=n1&limit=100 " "$(sent)"
+has "filters are escaped" "/v1/jobs?brief=1&user=a%26b%3Dc%20d&node=n1&limit=100 " "$(sent)"
 is "jobs -p: fields ended by a bar" 'job|state|
 14|queued|
 13|running|
@@ -221,7 +221,7 @@ has "--export all hands everything on" "'LC_ALL=C.UTF-8'" "$(field 'r["env"]')"
 is "a command after --, with options of its own" "['./prog', '-l', 'x'] prog" \
 	"$(field 'r["argv"], r["name"]')"
 has "a large body is gzipped and its credential still fits" " gzip " \
-	"$("$reeve" submit --env X="$(head -c 5000 /dev/zero | tr '\0' x)" -- true >/dev/null; sent)"
+	"$("$reeve" submit --env X="$(head -c 20000 /dev/zero | tr '\0' x)" -- true >/dev/null; sent)"
 is "a script from standard input" "stdin" "$("$reeve" submit - <job.sh >/dev/null 2>&1; field 'r["script"][2:9] and "stdin"')"
 is "submit --json" '{"schema":"reeve/1","job":15}' "$("$reeve" submit --json -- true | tr -d ' \n')"
 exits "submit says which lines mean nothing here" 0 "$reeve" submit job.sh
@@ -370,7 +370,14 @@ filled in by the site
   jobfs=100MB = 100000000 bytes' \
 	"$("$reeve" cost -l ncpus=2,vmem=10GB -l walltime=2h)"
 is "cost --json" 18000000 "$("$reeve" cost --json -l ncpus=2 | python3 -c 'import json,sys; print(json.load(sys.stdin)["charge_ms"])')"
-exits "a limit beyond what there is at once" 2 "$reeve" jobs --limit 1001
+exits "a limit that is none" 2 "$reeve" jobs --limit -1
+cp "$dir/answers/GET_v1_jobs" "$dir/jobs.before"
+answer GET_v1_jobs 200 <<'JSON'
+{"schema":"reeve/1","next":12,"jobs":[{"job":12,"id":"12","state":"queued","request":{"resources":{"ncpus":1}}}]}
+JSON
+exits "pages that do not end" 1 "$reeve" jobs --limit 0
+has "... are an error" "pages of jobs do not end" "$err"
+cp "$dir/jobs.before" "$dir/answers/GET_v1_jobs"
 
 # ---- the exchange itself: in an event loop as the agent makes it, and waited for as most verbs do ----
 url=http://127.0.0.1:$(cat "$dir/port")

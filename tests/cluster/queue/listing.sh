@@ -1,0 +1,55 @@
+#!/bin/bash
+# listing.sh - `reeve jobs` lists any number of jobs by one command, each once, in every form. Needs root.
+set -u
+cd "$(dirname "$0")/../../.." || exit 1
+. tests/cluster/lib/tap_lib.sh
+. tests/cluster/lib/live_lib.sh
+export LC_ALL=C.UTF-8 TZ=UTC HOME=/nonexistent
+unset REEVE_CONTROLLER
+configure() {
+	live_controller >"$dir/controller.conf"
+	printf '%s\n' '[Cluster main]' 'DefaultResources = jobfs=100MB,walltime=1:00:00' '[Account physics]' 'Users = daemon, bin' >>"$dir/controller.conf"
+	printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\nAccount = physics\n' "$url" "$dir" >"$dir/reeve.conf"
+	chmod 644 "$dir/reeve.conf"
+}
+live_dir listing
+live_munge
+cp build/bin/reeve "$dir/reeve" && chmod 755 "$dir/reeve"
+live_open configure
+reeve() { # VERB ARG... of the user daemon
+	local verb=$1
+	shift
+	as $daemon "$dir/reeve" "$verb" --config "$dir/reeve.conf" "$@" 2>"$dir/err"
+}
+# Thousands of lines are compared by their number and sum.
+same() { is "$1" "$(wc -l <<<"$2") $(md5sum <<<"$2")" "$(wc -l <<<"$3") $(md5sum <<<"$3")"; }
+cd "$dir" || exit 1 # a job's directory that the user may enter
+first=$(reeve submit -N a+b -l ncpus=3,vmem=2GB -- /bin/true)
+is "a job" "1 " "$first $(cat "$dir/err")"
+as $bin "$dir/reeve" submit --config "$dir/reeve.conf" -l ncpus=1,vmem=1GB -- /bin/true >/dev/null
+live_stop
+columns=$(sqlite3 "$dir/ledger.db" "SELECT group_concat(name, ',') FROM pragma_table_info('jobs') WHERE name <> 'job'")
+# 2,500 more of them, of three states in turn; those that have ended are not active.
+sqlite3 -bail "$dir/ledger.db" "INSERT INTO jobs(job, $columns) WITH RECURSIVE k(i) AS (SELECT 101 UNION ALL SELECT i + 1 FROM k WHERE i < 2600)
+	SELECT k.i, ${columns//,/, } FROM jobs, k WHERE jobs.job = 1;
+	UPDATE jobs SET state = 5, ended_ns = submitted_ns WHERE job > 100 AND job % 5 = 0" || bail "the ledger cannot be filled"
+live_start || bail "the controller does not start: $(tail -n 3 "$dir/controller.log")"
+active=$({ echo 1; seq 101 2600 | awk '$1 % 5'; } | sort -rn)
+same "all, newest first, each once" "$active" "$(reeve jobs --limit 0 --csv -n -o job)"
+is "... without a word on stderr" "" "$(cat "$dir/err")"
+is "as JSON: one document" "$(wc -l <<<"$active") 2GB" "$(reeve jobs --limit 0 --json | python3 -c '
+import json, sys
+jobs = json.load(sys.stdin)["jobs"]
+print(len(jobs), "2GB" if all(j["vmem_bytes"] == 2000000000 and j["name"] == "a+b" and j["ncpus"] == 3 for j in jobs) else "")')"
+is "as a table: one header" "$(($(wc -l <<<"$active") + 1)) 1" \
+	"$(reeve jobs --limit 0 | awk '/^ *JOB/ { heads++ } END { print NR, heads }')"
+same "a limit of more than a page" "$(head -n 1500 <<<"$active")" "$(reeve jobs --limit 1500 --parsable2 -n -o job)"
+is "... that names the next page" "reeve jobs: 1500 shown; there may be older ones: --before $(sed -n 1500p <<<"$active")" "$(cat "$dir/err")"
+same "... which goes on there" "$(tail -n +1501 <<<"$active")" "$(reeve jobs --limit 0 --before "$(sed -n 1500p <<<"$active")" --csv -n -o job)"
+same "a page and no more" "$(head -n 1000 <<<"$active")" "$(reeve jobs --limit 1000 --csv -n -o job)"
+is "with those that have ended" 2501 "$(reeve jobs -a --limit 0 --csv -n -o job | sort -u | wc -l)"
+same "of one state" "$(seq 105 5 2600 | sort -rn)" "$(reeve jobs --state ended --limit 0 --csv -n -o job)"
+is "none is a document too" "[]" "$(reeve jobs --state running --limit 0 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["jobs"])')"
+is "an operator sees all users'" "$(($(wc -l <<<"$active") + 1))" \
+	"$("$dir/reeve" jobs --config "$dir/reeve.conf" --limit 0 --csv -n -o user | wc -l)"
+tap_end
