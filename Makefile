@@ -163,7 +163,7 @@ demo-slurm: deps
 bench: all
 	$(Q)tests/bench/run.sh
 # Do the unit tests notice a changed sign? tests/mutation/mutate.py --help
-mutation: all unit-tests
+mutation: all
 	$(Q)tests/mutation/mutate.py
 deps:
 	$(Q)tests/deps.sh

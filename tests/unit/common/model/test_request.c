@@ -326,6 +326,36 @@ static void now_or_never_is_read_and_stands_alone(void **state)
 	request_done(&r);
 }
 
+static void only_a_blank_ends_the_mark_of_an_option(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t ncpus;
+	} of[] = {
+		{ "#PBS\t-l ncpus=2\n", 2 },	  { "#REEVE\t-l ncpus=3\n", 3 },
+		{ "#PBSX -l ncpus=2\n", 0 },	  { "#REEVE-l ncpus=2\n", 0 },
+		{ "#reeve -l ncpus=2\n", 0 },	  { "##PBS -l ncpus=2\n", 0 },
+		{ " #PBS -l ncpus=2\n", 0 },	  { " \t\n\n#PBS -l ncpus=4", 4 },
+		{ "true\n#PBS -l ncpus=2\n", 0 }, { "#PBS\n", 0 },
+		{ "#\n#PBS -l ncpus=5\n", 5 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+		_cleanup_(request_done) struct request r;
+		char ignored[256];
+		int64_t before;
+
+		request_init(&r);
+		before = r.res.ncpus;
+		assert_int_equal(request_parse_script(&r, of[i].text, strlen(of[i].text),
+						      "x.sh", ignored, NULL),
+				 0);
+		if (r.res.ncpus != (of[i].ncpus ? of[i].ncpus : before))
+			fail_msg("'%s': %lld cores", of[i].text, (long long)r.res.ncpus);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -342,6 +372,7 @@ int main(void)
 		cmocka_unit_test(copies_share_nothing),
 		cmocka_unit_test(directives_of_arrays_dependencies_holds_and_requeues_are_read),
 		cmocka_unit_test(now_or_never_is_read_and_stands_alone),
+		cmocka_unit_test(only_a_blank_ends_the_mark_of_an_option),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -192,12 +192,121 @@ static void test_request(void **state)
 	request_done(&back);
 }
 
+static void each_way_to_place_is_a_whole_word(void **state)
+{
+	static const struct {
+		const char *text;
+		bool is_good, is_scattered, is_exclusive;
+	} of[] = {
+		{ "free", true, false, false },
+		{ "free:excl", true, false, true },
+		{ "scatter", true, true, false },
+		{ "scatter:excl", true, true, true },
+		{ "excl", true, false, true },
+		{ "scatter:", true, true, false },
+		{ "freeexcl", false, false, false },
+		{ "scatterx", false, false, false },
+		{ "excl:", false, false, false },
+		{ ":excl", false, false, false },
+		{ ":", false, false, false },
+		{ "scatter:free", false, false, false },
+		{ "scatte", false, false, false },
+		{ "fre", false, false, false },
+		{ "scatter::excl", false, false, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+		struct select s = { .is_scattered = !of[i].is_scattered };
+		bool excl = !of[i].is_exclusive;
+
+		assert_int_equal(select_parse_place(of[i].text, &s, &excl, NULL),
+				 of[i].is_good ? 0 : -EINVAL);
+		if (of[i].is_good && s.is_scattered != of[i].is_scattered)
+			fail_msg("%s: scattered", of[i].text);
+		if (of[i].is_good && excl != of[i].is_exclusive)
+			fail_msg("%s: exclusive", of[i].text);
+	}
+}
+
+static void a_sum_of_chunks_may_be_the_most_of_one_job_and_no_more(void **state)
+{
+	struct select s = { .n = 1 };
+	struct resources res;
+
+	(void)state;
+	s.of[0] = (struct select_chunk){ .n = 1024, .ncpus = 1024 };
+	assert_int_equal(select_total(&s, &res, NULL), 0);
+	assert_int_equal(res.ncpus, 1 << 20);
+	s.of[s.n++] = (struct select_chunk){ .n = 1, .ncpus = 1 };
+	assert_int_equal(select_total(&s, &res, NULL), -ERANGE);
+	s.of[1].ncpus = 0;
+	assert_int_equal(select_total(&s, &res, NULL), 0);
+	s.of[0].vmem_bytes = INT64_MAX; /* an overflow is more than any limit */
+	assert_int_equal(select_total(&s, &res, NULL), -ERANGE);
+	assert_int_equal(select_chunks(&s), 1025);
+	s.n = 0;
+	assert_int_equal(select_chunks(&s), 1);
+}
+
+/* mem of the job is the sum where every chunk states it, else it follows from vmem. */
+static void mem_is_summed_only_where_every_chunk_states_it(void **state)
+{
+	struct select s = parse_select("2:ncpus=1:mem=3GiB:ngpus=2+3:ncpus=1:mem=1GiB", "");
+	struct resources res, one;
+
+	(void)state;
+	assert_int_equal(select_total(&s, &res, NULL), 0);
+	assert_int_equal(res.mem_bytes, 9 * GIB);
+	assert_int_equal(res.ngpus, 4);
+	s.of[0].mem_bytes = 0;
+	assert_int_equal(select_total(&s, &res, NULL), 0);
+	assert_int_equal(res.mem_bytes, 0);
+	strcpy(res.gpu_model, "a100");
+	select_chunk(&s.of[0], &res, &one);
+	assert_string_equal(one.gpu_model, "a100");
+	select_chunk(&s.of[1], &res, &one);
+	assert_string_equal(one.gpu_model, "");
+}
+
+static void a_request_is_split_into_equal_parts_or_not_at_all(void **state)
+{
+	struct resources whole = { .ncpus = SELECT_CHUNKS_MAX,
+				   .vmem_bytes = 10,
+				   .mem_bytes = 11 };
+	struct select s = { .n = 3 };
+
+	(void)state;
+	assert_false(select_split(&whole, 0, &s));
+	assert_false(select_split(&whole, -1, &s));
+	assert_int_equal(s.n, 3);
+	assert_true(select_split(&whole, 1, &s));
+	assert_int_equal(s.of[0].vmem_bytes, 10);
+	assert_true(select_split(&whole, 5, &s));
+	assert_int_equal(s.n, 1);
+	assert_int_equal(s.of[0].vmem_bytes, 2);
+	assert_int_equal(s.of[0].mem_bytes, 3); /* a fifth of 11, rounded up */
+	assert_true(select_split(&whole, SELECT_CHUNKS_MAX, &s));
+	whole.ncpus *= 2;
+	assert_true(select_split(&whole, SELECT_CHUNKS_MAX, &s));
+	assert_false(select_split(&whole, 2 * SELECT_CHUNKS_MAX, &s));
+	whole.ngpus = 1;
+	assert_false(select_split(&whole, 2, &s));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_typed), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_place), cmocka_unit_test(test_sums),
-		cmocka_unit_test(test_split), cmocka_unit_test(test_request),
+		cmocka_unit_test(test_typed),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_place),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_request),
+		cmocka_unit_test(each_way_to_place_is_a_whole_word),
+		cmocka_unit_test(a_sum_of_chunks_may_be_the_most_of_one_job_and_no_more),
+		cmocka_unit_test(mem_is_summed_only_where_every_chunk_states_it),
+		cmocka_unit_test(a_request_is_split_into_equal_parts_or_not_at_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,6 +90,33 @@ static void the_header_says_when_time_began(void **state)
 	assert_int_equal(j.submit_s, 1027839850);
 }
 
+/* Names of users, groups and queues are numbers of any length; a queue without a number has that of its partition. */
+static void every_digit_of_a_number_is_in_its_name(void **state)
+{
+	struct history_job j;
+
+	(void)state;
+	assert_int_equal(parse_line("17 5 0 1 4 -1 -1 2 0 3 1 1205 0 -1 90817 40 -1 -1", &j),
+			 HISTORY_OK);
+	assert_string_equal(j.user, "u1205");
+	assert_string_equal(j.account, "g0");
+	assert_string_equal(j.queue, "q90817");
+	assert_int_equal(j.start_s, 1005);
+	assert_int_equal(j.end_s, 1006);
+	assert_int_equal(j.walltime_s, 0);
+	assert_int_equal(j.mem_bytes, 2 * 3 * 1024); /* by the processors that were asked for */
+	assert_int_equal(parse_line("17 5 0 1 4 -1 -1 0 -1 3 1 -1 -1 -1 -1 40 -1 -1", &j),
+			 HISTORY_OK);
+	assert_string_equal(j.user, "");
+	assert_string_equal(j.account, "");
+	assert_string_equal(j.queue, "p40");
+	assert_int_equal(j.walltime_s, -1);
+	assert_int_equal(j.mem_bytes, 4 * 3 * 1024); /* not said: by those that it had */
+	assert_int_equal(parse_line("17 5 0 1 4 0 0" TAIL, &j), HISTORY_OK);
+	assert_int_equal(j.cpu_ms, 0);
+	assert_int_equal(j.mem_peak_bytes, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -97,6 +124,7 @@ int main(void)
 		cmocka_unit_test(an_unknown_wait_counts_as_none),
 		cmocka_unit_test(every_impossible_row_has_its_reason),
 		cmocka_unit_test(the_header_says_when_time_began),
+		cmocka_unit_test(every_digit_of_a_number_is_in_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
