@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "controller/policy/placement/fit_chunks.h"
+#include "controller/policy/placement/fit_impl.h"
 
 #define GIB (1LL << 30)
 
@@ -368,6 +369,138 @@ static void a_kind_that_no_node_is_of_is_named_with_the_kinds_there_are(void **s
 	assert_string_equal(j.why, "no node of type b is up and not drained (3 registered)");
 }
 
+/* A small number that is the same in each run. */
+static int64_t draw(uint32_t *seed, int64_t below)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return (int64_t)(*seed >> 8) % below;
+}
+
+/* Random nodes and parts: so many fit as can be allocated one after the other, now and on the empty node. */
+static void so_many_fit_as_can_be_allocated_one_by_one(void **state)
+{
+	uint32_t seed = 7;
+
+	(void)state;
+	for (int world = 0; world < 3000; world++) {
+		struct fit_node n = { .open = true }, empty;
+		struct resources one = { .ncpus = draw(&seed, 4),
+					 .vmem_bytes = draw(&seed, 4),
+					 .jobfs_bytes = draw(&seed, 3),
+					 .ngpus = draw(&seed, 3) };
+		struct fit_taking take = fit_taking(&one, false);
+		bool has_models = draw(&seed, 2);
+		int64_t count = 0;
+
+		n.capacity = (struct resources){ .ncpus = draw(&seed, 20),
+						 .mem_bytes = draw(&seed, 20),
+						 .jobfs_bytes = draw(&seed, 20),
+						 .ngpus = draw(&seed, 8) };
+		if (has_models && n.capacity.ngpus) {
+			gpus_add(&n.gpus, "a100", n.capacity.ngpus);
+			strcpy(take.res.gpu_model, "a100");
+		}
+		empty = n;
+		for (; draw(&seed, 3) && fit_takes(&n, &take); count++)
+			fit_allocate(&n, &take);
+		if (!one.ncpus && !one.vmem_bytes && !one.jobfs_bytes && !one.ngpus) {
+			assert_int_equal(fit_count(&n, &take, false), INT32_MAX);
+			continue;
+		}
+		assert_int_equal(fit_is_empty(&n), count == 0);
+		assert_int_equal(fit_count(&n, &take, false) + count,
+				 fit_count(&empty, &take, false));
+		assert_int_equal(fit_count(&n, &take, true), fit_count(&empty, &take, false));
+		for (int64_t left = fit_count(&n, &take, false); left > 0; left--) {
+			assert_true(fit_takes(&n, &take));
+			fit_allocate(&n, &take);
+		}
+		assert_false(fit_takes(&n, &take));
+		assert_int_equal(fit_count(&n, &take, false), 0);
+	}
+}
+
+static void anything_in_use_makes_a_node_not_empty(void **state)
+{
+	const struct resources uses[] = {
+		{ .ncpus = 1 }, { .mem_bytes = 1 }, { .jobfs_bytes = 1 }, { .ngpus = 1 }
+	};
+	struct test_job j = make_job(0, 0);
+	const struct fit_taking whole = fit_taking(&j.want, true);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(uses); i++) {
+		struct fit_node n = make_node("a", 8, 8, 0);
+
+		assert_true(fit_is_empty(&n));
+		assert_true(fit_takes(&n, &whole));
+		assert_int_equal(fit_count(&n, &whole, false), INT32_MAX);
+		n.in_use = uses[i];
+		assert_false(fit_is_empty(&n));
+		assert_false(fit_takes(&n, &whole));
+		assert_int_equal(fit_count(&n, &whole, false), 0);
+		assert_int_equal(fit_count(&n, &whole, true), INT32_MAX);
+	}
+}
+
+static void all_that_is_missing_is_listed_with_its_numbers(void **state)
+{
+	struct fit_node nodes[] = { gpu_node("a", "a100-40=2"), make_node("b", 1, 1, 0) };
+	struct test_job j = gpu_job("a100-40", 2);
+	char why[FIT_WHY_MAX] = "";
+	struct fit_taking take;
+
+	(void)state;
+	j.want.ncpus = 4;
+	j.want.jobfs_bytes = 101 * GIB;
+	nodes[0].in_use.ncpus = 5;
+	gpus_add(&nodes[0].gpus_in_use, "a100-40", 1);
+	assert_int_equal(place_jobs(nodes, 2, &j, 1), 0);
+	assert_string_equal(j.why,
+			    "it needs 4 cores, 101 GiB jobfs and 2 a100-40; a has 3 of 8 "
+			    "cores, 100 GiB of 100 GiB jobfs and 1 of 2 a100-40 free "
+			    "(the closest node)");
+	take = fit_taking(&j.want, false);
+	fit_say_amounts(why, &take);
+	assert_string_equal(why, "4 cores, 1.00 GiB memory, 101 GiB jobfs, 2 a100-40");
+	j = make_job(1, 1);
+	j.is_exclusive = true;
+	assert_int_equal(place_jobs(nodes, 1, &j, 1), 0);
+	assert_string_equal(j.why, "it needs a whole node; a has 5 of 8 cores in use");
+	j.want.ncpus = 4;
+	assert_int_equal(place_jobs(nodes, 1, &j, 1), 0);
+	assert_string_equal(j.why,
+			    "it needs a whole node and 4 cores; a has 5 of 8 cores in use, "
+			    "and 3 of 8 cores free");
+	j = gpu_job("", 3);
+	j.is_exclusive = true;
+	assert_int_equal(place_jobs(nodes, 1, &j, 1), 0);
+	assert_string_equal(j.why,
+			    "it needs a whole node and 3 GPUs; a has 5 of 8 cores in use, "
+			    "and 1 of 2 GPUs free");
+}
+
+static void the_nearest_node_lacks_the_fewest_things_and_of_equals_is_the_first(void **state)
+{
+	struct fit_node nodes[] = { make_node("a", 1, 1, 0), make_node("b", 4, 1, 0),
+				    make_node("c", 1, 8, 0), make_node("d", 4, 8, 4) };
+	struct test_job j = make_job(4, 8);
+	char why[FIT_WHY_MAX];
+
+	(void)state;
+	assert_int_equal(place_jobs(nodes, 4, &j, 1), 0);
+	assert_string_equal(j.why, "it needs 4 cores; d has 0 of 4 free (the closest node)");
+	assert_int_equal(place_jobs(nodes, 3, &j, 1), 0);
+	assert_string_equal(j.why, "it needs 8.00 GiB memory; b has 1.00 GiB of 1.00 GiB free "
+				   "(the closest node)");
+	assert_false(fit_is_possible(nodes, 3, &j.want, why));
+	assert_non_null(strstr(why, "the nearest, b, has 4 cores, 1.00 GiB memory"));
+	assert_false(fit_is_possible(nodes, 1, &j.want, why));
+	assert_string_equal(why,
+			    "no node of this cluster could ever hold it; the nearest, a, has "
+			    "1 core, 1.00 GiB memory, 100 GiB jobfs");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +518,11 @@ int main(void)
 		cmocka_unit_test(more_in_use_than_capacity_counts_as_nothing_free),
 		cmocka_unit_test(a_job_goes_to_nodes_of_its_kind_alone),
 		cmocka_unit_test(a_kind_that_no_node_is_of_is_named_with_the_kinds_there_are),
+		cmocka_unit_test(so_many_fit_as_can_be_allocated_one_by_one),
+		cmocka_unit_test(anything_in_use_makes_a_node_not_empty),
+		cmocka_unit_test(all_that_is_missing_is_listed_with_its_numbers),
+		cmocka_unit_test(
+			the_nearest_node_lacks_the_fewest_things_and_of_equals_is_the_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
