@@ -14,7 +14,7 @@ import argparse, collections, concurrent.futures, os, random, re, shlex, signal,
 ROOMS = ["common/model", "agent/admit", "controller/policy", "controller/scheduler", "controller/simulate", "controller/history"]
 OUT = "build/mutation"
 EQUIVALENT = "tests/mutation/equivalent.txt"
-TESTS_MOST = 8   # of an object that many tests link: those of its room, then those that link the fewest others
+TESTS_MOST = 5   # of an object that many tests link: those of its room, then those that link the fewest others
 SLOWER = 20      # a test that takes so many times longer than it did, and more than 10 s, has noticed: the change made it loop
 FLAGS = "-std=gnu17 -D_GNU_SOURCE -O1 -w -fPIE -ftrivial-auto-var-init=pattern -fsanitize=address,undefined -fno-sanitize-recover=all -MMD".split()
 

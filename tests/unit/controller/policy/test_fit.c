@@ -370,7 +370,7 @@ static void a_kind_that_no_node_is_of_is_named_with_the_kinds_there_are(void **s
 }
 
 /* A small number that is the same in each run. */
-static int64_t draw(uint32_t *seed, int64_t below)
+static int64_t draw_number(uint32_t *seed, int64_t below)
 {
 	*seed = *seed * 1664525 + 1013904223;
 	return (int64_t)(*seed >> 8) % below;
@@ -384,24 +384,24 @@ static void so_many_fit_as_can_be_allocated_one_by_one(void **state)
 	(void)state;
 	for (int world = 0; world < 3000; world++) {
 		struct fit_node n = { .open = true }, empty;
-		struct resources one = { .ncpus = draw(&seed, 4),
-					 .vmem_bytes = draw(&seed, 4),
-					 .jobfs_bytes = draw(&seed, 3),
-					 .ngpus = draw(&seed, 3) };
+		struct resources one = { .ncpus = draw_number(&seed, 4),
+					 .vmem_bytes = draw_number(&seed, 4),
+					 .jobfs_bytes = draw_number(&seed, 3),
+					 .ngpus = draw_number(&seed, 3) };
 		struct fit_taking take = fit_taking(&one, false);
-		bool has_models = draw(&seed, 2);
+		bool has_models = draw_number(&seed, 2);
 		int64_t count = 0;
 
-		n.capacity = (struct resources){ .ncpus = draw(&seed, 20),
-						 .mem_bytes = draw(&seed, 20),
-						 .jobfs_bytes = draw(&seed, 20),
-						 .ngpus = draw(&seed, 8) };
+		n.capacity = (struct resources){ .ncpus = draw_number(&seed, 20),
+						 .mem_bytes = draw_number(&seed, 20),
+						 .jobfs_bytes = draw_number(&seed, 20),
+						 .ngpus = draw_number(&seed, 8) };
 		if (has_models && n.capacity.ngpus) {
 			gpus_add(&n.gpus, "a100", n.capacity.ngpus);
 			strcpy(take.res.gpu_model, "a100");
 		}
 		empty = n;
-		for (; draw(&seed, 3) && fit_takes(&n, &take); count++)
+		for (; draw_number(&seed, 3) && fit_takes(&n, &take); count++)
 			fit_allocate(&n, &take);
 		if (!one.ncpus && !one.vmem_bytes && !one.jobfs_bytes && !one.ngpus) {
 			assert_int_equal(fit_count(&n, &take, false), INT32_MAX);
