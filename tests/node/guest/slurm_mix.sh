@@ -1,11 +1,11 @@
 #!/bin/bash
-# slurm_mix.sh - a day of a Slurm cluster beside Reeve in some minutes: an array of $JOBS (200), jobs that are requeued, suspended and preempted,
+# slurm_mix.sh - a day of a Slurm cluster beside Reeve in some minutes: an array of $JOBS (100), jobs that are requeued, suspended and preempted,
 # and all daemons of both killed with SIGKILL meanwhile, $KILLS (25) times at random. At the end the ledger, slurmdbd and what the jobs wrote
 # of themselves must agree, and nothing may be there twice. TAP; $SEED repeats the order of the kills.
 #   tests/node/suite.sh slurm_mix --with slurm --net host
 . "$(dirname "$0")/node_lib.sh"
 . "$(dirname "$0")/slurm_lib.sh"
-jobs=${JOBS:-200} kills=${KILLS:-25}
+jobs=${JOBS:-100} kills=${KILLS:-25}
 RANDOM=${SEED:=$RANDOM}
 echo "# SEED=$SEED, $jobs jobs, $kills kills"
 truth=/home/alice/truth
@@ -66,6 +66,12 @@ all_over() { [ -z "$(squeue -h 2>/dev/null)" ] && scontrol ping | grep -q UP; }
 wait_for 200 all_over; ok $? "a suspended, a requeued and a preempted job end" "$(squeue)"
 
 # ---- the array, and the kills ----
+exec 3>&1
+tell_progress() { # every half minute, also where the output goes nowhere
+	[ $SECONDS -ge "${tell_at:-0}" ] || return
+	tell_at=$((SECONDS + 30))
+	echo "# after $SECONDS s: $*; jobs: $(timeout 10 squeue -h -r -o %T 2>&1 | sort | uniq -c | tr -s ' \n' ' ')" >&3
+}
 array=$(sub --array=1-"$jobs" --wrap 'told 0.5')
 for ((i = 0; i < kills; i++)); do
 	victim=${daemons[RANDOM % ${#daemons[@]}]}
@@ -74,6 +80,7 @@ for ((i = 0; i < kills; i++)); do
 	sleep 0.$((RANDOM % 10))
 	systemctl reset-failed "$victim" 2>/dev/null
 	systemctl restart "$victim"
+	tell_progress "$((i + 1)) of $kills kills, the last of $victim"
 done
 for d in "${daemons[@]}"; do systemctl is-active -q "$d" || systemctl restart "$d"; done
 # Slurm holds a job whose launch failed, drains a node whose slurmd died at a bad moment, and believes in a job whose end it knew before
@@ -81,6 +88,7 @@ for d in "${daemons[@]}"; do systemctl is-active -q "$d" || systemctl restart "$
 held=0 believed=0 before= before_s=0
 all_over_with_help() {
 	local id now
+	tell_progress "$held released, $believed believed in"
 	for id in $(squeue -h -r -t PD -o '%i %r' 2>/dev/null | awk '/[Hh]eld/ { print $1 }'); do scontrol release "$id" && held=$((held + 1)); done
 	sinfo -h -t drain,down,fail | grep -q . && scontrol update "NodeName=$(hostname)" State=RESUME 2>/dev/null
 	now=$(squeue -h -r -o '%i %t' 2>/dev/null)
@@ -104,7 +112,7 @@ tell_stuck() {
 	journalctl -u reeve-agent -o cat -n 15
 	runuser -u alice -- timeout 20 reeve jobs | tail -n 10
 }
-wait_for 500 all_over_with_help; ok $? "the array of $jobs ends, with $kills kills meanwhile" "$(tell_stuck 2>&1)"
+wait_for 250 all_over_with_help; ok $? "the array of $jobs ends, with $kills kills meanwhile" "$(tell_stuck 2>&1)"
 echo "# $held times a job was released that Slurm held; $believed jobs without a process ended when slurmd registered again"
 has_all() { [ "$(sql /var/lib/reeve-controller/ledger.db 'SELECT COUNT(*) FROM attempts WHERE closed = 0')" = 0 ] && reeve admin reconcile --cluster vc >/tmp/reconcile 2>&1; }
 wait_for 120 has_all; ok $? "reeve admin reconcile: ledger and slurmdbd have the same jobs and seconds" "$(reeve admin reconcile --cluster vc 2>&1 | head -30)"
