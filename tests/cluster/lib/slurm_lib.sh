@@ -6,7 +6,7 @@
 #					Partition batch is on all but the last of several NODES, which have 8 CPUs each
 #	slurm_stop WHAT, slurm_kill WHAT, slurm_start WHAT	one of: mariadb, slurmdbd, slurmctld, n1 ...
 #	slurm_wait SECONDS COMMAND...	until the command succeeds
-# $SLURM_CONF is exported, so that sbatch, scontrol, sacct ... speak with this cluster.
+# $SLURM_NODE_CPUS: CPUs of a node, else 8. $SLURM_CONF is exported, so that sbatch, scontrol, sacct ... speak with this cluster.
 slurm_nodes=
 slurm_why_not() {
 	local p
@@ -62,7 +62,7 @@ slurm_configure() { # [LINE]...
 	local i=0 n
 	for n in $slurm_nodes; do
 		i=$((i + 1))
-		echo "NodeName=$n NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=$((p + 1 + i)) CPUs=8 RealMemory=1000 State=UNKNOWN"
+		echo "NodeName=$n NodeHostname=$(hostname -s) NodeAddr=127.0.0.1 Port=$((p + 1 + i)) CPUs=${SLURM_NODE_CPUS:-8} RealMemory=1000 State=UNKNOWN"
 	done >>"$dir/slurm/slurm.conf"
 	printf '%s\n' "PartitionName=batch Nodes=$(echo "${slurm_nodes% *}" | tr " " ,) Default=YES MaxTime=INFINITE State=UP PriorityTier=1" "$@" >>"$dir/slurm/slurm.conf"
 	cat >"$dir/slurm/slurmdbd.conf" <<-CONF
