@@ -79,7 +79,7 @@ struct vmem_job {
 	__s64 max_spaces;  /* 0: none of its own; written by user space */
 	__u32 is_parted;   /* only cgroups below the job's own are its; written by user space */
 	__u32 spare32;
-	__u64 spare;
+	__u64 emptied_ns; /* CLOCK_BOOTTIME when n_spaces last fell to 0; 0: not known */
 };
 
 _Static_assert(sizeof(struct vmem_latch) == 72, "vmem_latch");

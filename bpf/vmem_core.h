@@ -167,8 +167,8 @@ INLINE void count_space(__u32 slot, __s64 n)
 {
 	struct vmem_job *job = job_at(slot);
 
-	if (job)
-		__sync_fetch_and_add(&job->n_spaces, n);
+	if (job && __sync_fetch_and_add(&job->n_spaces, n) + n == 0)
+		job->emptied_ns = bpf_ktime_get_boot_ns();
 }
 
 /* Promises. */

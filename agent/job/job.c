@@ -36,6 +36,11 @@ void job_act_after(struct job *j, unsigned delay_ms)
 	job_due_set(j, DUE_ACT, node_now_ns() + delay_ms * MS_NS);
 }
 
+int64_t job_now_ns(const struct job *j)
+{
+	return j->gone_ns ? j->gone_ns : node_now_ns();
+}
+
 /* The act runs from the event loop, never inside the caller: callers may still use the job after this call. */
 void job_enter_phase(struct job *j, enum job_phase phase)
 {

@@ -74,6 +74,7 @@ struct job {
 	bool is_commenting;	 /* agent/slurm: scontrol is writing the reason to slurmctld */
 	bool has_foreign_status; /* this agent has received foreign_status */
 	int foreign_status; /* of a job of Slurm or PBS: of its last task that ended, as wait(2) gives it */
+	int64_t gone_ns; /* its processes were found gone, by CLOCK_BOOTTIME; 0: not so */
 	int64_t waits_until_ns; /* deadline of DRAIN, or of waiting for a final record */
 	int64_t reported_ns;	/* CLOCK_BOOTTIME of the last report */
 	int64_t series_sent_ns; /* CLOCK_BOOTTIME of the last report with its series; 0: none */
@@ -127,6 +128,8 @@ bool job_is_sister(const struct job *j);
 /* The state as reports and people see it. */
 enum job_state job_state(const struct job *j);
 bool job_has_ended(const struct job *j); /* PHASE_FINAL or later */
+/* Now, or when its processes were found gone: up to then it ran. CLOCK_BOOTTIME. */
+int64_t job_now_ns(const struct job *j);
 /* Record how the job ends: `kind` and the text of its end message. */
 void job_latch_end(struct job *j, enum job_end_kind kind, const char *text);
 /* Record END_FAILED with a reason, unless an end is recorded already. */

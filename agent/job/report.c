@@ -242,7 +242,7 @@ static void set_note(const struct job *j, struct report *r)
 /* The report as of now; a job whose clock does not run has the times that were saved. */
 static void fill_report(struct job *j, struct report *r)
 {
-	int64_t now = node_now_ns();
+	int64_t now = job_now_ns(j);
 
 	memset(r, 0, sizeof(*r));
 	r->job = j->s.job;

@@ -19,7 +19,7 @@ struct leftover {
 /* The clock as it is stored: running and suspended time, and when these were read. */
 static void clock_to_state(struct job *j)
 {
-	int64_t now = node_now_ns();
+	int64_t now = job_now_ns(j);
 
 	j->s.clock.running_ns = clock_running_ns(&j->clock, now);
 	j->s.clock.suspended_ns = clock_suspended_ns(&j->clock, now);

@@ -255,6 +255,7 @@ int pbs_jobs_end(struct node *n, const struct pbs_question *q, struct pbs_answer
 		ret->verdict = PBS_ENDED;
 		foreign_format_end(j, ret->text, sizeof(ret->text));
 	}
+	j->gone_ns = 0; /* PBS's own word */
 	foreign_end(n, j);
 	return 1;
 }
@@ -310,7 +311,8 @@ static bool is_listed(const char *list, int64_t job)
 static void end_after_a_while(struct node *n, struct job *j, const char *why)
 {
 	if (!j->waits_until_ns) {
-		j->waits_until_ns = node_now_ns() + LOST_NS;
+		j->gone_ns = node_now_ns();
+		j->waits_until_ns = j->gone_ns + LOST_NS;
 	} else if (node_now_ns() >= j->waits_until_ns) {
 		job_note(j, "%s", why);
 		j->waits_until_ns = 0;
@@ -323,12 +325,14 @@ void pbs_jobs_alive(struct node *n, const char *list)
 	for (struct job *j = n->jobs; j; j = j->next) {
 		if (j->phase != PHASE_RUNNING && j->phase != PHASE_UNIT)
 			continue;
-		if (is_listed(list, j->s.job))
-			j->waits_until_ns = 0;
-		else
+		if (!is_listed(list, j->s.job)) {
 			end_after_a_while(
 				n, j,
 				"its epilogue did not come: PBS does not have the job any more");
+		} else if (j->gone_ns) {
+			j->waits_until_ns = j->gone_ns = 0;
+			limit_arm_clock(n, j);
+		}
 	}
 }
 

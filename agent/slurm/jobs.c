@@ -262,8 +262,10 @@ void slurm_jobs_end(struct node *n, const struct slurm_question *q)
 {
 	struct job *j = job_find(n, q->job, attempt_of(q));
 
-	if (j)
-		foreign_end(n, j);
+	if (!j)
+		return;
+	j->gone_ns = 0; /* Slurm's own word */
+	foreign_end(n, j);
 }
 
 bool slurm_jobs_is_over(struct node *n, const struct slurm_question *q)
@@ -294,10 +296,14 @@ void slurm_jobs_tick(struct node *n)
 		if (!job_is_slurms(j) || j->phase != PHASE_RUNNING)
 			continue;
 		if (access(job_cgroup(j, path), F_OK) == 0) {
-			j->waits_until_ns = 0;
+			if (j->gone_ns) { /* there again, with a next step */
+				j->waits_until_ns = j->gone_ns = 0;
+				limit_arm_clock(n, j);
+			}
 			check_suspended(n, j, path);
 		} else if (!j->waits_until_ns) {
-			j->waits_until_ns = node_now_ns() + LOST_NS;
+			j->gone_ns = node_now_ns();
+			j->waits_until_ns = j->gone_ns + LOST_NS;
 		} else if (node_now_ns() >= j->waits_until_ns) {
 			job_note(j, "its Epilog did not come: its end was seen by its cgroup");
 			j->waits_until_ns = 0;

@@ -193,6 +193,7 @@ int vmem_read(struct vmem *v, uint64_t cgroup_id, struct vmem_usage *ret, struct
 		.limit_bytes = vmem_table_bytes(v, job->limit_pages),
 		.n_refused = (uint64_t)job->n_refused,
 		.n_processes = job->n_spaces > 0 ? (uint32_t)job->n_spaces : 0,
+		.emptied_ns = job->n_spaces > 0 ? 0 : (int64_t)job->emptied_ns,
 		.is_exceeded = job->latch.state != VMEM_X_NONE,
 		.is_survived = job->latch.state == VMEM_X_REFUSED,
 		.is_no_room = job->latch.state != VMEM_X_NONE &&

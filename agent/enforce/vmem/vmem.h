@@ -75,10 +75,11 @@ struct vmem_usage {
 	uint64_t limit_bytes;	/* 0 = none */
 	uint64_t n_refused;	/* growths refused so far */
 	uint32_t n_processes;	/* distinct address spaces */
-	bool is_exceeded;	/* latched: the limit was reached at least once */
-	bool is_survived;	/* is_exceeded, but growth was only refused: the job goes on */
-	bool is_no_room;	/* is_exceeded, for the reason of vmem_excess.is_no_room */
-	uint64_t n_no_room;	/* address spaces that found no room: forks refused (tier 1) */
+	int64_t emptied_ns; /* n_processes is 0, since when (CLOCK_BOOTTIME); 0: not known */
+	bool is_exceeded;   /* latched: the limit was reached at least once */
+	bool is_survived;   /* is_exceeded, but growth was only refused: the job goes on */
+	bool is_no_room;    /* is_exceeded, for the reason of vmem_excess.is_no_room */
+	uint64_t n_no_room; /* address spaces that found no room: forks refused (tier 1) */
 };
 
 struct vmem_process {

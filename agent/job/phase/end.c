@@ -99,14 +99,32 @@ static void end_without_record(struct job *j)
 	job_note(j, "how the job ended was not recorded");
 }
 
+/* When the job ended, by CLOCK_BOOTTIME. Without a record (a job of Slurm or PBS) that is now, or when its processes were found
+ * gone, or when the kernel side saw the last of them go: it is there also while the agent is not. */
+static int64_t find_end_ns(struct node *n, const struct job *j)
+{
+	struct vmem_usage v = { 0 };
+	int64_t now = node_now_ns();
+
+	if (!j->gone_ns)
+		return now;
+	if (!job_is_pbs(j) && vmem_read(n->vmem, j->work_id, &v, NULL) == 0 &&
+	    v.emptied_ns > j->clock.start_ns && v.emptied_ns < j->gone_ns)
+		return v.emptied_ns;
+	return j->gone_ns;
+}
+
 /* At the time in the record, so that the time between the end of the job and the start of the agent is not charged. `f` NULL:
- * there is no record, and the clock stops now. */
+ * there is no record. */
 static void stop_clock(struct node *n, struct job *j, const struct final *f)
 {
+	int64_t now = node_now_ns(), end = f ? f->boottime_ns : find_end_ns(n, j);
+
+	j->s.clock.ended_ns = f ? f->realtime_ns : node_realtime_ns() - (now - end);
 	if (!j->clock.start_ns)
 		return;
 	job_sync_clock(n, j);
-	clock_stop(&j->clock, f ? f->boottime_ns : node_now_ns());
+	clock_stop(&j->clock, end);
 	j->is_frozen = false;
 }
 
@@ -149,7 +167,6 @@ int job_finish(struct node *n, struct job *j)
 		decide_end(n, j, &f);
 	else
 		end_without_record(j);
-	j->s.clock.ended_ns = have ? f.realtime_ns : node_realtime_ns();
 	job_due_set(j, DUE_CLOCK, JOB_DUE_NEVER);
 	write_end_message(n, j);
 	job_gpus_finish(n, j);

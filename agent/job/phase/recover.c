@@ -150,8 +150,10 @@ static void recover_job(struct node *n, struct job *j)
 		manager_path(n->ops->parent(n->manager),
 			     (struct manager_id){ j->s.job, j->s.attempt }, path);
 		/* A job of PBS has no cgroup between two tasks on nodes but its first: its hook tells of the end. */
-		if (j->phase == PHASE_RUNNING && !job_is_pbs(j) && access(path, F_OK) < 0)
+		if (j->phase == PHASE_RUNNING && !job_is_pbs(j) && access(path, F_OK) < 0) {
 			j->phase = PHASE_FINAL;
+			j->gone_ns = node_now_ns();
+		}
 	} else if (j->phase == PHASE_FINAL) {
 		job_attach_remains(n, j);
 	}
