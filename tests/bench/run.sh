@@ -16,6 +16,9 @@ bench_sample() {
 bench_slurm() {
 	$MAKE all && tests/bench/slurm/follow.sh ${SLURM_BENCH:-10000 100000}
 }
+bench_beside() {
+	$MAKE all && tests/bench/slurm/beside.sh
+}
 # On a virtual node; PAIRS for fewer than 60.
 bench_srun() {
 	$MAKE all && tests/node/suite.sh slurm_srun --with slurm --net host
@@ -135,7 +138,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger ended partition share schedule cycle submit start series past command top console simulate pages slurm srun attack"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger ended partition share schedule cycle submit start series past command top console simulate pages slurm beside srun attack"
 by_name_only="size" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0

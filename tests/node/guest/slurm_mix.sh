@@ -65,7 +65,7 @@ high=$(sub -p high -n 4 --wrap 'told 3')
 all_over() { [ -z "$(squeue -h 2>/dev/null)" ] && scontrol ping | grep -q UP; }
 wait_for 200 all_over; ok $? "a suspended, a requeued and a preempted job end" "$(squeue)"
 
-# ---- ends that the agent is not told of: without it, and without slurmd, which runs no Epilog then ----
+# ---- ends of which no Epilog tells the agent: while it is away, and without slurmd, which runs no Epilog then ----
 ends() { grep -q ^end "$truth/$1.0" 2>/dev/null; }
 away=$(sub --wrap 'told 5')
 wait_for 60 begins "$away"
@@ -177,7 +177,7 @@ for job in ledger:
             check('too little', running + held > t['end'] - t['begin'] - 0.2e9, job, attempt, running, held, t)
             # Up to when slurmd has cleaned up: on a busy node a minute, which slurmdbd counts too.
             most = max(t['end'] - t['begin'] + 40e9, (max(int(f[4]) for f in slurm[job]) + 3) * 1e9)
-            # Of these nobody told the agent: it knows when the last process went, and when it found their cgroup gone.
+            # Of these no Epilog told the agent: it knows when the last process went, and when it found their cgroup gone.
             most = {away: t['end'] - t['begin'] + 15e9, untold: t['end'] - t['begin'] + 40e9}.get(job, most)
             check('too much', running + held < most, job, attempt, running, held, t, slurm[job])
 for key, t in truth.items():

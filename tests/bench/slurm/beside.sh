@@ -1,11 +1,11 @@
 #!/bin/bash
-# beside_slurm.sh - Reeve and Debian's Slurm on the same cores, the same jobs, in turns: what a site waits for, what a person types, what the
+# beside.sh - Reeve and Debian's Slurm on the same cores, the same jobs, in turns: what a site waits for, what a person types, what the
 # daemons take. Slurm: slurmctld, slurmd, slurmdbd, MariaDB. Reeve: reeve-controller on SQLite, reeve-agent. Each side is in a cpuacct cgroup
 # of its own, from which its CPU time comes: daemons, commands and jobs. Medians of $ROUNDS (3) rounds; a table by ratio, losses first.
 # Where the machine is not as a node of a site, the head says how: both sides run without what is missing.
 #   ARRAY (500) tasks of an array, LOOP (100) submissions, LIST (2000) jobs in a list
 set -u
-cd "$(dirname "$0")/../.." || exit 1
+cd "$(dirname "$0")/../../.." || exit 1
 array=${ARRAY:-500} loop=${LOOP:-100} list=${LIST:-2000} rounds=${ROUNDS:-3}
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
