@@ -28,8 +28,7 @@ side() { if [ "$1" = .. ]; then echo $BASHPID >${acct%/*}/cgroup.procs; else ech
 mkdir -p $acct/slurm $acct/reeve
 ${CC:-cc} -O2 -D_GNU_SOURCE -std=gnu17 -o "$dir/cost" tests/bench/terminal/command_cost.c || bail "no command_cost"
 cp build/bin/reeve "$dir/reeve" && chmod 755 "$dir/cost" "$dir/reeve"
-cores=$(nproc) home=$dir/home
-mkdir -m 755 "$home" && chown daemon:daemon "$home"
+cores=$(nproc)
 live_munge
 
 # ---- the two sites ----
@@ -45,6 +44,8 @@ configure() {
 live_open configure
 agent_no_quota=1
 agent_open "Jobfs = none"
+home=$agent_dir/home # jobs have a /tmp of their own
+mkdir -m 755 "$home" && chown daemon:daemon "$home"
 slurm_wait 30 grep -q 'reached' "$agent_dir/log" || bail "the agent does not come up: $(tail -n 3 "$agent_dir/log")"
 user() { (cd "$home" && as $daemon "$@"); }
 reeve() { local verb=$1; shift; user "$dir/reeve" "$verb" --config "$dir/reeve.conf" "$@"; }

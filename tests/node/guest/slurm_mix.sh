@@ -65,7 +65,7 @@ high=$(sub -p high -n 4 --wrap 'told 3')
 all_over() { [ -z "$(squeue -h 2>/dev/null)" ] && scontrol ping | grep -q UP; }
 wait_for 200 all_over; ok $? "a suspended, a requeued and a preempted job end" "$(squeue)"
 
-# ---- ends of which no Epilog tells the agent: while it is away, and without slurmd, which runs no Epilog then ----
+# ---- ends of which no Epilog tells the agent: while it is away, and while its socket is not there ----
 ends() { grep -q ^end "$truth/$1.0" 2>/dev/null; }
 away=$(sub --wrap 'told 5')
 wait_for 60 begins "$away"
@@ -76,12 +76,12 @@ systemctl start reeve-agent
 wait_for 60 slurm_is_over "$away"; ok $? "a job ends while the agent is away" "$(squeue)"
 untold=$(sub --wrap 'told 5')
 wait_for 60 begins "$untold"
-systemctl stop slurmd
+mv /run/reeve/slurm.sock /run/reeve/slurm.away
 wait_for 60 ends "$untold"
+wait_for 60 slurm_is_over "$untold"
+mv /run/reeve/slurm.away /run/reeve/slurm.sock
 is_closed() { [ "$(sql /var/lib/reeve-controller/ledger.db "SELECT closed FROM attempts WHERE (job & 67108863) = $1")" = 1 ]; }
 wait_for 60 is_closed "$untold"; ok $? "the end of a job without an Epilog is found by its cgroup" "$(journalctl -u reeve-agent -o cat -n 10)"
-systemctl start slurmd
-wait_for 60 node_is_up
 
 # ---- the array, and the kills ----
 exec 3>&1
