@@ -14,6 +14,7 @@
 #include "controller/maintenance/cycles.h"
 #include "controller/maintenance/lost_nodes.h"
 #include "controller/maintenance/maintenance.h"
+#include "controller/maintenance/warm.h"
 
 #define PRUNE_AGAIN_US 100000	/* while there is more to remove: other work comes first */
 #define PRUNE_USUAL_US 30000000 /* when there is nothing more to remove */
@@ -22,6 +23,7 @@ struct maintenance {
 	struct api *api;
 	struct lost_nodes lost;
 	struct allocations *allocations; /* NULL: no hook wants to know */
+	struct warm *warm;
 	struct sd_event_source *check_source, *prune_source;
 };
 
@@ -84,6 +86,7 @@ struct maintenance *maintenance_close(struct maintenance *m)
 	sd_event_source_disable_unref(m->check_source);
 	sd_event_source_disable_unref(m->prune_source);
 	allocations_close(m->allocations);
+	warm_close(m->warm);
 	cycles_close(m->api);
 	free(m);
 	return NULL;
@@ -108,6 +111,8 @@ int maintenance_open(struct api *a, struct maintenance **ret, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "event loop: %s", strerror(-r));
 	r = allocations_open(a, &m->allocations, err);
+	if (r >= 0)
+		r = warm_open(a, &m->warm, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(m);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/calendar.h"
+#include "controller/ledger/usage/totals/top.h"
 #include "controller/quota/projection/projection_impl.h"
 
 #define RECENT_DAYS 30
@@ -34,6 +35,15 @@ static int add_recent(void *ctx, const struct store_usage *u, struct err *err)
 	return 0;
 }
 
+static int read_usage(struct projection_state *g, const struct store_period *p,
+		      store_usage_fn fn, struct err *err)
+{
+	const struct store_usage_each each = { fn, g };
+	int r = store_usage_kept(g->site->store, p, &each, err);
+
+	return r ? r : store_usage(g->site->store, p, fn, g, err);
+}
+
 /* Reads the rows of the period up to now, then the usage of its last 30 days for the
  * projection. */
 static int read_rows(struct projection_state *g, struct err *err)
@@ -47,11 +57,11 @@ static int read_rows(struct projection_state *g, struct err *err)
 	r = projection_read_top(g, &p, err);
 	if (r)
 		return r;
-	r = store_usage(g->site->store, &p, projection_keep_row, g, err);
+	r = read_usage(g, &p, projection_keep_row, err);
 	p.from_day = g->recent_from;
 	if (r < 0 || g->passed_ns <= 0 || p.each != STORE_EACH_PERIOD)
 		return r;
-	return store_usage(g->site->store, &p, add_recent, g, err);
+	return read_usage(g, &p, add_recent, err);
 }
 
 /* ---- the period ---- */

@@ -21,6 +21,9 @@
 	<xsl:when test="$in-years">years</xsl:when>
 	<xsl:otherwise>hours</xsl:otherwise>
 </xsl:choose></xsl:variable>
+<!-- Which columns there are, found once: to look at all rows for each of them is quadratic. -->
+<xsl:variable name="has-allocations" select="boolean(/page/usage/rows/item/@allocation_ms)"/>
+<xsl:variable name="has-projections" select="boolean(/page/usage/*/item/@projected_by_year_ms)"/>
 <xsl:variable name="charged"><xsl:choose>
 	<xsl:when test="$in-years">Equivalent years</xsl:when>
 	<xsl:otherwise>Charged, <xsl:value-of select="/page/usage/@unit"/></xsl:otherwise>
@@ -266,15 +269,15 @@
 		<xsl:if test="usage/rows/item/@user"><xsl:call-template name="head"><xsl:with-param name="by">user</xsl:with-param><xsl:with-param name="text">Submitter</xsl:with-param></xsl:call-template></xsl:if>
 		<xsl:if test="usage/rows/item/@cluster"><xsl:call-template name="head"><xsl:with-param name="by">cluster</xsl:with-param><xsl:with-param name="text">Cluster</xsl:with-param></xsl:call-template></xsl:if>
 		<th scope="col">Pool</th>
-		<xsl:if test="usage/rows/item/@allocation_ms">
+		<xsl:if test="$has-allocations">
 			<xsl:call-template name="head"><xsl:with-param name="by">used_ppm</xsl:with-param><xsl:with-param name="text">Used of allocation</xsl:with-param></xsl:call-template>
 			<xsl:call-template name="head"><xsl:with-param name="by">used_up</xsl:with-param><xsl:with-param name="text">Used up on</xsl:with-param></xsl:call-template>
 		</xsl:if>
 		<xsl:call-template name="head"><xsl:with-param name="by">counts_ms</xsl:with-param><xsl:with-param name="text" select="$charged"/></xsl:call-template>
 		<xsl:call-template name="head"><xsl:with-param name="by">core_ms</xsl:with-param><xsl:with-param name="text">Core-<xsl:value-of select="$unit"/></xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
 		<xsl:call-template name="head"><xsl:with-param name="by">gpu_ms</xsl:with-param><xsl:with-param name="text">GPU-<xsl:value-of select="$unit"/></xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
-		<xsl:if test="usage/rows/item/@allocation_ms"><th scope="col" class="figure">Allocation</th></xsl:if>
-		<xsl:if test="usage/*/item/@projected_by_year_ms">
+		<xsl:if test="$has-allocations"><th scope="col" class="figure">Allocation</th></xsl:if>
+		<xsl:if test="$has-projections">
 			<xsl:call-template name="head"><xsl:with-param name="by">projected_by_year_ms</xsl:with-param><xsl:with-param name="text">Projected</xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
 			<xsl:call-template name="head"><xsl:with-param name="by">projected_by_recent_ms</xsl:with-param><xsl:with-param name="text">By last <xsl:value-of select="usage/@recent_days"/> days</xsl:with-param><xsl:with-param name="class">figure</xsl:with-param></xsl:call-template>
 		</xsl:if>
@@ -285,9 +288,9 @@
 
 <!-- The first cell of the row of totals; its other names are empty. -->
 <xsl:template name="names">
-	<xsl:variable name="columns" select="/page/usage/rows/item[1]"/>
 	<xsl:choose>
 		<xsl:when test="parent::totals"><th scope="row">Total</th>
+			<xsl:variable name="columns" select="/page/usage/rows/item[1]"/>
 			<xsl:if test="count($columns/@month|$columns/@account|$columns/@user|$columns/@cluster) &gt; 1"><td colspan="{count($columns/@month|$columns/@account|$columns/@user|$columns/@cluster) - 1}"/></xsl:if></xsl:when>
 		<xsl:otherwise>
 			<xsl:if test="@month"><th scope="row" class="pair"><xsl:call-template name="month-link"/></th></xsl:if>
@@ -339,7 +342,7 @@
 	<tr>
 		<xsl:call-template name="names"/>
 		<td><xsl:value-of select="@pool"/></td>
-		<xsl:if test="/page/usage/rows/item/@allocation_ms">
+		<xsl:if test="$has-allocations">
 			<td><xsl:choose>
 				<xsl:when test="@used_ppm"><span class="pair"><xsl:value-of select="f:percent(@used_ppm, 1000000)"/></span>
 					<xsl:call-template name="progress"><xsl:with-param name="used-ppm" select="@used_ppm"/><xsl:with-param name="gone-ppm" select="/page/usage/@gone_ppm"/></xsl:call-template></xsl:when>
@@ -358,8 +361,8 @@
 			</xsl:call-template></xsl:if></td>
 		<td class="figure"><xsl:call-template name="amount"><xsl:with-param name="ms" select="@core_ms"/></xsl:call-template></td>
 		<td class="figure"><xsl:call-template name="amount"><xsl:with-param name="ms" select="@gpu_ms"/></xsl:call-template></td>
-		<xsl:if test="/page/usage/rows/item/@allocation_ms"><td class="figure"><xsl:call-template name="amount"><xsl:with-param name="ms" select="@allocation_ms"/></xsl:call-template></td></xsl:if>
-		<xsl:if test="/page/usage/*/item/@projected_by_year_ms">
+		<xsl:if test="$has-allocations"><td class="figure"><xsl:call-template name="amount"><xsl:with-param name="ms" select="@allocation_ms"/></xsl:call-template></td></xsl:if>
+		<xsl:if test="$has-projections">
 			<td class="figure"><xsl:call-template name="amount"><xsl:with-param name="ms" select="@projected_by_year_ms"/></xsl:call-template></td>
 			<td class="figure"><xsl:call-template name="amount"><xsl:with-param name="ms" select="@projected_by_recent_ms"/></xsl:call-template></td>
 		</xsl:if>

@@ -9,6 +9,7 @@
 #include "controller/ledger/usage/ranks/name_set.h"
 #include "controller/ledger/usage/ranks/parts.h"
 #include "controller/ledger/usage/ranks/ranks.h"
+#include "controller/ledger/usage/totals/top.h"
 
 #define KINDS 2
 static const enum store_by kinds[KINDS] = { STORE_BY_ACCOUNT, STORE_BY_USER };
@@ -191,6 +192,17 @@ static int add_part(struct store *s, const struct part_key *k, struct packed_sum
 	return r < 0 ? r : sums ? 0 : err_set(err, -EIO, "usage that was read is gone");
 }
 
+/* 1: it was not kept, and has been read. */
+static int warm_part(struct store *s, const struct part_key *k, struct err *err)
+{
+	int r;
+
+	if (parts_find(s->ranks->parts, k))
+		return 0;
+	r = read_part(s, k, err);
+	return r < 0 ? r : 1;
+}
+
 /* ---- versions ---- */
 
 enum version_column { VERSION_BEGINS, VERSION_NAME, VERSION_POOL, VERSION_NUMBER };
@@ -216,7 +228,7 @@ static uint64_t hash_version(const struct store *s, const struct db_row *st)
 			(uint64_t)db_int(st, VERSION_NUMBER));
 }
 
-/* ret[i]: of what begins with range->from + i; 0: it has no usage. */
+/* ret[i]: of what begins with range->from + i; 0: it has no usage. Clusters and pools come in any order: their hashes are added up. */
 static int read_versions(struct store *s, const struct cover_range *range, const char *cluster,
 			 uint64_t *ret, struct err *err)
 {
@@ -229,7 +241,7 @@ static int read_versions(struct store *s, const struct cover_range *range, const
 	return r;
 }
 
-/* Clusters and pools in any order: their hashes are added up. */
+/* `to` NULL: reads the first part that is not kept, and returns 1. */
 static int add_range(struct store *s, const struct ranks_ask *ask,
 		     const struct cover_range *range, struct packed_sums *to, struct err *err)
 {
@@ -238,7 +250,7 @@ static int add_range(struct store *s, const struct ranks_ask *ask,
 	int r = versions ? read_versions(s, range, ask->cluster, versions, err)
 			 : err_set(err, -ENOMEM, "out of memory");
 
-	for (size_t i = 0; i < n && r >= 0; i++) {
+	for (size_t i = 0; i < n && r == 0; i++) {
 		const struct part_key k = { .kind = ask->kind,
 					    .span = range->span,
 					    .begins = range->from + (int64_t)i,
@@ -246,7 +258,7 @@ static int add_range(struct store *s, const struct ranks_ask *ask,
 					    .version = versions[i] };
 
 		if (k.version)
-			r = add_part(s, &k, to, err);
+			r = to ? add_part(s, &k, to, err) : warm_part(s, &k, err);
 	}
 	return r;
 }
@@ -266,8 +278,8 @@ static int find_days(struct store *s, struct cover_ledger *ret, struct err *err)
 	return r;
 }
 
-int ranks_read(struct store *s, const struct ranks_ask *ask, struct packed_sums *to,
-	       struct err *err)
+static int visit_period(struct store *s, const struct ranks_ask *ask, struct packed_sums *to,
+			struct err *err)
 {
 	struct cover_ledger days;
 	struct cover cover;
@@ -278,9 +290,30 @@ int ranks_read(struct store *s, const struct ranks_ask *ask, struct packed_sums 
 	if (r < 0)
 		return r;
 	cover = cover_find(&days, ask->from_day, ask->to_day);
-	for (int i = 0; i < cover.n && r >= 0; i++)
+	r = 0;
+	for (int i = 0; i < cover.n && r == 0; i++)
 		r = add_range(s, ask, &cover.of[i], to, err);
-	return r < 0 ? r : 0;
+	return r;
+}
+
+int ranks_read(struct store *s, const struct ranks_ask *ask, struct packed_sums *to,
+	       struct err *err)
+{
+	return visit_period(s, ask, to, err);
+}
+
+int store_usage_warm(struct store *s, const struct store_period *p, struct err *err)
+{
+	struct ranks_ask ask = { .cluster = p->cluster,
+				 .from_day = p->from_day,
+				 .to_day = p->to_day };
+	int r = 0;
+
+	for (int i = 0; i < KINDS && r == 0; i++) {
+		ask.kind = kinds[i];
+		r = visit_period(s, &ask, NULL, err);
+	}
+	return r;
 }
 
 int32_t ranks_find(const struct store *s, enum store_by kind, const char *name)

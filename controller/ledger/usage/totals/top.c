@@ -88,19 +88,25 @@ static int64_t count_ms(const struct rollup *sum)
 		       : ms;
 }
 
-static void choose_all(const struct store *s, enum store_by kind,
-		       const struct packed_sums *sums, struct choice *c, struct store_top *top)
+/* The sums of all names of a kind. */
+struct view {
+	const struct store *s;
+	enum store_by kind;
+	const struct packed_sums *sums;
+};
+
+static void choose_all(const struct view *v, struct choice *c, struct store_top *top)
 {
 	for (int pool = 0; pool < _CHARGE_POOL_MAX; pool++)
-		for (int32_t i = 0; (size_t)i < sums->n_names; i++) {
-			const struct rollup *sum = packed_sum(sums, i, pool);
+		for (int32_t i = 0; (size_t)i < v->sums->n_names; i++) {
+			const struct rollup *sum = packed_sum(v->sums, i, pool);
 			struct candidate one = { .sum = sum, .pool = pool };
 
 			if (!sum)
 				continue;
 			top->n_rows[pool]++;
 			one.counts_ms = count_ms(sum);
-			one.name = ranks_name(s, kind, i);
+			one.name = ranks_name(v->s, v->kind, i);
 			choose_one(c, &one);
 		}
 }
@@ -141,25 +147,58 @@ static int read_period(struct store *s, const struct store_period *p, struct pac
 	return ranks_read(s, &ask, ret, err);
 }
 
+static bool is_kept(const struct store_period *p)
+{
+	const enum store_by kind = usage_kind(p);
+
+	return (kind == STORE_BY_ACCOUNT || kind == STORE_BY_USER) &&
+	       p->each == STORE_EACH_PERIOD;
+}
+
+static int pass_top(const struct view *v, struct store_top *top,
+		    const struct store_usage_each *each, struct err *err)
+{
+	struct choice c = { .limit = top->limit };
+	int r;
+
+	memset(top->n_rows, 0, sizeof(top->n_rows));
+	c.of = calloc(c.limit + 1, sizeof(*c.of));
+	if (!c.of)
+		return err_set(err, -ENOMEM, "out of memory");
+	choose_all(v, &c, top);
+	r = pass_chosen(&c, each, err);
+	free(c.of);
+	return r < 0 ? r : 1;
+}
+
 int store_usage_top(struct store *s, const struct store_period *p, struct store_top *top,
 		    const struct store_usage_each *each, struct err *err)
 {
 	_cleanup_(packed_sums_done) struct packed_sums sums = { .n_names = 0 };
-	const enum store_by kind = usage_kind(p);
-	struct choice c = { .limit = top->limit < STORE_TOP_MAX ? top->limit : STORE_TOP_MAX };
+	const struct view v = { s, p->by, &sums };
 	int r;
 
-	if ((kind != STORE_BY_ACCOUNT && kind != STORE_BY_USER) || p->each != STORE_EACH_PERIOD)
+	if (!is_kept(p))
 		return 0;
-	c.of = calloc(c.limit + 1, sizeof(*c.of));
-	r = c.of ? read_period(s, p, &sums, err) : err_set(err, -ENOMEM, "out of memory");
-	memset(top->n_rows, 0, sizeof(top->n_rows));
-	if (r >= 0) {
-		choose_all(s, kind, &sums, &c, top);
-		r = pass_chosen(&c, each, err);
-	}
-	free(c.of);
-	return r < 0 ? r : 1;
+	if (top->limit > STORE_TOP_MAX)
+		top->limit = STORE_TOP_MAX;
+	r = read_period(s, p, &sums, err);
+	return r < 0 ? r : pass_top(&v, top, each, err);
+}
+
+int store_usage_kept(struct store *s, const struct store_period *p,
+		     const struct store_usage_each *each, struct err *err)
+{
+	_cleanup_(packed_sums_done) struct packed_sums sums = { .n_names = 0 };
+	const struct view v = { s, p->by, &sums };
+	struct store_top all;
+	int r;
+
+	if (!s->ranks || !is_kept(p))
+		return 0;
+	r = read_period(s, p, &sums, err);
+	all.limit = sums.n_names * _CHARGE_POOL_MAX;
+	return r < 0 ? r : pass_top(&v, &all, each, err);
 }
 
 /* ---- some names ---- */

@@ -19,6 +19,15 @@ struct store_top {
 int store_usage_top(struct store *s, const struct store_period *p, struct store_top *top,
 		    const struct store_usage_each *each, struct err *err);
 
+/* Calls each->fn for all rows of store_usage(), in their order, from the sums that are kept. 1: it did; 0: none are kept yet, which a
+ * program that asks once does not wait for, or the view is not by account or user alone. */
+int store_usage_kept(struct store *s, const struct store_period *p,
+		     const struct store_usage_each *each, struct err *err);
+
+/* Reads one part of the period's sums that is not kept, of all accounts and users, so that a view of it need not. 1: it did; 0: all
+ * are kept. */
+int store_usage_warm(struct store *s, const struct store_period *p, struct err *err);
+
 /* What each of these accounts or users (p->by) is charged with its adjustments in the period, on all clusters or one. Only
  * charge_requested_ms is set. In the order of the names; those that were charged nothing are left out. */
 struct store_names {

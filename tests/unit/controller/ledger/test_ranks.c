@@ -203,14 +203,17 @@ static int add_text(void *ctx, const struct store_usage *u, struct err *err)
 
 static void check_period(struct store *s, const struct store_period *p)
 {
-	char all[TEXT_MAX] = "", top_rows[TEXT_MAX] = "";
+	char all[TEXT_MAX] = "", top_rows[TEXT_MAX] = "", kept[TEXT_MAX] = "";
 	struct store_top top = { .limit = STORE_TOP_MAX };
-	const struct store_usage_each each = { add_text, top_rows };
+	const struct store_usage_each each = { add_text, top_rows },
+				      each_kept = { add_text, kept };
 
 	assert_int_equal(store_usage(s, p, add_text, all, NULL), 0);
 	assert_int_equal(store_usage_top(s, p, &top, &each, NULL), 1);
 	assert_true(strlen(all) < TEXT_MAX - 100);
 	assert_string_equal(top_rows, all);
+	assert_int_equal(store_usage_kept(s, p, &each_kept, NULL), 1);
+	assert_string_equal(kept, all);
 }
 
 static void check_periods(struct store *s, int n)
@@ -249,6 +252,30 @@ static void changes_are_seen_whoever_makes_them(void **state)
 	assert_int_equal(db_commit(other->db, NULL), 0);
 	check_periods(r->store, 60);
 	store_close(other);
+}
+
+static void what_is_kept_is_read_part_by_part(void **state)
+{
+	struct rig *r = *state;
+	const struct store_period p = { .by = STORE_BY_USER,
+					.from_day = FIRST_DAY,
+					.to_day = FIRST_DAY + DAYS };
+	char rows[TEXT_MAX] = "";
+	const struct store_usage_each each = { add_text, rows };
+	int n = 0;
+
+	add_usage(r->store, FIRST_DAY, DAYS, 900);
+	/* A program that asks once reads as it always did. */
+	assert_int_equal(store_usage_kept(r->store, &p, &each, NULL), 0);
+	while (store_usage_warm(r->store, &p, NULL) == 1)
+		assert_true(++n < 200);
+	/* 13 months of accounts and of users, less the last ones, which are read by their days. */
+	assert_true(n > 20);
+	assert_int_equal(store_usage_warm(r->store, &p, NULL), 0);
+	add_usage(r->store, FIRST_DAY + DAYS - 1, 1, 1);
+	assert_int_equal(store_usage_warm(r->store, &p, NULL), 1);
+	assert_int_equal(store_usage_warm(r->store, &p, NULL), 0);
+	check_period(r->store, &p);
 }
 
 static void what_is_rolled_back_is_not_kept(void **state)
@@ -351,6 +378,7 @@ int main(void)
 		cmocka_unit_test(packed_rows_add_up),
 		cmocka_unit_test(what_was_used_longest_ago_goes_first),
 		TEST(changes_are_seen_whoever_makes_them),
+		TEST(what_is_kept_is_read_part_by_part),
 		TEST(what_is_rolled_back_is_not_kept),
 		TEST(totals_that_are_made_again_are_read_again),
 		TEST(days_accounts_and_users_have_the_same_sum),
