@@ -33,6 +33,9 @@ bench_agent() {
 	$MAKE -f Makefile -f tests/bench/agent/agent_memory.mk all $O/tests/bench/agent/agent_memory &&
 		tests/bench/agent/agent_memory.sh 1000 10
 }
+bench_agent_start() {
+	$MAKE all && tests/bench/agent/start.sh "${AGENT_START_BENCH:-100}"
+}
 bench_devices() {
 	local pins rc
 
@@ -138,7 +141,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage ledger ended partition share schedule cycle submit start series past command top console simulate pages slurm beside srun attack"
+all="gpu devices sample switch vmem agent agent-start jobfs fairshare import usage ledger ended partition share schedule cycle submit start series past command top console simulate pages slurm beside srun attack"
 by_name_only="size" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0
@@ -151,7 +154,7 @@ for name; do
 	esac
 	start=$SECONDS
 	echo "== $name"
-	"bench_$name" 2>&1 | tee "$O/bench/$name.log"
+	"bench_${name//-/_}" 2>&1 | tee "$O/bench/$name.log"
 	rc=${PIPESTATUS[0]}
 	grep -q '^no figures' "$O/bench/$name.log" && rc=1
 	[ "$rc" = 0 ] || { bad=1 && echo "== $name could not run in full (status $rc)"; }

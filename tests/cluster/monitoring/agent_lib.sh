@@ -6,6 +6,7 @@
 #	agent_open [LINE]...	the node n9 of $url's controller; LINE: further ones of agent.conf; $agent_dir/agent.conf,
 #				$agent_pid, $agent_dir/log
 #	agent_start, agent_stop	again, and away
+#	AGENT_PRELOAD		a shared object for it; AGENT_STATE_ON_DISK: not empty: its state is no tmpfs
 #	agent_end		all of it away, with its jobs; to be called before live_end
 agent_pid='' agent_dir='' agent_group='' agent_no_quota=''
 agent_possible() {
@@ -17,7 +18,7 @@ agent_possible() {
 agent_start() {
 	local preload=$agent_dir/fault.so
 	[ -z "$agent_no_quota" ] || preload=
-	STORE_FAULT=$agent_dir/words LD_PRELOAD=$preload build/bin/reeve-agent --config "$agent_dir/agent.conf" 2>>"$agent_dir/log" &
+	STORE_FAULT=$agent_dir/words LD_PRELOAD=$preload${AGENT_PRELOAD:+:$AGENT_PRELOAD} build/bin/reeve-agent --config "$agent_dir/agent.conf" 2>>"$agent_dir/log" &
 	agent_pid=$!
 }
 agent_stop() {
@@ -37,7 +38,7 @@ agent_open() {
 	mkdir "$agent_dir/state" "$agent_dir/run" "$agent_dir/jobfs" "$agent_dir/pins"
 	cp build/bin/reeve-launch "$agent_dir/reeve-launch" # where other users may reach it
 	[ -n "$agent_no_quota" ] || agent_build
-	mount -t tmpfs -o size=64M,mode=700 none "$agent_dir/state" # its syncs take no time
+	[ -n "${AGENT_STATE_ON_DISK:-}" ] || mount -t tmpfs -o size=64M,mode=700 none "$agent_dir/state" # its syncs take no time
 	{
 		# shellcheck disable=SC2154 # dir, url: of live_lib.sh
 		printf '[Agent]\nNode = n9\nController = %s\nControllerUser = root\nMinUid = 1\nMinGid = 1\n' "$url"
@@ -62,6 +63,6 @@ agent_end() {
 		[ -d "$agent_group" ] || break
 		sleep 0.1
 	done
-	umount "$agent_dir/state"
+	[ -n "${AGENT_STATE_ON_DISK:-}" ] || umount "$agent_dir/state"
 	rm -rf "$agent_dir"
 }
