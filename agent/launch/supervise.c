@@ -24,6 +24,7 @@
 #include "agent/launch/launch.h"
 #include "agent/launch/supervise.h"
 #include "common/cleanup.h"
+#include "common/clone_into.h"
 #include "common/err.h"
 #include "common/time_units.h"
 
@@ -173,20 +174,18 @@ static int become_user(const struct supervise_spec *s, struct err *err)
 	return launch_become_user(&user, err);
 }
 
-/* In the child: its own cgroup and view of the file system first, then the user, then the launcher. */
-static void run_child(const struct supervise_spec *s)
+/* In the child, which began in the job's cgroup: its view of the file system first, then the user, then the launcher. */
+static void run_child(void *ctx)
 {
+	const struct supervise_spec *s = ctx;
 	sigset_t none;
 	struct err err;
-	int r = write_file(s->cgroup, "cgroup.procs", "0");
+	int r;
 
-	if (r < 0)
-		err_set(&err, r, "enter %s: %s", s->cgroup, strerror(-r));
 	setsid();
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (!r)
-		r = make_view(s, &err);
+	r = make_view(s, &err);
 	if (!r)
 		r = become_user(s, &err);
 	if (!r) {
@@ -317,18 +316,18 @@ static int write_final(const struct supervise_spec *s, int status, struct err *e
 	return final_write(at, c, err);
 }
 
-static int run_supervisor(const struct supervise_spec *s, struct err *err)
+static int run_supervisor(struct supervise_spec *s, struct err *err)
 {
+	struct clone_into how = { s->cgroup, run_child, s };
 	pid_t pid;
 	int status;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	pid = fork();
+	pid = clone_into_fork(&how);
 	if (pid < 0)
-		return err_set(err, -errno, "fork: %m");
-	if (!pid)
-		run_child(s);
-	status = wait_main(pid);
+		fprintf(stderr, "reeve-launch: job %lld: start in %s: %s\n", (long long)s->job,
+			s->cgroup, strerror(-pid));
+	status = pid < 0 ? W_EXITCODE(LAUNCH_EXIT_FAILED, 0) : wait_main(pid);
 	end_rest(s);
 	return write_final(s, status, err);
 }

@@ -52,6 +52,7 @@ $O/tests/unit/test_launch: $(patsubst %,$O/agent/%.o,job/handshake/plan job/hand
 $O/tests/unit/test_job_env: $(patsubst %,$O/agent/job/%.o,handshake/env handshake/hosts gpus/env) $(MODEL)
 $O/tests/unit/test_db: LDLIBS += -lpq -lsqlite3
 $O/tests/unit/test_db: tests/unit/rig/fail_vfs.c $(DB) $O/common/err.o
+$O/tests/unit/test_clone_into: $O/common/clone_into.o
 $O/tests/unit/test_private: $O/common/private.o $O/common/err.o
 $O/tests/unit/test_mail: $(patsubst %,$O/common/%.o,model/mail err)
 $O/tests/unit/test_replace_file: $O/common/replace_file.o $O/common/err.o

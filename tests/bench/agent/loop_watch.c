@@ -60,8 +60,9 @@ int main(int argc, char **argv)
 	qsort(stops, n, sizeof(*stops), compare_times);
 	for (uint32_t i = 0; i < n; i++)
 		over += stops[i] > 1000;
-	printf("stops %u p50 %u p99 %u most %u over_1ms %u syncs %u sync_most %u\n", n, stops[n / 2],
-	       stops[(uint64_t)n * 99 / 100], stops[n - 1], over, w->n_syncs, w->most_sync_us);
+	printf("stops %u p50 %u p99 %u most %u over_1ms %u syncs %u sync_most %u\n", n,
+	       stops[n / 2], stops[(uint64_t)n * 99 / 100], stops[n - 1], over, w->n_syncs,
+	       w->most_sync_us);
 	return 0;
 }
 #else

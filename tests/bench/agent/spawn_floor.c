@@ -29,7 +29,9 @@ static void run_true(const char *group, bool is_direct)
 {
 	char procs[4200];
 	int fd = open(group, O_RDONLY | O_DIRECTORY | O_CLOEXEC), out;
-	struct clone_args a = { .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)fd };
+	struct clone_args a = { .flags = CLONE_INTO_CGROUP,
+				.exit_signal = SIGCHLD,
+				.cgroup = (uint64_t)fd };
 	pid_t pid = is_direct ? (pid_t)syscall(SYS_clone3, &a, sizeof(a)) : fork();
 
 	if (!pid) {

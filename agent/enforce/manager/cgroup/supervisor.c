@@ -20,6 +20,7 @@
 #include "agent/enforce/manager/cgroup/tree.h"
 #include "agent/launch/supervise.h"
 #include "common/cleanup.h"
+#include "common/clone_into.h"
 
 /* A user without a passwd entry has no further groups. More groups than fit are an error: left
  * out, they could change what the job may read. */
@@ -122,10 +123,11 @@ int supervisor_open(const char *path)
 static void reset_process(void)
 {
 	struct rlimit files = { 1024, 524288 }, locked = { 8 << 20, 8 << 20 }, hard;
+	struct sigaction by_default = { .sa_handler = SIG_DFL };
 	sigset_t none;
 
 	for (int sig = 1; sig < NSIG; sig++)
-		signal(sig, SIG_DFL);
+		sigaction(sig, &by_default, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	setpriority(PRIO_PROCESS, 0, 0);
@@ -137,48 +139,52 @@ static void reset_process(void)
 	umask(022);
 }
 
-static void run_child(const char *const *argv, const char *cgroup, int report_fd)
+/* What the child reads; it writes errno to report_fd where exec fails. */
+struct child {
+	const char *const *argv;
+	int report_fd;
+};
+
+/* In the agent's memory (clone_into.h), in its cgroup already. */
+static void run_child(void *ctx)
 {
 	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", NULL };
-	int r, null;
+	const struct child *c = ctx;
+	int r = 0, null;
 
 	setsid();
-	r = tree_write(cgroup, "cgroup.procs", "0", NULL);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (!r && (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || chdir("/") < 0))
+	if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || chdir("/") < 0)
 		r = -errno;
 	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	reset_process(); /* last: the agent may have more descriptors open than this allows */
 	if (!r) {
-		execve(argv[0], (char *const *)argv, (char *const *)env);
+		execve(c->argv[0], (char *const *)c->argv, (char *const *)env);
 		r = -errno;
 	}
-	_exit(write(report_fd, &r, sizeof(r)) == sizeof(r) ? 1 : 2);
+	_exit(write(c->report_fd, &r, sizeof(r)) == sizeof(r) ? 1 : 2);
 }
 
 int supervisor_spawn(const char *const *argv, const char *cgroup, struct err *err)
 {
 	_cleanup_close_ int in = -1, pid_fd = -1;
+	struct child child = { .argv = argv };
+	struct clone_into how = { cgroup, run_child, &child };
+	siginfo_t info;
 	int pair[2], r = 0;
-	pid_t pid;
 
 	if (pipe2(pair, O_CLOEXEC) < 0)
 		return err_set(err, -errno, "pipe: %m");
 	in = pair[0];
-	pid = fork();
-	if (pid == 0)
-		run_child(argv, cgroup, pair[1]);
+	child.report_fd = pair[1];
+	pid_fd = clone_into_spawn(&how);
 	close(pair[1]);
-	if (pid < 0)
-		return err_set(err, -errno, "fork: %m");
-	pid_fd = pidfd_open(pid, 0);
-	if (pid_fd < 0) {
-		r = -errno;
-		kill(pid, SIGKILL);
-	}
+	if (pid_fd < 0)
+		return err_set(err, pid_fd, "start %s in %s: %s", argv[0], cgroup,
+			       strerror(-pid_fd));
 	/* The end of the pipe means that exec worked (O_CLOEXEC); else its errno comes. */
-	if (r || read(in, &r, sizeof(r)) == sizeof(r)) {
-		waitpid(pid, NULL, 0);
+	if (read(in, &r, sizeof(r)) == sizeof(r)) {
+		waitid(P_PIDFD, (id_t)pid_fd, &info, WEXITED);
 		return err_set(err, r, "start %s in %s: %s", argv[0], cgroup, strerror(-r));
 	}
 	return TAKE_FD(pid_fd);
