@@ -38,8 +38,7 @@ static const char schema_1[] =
 	" charge_requested_ms INTEGER NOT NULL DEFAULT 0,"
 	" charge_used_ms INTEGER NOT NULL DEFAULT 0,"
 	" end_kind INTEGER NOT NULL DEFAULT 0, exit_status INTEGER, signal INTEGER,"
-	" cpus TEXT, note TEXT, usage TEXT, end TEXT,"
-	" PRIMARY KEY(job, attempt)) STRICT;"
+	" cpus TEXT, note TEXT, usage TEXT, end TEXT, PRIMARY KEY(job, attempt)) STRICT;"
 	"CREATE INDEX attempts_open ON attempts(node, job) WHERE closed = 0;"
 
 	"CREATE TABLE rollups("
@@ -332,8 +331,7 @@ static const char schema_parts[] =
 	" ON p.job = a.job AND p.attempt = a.attempt AND p.part = 0"
 	" UNION ALL SELECT p.job, p.attempt, p.part, p.node, p.state, p.closed, p.shown,"
 	" p.missing_ns, p.ncpus, p.vmem_bytes, p.mem_bytes, p.jobfs_bytes, p.ngpus"
-	" FROM parts p WHERE p.part > 0;"
-	"CREATE TABLE steps("
+	" FROM parts p WHERE p.part > 0;CREATE TABLE steps("
 	" job INTEGER NOT NULL, step INTEGER NOT NULL, attempt INTEGER NOT NULL,"
 	" node TEXT NOT NULL, state INTEGER NOT NULL DEFAULT 0,"
 	" want INTEGER NOT NULL DEFAULT 0, spec TEXT NOT NULL,"
@@ -357,8 +355,7 @@ static const char schema_sums[] =
 
 /* Finds the active jobs of a user, an account and a node without their ended ones. */
 static const char schema_hot[] =
-	"DROP INDEX jobs_queued_user;"
-	"DROP INDEX jobs_active_account;"
+	"DROP INDEX jobs_queued_user;DROP INDEX jobs_active_account;"
 	"CREATE INDEX jobs_active_user ON jobs(user, state, job) WHERE state < 5;"
 	"CREATE INDEX jobs_active_account ON jobs(account, state, job) WHERE state < 5;"
 	"CREATE INDEX jobs_node ON jobs(node, job) WHERE node IS NOT NULL;"
@@ -381,8 +378,7 @@ static const char schema_texts[] =
 	"CREATE TABLE texts("
 	" id INTEGER PRIMARY KEY, user TEXT NOT NULL, digest TEXT NOT NULL,"
 	" n INTEGER NOT NULL, size INTEGER NOT NULL, text TEXT NOT NULL,"
-	" UNIQUE(user, digest)) STRICT;"
-	"CREATE TABLE stored("
+	" UNIQUE(user, digest)) STRICT;CREATE TABLE stored("
 	" user TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
 	"ALTER TABLE jobs ADD COLUMN env INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE jobs ADD COLUMN script INTEGER NOT NULL DEFAULT 0;"
@@ -394,8 +390,7 @@ static const char schema_texts[] =
 	" GROUP BY user;"
 	"CREATE INDEX jobs_kept ON jobs(kept, ended_ns) WHERE state = 5 AND kept > 0;"
 	"CREATE INDEX events_node ON events(at_ns) WHERE job IS NULL;"
-	"CREATE INDEX chunks_job ON chunks(job, id);"
-	"DROP INDEX chunks_of_steps;";
+	"CREATE INDEX chunks_job ON chunks(job, id);DROP INDEX chunks_of_steps;";
 
 /* imported: run_s was charged; suspended_s, also between start and end, was not. kind: import_kinds.id,
  * what else the job can be priced by. imports.profile: the profile that priced it ("": none; NULL: an
@@ -407,8 +402,7 @@ static const char schema_history[] =
 	" node_type TEXT NOT NULL, UNIQUE(queue, qos, gpus, node_type)) STRICT;"
 	"CREATE TABLE reruns("
 	" id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, run INTEGER NOT NULL,"
-	" UNIQUE(cluster, run)) STRICT;"
-	"ALTER TABLE imported ADD COLUMN suspended_s INTEGER;"
+	" UNIQUE(cluster, run)) STRICT;ALTER TABLE imported ADD COLUMN suspended_s INTEGER;"
 	"ALTER TABLE imported ADD COLUMN nodes INTEGER;"
 	"ALTER TABLE imported ADD COLUMN kind INTEGER;"
 	"ALTER TABLE imports ADD COLUMN profile TEXT;"
@@ -469,8 +463,7 @@ static const char schema_archives[] =
 	"CREATE TABLE archive_files("
 	" archive INTEGER NOT NULL, name TEXT NOT NULL, rows INTEGER NOT NULL,"
 	" bytes INTEGER NOT NULL, digest TEXT NOT NULL,"
-	" PRIMARY KEY(archive, name)) STRICT, WITHOUT ROWID;"
-	"CREATE TABLE archive_sums("
+	" PRIMARY KEY(archive, name)) STRICT, WITHOUT ROWID;CREATE TABLE archive_sums("
 	" archive INTEGER NOT NULL, association INTEGER NOT NULL, pool INTEGER NOT NULL,"
 	" attempts INTEGER NOT NULL, running_ms INTEGER NOT NULL,"
 	" charge_requested_ms INTEGER NOT NULL, charge_used_ms INTEGER NOT NULL,"
@@ -481,8 +474,7 @@ static const char schema_archives[] =
 	" queue TEXT NOT NULL, pool INTEGER NOT NULL, rate_num INTEGER NOT NULL,"
 	" rate_den INTEGER NOT NULL, ncpus INTEGER NOT NULL, ngpus INTEGER NOT NULL,"
 	" mem_bytes INTEGER NOT NULL, PRIMARY KEY(job, attempt, from_ns))"
-	" STRICT, WITHOUT ROWID;"
-	"CREATE INDEX archived_runs_until ON archived_runs(to_ns);";
+	" STRICT, WITHOUT ROWID;CREATE INDEX archived_runs_until ON archived_runs(to_ns);";
 
 /* Attempts of archived jobs of Slurm (slurm/counted.h): Slurm's accounting may list them again, and reconcile compares them.
  * submit_s, id: Slurm's key of the attempt; submit_s 0: an agent alone reported it. started_s, ended_s, suspended_s: as they
@@ -498,8 +490,7 @@ static const char schema_archived_slurm[] =
 
 /* The attempts of Slurm's jobs that ended in a period (slurm/list.c). */
 static const char schema_slurm_ended[] =
-	"CREATE INDEX attempts_slurm_ended ON attempts(ended_ns)"
-	" WHERE job >= 1099511627776;";
+	"CREATE INDEX attempts_slurm_ended ON attempts(ended_ns) WHERE job >= 1099511627776;";
 
 /* PBS starts the jobs of this origin: their advice names qsub's options. */
 static const char schema_pbs[] =
@@ -515,8 +506,7 @@ static const char schema_utilisation[] =
 	" PRIMARY KEY(node, at_ns)) STRICT, WITHOUT ROWID;"
 	"CREATE INDEX node_changes_at ON node_changes(at_ns);"
 	"INSERT INTO node_changes SELECT node, last_ns, cluster, CASE WHEN lost <> 0 THEN 2"
-	" WHEN draining <> 0 THEN 1 ELSE 0 END, ncpus, ngpus FROM nodes;"
-	"CREATE TABLE waits("
+	" WHEN draining <> 0 THEN 1 ELSE 0 END, ncpus, ngpus FROM nodes;CREATE TABLE waits("
 	" cluster TEXT NOT NULL, day INTEGER NOT NULL, size INTEGER NOT NULL,"
 	" bucket INTEGER NOT NULL, jobs INTEGER NOT NULL,"
 	" PRIMARY KEY(cluster, day, size, bucket)) STRICT, WITHOUT ROWID;"
@@ -552,6 +542,16 @@ _Static_assert(STORE_BY_ACCOUNT == 1 && STORE_BY_USER == 2 && STORE_BY_CLUSTER =
 /* How often a row of totals was written: what was read of its days is as it was while this is (usage/ranks/ranks.h). */
 static const char schema_versions[] =
 	"ALTER TABLE totals ADD COLUMN version INTEGER NOT NULL DEFAULT 0;";
+
+/* By segments of 65,536 job numbers (jobs/views.c), so that new jobs fill pages that are written anyway, however old the ledger is. */
+static const char schema_segments[] =
+	"DROP INDEX jobs_node;DROP INDEX jobs_user_node;"
+	"DROP INDEX jobs_account_node;"
+	"CREATE INDEX jobs_node ON jobs((job >> 16), node, job) WHERE node IS NOT NULL;"
+	"CREATE INDEX jobs_user_node ON jobs((job >> 16), user, node, job)"
+	" WHERE node IS NOT NULL;"
+	"CREATE INDEX jobs_account_node ON jobs((job >> 16), account, node, job)"
+	" WHERE node IS NOT NULL;";
 
 const char *const store_migrations[] = {
 	schema_1,
@@ -593,5 +593,6 @@ const char *const store_migrations[] = {
 	schema_start_by,
 	schema_totals,
 	schema_versions,
+	schema_segments,
 	NULL,
 };

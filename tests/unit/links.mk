@@ -161,8 +161,8 @@ $O/tests/unit/test_submission: tests/unit/rig/ledger_rig.c $(LEDGER)
 $O/tests/unit/test_features: $(patsubst %,$O/common/model/%.o,amount resources features) $O/common/err.o
 $O/tests/unit/test_slurm: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_slurm: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,nodes/lost usage/eff usage/eff_sums usage/eff_encode import/imported) $(patsubst %,$O/controller/policy/efficiency/%.o,eff advice) $O/controller/history/history.o
-$O/tests/unit/test_lost: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_lost: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/nodes/lost.o
+$O/tests/unit/test_lost $O/tests/unit/test_segments: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_lost $O/tests/unit/test_segments: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/nodes/lost.o
 $O/tests/unit/test_hooks_events: $O/controller/hooks/hooks_events.o
 $O/tests/unit/test_fit_chunks: LDLIBS += -lm
 $O/tests/unit/test_fit_chunks: $(SCHEDULE) $(patsubst %,$O/controller/policy/placement/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o

@@ -1,6 +1,7 @@
 /* bound.c - turns filters of jobs that have no index into a range of job numbers, so that a list reads few rows of a large
- * ledger. See store_jobs_bound() in store.h. */
+ * ledger. See store_jobs_bound() in store.h, and segments.h. */
 #include "common/err.h"
+#include "controller/ledger/segments.h"
 #include "controller/ledger/sql.h"
 
 enum probe_column { PROBE_JOB, PROBE_SUBMITTED };
@@ -93,6 +94,94 @@ static int find_period(struct store *s, struct store_filter *f, int64_t *ret_nex
 	return r;
 }
 
+/* ---- segments ---- */
+
+/* The first segment below ?1, from ?2 on, in which ?3 is the node of a job, of the user or account ?4. All that are skipped are
+ * skipped by one statement. */
+#define SEGMENT_OF(jobs, parts)                                                                \
+	"WITH RECURSIVE segments(segment) AS (SELECT MAX(job) >> " SQL_SEGMENT_BITS            \
+	" FROM jobs WHERE job < ?1 AND job >= ?2 UNION ALL"                                    \
+	" SELECT (SELECT MAX(j.job) >> " SQL_SEGMENT_BITS " FROM jobs j"                       \
+	" WHERE j.job < (segment << " SQL_SEGMENT_BITS ") AND j.job >= ?2) FROM segments"      \
+	" WHERE segment IS NOT NULL)"                                                          \
+	" SELECT segment FROM segments WHERE segment IS NOT NULL AND COALESCE("                \
+	"(SELECT 1 FROM jobs j WHERE (j.job >> " SQL_SEGMENT_BITS ") = segment" jobs           \
+	" AND j.node = ?3 AND j.node IS NOT NULL LIMIT 1),"                                    \
+	" (SELECT 1 FROM parts p WHERE p.node = ?3 AND p.part > 0" parts                       \
+	" AND p.job >= (segment << " SQL_SEGMENT_BITS ")"                                      \
+	" AND p.job < ((segment + 1) << " SQL_SEGMENT_BITS ") LIMIT 1)) = 1 LIMIT 1"
+
+/* 1: found. */
+static int find_segment(struct store *s, const struct store_filter *f, int64_t *ret,
+			struct err *err)
+{
+	static const char of_node[] = SEGMENT_OF("", ""),
+			  of_user[] = SEGMENT_OF(" AND j.user = ?4", " AND p.user = ?4"),
+			  of_account[] = SEGMENT_OF(" AND j.account = ?4", "");
+
+	if (!f->user && !f->account)
+		return db_query_int(s->db, err, ret, of_node, "iit", f->before, f->from,
+				    f->node);
+	return db_query_int(s->db, err, ret, f->user ? of_user : of_account, "iitt", f->before,
+			    f->from, f->node, f->user ? f->user : f->account);
+}
+
+int store_next_segment(struct store *s, struct store_filter *f,
+		       struct store_segment_range *ret_behind, struct err *err)
+{
+	int64_t segment, first, last;
+	int r = f->from < f->before ? find_segment(s, f, &segment, err) : 0;
+
+	if (r <= 0)
+		return r;
+	first = segment * STORE_SEGMENT;
+	last = first + (STORE_SEGMENT - 1);
+	*ret_behind = (struct store_segment_range){ first, f->from };
+	if (f->from < first)
+		f->from = first;
+	if (f->before - 1 > last)
+		f->before = last + 1;
+	return 1;
+}
+
+enum floor_column { FLOOR_JOBS, FLOOR_JOB };
+
+/* As find_floor(), of the jobs of a node. */
+static int find_floor_of_node(struct store *s, struct store_filter f, int64_t *ret,
+			      struct err *err)
+{
+	struct store_segment_range behind;
+	int64_t left = STORE_SCAN_MAX;
+	struct db_row *st;
+	int r;
+
+	f.user = f.account = NULL;
+	if (!f.before)
+		f.before = INT64_MAX;
+	while ((r = store_next_segment(s, &f, &behind, err)) > 0) {
+		r = db_query_first(
+			s->db, err, &st,
+			"SELECT COUNT(*), COALESCE(MIN(job), 0) FROM (SELECT job FROM jobs"
+			" WHERE " SQL_IN_SEGMENT(
+				"job",
+				"?1") " AND node = ?2 AND job >= ?1 AND job < ?3"
+				      " AND node IS NOT NULL ORDER BY job DESC LIMIT ?4) AS x",
+			"itii", f.from, f.node, f.before, left);
+		if (r <= 0)
+			return r;
+		left -= db_int(st, FLOOR_JOBS);
+		*ret = db_int(st, FLOOR_JOB);
+		db_done(st);
+		if (left <= 0)
+			return 1;
+		f.before = behind.before;
+		f.from = behind.from;
+	}
+	return r;
+}
+
+/* ---- jobs whose other filters have no index ---- */
+
 /* The number behind which STORE_SCAN_MAX jobs of the filter's index follow up to f->before. 1: there are as many. */
 static int find_floor(struct store *s, const struct store_filter *f, int64_t *ret,
 		      struct err *err)
@@ -103,22 +192,16 @@ static int find_floor(struct store *s, const struct store_filter *f, int64_t *re
 	" ORDER BY " c " DESC, job DESC LIMIT 1 OFFSET ?3"
 	static const char any[] =
 		"SELECT job FROM jobs WHERE job < ?1 ORDER BY job DESC LIMIT 1 OFFSET ?2";
-	static const char of_user[] = FLOOR("user"), of_account[] = FLOOR("account"),
-			  of_node[] = FLOOR(
-				  "node"); /* node >= ?1: for the index of jobs with a node */
+	static const char of_user[] = FLOOR("user"), of_account[] = FLOOR("account");
 	const int64_t before = f->before ? f->before : INT64_MAX, n = STORE_SCAN_MAX - 1;
-	const char *sql = of_user, *name = f->user;
+	const char *name = f->user ? f->user : f->account;
 
-	if (f->node) {
-		sql = of_node;
-		name = f->node;
-	} else if (!f->user) {
-		sql = of_account;
-		name = f->account;
-	}
+	if (f->node)
+		return find_floor_of_node(s, *f, ret, err);
 	if (!name)
 		return db_query_int(s->db, err, ret, any, "ii", before, n);
-	return db_query_int(s->db, err, ret, sql, "tii", name, before, n);
+	return db_query_int(s->db, err, ret, f->user ? of_user : of_account, "tii", name,
+			    before, n);
 #undef FLOOR
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/archive/archive.h"
+#include "controller/ledger/segments.h"
 #include "controller/ledger/jobs/texts.h"
 #include "controller/ledger/sql.h"
 
@@ -84,7 +85,9 @@ enum { VIEW_COLUMNS(SQL_NAME) };
  * where other clusters have the larger numbers, these all. */
 #define BEHIND_1(c1, p1) "(" c1 ", j.job) < (" p1 ", ?5) AND (" c1 ", j.job) >= (" p1 ", ?9)"
 /* The index of nodes has no jobs without one: SQLite takes it only where the statement names that condition. */
-#define BEHIND_NODE BEHIND_1("j.node", "?3") " AND j.node IS NOT NULL"
+#define ON_NODE_BEHIND                                                                         \
+	SQL_IN_SEGMENT("j.job", "?9")                                                          \
+	" AND j.node = ?3 AND j.job < ?5 AND j.job >= ?9 AND j.node IS NOT NULL"
 #define NEWEST_1(c1) " ORDER BY " c1 " DESC, j.job DESC LIMIT ?6"
 /* Of the active jobs the numbers alone are sorted; the rest of the columns, some of them long, is read of those that are listed. */
 #define FEW(where)                                                                             \
@@ -119,13 +122,24 @@ enum { VIEW_COLUMNS(SQL_NAME) };
 	" FROM parts p CROSS JOIN jobs j ON j.job = +p.job AND j.attempt = p.attempt"          \
 	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"                     \
 	" AND j.state <> " SQL_JOB_QUEUED " LEFT JOIN nodes n ON n.node = a.node"              \
-	" WHERE " where " AND p.job < ?5 AND p.part > 0 AND" FILTERS                           \
+	" WHERE " where " AND p.job < ?5 AND p.job >= ?9 AND p.part > 0 AND" FILTERS           \
 	" ORDER BY p.job DESC LIMIT ?6"
 #define JOBS(where) VIEW_SELECT CURRENT_ATTEMPT " WHERE " where " AND" FILTERS
 /* jobs.node is the first node of a job on several; it has parts on the others. */
 #define NODES(jobs, newest, parts)                                                             \
 	"SELECT * FROM (" JOBS(jobs) newest ") AS x UNION ALL SELECT * FROM (" PARTS(          \
 		parts) ") AS y ORDER BY 1 DESC LIMIT ?6"
+
+static bool is_of_active(const struct store_filter *f)
+{
+	return f->state == STORE_ACTIVE || (f->state >= 0 && f->state < JOB_ENDED);
+}
+
+/* By an index of nodes, which has segments. */
+static bool is_by_node(const struct store_filter *f)
+{
+	return f->node && !f->array && !is_of_active(f);
+}
 
 /* One statement for each index: the planner takes a partial index only where its condition is spelled
  * out. The + keeps it from reading all jobs by their numbers for the few that are active. */
@@ -138,18 +152,17 @@ static const char *choose_sql(const struct store_filter *f)
 	static const char by_account[] =
 		JOBS(BEHIND_1("j.account", "?2")) ON_NODE NEWEST_1("j.account");
 	static const char active_of_account[] = FEW(NEWEST_BY_STATE("j.account", "?2"));
-	static const char by_node[] = NODES(BEHIND_NODE, NEWEST_1("j.node"), "p.node = ?3");
+	static const char by_node[] = NODES(ON_NODE_BEHIND, NEWEST, "p.node = ?3");
 	static const char by_user_and_node[] =
-		NODES("j.user = ?1 AND " BEHIND_NODE, NEWEST_1("j.node"),
-		      "p.user = ?1 AND p.node = ?3");
+		NODES("j.user = ?1 AND " ON_NODE_BEHIND, NEWEST, "p.user = ?1 AND p.node = ?3");
 	/* A part does not name its account: jobs on several nodes are searched among the parts of
 	 * the node. */
 	static const char by_account_and_node[] =
-		NODES("j.account = ?2 AND " BEHIND_NODE, NEWEST_1("j.node"), "p.node = ?3");
+		NODES("j.account = ?2 AND " ON_NODE_BEHIND, NEWEST, "p.node = ?3");
 	static const char active[] = FEW(NEWEST_NUMBERS("j.job < ?5"));
 	static const char any[] = JOBS("j.job < ?5 AND j.job >= ?9") NEWEST;
 
-	bool is_active = f->state == STORE_ACTIVE || (f->state >= 0 && f->state < JOB_ENDED);
+	bool is_active = is_of_active(f);
 
 	if (f->array)
 		return of_array;
@@ -252,8 +265,14 @@ static const char *make_pattern(const char *text, char buf[static PATTERN_MAX])
 	return buf;
 }
 
-int store_jobs(struct store *s, const struct store_filter *f, store_job_fn fn, void *ctx,
-	       struct err *err)
+struct job_sink {
+	store_job_fn fn;
+	void *ctx;
+};
+
+/* How many jobs were passed. */
+static int list_jobs(struct store *s, const struct store_filter *f, const struct job_sink *to,
+		     struct err *err)
 {
 	char pattern[PATTERN_MAX];
 	struct db_row *st;
@@ -263,8 +282,37 @@ int store_jobs(struct store *s, const struct store_filter *f, store_job_fn fn, v
 			 f->array, f->from, f->queue, make_pattern(f->name, pattern),
 			 f->submitted_ns, f->before_ns ? f->before_ns : INT64_MAX);
 
-	if (r >= 0)
-		r = each_job(s, st, fn, ctx, err);
+	return r < 0 ? r : each_job(s, st, to->fn, to->ctx, err);
+}
+
+/* f: its `before` is set. */
+static int list_node(struct store *s, struct store_filter *f, const struct job_sink *to,
+		     struct err *err)
+{
+	struct store_segment_range behind;
+	int r = 1;
+
+	while (f->limit > 0 && (r = store_next_segment(s, f, &behind, err)) > 0) {
+		r = list_jobs(s, f, to, err);
+		if (r < 0)
+			return r;
+		f->limit -= r;
+		f->before = behind.before;
+		f->from = behind.from;
+	}
+	return r < 0 ? r : 0;
+}
+
+int store_jobs(struct store *s, const struct store_filter *f, store_job_fn fn, void *ctx,
+	       struct err *err)
+{
+	const struct job_sink to = { fn, ctx };
+	struct store_filter by = *f;
+	int r;
+
+	if (!by.before)
+		by.before = INT64_MAX;
+	r = is_by_node(f) ? list_node(s, &by, &to, err) : list_jobs(s, f, &to, err);
 	return r < 0 ? r : 0;
 }
 
