@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "controller/history/pbs.h"
+#include "controller/history/pbs_resources.h"
 
 #define HEAD "11/21/2025 10:00:00;E;"
 #define WHO "user=ann group=grp account=\"acc\" project=prj jobname=j;x queue=normal "
@@ -217,6 +218,113 @@ static void array_tasks_of_both_spellings_are_the_same(void **state)
 	assert_int_equal(pro.number, (1LL << 39) + (4 << 25) + 17);
 }
 
+static int parse_hosts(const char *text, int64_t *ret_slots, int64_t *ret_hosts)
+{
+	return pbs_parse_hosts((struct pbs_text){ text, strlen(text) }, ret_slots, ret_hosts);
+}
+
+static void slots_and_hosts_are_counted_in_every_form(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t slots, hosts;
+	} of[] = {
+		{ "a/0", 1, 1 },      { "a/0*4", 4, 1 },
+		{ "a/0-3", 4, 1 },    { "a/7-7", 1, 1 },
+		{ "a/0-1,4", 3, 1 },  { "a/0-1,4*2", 6, 1 },
+		{ "a/0+a/1", 2, 1 },  { "a/0+b/0+a/1", 3, 2 },
+		{ "a/0+ab/0", 2, 2 }, { "a/0+b/0+c/0+b/1", 4, 3 },
+		{ "a/0*0", 0, 1 },    { "", 0, 0 },
+	};
+	static const char *const bad[] = { "a",	    "a/",   "/0",   "a/x",   "a/0*x",
+					   "a/3-1", "a/-1", "a/0,", "a/0-x", "a/0+/1" };
+	int64_t slots, hosts;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+		assert_int_equal(parse_hosts(of[i].text, &slots, &hosts), 0);
+		if (slots != of[i].slots || hosts != of[i].hosts)
+			fail_msg("%s: %lld slots, %lld hosts", of[i].text, (long long)slots,
+				 (long long)hosts);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		if (parse_hosts(bad[i], &slots, &hosts) != -EINVAL && strcmp(bad[i], "a/0,"))
+			fail_msg("%s is read", bad[i]);
+}
+
+/* More hosts than are looked at one by one; each comes twice, and is counted once. */
+static void thousands_of_hosts_are_each_counted_once(void **state)
+{
+	static char text[400000];
+	int64_t slots, hosts;
+	size_t n = 0;
+
+	(void)state;
+	for (int i = 0; i < 2 * 12288; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%sn%d/0", i ? "+" : "",
+				      i % 12288);
+	assert_int_equal(parse_hosts(text, &slots, &hosts), 0);
+	assert_int_equal(slots, 2 * 12288);
+	assert_int_equal(hosts, 12288);
+	snprintf(text + n, sizeof(text) - n, "+one_more/0");
+	assert_int_equal(parse_hosts(text, &slots, &hosts), -ERANGE);
+}
+
+static void sizes_and_times_are_read_in_every_unit(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t bytes;
+	} sizes[] = {
+		{ "7", 7 },	    { "7b", 7 },	  { "7B", 7 },
+		{ "2w", 16 },	    { "1kb", 1024 },	  { "1KB", 1024 },
+		{ "1k", 1024 },	    { "1kw", 8192 },	  { "3mb", 3 << 20 },
+		{ "1gb", 1 << 30 }, { "1tb", 1LL << 40 }, { "1PW", 1LL << 53 },
+		{ "0gb", 0 },	    { "", -1 },		  { "kb", -1 },
+		{ "1x", -1 },	    { "1kbb", -1 },	  { "1bk", -1 },
+		{ "-1kb", -1 },	    { "1.5gb", -1 },
+	};
+	static const struct {
+		const char *text;
+		int64_t ms;
+	} times[] = {
+		{ "0", 0 },
+		{ "59", 59000 },
+		{ "1.5", 1500 },
+		{ "2:03", 123000 },
+		{ "1:00:00", 3600000 },
+		{ "01:02:03.25", 3723250 },
+		{ "2:00:00:00", 172800000 },
+		{ "1:1:1:1", 90061000 },
+		{ "", -1 },
+		{ "1:2:3:4:5", -1 },
+		{ "-1", -1 },
+		{ "+1", -1 },
+		{ "1:-1", -1 },
+		{ "1:+1", -1 },
+		{ "1:", -1 },
+		{ ":1", -1 },
+		{ "x:1", -1 },
+	};
+	int64_t n;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		struct pbs_text t = { sizes[i].text, strlen(sizes[i].text) };
+		int r = pbs_parse_size(t, &n);
+
+		if (sizes[i].bytes < 0 ? r != -EINVAL : r != 0 || n != sizes[i].bytes)
+			fail_msg("%s: %lld", sizes[i].text, (long long)n);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		struct pbs_text t = { times[i].text, strlen(times[i].text) };
+		int r = pbs_parse_time(t, &n);
+
+		if (times[i].ms < 0 ? r != -EINVAL : r != 0 || n != times[i].ms)
+			fail_msg("%s: %lld", times[i].text, (long long)n);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +335,9 @@ int main(void)
 		cmocka_unit_test(every_other_record_has_its_reason),
 		cmocka_unit_test(no_two_jobs_or_tasks_have_the_same_number),
 		cmocka_unit_test(array_tasks_of_both_spellings_are_the_same),
+		cmocka_unit_test(slots_and_hosts_are_counted_in_every_form),
+		cmocka_unit_test(thousands_of_hosts_are_each_counted_once),
+		cmocka_unit_test(sizes_and_times_are_read_in_every_unit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 #include "controller/history/sacct.h"
 
@@ -141,6 +142,316 @@ static void every_impossible_row_has_its_reason(void **state)
 	assert_int_equal(sacct_parse_line(&(struct sacct){ 0 }, "", 0, &j), SACCT_NO_JOB);
 }
 
+/* Every day of 140 years, and the edges of the clock, as the C library counts them. */
+static void times_are_those_of_the_calendar(void **state)
+{
+	static const char *const bad[] = { "1969-12-31T23:59:59", "2100-02-29T00:00:00",
+					   "2023-04-31T00:00:00", "2023-12-32T00:00:00",
+					   "2023-00-10T00:00:00", "2023-13-10T00:00:00",
+					   "2023-01-00T00:00:00", "2023-01-01T24:00:00",
+					   "2023-01-01T00:60:00", "2023-01-01T00:00:61",
+					   "2023-01-01T00:00:0x", "2023-01-01T00:00:000",
+					   "2023-01-01T00-00:00", "2023-01-01T00:00-00",
+					   "2023-0101-T00:00:00", "20230-01-1T00:00:00" };
+	struct line l = good;
+	struct history_job j;
+	char text[64];
+
+	(void)state;
+	l.start = "1970-01-01T00:00:00";
+	for (time_t day = 1; day < 140 * 366; day++) {
+		time_t at = day * 86400 + day % 86400;
+		struct tm tm;
+
+		gmtime_r(&at, &tm);
+		strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &tm);
+		l.end = text;
+		parse_line(l, &j); /* its submission is later than its start: not judged here */
+		assert_int_equal(j.end_s, at);
+		assert_int_equal(j.start_s, 0);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		l.end = bad[i];
+		if (parse_line(l, &j) != HISTORY_GARBAGE)
+			fail_msg("%s", bad[i]);
+	}
+	l = good;
+	l.end = "2016-12-31T23:59:60"; /* a leap second */
+	assert_int_equal(parse_line(l, &j), HISTORY_OK);
+	assert_int_equal(j.end_s, 1483228800);
+}
+
+static void limits_are_read_in_each_form_and_no_other(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t walltime_s;
+	} of[] = {
+		{ "30:00", 1800 },
+		{ "1:02:03", 3723 },
+		{ "59", 59 },
+		{ "2-00:00:00", 172800 },
+		{ "1-02:03:04", 93784 },
+		{ "100:00:00", 360000 },
+		{ "00:00:00", 0 },
+		{ "", -1 },
+		{ "UNLIMITED", -1 },
+		{ "Partition_Limit", -1 },
+		{ "1:", -1 },
+		{ ":30", -1 },
+		{ "1:2:3:4", -1 },
+		{ "-1:00:00", -1 },
+		{ "1-2-3:00", -1 },
+		{ "1:00-2", -1 },
+		{ "1 :00", -1 },
+		{ "999999999", 999999999 },
+		{ "1000000000", -1 },
+		{ "1-", -1 },
+	};
+	struct line l = good;
+	struct history_job j;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		l.limit = of[i].text;
+		assert_int_equal(parse_line(l, &j), HISTORY_OK);
+		if (j.walltime_s != of[i].walltime_s)
+			fail_msg("%s: %lld", of[i].text, (long long)j.walltime_s);
+	}
+}
+
+static void memory_is_read_in_each_unit(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t bytes;
+	} of[] = {
+		{ "8000", 8000LL << 20 },
+		{ "1K", 1 << 10 },
+		{ "3M", 3 << 20 },
+		{ "2G", 2LL << 30 },
+		{ "1T", 1LL << 40 },
+		{ "1P", 1LL << 50 },
+		{ "1.5G", 3LL << 29 },
+		{ "0.25K", 256 },
+		{ "62.50G", 125LL << 29 },
+		{ "0", 0 },
+		{ "1.0000001K", 1024 },
+		{ "1.500000999K", 1536 },
+		{ "", -1 },
+		{ "G", -1 },
+		{ "1X", -1 },
+		{ "1GB", -1 },
+		{ ".5G", -1 },
+		{ "-1G", -1 },
+		{ "2c", 24LL << 20 },
+		{ "2n", 6LL << 20 },
+		{ "1.5Gc", 18LL << 30 },
+		{ "2147483648M", -1 },
+		{ "2147483647K", 2147483647LL << 10 },
+	};
+	struct line l = good;
+	struct history_job j;
+
+	(void)state;
+	l.tres = "cpu=12";
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		l.memory = of[i].text;
+		parse_line(l, &j);
+		if (j.mem_bytes != of[i].bytes)
+			fail_msg("%s: %lld", of[i].text, (long long)j.mem_bytes);
+	}
+	l.tres = "mem=2147483648M"; /* allocated, not requested: as it is */
+	parse_line(l, &j);
+	assert_int_equal(j.mem_bytes, 1LL << 51);
+}
+
+static void gpus_are_those_of_the_models_and_the_rest_without(void **state)
+{
+	static const struct {
+		const char *tres;
+		int why;
+		int64_t ngpus, a100, unnamed;
+	} of[] = {
+		{ "cpu=1,gres/gpu=3", HISTORY_OK, 3, 0, 3 },
+		{ "gres/gpu=3,gres/gpu:a100=3", HISTORY_OK, 3, 3, 0 },
+		{ "gres/gpu:A100=2,gres/gpu=3", HISTORY_OK, 3, 2, 1 },
+		{ "gres/gpu:a100=2", HISTORY_OK, 2, 2, 0 },
+		{ "gres/gpu:a100=2,gres/gpu=1", HISTORY_OK, 2, 2, 0 },
+		{ "gres/gpu:a100=0", HISTORY_OK, 0, 0, 0 },
+		{ "gres/gpumem=40", HISTORY_OK, 0, 0, 0 },
+		{ "gres/gpu:=4", HISTORY_OK, 0, 0, 0 },
+		{ "gres/gpu=-1", HISTORY_GARBAGE, 0, 0, 0 },
+		{ "gres/gpu=", HISTORY_GARBAGE, 0, 0, 0 },
+		{ "gres/gpu", HISTORY_GARBAGE, 0, 0, 0 },
+	};
+	struct line l = good;
+	struct history_job j;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		l.tres = of[i].tres;
+		if (parse_line(l, &j) != of[i].why)
+			fail_msg("%s", of[i].tres);
+		if (of[i].why != HISTORY_OK)
+			continue;
+		assert_int_equal(j.ngpus, of[i].ngpus);
+		assert_int_equal(gpus_count(&j.gpus, "a100"), of[i].a100);
+		assert_int_equal(j.gpus.n, (of[i].a100 > 0) + (of[i].unnamed > 0));
+	}
+}
+
+/* Elapsed leaves out what was suspended; an elapsed that is longer, or not readable, says nothing. */
+static void suspended_time_is_what_elapsed_leaves_out(void **state)
+{
+	static const struct {
+		const char *elapsed;
+		int64_t suspended_s;
+	} of[] = { { "02:00:00", 0 }, { "01:59:59", 1 },   { "00:00:01", 7199 },
+		   { "02:00:01", 0 }, { "unreadable", 0 }, { "", 0 } };
+	const struct sacct f = { 0 };
+	struct history_job j;
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		snprintf(
+			text, sizeof(text),
+			"7|7|c1|p|q|phys|g|1|ann|2|1970-01-12T11:00:00|x|1970-01-12T11:00:00|"
+			"1970-01-12T13:00:00|%s|0:0|COMPLETED|1|1|1|1Gn|t|cpu=1|1:00:00|n1|a\r",
+			of[i].elapsed);
+		assert_int_equal(sacct_parse_line(&f, text, strlen(text), &j), HISTORY_OK);
+		assert_int_equal(j.suspended_s, of[i].suspended_s);
+		assert_string_equal(j.queue, "p");
+		assert_string_equal(j.qos, "q");
+		assert_int_equal(j.nodes, 1);
+	}
+	memcpy(text, "JobID", 5); /* the line of headings */
+	assert_int_equal(sacct_parse_line(&f, "JobID|JobIDRaw||||||||||||||||||||||||", 38, &j),
+			 SACCT_NO_JOB);
+	assert_int_equal(sacct_parse_line(&f, "\r", 1, &j), SACCT_NO_JOB);
+}
+
+/* ---- what every format shares ---- */
+
+static struct history_job fair_job(void)
+{
+	struct history_job j;
+
+	history_init(&j);
+	j.number = 1;
+	j.submit_s = 10;
+	j.start_s = 20;
+	j.end_s = 30;
+	j.ncpus = 1;
+	return j;
+}
+
+static void a_job_is_judged_at_each_bound(void **state)
+{
+	static const struct {
+		size_t field;
+		int64_t least, most;
+		int below, above;
+	} of[] = {
+		{ offsetof(struct history_job, number), 0, HISTORY_NUMBER_MAX,
+		  HISTORY_OUT_OF_RANGE, HISTORY_OUT_OF_RANGE },
+		{ offsetof(struct history_job, submit_s), 0, 20, HISTORY_OUT_OF_RANGE,
+		  HISTORY_STARTS_TOO_SOON },
+		{ offsetof(struct history_job, suspended_s), 0, 9, HISTORY_TOO_LONG_SUSPENDED,
+		  HISTORY_NO_RUN_TIME },
+		{ offsetof(struct history_job, start_s), 10, 29, HISTORY_STARTS_TOO_SOON,
+		  HISTORY_NO_RUN_TIME },
+		{ offsetof(struct history_job, end_s), 21, 20 + HISTORY_RUN_MAX,
+		  HISTORY_NO_RUN_TIME, HISTORY_OUT_OF_RANGE },
+		{ offsetof(struct history_job, ncpus), 1, HISTORY_CORES_MAX, HISTORY_NO_CORES,
+		  HISTORY_OUT_OF_RANGE },
+		{ offsetof(struct history_job, ngpus), 0, HISTORY_CORES_MAX,
+		  HISTORY_OUT_OF_RANGE, HISTORY_OUT_OF_RANGE },
+		{ offsetof(struct history_job, nodes), 0, HISTORY_CORES_MAX,
+		  HISTORY_OUT_OF_RANGE, HISTORY_OUT_OF_RANGE },
+		{ offsetof(struct history_job, walltime_s), -1, HISTORY_AMOUNT_MAX - 1,
+		  HISTORY_OUT_OF_RANGE, HISTORY_OUT_OF_RANGE },
+		{ offsetof(struct history_job, mem_bytes), -1, HISTORY_AMOUNT_MAX - 1,
+		  HISTORY_OUT_OF_RANGE, HISTORY_OUT_OF_RANGE },
+		{ offsetof(struct history_job, mem_peak_bytes), -1, HISTORY_AMOUNT_MAX - 1,
+		  HISTORY_OUT_OF_RANGE, HISTORY_OUT_OF_RANGE },
+		{ offsetof(struct history_job, cpu_ms), -1, HISTORY_AMOUNT_MAX / 1000000,
+		  HISTORY_OUT_OF_RANGE, HISTORY_OUT_OF_RANGE },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		struct history_job j = fair_job();
+		int64_t *v = (int64_t *)((char *)&j + of[i].field);
+
+		*v = of[i].least;
+		assert_int_equal(history_judge(&j), HISTORY_OK);
+		*v = of[i].most;
+		assert_int_equal(history_judge(&j), HISTORY_OK);
+		*v = of[i].least - 1;
+		assert_int_equal(history_judge(&j), of[i].below);
+		*v = of[i].most + 1;
+		assert_int_equal(history_judge(&j), of[i].above);
+	}
+}
+
+static void a_job_longer_suspended_than_it_ran_is_refused(void **state)
+{
+	struct history_job j = fair_job();
+
+	(void)state;
+	j.suspended_s = 11;
+	assert_int_equal(history_judge(&j), HISTORY_TOO_LONG_SUSPENDED);
+	j.end_s = 19;
+	assert_int_equal(history_judge(&j), HISTORY_ENDS_TOO_SOON);
+	j = fair_job();
+	j.submit_s = HISTORY_TIME_MAX - 2;
+	j.start_s = HISTORY_TIME_MAX - 1;
+	j.end_s = HISTORY_TIME_MAX;
+	assert_int_equal(history_judge(&j), HISTORY_OK);
+	j.end_s++;
+	assert_int_equal(history_judge(&j), HISTORY_OUT_OF_RANGE);
+}
+
+static void numbers_are_read_whole_and_to_the_thousandth(void **state)
+{
+	static const struct {
+		const char *text;
+		int r;
+		int64_t whole, thousandths;
+	} of[] = {
+		{ "0", 0, 0, 0 },	   { "17", 0, 17, 17000 },  { "+17", 0, 17, 17000 },
+		{ "-17", 0, -17, -17000 }, { "1.5", 0, 1, 1500 },   { "-1.5", 0, -1, -1500 },
+		{ "1.2345", 0, 1, 1234 },  { "1.005", 0, 1, 1005 }, { "-0.25", 0, 0, -250 },
+		{ "", -22, 0, 0 },	   { "-", -22, 0, 0 },	    { "+", -22, 0, 0 },
+		{ ".5", -22, 0, 0 },	   { "1.", -22, 0, 0 },	    { "1.5x", -22, 0, 0 },
+		{ "1x", -22, 0, 0 },	   { "1.2.3", -22, 0, 0 },  { "1/", -22, 0, 0 },
+		{ "1:", -22, 0, 0 },
+	};
+	int64_t n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		const char *t = of[i].text;
+
+		assert_int_equal(history_parse_int(t, strlen(t), &n), of[i].r);
+		if (of[i].r == 0)
+			assert_int_equal(n, of[i].whole);
+		assert_int_equal(history_parse_thousandths(t, strlen(t), &n), of[i].r);
+		if (of[i].r == 0)
+			assert_int_equal(n, of[i].thousandths);
+	}
+	assert_int_equal(history_parse_int("99999999999999999999999", 23, &n), 0);
+	assert_int_equal(n, HISTORY_AMOUNT_MAX);
+	assert_int_equal(history_parse_int("-99999999999999999999999", 24, &n), 0);
+	assert_int_equal(n, -HISTORY_AMOUNT_MAX);
+	assert_int_equal(history_parse_thousandths("99999999999999999999.5", 22, &n), 0);
+	assert_int_equal(n, HISTORY_AMOUNT_MAX);
+	assert_int_equal(history_parse_thousandths("-99999999999999999999.5", 23, &n), 0);
+	assert_int_equal(n, -HISTORY_AMOUNT_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +459,14 @@ int main(void)
 		cmocka_unit_test(elapsed_says_which_of_two_hours_it_was),
 		cmocka_unit_test(memory_is_what_was_allocated_or_asked),
 		cmocka_unit_test(every_impossible_row_has_its_reason),
+		cmocka_unit_test(times_are_those_of_the_calendar),
+		cmocka_unit_test(limits_are_read_in_each_form_and_no_other),
+		cmocka_unit_test(memory_is_read_in_each_unit),
+		cmocka_unit_test(gpus_are_those_of_the_models_and_the_rest_without),
+		cmocka_unit_test(suspended_time_is_what_elapsed_leaves_out),
+		cmocka_unit_test(a_job_is_judged_at_each_bound),
+		cmocka_unit_test(a_job_longer_suspended_than_it_ran_is_refused),
+		cmocka_unit_test(numbers_are_read_whole_and_to_the_thousandth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
