@@ -65,8 +65,6 @@ static int act_unit(struct node *n, struct job *j)
 		job_enter_phase(j, PHASE_FINAL);
 		return 0;
 	}
-	if (!j->reported_ns)
-		report_change(n, j);
 	return job_is_foreign(j) ? 0 : job_start_unit(n, j);
 }
 
@@ -100,13 +98,44 @@ static void wait_to_start(struct job *j, const struct err *why)
 	job_enter_phase(j, PHASE_FINAL);
 }
 
+/* Acts that save the job before they do anything that a restarted agent would not do again from what is saved:
+ *	RUNNING, first	it is saved as running already (on_opened()); its first report saves it
+ *	FINAL		the record has all: from RUNNING a restarted agent comes here again, and DRAIN saves what was decided
+ *	REPORT		the final report saves it
+ * An end that is latched, a signature and what the store refused are saved first. */
+static bool act_saves(struct node *n, const struct job *j)
+{
+	if (j->start || j->unsaved_ns)
+		return false;
+	if (j->phase == PHASE_RUNNING)
+		return !j->is_begun && j->s.end.kind == END_NONE;
+	if (j->phase == PHASE_FINAL)
+		return j->s.end.kind == END_NONE && j->clock.start_ns && has_record(n, j);
+	return j->phase == PHASE_REPORT && (n->uplink || !job_is_foreign(j));
+}
+
+/* UNIT begins with the job's first report: both in one transaction, which is synced once. */
+static int save_phase(struct node *n, struct job *j, struct err *err)
+{
+	int r;
+
+	if (act_saves(n, j))
+		return 0;
+	if (j->start || j->phase != PHASE_UNIT || j->reported_ns || has_record(n, j))
+		return job_save(j, err);
+	r = report_put(n, j, err);
+	if (n->uplink)
+		uplink_kick(n->uplink);
+	return r == REPORT_UNSAVED ? -EIO : r;
+}
+
 /* Save the job and act on its phase. What cannot be saved is not begun; all else is done. The job may be freed. */
 static void act_on_phase(struct node *n, struct job *j)
 {
 	bool is_begun = j->phase > PHASE_UNIT;
 	struct err err;
 
-	if (job_save(j, &err) < 0 && !is_begun) {
+	if (save_phase(n, j, &err) < 0 && !is_begun) {
 		if (j->s.end.kind == END_NONE)
 			wait_to_start(j, &err);
 		else

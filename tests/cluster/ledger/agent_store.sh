@@ -197,6 +197,39 @@ for how in forever once; do
 	all_of "a job that is cancelled while it starts is gone, with a store that fails $how from any change on" "$bad"
 done
 
+# ---- kill -9 instead of the n-th change: a job runs once, whichever step the agent was at ----
+mkdir -m 777 "$node/ran"
+until_agent() { # COMMAND...: succeeds, with an agent that is started again where it was killed; 1: not within 30 s
+	local end=$((SECONDS + 30))
+	until kill -0 "$agent" 2>/dev/null && "$@"; do
+		[ $SECONDS -lt $end ] || return 1
+		kill -0 "$agent" 2>/dev/null && continue
+		wait "$agent" 2>/dev/null
+		killed=$((killed + 1))
+		agent_start
+	done
+}
+ended_once() { # N: 1: the job ran never or twice, its end is not known, or it is not gone
+	fault "$1" kill
+	order 60 / sh -c "echo ran >>$node/ran/$((job + 1)); exit 3"
+	until_agent is_reported exited 1 || return 1
+	[ "$(wc -l <"$node/ran/$job")" = 1 ] && report | grep -q 'exit status 3' || return 1
+	settle 2>/dev/null
+	until_agent is_gone
+}
+killed=0
+ended_once 0; is "a job that exits is reported and gone" 0 $?
+last=$(fault count)
+bad=
+for at in $(seq 1 $step "$last"); do
+	ended_once "$at" || bad="$bad $at"
+	fault off
+	answer '' 2>/dev/null
+	until_agent is_gone || bad="$bad $at(left)"
+done
+all_of "it runs once, and its end is known, with the agent killed instead of any of $last changes of the store" "$bad"
+[ $killed -ge $((last / step / 2)) ]; is "... which happened ($killed times)" 0 $?
+
 # ---- while no change is possible ----
 order 2 / sleep "98$((job + 1))"
 runs

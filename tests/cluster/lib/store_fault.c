@@ -5,11 +5,13 @@
 * file $STORE_FAULT say; project ids are kept in extended attributes and limits in memory, and
  * not enforced. As a program (-DCONTROL) it sets the words:
  *	store_fault N once|forever [ERRNO]	the N-th change from now fails, or all from it on
+ *	store_fault N kill			SIGKILL ends the process instead of the N-th change
  *	store_fault off				no change fails
  *	store_fault count			prints the number of changes since it was set
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,7 @@
 
 struct words {
 	int left; /* changes until one fails; 0: none does; -1: each does */
-	int forever, error, count;
+	int forever, error, count, is_kill;
 };
 
 static volatile struct words *map_words(void)
@@ -52,6 +54,7 @@ int main(int argc, char **argv)
 	w->left = 0;
 	w->count = 0;
 	w->forever = argc > 2 && !strcmp(argv[2], "forever");
+	w->is_kill = argc > 2 && !strcmp(argv[2], "kill");
 	w->error = argc > 3 ? atoi(argv[3]) : ENOSPC;
 	w->left = atoi(argv[1]); /* "off": 0 */
 	return 0;
@@ -92,6 +95,8 @@ static int write_fails(int fd)
 	if (w->left == 0 || (w->left > 0 && --w->left > 0))
 		return 0;
 	w->left = w->forever ? -1 : 0;
+	if (w->is_kill)
+		kill(getpid(), SIGKILL);
 	errno = w->error;
 	return 1;
 }
