@@ -14,7 +14,8 @@ import argparse, collections, concurrent.futures, os, random, re, shlex, signal,
 ROOMS = ["common/model", "agent/admit", "controller/policy", "controller/scheduler", "controller/simulate", "controller/history"]
 OUT = "build/mutation"
 EQUIVALENT = "tests/mutation/equivalent.txt"
-TESTS_MOST = 5   # of an object that many tests link: those of its room, then those that link the fewest others
+TESTS_MOST = 5    # of an object that many tests link: those of its room, then those that link the fewest others
+OBJECTS_MOST = 60 # more links a test of the ledger: none of a pure room, unless there is no other
 SLOWER = 20      # a test that takes so many times longer than it did, and more than 10 s, has noticed: the change made it loop
 FLAGS = "-std=gnu17 -D_GNU_SOURCE -O1 -w -fPIE -ftrivial-auto-var-init=pattern -fsanitize=address,undefined -fno-sanitize-recover=all -MMD".split()
 
@@ -222,7 +223,8 @@ def read_tests():
             test.includes = Test("", line[:link.start()]).includes
             for o in test.objects:
                 of_object[o].append(test)
-    return {o: sorted(tests, key=lambda t: t.distance(o[len("build/"):-2]))[:TESTS_MOST] for o, tests in of_object.items()}
+    small = {o: [t for t in tests if len(t.objects) <= OBJECTS_MOST] or tests for o, tests in of_object.items()}
+    return {o: sorted(tests, key=lambda t: t.distance(o[len("build/"):-2]))[:TESTS_MOST] for o, tests in small.items()}
 
 
 def translate(path, text, to):

@@ -445,6 +445,45 @@ static void a_gpus_node_is_that_of_its_bus(void **unused)
 	assert_int_equal(place_gpu_node(&topo, "0000:00:00.0"), -1);
 }
 
+static void sets_of_cpus_join_and_part_at_every_edge_of_a_word(void **unused)
+{
+	static const int edges[] = { 0, 1, 63, 64, 127, 128, CPULIST_MAX - 1 };
+	char text[CPULIST_TEXT_MAX];
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(edges) / sizeof(*edges); i++)
+		for (size_t k = 0; k < sizeof(edges) / sizeof(*edges); k++) {
+			struct cpulist a = one_node(edges[i]), b = one_node(edges[k]), both = a;
+
+			assert_int_equal(cpulist_overlaps(&a, &b), i == k);
+			assert_int_equal(cpulist_contains(&a, &b), i == k);
+			assert_int_equal(cpulist_is_equal(&a, &b), i == k);
+			cpulist_join(&both, &b);
+			assert_int_equal(cpulist_count(&both), i == k ? 1 : 2);
+			assert_true(cpulist_contains(&both, &a) && cpulist_contains(&both, &b));
+			assert_int_equal(cpulist_next(&both, -1), edges[i < k ? i : k]);
+			assert_int_equal(cpulist_next(&both, edges[i > k ? i : k]), -1);
+			cpulist_remove(&both, &b);
+			assert_int_equal(cpulist_is_empty(&both), i == k);
+			assert_int_equal(cpulist_next(&a, edges[i] - 1), edges[i]);
+		}
+	for (int n = -1; n <= CPULIST_MAX; n += CPULIST_MAX + 1) { /* outside: not added */
+		struct cpulist s = { 0 };
+
+		cpulist_add(&s, n);
+		assert_true(cpulist_is_empty(&s));
+	}
+	assert_int_equal(cpulist_parse("1023", &(struct cpulist){ 0 }, NULL), 0);
+	assert_int_equal(cpulist_parse("0000", &(struct cpulist){ 0 }, NULL), 0);
+	assert_int_equal(cpulist_parse("00000", &(struct cpulist){ 0 }, NULL), -EINVAL);
+	assert_int_equal(cpulist_parse("5-5", &(struct cpulist){ 0 }, NULL), 0);
+	assert_string_equal(cpulist_format(&(struct cpulist){ 0 }, text, sizeof(text)), "");
+	assert_string_equal(cpulist_format(&(struct cpulist){ .words = { 0xb } }, text, 7),
+			    "0-1,3");
+	assert_string_equal(cpulist_format(&(struct cpulist){ .words = { 0xb } }, text, 5),
+			    "...");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -461,6 +500,7 @@ int main(void)
 		cmocka_unit_test(a_job_alone_on_its_node_is_fenced_and_one_too_large_is_not),
 		cmocka_unit_test(cpu_lists_read_back_what_they_write),
 		cmocka_unit_test(cpu_lists_are_cut_at_whole_ranges_and_bad_ones_refused),
+		cmocka_unit_test(sets_of_cpus_join_and_part_at_every_edge_of_a_word),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

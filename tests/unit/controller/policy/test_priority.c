@@ -245,6 +245,56 @@ static void bad_figures_are_errors_and_nothing_is_written(void **state)
 	assert_int_equal(p.value, 42);
 }
 
+/* Each input at its bound is computed, and one step beyond it is refused. */
+static void inputs_are_refused_just_beyond_their_bounds(void **state)
+{
+	const struct priority_tres zero = { "cpu", 0, 0, 0 };
+	struct priority_rule rule = { 0 };
+	struct priority_job job = { .tres = &zero, .n_tres = 1 };
+	int64_t *const not_negative[] = { &job.nodes,
+					  &job.cores,
+					  &job.all_nodes,
+					  &job.all_cores,
+					  &rule.max_age_s,
+					  &rule.weight[PRIORITY_AGE],
+					  &rule.highest[PRIORITY_QOS],
+					  &job.own[PRIORITY_PARTITION] };
+	struct priority_tres bad[] = { { "cpu", -1, 0, 0 },
+				       { "cpu", 0, -1, 0 },
+				       { "cpu", 0, 0, -1 } };
+	int64_t *const points[] = { &job.site, &job.nice };
+	struct priority p;
+
+	(void)state;
+	assert_int_equal(priority_explain(&rule, &job, &p), 0);
+	assert_int_equal(p.value, 1);
+	for (size_t i = 0; i < ARRAY_LEN(not_negative); i++) {
+		*not_negative[i] = -1;
+		assert_int_equal(priority_explain(&rule, &job, &p), -EINVAL);
+		*not_negative[i] = 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		job.tres = &bad[i];
+		assert_int_equal(priority_explain(&rule, &job, &p), -EINVAL);
+	}
+	job.tres = &zero;
+	for (size_t i = 0; i < ARRAY_LEN(points); i++) {
+		*points[i] = PRIORITY_MAX;
+		assert_int_equal(priority_explain(&rule, &job, &p), 0);
+		*points[i] = -PRIORITY_MAX;
+		assert_int_equal(priority_explain(&rule, &job, &p), 0);
+		*points[i] = PRIORITY_MAX + 1;
+		assert_int_equal(priority_explain(&rule, &job, &p), -ERANGE);
+		*points[i] = -PRIORITY_MAX - 1;
+		assert_int_equal(priority_explain(&rule, &job, &p), -ERANGE);
+		*points[i] = 0;
+	}
+	rule.weight[PRIORITY_AGE] = PRIORITY_MAX;
+	assert_int_equal(priority_explain(&rule, &job, &p), 0);
+	rule.weight[PRIORITY_AGE]++;
+	assert_int_equal(priority_explain(&rule, &job, &p), -ERANGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +306,7 @@ int main(void)
 		cmocka_unit_test(bounds_are_1_and_the_largest_and_0_is_held),
 		cmocka_unit_test(sizes_beyond_the_machine_stay_within_the_factor),
 		cmocka_unit_test(bad_figures_are_errors_and_nothing_is_written),
+		cmocka_unit_test(inputs_are_refused_just_beyond_their_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
