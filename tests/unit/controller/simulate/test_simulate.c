@@ -243,6 +243,24 @@ static int64_t rank_plainly(const int64_t *sorted, size_t n, int percent)
 	return sorted[k];
 }
 
+/* A count for each bound: of the waits that are not longer. */
+static void assert_counts(const struct sim_replay *r, const int64_t *waits)
+{
+	static const int64_t bounds[] = { -1, 0, 1, 5, 6, 100 };
+	size_t counts[ARRAY_LEN(bounds)];
+
+	sim_count_waits(r, bounds, ARRAY_LEN(bounds), counts);
+	for (size_t b = 0; b < ARRAY_LEN(bounds); b++) {
+		size_t n = 0;
+
+		for (size_t i = 0; i < r->trace->n; i++)
+			n += waits[i] <= bounds[b];
+		assert_int_equal(counts[b], n);
+	}
+	sim_count_waits(r, bounds, 2, counts); /* waits beyond the last bound are in none */
+	assert_true(counts[1] <= r->trace->n && counts[0] == 0);
+}
+
 static void percentiles_are_those_of_the_sorted_waits(void **state)
 {
 	(void)state;
@@ -264,6 +282,7 @@ static void percentiles_are_those_of_the_sorted_waits(void **state)
 			w.times[i] = (struct sim_times){ waits[i], waits[i] + 1, 0, 0 };
 		}
 		qsort(waits, n, sizeof(*waits), compare_int64);
+		assert_counts(&w.replay, waits);
 		assert_int_equal(sim_summarise(&w.replay, &sum), 0);
 		assert_int_equal(sum.wait_s.p50, rank_plainly(waits, n, 50));
 		assert_int_equal(sum.wait_s.p95, rank_plainly(waits, n, 95));
