@@ -3,10 +3,10 @@
 # daemons take. Slurm: slurmctld, slurmd, slurmdbd, MariaDB. Reeve: reeve-controller on SQLite, reeve-agent. Each side is in a cpuacct cgroup
 # of its own, from which its CPU time comes: daemons, commands and jobs. Medians of $ROUNDS (3) rounds; a table by ratio, losses first.
 # Where the machine is not as a node of a site, the head says how: both sides run without what is missing.
-#   ARRAY (500) tasks of an array, LOOP (100) submissions, LIST (2000) jobs in a list
+#   ARRAY (500) tasks of an array, LOOP (100) submissions, LIST (1000) jobs in a list
 set -u
 cd "$(dirname "$0")/../../.." || exit 1
-array=${ARRAY:-500} loop=${LOOP:-100} list=${LIST:-2000} rounds=${ROUNDS:-3}
+array=${ARRAY:-500} loop=${LOOP:-100} list=${LIST:-1000} rounds=${ROUNDS:-3}
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/slurm_lib.sh
@@ -130,10 +130,11 @@ user scancel -u daemon
 cancel_all
 await slurm_empty
 await reeve_empty
-user sbatch -Q -H -A physics -o /dev/null --array=1-"$list" --wrap true >/dev/null
-reeve submit -h -l ncpus=1,vmem=300MB -o /dev/null -J 1-"$list" -- /bin/true >/dev/null
-[ "$(squeue -h -r | wc -l)" = "$list" ] && [ "$(reeve jobs --limit 0 --csv | tail -n +2 | wc -l)" = "$list" ] || bail "the lists do not have $list jobs"
-command "list of $list waiting jobs: squeue, reeve jobs" slurm squeue -r
+loop=$list
+slurm_loop
+reeve_loop
+[ "$(squeue -h | wc -l)" = "$list" ] && [ "$(reeve jobs --limit 0 --csv | tail -n +2 | wc -l)" = "$list" ] || bail "the lists do not have $list jobs"
+command "list of $list waiting jobs: squeue, reeve jobs" slurm squeue
 command "list of $list waiting jobs: squeue, reeve jobs" reeve "${r[@]}" jobs --limit 0 "${with[@]}"
 
 # ---- memory ----
