@@ -133,8 +133,17 @@ tell_stuck() {
 wait_for 250 all_over_with_help; ok $? "the array of $jobs ends, with $kills kills meanwhile" "$(tell_stuck 2>&1)"
 echo "# $held times a job was released that Slurm held; $believed jobs without a process ended when slurmd registered again"
 reconcile() { reeve admin reconcile --cluster vc --from "$(date -u -d yesterday +%F)" --to "$(date -u -d tomorrow +%F)"; }
+tell_rows() { # what the ledger has of the jobs that differ
+	local id
+	for id in $(sed -n 's/^job \([0-9]*\).*/\1/p' /tmp/reconcile | sort -un | head -n 5); do
+		sql /var/lib/reeve-controller/ledger.db "SELECT 'slurm', id, submit_s, attempt, state, start_s, end_s, source FROM slurm_attempts WHERE id = $id
+			UNION ALL SELECT 'ledger', job & 67108863, given_ns / 1000000000, attempt, state, started_ns / 1000000000, ended_ns / 1000000000, seq
+			FROM attempts WHERE (job & 67108863) = $id"
+		sacct -X -D -n -P -S now-1day -j "$id" -o JobIDRaw,Submit,Start,End,State
+	done
+}
 has_all() { [ "$(sql /var/lib/reeve-controller/ledger.db 'SELECT COUNT(*) FROM attempts WHERE closed = 0')" = 0 ] && reconcile >/tmp/reconcile 2>&1; }
-wait_for 120 has_all; ok $? "reeve admin reconcile: ledger and slurmdbd have the same jobs and seconds" "$(reconcile 2>&1 | head -30)"
+wait_for 120 has_all; ok $? "reeve admin reconcile: ledger and slurmdbd have the same jobs and seconds" "$(reconcile 2>&1 | head -30; tell_rows)"
 tail -n 1 /tmp/reconcile | sed "s/^/# /"
 
 # ---- row by row ----
