@@ -17,5 +17,12 @@
  * job say it: at the first such report of the attempt and at its last ("clamp"). */
 int store_elapsed_clamp(struct store *s, struct store_report_case *c, int64_t given_ns,
 			struct err *err);
+/* An agent sees the processes of a job of Slurm, and Slurm's own may stay after the job: while slurmd
+ * is away nothing ends them. A report (not one that comes from Slurm's rows) whose running and
+ * suspended time goes more than this beyond the end that Slurm has of the attempt is made one up to
+ * that end, and note and journal have it as above. */
+#define STORE_SLURM_END_SLACK_NS (60 * S_NS)
+int store_elapsed_slurm(struct store *s, struct store_report_case *c, int64_t given_ns,
+			struct err *err);
 /* The report is within the slack: store_elapsed_clamp() would leave it as it is. */
 bool store_elapsed_is_within(const struct store_report_case *c, int64_t given_ns);

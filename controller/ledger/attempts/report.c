@@ -267,6 +267,8 @@ int store_report(struct store *s, struct store_report_case *c, struct err *err)
 	if (r != 0)
 		return r < 0 ? r : STORE_REPORT_EARLY;
 	r = store_elapsed_clamp(s, c, k.given_ns, err);
+	if (r >= 0)
+		r = store_elapsed_slurm(s, c, k.given_ns, err);
 	if (r < 0)
 		return r;
 	span = store_charge_span(&k, c);
