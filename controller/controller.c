@@ -313,10 +313,10 @@ static int lead_cluster(struct controller *c, struct err *err)
 }
 
 /* malloc() raises its mmap threshold when a large block is freed, and then keeps such blocks. A
- * fixed threshold returns every large block to the kernel. Messages of interactive steps (at most 192 KiB, a thousand in a second)
+ * fixed threshold returns every large block to the kernel. Messages of interactive steps (at most 512 KiB, hundreds in a second)
  * lie below it, and the top of the heap stays for them: else each costs two system calls and a page fault for each 4 KiB.
  */
-#define LARGE_BYTES (512 << 10)
+#define LARGE_BYTES (1 << 20)
 #define HEAP_TOP_BYTES (4 << 20)
 
 static int serve_requests(struct controller *c, struct err *err)

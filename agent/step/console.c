@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include "agent/step/console.h"
 #include "agent/step/steps_impl.h"
@@ -13,14 +14,16 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/model/console/console.h"
+#include "common/packets.h"
 #include "common/time_units.h"
 #include "common/wire/console/console_relay.h"
 #include "common/wire/wire.h"
 
 #define POLL_WAIT_S 30
 #define RETRY_MS 1000
-#define BUSY_MS 100		   /* a waiter that is not reading: until it is tried again */
-#define SOCKET_BUFFER (1 << 20)	   /* bytes: a message fits whole */
+#define REFUSED_MS 30000	/* a controller of another version: until it is asked again */
+#define BUSY_MS 100		/* a waiter that is not reading: until it is tried again */
+#define SOCKET_BUFFER (2 << 20) /* bytes: a message fits whole */
 #define SEND_MAX ((size_t)2 << 20) /* bytes of messages in one document */
 #define DRAIN_MS 50		   /* an empty answer that comes sooner delays the next poll */
 
@@ -34,7 +37,8 @@ struct console {
 	uint64_t seen;	  /* serial of the last input that the waiter was sent */
 	uint8_t *message; /* the last output, NULL: the controller has it */
 	size_t size;
-	bool is_sending; /* the message is in the document under way */
+	struct packets coming; /* the next one */
+	bool is_sending;       /* the message is in the document under way */
 };
 
 /* A connection to the controller with its timer. */
@@ -49,7 +53,8 @@ struct step_consoles {
 	struct steps *steps;
 	struct console *first;
 	struct channel poll, send;
-	bool is_open; /* the channels are */
+	bool is_open;	 /* the channels are */
+	bool is_refused; /* the last answer was that, and the journal has it */
 };
 
 static void start_poll(struct step_consoles *c);
@@ -71,6 +76,7 @@ static void free_console(struct console *k)
 	sd_event_source_disable_unref(k->io);
 	if (k->fd >= 0)
 		close(k->fd);
+	packets_drop(&k->coming);
 	free(k->message);
 	free(k);
 }
@@ -85,27 +91,29 @@ static void remove_console(struct step_consoles *c, struct console *k)
 	free_console(k);
 }
 
-/* A packet is a whole message; one more comes only after the answer to it (pass_on()). */
+/* One more comes only after the answer to the last one (pass_on()). */
 static int on_packet(sd_event_source *source, int fd, uint32_t events, void *ctx)
 {
-	static uint8_t packet[CONSOLE_MESSAGE_MAX];
 	struct console *k = ctx;
 	struct step_consoles *c = k->all;
-	ssize_t n = recv(fd, packet, sizeof(packet), MSG_DONTWAIT);
-	uint8_t *copy;
+	int r = packets_receive(&k->coming, fd, CONSOLE_MESSAGE_MAX);
 
 	(void)source, (void)events;
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (r == -EAGAIN)
 		return 0;
-	copy = n > 0 ? malloc((size_t)n) : NULL;
-	if (!copy) { /* the waiter has ended; or no memory: connected again at the next tick */
+	if (r == -EBADMSG)
+		log_job(LOG_WARNING, k->id.job, "step",
+			"console: step %" PRId64
+			" was started by another version of Reeve: its terminal cannot be "
+			"reached",
+			k->id.step);
+	if (r < 0) { /* the waiter has ended; or no memory: connected again at the next tick */
 		remove_console(c, k);
 		return 0;
 	}
-	memcpy(copy, packet, (size_t)n);
 	free(k->message);
-	k->message = copy;
-	k->size = (size_t)n;
+	k->message = TAKE_PTR(k->coming.data);
+	k->size = k->coming.size;
 	k->is_sending = false;
 	start_send(c);
 	return 0;
@@ -145,6 +153,7 @@ static int send_relay(struct step_consoles *c, struct channel *ch, struct consol
 	struct err err = { "" };
 
 	snprintf(r->node, sizeof(r->node), "%s", c->steps->node->conf->node);
+	r->format = CONSOLE_FORMAT;
 	snprintf(path, sizeof(path), "/v1/node/console?wait=%ld", wait_s);
 	ch->began_ns = clock_ns(CLOCK_MONOTONIC);
 	if (console_relay_encode(r, &doc, &err) < 0)
@@ -159,15 +168,30 @@ static int pass_input(struct step_consoles *c, const struct console_relay_step *
 {
 	struct console *k = find_console(c, s->id);
 	struct console_input m;
-
 	size_t size = (size_t)s->size;
+	const struct iovec whole = { (void *)s->message, size };
+	int r;
 
 	if (!k || !size || console_decode_input(s->message, size, &m, NULL) < 0)
 		return 0;
-	if (send(k->fd, s->message, size, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
-		return 1;
-	k->seen = m.serial;
-	return 0;
+	r = packets_send(k->fd, &whole, 1, 0);
+	if (r == 0)
+		k->seen = m.serial;
+	else if (r != -EAGAIN) /* connected again at the next tick */
+		remove_console(c, k);
+	return r == -EAGAIN;
+}
+
+/* 409: the controller is of another version. How long until the next attempt. */
+static int64_t after_failure(struct step_consoles *c, const struct channel *ch, int result,
+			     const struct err *why)
+{
+	if (result != 409)
+		return http_has_next(ch->http) ? 0 : RETRY_MS;
+	if (!c->is_refused)
+		log_line(LOG_WARNING, "interactive commands: %s", why->text);
+	c->is_refused = true;
+	return REFUSED_MS;
 }
 
 static void on_polled(void *ctx, int result, json_t *answer_owned, const struct err *why)
@@ -179,12 +203,12 @@ static void on_polled(void *ctx, int result, json_t *answer_owned, const struct 
 	struct err err = { "" };
 	int busy = 0;
 
-	(void)why;
 	c->poll.is_busy = false;
 	if (result || console_relay_decode(answer, &r, &err) < 0) {
-		retry_later(&c->poll, http_has_next(c->poll.http) ? 0 : RETRY_MS);
+		retry_later(&c->poll, after_failure(c, &c->poll, result, why));
 		return;
 	}
+	c->is_refused = false;
 	for (size_t i = 0; i < r.n_steps; i++)
 		busy |= pass_input(c, &r.steps[i]);
 	if (busy)
@@ -221,10 +245,10 @@ static void on_sent(void *ctx, int result, json_t *answer, const struct err *why
 {
 	struct step_consoles *c = ctx;
 
-	(void)why;
 	json_decref(answer);
 	c->send.is_busy = false;
-	for (struct console *k = c->first; k; k = k->next) {
+	for (struct console *k = c->first, *next; k; k = next) {
+		next = k->next;
 		if (!k->is_sending)
 			continue;
 		k->is_sending = false;
@@ -232,10 +256,11 @@ static void on_sent(void *ctx, int result, json_t *answer, const struct err *why
 			continue;
 		free(k->message);
 		k->message = NULL;
-		send(k->fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (packets_send(k->fd, NULL, 0, 0) < 0) /* connected again at the next tick */
+			remove_console(c, k);
 	}
 	if (result)
-		retry_later(&c->send, http_has_next(c->send.http) ? 0 : RETRY_MS);
+		retry_later(&c->send, after_failure(c, &c->send, result, why));
 	else
 		start_send(c);
 }

@@ -144,7 +144,7 @@ const struct verb cli_verb_attach = {
 	.help = "Come back to an interactive command of a job",
 	.details =
 		"Shows a command that was started with --pty or --stdin (by 'reeve run' or 'reeve\n"
-		"exec') at this terminal: the last 256 KiB that it printed, and what it prints\n"
+		"exec') at this terminal: the last 768 KiB that it printed, and what it prints\n"
 		"from now on. One terminal at a time is attached to a command; another one is\n"
 		"refused, unless it takes over. Type ~d at the beginning of a line to leave the\n"
 		"command running, ~. to end it. The exit status is the command's.",

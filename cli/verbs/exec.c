@@ -18,6 +18,7 @@
 #include "common/signature/signature.h"
 #include "common/wire/wire.h"
 
+#define CANCEL_SENT_US (300 * 1000)
 #define CANCEL_WAIT_US (5 * 1000 * 1000)
 #define NOT_STARTED_EXIT 125
 
@@ -207,11 +208,18 @@ static int follow_steps(struct exec *x, const struct verb_call *call, struct err
 /* The same of an interactive step, whose input and output are this terminal's. */
 static int follow_console(struct exec *x, struct err *err)
 {
+	int r;
+
 	x->session.job = strtoll(strrchr(x->path, '/') + 1, NULL, 10);
 	x->session.step = x->steps[0].step;
 	x->session.output =
 		x->cli->format.output == TABLE_TABLE ? STDOUT_FILENO : STDERR_FILENO;
-	return session_run(x->cli, &x->session, &x->signals.quit, err);
+	r = session_run(x->cli, &x->session, &x->signals.quit, err);
+	if (r < 0 && !x->session.keeps) { /* nobody has its input and output any more */
+		cancel_steps(x);
+		sd_event_run(x->cli->event, CANCEL_SENT_US);
+	}
+	return r;
 }
 
 /* ---- starting ---- */

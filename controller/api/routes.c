@@ -25,7 +25,7 @@ const struct route_body route_bodies[_BODY_MAX] = {
 	[BODY_REQUEST] = { 2 * MIB, { 200000, 1024, 16 } },
 	[BODY_ACCOUNTS] = { 8 * MIB, { 64, 8, 8 } },
 	[BODY_SYNC] = { 8 * MIB, { 1200000, 120000, 16 } },
-	[BODY_CONSOLE] = { 512 << 10, { 64, 8, 4 }, .has_bytes = true },
+	[BODY_CONSOLE] = { MIB, { 64, 8, 4 }, .has_bytes = true },
 	[BODY_RELAY] = { 8 * MIB, { 20000, 2048, 8 }, .has_bytes = true },
 	[BODY_SLURM] = { 8 * MIB, { 1200000, 120000, 8 } },
 };

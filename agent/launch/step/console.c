@@ -19,13 +19,15 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/model/console/console.h"
+#include "common/packets.h"
 #include "common/time_units.h"
 
-#define SOCKET_BUFFER (1 << 20) /* bytes: a message fits whole */
+#define SOCKET_BUFFER (2 << 20) /* bytes: a message fits whole */
 #define FULL_BYTES 4096 /* that much unacknowledged output asks for an acknowledgement */
 #define AGAIN_BYTES                                                                            \
-	(16 << 10)   /* more that was sent is not sent again because of new output alone */
-#define READS_MAX 16 /* of a stream, one after the other */
+	(16 << 10)    /* more that was sent is not sent again because of new output alone */
+#define READS_MAX 48  /* of a stream, one after the other */
+#define AGENT_MS 1000 /* for an agent to read what does not fit into the socket */
 #define PIPE_BYTES (256 << 10)
 #define CTRL_D 4
 
@@ -43,7 +45,8 @@ struct step_console {
 	int listener, peer;	       /* -1: no agent is connected */
 	int in, outs[CONSOLE_STREAMS]; /* of a terminal in and outs[0] are its master; -1: closed */
 	struct ring rings[CONSOLE_STREAMS];
-	uint8_t message[CONSOLE_MESSAGE_MAX]; /* the last input; input.data points into it */
+	uint8_t *message;      /* the last input; input.data points into it */
+	struct packets coming; /* the next one */
 	struct console_input input;
 	int64_t consumed; /* of the input, by the program */
 	bool has_sent_end;
@@ -196,6 +199,13 @@ static void end_stream(struct step_console *c, int i)
 	c->has_changes = true;
 }
 
+static void drop_peer(struct step_console *c)
+{
+	close_fd(&c->peer);
+	packets_drop(&c->coming);
+	c->may_send = false;
+}
+
 void step_console_close(struct step_console *c)
 {
 	if (!c)
@@ -206,7 +216,8 @@ void step_console_close(struct step_console *c)
 		close_fd(&c->outs[i]);
 		free(c->rings[i].data);
 	}
-	close_fd(&c->peer);
+	drop_peer(c);
+	free(c->message);
 	close_fd(&c->listener);
 	free(c);
 }
@@ -322,15 +333,15 @@ static void set_acked(struct ring *g, int64_t acked)
 	g->acked = acked > g->begin ? acked : g->begin;
 }
 
-/* A message replaces the one before it. */
-static void take_input(struct step_console *c, const uint8_t *packet, size_t size)
+/* A message replaces the one before it. *packet is taken where it does. */
+static void take_input(struct step_console *c, uint8_t **packet, size_t size)
 {
 	struct console_input m;
 
-	if (console_decode_input(packet, size, &m, NULL) < 0 || m.serial < c->input.serial)
+	if (console_decode_input(*packet, size, &m, NULL) < 0 || m.serial < c->input.serial)
 		return;
-	memcpy(c->message, packet, size);
-	console_decode_input(c->message, size, &m, NULL);
+	free(c->message);
+	c->message = TAKE_PTR(*packet); /* m.data lies in it */
 	if (m.rows != c->input.rows || m.cols != c->input.cols)
 		set_window(c, m.rows, m.cols);
 	c->has_changes |= m.is_new || m.is_attached != c->input.is_attached;
@@ -345,25 +356,18 @@ static void take_input(struct step_console *c, const uint8_t *packet, size_t siz
 	write_input(c);
 }
 
-static void drop_peer(struct step_console *c)
-{
-	close_fd(&c->peer);
-	c->may_send = false;
-}
-
 static void read_peer(struct step_console *c)
 {
-	static uint8_t packet[CONSOLE_MESSAGE_MAX];
-	ssize_t n = recv(c->peer, packet, sizeof(packet), MSG_DONTWAIT);
+	int r = packets_receive(&c->coming, c->peer, CONSOLE_MESSAGE_MAX);
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (r == -EAGAIN)
 		return;
-	if (n <= 0)
+	if (r < 0)
 		drop_peer(c);
-	else if (n == 1)
+	else if (!c->coming.size)
 		c->may_send = true;
 	else
-		take_input(c, packet, (size_t)n);
+		take_input(c, &c->coming.data, c->coming.size);
 }
 
 /* A new agent replaces the one before, and gets the present state at once. */
@@ -374,7 +378,7 @@ static void accept_peer(struct step_console *c)
 
 	if (fd < 0)
 		return;
-	/* Where the buffer stays as it is by default, messages fit too. */
+	/* Where the buffer stays as it is by default, the agent must read in between. */
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
 	drop_peer(c);
 	c->peer = fd;
@@ -425,7 +429,6 @@ static void send_output(struct step_console *c)
 {
 	uint8_t head[CONSOLE_HEAD_MAX];
 	struct iovec pieces[1 + 2 * CONSOLE_STREAMS];
-	const struct msghdr packet = { .msg_iov = pieces, .msg_iovlen = ARRAY_LEN(pieces) };
 	struct console_output m = { .heard = c->input.serial,
 				    .acked = c->consumed,
 				    .takes_no_input = c->in < 0 };
@@ -444,7 +447,7 @@ static void send_output(struct step_console *c)
 	}
 	m.serial = c->serial = next_serial(c);
 	pieces[0] = (struct iovec){ head, console_encode_output_head(&m, head) };
-	if (sendmsg(c->peer, &packet, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+	if (packets_send(c->peer, pieces, ARRAY_LEN(pieces), AGENT_MS) < 0)
 		drop_peer(c);
 	else
 		c->has_changes = c->has_output = c->may_send = false;

@@ -1,7 +1,7 @@
 /* console.h - the waiter's side of an interactive step: a pseudo-terminal or pipes, and a socket for the agent.
  *
- * The agent connects to the socket (SOCK_SEQPACKET, in a directory of root's) and passes on what the controller has for the
- * step (common/model/console/console.h): a packet is a message of input, or one byte: "the last message of output was passed on,
+ * The agent connects to the socket (SOCK_SEQPACKET, common/packets.h, in a directory of root's) and passes on what the controller has
+ * for the step: messages of input (common/model/console/console.h), or an empty one: "the last message of output was passed on,
  * the next one may come". So at most one message of output is under way, and the agent buffers nothing. The socket survives the
  * agent: another one connects and gets the state of the console.
  *
@@ -12,7 +12,7 @@
 #pragma once
 #include "agent/launch/step/step.h"
 
-#define STEP_CONSOLE_KEPT (256 << 10)
+#define STEP_CONSOLE_KEPT (768 << 10) /* a message, and what the program prints meanwhile */
 
 struct err;
 struct step_console;

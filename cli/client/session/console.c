@@ -13,6 +13,7 @@
 #include "cli/client/session/console.h"
 #include "cli/client/session/escape.h"
 #include "cli/client/session/terminal.h"
+#include "cli/client/session/versions.h"
 #include "common/err.h"
 #include "common/model/console/console.h"
 #include "common/wire/doc.h"
@@ -112,6 +113,7 @@ static json_t *make_body(struct console *k, bool has_input)
 	for (int i = 0; i < CONSOLE_STREAMS; i++)
 		m.acked[i] = k->out[i].written;
 	doc_int(&d, "step", k->config.step);
+	doc_int(&d, "format", CONSOLE_FORMAT);
 	doc_text(&d, "token", k->token);
 	doc_int(&d, "seen", k->seen);
 	/* Once: a message that comes late must not take the step back from the terminal that has it then. */
@@ -317,7 +319,9 @@ static int take_answer(struct console *k, const json_t *answer)
 		finish_console(k, CONSOLE_TAKEN, 0, NULL);
 		return 1;
 	}
-	r = message ? take_message(k, message, size, &err) : 0;
+	r = versions_check(answer, &err);
+	if (r == 0 && message)
+		r = take_message(k, message, size, &err);
 	if (r < 0) {
 		finish_console(k, CONSOLE_ENDED, r, &err);
 		return 1;
@@ -479,7 +483,7 @@ static int on_input(sd_event_source *s, int fd, uint32_t events, void *ctx)
 
 	(void)events;
 	/* All that is there, so that a message is full; standard input may block. */
-	for (int i = 0; i < 32 && read_typed(k) > 0 && poll(&more, 1, 0) > 0; i++)
+	for (int i = 0; i < 48 && read_typed(k) > 0 && poll(&more, 1, 0) > 0; i++)
 		;
 	if (k->is_end || sizeof(k->typed) - k->n_typed < 2)
 		sd_event_source_set_enabled(s, SD_EVENT_OFF);

@@ -13,8 +13,11 @@
 
 struct err;
 
-/* Of a message, both streams together. Between waiter and agent it is one packet, for which the kernel wants memory in one piece: not more. */
-#define CONSOLE_DATA_MAX (192 << 10)
+/* Of the messages and of what may be in them: grows with each change. Command, controller and agent name theirs in each request; the
+ * controller refuses another one (docs/protocol.md). What names none is older. */
+#define CONSOLE_FORMAT 2
+/* Of a message, both streams together. One message each way is under way at a time: a round trip through five processes for so much. */
+#define CONSOLE_DATA_MAX (512 << 10)
 #define CONSOLE_HEAD_MAX 80
 #define CONSOLE_MESSAGE_MAX (CONSOLE_HEAD_MAX + CONSOLE_DATA_MAX)
 #define CONSOLE_SIDE_MAX 1000 /* rows, columns */

@@ -17,6 +17,7 @@ static const struct wire_field step_fields[] = {
 
 static const struct wire_field relay_fields[] = {
 	WIRE_CHARS(struct console_relay, node, 0),
+	WIRE_INT_OR(struct console_relay, format, 0, INT32_MAX, 0, WIRE_OMIT),
 	WIRE_LIST(struct console_relay, "steps", steps, n_steps, CONSOLE_RELAY_MAX, step_fields,
 		  0),
 	WIRE_END,

@@ -16,6 +16,7 @@ struct console_relay_step {
 };
 struct console_relay {
 	char node[REQUEST_NAME_MAX];
+	int64_t format; /* of the sender (CONSOLE_FORMAT); 0: it names none, and is older than that */
 	struct console_relay_step *steps;
 	size_t n_steps;
 };

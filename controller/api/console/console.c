@@ -83,6 +83,27 @@ int console_find_table(struct api *a, struct console_table **ret, struct err *er
 	return 0;
 }
 
+const char *console_describe_side(const struct console_side *s, char *buf, size_t size)
+{
+	bool is_old = s->format < CONSOLE_FORMAT;
+
+	snprintf(buf, size,
+		 "%s is older than %s: they cannot exchange input and output of commands",
+		 is_old ? s->name : "this controller", is_old ? "this controller" : s->name);
+	return is_old ? s->remedy : "the site is to upgrade reeve-controller";
+}
+
+const char *console_describe_node(const char *node, int64_t format, char *buf, size_t size)
+{
+	char name[REQUEST_NAME_MAX + 32];
+
+	snprintf(name, sizeof(name), "the agent of node %s", node);
+	return console_describe_side(
+		&(struct console_side){ name, "the site is to upgrade reeve-agent there",
+					format },
+		buf, size);
+}
+
 struct adding {
 	struct console_table *table;
 	struct console_entry *entry;
@@ -153,14 +174,25 @@ static int read_output(struct api *a, const void *ctx, json_t **ret, struct err 
 		a->consoles ? console_table_find(&a->consoles->table, w->job, w->step) : NULL;
 	bool has_changes = e && e->output.data && e->output.serial > (uint64_t)w->seen;
 	bool is_taken = e && w->is_attached && e->token[0] && strcmp(e->token, w->token) != 0;
+	bool is_other = e && e->has_other_node;
+	const char *remedy = NULL;
+	char problem[256];
 	_cleanup_doc_ struct doc d = doc_message();
 	int r = store_steps(a->c.store, (struct store_steps_range){ w->job, w->step - 1, 1 },
 			    keep_state, &now, err);
 
 	if (r < 0)
 		return r;
+	if (is_other)
+		remedy = console_describe_node(e->node, e->node_format, problem,
+					       sizeof(problem));
 	doc_text(&d, "state", states[now.state]);
 	doc_flag(&d, "pty", e && e->place.is_pty);
+	doc_int(&d, "format", CONSOLE_FORMAT);
+	if (is_other) {
+		doc_text(&d, "problem", problem);
+		doc_text(&d, "remedy", remedy);
+	}
 	doc_int(&d, "have", e ? console_entry_input_end(e) : 0);
 	if (is_taken)
 		doc_flag(&d, "taken_over", true);
@@ -170,7 +202,7 @@ static int read_output(struct api *a, const void *ctx, json_t **ret, struct err 
 	if (r >= 0 && has_changes && !is_taken && w->has_bytes &&
 	    wire_attach(*ret, e->output.data, e->output.size) < 0)
 		r = err_set(err, -ENOMEM, "out of memory");
-	return r < 0 ? r : has_changes || is_taken || now.state == STORE_STEP_ENDED;
+	return r < 0 ? r : has_changes || is_taken || is_other || now.state == STORE_STEP_ENDED;
 }
 
 static int refuse_console(struct call *c, int r)
@@ -249,6 +281,24 @@ static bool has_ended(struct call *c)
 	return c->code && !strcmp(c->code, "too-late");
 }
 
+/* A command that sends its message as bytes is `reeve`, which names its format. */
+static int check_format(struct call *c, bool has_bytes, struct err *err)
+{
+	const int64_t unnamed = has_bytes ? 0 : CONSOLE_FORMAT;
+	struct console_side side = { "this command (reeve)", "upgrade reeve on this machine",
+				     0 };
+	char text[256];
+	const char *remedy;
+	int r = wire_get_int(c->body, "format", (struct wire_int){ 0, INT32_MAX, &unnamed },
+			     &side.format, err);
+
+	if (r < 0 || side.format == CONSOLE_FORMAT)
+		return r;
+	remedy = console_describe_side(&side, text, sizeof(text));
+	err_set(err, 0, "%s", text);
+	return call_refuse(c, 409, "other-version", remedy);
+}
+
 int route_console(struct call *c, struct err *err)
 {
 	static const int64_t none = 0;
@@ -269,6 +319,8 @@ int route_console(struct call *c, struct err *err)
 		r = err_set(err, -EINVAL, "token: shorter than 16 characters");
 	w.has_bytes = json_object_get(c->body, WIRE_ATTACHED) != NULL;
 	w.is_attached = w.has_bytes || json_object_get(c->body, "message");
+	if (r >= 0)
+		r = check_format(c, w.has_bytes, err);
 	if (r >= 0)
 		r = await_query(c, &a.wait_s, err);
 	if (r >= 0) {

@@ -12,7 +12,7 @@
 #define CONSOLE_LOST_NS (45 * S_NS)  /* a command polls every 20 s */
 #define CONSOLE_IDLE_NS (600 * S_NS) /* neither node nor command: forgotten */
 #define CONSOLES_PER_USER 32
-#define CONSOLES_MAX 512 /* a message each way of at most 192 KiB: 192 MiB */
+#define CONSOLES_MAX 512 /* a message each way of at most 512 KiB: 512 MiB */
 #define CONSOLE_TOKEN_MAX 33
 
 struct console_entry {
@@ -25,6 +25,8 @@ struct console_entry {
 	char token
 		[CONSOLE_TOKEN_MAX]; /* of the command that is or was attached; "": none was yet */
 	uint64_t number;	     /* of its last message */
+	bool has_other_node;	     /* its agent is of another version, and was refused */
+	int64_t node_format;	     /* that the node named (CONSOLE_FORMAT) */
 	int64_t user_ns, node_ns;    /* when either was last heard from */
 	struct console_message {
 		uint8_t *data; /* NULL: none yet */

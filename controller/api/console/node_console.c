@@ -39,6 +39,7 @@ static struct console_entry *find_own(const struct relay_wait *w, struct sync_st
 	    (e->address[0] && strcmp(e->address, w->address) != 0))
 		return NULL;
 	e->node_ns = api_monotonic_ns();
+	e->has_other_node = false;
 	return e;
 }
 
@@ -96,6 +97,7 @@ static bool answer_node(struct relay_wait *w, bool may_wait)
 	if (list && !out.n_steps && may_wait)
 		return false;
 	out.steps = list;
+	out.format = CONSOLE_FORMAT;
 	snprintf(out.node, sizeof(out.node), "%s", w->in.node);
 	if (!list || console_relay_encode(&out, &doc, &err) < 0)
 		exchange_answer(w->x, (struct exchange_answer){ .status = 500 });
@@ -128,6 +130,26 @@ static int check_node(struct call *c, const char *node, struct err *err)
 		return call_refuse(c, 403, "wrong-address", "");
 	}
 	return 0;
+}
+
+/* Whoever waits for these steps is told, too. */
+static int refuse_format(struct call *c, const struct relay_wait *w, struct err *err)
+{
+	char text[256];
+	const char *remedy;
+
+	for (size_t i = 0; i < w->in.n_steps; i++) {
+		struct console_entry *e = find_own(w, w->in.steps[i].id);
+
+		if (!e)
+			continue;
+		e->has_other_node = true;
+		e->node_format = w->in.format;
+		api_wake_step(w->api, e->place.id.job, e->place.id.step);
+	}
+	remedy = console_describe_node(w->in.node, w->in.format, text, sizeof(text));
+	err_set(err, 0, "%s", text);
+	return call_refuse(c, 409, "other-version", remedy);
 }
 
 static int add_waiter(struct relay_wait *w, int64_t wait_s, struct err *err)
@@ -164,6 +186,8 @@ int route_node_console(struct call *c, struct err *err)
 	if (r < 0)
 		return r;
 	exchange_mark_node(c->x);
+	if (w->in.format != CONSOLE_FORMAT)
+		return refuse_format(c, w, err);
 	take_outputs(w);
 	if (answer_node(w, wait_s > 0))
 		return CALL_DEFERRED;

@@ -225,4 +225,29 @@ message=$(python3 -c 'import base64, struct; print(base64.b64encode(b"RCI1" + st
 has "a second terminal is refused" attached-elsewhere "$(ask $daemon POST "/v1/jobs/$job/console" "{\"schema\":\"reeve/1\",\"step\":$now,\"token\":\"0123456789abcdef\",\"message\":\"$message\"}")"
 lacks "a node has no part in the steps of others" '"size"' "$(ask 0 POST /v1/node/console "{\"schema\":\"reeve/1\",\"node\":\"n2\",\"steps\":[{\"job\":$job,\"attempt\":1,\"step\":$now}]}")"
 wait $waiting
+
+# ---- nodes, controllers and commands of other versions ----
+has "a command that is older than the controller is refused" \
+	'this command (reeve) is older than this controller: they cannot exchange input and output of commands","remedy":"upgrade reeve on this machine"' \
+	"$(ask $daemon POST "/v1/jobs/$job/console" "{\"schema\":\"reeve/1\",\"format\":1,\"step\":$now,\"token\":\"0123456789abcdef\",\"message\":\"$message\"}")"
+has "... and one that is newer: the controller is older" "this controller is older than this command (reeve)" \
+	"$(ask $daemon POST "/v1/jobs/$job/console" "{\"schema\":\"reeve/1\",\"format\":99,\"step\":$now,\"token\":\"0123456789abcdef\",\"message\":\"$message\"}")"
+other_version() { # [MEMBER]: a node's exchange of consoles in another form, for the step that runs
+	now=$(ask $daemon GET "/v1/jobs/$job/steps" | grep -o '"step":[0-9]*' | tail -n 1 | cut -d: -f2)
+	ask 0 POST /v1/node/console "{\"schema\":\"reeve/1\",\"node\":\"n1\"${1:-},\"steps\":[{\"job\":$job,\"attempt\":1,\"step\":$now}]}"
+}
+for member in '' ',"format":99'; do
+	(sleep 20) | ex -i -- sh -c 'echo ready; exec sleep 1000' >"$dir/o" 2>"$dir/e" &
+	waiting=$!
+	until_has ready cat "$dir/o"
+	older="the agent of node n1 is older than this controller"
+	[ -z "$member" ] || older="this controller is older than the agent of node n1"
+	has "a node that names ${member:-no format} is refused" other-version "$(other_version "$member")"
+	wait $waiting
+	is "... its command fails" 1 $?
+	has "... with which side is older" "$older: they cannot exchange input and output of commands" "$(cat "$dir/e")"
+	has "... what to do" "upgrade" "$(cat "$dir/e")"
+	step_ended() { ask $daemon GET "/v1/jobs/$job/steps?step=$now"; }
+	check "... and the step is cancelled" until_has '"state":"ended"' step_ended
+done
 tap_end
