@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define SHOWN_MAX (16 << 20)
-#define PATIENCE_MS 8000
+#define PATIENCE_MS 60000
 
 static char shown[SHOWN_MAX + 1];
 static size_t n_shown, found;

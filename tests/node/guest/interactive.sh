@@ -31,7 +31,8 @@ ex -i -- sh -c 'cat >/dev/null; echo out; echo err >&2; exit 7' </dev/null >/tmp
 [ $rc = 7 ] && [ "$(cat /tmp/o)" = out ] && [ "$(cat /tmp/e)" = err ]; ok $? "both streams and the exit status come back" "$rc $(cat /tmp/o /tmp/e)"
 yes | timeout 200 runuser -u alice -- reeve exec -j "$id" -i -- head -n 3 >/tmp/o; [ "$(cat /tmp/o)" = $'y\ny\ny' ]
 ok $? "a command that closes its input ends although more would come" "$(cat /tmp/o)"
-waiter_kb() { ps -C reeve-launch -o rss= | sort -n | tail -n 1; }
+# By its command line: it has executed itself, so that its name is "exe".
+waiter_kb() { for pid in $(pgrep -f 'reeve-launch --step'); do awk '/^VmRSS/ { print $2 }' "/proc/$pid/status"; done | sort -n | tail -n 1; }
 (yes | timeout 200 runuser -u alice -- reeve exec -j "$id" -i -- sh -c 'echo >/home/alice/idle; sleep 25') & sleeper=$!
 idles() { [ -e /home/alice/idle ]; }
 wait_for 100 idles
