@@ -14,7 +14,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/model/console/console.h"
-#include "common/packets.h"
+#include "common/packets/packets.h"
 #include "common/time_units.h"
 #include "common/wire/console/console_relay.h"
 #include "common/wire/wire.h"

@@ -215,7 +215,7 @@ static int follow_console(struct exec *x, struct err *err)
 	x->session.output =
 		x->cli->format.output == TABLE_TABLE ? STDOUT_FILENO : STDERR_FILENO;
 	r = session_run(x->cli, &x->session, &x->signals.quit, err);
-	if (r < 0 && !x->session.keeps) { /* nobody has its input and output any more */
+	if (r < 0 && !x->session.keeps) { /* its input and output are lost */
 		cancel_steps(x);
 		sd_event_run(x->cli->event, CANCEL_SENT_US);
 	}

@@ -139,7 +139,7 @@ $O/tests/unit/test_store_hooks: tests/unit/rig/ledger_rig.c $(LEDGER) $O/control
 $O/tests/unit/test_array: $(patsubst %,$O/common/model/%.o,array after) $O/common/err.o
 $O/tests/unit/test_console_relay: LDLIBS += -ljansson -lnettle
 $O/tests/unit/test_console_relay: $O/common/wire/console/console_relay.o $(MODEL) $(WIRE)
-$O/tests/unit/test_packets: $O/common/packets.o
+$O/tests/unit/test_packets: $O/common/packets/packets.o
 $O/tests/unit/test_console: $O/common/model/console/console.o $O/common/err.o
 $O/tests/unit/test_console_table: $O/controller/api/console/console_table.o $O/common/model/console/console.o $O/common/err.o
 $O/tests/unit/test_escape: $O/cli/client/session/escape.o

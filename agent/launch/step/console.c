@@ -19,7 +19,7 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/model/console/console.h"
-#include "common/packets.h"
+#include "common/packets/packets.h"
 #include "common/time_units.h"
 
 #define SOCKET_BUFFER (2 << 20) /* bytes: a message fits whole */

@@ -1,6 +1,6 @@
 /* console.h - the waiter's side of an interactive step: a pseudo-terminal or pipes, and a socket for the agent.
  *
- * The agent connects to the socket (SOCK_SEQPACKET, common/packets.h, in a directory of root's) and passes on what the controller has
+ * The agent connects to the socket (SOCK_SEQPACKET, common/packets/packets.h, in a directory of root's) and passes on what the controller has
  * for the step: messages of input (common/model/console/console.h), or an empty one: "the last message of output was passed on,
  * the next one may come". So at most one message of output is under way, and the agent buffers nothing. The socket survives the
  * agent: another one connects and gets the state of the console.

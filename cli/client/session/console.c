@@ -167,13 +167,6 @@ static bool may_retry(struct console *k, int result, const struct err *err)
 
 /* ---- output ---- */
 
-static bool may_write(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-
-	return poll(&p, 1, 0) > 0;
-}
-
 /* Writes what the descriptor takes without blocking. 1: all of it; 0: not yet; < 0. */
 static int flush_one(struct console *k, int i, struct err *err)
 {
@@ -183,7 +176,7 @@ static int flush_one(struct console *k, int i, struct err *err)
 		size_t left = p->size - p->done;
 		ssize_t n;
 
-		if (!may_write(p->fd))
+		if (!terminal_may_write(p->fd))
 			return 0;
 		n = write(p->fd, p->data + p->done, left < WRITE_MAX ? left : WRITE_MAX);
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))

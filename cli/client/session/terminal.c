@@ -1,5 +1,6 @@
 /* terminal.c - raw mode, and its end on every way out; see terminal.h. */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -72,4 +73,11 @@ bool terminal_size(int *ret_rows, int *ret_cols)
 	*ret_rows = w.ws_row;
 	*ret_cols = w.ws_col;
 	return true;
+}
+
+bool terminal_may_write(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, 0) > 0;
 }

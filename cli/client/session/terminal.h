@@ -11,3 +11,5 @@ int terminal_make_raw(struct err *err);
 void terminal_restore(void);
 /* Of standard input, or else output. False: neither is a terminal. */
 bool terminal_size(int *ret_rows, int *ret_cols);
+/* The descriptor takes some bytes without blocking. */
+bool terminal_may_write(int fd);

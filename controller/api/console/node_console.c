@@ -132,7 +132,7 @@ static int check_node(struct call *c, const char *node, struct err *err)
 	return 0;
 }
 
-/* Whoever waits for these steps is told, too. */
+/* The terminals of these steps are answered, too. */
 static int refuse_format(struct call *c, const struct relay_wait *w, struct err *err)
 {
 	char text[256];

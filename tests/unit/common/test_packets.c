@@ -10,7 +10,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "common/packets.h"
+#include "common/packets/packets.h"
 
 #define MAX (512 << 10)
 
@@ -35,7 +35,7 @@ static int close_ends(void **state)
 }
 
 /* Sends `size` bytes in three pieces, in a socket whose buffer may be small, and reads them meanwhile. */
-static void exchange(size_t size)
+static void exchange_message(size_t size)
 {
 	static uint8_t sent[MAX];
 	struct packets p = { .data = NULL };
@@ -59,12 +59,12 @@ static void exchange(size_t size)
 static void messages_arrive_whole(void **state)
 {
 	(void)state;
-	exchange(1);
-	exchange(100);
-	exchange(PACKETS_SIZE_MAX - PACKETS_HEAD_SIZE);
-	exchange(PACKETS_SIZE_MAX - PACKETS_HEAD_SIZE + 1);
+	exchange_message(1);
+	exchange_message(100);
+	exchange_message(PACKETS_SIZE_MAX - PACKETS_HEAD_SIZE);
+	exchange_message(PACKETS_SIZE_MAX - PACKETS_HEAD_SIZE + 1);
 	if (geteuid() == 0) /* the buffer is as large as was asked for */
-		exchange(MAX);
+		exchange_message(MAX);
 }
 
 static void a_part_waits_for_the_rest(void **state)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include "common/packets.h"
+#include "common/packets/packets.h"
 
 #define MAGIC 0x32637352u /* "Rsc2" */
 #define PIECES_MAX 8
