@@ -16,12 +16,27 @@
 
 enum detail { IN_BRIEF, IN_USUAL, IN_FULL };
 
+/* In brief, nothing is said of what is 0 or empty: half of the keys of a queued job, and thousands of them make a list. */
+static void put_int(struct doc *d, const char *key, int64_t n, enum detail detail)
+{
+	if (n || detail != IN_BRIEF)
+		doc_int(d, key, n);
+}
+
+static void put_text(struct doc *d, const char *key, const char *text, enum detail detail)
+{
+	if (detail == IN_BRIEF)
+		doc_text_if(d, key, text);
+	else
+		doc_text(d, key, text);
+}
+
 static void set_charges(struct doc *d, const struct store_job *row, enum detail detail)
 {
 	char rate[FRACTION_TEXT_MAX];
 
-	doc_int(d, "running_ns", row->running_ns);
-	doc_int(d, "suspended_ns", row->suspended_ns);
+	put_int(d, "running_ns", row->running_ns, detail);
+	put_int(d, "suspended_ns", row->suspended_ns, detail);
 	doc_int(d, "charge_requested_ms", row->charge_requested_ms);
 	doc_int(d, "charge_used_ms", row->charge_used_ms);
 	doc_text(d, "unit", tariff_unit_name(row->unit, row->pool));
@@ -45,17 +60,17 @@ static void set_nodes(struct doc *d, const struct store_job *row)
 /* The fields of an attempt: where, when, how much, how it ended. */
 static void set_attempt(struct doc *d, const struct store_job *row, enum detail detail)
 {
-	doc_int(d, "attempt", row->attempt);
+	put_int(d, "attempt", row->attempt, detail);
 	doc_text(d, "state", job_state_name(row->state));
-	doc_text(d, "node", row->node);
+	put_text(d, "node", row->node, detail);
 	set_nodes(d, row);
-	doc_text(d, "cpus", row->cpus);
-	doc_int(d, "started_ns", row->started_ns);
-	doc_int(d, "ended_ns", row->ended_ns);
+	put_text(d, "cpus", row->cpus, detail);
+	put_int(d, "started_ns", row->started_ns, detail);
+	put_int(d, "ended_ns", row->ended_ns, detail);
 	doc_stored(d, "usage", row->usage);
 	doc_stored(d, "gpus", row->gpus);
 	doc_stored(d, "end", row->end);
-	doc_text(d, "note", row->note);
+	put_text(d, "note", row->note, detail);
 	set_charges(d, row, detail);
 }
 

@@ -8,7 +8,8 @@ struct api;
 /* New references; NULL: out of memory. describe_job() leaves out what is long in a request:
  * script and environment. */
 json_t *describe_job(const struct api *a, const struct store_job *row);
-/* For a list: less of a request than describe_job() has, its resources alone; no rate and rule of its charge. */
+/* For a list: less of a request than describe_job() has, its resources alone; no rate and rule of its charge; nothing that is 0
+ * or empty, but for the charges. */
 json_t *describe_job_in_brief(const struct api *a, const struct store_job *row);
 json_t *describe_job_in_full(const struct api *a, const struct store_job *row);
 struct doc;
