@@ -1,6 +1,7 @@
 /* submit.c - `reeve submit`: submits a job and prints its number. */
 #include <inttypes.h>
 #include "cli/client/submission.h"
+#include "cli/client/wait_end.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 
@@ -23,6 +24,8 @@ static const struct verb_option options[] = {
 	{ "hold", 'h', NULL, "hold the job until 'reeve release'", NULL },
 	{ "requeue", 'r', "y|n", "y: queue the job again when its node is lost; default: n",
 	  "y n" },
+	{ "wait", 0, NULL,
+	  "wait until the job has ended, and exit with its status as 'reeve run'", NULL },
 	MAIL_OPTIONS,
 	{ 0 },
 };
@@ -69,7 +72,12 @@ static int run_submit(const struct verb_call *call, void *ctx, struct err *err)
 		rc = submission_send(c, &r, &job, err);
 	if (rc == 0 && r.is_immediate)
 		rc = submission_wait_start(c, job, err);
-	return rc < 0 ? rc : print_job(c, job, err);
+	if (rc == 0)
+		rc = print_job(c, job, err);
+	if (rc < 0 || !verb_count(call, "wait"))
+		return rc;
+	fflush(stdout); /* who reads the number need not wait */
+	return wait_end(c, "submit", job, err);
 }
 
 const struct verb cli_verb_submit = {

@@ -287,6 +287,9 @@ for t in "limit -1 9 vmem 137" "limit -1 9 walltime 143" "signaled -1 11 none 13
 	"cancelled -1 15 none 143" "failed -1 0 none 125" "node-lost -1 0 none 125" "exited 0 0 none 0"; do
 	read -r kind status signal limit code <<<"$t"
 	answer GET_v1_jobs_15 200 <<<"$(ended "$kind" "$status" "$signal" "$limit")"
+	exits "submit --wait: $kind ($limit)" "$code" "$reeve" submit --wait -- true
+	is "... with the number" 15 "$out"
+	[ "$kind" = limit ] && has "... and the sentence" "reeve submit: job 15: $limit limit exceeded on n1 at" "$err"
 	exits "run: $kind ($limit)" "$code" "$reeve" run -- true
 	[ "$kind" = limit ] && has "... with the sentence" "reeve run: job 15: $limit limit exceeded on n1 at" "$err"
 	[ "$kind" = failed ] && has "... with the words, and nothing that moves the cursor" 'could not be started: why?[1m' "$err"
@@ -294,6 +297,19 @@ done
 answer GET_v1_jobs_15 200 <<<"$(ended exited 0 0 none)"
 is "run --json: the record on standard output" 15 \
 	"$("$reeve" run --json -- true 2>/dev/null | python3 -c 'import json,sys; print(json.load(sys.stdin)["job"]["job"])')"
+
+for t in "3 0" "2 1"; do
+	answer GET_v1_jobs_15 200 <<<"{\"schema\":\"reeve/1\",\"job\":{\"job\":15,\"state\":\"ended\",\"request\":{\"resources\":{}},\"array\":{\"n\":3,\"ended_well\":${t% *}}}}"
+	exits "submit --wait of an array of which ${t% *} of 3 tasks ended well" "${t#* }" "$reeve" submit --wait -J 1-3 -- true
+done
+answer GET_v1_jobs_15 200 <<<'{"schema":"reeve/1","job":{"job":15,"state":"running","request":{"resources":{}}}}'
+"$reeve" submit --wait -- true >"$dir/live" 2>"$dir/live.err" &
+waits=$!
+for _ in $(seq 100); do [ -s "$dir/live" ] && break; sleep 0.05; done
+is "submit --wait prints the number at once" 15 "$(cat "$dir/live")"
+answer GET_v1_jobs_15 200 <<<"$(ended exited 4 0 none)"
+wait $waits
+is "... and waits for the end" 4 $?
 
 # live: what comes after a while is shown when it comes
 rm "$dir/answers/ended" "$dir/answers/out"
