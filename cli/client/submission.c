@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "cli/client/retry.h"
+#include "cli/client/wait/retry.h"
 #include "cli/client/submission.h"
 #include "cli/client/words.h"
 #include "cli/views/job_view.h"

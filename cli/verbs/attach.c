@@ -6,7 +6,7 @@
 #include <string.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
-#include "cli/client/retry.h"
+#include "cli/client/wait/retry.h"
 #include "cli/client/session/session.h"
 #include "cli/client/session/signals.h"
 #include "common/err.h"

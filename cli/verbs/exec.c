@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "cli/client/exec_output.h"
 #include "cli/client/exec_args.h"
-#include "cli/client/retry.h"
+#include "cli/client/wait/retry.h"
 #include "cli/client/session/session.h"
 #include "cli/client/session/signals.h"
 #include "common/err.h"

@@ -1,7 +1,7 @@
 /* submit.c - `reeve submit`: submits a job and prints its number. */
 #include <inttypes.h>
 #include "cli/client/submission.h"
-#include "cli/client/wait_end.h"
+#include "cli/client/wait/wait_end.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 

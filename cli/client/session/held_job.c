@@ -6,7 +6,7 @@
 #include <string.h>
 #include <systemd/sd-event.h>
 #include "cli/client/session/held_job.h"
-#include "cli/client/retry.h"
+#include "cli/client/wait/retry.h"
 #include "cli/client/submission.h"
 #include "cli/client/words.h"
 #include "cli/views/job_view.h"

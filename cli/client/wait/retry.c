@@ -1,6 +1,6 @@
 /* retry.c - repeats a request every half second until the controller answers; see retry.h. */
 #include <errno.h>
-#include "cli/client/retry.h"
+#include "cli/client/wait/retry.h"
 #include "common/err.h"
 
 #define AGAIN_US (500 * 1000)

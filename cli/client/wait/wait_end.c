@@ -1,7 +1,7 @@
 /* wait_end.c - see wait_end.h. */
 #include <inttypes.h>
-#include "cli/client/retry.h"
-#include "cli/client/wait_end.h"
+#include "cli/client/wait/retry.h"
+#include "cli/client/wait/wait_end.h"
 #include "cli/views/job_view.h"
 #include "common/wire/wire.h"
 
