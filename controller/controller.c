@@ -194,6 +194,12 @@ static int close_ledger_to_others(const char *path, struct err *err)
 	return 0;
 }
 
+/* store_progress_fn */
+static void log_progress(const char *line)
+{
+	log_line(LOG_INFO, "opening the ledger: %s", line);
+}
+
 static int open_ledger(struct controller *c, struct err *err)
 {
 	const char *place = store_lead_place(c->lead);
@@ -204,6 +210,7 @@ static int open_ledger(struct controller *c, struct err *err)
 	log_line(
 		LOG_INFO,
 		"opening the ledger; one of an older version is upgraded, which can take a few seconds for each million jobs");
+	store_on_progress(log_progress);
 	return store_open_zone(place, c->config->policy.time_zone, &c->store, err);
 }
 

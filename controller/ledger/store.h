@@ -21,6 +21,9 @@
 struct err;
 struct store;
 
+/* To be called before a ledger is opened: fn gets a line of what opening one of an older version does, where that takes long. */
+typedef void (*store_progress_fn)(const char *line);
+void store_on_progress(store_progress_fn fn);
 /* Opens a ledger, or makes a new one; `path` is a file or postgresql://... -EPROTO: a newer program made
  * it; -EACCES, -EBADMSG, ... */
 int store_open(const char *path, struct store **ret, struct err *err);

@@ -1,9 +1,12 @@
 /* totals.c - keeps the table totals: collects what a transaction adds to each row, and writes it before the commit. See totals.h. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "common/clock.h"
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/sql.h"
 #include "controller/ledger/usage/rollup_set.h"
 #include "controller/ledger/usage/totals/totals.h"
@@ -192,17 +195,93 @@ static int fill_periods(struct store *s, int64_t version, struct err *err)
 		      s->totals.first);
 }
 
+/* ---- progress ---- */
+
+#define FEW_MONTHS 10000 /* sums of months that are added up within a moment */
+#define LINE_MAX_SIZE 160
+
+static store_progress_fn tell_progress;
+
+void store_on_progress(store_progress_fn fn)
+{
+	tell_progress = fn;
+}
+
+struct filling {
+	int64_t months, from_ns;
+};
+
+__attribute__((format(printf, 2, 3))) static void tell_line(const struct filling *f,
+							    const char *fmt, ...)
+{
+	char line[LINE_MAX_SIZE];
+	va_list args;
+
+	if (!tell_progress || f->months < FEW_MONTHS)
+		return;
+	va_start(args, fmt);
+	vsnprintf(line, sizeof(line), fmt, args);
+	va_end(args);
+	tell_progress(line);
+}
+
+static double seconds_since(const struct filling *f)
+{
+	return (double)(clock_ns(CLOCK_MONOTONIC) - f->from_ns) / S_NS;
+}
+
+static int begin_filling(struct store *s, struct filling *ret, struct err *err)
+{
+	int r = db_query_int(s->db, err, &ret->months, "SELECT COUNT(*) FROM months", "");
+
+	ret->from_ns = clock_ns(CLOCK_MONOTONIC);
+	if (r >= 0)
+		tell_line(ret, "adding up %" PRId64 " sums of months, once for this ledger",
+			  ret->months);
+	return r;
+}
+
+static int end_filling(struct store *s, const struct filling *f, struct err *err)
+{
+	int64_t n = 0;
+	int r = db_query_int(s->db, err, &n, "SELECT COUNT(*) FROM totals", "");
+
+	if (r >= 0)
+		tell_line(f, "%" PRId64 " sums of accounts, users and clusters made in %.1f s",
+			  n, seconds_since(f));
+	return r;
+}
+
+static int fill_months(struct store *s, const struct filling *f, int64_t version,
+		       struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(months_sql) && r >= 0; i++) {
+		r = db_run(s->db, err, months_sql[i], "i", version);
+		if (r >= 0)
+			tell_line(f, "adding up sums of months: %zu of %zu steps in %.1f s",
+				  i + 1, ARRAY_LEN(months_sql) + 1, seconds_since(f));
+	}
+	return r;
+}
+
 int totals_fill(struct store *s, struct err *err)
 {
+	struct filling f;
 	int64_t version;
 	int r = find_version(s, &version, err);
 
 	totals_forget(s); /* the tables that are read have it */
 	if (r >= 0)
+		r = begin_filling(s, &f, err);
+	if (r >= 0)
 		r = db_run(s->db, err, "DELETE FROM totals", "");
-	for (size_t i = 0; i < ARRAY_LEN(months_sql) && r >= 0; i++)
-		r = db_run(s->db, err, months_sql[i], "i", version);
-	return r < 0 ? r : fill_periods(s, version, err);
+	if (r >= 0)
+		r = fill_months(s, &f, version, err);
+	if (r >= 0)
+		r = fill_periods(s, version, err);
+	return r < 0 ? r : end_filling(s, &f, err);
 }
 
 /* ---- the period ---- */
