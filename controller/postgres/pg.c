@@ -32,7 +32,7 @@ static int begin_transaction(struct db *d, struct err *err)
 		return r;
 	/* Before BEGIN: the snapshot is taken by the first statement in the transaction, and has to
 	 * be one of after the wait for the lock. */
-	r = pg_exec(p, "SELECT pg_advisory_lock" PG_LOCK, err);
+	r = pg_take_lock(p, err);
 	if (r < 0)
 		return r;
 	p->has_lock = true;
@@ -167,42 +167,19 @@ static int read_schema_version(struct pg *p, int *ret, struct err *err)
 	return 0;
 }
 
-/* A ledger that `reeve admin migrate` has begun to fill (ledger/migrate) is not used before all of it is
- * there and was compared. */
-static int check_is_filled(struct pg *p, struct err *err)
-{
-	PGresult *result = pq.PQexec(p->conn, "SELECT to_regclass('reeve_migration') IS NULL");
-	bool has_marker;
-
-	if (pq.PQresultStatus(result) != PGRES_TUPLES_OK)
-		return pg_fail(p, result, "looking for a migration", err);
-	has_marker = pq.PQgetvalue(result, 0, 0)[0] == 'f';
-	pq.PQclear(result);
-	if (!has_marker)
-		return 0;
-	result = pq.PQexec(p->conn, "SELECT source FROM reeve_migration WHERE NOT is_done");
-	if (pq.PQresultStatus(result) != PGRES_TUPLES_OK)
-		return pg_fail(p, result, "reading the state of a migration", err);
-	if (pq.PQntuples(result))
-		err_set(err, -EBUSY,
-			"database %s: the migration of %.200s into it has not finished: run "
-			"reeve admin migrate again",
-			p->place, pq.PQgetvalue(result, 0, 0));
-	has_marker = pq.PQntuples(result) > 0;
-	pq.PQclear(result);
-	return has_marker ? -EBUSY : 0;
-}
-
 static int apply_migrations(struct pg *p, const char *const *migrations, struct err *err)
 {
 	int have = 0, known = 0, r;
 
 	while (migrations[known])
 		known++;
-	r = begin_transaction(&p->db, err);
+	/* First without the writers' lock: a migration that runs has it, for minutes while it makes an index. */
+	r = pg_check_filled(p->conn, err);
+	if (r >= 0)
+		r = begin_transaction(&p->db, err);
 	if (r < 0)
 		return r;
-	r = check_is_filled(p, err);
+	r = pg_check_filled(p->conn, err);
 	if (r >= 0)
 		r = read_schema_version(p, &have, err);
 	if (r >= 0 && have > known)
@@ -218,19 +195,6 @@ static int apply_migrations(struct pg *p, const char *const *migrations, struct 
 		return r;
 	}
 	return commit_transaction(&p->db, err);
-}
-
-/* "NAME on HOST, schema S" */
-static void note_place(struct pg *p)
-{
-	PGresult *result = pq.PQexec(p->conn, "SELECT current_schema()");
-	bool has_schema =
-		pq.PQresultStatus(result) == PGRES_TUPLES_OK && !pq.PQgetisnull(result, 0, 0);
-
-	snprintf(p->place, sizeof(p->place), "%s on %s%s%s", pq.PQdb(p->conn),
-		 pq.PQhost(p->conn), has_schema ? ", schema " : "",
-		 has_schema ? pq.PQgetvalue(result, 0, 0) : "");
-	pq.PQclear(result);
 }
 
 int pg_open(const char *where, const char *const *migrations, struct db **ret, struct err *err)
@@ -254,7 +218,7 @@ int pg_open(const char *where, const char *const *migrations, struct db **ret, s
 		return err_set(err, -ECONNREFUSED, "open the ledger: %.*s",
 			       (int)strcspn(pq.PQerrorMessage(p->conn), "\n"),
 			       pq.PQerrorMessage(p->conn));
-	note_place(p);
+	pg_place(p->conn, p->place, sizeof(p->place));
 	r = pg_set_up(p, err);
 	if (r >= 0)
 		r = apply_migrations(p, migrations, err);

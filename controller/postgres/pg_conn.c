@@ -124,10 +124,23 @@ int pg_set_up(struct pg *p, struct err *err)
 	p->has_lock = false;
 	p->n_sent = 0;
 	p->is_streaming = false;
-	return pg_exec(p,
-		       "SET synchronous_commit = on; SET lock_timeout = '5s';"
-		       "SET client_encoding = 'UTF8'; SET client_min_messages = warning",
-		       err);
+	return pg_exec(
+		p,
+		"SET synchronous_commit = on; SET lock_timeout = '5s';"
+		"SET client_encoding = 'UTF8'; SET client_min_messages = warning;" PG_NOTICE_LOST_CLIENT,
+		err);
+}
+
+int pg_take_lock(struct pg *p, struct err *err)
+{
+	int r = pg_exec(p, "SELECT pg_advisory_lock" PG_LOCK, err);
+
+	return r != -EBUSY
+		       ? r
+		       : err_set(err, r,
+				 "database %s: another process writes this ledger: stop it, "
+				 "or wait until it has ended",
+				 p->place);
 }
 
 int pg_revive(struct pg *p, struct err *err)

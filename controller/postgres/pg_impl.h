@@ -2,7 +2,8 @@
  *
  * pg_conn.c has errors and the connection, pg_rows.c statements with values and their rows,
  * pg_stream.c rows that are read while they arrive, pg_pipeline.c statements for many rows, pg_copy.c
- * rows that are added to a table as a stream, pg.c transactions and the schema.
+ * rows that are added to a table as a stream, pg_filled.c what must be known first, pg.c transactions
+ * and the schema.
  */
 #pragma once
 #include "common/db/db_impl.h"
@@ -10,6 +11,12 @@
 
 /* The advisory lock of a ledger's writers: a class, "reev" as a number, and the ledger's schema. */
 #define PG_LOCK "(1919247734, hashtext(current_schema()))"
+
+/* A server ends the statement of a client that was killed, and gives its locks back, within a second, not when the statement is done:
+ * an index of a large ledger takes minutes. Servers before 14, or on systems that cannot tell, do not know the setting. */
+#define PG_NOTICE_LOST_CLIENT                                                                  \
+	"DO $$ BEGIN PERFORM set_config('client_connection_check_interval', '1s', false);"     \
+	" EXCEPTION WHEN OTHERS THEN NULL; END $$"
 
 struct pg_statement;
 
@@ -91,6 +98,8 @@ int pg_add_rows(struct db *d, const char *sql, const struct db_table *rows, stru
 int pg_settle(struct pg *p, struct err *err);
 /* Statements in a pipeline at a time. */
 #define PG_SENT_MAX 512
+/* Takes PG_LOCK for the session. Waits up to lock_timeout; -EBUSY: another writer has it. */
+int pg_take_lock(struct pg *p, struct err *err);
 /* Sets up a new session, and begins a new generation of prepared statements. */
 int pg_set_up(struct pg *p, struct err *err);
 /* In a pipeline: reads the answer of one statement, which has to be a command without rows. */
@@ -105,3 +114,11 @@ int pg_exec(struct pg *p, const char *sql, struct err *err);
 /* Outside of a transaction: makes a lost connection again. In one: -EIO, because the transaction was
  * lost with the connection. */
 int pg_revive(struct pg *p, struct err *err);
+
+/* ---- pg_filled.c: of a connection that is not a struct pg, too ---- */
+
+/* "NAME on HOST, schema S" */
+void pg_place(PGconn *conn, char *ret, size_t size);
+/* A ledger that `reeve admin migrate` has begun to fill (ledger/migrate) is not used before all of it is there and was compared: -EBUSY.
+ * Waits for no lock of a writer. */
+int pg_check_filled(PGconn *conn, struct err *err);

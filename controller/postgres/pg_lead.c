@@ -149,8 +149,11 @@ static int set_up_session(struct pg_lead *l, struct err *err)
 	}
 	r = exec_lead(l,
 		      "SET lock_timeout = '5s'; SET synchronous_commit = on;"
-		      "SET client_min_messages = warning",
+		      "SET client_min_messages = warning;" PG_NOTICE_LOST_CLIENT,
 		      err);
+	/* A migration that runs has the writers' lock, so this comes before anything that takes it. */
+	if (r >= 0)
+		r = pg_check_filled(l->conn, err);
 	if (r >= 0)
 		r = make_table(l, err);
 	if (r >= 0 && l->epoch)

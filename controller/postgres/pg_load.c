@@ -18,21 +18,7 @@ struct pg_load {
 static const char settings_sql[] =
 	"SET synchronous_commit = off; SET client_encoding = 'UTF8';"
 	"SET client_min_messages = warning; SET standard_conforming_strings = on;"
-	"SET bytea_output = hex; SET lock_timeout = '5s'";
-
-/* Waits up to lock_timeout: the server may not yet have noticed that the client of an earlier session was
- * killed. */
-static int lock_ledger(struct pg_load *l, struct err *err)
-{
-	int r = pg_exec(&l->pg, "SELECT pg_advisory_lock" PG_LOCK, err);
-
-	if (r == -EBUSY)
-		err_set(err, r,
-			"database %s: another process writes this ledger: stop it, or wait "
-			"until it has ended",
-			l->pg.place);
-	return r;
-}
+	"SET bytea_output = hex; SET lock_timeout = '5s';" PG_NOTICE_LOST_CLIENT;
 
 static int read_place(struct pg_load *l, struct err *err)
 {
@@ -71,7 +57,7 @@ int pg_load_open(const char *place, struct pg_load **ret, struct err *err)
 	if (r >= 0)
 		r = read_place(l, err);
 	if (r >= 0)
-		r = lock_ledger(l, err);
+		r = pg_take_lock(&l->pg, err);
 	if (r >= 0)
 		*ret = TAKE_PTR(l);
 	return r;

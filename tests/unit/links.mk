@@ -1,6 +1,6 @@
 # What each unit test links besides itself: its honest list of dependencies. One line a test.
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
-PG := $(patsubst %,$O/controller/postgres/%.o,dialect pg pg_conn pg_rows pg_stream pg_pipeline pg_copy pq)
+PG := $(patsubst %,$O/controller/postgres/%.o,dialect pg pg_conn pg_filled pg_rows pg_stream pg_pipeline pg_copy pq)
 MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script usage job gpu_use gpus series/series)
 WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire doc fields sync sync_answer wire_usage wire_scan wire_request wire_report wire_gpu)
 $O/tests/unit/test_utf8: $O/common/utf8.o
@@ -109,7 +109,7 @@ $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/verify_totals.o $O/controller/ledger/verify/rebuild.o $O/controller/ledger/verify/verify_parts.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,efficiency/eff efficiency/advice charge/charge placement/fit) $(MODEL)
 SCHEDULE := $(patsubst %,$O/controller/scheduler/%.o,backfill edit moves nodes place preempt/preempt preempt/preemptees preempt/score preempt/shuffle preempt/tally reservation same schedule shapes why)
-CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,cluster/cluster cluster/check cluster/jobs cluster/kinds cluster/placed carry_out cycle forecast needs pending_start names order parts why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/allocated.o $O/controller/ledger/nodes/drain.o
+CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,cluster/cluster cluster/check cluster/jobs cluster/kinds cluster/placed carry_out cycle forecast needs pending_start names order parts queued why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/allocated.o $O/controller/ledger/nodes/drain.o
 SHARETREE := $(patsubst %,$O/controller/sharetree/%.o,sharetree tree/tree tree/entries tree/rows rank) \
 	$(patsubst %,$O/controller/policy/%.o,fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay priority/priority)
 $O/tests/unit/test_stand: LDLIBS += -lm

@@ -92,6 +92,16 @@ out=$(migrate "$server_place&options=-csearch_path%3Dfilled")
 has "a target that has rows" "is not empty (table associations has rows)" "$out"
 
 # ---- killed at random ----
+# As a migration that runs does for as long as it makes an index.
+hold_lock() { # SCHEMA
+	psql -q "$server_place" -c "SELECT pg_advisory_lock(1919247734, hashtext('$1')), pg_sleep(600)" >"$dir/held" 2>&1 &
+	holder=$!
+	soon "the lock is held" 1 server_sql "$server_place" "SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = 1919247734"
+}
+give_lock() {
+	server_sql "$server_place" "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()" >/dev/null
+	wait $holder
+}
 views() { # LEDGER
 	local view
 	for view in "usage --by account --monthly --csv" "usage --by user,cluster --json" "eff --by user --sort waste --csv" \
@@ -124,11 +134,13 @@ done
 echo "# rows that were there after each kill:$done_before"
 case $(server_sql "$there" "SELECT is_done FROM reeve_migration") in
 f)
+	hold_lock here
 	out=$(reeve usage --ledger "$there")
 	has "an unfinished migration is not used" "the migration of $ledger into it has not finished" "$out"
 	configure "$there"
 	out=$("$binary" --config "$dir/controller.conf" 2>&1)
-	has "... by a controller either" "has not finished" "$out"
+	has "... by a controller either, which does not wait for the migration's lock" "has not finished" "$out"
+	give_lock
 	out=$(migrate "$there")
 	is "killed at any point, it goes on and ends" 0 $?
 	has "... with every row compared" " rows compared, 0 differences" "$out"
@@ -177,6 +189,21 @@ live_stop
 ids=$(server_sql "$there" "INSERT INTO events(at_ns, what, text) VALUES(1, 't', 't') RETURNING id > (SELECT MAX(id) FROM events)")
 is "the next number of an event is a new one" t "$ids"
 check "the sums hold there" "$binary_of_reeve" admin verify --ledger "$there"
+
+# ---- a killed migration holds nothing up ----
+slow=$(server_schema slow)
+# Indices are made once before there are rows, and again when all are there.
+server_sql "$server_place" "CREATE FUNCTION slow.wait() RETURNS event_trigger LANGUAGE plpgsql AS
+	\$\$ BEGIN IF to_regclass('slow.reeve_migration') IS NOT NULL THEN PERFORM pg_sleep(300); END IF; END \$\$;
+	CREATE EVENT TRIGGER slow_index ON ddl_command_end WHEN TAG IN ('CREATE INDEX') EXECUTE FUNCTION slow.wait()"
+"$binary_of_reeve" admin migrate --from "$ledger" --to "$slow" >"$dir/said" 2>&1 &
+victim=$!
+sessions() { server_sql "$server_place" "SELECT COUNT(*) FROM pg_stat_activity WHERE query LIKE '%CREATE%INDEX%' AND pid <> pg_backend_pid() AND state = 'active'"; }
+soon "a migration makes an index" 1 sessions
+kill -9 $victim
+wait $victim 2>/dev/null
+soon "the server gives its locks back when it is killed, long before the index is made" 0 sessions
+server_sql "$server_place" "DROP EVENT TRIGGER slow_index"
 
 # ---- what differs is named ----
 bad=$(server_schema bad)
