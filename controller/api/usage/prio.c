@@ -12,8 +12,10 @@
 #include "controller/api/jobs/slurm_pending.h"
 #include "controller/api/usage/usage.h"
 #include "controller/dispatch/forecast.h"
+#include "controller/dispatch/queued.h"
 #include "controller/dispatch/why.h"
 #include "controller/ledger/jobs/waiting.h"
+#include "controller/ledger/nodes/page.h"
 #include "controller/quota/usage_names.h"
 #include "controller/sharetree/rank.h"
 
@@ -141,7 +143,7 @@ static int add_row(struct queued *q, const struct store_waiting *w, struct err *
 
 /* ---- which rows ---- */
 
-static bool is_wanted(const struct queued *q, const struct store_waiting *w)
+static bool is_wanted(const struct queued *q, const struct queued_job *w)
 {
 	if (q->job && w->job != q->job)
 		return false;
@@ -152,11 +154,17 @@ static bool is_wanted(const struct queued *q, const struct store_waiting *w)
 	       (!q->account || !strcmp(w->account, q->account));
 }
 
+static struct queued_job key_of(const struct store_waiting *w)
+{
+	return (struct queued_job){ .job = w->job, .user = w->user, .account = w->account };
+}
+
 static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 {
+	const struct queued_job key = key_of(w);
 	struct queued *q = ctx;
 
-	if (!is_wanted(q, w))
+	if (!is_wanted(q, &key))
 		return 0;
 	if ((int64_t)json_array_size(q->rows) < q->limit)
 		return add_row(q, w, err);
@@ -164,18 +172,10 @@ static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 	return 0;
 }
 
-/* Held jobs come after all others; those that no cycle has seen yet, after those that one has. */
-static int collect_candidate(void *ctx, const struct store_waiting *w, struct err *err)
+static int add_candidate(struct queued *q, int64_t job, int64_t priority, struct err *err)
 {
-	struct queued *q = ctx;
-	struct candidate one = { w->job, INT64_MIN, q->cluster };
 	size_t room = q->room ? q->room * 2 : 256;
 
-	if (!is_wanted(q, w))
-		return 0;
-	if (!w->held &&
-	    !dispatch_priority(q->c->api->c.cycle, w->cluster, w->job, &one.priority))
-		one.priority = INT64_MIN + 1;
 	if (q->n == q->room) {
 		struct candidate *more = reallocarray(q->of, room, sizeof(*more));
 
@@ -184,8 +184,30 @@ static int collect_candidate(void *ctx, const struct store_waiting *w, struct er
 		q->of = more;
 		q->room = room;
 	}
-	q->of[q->n++] = one;
+	q->of[q->n++] = (struct candidate){ job, priority, q->cluster };
 	return 0;
+}
+
+/* Held jobs come after all others; those that no cycle has seen yet, after those that one has. */
+#define PRIORITY_HELD INT64_MIN
+#define PRIORITY_NEW (INT64_MIN + 1)
+
+static int collect_queued(void *ctx, const struct queued_job *one, struct err *err)
+{
+	struct queued *q = ctx;
+
+	if (!is_wanted(q, one))
+		return 0;
+	return add_candidate(q, one->job, one->has_priority ? one->priority : PRIORITY_NEW,
+			     err);
+}
+
+static int collect_held(void *ctx, const struct store_waiting *w, struct err *err)
+{
+	const struct queued_job key = key_of(w);
+	struct queued *q = ctx;
+
+	return is_wanted(q, &key) ? add_candidate(q, w->job, PRIORITY_HELD, err) : 0;
 }
 
 static int compare_priorities(const void *a, const void *b)
@@ -226,7 +248,7 @@ static int add_chosen(struct queued *q, const char *cluster, size_t first, struc
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = first; i < q->n && q->of[i].cluster == q->cluster; i++) {
 		jobs[these.n++] = q->of[i].job;
-		has_held |= q->of[i].priority == INT64_MIN;
+		has_held |= q->of[i].priority == PRIORITY_HELD;
 	}
 	if (these.n)
 		r = store_waiting_these(q->c->api->c.store, &these, add_queued, q, err);
@@ -238,38 +260,42 @@ static int add_chosen(struct queued *q, const char *cluster, size_t first, struc
 /* ---- one cluster ---- */
 
 /* What ranks of the cluster's jobs depend on. */
-static int read_cluster(struct queued *q, const char *cluster, struct fit_node **ret_nodes,
-			struct err *err)
+static int read_cluster(struct queued *q, const char *cluster, struct err *err)
 {
+	struct store_cluster_size size;
 	struct sharetree_view v;
-	size_t n;
-	int r = store_nodes_in_use(q->c->api->c.store, cluster, ret_nodes, &n, err);
+	int r = store_cluster_size(q->c->api->c.store, cluster, &size, err);
 
 	for (enum charge_pool p = 0; p < _CHARGE_POOL_MAX && r >= 0; p++)
 		r = sharetree_get_view(q->c->api->c.sharetree,
 				       (struct sharetree_where){ cluster, p }, q->now_ns, &v,
 				       err);
 	if (r >= 0)
-		q->has = rank_cluster(*ret_nodes, n);
+		q->has = (struct rank_cluster){ size.nodes, size.cores, size.largest };
 	return r;
 }
 
-static int pass_cluster(struct queued *q, const char *cluster, store_waiting_fn fn,
-			struct err *err)
+static int pass_cluster(struct queued *q, const char *cluster, struct err *err)
 {
-	int r = store_waiting(q->c->api->c.store, cluster, fn, q, err);
+	int r = store_waiting(q->c->api->c.store, cluster, add_queued, q, err);
 
-	return r < 0 ? r : store_withheld(q->c->api->c.store, cluster, fn, q, err);
+	return r < 0 ? r : store_withheld(q->c->api->c.store, cluster, add_queued, q, err);
+}
+
+static int collect_cluster(struct queued *q, const char *cluster, struct err *err)
+{
+	int r = dispatch_each_queued(q->c->api->c.cycle, cluster, collect_queued, q, err);
+
+	return r < 0 ? r : store_withheld(q->c->api->c.store, cluster, collect_held, q, err);
 }
 
 static int add_cluster(struct queued *q, const char *cluster, struct err *err)
 {
-	_cleanup_free_ struct fit_node *nodes = NULL;
 	size_t first = 0;
-	int r = read_cluster(q, cluster, &nodes, err);
+	int r = read_cluster(q, cluster, err);
 
 	if (r < 0 || !q->best)
-		return r < 0 ? r : pass_cluster(q, cluster, add_queued, err);
+		return r < 0 ? r : pass_cluster(q, cluster, err);
 	while (first < q->n && q->of[first].cluster < q->cluster)
 		first++;
 	return add_chosen(q, cluster, first, err);
@@ -298,8 +324,7 @@ static int choose_best(struct queued *q, struct err *err)
 
 	for (q->cluster = 0; q->cluster < config->n_clusters && r >= 0; q->cluster++)
 		if (config->clusters[q->cluster]->engine != ENGINE_SLURM)
-			r = pass_cluster(q, config->clusters[q->cluster]->name,
-					 collect_candidate, err);
+			r = collect_cluster(q, config->clusters[q->cluster]->name, err);
 	if (q->n)
 		qsort(q->of, q->n, sizeof(*q->of), compare_priorities);
 	if ((int64_t)q->n > q->limit) {

@@ -36,3 +36,11 @@ struct store_node_totals {
 	struct resources capacity, in_use, free;
 };
 int store_node_totals(struct store *s, struct store_node_totals *ret, struct err *err);
+
+/* What a cluster has, for the ranks of its jobs. */
+struct store_cluster_size {
+	int64_t nodes, cores;
+	int64_t largest; /* cores of the node that has the most */
+};
+int store_cluster_size(struct store *s, const char *cluster, struct store_cluster_size *ret,
+		       struct err *err);

@@ -131,3 +131,28 @@ int store_node_count(struct store *s, const char *from, int64_t *ret, struct err
 
 	return r < 0 ? r : 0;
 }
+
+/* clang-format off */
+#define SIZE_COLUMNS(X) \
+	X(SIZE_NODES,   "COUNT(*)") \
+	X(SIZE_CORES,   ", COALESCE(SUM(ncpus), 0)") \
+	X(SIZE_LARGEST, ", COALESCE(MAX(ncpus), 0)")
+/* clang-format on */
+enum { SIZE_COLUMNS(SQL_NAME) };
+
+int store_cluster_size(struct store *s, const char *cluster, struct store_cluster_size *ret,
+		       struct err *err)
+{
+	struct db_row *st;
+	int r = db_query_first(
+		s->db, err, &st,
+		"SELECT " SIZE_COLUMNS(SQL_COLUMN) " FROM nodes WHERE cluster = ?1", "t",
+		cluster);
+
+	if (r < 0)
+		return r;
+	*ret = (struct store_cluster_size){ db_int(st, SIZE_NODES), db_int(st, SIZE_CORES),
+					    db_int(st, SIZE_LARGEST) };
+	db_done(st);
+	return 0;
+}

@@ -1,8 +1,9 @@
 #!/bin/bash
-# pages.sh [FILE.swf[.gz] | JOBS | --ledger PLACE] - every page of the controller over a large ledger: milliseconds by the clock and of the
-# controller's processor time, and bytes of each, beside the rows of its first document by the database's own program (sqlite3, psql) in the same run. Without words: the CEA history of
-# REEVE_TRACES. Goals: 100 ms, 200 KB. DATABASE=postgres: in PostgreSQL. ROUNDS: requests a page (21). PAGES: only
-# those in whose line grep finds this. Needs root.
+# pages.sh [FILE.swf[.gz] | JOBS | --ledger PLACE] - every page of the controller over a large ledger: milliseconds by the clock, of the
+# controller's processor time and of PostgreSQL's, and bytes of each, beside the rows of its first document by the database's own program
+# (sqlite3, psql) in the same run. Without words: the CEA history of REEVE_TRACES. Goals: 100 ms, 200 KB. DATABASE=postgres: in
+# PostgreSQL. ROUNDS: requests a page (21). PAGES: only those in whose line grep finds this. FIRST=1: each page once, as the first that is
+# asked after a start of the controller. Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
@@ -33,7 +34,8 @@ sql() { case $place in postgresql:*) psql -qAt "$place" -c "SET statement_timeou
 configure() { live_controller "$place" >"$dir/controller.conf"; printf '%s\n' '[Policy]' 'AllocationYearStart = 01-01' '[Cluster main]' '[Cluster vc]' >>"$dir/controller.conf"; }
 live_open configure || exit 1
 printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/reeve.conf"
-curl -s -o /dev/null -c "$dir/jar" "$(build/bin/reeve web --print --config "$dir/reeve.conf")"
+sign_in() { curl -s -o /dev/null -c "$dir/jar" "$(build/bin/reeve web --print --config "$dir/reeve.conf")"; }
+sign_in
 jobs=$(sql 'SELECT COUNT(*) FROM jobs')
 imported=$(sql 'SELECT SUM(jobs_started) FROM rollups')
 job=$(sql 'SELECT MAX(job) FROM jobs WHERE state = 5')
@@ -71,27 +73,59 @@ pages() {
 		/cluster	SELECT day, $sums FROM rollups WHERE day >= $((day - 31)) GROUP BY 1
 	LIST
 }
-# Medians of `rounds`, in turns, so that both meet the same machine.
 cpu_ns() { cut -d' ' -f1 "/proc/$controller/schedstat"; }
+server=
+[[ $place != postgresql:* ]] || server=$(sql "SELECT split_part(pg_read_file('postmaster.pid'), E'\n', 1)")
+children() { cat "/proc/$server/task/$server/children"; }
+# Of the server's processes, and of those that have ended: workers of a parallel plan.
+server_ns() {
+	local p
+	[ -n "$server" ] || { echo 0; return; }
+	for p in $(children); do cut -d' ' -f1 "/proc/$p/schedstat"; done 2>/dev/null |
+		awk -v ended="$(awk '{ print ($16 + $17) * 10000000 }' "/proc/$server/stat")" '{ s += $1 } END { printf "%d\n", s + ended }'
+}
+# The rival's process of the server ends after its program: it is not to be counted.
+wait_rival() {
+	local i
+	[ -n "$server" ] || return 0
+	for ((i = 0; i < 100; i++)); do
+		[ "$(sql "SELECT COUNT(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND application_name = 'psql' AND pid <> pg_backend_pid()")" != 0 ] || break
+		sleep 0.02
+	done
+	sleep 0.05
+}
+start_again() {
+	live_stop
+	live_start || bail "the controller does not start: $(cat "$dir/controller.log")"
+	sign_in
+}
+# Medians of `rounds`, in turns, so that both meet the same machine.
 measure() { # PAGE SQL
-	local i from cpu=0
+	local i from base cpu=0 cpu_server=0
 	: >"$dir/ours"
 	: >"$dir/theirs"
 	for ((i = 0; i < rounds; i++)); do
+		[ -z "${FIRST:-}" ] || start_again
+		wait_rival
+		base=$(server_ns)
 		from=$(cpu_ns)
-		curl -s -o "$dir/page" -w '%{http_code} %{time_total} %{size_download}\n' -b "$dir/jar" "$url/web$1" >>"$dir/ours"
+		curl -s -o /dev/null -w '%{http_code} %{time_total} %{size_download}\n' -b "$dir/jar" "$url/web$1" >>"$dir/ours"
 		cpu=$((cpu + $(cpu_ns) - from))
+		cpu_server=$((cpu_server + $(server_ns) - base))
 		from=${EPOCHREALTIME/./}
 		sql "$2" >"$dir/rows"
 		echo $((${EPOCHREALTIME/./} - from)) >>"$dir/theirs"
 	done
 	sort -k2n "$dir/ours" >"$dir/sorted"
-	awk -v page="$1" -v n="$rounds" -v theirs="$(sort -n "$dir/theirs" | sed -n "$(((rounds + 1) / 2))p")" -v rows="$(wc -l <"$dir/rows")" -v cpu="$((cpu / rounds))" '
+	awk -v page="$1" -v n="$rounds" -v theirs="$(sort -n "$dir/theirs" | sed -n "$(((rounds + 1) / 2))p")" -v rows="$(wc -l <"$dir/rows")" \
+		-v cpu="$((cpu / rounds))" -v cpu_server="$((cpu_server / rounds))" '
 		NR == int((n + 1) / 2) { mid = $2 * 1000 } { most = $2 * 1000; bytes = $3; if ($1 != 200) status = " status " $1 }
-		END { printf "%-52s %8.1f %8.1f %8.1f %9d %9.1f (%d rows) x%.2f%s%s%s\n", page, mid, most, cpu / 1e6, bytes, theirs / 1000, rows, mid * 1000 / theirs, status,
-			(mid > 100 ? " OVER 100 ms" : ""), (bytes > 200000 ? " OVER 200 KB" : "") }' "$dir/sorted"
+		END { printf "%-52s %8.1f %8.1f %8.1f %8.1f %9d %9.1f (%d rows) x%.2f%s%s%s%s\n", page, mid, most, cpu / 1e6, cpu_server / 1e6, bytes, theirs / 1000, rows,
+			mid * 1000 / theirs, status, (mid > 100 ? " OVER 100 ms" : ""), (cpu + cpu_server > 1e8 ? " OVER 100 ms of processor time" : ""),
+			(bytes > 200000 ? " OVER 200 KB" : "") }' "$dir/sorted"
 }
-echo "-- ${place%%:*}: $jobs jobs of its own, $imported in its sums, load $(cut -d' ' -f1 /proc/loadavg); milliseconds in the middle, at most, of the controller's processor time; bytes; the rows by the database's own program"
+[ -z "${FIRST:-}" ] || rounds=1
+echo "-- ${place%%:*}: $jobs jobs of its own, $imported in its sums, load $(cut -d' ' -f1 /proc/loadavg); milliseconds in the middle, at most, of the controller's processor time, of the server's; bytes; the rows by the database's own program"
 while IFS=$'\t' read -r page query; do [ -z "$page" ] || measure "$page" "$query"; done < <(pages | grep -e "${PAGES:-.}")
 live_stop
 exit 0

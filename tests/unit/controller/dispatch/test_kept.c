@@ -14,7 +14,10 @@
 #include "controller/ledger/nodes/allocated.h"
 #include "controller/ledger/changes.h"
 #include "controller/dispatch/cycle.h"
+#include "controller/dispatch/forecast.h"
 #include "controller/dispatch/order.h"
+#include "controller/dispatch/queued.h"
+#include "controller/ledger/jobs/waiting.h"
 #include "tests/unit/rig/order_rig.h"
 
 /* ---- kept from cycle to cycle ---- */
@@ -199,6 +202,71 @@ static void the_cluster_in_memory_equals_the_one_in_the_ledger(void **state)
 	unsetenv("REEVE_QUEUE_CHECK");
 }
 
+/* ---- lists ---- */
+
+#define LISTED_MAX 2000 /* above all numbers of jobs here */
+struct listed {
+	const struct cycle *c;
+	int64_t n, of[LISTED_MAX]; /* by job: how often it was passed */
+	int64_t n_new;		   /* those without a priority */
+};
+
+static int add_listed(void *ctx, const struct queued_job *q, struct err *err)
+{
+	struct listed *l = ctx;
+	int64_t priority;
+
+	(void)err;
+	assert_true(q->job > 0 && q->job < LISTED_MAX);
+	assert_string_equal(q->user, "carol");
+	assert_string_equal(q->account, "arts");
+	assert_int_equal(q->has_priority, dispatch_priority(l->c, "main", q->job, &priority));
+	if (q->has_priority)
+		assert_int_equal(q->priority, priority);
+	l->of[q->job]++;
+	l->n_new += !q->has_priority;
+	l->n++;
+	return 0;
+}
+
+static int take_listed(void *ctx, const struct store_waiting *w, struct err *err)
+{
+	struct listed *l = ctx;
+
+	(void)err;
+	assert_int_equal(l->of[w->job], 1);
+	l->n--;
+	return 0;
+}
+
+/* Between cycles, with changes that no cycle has seen; many of them at once, too. */
+static void a_list_from_memory_has_each_queued_job_once(void **state)
+{
+	_cleanup_(world_done) struct world w = world_of("PriorityWeightAge = 100", declared);
+	_cleanup_(cycle_freep) struct cycle *c = NULL;
+	struct rig *r = *state;
+	struct cycle_run run = { .cluster = "main", .now_ns = NOON };
+	uint64_t seed = 23;
+	int64_t n_old = 0, n_new = 0;
+
+	assert_int_equal(cycle_new(r->store, w.sharetree, &c, NULL), 0);
+	order_hello(r, NOON);
+	for (int turn = 0; turn < 100; turn++) {
+		struct listed l = { .c = c };
+
+		for (uint32_t k = random_of(&seed, turn % 10 ? 5 : 200); k > 0; k--)
+			change_something(r, &seed, run.now_ns);
+		assert_int_equal(dispatch_each_queued(c, "main", add_listed, &l, NULL), 0);
+		n_new += l.n_new;
+		n_old += l.n - l.n_new;
+		assert_int_equal(store_waiting(r->store, "main", take_listed, &l, NULL), 0);
+		assert_int_equal(l.n, 0);
+		run.now_ns += S_NS;
+		assert_int_equal(cycle_run(c, &run, NULL), 0);
+	}
+	assert_true(n_old > 0 && n_new > 0);
+}
+
 /* What has changed: "all", "nodes" or the numbers of jobs since the last call. */
 static const char *changes_text(struct store_changes *c, char buf[static 64])
 {
@@ -302,6 +370,7 @@ int main(void)
 		RIG(the_queue_in_memory_equals_the_one_in_the_ledger),
 		RIG(a_difference_between_memory_and_ledger_is_found),
 		RIG(the_cluster_in_memory_equals_the_one_in_the_ledger),
+		RIG(a_list_from_memory_has_each_queued_job_once),
 		RIG(committed_changes_are_announced_and_rolled_back_ones_are_not),
 		cmocka_unit_test(more_changes_than_the_list_holds_mean_that_all_changed),
 	};
