@@ -61,6 +61,13 @@ static bool is_apart(int64_t a, int64_t b, bool by_agent)
 	return by_agent ? a > b + COMPARE_AGENT_S || b > a + COMPARE_AGENT_S : a != b;
 }
 
+/* Slurm ends the job of a lost node when it notices; the agent knows when its last process went. */
+static bool is_noticed_late(const struct slurm_batch_job *a, const struct slurm_batch_job *b)
+{
+	return a->by_agent && b->state == SLURM_BATCH_NODE_FAIL && a->start_s > 0 &&
+	       a->end_s >= a->start_s && a->end_s <= b->end_s;
+}
+
 /* Every figure that differs is a difference of its own. */
 static int compare_times(struct comparison *c, const struct slurm_batch_job *a,
 			 const struct slurm_batch_job *b)
@@ -69,7 +76,7 @@ static int compare_times(struct comparison *c, const struct slurm_batch_job *a,
 
 	if (is_apart(a->start_s, b->start_s, a->by_agent))
 		r = add_difference(c, COMPARE_START, a, b);
-	if (r >= 0 && is_apart(a->end_s, b->end_s, a->by_agent))
+	if (r >= 0 && is_apart(a->end_s, b->end_s, a->by_agent) && !is_noticed_late(a, b))
 		r = add_difference(c, COMPARE_END, a, b);
 	if (r >= 0 && is_apart(a->suspended_s, b->suspended_s, a->by_agent))
 		r = add_difference(c, COMPARE_SUSPENDED, a, b);

@@ -1,7 +1,8 @@
 /* compare - two lists of attempts of Slurm's jobs, the ledger's and slurmdbd's: what differs. Pure.
  *
  * An attempt is known by its id and the time of its submission. What no agent reported must be the same to the second. An agent
- * sees tasks start and end, not Prolog and Epilog: its start and end may differ from Slurm's by COMPARE_AGENT_S.
+ * sees tasks start and end, not Prolog and Epilog: its start and end may differ from Slurm's by COMPARE_AGENT_S. Where
+ * Slurm lost a node of the job (NODE_FAIL), the agent's end may be earlier by any time: slurmctld ends the job when it notices.
  */
 #pragma once
 #include <stddef.h>

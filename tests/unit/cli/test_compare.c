@@ -105,6 +105,26 @@ static void an_agents_times_may_differ_by_prolog_and_epilog(void **state)
 	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
 }
 
+static void an_agent_may_know_the_end_before_slurm_notices_a_lost_node(void **state)
+{
+	struct slurm_batch_job l = attempt_of(1, 10), d = attempt_of(1, 10);
+	struct seen seen;
+
+	(void)state;
+	l.by_agent = true;
+	d.end_s = l.end_s + COMPARE_AGENT_S + 1;
+	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
+	l.state = d.state = SLURM_BATCH_NODE_FAIL;
+	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 0);
+	l.by_agent = false;
+	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
+	l.by_agent = true;
+	l.end_s = d.end_s + COMPARE_AGENT_S + 1; /* what nothing explains */
+	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
+	l.end_s = l.start_s - 1;
+	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
+}
+
 static void times_of_a_job_that_never_ran_mean_nothing(void **state)
 {
 	struct slurm_batch_job l = attempt_of(1, 10), d = attempt_of(1, 10);
@@ -124,6 +144,7 @@ int main(void)
 		cmocka_unit_test(an_attempt_that_one_side_lacks_is_named),
 		cmocka_unit_test(every_figure_that_differs_is_named),
 		cmocka_unit_test(an_agents_times_may_differ_by_prolog_and_epilog),
+		cmocka_unit_test(an_agent_may_know_the_end_before_slurm_notices_a_lost_node),
 		cmocka_unit_test(times_of_a_job_that_never_ran_mean_nothing),
 	};
 
