@@ -189,7 +189,6 @@ static struct slurm_question make_question(spank_t sp, enum slurm_question_kind 
 		return q;
 	spank_get_item(sp, S_JOB_GID, &q.gid);
 	spank_get_item(sp, S_JOB_STEPID, &q.step);
-	spank_get_item(sp, S_SLURM_RESTART_COUNT, &q.restarts);
 	if (spank_get_item(sp, S_JOB_NCPUS, &ncpus) == ESPANK_SUCCESS)
 		q.ncpus = ncpus;
 	if (spank_get_item(sp, S_JOB_ALLOC_MEM, &mem_mb) == ESPANK_SUCCESS &&
@@ -248,7 +247,6 @@ static void read_cores(struct slurm_question *q)
 static void read_prolog(struct slurm_question *q)
 {
 	q->gid = number_of("SLURM_JOB_GID");
-	q->restarts = number_of("SLURM_JOB_RESTART_COUNT");
 	copy_variable(q->account, sizeof(q->account), "SLURM_JOB_ACCOUNT");
 	copy_variable(q->partition, sizeof(q->partition), "SLURM_JOB_PARTITION");
 	copy_variable(q->user, sizeof(q->user), "SLURM_JOB_USER");
@@ -415,6 +413,7 @@ int slurm_spank_job_prolog(spank_t sp, int n_words, char **words)
 
 	read_site(n_words, words); /* Slurm does not call slurm_spank_init() here */
 	read_prolog(&q);
+	q.restarts = number_of("SLURM_JOB_RESTART_COUNT");
 	read_cores(&q);
 	read_gpus(&q);
 	l = (struct limits){ site.default_vmem_bytes, site.default_jobfs_bytes, false };

@@ -53,8 +53,7 @@ void foreign_end_stale(struct node *n, int64_t job, const char *note)
 
 /* ---- a task begins ---- */
 
-/* A cgroup id is never used twice, so that a cgroup of the same path that was made again is seen. */
-static bool is_same_cgroup(const struct job *j)
+bool foreign_is_same_cgroup(const struct job *j)
 {
 	char path[MANAGER_PATH_MAX];
 	struct stat st;
@@ -65,7 +64,7 @@ static bool is_same_cgroup(const struct job *j)
 /* A cgroup that went with the last task comes again with the next: of Slurm without PrologFlags=Contain, of PBS on all nodes but the first. */
 int foreign_guard(struct node *n, struct job *j, struct err *err)
 {
-	if (j->is_attached && !is_same_cgroup(j))
+	if (j->is_attached && !foreign_is_same_cgroup(j))
 		job_detach(n, j);
 	return j->is_attached ? job_attach_steps(n, j, err) : job_attach(n, j, 0, err);
 }

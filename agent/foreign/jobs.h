@@ -14,6 +14,9 @@ int foreign_make_disk(struct node *n, struct job *j, struct err *err);
 int foreign_begin(struct node *n, struct job *j, struct err *err);
 /* Ends the attempt of this job that has not ended: the batch system starts it again. */
 void foreign_end_stale(struct node *n, int64_t job, const char *note);
+/* False: the cgroup that it was attached to has gone, also where one of the same path was made again: an id of a cgroup is never
+ * used twice. */
+bool foreign_is_same_cgroup(const struct job *j);
 /* Every limit of the job is in force on what is in its cgroup now. */
 int foreign_guard(struct node *n, struct job *j, struct err *err);
 /* Its first task is about to run. Nothing happens where it runs already. */

@@ -36,10 +36,22 @@ static void refuse_task(struct slurm_answer *ret, const char *fmt, ...)
 	utf8_clean(ret->text);
 }
 
-/* Slurm counts restarts from 0, Reeve attempts from 1. */
+/* Slurm counts restarts from 0, Reeve attempts from 1. BEGIN alone has the count: slurmctld sends that of the next attempt with a
+ * requeued job's Epilog, and slurmstepd has 0 for every step. */
 static int32_t attempt_of(const struct slurm_question *q)
 {
 	return (int32_t)(q->restarts < INT32_MAX ? q->restarts : INT32_MAX - 1) + 1;
+}
+
+/* The attempt that began last on this node: Slurm runs a job once at a time. */
+static struct job *find_last(struct node *n, uint32_t id)
+{
+	struct job *last = NULL;
+
+	for (struct job *j = n->jobs; j; j = j->next)
+		if (j->s.job == id && (!last || j->s.attempt > last->s.attempt))
+			last = j;
+	return last;
 }
 
 /* ---- who asks ---- */
@@ -174,6 +186,14 @@ static void answer_for_unknown(struct node *n, const struct slurm_question *q,
 	}
 }
 
+/* The job's mark says that the agent did not take the attempt whose processes are in the cgroup of now: `j` is one before it. */
+static bool is_former(const struct node *n, const struct job *j)
+{
+	if (!job_has_ended(j) && (!j->is_attached || foreign_is_same_cgroup(j)))
+		return false;
+	return read_mark(n, (uint32_t)j->s.job) != 0;
+}
+
 /* NULL: the peer is refused (the answer says why), or the job is none of those that the agent guards (answer_for_unknown()). */
 static struct job *find_job(struct node *n, const struct slurm_question *q, int32_t peer,
 			    struct slurm_answer *ret)
@@ -185,10 +205,11 @@ static struct job *find_job(struct node *n, const struct slurm_question *q, int3
 		refuse_task(ret, "%s", err.text);
 		return NULL;
 	}
-	j = job_find(n, q->job, attempt_of(q));
-	if (!j)
-		answer_for_unknown(n, q, ret);
-	return j;
+	j = find_last(n, q->job);
+	if (j && !is_former(n, j))
+		return j;
+	answer_for_unknown(n, q, ret);
+	return NULL;
 }
 
 /* Before the step has processes: the memory that Slurm gives it, and where its $TMPDIR is. */
@@ -253,14 +274,14 @@ void slurm_jobs_exit(struct node *n, const struct slurm_question *q, int32_t pee
 
 bool slurm_jobs_is_commenting(struct node *n, const struct slurm_question *q)
 {
-	const struct job *j = job_find(n, q->job, attempt_of(q));
+	const struct job *j = find_last(n, q->job);
 
 	return j && j->is_commenting;
 }
 
 void slurm_jobs_end(struct node *n, const struct slurm_question *q)
 {
-	struct job *j = job_find(n, q->job, attempt_of(q));
+	struct job *j = find_last(n, q->job);
 
 	if (!j)
 		return;
@@ -270,7 +291,7 @@ void slurm_jobs_end(struct node *n, const struct slurm_question *q)
 
 bool slurm_jobs_is_over(struct node *n, const struct slurm_question *q)
 {
-	const struct job *j = job_find(n, q->job, attempt_of(q));
+	const struct job *j = find_last(n, q->job);
 
 	return !j || j->phase >= PHASE_REPORT;
 }

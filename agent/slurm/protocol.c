@@ -24,6 +24,19 @@ static int look_again(struct node *n, struct foreign_exchange *x)
 	       node_now_ns() - x->asked_ns < COMMENT_NS;
 }
 
+static void log_question(const struct slurm_question *q)
+{
+	static const char *const names[] = { [SLURM_BEGIN] = "begin",
+					     [SLURM_STEP] = "step",
+					     [SLURM_TASK] = "task",
+					     [SLURM_EXIT] = "exit",
+					     [SLURM_END] = "end" };
+
+	if (q->kind < ARRAY_LEN(names) && names[q->kind])
+		log_job(LOG_DEBUG, q->job, "slurm", "%s, restarts %u, step %u", names[q->kind],
+			q->restarts, q->step);
+}
+
 static int answer_question(struct node *n, struct foreign_exchange *x)
 {
 	const struct slurm_question *q = (const void *)x->question;
@@ -41,6 +54,7 @@ static int answer_question(struct node *n, struct foreign_exchange *x)
 		a->kind = SLURM_REFUSED;
 		return 0;
 	}
+	log_question(q);
 	switch (q->kind) {
 	case SLURM_BEGIN:
 		slurm_jobs_begin(n, q, a);

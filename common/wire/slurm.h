@@ -32,7 +32,8 @@ enum slurm_question_kind {
 struct slurm_question {
 	uint32_t version;
 	uint32_t kind; /* enum slurm_question_kind */
-	uint32_t job, step, restarts;
+	uint32_t job, step;
+	uint32_t restarts; /* BEGIN; elsewhere Slurm does not know the attempt's */
 	uint32_t uid, gid;
 	uint32_t ncpus;	     /* of the job on this node; 0: not known */
 	int32_t pid;	     /* TASK: the task */

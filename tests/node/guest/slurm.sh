@@ -95,6 +95,17 @@ wait_for 30 begins
 systemctl restart slurmd
 wait_for 60 slurm_is_over "$job"
 has "$(cat /home/alice/restart.out)" 'requested 100 MiB' "a job outlives a restart of slurmd and is held" "$(cat /home/alice/restart.out)"
+job=$(as alice sbatch --parsable -o /home/alice/again.out --open-mode=append --vmem=100M --requeue \
+	--wrap '[ "$SLURM_RESTART_COUNT" ] || sleep 300; echo runs again; load map 300; echo not reached')
+wait_for 30 begins
+scontrol requeue "$job"
+begun_again() { scontrol update "jobid=$job" StartTime=now 2>/dev/null; slurm_is_over "$job"; }
+wait_for 60 begun_again
+out=$(cat /home/alice/again.out)
+has "$out" '^runs again$' "a job that was queued again runs" "$out"
+has "$out" 'requested 100 MiB' "and is held to its limits again" "$out"
+! grep -q 'not reached' <<<"$out"; ok $? "and ended" "$out"
+! journalctl -u reeve-agent -o cat | grep -q 'its Epilog did not come'; ok $? "the Epilog of its first attempt ended that one" "$(journalctl -u reeve-agent -o cat | grep "job $job")"
 systemctl stop reeve-agent
 slurm_batch alice --vmem=100M <<<'echo not reached'
 has "$out" 'nothing of this job runs.*systemctl status reeve-agent' "without an agent nothing of a job runs, and its error file says why" "$out"

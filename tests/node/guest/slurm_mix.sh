@@ -64,6 +64,8 @@ wait_for 120 begins_or_over "$preempted"
 high=$(sub -p high -n 4 --wrap 'told 3')
 all_over() { [ -z "$(squeue -h 2>/dev/null)" ] && scontrol ping | grep -q UP; }
 wait_for 200 all_over; ok $? "a suspended, a requeued and a preempted job end" "$(squeue)"
+for j in "$requeued" "$preempted"; do grep -q ^end "$truth/$j.1" || j=; [ "$j" ] || break; done
+[ "$j" ]; ok $? "the requeued and the preempted job run again, to their ends" "$(ls $truth; sacct -D -n -P -o JobID,Start,End,State; journalctl -u reeve-agent -o cat -n 20)"
 
 # ---- ends of which no Epilog tells the agent: while it is away, and while its socket is not there ----
 ends() { grep -q ^end "$truth/$1.0" 2>/dev/null; }
