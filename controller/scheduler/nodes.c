@@ -35,11 +35,13 @@ static void set_bit(struct schedule *s, int32_t bucket, size_t node, bool is_set
 
 void node_index(struct schedule *s, struct node *n)
 {
-	int32_t bucket = node_bucket(n->free_cores);
+	bool is_in = n->is_open && n->n_whole <= 0;
+	int32_t bucket = is_in ? node_bucket(n->free_cores) : -1;
+	int64_t cores = is_in ? n->free_cores : 0;
 	size_t i = (size_t)(n - s->nodes);
 
-	if (!n->is_open || n->n_whole > 0)
-		bucket = -1;
+	s->indexed_cores += cores - n->indexed;
+	n->indexed = cores;
 	if (bucket == n->bucket)
 		return;
 	if (n->bucket >= 0)

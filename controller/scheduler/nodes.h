@@ -18,6 +18,7 @@ struct node {
 	int32_t n_parts; /* parts of jobs that are here, also of suspended ones */
 	int32_t n_whole; /* exclusive jobs that have all of it: 0 or 1, more by what was added */
 	int32_t gpus;	 /* index of schedule.gpus; -1: it has none */
+	int64_t indexed; /* its free cores in schedule.indexed_cores */
 	int32_t bucket;	 /* -1: it takes no jobs, and is in no bucket */
 	uint32_t stamp;	 /* schedule.stamp of the walk that last visited it */
 	bool is_open;

@@ -253,25 +253,6 @@ static int try_all_chunks(struct future *f)
 	return r;
 }
 
-/* A suspended job can only go on where it is: are all its cores there free together? 1: yes. */
-static int try_own_nodes(struct future *f)
-{
-	struct schedule *s = f->s;
-	const struct job *j = f->job;
-	bool is_free = true;
-	int r = 0;
-
-	node_allocate_job(s, j, NODE_CORES, 1);
-	for (int32_t part = 0; part < j->n_parts; part++)
-		is_free &= s->nodes[j->nodes[part]].free_cores >= 0;
-	for (int32_t part = 0; is_free && r == 0 && part < j->n_parts; part++)
-		r = add_spare(s, j->nodes[part]);
-	if (is_free && r == 0)
-		measure_spare(f);
-	node_allocate_job(s, j, NODE_CORES, -1);
-	return r < 0 ? r : is_free;
-}
-
 /* Lets the running jobs end in the order of their limits until the job fits. 1: it does, at
  * f->at_s; f->lacking is then what had no room just before. 0: it never fits. */
 static int find_moment(struct future *f, int64_t now_s)
@@ -289,10 +270,6 @@ static int find_moment(struct future *f, int64_t now_s)
 		       job_at(s, s->running[f->n_ended])->end_s == at_s)
 			end_job(f, job_at(s, s->running[f->n_ended++]));
 		f->at_s = at_s > now_s ? at_s : now_s + 1;
-		if (f->job->state == SCHEDULE_SUSPENDED) {
-			r = try_own_nodes(f);
-			continue;
-		}
 		lacking = f->lacking;
 		n_lacking = f->n_lacking;
 		r = may_fit(f) ? try_all_chunks(f) : 0;
@@ -300,6 +277,109 @@ static int find_moment(struct future *f, int64_t now_s)
 	f->lacking = lacking;
 	f->n_lacking = n_lacking;
 	return r;
+}
+
+/* find_moment() for a queued job, with the count of room that it needs. */
+static int find_any_moment(struct future *f, int64_t now_s)
+{
+	int r;
+
+	f->fits = calloc((size_t)f->job->pub.n_chunks, sizeof(*f->fits));
+	if (!f->fits)
+		return -ENOMEM;
+	for (int32_t c = 0; c < f->job->pub.n_chunks; c++)
+		count_room(f, c);
+	r = find_moment(f, now_s);
+	free(f->fits);
+	f->fits = NULL;
+	return r;
+}
+
+/* ---- on the nodes of a suspended job ---- */
+
+/* A suspended job can only go on where it is. What its nodes will have free is counted in the
+ * spares themselves; the nodes stay as they are. Returns on how many of them cores are missing. */
+static int64_t open_own_spares(struct schedule *s, const struct job *j)
+{
+	struct reservation *k = &s->reservation;
+	int64_t n_short = 0;
+	int32_t part = 0;
+
+	for (size_t i = 0; i < k->n_spare; i++) {
+		struct reservation_spare *e = &k->spare[i];
+		const struct node *n = &s->nodes[e->node];
+
+		e->cores = n->free_cores;
+		e->mem_bytes = n->free_mem;
+		e->jobfs_bytes = n->free_jobfs;
+		e->is_whole = j->pub.is_exclusive;
+		if (n->gpus >= 0)
+			e->gpus = s->gpus[n->gpus];
+	}
+	for (int32_t c = 0; c < j->pub.n_chunks; c++)
+		for (int32_t i = 0; i < j->pub.chunks[c].n; i++, part++)
+			k->spare[k->spare_of[j->nodes[part]]].cores -= j->pub.chunks[c].cores;
+	for (size_t i = 0; i < k->n_spare; i++)
+		n_short += k->spare[i].cores < 0;
+	return n_short;
+}
+
+/* A running job has ended: its parts on these nodes are free. Returns by how many fewer nodes cores
+ * are missing. */
+static int64_t end_on_spares(struct schedule *s, const struct job *j)
+{
+	struct reservation *k = &s->reservation;
+	int64_t n_enough = 0;
+	int32_t part = 0;
+
+	for (int32_t c = 0; c < j->pub.n_chunks; c++) {
+		const struct schedule_chunk *chunk = &j->pub.chunks[c];
+
+		for (int32_t i = 0; i < chunk->n; i++, part++) {
+			int32_t at = k->spare_of[j->nodes[part]];
+			struct reservation_spare *e = at >= 0 ? &k->spare[at] : NULL;
+
+			if (!e)
+				continue;
+			n_enough += e->cores < 0 && e->cores + chunk->cores >= 0;
+			e->cores += chunk->cores;
+			e->mem_bytes += chunk->mem_bytes;
+			e->jobfs_bytes += chunk->jobfs_bytes;
+			if (s->nodes[e->node].gpus >= 0)
+				e->gpus.in_use[chunk->model] -= chunk->gpus;
+		}
+	}
+	return n_enough;
+}
+
+/* find_moment() for a suspended job: when are all its cores free together? */
+static int find_own_moment(struct future *f, int64_t now_s)
+{
+	struct schedule *s = f->s;
+	struct reservation *k = &s->reservation;
+	int64_t n_short;
+	int r = 0;
+
+	for (int32_t part = 0; r == 0 && part < f->job->n_parts; part++)
+		r = add_spare(s, f->job->nodes[part]);
+	if (r < 0)
+		return r;
+	n_short = open_own_spares(s, f->job);
+	for (size_t i = 0; i < s->n_running;) {
+		int64_t at_s = job_at(s, s->running[i])->end_s;
+
+		while (i < s->n_running && job_at(s, s->running[i])->end_s == at_s)
+			n_short -= end_on_spares(s, job_at(s, s->running[i++]));
+		f->at_s = at_s > now_s ? at_s : now_s + 1;
+		if (n_short > 0)
+			continue;
+		for (size_t e = 0; e < k->n_spare; e++)
+			set_full(s, k->spare[e].node,
+				 k->spare[e].is_whole || k->spare[e].cores <= 0);
+		return 1;
+	}
+	reservation_clear(s);
+	return 0;
 }
 
 /* ---- the cache ---- */
@@ -403,12 +483,8 @@ int reservation_make(struct schedule *s, int32_t job, int64_t now_s)
 		return 0;
 	}
 	reservation_clear(s);
-	f.fits = calloc((size_t)f.job->pub.n_chunks, sizeof(*f.fits));
-	if (!f.fits)
-		return -ENOMEM;
-	for (int32_t c = 0; c < f.job->pub.n_chunks; c++)
-		count_room(&f, c);
-	r = find_moment(&f, now_s);
+	r = f.job->state == SCHEDULE_SUSPENDED ? find_own_moment(&f, now_s)
+					       : find_any_moment(&f, now_s);
 	if (r > 0) {
 		s->reservation.job = job;
 		s->reservation.at_s = f.at_s;
@@ -416,7 +492,6 @@ int reservation_make(struct schedule *s, int32_t job, int64_t now_s)
 	}
 	while (f.n_ended > 0)
 		node_allocate_job(s, job_at(s, s->running[--f.n_ended]), NODE_ALL, 1);
-	free(f.fits);
 	return r < 0 ? r : 0;
 }
 

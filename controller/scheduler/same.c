@@ -14,7 +14,8 @@ static bool is_same_node(const struct schedule *a, const struct schedule *b, siz
 	       x->free_mem == y->free_mem && x->free_jobfs == y->free_jobfs &&
 	       x->closed_from_s == y->closed_from_s && x->features == y->features &&
 	       x->n_parts == y->n_parts && x->n_whole == y->n_whole && x->bucket == y->bucket &&
-	       x->is_open == y->is_open && (x->gpus < 0) == (y->gpus < 0) &&
+	       x->indexed == y->indexed && x->is_open == y->is_open &&
+	       (x->gpus < 0) == (y->gpus < 0) &&
 	       (x->gpus < 0 ||
 		memcmp(&a->gpus[x->gpus], &b->gpus[y->gpus], sizeof(*a->gpus)) == 0);
 }

@@ -30,6 +30,7 @@ struct schedule {
 	size_t words;
 	int32_t in_bucket[NODE_BUCKETS]; /* nodes in each */
 	int32_t end_bucket;		 /* from here up to the last bucket all are empty */
+	int64_t indexed_cores;		 /* free ones of the nodes in a bucket */
 	bool has_closings;
 	uint32_t stamp; /* counts walks over nodes, see node.stamp */
 

@@ -108,7 +108,7 @@ $O/tests/unit/test_projection: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/verify_totals.o $O/controller/ledger/verify/rebuild.o $O/controller/ledger/verify/verify_parts.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,efficiency/eff efficiency/advice charge/charge placement/fit) $(MODEL)
-SCHEDULE := $(patsubst %,$O/controller/scheduler/%.o,backfill edit moves nodes place preempt/preempt preempt/preemptees preempt/score preempt/shuffle preempt/tally reservation same schedule shapes why)
+SCHEDULE := $(patsubst %,$O/controller/scheduler/%.o,backfill edit moves nodes place preempt/preempt preempt/preemptees preempt/room preempt/score preempt/shuffle preempt/tally reservation same schedule shapes why)
 CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,cluster/cluster cluster/check cluster/jobs cluster/kinds cluster/placed carry_out cycle forecast needs pending_start names order parts queued why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/allocated.o $O/controller/ledger/nodes/drain.o
 SHARETREE := $(patsubst %,$O/controller/sharetree/%.o,sharetree tree/tree tree/entries tree/rows rank) \
 	$(patsubst %,$O/controller/policy/%.o,fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay priority/priority)
@@ -145,6 +145,8 @@ $O/tests/unit/test_console_table: $O/controller/api/console/console_table.o $O/c
 $O/tests/unit/test_escape: $O/cli/client/session/escape.o
 $O/tests/unit/test_schedule: LDLIBS += -lm
 $O/tests/unit/test_schedule: $(SCHEDULE)
+$O/tests/unit/test_room: LDLIBS += -lm
+$O/tests/unit/test_room: $(SCHEDULE)
 $O/tests/unit/test_schedule_laws: LDLIBS += -lm
 $O/tests/unit/test_schedule_laws: $(SCHEDULE)
 $O/tests/unit/test_queue_tree: $O/controller/simulate/pool/queue_tree.o

@@ -16,14 +16,27 @@ struct preempt *preempt_free(struct preempt *p)
 	free(p->order);
 	free(p->victims);
 	free(p->sorted);
+	room_done(&p->room);
 	free(p);
 	return NULL;
 }
 
 /* ---- resuming ---- */
 
-/* Are the cores of each part free, and not reserved for another job? Parts on one node are looked
- * at one by one: resume_job() looks at them together. */
+/* Has the node of each part the cores for it? Parts on one node are looked at one by one:
+ * resume_job() looks at them together. */
+static bool has_cores(const struct schedule *s, const struct job *j)
+{
+	int32_t part = 0;
+
+	for (int32_t c = 0; c < j->pub.n_chunks; c++)
+		for (int32_t i = 0; i < j->pub.chunks[c].n; i++, part++)
+			if (s->nodes[j->nodes[part]].free_cores < j->pub.chunks[c].cores)
+				return false;
+	return true;
+}
+
+/* Are the cores of each part free, and not reserved for another job? */
 static bool may_resume(const struct schedule *s, const struct job *j, int64_t now_s)
 {
 	const struct reservation *k = &s->reservation;
@@ -31,17 +44,14 @@ static bool may_resume(const struct schedule *s, const struct job *j, int64_t no
 			   now_s + j->pub.limit_s - j->pub.ran_s > k->at_s;
 	int32_t part = 0;
 
-	for (int32_t c = 0; c < j->pub.n_chunks; c++) {
+	if (!has_cores(s, j))
+		return false;
+	for (int32_t c = 0; is_reserved && c < j->pub.n_chunks; c++) {
 		struct schedule_chunk cores = { .cores = j->pub.chunks[c].cores };
 
-		for (int32_t i = 0; i < j->pub.chunks[c].n; i++, part++) {
-			int32_t node = j->nodes[part];
-
-			if (s->nodes[node].free_cores < cores.cores)
+		for (int32_t i = 0; i < j->pub.chunks[c].n; i++, part++)
+			if (!reservation_allows(s, k, j->nodes[part], &cores, j))
 				return false;
-			if (is_reserved && !reservation_allows(s, k, node, &cores, j))
-				return false;
-		}
 	}
 	return true;
 }
@@ -71,39 +81,38 @@ static double xfactor_of(const struct schedule *s, int32_t job, int64_t now_s)
 	return preempt_xfactor(&j);
 }
 
-struct xfactor_order {
-	const struct schedule *s;
-	int64_t now_s;
-};
-
-static int compare_xfactors(const void *a, const void *b, void *ctx)
+/* The largest XFactor first. */
+static int compare_xfactors(const void *a, const void *b)
 {
-	const struct xfactor_order *q = ctx;
-	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
-	double px = xfactor_of(q->s, x, q->now_s), py = xfactor_of(q->s, y, q->now_s);
+	const struct preempt_suspended *x = a, *y = b;
 
-	if (px != py)
-		return px > py ? -1 : 1;
-	return (x > y) - (x < y);
+	if (x->xfactor != y->xfactor)
+		return x->xfactor > y->xfactor ? -1 : 1;
+	return (x->job > y->job) - (x->job < y->job);
 }
 
+/* Jobs without cores are left out before the rest is sorted: resuming others gives them none. */
 static int resume_queue(struct schedule *s, int32_t queue, int64_t now_s)
 {
 	struct preempt *p = s->preempt;
-	struct xfactor_order q = { s, now_s };
 	size_t n = 0;
 	int r = 0;
 
 	if (schedule_reserve(&p->sorted, &p->max_sorted, s->n_suspended, sizeof(*p->sorted)) <
 	    0)
 		return -ENOMEM;
-	for (size_t i = 0; i < s->n_suspended; i++)
-		if (job_at(s, s->suspended[i])->pub.queue == queue)
-			p->sorted[n++] = s->suspended[i];
+	for (size_t i = 0; i < s->n_suspended; i++) {
+		int32_t job = s->suspended[i];
+		const struct job *j = job_at(s, job);
+
+		if (j->pub.queue == queue && has_cores(s, j))
+			p->sorted[n++] =
+				(struct preempt_suspended){ xfactor_of(s, job, now_s), job };
+	}
 	if (n > 1)
-		qsort_r(p->sorted, n, sizeof(*p->sorted), compare_xfactors, &q);
+		qsort(p->sorted, n, sizeof(*p->sorted), compare_xfactors);
 	for (size_t i = 0; i < n && r >= 0; i++)
-		r = resume_job(s, p->sorted[i], now_s);
+		r = resume_job(s, p->sorted[i].job, now_s);
 	return r;
 }
 

@@ -1,6 +1,7 @@
 /* preempt_impl - what a pass of the rule SCHEDULE_PREEMPT works with, for the files of this folder. */
 #pragma once
 #include "controller/scheduler/preempt/preempt.h"
+#include "controller/scheduler/preempt/room.h"
 #include "controller/scheduler/preempt/tally.h"
 #include "controller/scheduler/schedule_impl.h"
 
@@ -18,6 +19,12 @@ struct preempt_victim {
 	double score;
 };
 
+/* A suspended job, in the order of resuming. */
+struct preempt_suspended {
+	double xfactor;
+	int32_t job;
+};
+
 struct preempt {
 	struct tally cores; /* while a queue is shuffled: of the jobs above */
 	struct tally
@@ -27,7 +34,8 @@ struct preempt {
 	size_t n_order, max_order;
 	struct preempt_victim *victims;
 	size_t n_victims, max_victims;
-	int32_t *sorted; /* the suspended jobs of a queue, by XFactor */
+	struct room room;
+	struct preempt_suspended *sorted; /* of a queue, by XFactor */
 	size_t max_sorted;
 	int attempts; /* at preempting, in this pass */
 };

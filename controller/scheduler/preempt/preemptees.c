@@ -136,11 +136,13 @@ static int compare_victims(const void *a, const void *b)
 	return (x->job > y->job) - (x->job < y->job);
 }
 
-/* All jobs that this one may preempt, the highest score first, in preempt->victims. */
+/* All jobs that this one may preempt, the highest score first, in preempt->victims: none, where
+ * their cores and the free ones together are too few. */
 static int find_victims(struct schedule *s, const struct job *preemptor, int64_t now_s)
 {
 	struct preempting x = { s, preemptor, preempt_job_of(preemptor, now_s), now_s };
 	struct preempt *p = s->preempt;
+	int64_t cores = s->indexed_cores;
 	int r = count_running(s);
 
 	if (r < 0)
@@ -149,6 +151,10 @@ static int find_victims(struct schedule *s, const struct job *preemptor, int64_t
 	p->n_victims = 0;
 	for (size_t i = 0; i < s->n_running && r >= 0; i++)
 		r = add_victim(&x, s->running[i]);
+	for (size_t i = 0; i < p->n_victims; i++)
+		cores += room_cores_of(s, job_at(s, p->victims[i].job));
+	if (cores < preemptor->cores)
+		p->n_victims = 0;
 	if (p->n_victims) /* no victim yet: the array may be NULL, which qsort() refuses */
 		qsort(p->victims, p->n_victims, sizeof(*p->victims), compare_victims);
 	return r;
@@ -200,32 +206,32 @@ static bool still_fits(struct schedule *s, const struct preempt_victim *v)
 	return n == j->n_parts;
 }
 
-/* Frees what the victims have, the highest score first, until the job fits; then it is placed.
- * Returns how many were freed; < 0: it never fits, and nothing has changed. */
+/* Frees what the victims have, the highest score first, until the job fits; then it is placed. Nodes
+ * are touched only where the count of their cores says that it may. Returns how many were freed;
+ * 0: it never fits, and nothing has changed; -ENOMEM. */
 static int32_t free_victims(struct schedule *s, const struct place_ask *p)
 {
 	struct preempt *pre = s->preempt;
-	int64_t cores = 0;
-	size_t n = 0;
+	size_t freed = 0;
 
-	for (size_t i = 0; i < s->n_nodes; i++)
-		if (s->nodes[i].bucket >= 0)
-			cores += s->nodes[i].free_cores;
-	while (n < pre->n_victims) {
-		const struct preempt_victim *v = &pre->victims[n++];
-		const struct job *j = job_at(s, v->job);
-
-		node_allocate_job(s, j, freed_by(v), -1);
-		cores += j->cores;
-		if (cores >= p->job->cores && place_job(s, p))
-			return (int32_t)n;
+	if (room_open(&pre->room, s, p->job) < 0)
+		return -ENOMEM;
+	for (size_t n = 0; n < pre->n_victims; n++) {
+		room_add(&pre->room, s, job_at(s, pre->victims[n].job));
+		if (!room_may_fit(&pre->room))
+			continue;
+		for (; freed <= n; freed++)
+			node_allocate_job(s, job_at(s, pre->victims[freed].job),
+					  freed_by(&pre->victims[freed]), -1);
+		if (place_job(s, p))
+			return (int32_t)freed;
 	}
-	while (n > 0) {
-		const struct preempt_victim *v = &pre->victims[--n];
+	while (freed > 0) {
+		const struct preempt_victim *v = &pre->victims[--freed];
 
 		node_allocate_job(s, job_at(s, v->job), freed_by(v), 1);
 	}
-	return -1;
+	return 0;
 }
 
 /* Allocates again what free_victims() freed; for good, where the victim runs on beside the job. */
@@ -254,8 +260,8 @@ int preempt_start(struct schedule *s, int32_t job, int64_t now_s)
 	if (k->job >= 0 && k->job != job && p.until_s > k->at_s)
 		p.reservation = &s->reservation;
 	n = free_victims(s, &p);
-	if (n < 0)
-		return 0;
+	if (n <= 0)
+		return n;
 	/* The actions list suspensions before the start. */
 	for (int32_t i = n - 1; i >= 0; i--) {
 		const struct preempt_victim *v = &s->preempt->victims[i];
