@@ -23,6 +23,12 @@ struct store_totals {
 		first; /* of an allocation period: how many; the month of a year, from 0 */
 };
 
+/* Of what a view may read in one go (usage/totals/top.h). */
+struct store_turn {
+	int64_t until_ns; /* CLOCK_MONOTONIC; 0: no turn */
+	bool has_read;
+};
+
 struct store {
 	struct db *db;
 	struct calendar *calendar; /* of the zone that the ledger is kept in */
@@ -35,6 +41,7 @@ struct store {
 	struct store_announced announced;
 	struct store_totals totals;
 	struct ranks *ranks; /* usage/ranks/ranks.c; NULL: not asked yet */
+	struct store_turn turn;
 };
 
 extern const char *const store_migrations[];

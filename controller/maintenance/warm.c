@@ -10,9 +10,10 @@
 #include "controller/maintenance/warm.h"
 #include "controller/quota/projection/projection.h"
 
-#define FIRST_US 2000000   /* after the start */
-#define NEXT_US 200000	   /* a part takes some ten milliseconds: requests come first */
-#define AGAIN_US 600000000 /* once all are kept */
+#define START_NS 2000000000 /* of a start, before the first request: at most */
+#define FIRST_US 200000	    /* what is left then */
+#define NEXT_US 100000	    /* a part takes some ten milliseconds: requests come first */
+#define AGAIN_US 600000000  /* once all are kept */
 /* Parts of one round: where more do not fit into memory, they would push each other out. */
 #define PARTS_MAX 200
 #define RECENT_DAYS 30 /* of pages that show the last days */
@@ -36,6 +37,11 @@ static int read_part(struct warm *w, struct err *err)
 	return store_usage_warm(s, &p, err);
 }
 
+static void log_failure(const struct err *err)
+{
+	log_line(LOG_ERR, "cannot read usage ahead of its pages: %s", err->text);
+}
+
 static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
 {
 	struct warm *w = ctx;
@@ -44,10 +50,32 @@ static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
 
 	(void)us;
 	if (r < 0)
-		log_line(LOG_ERR, "cannot read usage ahead of its pages: %s", err.text);
+		log_failure(&err);
 	w->n = r > 0 && w->n < PARTS_MAX ? w->n + 1 : 0;
 	sd_event_source_set_time_relative(source, w->n ? NEXT_US : AGAIN_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* 1: there are more. Without these sums the first pages after a start would read them. */
+static int read_start(struct warm *w)
+{
+	struct err err = { "" };
+	const int64_t from_ns = api_monotonic_ns();
+	int64_t took_ns;
+	int r;
+
+	do {
+		r = read_part(w, &err);
+		w->n += r > 0;
+		took_ns = api_monotonic_ns() - from_ns;
+	} while (r > 0 && w->n < PARTS_MAX && took_ns < START_NS);
+	if (r < 0)
+		log_failure(&err);
+	else if (w->n)
+		log_line(LOG_INFO, "%d sums of usage read in %.3f s%s", w->n,
+			 (double)took_ns / 1e9,
+			 r > 0 ? "; the others are read while requests are answered" : "");
+	return r < 0 ? 1 : r; /* once more, then */
 }
 
 struct warm *warm_close(struct warm *w)
@@ -67,8 +95,9 @@ int warm_open(struct api *a, struct warm **ret, struct err *err)
 	if (!w)
 		return err_set(err, -ENOMEM, "out of memory");
 	w->api = a;
-	r = sd_event_add_time_relative(a->c.event, &w->source, CLOCK_MONOTONIC, FIRST_US, 0,
-				       on_timer, w);
+	r = read_start(w);
+	r = sd_event_add_time_relative(a->c.event, &w->source, CLOCK_MONOTONIC,
+				       r > 0 ? FIRST_US : AGAIN_US, 0, on_timer, w);
 	if (r < 0)
 		return err_set(err, r, "event loop: %s", strerror(-r));
 	*ret = TAKE_PTR(w);

@@ -1,5 +1,5 @@
-/* warm - after a start reads the sums of the allocation period under way, part by part, so that no page has to wait for all of
- * them; and again every ten minutes what has changed. See ledger/usage/ranks/ranks.h. */
+/* warm - reads the sums of the allocation period under way, part by part, so that no page has to read all of them: at the start for two
+ * seconds at most, then between requests; and again every ten minutes what has changed. See ledger/usage/ranks/ranks.h. */
 #pragma once
 #include "common/cleanup.h"
 

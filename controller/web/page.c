@@ -203,6 +203,8 @@ static int fetch_all(const struct page_reader *reader, const struct wanted *q, j
 		int r = is_needed(reader, d) ? fetch_document(reader, q, d, &doc, err)
 					     : -ENOENT;
 
+		if (r == -EAGAIN)
+			return r;
 		if (r < 0 && d->need != REQUIRED && d->need != WHOLE)
 			continue;
 		if (r < 0) {

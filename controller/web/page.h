@@ -30,8 +30,8 @@ struct page_text {
 	size_t size;
 };
 
-/* Errors of documents are on the page, with the
- * status of the first. -ENOENT: no such page; other errors are the controller's own. */
+/* Errors of documents are on the page, with the status of the first. -ENOENT: no such page; -EAGAIN: not in this turn
+ * (store_usage_turn()); other errors are the controller's own. */
 int page_make(const struct page_reader *reader, struct page_text *ret, struct err *err);
 /* What is shown where no user is signed in: how to enter, and `why`, if not NULL. */
 int page_make_entry(const struct page_reader *reader, const char *why, struct page_text *ret,

@@ -12,15 +12,20 @@
 #include "controller/api/api.h"
 #include "controller/http/exchange.h"
 #include "controller/http/server.h"
+#include "controller/ledger/usage/totals/top.h"
 #include "controller/session/session.h"
 #include "controller/web/files.h"
 #include "controller/web/page.h"
 #include "controller/web/render.h"
+#include "controller/web/turns.h"
 #include "controller/web/web.h"
 
 #define COOKIE "reeve"
 #define COOKIE_ATTRIBUTES "; Path=/web; HttpOnly; SameSite=Strict"
 #define FORM_MAX 1024 /* bytes of a POST */
+#define PAGE_TURN_NS 40000000
+/* A page that has had so many reads the rest in one turn: what it reads is pushed out of memory again (usage/ranks/parts.h). */
+#define PAGE_TURNS_MAX 500
 
 /* Nothing from elsewhere, no script and no style in the page itself, no frame around it. */
 #define SAFE_HEADERS                                                                           \
@@ -38,7 +43,26 @@ struct web {
 	struct server *proxied;
 	int proxied_fd;
 	uint32_t proxy_uid;
+	struct turns *turns;
+	int64_t turn_ns;
 };
+
+/* A page that waits for its next turn; as struct page_reader. */
+struct pending_page {
+	struct exchange *x;
+	unsigned uid, gid;
+	bool is_proxied;
+};
+
+static void go_on(void *ctx, struct turns_page page, enum turns_why why);
+
+/* For tests: REEVE_PAGE_TURN_NS. */
+static int64_t read_turn(void)
+{
+	const char *text = getenv("REEVE_PAGE_TURN_NS");
+
+	return text ? strtoll(text, NULL, 10) : PAGE_TURN_NS;
+}
 
 int web_open(struct api *a, struct web **ret, struct err *err)
 {
@@ -48,6 +72,10 @@ int web_open(struct api *a, struct web **ret, struct err *err)
 	if (!w)
 		return err_set(err, -ENOMEM, "out of memory");
 	w->proxied_fd = -1;
+	w->turn_ns = read_turn();
+	r = turns_open(a->c.event, go_on, w, &w->turns, err);
+	if (r < 0)
+		return r;
 	w->sessions = session_table_new();
 	if (!w->sessions)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -69,6 +97,7 @@ struct web *web_close(struct web *w)
 	server_close(w->proxied);
 	if (w->proxied_fd >= 0)
 		close(w->proxied_fd);
+	turns_close(w->turns); /* the servers have answered what waits */
 	session_table_free(w->sessions);
 	render_close(w->render);
 	free(w);
@@ -219,7 +248,36 @@ static void close_session(struct web *w, struct exchange *x)
 	send_redirect(x, "/web/", "Set-Cookie: " COOKIE "=; Max-Age=0" COOKIE_ATTRIBUTES "\n");
 }
 
-static void answer_page(struct web *w, struct page_reader reader)
+static int take_turn(struct web *w, const struct page_reader *reader, unsigned count,
+		     struct page_text *ret, struct err *err)
+{
+	struct store *s = w->api->c.store;
+	int r;
+
+	if (count < PAGE_TURNS_MAX)
+		store_usage_turn(s, clock_ns(CLOCK_MONOTONIC) + w->turn_ns);
+	r = page_make(reader, ret, err);
+	store_usage_turn(s, 0);
+	return r;
+}
+
+static int wait_turn(struct web *w, const struct page_reader *reader, unsigned count,
+		     struct err *err)
+{
+	_cleanup_free_ struct pending_page *p = malloc(sizeof(*p));
+	int r;
+
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	*p = (struct pending_page){ reader->x, reader->uid, reader->gid, reader->is_proxied };
+	r = turns_add(w->turns, (struct turns_page){ p, count }, err);
+	if (r >= 0)
+		TAKE_PTR(p);
+	return r;
+}
+
+/* `count`: the turns that it had. */
+static void answer_turn(struct web *w, struct page_reader reader, unsigned count)
 {
 	struct exchange *x = reader.x;
 	char user[REQUEST_NAME_MAX];
@@ -233,7 +291,12 @@ static void answer_page(struct web *w, struct page_reader reader)
 	}
 	reader.user = user;
 	reader.is_operator = config_is_operator(w->api->c.config, user);
-	r = page_make(&reader, &p, &err);
+	r = take_turn(w, &reader, count, &p, &err);
+	if (r == -EAGAIN) {
+		r = wait_turn(w, &reader, count + 1, &err);
+		if (r >= 0)
+			return;
+	}
 	if (r == -ENOENT) {
 		r = page_make_entry(&reader, err.text, &p, &err);
 		p.status = 404;
@@ -242,6 +305,27 @@ static void answer_page(struct web *w, struct page_reader reader)
 		answer_failure(w, x, &err);
 	else
 		answer_text(x, &p, NULL);
+}
+
+static void go_on(void *ctx, struct turns_page page, enum turns_why why)
+{
+	struct web *w = ctx;
+	struct pending_page p = *(struct pending_page *)page.page;
+	const struct page_reader reader = { .api = w->api,
+					    .render = w->render,
+					    .x = p.x,
+					    .uid = p.uid,
+					    .gid = p.gid,
+					    .is_proxied = p.is_proxied };
+
+	free(page.page);
+	if (why == TURNS_NEXT)
+		answer_turn(w, reader, page.count);
+}
+
+static void answer_page(struct web *w, struct page_reader reader)
+{
+	answer_turn(w, reader, 0);
 }
 
 static void refuse_rate(struct exchange *x)

@@ -30,7 +30,7 @@ case ${1:-} in
 	;;
 esac
 # A rival whose plan reads the whole ledger is ended after 5 s.
-sql() { case $place in postgresql:*) psql -qAt "$place" -c "SET statement_timeout = 5000" -c "$1" 2>/dev/null ;; *) sqlite3 "$place" "$1" ;; esac; }
+sql() { case $place in postgresql:*) psql -qAt "$place" -c "SET statement_timeout = 5000" -c "$1" 2>/dev/null ;; *) timeout 5 sqlite3 "$place" "$1" ;; esac; }
 configure() { live_controller "$place" >"$dir/controller.conf"; printf '%s\n' '[Policy]' 'AllocationYearStart = 01-01' '[Cluster main]' '[Cluster vc]' >>"$dir/controller.conf"; }
 live_open configure || exit 1
 printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/reeve.conf"

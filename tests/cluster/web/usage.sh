@@ -129,4 +129,35 @@ tap_result $? "a name that is no UTF-8 leaves the page UTF-8"
 is "its link leads to the project" 200 "$(status 0 '/usage?by=user&account=%3Cb%3E%26%22x%22%3C%2Fb%3E')"
 unlike "a submitter's markup neither" "o'<i>" "$(get 0 '/usage?by=user')"
 is "a project that is not there" 404 "$(status 0 '/usage?account=nothing')"
+
+# ---- sums that are not kept are read in turns: a part in each, of six pages at once ----
+views() {
+	local cluster day
+	for cluster in narval cedar; do
+		for day in 03 09 17; do echo "/usage.json?by=user&cluster=$cluster&start=${group_from%-*}-$day"; done
+	done
+}
+rows_of() { # FILE: the rows of each page, as they came
+	local view k=0
+	for view in $(views); do
+		k=$((k + 1))
+		get 0 "$view" >"$dir/turn.$k" &
+		pages_pids[k]=$!
+	done
+	wait "${pages_pids[@]}"
+	for ((k = 1; k <= 6; k++)); do python3 -c "import json,sys; print(json.dumps(json.load(open(sys.argv[1]))['usage']['rows'], sort_keys=True))" "$dir/turn.$k"; done >"$1"
+}
+again() { # [NAME=VALUE]: a controller that has read nothing of these
+	live_stop
+	export "$@"
+	live_start || bail "the controller does not start again: $(cat "$dir/controller.log")"
+	enter 0
+}
+again REEVE_PAGE_TURN_NS=1
+rows_of "$dir/turns.txt"
+again REEVE_PAGE_TURN_NS=1000000000
+rows_of "$dir/whole.txt"
+unset REEVE_PAGE_TURN_NS
+is "pages that were read in turns have the rows of those that were not" "$(cat "$dir/whole.txt")" "$(cat "$dir/turns.txt")"
+is "each has some" 6 "$(grep -c '"user"' "$dir/turns.txt")"
 tap_end

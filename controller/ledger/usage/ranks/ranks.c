@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/clock.h"
 #include "common/err.h"
 #include "controller/ledger/sql.h"
 #include "controller/ledger/store_sqlite.h"
@@ -176,6 +177,15 @@ static int read_part(struct store *s, const struct part_key *asked, struct err *
 	return r < 0 ? r : keep_rows(s, asked, &rows, err);
 }
 
+static bool is_turn_over(struct store_turn *t)
+{
+	const bool is_over =
+		t->until_ns && t->has_read && clock_ns(CLOCK_MONOTONIC) >= t->until_ns;
+
+	t->has_read = true;
+	return is_over;
+}
+
 static int add_part(struct store *s, const struct part_key *k, struct packed_sums *to,
 		    struct err *err)
 {
@@ -183,6 +193,8 @@ static int add_part(struct store *s, const struct part_key *k, struct packed_sum
 	const struct packed *sums = parts_find(s->ranks->parts, k);
 	int r = 0;
 
+	if (!sums && is_turn_over(&s->turn))
+		return err_set(err, -EAGAIN, "the sums of this period are being read");
 	if (!sums) {
 		r = read_part(s, k, err);
 		sums = r < 0 ? NULL : parts_find(s->ranks->parts, k);
@@ -314,6 +326,11 @@ int store_usage_warm(struct store *s, const struct store_period *p, struct err *
 		r = visit_period(s, &ask, NULL, err);
 	}
 	return r;
+}
+
+void store_usage_turn(struct store *s, int64_t until_ns)
+{
+	s->turn = (struct store_turn){ .until_ns = until_ns };
 }
 
 int32_t ranks_find(const struct store *s, enum store_by kind, const char *name)

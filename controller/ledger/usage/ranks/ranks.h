@@ -15,7 +15,8 @@ struct ranks_ask {
 	const char *cluster;	  /* NULL: all */
 	int64_t from_day, to_day; /* half open */
 };
-/* Adds what each name had to *to, which is empty at first and freed with packed_sums_done(), on failure too. */
+/* Adds what each name had to *to, which is empty at first and freed with packed_sums_done(), on failure too. -EAGAIN: the turn is over
+ * (store_usage_turn()). */
 int ranks_read(struct store *s, const struct ranks_ask *ask, struct packed_sums *to,
 	       struct err *err);
 /* After ranks_read(): the number of a name in its sums, -1: it has none; and the name of a number. */

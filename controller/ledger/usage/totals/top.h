@@ -28,6 +28,10 @@ int store_usage_kept(struct store *s, const struct store_period *p,
  * are kept. */
 int store_usage_warm(struct store *s, const struct store_period *p, struct err *err);
 
+/* Begins a turn (0: ends it): views read no further part that is not kept once CLOCK_MONOTONIC is until_ns, but one part in any case.
+ * They fail with -EAGAIN then, and the same view goes on from there in its next turn, so that nothing else waits for all of it. */
+void store_usage_turn(struct store *s, int64_t until_ns);
+
 /* What each of these accounts or users (p->by) is charged with its adjustments in the period, on all clusters or one. Only
  * charge_requested_ms is set. In the order of the names; those that were charged nothing are left out. */
 struct store_names {

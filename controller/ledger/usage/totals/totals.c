@@ -249,7 +249,7 @@ static int end_filling(struct store *s, const struct filling *f, struct err *err
 	if (r >= 0)
 		tell_line(f, "%" PRId64 " sums of accounts, users and clusters made in %.1f s",
 			  n, seconds_since(f));
-	return r;
+	return r < 0 ? r : 0;
 }
 
 static int fill_months(struct store *s, const struct filling *f, int64_t version,

@@ -1,4 +1,5 @@
 /* test_ranks - the sums that are kept in memory are those of the ledger, whichever program changes it, of whatever parts a period is made. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -278,6 +279,41 @@ static void what_is_kept_is_read_part_by_part(void **state)
 	check_period(r->store, &p);
 }
 
+/* A view that may read one part in each turn comes to the same rows as one that reads all at once. */
+static void a_view_goes_on_in_its_next_turn(void **state)
+{
+	struct rig *r = *state;
+	const struct store_period p = { .by = STORE_BY_USER,
+					.from_day = FIRST_DAY + 3,
+					.to_day = FIRST_DAY + DAYS };
+	struct store_top top = { .limit = 20 };
+	char rows[TEXT_MAX], whole[TEXT_MAX] = "";
+	struct store_usage_each each = { add_text, rows };
+	int turns = 0, result;
+
+	add_usage(r->store, FIRST_DAY, DAYS, 900);
+	do {
+		rows[0] = '\0';
+		store_usage_turn(r->store, 1);
+		result = store_usage_top(r->store, &p, &top, &each, NULL);
+		assert_true(++turns < 200);
+	} while (result == -EAGAIN);
+	store_usage_turn(r->store, 0);
+	assert_int_equal(result, 1);
+	assert_true(turns > 20);
+	ranks_free(TAKE_PTR(r->store->ranks));
+	each.ctx = whole;
+	assert_int_equal(store_usage_top(r->store, &p, &top, &each, NULL), 1);
+	assert_true(strlen(whole) > 0);
+	assert_string_equal(rows, whole);
+	/* What is kept takes no turn. */
+	store_usage_turn(r->store, 1);
+	whole[0] = '\0';
+	assert_int_equal(store_usage_top(r->store, &p, &top, &each, NULL), 1);
+	assert_string_equal(rows, whole);
+	store_usage_turn(r->store, 0);
+}
+
 static void what_is_rolled_back_is_not_kept(void **state)
 {
 	struct rig *r = *state;
@@ -379,6 +415,7 @@ int main(void)
 		cmocka_unit_test(what_was_used_longest_ago_goes_first),
 		TEST(changes_are_seen_whoever_makes_them),
 		TEST(what_is_kept_is_read_part_by_part),
+		TEST(a_view_goes_on_in_its_next_turn),
 		TEST(what_is_rolled_back_is_not_kept),
 		TEST(totals_that_are_made_again_are_read_again),
 		TEST(days_accounts_and_users_have_the_same_sum),

@@ -1,0 +1,109 @@
+/* turns.c - a queue of pages and a timer. See turns.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-event.h>
+#include "common/err.h"
+#include "controller/web/turns.h"
+
+struct waiting_page {
+	struct waiting_page *next;
+	struct turns_page page;
+};
+struct turns {
+	turns_fn fn;
+	void *ctx;
+	struct sd_event_source *source;
+	struct waiting_page *first, **last;
+};
+
+static struct waiting_page *take_first(struct turns *t)
+{
+	struct waiting_page *w = t->first;
+
+	if (!w)
+		return NULL;
+	t->first = w->next;
+	if (!t->first)
+		t->last = &t->first;
+	return w;
+}
+
+static void call_page(struct turns *t, struct waiting_page *w, enum turns_why why)
+{
+	const struct turns_page page = w->page;
+
+	free(w);
+	t->fn(t->ctx, page, why);
+}
+
+static int set_timer(struct turns *t)
+{
+	int r = sd_event_source_set_time_relative(t->source, TURNS_PAUSE_US);
+
+	return r < 0 ? r : sd_event_source_set_enabled(t->source, SD_EVENT_ONESHOT);
+}
+
+static int on_turn(sd_event_source *source, uint64_t us, void *ctx)
+{
+	struct turns *t = ctx;
+	struct waiting_page *w = take_first(t);
+
+	(void)source;
+	(void)us;
+	if (w)
+		call_page(t, w, TURNS_NEXT);
+	return t->first ? set_timer(t) : 0;
+}
+
+int turns_open(struct sd_event *event, turns_fn fn, void *ctx, struct turns **ret,
+	       struct err *err)
+{
+	_cleanup_(turns_closep) struct turns *t = calloc(1, sizeof(*t));
+	int r;
+
+	if (!t)
+		return err_set(err, -ENOMEM, "out of memory");
+	t->fn = fn;
+	t->ctx = ctx;
+	t->last = &t->first;
+	r = sd_event_add_time_relative(event, &t->source, CLOCK_MONOTONIC, TURNS_PAUSE_US, 1,
+				       on_turn, t);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(t->source, SD_EVENT_OFF);
+	if (r < 0)
+		return err_set(err, r, "event loop: %s", strerror(-r));
+	*ret = TAKE_PTR(t);
+	return 0;
+}
+
+struct turns *turns_close(struct turns *t)
+{
+	struct waiting_page *w;
+
+	if (!t)
+		return NULL;
+	while ((w = take_first(t)))
+		call_page(t, w, TURNS_CLOSED);
+	sd_event_source_disable_unref(t->source);
+	free(t);
+	return NULL;
+}
+
+int turns_add(struct turns *t, struct turns_page page, struct err *err)
+{
+	struct waiting_page *w = malloc(sizeof(*w));
+	int r;
+
+	if (!w)
+		return err_set(err, -ENOMEM, "out of memory");
+	*w = (struct waiting_page){ .page = page };
+	r = t->first ? 0 : set_timer(t);
+	if (r < 0) {
+		free(w);
+		return err_set(err, r, "event loop: %s", strerror(-r));
+	}
+	*t->last = w;
+	t->last = &w->next;
+	return 0;
+}

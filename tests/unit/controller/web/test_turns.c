@@ -1,0 +1,121 @@
+/* test_turns - pages that need several turns: each gets one after the other, and none is forgotten. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include <systemd/sd-event.h>
+#include "common/err.h"
+#include "controller/web/turns.h"
+
+struct rig {
+	struct sd_event *event;
+	struct turns *turns;
+	unsigned needs[3]; /* turns of each page */
+	char said[64];	   /* "a1 b1 a2": page and turn; "x" behind it: closed */
+};
+
+static void take_turn(void *ctx, struct turns_page page, enum turns_why why)
+{
+	struct rig *r = ctx;
+	unsigned *needs = page.page, k = (unsigned)(needs - r->needs);
+	char *end = r->said + strlen(r->said);
+
+	snprintf(end, sizeof(r->said) - (size_t)(end - r->said), "%s%c%u%s",
+		 *r->said ? " " : "", 'a' + k, page.count, why == TURNS_CLOSED ? "x" : "");
+	page.count++;
+	if (why == TURNS_NEXT && page.count <= *needs)
+		assert_int_equal(turns_add(r->turns, page, NULL), 0);
+}
+
+static void open_rig(struct rig *r)
+{
+	struct err err = { "" };
+
+	assert_true(sd_event_new(&r->event) >= 0);
+	assert_int_equal(turns_open(r->event, take_turn, r, &r->turns, &err), 0);
+}
+
+static void run_events(struct rig *r)
+{
+	while (sd_event_run(r->event, 50000) > 0)
+		;
+}
+
+static void add_page(struct rig *r, int k, unsigned needs)
+{
+	r->needs[k] = needs;
+	assert_int_equal(turns_add(r->turns, (struct turns_page){ &r->needs[k], 1 }, NULL), 0);
+}
+
+static void pages_take_turns_until_each_is_done(void **state)
+{
+	struct rig r = { .said = "" };
+
+	(void)state;
+	open_rig(&r);
+	add_page(&r, 0, 3);
+	add_page(&r, 1, 1);
+	add_page(&r, 2, 2);
+	run_events(&r);
+	assert_string_equal(r.said, "a1 b1 c1 a2 c2 a3");
+	/* And again after a time without any. */
+	add_page(&r, 1, 2);
+	run_events(&r);
+	assert_string_equal(r.said, "a1 b1 c1 a2 c2 a3 b1 b2");
+	turns_close(r.turns);
+	assert_string_equal(r.said, "a1 b1 c1 a2 c2 a3 b1 b2");
+	sd_event_unref(r.event);
+}
+
+static int set_flag(sd_event_source *source, uint64_t us, void *ctx)
+{
+	struct rig *r = ctx;
+
+	(void)source;
+	(void)us;
+	r->needs[0] = 0; /* the page is done in its next turn */
+	return 0;
+}
+
+/* A page that is never done does not keep the loop from its other work. */
+static void other_events_come_between_two_turns(void **state)
+{
+	struct rig r = { .said = "" };
+
+	(void)state;
+	open_rig(&r);
+	assert_true(sd_event_add_time_relative(r.event, NULL, CLOCK_MONOTONIC, 5000, 1,
+					       set_flag, &r) >= 0);
+	add_page(&r, 0, UINT32_MAX);
+	for (int i = 0; i < 100000 && r.needs[0]; i++)
+		sd_event_run(r.event, 50000);
+	assert_int_equal(r.needs[0], 0);
+	turns_close(r.turns);
+	sd_event_unref(r.event);
+}
+
+static void pages_that_wait_are_told_of_the_end(void **state)
+{
+	struct rig r = { .said = "" };
+
+	(void)state;
+	open_rig(&r);
+	add_page(&r, 0, 5);
+	add_page(&r, 2, 5);
+	turns_close(r.turns);
+	assert_string_equal(r.said, "a1x c1x");
+	sd_event_unref(r.event);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pages_take_turns_until_each_is_done),
+		cmocka_unit_test(other_events_come_between_two_turns),
+		cmocka_unit_test(pages_that_wait_are_told_of_the_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
