@@ -1,9 +1,9 @@
 /* past_bench.c - the controller's CPU time for a job's whole life: submitted, dispatched to its
  * node, running, seen in a listing, ended.
  *
- * usage: past_bench URL MUNGE-SOCKET UID JOBS CONTROLLER-PID [SERIES]  (as root, who plays the node)
- * One job after the other, of UID; with SERIES (base64) both of its reports carry that series. Prints milliseconds of the
- * controller's CPU time a job. */
+ * usage: past_bench URL MUNGE-SOCKET UID JOBS "CONTROLLER-PID [SERVER-PID...]" [SERIES]  (as root, who plays the node)
+ * One job after the other, of UID; with SERIES (base64) both of its reports carry that series. Prints milliseconds of CPU time
+ * a job: the controller's, and that of the database server's processes. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +79,7 @@ static void one_life(void)
 	json_decref(sync_node(json_array(), make_report(job, 2, "ended")));
 }
 
-static double cpu_ms(const char *pid)
+static double cpu_of(const char *pid)
 {
 	unsigned long user_ticks = 0, system_ticks = 0;
 	char path[64];
@@ -94,10 +94,29 @@ static double cpu_ms(const char *pid)
 	return (double)(user_ticks + system_ticks) * 1000 / (double)sysconf(_SC_CLK_TCK);
 }
 
+struct cpu_ms {
+	double controller, server;
+};
+
+/* `pids`: the controller's, then the server's, with blanks between them. */
+static struct cpu_ms read_cpu(const char *pids)
+{
+	struct cpu_ms sum = { 0, 0 };
+	char text[4096], *at = text;
+	const char *pid;
+
+	snprintf(text, sizeof(text), "%s", pids);
+	pid = strsep(&at, " ");
+	sum.controller = cpu_of(pid);
+	while ((pid = strsep(&at, " ")))
+		sum.server += cpu_of(pid);
+	return sum;
+}
+
 int main(int argc, char **argv)
 {
 	int n = argc == 6 || argc == 7 ? atoi(argv[4]) : 0;
-	double before;
+	struct cpu_ms before, after;
 
 	if (n < 1)
 		return 64;
@@ -107,9 +126,11 @@ int main(int argc, char **argv)
 	as_user = http_exchange_open("past_bench", argv[1], argv[2]);
 	for (int i = 0; i < WARM_UP; i++)
 		one_life();
-	before = cpu_ms(argv[5]);
+	before = read_cpu(argv[5]);
 	for (int i = 0; i < n; i++)
 		one_life();
-	printf("%.2f\n", (cpu_ms(argv[5]) - before) / n);
+	after = read_cpu(argv[5]);
+	printf("%.2f %.2f\n", (after.controller - before.controller) / n,
+	       (after.server - before.server) / n);
 	return 0;
 }
