@@ -230,3 +230,7 @@ $O/tests/unit/test_log: $O/common/log.o
 $O/tests/unit/test_signed: $O/agent/job/signed.o $O/common/err.o
 $O/tests/unit/test_unbegun: $O/slurm/unbegun.o $O/common/err.o
 $O/tests/unit/test_utilisation: $(patsubst %,$O/controller/policy/efficiency/%.o,waits capacity)
+$O/tests/unit/test_preempt_rule: LDLIBS += -lm
+$O/tests/unit/test_preempt_rule: $(SCHEDULE)
+$O/tests/unit/test_preempt: LDLIBS += -lm
+$O/tests/unit/test_preempt: $(SCHEDULE)
