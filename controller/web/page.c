@@ -236,6 +236,8 @@ static int set_reader(xmlNode *root, const struct page_reader *reader, struct er
 
 	snprintf(now, sizeof(now), "%" PRId64, clock_ns(CLOCK_REALTIME));
 	r = xml_set(root, "now_ns", now, err);
+	if (r >= 0)
+		r = xml_set(root, "time_zone", store_zone(reader->api->c.store), err);
 	if (r >= 0 && reader->user)
 		r = xml_set(root, "user", reader->user, err);
 	if (r >= 0 && reader->is_operator)

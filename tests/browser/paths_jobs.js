@@ -34,7 +34,24 @@ async function checkKilled(page) {
   ok(/vmem limit exceeded on n1/.test(shown), 'why was my job killed: its page begins with the reason', shown);
   ok(/requested 8.00 GiB, reached 8.09 GiB/.test(shown), 'with the request, and what it reached', shown);
   ok(/What to request next[\s\S]*vmem/.test(shown), 'what to request next: the same page advises it', shown);
+  ok(/memory\s+8.00 GiB\s+3.73 GiB\s+2.147\s/.test(shown), 'with figures of three places', shown);
+  ok(/Data as of [-0-9: ]+ \([A-Z][A-Za-z/_]+\)/.test(await page.locator('footer').innerText()), 'and the zone of its times', shown);
   ok(/Sets the charge[\s\S]*yes: the largest/.test(shown), 'what it cost: which resource set the charge', shown);
+}
+
+// What a row says is read on a telephone without moving the table.
+async function checkSentences(page) {
+  await page.setViewportSize({ width: 320, height: 800 });
+  for (const name of ['', 'jobs', 'jobs?state=ended', 'queue']) {
+    await go(page, `/web/${name}`);
+    const boxes = await page.locator('td.end > div').evaluateAll((all) => all.map((e) => {
+      const box = e.getBoundingClientRect();
+      return [Math.round(box.left), Math.round(box.right), e.scrollWidth <= e.clientWidth + 1];
+    }));
+    ok(boxes.length > 0 && boxes.every((b) => b[0] >= 0 && b[1] <= 320 && b[2]), `${name || 'overview'} at 320: the sentence below a row is in the window`,
+      JSON.stringify(boxes));
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
 }
 
 async function checkQueues(page) {
@@ -130,7 +147,7 @@ async function main() {
   const page = await context.newPage();
   await page.goto(link);
   const state = await context.storageState();
-  for (const check of [checkKilled, checkQueues, checkTimeline, checkWaits, checkSearch, checkNodes]) await check(page);
+  for (const check of [checkKilled, checkSentences, checkQueues, checkTimeline, checkWaits, checkSearch, checkNodes]) await check(page);
   const plain = await browser.newContext({ storageState: state, javaScriptEnabled: false });
   await checkKilled(await plain.newPage());
   await checkTimeline(await plain.newPage());

@@ -37,12 +37,21 @@
 	</xsl:if>
 </xsl:template>
 
+<!-- A decimal to three places; other numbers, as 11/6, whole. -->
+<xsl:template name="short">
+	<xsl:param name="of"/>
+	<xsl:choose>
+		<xsl:when test="contains($of, '.') and number($of) &gt;= 0.001"><xsl:value-of select="format-number($of, '0.###')"/></xsl:when>
+		<xsl:otherwise><xsl:value-of select="$of"/></xsl:otherwise>
+	</xsl:choose>
+</xsl:template>
+
 <xsl:template name="cost">
 	<xsl:variable name="p" select="/page/price"/>
 	<xsl:variable name="unit"><xsl:call-template name="unit"><xsl:with-param name="of" select="@unit"/></xsl:call-template></xsl:variable>
 	<h2 id="cost">What it cost</h2>
 	<p><strong><xsl:value-of select="f:hours(@charge_requested_ms)"/></strong><xsl:text> </xsl:text><xsl:value-of select="$unit"/> were charged:
-	<xsl:value-of select="@rate"/> for each hour that it ran (<xsl:value-of select="f:duration-ns(@running_ns)"/>).
+	<xsl:call-template name="short"><xsl:with-param name="of" select="@rate"/></xsl:call-template> for each hour that it ran (<xsl:value-of select="f:duration-ns(@running_ns)"/>).
 	A request of just what it used would have cost <xsl:value-of select="f:hours(@charge_used_ms)"/>.
 	<xsl:if test="@adjusted_ms">Operators adjusted it by <xsl:value-of select="f:hours(@adjusted_ms)"/>.</xsl:if></p>
 	<xsl:if test="$p/sides/item">
@@ -56,7 +65,7 @@
 				<th scope="row"><xsl:call-template name="side"><xsl:with-param name="of" select="@side"/></xsl:call-template></th>
 				<td class="figure"><xsl:choose><xsl:when test="@side = 'memory'"><xsl:value-of select="f:bytes(@occupied)"/></xsl:when><xsl:otherwise><xsl:value-of select="@occupied"/></xsl:otherwise></xsl:choose></td>
 				<td class="figure"><xsl:choose><xsl:when test="@side = 'memory'"><xsl:value-of select="f:bytes(@per_unit_bytes)"/></xsl:when><xsl:otherwise><xsl:value-of select="@per_unit"/></xsl:otherwise></xsl:choose></td>
-				<td class="figure"><xsl:value-of select="@units"/></td>
+				<td class="figure"><xsl:call-template name="short"><xsl:with-param name="of" select="@units"/></xsl:call-template></td>
 				<td><xsl:choose>
 					<xsl:when test="$p/@is_sum = 'true'">is added</xsl:when>
 					<xsl:when test="@decides = 'true'">yes: the largest</xsl:when>
@@ -75,7 +84,7 @@
 				<xsl:choose>
 					<xsl:when test="@no_price"><td colspan="5" class="sentence">not here: <xsl:value-of select="@no_price"/></td></xsl:when>
 					<xsl:otherwise>
-						<td class="figure"><xsl:value-of select="@factor"/></td><td class="figure"><xsl:value-of select="@rate"/></td>
+						<td class="figure"><xsl:value-of select="@factor"/></td><td class="figure"><xsl:call-template name="short"><xsl:with-param name="of" select="@rate"/></xsl:call-template></td>
 						<td class="figure"><xsl:value-of select="f:hours(@running_charge_ms)"/></td><td class="figure"><xsl:value-of select="f:hours(@walltime_charge_ms)"/></td>
 						<td><xsl:call-template name="unit"><xsl:with-param name="of" select="@unit"/></xsl:call-template></td>
 					</xsl:otherwise>

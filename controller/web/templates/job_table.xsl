@@ -67,7 +67,7 @@
 			<xsl:call-template name="bar"><xsl:with-param name="part" select="@charge_used_ms"/><xsl:with-param name="whole" select="@charge_requested_ms"/></xsl:call-template></xsl:if></td>
 	</tr>
 	<xsl:if test="$words != ''">
-		<tr><td/><td colspan="{10 + number($has-users) + number($has-gpus)}" class="end"><xsl:value-of select="$words"/></td></tr>
+		<tr><td/><td colspan="{10 + number($has-users) + number($has-gpus)}" class="end"><div><xsl:value-of select="$words"/></div></td></tr>
 	</xsl:if>
 </xsl:template>
 

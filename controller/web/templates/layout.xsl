@@ -27,7 +27,7 @@
 			<footer>
 				<xsl:if test="@user and not(error)">
 					<p>Data as of <time><xsl:value-of select="f:time(@now_ns)"/></time>
-					<xsl:if test="*/@time_zone"> (<xsl:value-of select="*/@time_zone"/>)</xsl:if>.
+					(<xsl:value-of select="@time_zone"/>).
 					<xsl:call-template name="downloads"/></p>
 				</xsl:if>
 			</footer>

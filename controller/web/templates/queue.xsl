@@ -68,6 +68,6 @@
 			<xsl:for-each select="$factors"><td class="figure"><xsl:value-of select="f:count($row/factors/item[@factor = current()/@factor]/@product)"/></td></xsl:for-each>
 		</xsl:if></tr>
 	<tr><xsl:if test="@user = /page/@user"><xsl:attribute name="class">own</xsl:attribute></xsl:if>
-		<td/><td colspan="{7 + $is-ranked * (1 + count($factors))}" class="end"><xsl:value-of select="@why"/></td></tr>
+		<td/><td colspan="{7 + $is-ranked * (1 + count($factors))}" class="end"><div><xsl:value-of select="@why"/></div></td></tr>
 </xsl:template>
 </xsl:stylesheet>

@@ -10,6 +10,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/server_lib.sh
 rounds=${ROUNDS:-21} year=
+live_start_s=600 # a large ledger on a busy machine
 live_dir pages-bench
 live_munge
 place=$dir/ledger.db

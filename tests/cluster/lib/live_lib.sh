@@ -6,10 +6,10 @@
 #	live_open CONFIGURE [ARG]...	a free $port and $url; CONFIGURE ARG... writes a configuration to
 #					$dir/controller.conf; the controller answers, or the suite bails
 #	live_controller [DATABASE]	prints the section [Controller] that most suites have, for a configuration
-#	live_start [CONFIG]		the controller again, on that port; 1: it does not answer
+#	live_start [CONFIG]		the controller again, on that port; 1: it does not answer within $live_start_s
 #	live_stop			and away
 #	as UID COMMAND...		ask UID METHOD PATH [BODY]: one signed exchange
-controller='' port='' url=''
+controller='' port='' url='' live_start_s=60
 binary=${REEVE_CONTROLLER_BINARY:-$PWD/build/bin/reeve-controller}
 daemon=1 bin=2 stranger=65534
 live_end_pid() { # PID: TERM, and wait until it is gone
@@ -45,7 +45,7 @@ live_controller() { # [DATABASE]: any node may register, root is the operator
 		"$port" "${1:-$dir/ledger.db}" "$dir"
 }
 live_start() {
-	local end=$((SECONDS + 60))
+	local end=$((SECONDS + live_start_s))
 	"$binary" --config "${1:-$dir/controller.conf}" 2>>"$dir/controller.log" &
 	controller=$!
 	while kill -0 "$controller" 2>/dev/null && [ $SECONDS -lt $end ]; do
