@@ -234,3 +234,5 @@ $O/tests/unit/test_preempt_rule: LDLIBS += -lm
 $O/tests/unit/test_preempt_rule: $(SCHEDULE)
 $O/tests/unit/test_preempt: LDLIBS += -lm
 $O/tests/unit/test_preempt: $(SCHEDULE)
+$O/tests/unit/test_same: LDLIBS += -lm
+$O/tests/unit/test_same: $(SCHEDULE)

@@ -32,7 +32,7 @@ static int64_t elapsed_ns(int64_t from_ns, int64_t to_ns)
 
 	if (__builtin_sub_overflow(to_ns, from_ns, &ns))
 		return to_ns > from_ns ? INT64_MAX : 0;
-	return ns;
+	return ns > 0 ? ns : 0;
 }
 
 int64_t decay_last_reset(const struct decay_rule *rule, int64_t now_ns)
@@ -64,12 +64,12 @@ int decay_seen(const struct decay_rule *rule, const struct decay_charge *c, int6
 	}
 	/* Only the part after the reset counts: its share of the interval is its share of the
 	 * amount. */
-	if (from < reset && from < c->to_ns) {
+	if (from < reset) {
 		amount *= (double)elapsed_ns(reset, c->to_ns) /
 			  (double)elapsed_ns(from, c->to_ns);
 		from = reset;
 	}
-	if (from < c->to_ns && rule->half_life_ns)
+	if (rule->half_life_ns)
 		mean = mean_factor((double)elapsed_ns(from, c->to_ns) /
 				   (double)rule->half_life_ns);
 	*ret = amount * mean * decay_factor(elapsed_ns(c->to_ns, now_ns), rule->half_life_ns);

@@ -100,6 +100,9 @@ static void series_meets_the_formula(void **state)
 	}
 	expect_near(decayed_value(&week, (struct decay_charge){ 1, 0, 1 }, 1), 1, 1e-15);
 	expect_near(decayed_value(&week, (struct decay_charge){ 1, 0, 0 }, WEEK), 0.5, 1e-15);
+	/* It ends before it begins: all of it at its end. */
+	expect_near(decayed_value(&week, (struct decay_charge){ 1, WEEK, 0 }, WEEK), 0.5,
+		    1e-15);
 }
 
 static void clock_that_steps_back_neither_fades_nor_grows(void **state)
