@@ -7,6 +7,7 @@
 #include <systemd/sd-event.h>
 #include "cli/client/session/held_job.h"
 #include "cli/client/wait/retry.h"
+#include "cli/client/wait/wait_end.h"
 #include "cli/client/submission.h"
 #include "cli/client/words.h"
 #include "cli/views/job_view.h"
@@ -151,19 +152,12 @@ static int get_job(struct held_job *h, json_t **ret, struct err *err)
 /* Prints how the job ended, unless its command did so by itself. */
 static int print_end(struct held_job *h, const json_t *answer, struct err *err)
 {
-	char text[REASON_TEXT_MAX];
 	struct job_view v;
 	int r = job_view_read(json_object_get(answer, "job"), &v, err);
 
-	if (r < 0)
-		return r;
-	h->cli->exit_code = job_end_exit_code(&v.end);
-	if (v.end.kind != END_EXITED) {
-		fprintf(stderr, "reeve %s: job %" PRId64 ": ", h->session.verb, h->job);
-		cli_put(stderr, reason_format(&v.end, text, sizeof(text)));
-		fputc('\n', stderr);
-	}
-	return 0;
+	if (r == 0)
+		wait_end_tell(h->cli, h->session.verb, &v);
+	return r;
 }
 
 /* The state of the job until `state`, or its end. 0: that state; 1: it has ended, with its end printed; 2: interrupted. */

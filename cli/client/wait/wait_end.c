@@ -2,13 +2,12 @@
 #include <inttypes.h>
 #include "cli/client/wait/retry.h"
 #include "cli/client/wait/wait_end.h"
-#include "cli/views/job_view.h"
 #include "common/wire/wire.h"
 
 #define FIRST_US (250 * 1000)
 #define LONGEST_US (10 * 1000 * 1000)
 
-static void note_end(struct cli *c, const char *verb, const struct job_view *v)
+void wait_end_tell(struct cli *c, const char *verb, const struct job_view *v)
 {
 	const json_t *array = json_object_get(v->j, "array");
 	char text[REASON_TEXT_MAX];
@@ -44,7 +43,7 @@ int wait_end(struct cli *c, const char *verb, int64_t job, struct err *err)
 		if (r == 0)
 			r = job_view_read(json_object_get(answer, "job"), &v, err);
 		if (r == 0 && v.state == JOB_ENDED) {
-			note_end(c, verb, &v);
+			wait_end_tell(c, verb, &v);
 			return 0;
 		}
 		if (r == 0)
