@@ -63,7 +63,9 @@ int backfill_pass(struct schedule *s, int64_t now_s)
 		if (is_reserved && s->config.rule == SCHEDULE_FIFO)
 			break;
 		s->n_shapes = 0;
-		most = find_most_free(s);
+		/* While none is reserved, each that does not fit is tried. */
+		if (is_reserved || tried >= RESERVATIONS_TRIED)
+			most = find_most_free(s);
 	}
 	return r < 0 ? r : 0;
 }

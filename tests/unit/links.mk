@@ -236,3 +236,5 @@ $O/tests/unit/test_preempt: LDLIBS += -lm
 $O/tests/unit/test_preempt: $(SCHEDULE)
 $O/tests/unit/test_same: LDLIBS += -lm
 $O/tests/unit/test_same: $(SCHEDULE)
+$O/tests/unit/test_backfill_rule: LDLIBS += -lm
+$O/tests/unit/test_backfill_rule: $(SCHEDULE)

@@ -47,6 +47,28 @@ static void counts_read_and_print_back(void **state)
 	assert_string_equal(gpus_words(&g, buf), "4 a100-40, 7 a100_1g.5gb, 1 GPU");
 }
 
+static void none_is_no_model_and_models_are_bounded(void **state)
+{
+	struct gpus g = { 0 };
+
+	(void)state;
+	assert_int_equal(gpus_add(&g, "a", 0), 0);
+	assert_int_equal(gpus_add(&g, "a", -1), 0);
+	assert_int_equal(g.n, 0);
+	assert_int_equal(gpus_add(&g, "a", INT64_MAX), 0);
+	assert_int_equal(gpus_add(&g, "a", 1), 0);
+	assert_int_equal(gpus_count(&g, "a"), INT64_MAX);
+	for (int i = 1; i < GPUS_MODELS_MAX; i++) {
+		char model[2] = { (char)('a' + i), 0 };
+
+		assert_int_equal(gpus_add(&g, model, i), 0);
+		assert_int_equal(gpus_count(&g, model), i);
+	}
+	assert_int_equal(gpus_add(&g, "z", 1), -ENOSPC);
+	assert_int_equal(gpus_add(&g, "b", 4), 0);
+	assert_int_equal(gpus_count(&g, "b"), 5);
+}
+
 static void a_gpu_of_any_model_is_whole_never_a_mig_instance(void **state)
 {
 	const struct gpus all = parse_gpus("a100-40=4,a100_1g.5gb=7,=2"), none = parse_gpus("");
@@ -172,6 +194,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_read_and_print_back),
+		cmocka_unit_test(none_is_no_model_and_models_are_bounded),
 		cmocka_unit_test(a_gpu_of_any_model_is_whole_never_a_mig_instance),
 		cmocka_unit_test(free_gpus_of_a_model_can_be_allocated),
 		cmocka_unit_test(a_model_without_its_size_needs_to_be_unique),

@@ -177,6 +177,29 @@ static void without_backfill_no_job_passes_another(void **state)
 	assert_state(s, small, SCHEDULE_QUEUED);
 }
 
+static void a_job_that_never_fits_leaves_the_reservation_to_the_next(void **state)
+{
+	(void)state;
+	for (int rule = SCHEDULE_PRIORITY; rule <= SCHEDULE_FIFO; rule++) {
+		_cleanup_(schedule_freep) struct schedule *s =
+			new_schedule((enum schedule_rule)rule);
+		int32_t never, next, late;
+		struct schedule_why why;
+
+		add_nodes(s, 1, 10);
+		add_job(s, (struct ask){ .cores = 6, .limit_s = 100 });
+		never = add_job(s, (struct ask){ .cores = 11, .limit_s = 50, .submit_s = 1 });
+		next = add_job(s, (struct ask){ .cores = 8, .limit_s = 50, .submit_s = 2 });
+		late = add_job(s, (struct ask){ .cores = 4, .limit_s = 101, .submit_s = 3 });
+		run_pass(s, 0);
+		schedule_why(s, never, &why);
+		assert_int_equal(why.wait, SCHEDULE_NEVER);
+		assert_int_equal(why.first, next);
+		assert_int_equal(why.first_s, 100);
+		assert_state(s, late, SCHEDULE_QUEUED); /* it would delay that one */
+	}
+}
+
 static void parts_of_one_job_are_on_several_nodes(void **state)
 {
 	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
@@ -395,6 +418,7 @@ int main(void)
 		cmocka_unit_test(later_jobs_start_beside_a_reservation),
 		cmocka_unit_test(one_run_of_the_future_has_the_start_of_each_job),
 		cmocka_unit_test(without_backfill_no_job_passes_another),
+		cmocka_unit_test(a_job_that_never_fits_leaves_the_reservation_to_the_next),
 		cmocka_unit_test(parts_of_one_job_are_on_several_nodes),
 		cmocka_unit_test(before_maintenance_only_jobs_that_end_in_time_start),
 		cmocka_unit_test(bad_input_is_refused),
