@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 #include "cli/offline/cost.h"
-#include "cli/client/submission.h"
+#include "cli/client/submit/submission.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "controller/config/profile.h"

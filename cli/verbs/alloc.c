@@ -15,7 +15,7 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 #include "cli/client/session/held_job.h"
-#include "cli/client/submission.h"
+#include "cli/client/submit/submission.h"
 #include "cli/client/words.h"
 #include "common/err.h"
 

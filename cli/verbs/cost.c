@@ -4,7 +4,7 @@
 #include <string.h>
 #include "cli/cli.h"
 #include "cli/offline/cost.h"
-#include "cli/client/submission.h"
+#include "cli/client/submit/submission.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"

@@ -9,8 +9,8 @@
 #include "common/model/amount.h"
 #include "common/wire/wire.h"
 
-#define LIMIT_DEFAULT 100
-#define PAGE_MAX 1000 /* jobs in one answer of the controller */
+#define LIMIT_ENDED 100 /* without --limit, where the list includes jobs that have ended */
+#define PAGE_MAX 1000	/* jobs in one answer of the controller */
 
 static const struct verb_option options[] = {
 	{ "all", 'a', NULL, "include jobs that have ended", NULL },
@@ -22,8 +22,11 @@ static const struct verb_option options[] = {
 	{ "array", 0, NULL, "one line for each array task that has started or is about to",
 	  NULL },
 	{ "of", 0, "JOB", "only tasks of this array", NULL },
-	{ "limit", 0, "N", "at most N jobs, newest first; default 100; 0: all", NULL },
-	{ "before", 0, "JOB", "only jobs with a smaller number: the next page", NULL },
+	{ "limit", 0, "N",
+	  "at most N jobs, newest first; 0: all; default: all, of those that have ended the "
+	  "newest 100",
+	  NULL },
+	{ "before", 0, "JOB", "only jobs with a smaller number", NULL },
 	{ 0 },
 };
 
@@ -167,7 +170,16 @@ struct listing {
 	struct table *t;
 	int64_t limit; /* INT64_MAX: none */
 	int64_t n, last, next;
+	bool has_parts; /* one answer did not hold all */
 };
+
+/* Those that have ended are as many as the past is long. */
+static bool includes_ended(const struct verb_call *call)
+{
+	const char *state = verb_value(call, "state");
+
+	return verb_count(call, "all") || (state && !strcmp(state, "ended"));
+}
 
 static int check_options(const struct verb_call *call, struct err *err)
 {
@@ -196,7 +208,7 @@ static int read_limit(struct listing *l, struct err *err)
 {
 	const char *limit = verb_value(l->call, "limit");
 
-	l->limit = LIMIT_DEFAULT;
+	l->limit = includes_ended(l->call) ? LIMIT_ENDED : INT64_MAX;
 	if (limit && (amount_parse_count(limit, &l->limit, NULL) < 0 || l->limit < 0))
 		return err_set(err, -EINVAL, "--limit %.32s: write a whole number, 0 for all",
 			       limit);
@@ -237,7 +249,8 @@ static void print_rest(const struct listing *l)
 {
 	if (l->n && l->n >= l->limit)
 		fprintf(stderr,
-			"reeve jobs: %lld shown; there may be older ones: --before %lld\n",
+			"reeve jobs: %lld shown; there may be older ones: --limit 0 shows all, "
+			"--before %lld the next\n",
 			(long long)l->n, (long long)l->last);
 	else if (!l->n && l->c->shows_progress && l->c->format.output == TABLE_TABLE)
 		fprintf(stderr, "no jobs%s\n",
@@ -253,15 +266,14 @@ static void print_rest(const struct listing *l)
 /* What fits into one answer is printed whole, as wide as it needs; more is printed page by page. */
 static int print_page(struct listing *l, struct err *err)
 {
-	const char *state = verb_value(l->call, "state");
-	bool has_ended = verb_count(l->call, "all") || (state && !strcmp(state, "ended"));
 	bool is_last = !l->next || l->n >= l->limit;
 	struct table_format f = l->c->format;
 
 	if (table_format_is_narrow(&f, WIDE))
-		f.columns = has_ended ? NARROW_ENDED : NARROW;
-	if (l->limit <= PAGE_MAX && is_last)
+		f.columns = includes_ended(l->call) ? NARROW_ENDED : NARROW;
+	if (is_last && !l->has_parts)
 		return table_print(l->t, &f, err);
+	l->has_parts = true;
 	return table_print_part(l->t, &f, is_last ? TABLE_LAST : TABLE_MORE, err);
 }
 

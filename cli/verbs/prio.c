@@ -8,7 +8,7 @@
 #include "cli/offline/share_file.h"
 #include "cli/client/job_fetch.h"
 #include "cli/client/options.h"
-#include "cli/client/submission.h"
+#include "cli/client/submit/submission.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/doc.h"

@@ -13,7 +13,7 @@
 #include "cli/client/wait/retry.h"
 #include "cli/views/job_view.h"
 #include "cli/output/stream.h"
-#include "cli/client/submission.h"
+#include "cli/client/submit/submission.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 

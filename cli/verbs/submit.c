@@ -1,6 +1,9 @@
 /* submit.c - `reeve submit`: submits a job and prints its number. */
+#include <errno.h>
 #include <inttypes.h>
-#include "cli/client/submission.h"
+#include <stdlib.h>
+#include "cli/client/submit/each_script.h"
+#include "cli/client/submit/submission.h"
 #include "cli/client/wait/wait_end.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
@@ -25,7 +28,13 @@ static const struct verb_option options[] = {
 	{ "requeue", 'r', "y|n", "y: queue the job again when its node is lost; default: n",
 	  "y n" },
 	{ "wait", 0, NULL,
-	  "wait until the job has ended, and exit with its status as 'reeve run'", NULL },
+	  "wait until the job has ended, and exit with its status as 'reeve run'; of several "
+	  "jobs the first status that is not 0",
+	  NULL },
+	{ "each", 0, NULL,
+	  "each argument is a script, and a job with these options; none is submitted when one "
+	  "of them cannot be read",
+	  NULL },
 	MAIL_OPTIONS,
 	{ 0 },
 };
@@ -57,6 +66,69 @@ static int print_job(const struct cli *c, int64_t job, struct err *err)
 	return table_print(t, &c->format, err);
 }
 
+/* ---- --each ---- */
+
+static const struct table_column each_columns[] = {
+	{ "job", "JOB", CELL_COUNT },
+	{ "script", "SCRIPT", CELL_TEXT },
+	{ 0 },
+};
+
+struct each_output {
+	const struct cli *c;
+	struct table *t;
+};
+
+/* For people at once, so that who interrupts knows what was submitted. */
+static void put_each(void *ctx, const struct each_script *one)
+{
+	const struct each_output *to = ctx;
+
+	if (to->c->format.output == TABLE_TABLE) {
+		printf("%" PRId64 "\n", one->job);
+		fflush(stdout);
+		return;
+	}
+	table_row(to->t);
+	table_int(to->t, "job", one->job);
+	table_text(to->t, "script", one->path);
+}
+
+static int wait_each(struct cli *c, const struct each_script *jobs, int n, struct err *err)
+{
+	int first = c->exit_code, r = 0;
+
+	for (int i = 0; i < n && r == 0; i++) {
+		if (!jobs[i].job)
+			continue;
+		r = wait_end(c, "submit", jobs[i].job, err);
+		first = first ? first : c->exit_code;
+	}
+	c->exit_code = first;
+	return r;
+}
+
+static int run_each(struct cli *c, const struct verb_call *call, struct err *err)
+{
+	_cleanup_(table_freep) struct table *t = NULL;
+	_cleanup_free_ struct each_script *jobs = NULL;
+	struct each_output to = { .c = c };
+	struct err unprinted;
+	int r = table_new("jobs", each_columns, &t, err);
+
+	to.t = t;
+	if (r == 0)
+		r = each_script_submit(c, call, (struct each_script_sink){ put_each, &to },
+				       &jobs, err);
+	if (c->format.output != TABLE_TABLE && jobs &&
+	    table_print(t, &c->format, r < 0 ? &unprinted : err) < 0)
+		r = r < 0 ? r : -EINVAL;
+	if (r < 0 || !verb_count(call, "wait"))
+		return r;
+	fflush(stdout);
+	return wait_each(c, jobs, call->n_args, err);
+}
+
 static int run_submit(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(request_done) struct request r;
@@ -66,6 +138,8 @@ static int run_submit(const struct verb_call *call, void *ctx, struct err *err)
 
 	request_init(&r);
 	rc = cli_begin(c, call, err);
+	if (rc == 0 && verb_count(call, "each"))
+		return run_each(c, call, err);
 	if (rc == 0)
 		rc = submission_read(c, call, &r, err);
 	if (rc == 0)
@@ -87,6 +161,7 @@ const struct verb cli_verb_submit = {
 	.details =
 		"SCRIPT is a file, or - for standard input. Its lines that begin with #REEVE or\n"
 		"#PBS contain options (#REEVE -l ncpus=4); options given here take precedence.\n"
+		"With --each, all arguments are scripts, and one number a line is printed.\n"
 		"The job starts in the directory of the submission, without a terminal and with\n"
 		"/dev/null as its input. ncpus, vmem, jobfs and walltime must be stated unless\n"
 		"the site has defaults; 'reeve cost' shows how a request is read.",
@@ -95,7 +170,8 @@ const struct verb cli_verb_submit = {
 		    "-n 5\n"
 		    "reeve submit --env OMP_NUM_THREADS=4 job.sh input.dat\n"
 		    "reeve submit -J 0-999%20 step.sh\n"
-		    "reeve submit --after-ok 123,124[7] join.sh",
+		    "reeve submit --after-ok 123,124[7] join.sh\n"
+		    "reeve submit --each -l walltime=1:00:00 case-*.sh",
 	.options = options,
 	.min_args = 1,
 	.max_args = -1,

@@ -8,7 +8,7 @@
 #include "cli/client/session/held_job.h"
 #include "cli/client/wait/retry.h"
 #include "cli/client/wait/wait_end.h"
-#include "cli/client/submission.h"
+#include "cli/client/submit/submission.h"
 #include "cli/client/words.h"
 #include "cli/views/job_view.h"
 #include "common/err.h"

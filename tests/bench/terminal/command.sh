@@ -77,11 +77,22 @@ as $bin bash -c 'for ((i = 0; i < $1; i++)); do "$2" submit --config "$3" -l ncp
 [ "$(wc -l <"$dir/numbers")" = "$submissions" ] || { echo "no figures: only $(wc -l <"$dir/numbers") submissions"; bad=1; }
 awk -v n="$submissions" -v s="$(awk "BEGIN { print $EPOCHREALTIME - $from }")" \
 	'BEGIN { printf "a loop of %d submissions: %.2f s, %.2f ms each; 2,000 take %.1f s\n", n, s, s * 1000 / n, s * 2000 / n }'
+mkdir -m 755 "$dir/scripts" && for ((i = 0; i < submissions; i++)); do printf '#!/bin/sh\ntrue\n' >"$dir/scripts/$i.sh"; done
+from=$EPOCHREALTIME
+as $bin bash -c 'cd "$1" && "$2" submit --config "$3" --each -l ncpus=1,vmem=1GB *.sh' - "$dir/scripts" "$dir/reeve" "$dir/reeve.conf" >"$dir/numbers"
+[ "$(wc -l <"$dir/numbers")" = "$submissions" ] || { echo "no figures: only $(wc -l <"$dir/numbers") submissions"; bad=1; }
+awk -v n="$submissions" -v s="$(awk "BEGIN { print $EPOCHREALTIME - $from }")" \
+	'BEGIN { printf "one command for %d scripts: %.2f s, %.2f ms each; 2,000 take %.1f s\n", n, s, s * 1000 / n, s * 2000 / n }'
 live_stop
 fill 100000 "$queued" daemon $daemon 0
 live_start || bail "the controller does not start: $(tail -n 3 "$dir/controller.log")"
 echo "-- $queued queued jobs of one user"
 cost_runs=5
+# shellcheck disable=SC2016 # of the inner shell
+as $daemon env PATH="$dir:$PATH" XDG_CONFIG_HOME="$dir" bash -c '. "$1/units/bash-completion/reeve"
+	COMP_WORDS=(reeve job "") COMP_CWORD=2
+	for ((i = 0; i < $2; i++)); do from=${EPOCHREALTIME/./}; _reeve; echo $((${EPOCHREALTIME/./} - from)) ${#COMPREPLY[@]}; done' - "$PWD" "$runs" |
+	sort -n | awk '{ us[NR] = $1; n = $2 } END { printf "completion of a job number, %d words: median %.1f ms, fastest %.1f ms by the clock\n", n, us[int((NR + 1) / 2)] / 1000, us[1] / 1000 }'
 whole=(--limit 0)
 "$dir/reeve" jobs --config "$dir/reeve.conf" --limit 0 >/dev/null 2>&1 || whole=(--limit 1000)
 for form in '' --csv --json; do

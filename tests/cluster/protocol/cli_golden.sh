@@ -86,7 +86,7 @@ is "jobs: units for people, a dash for what was not measured, no escape sequence
  12 hog               alice physics ended   vmem limit n1      1 1.00 GiB        -  0:10:00 0:00:05       - vmem limit exceeded on n1 at 2025-11-21 10:13:20 UTC: requested 1.00 GiB, reached 1.25 GiB (+256 MiB); the job was killed.' \
 "$("$reeve" jobs 2>&1)"
 is "jobs asks for those that have not ended" \
-	"GET /v1/jobs?brief=1&state=active&limit=100 uid=$(id -u) " "$(sent)"
+	"GET /v1/jobs?brief=1&state=active&limit=1000 uid=$(id -u) " "$(sent)"
 is "jobs --csv: exact, and empty where not measured" \
 'job,vmem_bytes,vmem_peak_bytes,running_ns,exit_code
 14,8589934592,,,
@@ -310,6 +310,11 @@ is "submit --wait prints the number at once" 15 "$(cat "$dir/live")"
 answer GET_v1_jobs_15 200 <<<"$(ended exited 4 0 none)"
 wait $waits
 is "... and waits for the end" 4 $?
+
+printf '#!/bin/sh\n' | tee "$dir/a.sh" >"$dir/b.sh"
+answer GET_v1_jobs_15 200 <<<"$(ended exited 4 0 none)"
+exits "submit --each --wait: the first status that is not 0" 4 "$reeve" submit --each --wait "$dir/a.sh" "$dir/b.sh"
+is "... with a number each" "15 15" "$(xargs <<<"$out")"
 
 # live: what comes after a while is shown when it comes
 rm "$dir/answers/ended" "$dir/answers/out"

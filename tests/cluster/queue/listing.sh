@@ -4,6 +4,7 @@ set -u
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
+root=$PWD
 export LC_ALL=C.UTF-8 TZ=UTC HOME=/nonexistent
 unset REEVE_CONTROLLER
 configure() {
@@ -44,12 +45,27 @@ print(len(jobs), "2GB" if all(j["vmem_bytes"] == 2000000000 and j["name"] == "a+
 is "as a table: one header" "$(($(wc -l <<<"$active") + 1)) 1" \
 	"$(reeve jobs --limit 0 | awk '/^ *JOB/ { heads++ } END { print NR, heads }')"
 same "a limit of more than a page" "$(head -n 1500 <<<"$active")" "$(reeve jobs --limit 1500 --parsable2 -n -o job)"
-is "... that names the next page" "reeve jobs: 1500 shown; there may be older ones: --before $(sed -n 1500p <<<"$active")" "$(cat "$dir/err")"
+is "... that names the next page" "reeve jobs: 1500 shown; there may be older ones: --limit 0 shows all, --before $(sed -n 1500p <<<"$active") the next" "$(cat "$dir/err")"
 same "... which goes on there" "$(tail -n +1501 <<<"$active")" "$(reeve jobs --limit 0 --before "$(sed -n 1500p <<<"$active")" --csv -n -o job)"
+same "without a limit all that have not ended" "$active" "$(reeve jobs --csv -n -o job 2>"$dir/err")"
+is "... of which nothing is left to say" "" "$(cat "$dir/err")"
+is "of those that have ended the newest 100" 100 "$(reeve jobs -a --csv -n -o job 2>"$dir/err" | wc -l)"
+has "... and how to see all" "--limit 0 shows all" "$(cat "$dir/err")"
 same "a page and no more" "$(head -n 1000 <<<"$active")" "$(reeve jobs --limit 1000 --csv -n -o job)"
 is "with those that have ended" 2501 "$(reeve jobs -a --limit 0 --csv -n -o job | sort -u | wc -l)"
 same "of one state" "$(seq 105 5 2600 | sort -rn)" "$(reeve jobs --state ended --limit 0 --csv -n -o job)"
 is "none is a document too" "[]" "$(reeve jobs --state running --limit 0 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["jobs"])')"
+# ---- completion of their numbers: what is asked is bounded ----
+complete_job() { # VERB BEGINNING: from a directory with the command and its configuration
+	as $daemon env PATH="$dir:$PATH" XDG_CONFIG_HOME="$dir" bash -c '. "$1/units/bash-completion/reeve"
+		COMP_WORDS=(reeve "$2" "$3") COMP_CWORD=2; _reeve; printf "%s\n" "${COMPREPLY[@]}"' - "$root" "$1" "$2" 2>/dev/null
+}
+is "completion: the newest that have not ended" "100 2599 2476" "$(complete_job cancel '' | awk 'NR == 1 { first = $1 } END { print NR, first, $1 }')"
+is "... of a beginning that an older one has" "1239 1238 1237 1236 1234 1233 1232 1231" "$(complete_job cancel 123 | xargs)"
+is "... and with those that have ended" "1239 1238 1237 1236 1235 1234 1233 1232 1231 1230" "$(complete_job job 123 | xargs)"
+is "... of one that only shorter numbers have" "779 778 777 776 774 773 772 771" "$(complete_job cancel 77 | xargs)"
+is "... of one that no job has" "" "$(complete_job job 9999)"
+is "... which is no number" "" "$(complete_job job '1+x[$(touch '"$dir"'/x)]'; ls "$dir/x" 2>/dev/null)"
 is "an operator sees all users'" "$(($(wc -l <<<"$active") + 1))" \
 	"$("$dir/reeve" jobs --config "$dir/reeve.conf" --limit 0 --csv -n -o user | wc -l)"
 tap_end

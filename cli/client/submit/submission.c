@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "cli/client/wait/retry.h"
-#include "cli/client/submission.h"
+#include "cli/client/submit/submission.h"
 #include "cli/client/words.h"
 #include "cli/views/job_view.h"
 #include "common/err.h"
