@@ -77,8 +77,7 @@ static int join_model(char item[static ITEM_MAX], const char **text, struct err 
 	size_t n = strlen(item);
 	int r;
 
-	if (strncmp(item, "ngpus=", 6) != 0 || !*text || !item[6] ||
-	    strspn(item + 6, "0123456789") == n - 6 || strchr("0123456789", **text) == NULL)
+	if (strncmp(item, "ngpus=", 6) != 0 || !*text || strchr("0123456789", **text) == NULL)
 		return 0;
 	r = cut_item(text, ':', number, err);
 	if (r < 0)

@@ -184,7 +184,7 @@ class Test:
 
 def run_program(program, limit):
     """Without children that outlive it: a changed one may wait for ever."""
-    env = dict(os.environ, ASAN_OPTIONS="abort_on_error=0:detect_leaks=0", UBSAN_OPTIONS="halt_on_error=1", MALLOC_PERTURB_="165",
+    env = dict(os.environ, ASAN_OPTIONS="abort_on_error=0:detect_leaks=1", UBSAN_OPTIONS="halt_on_error=1", MALLOC_PERTURB_="165",
                REEVE_WORLDS="15")
     p = subprocess.Popen([program], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env,
                          start_new_session=True)

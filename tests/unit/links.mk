@@ -238,3 +238,4 @@ $O/tests/unit/test_same: LDLIBS += -lm
 $O/tests/unit/test_same: $(SCHEDULE)
 $O/tests/unit/test_backfill_rule: LDLIBS += -lm
 $O/tests/unit/test_backfill_rule: $(SCHEDULE)
+$O/tests/unit/test_ends: $O/controller/simulate/ends.o

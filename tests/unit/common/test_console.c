@@ -56,6 +56,7 @@ static void output_comes_back_as_it_was(void **unused)
 		    !back.streams[0].is_end);
 	assert_true(back.streams[1].offset == 20 && back.streams[1].size == 2 &&
 		    back.streams[1].is_end);
+	assert_memory_equal(back.streams[0].data, "out", 3);
 	assert_memory_equal(back.streams[1].data, "er", 2);
 }
 
