@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#define VMEM_VERSION 5 /* of everything below but the first part of struct vmem_job */
+#define VMEM_VERSION 6 /* of everything below but the first part of struct vmem_job */
 
 enum {
 	VMEM_MAX_JOBS =

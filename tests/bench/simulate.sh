@@ -1,7 +1,9 @@
 #!/bin/bash
 # simulate.sh [FILE.swf.gz] - what `reeve simulate` takes, the whole command with reading the trace, on one
 # core: under each baseline beside zcat(1) of the same file and the plain oracle in Python, in the same
-# run; and under every profile that ships. Goals for the CEA trace: 0.5 s under easy, 10 s under a profile.
+# run; and under every profile that ships, on one pool and on the nodes of Curie. Goals for the CEA
+# trace: 0.5 s under easy, 10 s under a profile, 60 s on 5,040 nodes. SIMULATE_BENCH="nci bmrc": these
+# profiles alone, on nodes alone.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 file=${1:-${REEVE_TRACES:-}/CEA-Curie-2011-2.1-cln.swf.gz}
@@ -23,6 +25,14 @@ tell() { # NAME "WALL CPU" RIVAL'S CPU NAME
 		if (rn) printf "; %s %.2f s cpu: x%.1f", rn, b[2], a[2] / (b[2] > 0 ? b[2] : 0.01)
 		print "" }'
 }
+on_nodes() { # PROFILE
+	tell "profile $1 on 5040x16" "$(rounds=1 && spent build/bin/reeve simulate "$file" --nodes 5040x16 --profile "$1" --json)"
+}
+export REEVE_PROFILES=${REEVE_PROFILES:-units/profiles}
+if [ -n "${SIMULATE_BENCH:-}" ]; then
+	for p in $SIMULATE_BENCH; do on_nodes "$p"; done
+	exit
+fi
 rival=$(spent zcat "$file")
 for p in fcfs easy; do
 	ours=$(spent build/bin/reeve simulate "$file" --profile $p --json)
@@ -34,4 +44,5 @@ rounds=1
 for p in units/profiles/*.conf; do
 	p=$(basename "$p" .conf)
 	tell "profile $p" "$(spent build/bin/reeve simulate "$file" --profile "$p" --json)"
+	on_nodes "$p"
 done

@@ -3,7 +3,7 @@
 VMEM_OBJS := $(wildcard agent/enforce/vmem/*.c) common/err.c tests/bpf/testjob.c \
 	     tests/bpf/vmem_test.c
 VMEM_BINS := $O/tests/bpf/vmem_storm $O/tests/bpf/vmem_attack $O/tests/bpf/vmem_restart $O/tests/bpf/vmem_room \
-	     $O/tests/bpf/vmem_moves $O/tests/bpf/vmem_refused $O/tests/bench/agent/vmem_bench
+	     $O/tests/bpf/vmem_moves $O/tests/bpf/vmem_idle $O/tests/bpf/vmem_refused $O/tests/bench/agent/vmem_bench
 
 define VMEM_TEST
 $$O/tests/$1: $$(call objs,tests/$1.c $(VMEM_OBJS))
@@ -16,6 +16,7 @@ $(eval $(call VMEM_TEST,bpf/vmem_attack))
 $(eval $(call VMEM_TEST,bpf/vmem_restart))
 $(eval $(call VMEM_TEST,bpf/vmem_room))
 $(eval $(call VMEM_TEST,bpf/vmem_moves))
+$(eval $(call VMEM_TEST,bpf/vmem_idle))
 $(eval $(call VMEM_TEST,bpf/vmem_refused))
 $(eval $(call VMEM_TEST,bench/agent/vmem_bench))
 vmem-tests: $(VMEM_BINS)

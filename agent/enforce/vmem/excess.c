@@ -7,10 +7,13 @@
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <bpf/libbpf.h>
+#include "agent/enforce/vmem/hot.h"
 #include "agent/enforce/vmem/table.h"
 #include "common/cleanup.h"
 
 #define POLL_MS 1000
+#define IDLE_MS 30000
+#define IDLE_MS_TRAMPOLINES 300000 /* to attach them takes longer than tracepoints */
 
 static const char *const operations[] = {
 	[VMEM_OP_NONE] = "",	     [VMEM_OP_MMAP] = "mmap",	[VMEM_OP_MMAP_FIXED] = "mmap",
@@ -112,6 +115,32 @@ static int start_timer(struct vmem *v)
 	return watch_fd(v, v->timer_fd);
 }
 
+static int set_timer(int fd, uint32_t ms)
+{
+	const struct itimerspec once = {
+		.it_value = { .tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000 },
+	};
+
+	return timerfd_settime(fd, 0, &once, NULL) ? -errno : 0;
+}
+
+void vmem_excess_idle(struct vmem *v)
+{
+	uint32_t ms = v->tier == VMEM_TIER_DENY ? IDLE_MS_TRAMPOLINES : IDLE_MS;
+
+	if (v->config.idle_ms)
+		ms = v->config.idle_ms;
+	if (v->kernel && v->timer_fd >= 0 && v->n_known == 0)
+		set_timer(v->timer_fd, ms);
+}
+
+/* The timer that vmem_excess_idle() sets. */
+static int open_idle_timer(struct vmem *v)
+{
+	v->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	return v->timer_fd < 0 ? -errno : watch_fd(v, v->timer_fd);
+}
+
 int vmem_excess_start(struct vmem *v, struct err *err)
 {
 	int rc;
@@ -124,10 +153,11 @@ int vmem_excess_start(struct vmem *v, struct err *err)
 			ring_buffer__new(v->kernel->map_fd[VMEM_MAP_EVENTS], on_event, v, NULL);
 		rc = v->ring ? watch_fd(v, ring_buffer__epoll_fd(v->ring)) : -errno;
 	}
-	if (rc == 0 && !v->kernel)
-		rc = start_timer(v);
+	if (rc == 0)
+		rc = v->kernel ? open_idle_timer(v) : start_timer(v);
 	if (rc < 0)
 		return err_set(err, rc, "watch for events: %s", strerror(-rc));
+	vmem_excess_idle(v);
 	vmem_excess_wake(v); /* what happened while the agent was away */
 	return 0;
 }
@@ -164,8 +194,12 @@ int vmem_dispatch(struct vmem *v, struct err *err)
 		rc = 0;
 	}
 	if (v->timer_fd >= 0 && read(v->timer_fd, &n, sizeof(n)) == sizeof(n)) {
-		rc = audit_all(v, err);
-		report_all(v);
+		if (!v->kernel) {
+			rc = audit_all(v, err);
+			report_all(v);
+		} else if (v->n_known == 0) {
+			vmem_hot_detach(v->kernel, v->config.pin_dir);
+		}
 	}
 	if (read(v->kick_fd, &n, sizeof(n)) == sizeof(n))
 		report_all(v);

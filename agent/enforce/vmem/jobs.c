@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "agent/enforce/vmem/hot.h"
 #include "agent/enforce/vmem/table.h"
 #include "common/cleanup.h"
 
@@ -105,14 +106,19 @@ int vmem_add(struct vmem *v, const struct vmem_request *r, struct err *err)
 	head.level += r->part_depth;
 	if (head.level == r->part_depth)
 		return err_set(err, -ESRCH, "the cgroup root cannot be a job");
-	rc = vmem_table_enter(v, &head, &known, err);
-	if (rc < 0)
+	rc = v->kernel ? vmem_hot_attach(v->kernel, v->config.pin_dir, err) : 0;
+	if (rc == 0)
+		rc = vmem_table_enter(v, &head, &known, err);
+	if (rc < 0) {
+		vmem_excess_idle(v);
 		return rc;
+	}
 	known->cgroup_fd = fcntl(r->cgroup_fd, F_DUPFD_CLOEXEC, 3);
 	rc = known->cgroup_fd < 0 ? err_set(err, -errno, "keep the cgroup's directory: %m")
 				  : count_insiders(v, known, err);
 	if (rc < 0) {
 		vmem_table_leave(v, known, NULL);
+		vmem_excess_idle(v);
 		return rc;
 	}
 	if (v->jobs[known->slot].latch.state > VMEM_X_FILLING)
@@ -168,8 +174,10 @@ int vmem_set_limit(struct vmem *v, uint64_t cgroup_id, uint64_t limit_bytes, str
 int vmem_remove(struct vmem *v, uint64_t cgroup_id, struct err *err)
 {
 	struct vmem_known *known = find_known(v, cgroup_id, err);
+	int rc = known ? vmem_table_leave(v, known, err) : -ENOENT;
 
-	return known ? vmem_table_leave(v, known, err) : -ENOENT;
+	vmem_excess_idle(v);
+	return rc;
 }
 
 int vmem_read(struct vmem *v, uint64_t cgroup_id, struct vmem_usage *ret, struct err *err)

@@ -9,12 +9,13 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include "agent/enforce/vmem/kernel.h"
+#include "agent/enforce/vmem/hot.h"
 #include "agent/enforce/vmem/pins.h"
 #include "common/cleanup.h"
 #include "vmem.skel.h"
 
 enum need { OPTIONAL, REQUIRED };
+enum when { STEADY, HOT }; /* HOT: attached while there are jobs, see vmem/hot.h */
 
 /* A program, the kernel function or tracepoint that it is attached to, and its tiers. Its index
  * is its bit in control.hooks, which a pinned set keeps: a change of order or meaning needs a
@@ -24,30 +25,31 @@ struct hook {
 	const char *target;
 	enum need need;
 	int first_tier, last_tier;
+	enum when when;
 };
 
 static const struct hook hooks[] = {
-	{ "mmap_check", "security_mmap_file", REQUIRED, 1, 1 },
-	{ "mmap_done", "mmap_region", REQUIRED, 1, 1 },
-	{ "brk_begin", "do_brk_flags", REQUIRED, 1, 1 },
-	{ "brk_done", "do_brk_flags", REQUIRED, 1, 1 },
-	{ "stack_begin", "expand_downwards", OPTIONAL, 1, 1 },
-	{ "stack_done", "expand_downwards", OPTIONAL, 1, 1 },
-	{ "growth_check", "security_vm_enough_memory_mm", REQUIRED, 1, 1 },
-	{ "fork_check", "security_task_alloc", REQUIRED, 1, 1 },
-	{ "fork_done", "copy_process", REQUIRED, 1, 1 },
-	{ "shmdt_done", "ksys_shmdt", OPTIONAL, 1, 1 },
-	{ "remap_grown", "vm_stat_account", OPTIONAL, 1, 1 },
-	{ "unmap_end", "userfaultfd_unmap_complete", REQUIRED, 1, 1 },
-	{ "task_gone", "btf_trace_sched_process_exit", REQUIRED, 1, 1 },
-	{ "exit_done", "exit_mmap", REQUIRED, 1, 1 },
-	{ "lock_released", "btf_trace_mmap_lock_released", REQUIRED, 2, 2 },
-	{ "fork_kill", "bpf_send_signal_task", OPTIONAL, 2, 2 },
-	{ "fork_seen", "btf_trace_sched_process_fork", REQUIRED, 2, 2 },
-	{ "exit_seen", "btf_trace_exit_mmap", REQUIRED, 2, 2 },
-	{ "exec_seen", "btf_trace_sched_process_exec", REQUIRED, 1, 2 },
-	{ "attach_seen", "btf_trace_cgroup_attach_task", REQUIRED, 1, 2 },
-	{ "audit", NULL, REQUIRED, 1, 2 },
+	{ "mmap_check", "security_mmap_file", REQUIRED, 1, 1, HOT },
+	{ "mmap_done", "mmap_region", REQUIRED, 1, 1, HOT },
+	{ "brk_begin", "do_brk_flags", REQUIRED, 1, 1, STEADY },
+	{ "brk_done", "do_brk_flags", REQUIRED, 1, 1, STEADY },
+	{ "stack_begin", "expand_downwards", OPTIONAL, 1, 1, STEADY },
+	{ "stack_done", "expand_downwards", OPTIONAL, 1, 1, STEADY },
+	{ "growth_check", "security_vm_enough_memory_mm", REQUIRED, 1, 1, HOT },
+	{ "fork_check", "security_task_alloc", REQUIRED, 1, 1, STEADY },
+	{ "fork_done", "copy_process", REQUIRED, 1, 1, STEADY },
+	{ "shmdt_done", "ksys_shmdt", OPTIONAL, 1, 1, STEADY },
+	{ "remap_grown", "vm_stat_account", OPTIONAL, 1, 1, HOT },
+	{ "unmap_end", "userfaultfd_unmap_complete", REQUIRED, 1, 1, HOT },
+	{ "task_gone", "btf_trace_sched_process_exit", REQUIRED, 1, 1, STEADY },
+	{ "exit_done", "exit_mmap", REQUIRED, 1, 1, STEADY },
+	{ "lock_released", "btf_trace_mmap_lock_released", REQUIRED, 2, 2, HOT },
+	{ "fork_kill", "bpf_send_signal_task", OPTIONAL, 2, 2, STEADY },
+	{ "fork_seen", "btf_trace_sched_process_fork", REQUIRED, 2, 2, STEADY },
+	{ "exit_seen", "btf_trace_exit_mmap", REQUIRED, 2, 2, STEADY },
+	{ "exec_seen", "btf_trace_sched_process_exec", REQUIRED, 1, 2, STEADY },
+	{ "attach_seen", "btf_trace_cgroup_attach_task", REQUIRED, 1, 2, STEADY },
+	{ "audit", NULL, REQUIRED, 1, 2, STEADY },
 };
 
 static const char *const map_names[VMEM_MAP_COUNT] = {
@@ -98,6 +100,7 @@ struct vmem_kernel *vmem_kernel_close(struct vmem_kernel *k)
 			close(k->map_fd[i]);
 	if (k->audit_fd >= 0)
 		close(k->audit_fd);
+	vmem_hot_done(k);
 	vmem_bpf__destroy(k->skeleton);
 	free(k);
 	return NULL;
@@ -281,6 +284,32 @@ static int attach_set(struct vmem_bpf *skel, uint32_t *set, struct err *err)
 	return 0;
 }
 
+/* Takes the hot programs and their links out of the skeleton: they come and go with the jobs. From
+ * the last to the first, as they are attached. */
+static int keep_hot(struct vmem_kernel *k, uint32_t set, struct err *err)
+{
+	struct vmem_bpf *skel = k->skeleton;
+
+	for (size_t i = ARRAY_LEN(hooks); i-- > 0;) {
+		struct bpf_link **link = link_slot(skel, hooks[i].program);
+		_cleanup_close_ int prog_fd = -1;
+		int link_fd;
+
+		if (!(set & 1U << i) || hooks[i].when != HOT)
+			continue;
+		prog_fd = fcntl(bpf_program__fd(bpf_object__find_program_by_name(
+					skel->obj, hooks[i].program)),
+				F_DUPFD_CLOEXEC, 3);
+		link_fd = prog_fd < 0 ? -1 : fcntl(bpf_link__fd(*link), F_DUPFD_CLOEXEC, 3);
+		if (link_fd < 0)
+			return err_set(err, -errno, "keep program %s: %m", hooks[i].program);
+		vmem_hot_keep(k, hooks[i].program, TAKE_FD(prog_fd), link_fd);
+		bpf_link__destroy(*link);
+		*link = NULL;
+	}
+	return 0;
+}
+
 static int keep_maps(struct vmem_kernel *k, struct vmem_bpf *skel, struct err *err)
 {
 	struct bpf_map *map;
@@ -319,6 +348,8 @@ int vmem_kernel_load(int tier, uint32_t max_spaces, struct vmem_kernel **ret, st
 		k->jobs[0].max_spaces = max_spaces;
 	if (rc == 0)
 		rc = attach_set(skel, &set, err);
+	if (rc == 0)
+		rc = keep_hot(k, set, err);
 	libbpf_set_print(print);
 	malloc_trim(0); /* the kernel's BTF took tens of MB */
 	if (rc < 0)
@@ -334,6 +365,22 @@ int vmem_kernel_load(int tier, uint32_t max_spaces, struct vmem_kernel **ret, st
 
 /* Pins. */
 
+static void format_pin(const char *program, char ret[static 64])
+{
+	snprintf(ret, 64, "prog_%s", program);
+}
+
+/* The program too: a later agent attaches it again. */
+static int pin_hot(const struct vmem_hot *h, const char *pin_dir, struct err *err)
+{
+	char name[64];
+	int rc;
+
+	format_pin(h->program, name);
+	rc = vmem_pins_put(pin_dir, name, h->prog_fd, err);
+	return rc < 0 ? rc : vmem_pins_put(pin_dir, h->program, h->link_fd, err);
+}
+
 int vmem_kernel_pin(struct vmem_kernel *k, const char *pin_dir, struct err *err)
 {
 	struct vmem_bpf *skel = k->skeleton;
@@ -345,11 +392,13 @@ int vmem_kernel_pin(struct vmem_kernel *k, const char *pin_dir, struct err *err)
 	for (i = 0; rc == 0 && i < VMEM_MAP_COUNT; i++)
 		rc = vmem_pins_put(pin_dir, map_names[i], k->map_fd[i], err);
 	for (i = 0; rc == 0 && i < ARRAY_LEN(hooks); i++) {
-		if (!(k->control->hooks & 1U << i))
+		if (!(k->control->hooks & 1U << i) || hooks[i].when == HOT)
 			continue;
 		link = link_slot(skel, hooks[i].program);
 		rc = vmem_pins_put(pin_dir, hooks[i].program, bpf_link__fd(*link), err);
 	}
+	for (i = 0; rc == 0 && i < k->n_hot; i++)
+		rc = pin_hot(&k->hot[i], pin_dir, err);
 	return rc;
 }
 
@@ -363,26 +412,47 @@ int vmem_kernel_unpin(const char *pin_dir, struct err *err)
 	return vmem_pins_remove(pin_dir, err);
 }
 
-/* Is every hook that the control page names still pinned? */
-static bool has_all_links(const char *pin_dir, uint32_t set, int *audit_fd)
+/* False: its program is not pinned. */
+static bool adopt_hot(struct vmem_kernel *k, const char *pin_dir, const char *program)
 {
-	size_t i;
-	int fd;
+	char name[64];
+	int prog_fd, link_fd;
 
-	if (!set)
+	format_pin(program, name);
+	prog_fd = vmem_pins_get(pin_dir, name);
+	if (prog_fd < 0)
 		return false;
-	for (i = 0; i < ARRAY_LEN(hooks); i++) {
-		if (!(set & 1U << i))
+	link_fd = vmem_pins_get(pin_dir, program);
+	vmem_hot_keep(k, program, prog_fd, link_fd < 0 ? -1 : link_fd);
+	return true;
+}
+
+static bool adopt_link(struct vmem_kernel *k, const char *pin_dir, const char *program)
+{
+	int fd = vmem_pins_get(pin_dir, program);
+
+	if (fd < 0)
+		return false;
+	if (strcmp(program, "audit"))
+		close(fd);
+	else
+		k->audit_fd = fd;
+	return true;
+}
+
+/* Is every hook that the control page names still pinned? The links of the hot ones are missing where
+ * the node had no jobs. */
+static bool adopt_hooks(struct vmem_kernel *k, const char *pin_dir)
+{
+	for (size_t i = ARRAY_LEN(hooks); i-- > 0;) {
+		const char *program = hooks[i].program;
+
+		if (!(k->control->hooks & 1U << i))
 			continue;
-		fd = vmem_pins_get(pin_dir, hooks[i].program);
-		if (fd < 0)
+		if (!(hooks[i].when == HOT ? adopt_hot : adopt_link)(k, pin_dir, program))
 			return false;
-		if (strcmp(hooks[i].program, "audit"))
-			close(fd);
-		else
-			*audit_fd = fd;
 	}
-	return *audit_fd >= 0;
+	return k->audit_fd >= 0 && (!k->control->n_jobs || vmem_hot_is_attached(k));
 }
 
 int vmem_kernel_adopt(const char *pin_dir, uint32_t max_spaces, struct vmem_kernel **ret,
@@ -404,8 +474,7 @@ int vmem_kernel_adopt(const char *pin_dir, uint32_t max_spaces, struct vmem_kern
 	rc = map_memory(k, err);
 	if (rc < 0)
 		return rc;
-	if (k->control->version != VMEM_VERSION ||
-	    !has_all_links(pin_dir, k->control->hooks, &k->audit_fd))
+	if (k->control->version != VMEM_VERSION || !adopt_hooks(k, pin_dir))
 		return 3;
 	if (k->jobs[0].max_spaces != max_spaces)
 		return 2;

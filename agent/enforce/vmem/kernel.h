@@ -23,6 +23,13 @@ enum vmem_map {
 	VMEM_MAP_COUNT,
 };
 
+/* A program that is attached while there are jobs: vmem/hot.h. */
+#define VMEM_HOT_MAX 8
+struct vmem_hot {
+	const char *program;
+	int prog_fd, link_fd; /* link_fd -1: it is not attached */
+};
+
 struct vmem_kernel {
 	struct vmem_job *jobs; /* VMEM_MAX_JOBS of them, in the map's own memory */
 	struct vmem_control *control;
@@ -30,13 +37,16 @@ struct vmem_kernel {
 	int audit_fd;	  /* the iterator's link */
 	char hooks[1024]; /* see vmem_hooks() */
 	void *skeleton;	  /* NULL when taken over */
+	struct vmem_hot hot[VMEM_HOT_MAX];
+	size_t n_hot;
 };
 
-/* Load and attach the programs of `tier` (1 or 2) on fresh maps. Nothing is pinned yet.
+/* Load and attach all programs of `tier` (1 or 2) on fresh maps. Nothing is pinned yet.
  * -errno with the reason in words when the kernel does not offer the tier. */
 int vmem_kernel_load(int tier, uint32_t max_spaces, struct vmem_kernel **ret, struct err *err);
 
-/* Take over a complete pinned set of this version. 0; 1: nothing is pinned; 2: only another
+/* Take over a complete pinned set of this version; while it has no jobs the links of vmem/hot.h may be
+ * missing. 0; 1: nothing is pinned; 2: only another
  * version's set is, or one with room for another number of address spaces; 3: this version's
  * is, but not whole. */
 int vmem_kernel_adopt(const char *pin_dir, uint32_t max_spaces, struct vmem_kernel **ret,

@@ -114,6 +114,26 @@ int vmem_pins_get(const char *pin_dir, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+int vmem_pins_add(const char *pin_dir, const char *name, int fd, struct err *err)
+{
+	struct path p;
+
+	set_path(&p, pin_dir, "/");
+	strncat(p.text, name, sizeof(p.text) - strlen(p.text) - 1);
+	if (bpf_obj_pin(fd, p.text))
+		return err_set(err, -errno, "pin %s: %m", p.text);
+	return 0;
+}
+
+void vmem_pins_drop(const char *pin_dir, const char *name)
+{
+	struct path p;
+
+	set_path(&p, pin_dir, "/");
+	strncat(p.text, name, sizeof(p.text) - strlen(p.text) - 1);
+	unlink(p.text);
+}
+
 /* An unfinished new set of an agent that died is removed first. */
 int vmem_pins_begin(const char *pin_dir, struct err *err)
 {

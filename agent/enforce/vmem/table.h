@@ -85,6 +85,8 @@ static inline uint64_t vmem_table_bytes(const struct vmem *v, int64_t pages)
 
 /* excess.c: begin to watch for excesses; what was latched before is reported by the first dispatch. */
 int vmem_excess_start(struct vmem *v, struct err *err);
+/* Without a job: the hot programs are detached after config.idle_ms, unless a job comes before. */
+void vmem_excess_idle(struct vmem *v);
 /* Make vmem_fd() readable, so that the next dispatch looks at all latches. */
 void vmem_excess_wake(const struct vmem *v);
 

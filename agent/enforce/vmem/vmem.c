@@ -6,6 +6,7 @@
 #include <string.h>
 #include <bpf/libbpf.h>
 #include "agent/enforce/vmem/vmem.h"
+#include "agent/enforce/vmem/hot.h"
 #include "agent/enforce/vmem/selftest.h"
 #include "agent/enforce/vmem/table.h"
 #include "common/cleanup.h"
@@ -160,6 +161,8 @@ static int try_adopt(struct vmem *v, int first_tier)
 	use_kernel(v, k);
 	rc = (int)v->tier < first_tier ? -EAGAIN : vmem_table_learn(v, &why);
 	if (rc == 0)
+		rc = vmem_hot_attach(k, v->config.pin_dir, &why);
+	if (rc == 0)
 		rc = self_test(v, &why);
 	if (rc == 0)
 		return 0;
@@ -238,4 +241,9 @@ const char *vmem_hooks(const struct vmem *v)
 enum vmem_origin vmem_origin(const struct vmem *v)
 {
 	return v->origin;
+}
+
+bool vmem_is_idle(const struct vmem *v)
+{
+	return v->kernel && vmem_hot_is_detached(v->kernel);
 }

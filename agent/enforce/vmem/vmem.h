@@ -110,6 +110,9 @@ struct vmem_config {
 	uint32_t max_processes;	 /* of all jobs together; 0 = 65536. The table of address spaces
 				    has room for them, see vmem_room() */
 	uint32_t poll_ms;	 /* tier 3: time between audits; 0 = 1000 */
+	uint32_t idle_ms;	 /* tiers 1 and 2: so long after the last job the programs that
+				    run at each mapping of the node are detached; 0 = 300,000 in
+				    tier 1, 30,000 in tier 2 */
 	vmem_excess_fn on_excess;
 	void *ctx;
 };
@@ -130,6 +133,8 @@ const char *vmem_tier_reason(const struct vmem *v);
 /* A sentence: hooks attached, and optional hooks this kernel does not offer. */
 const char *vmem_hooks(const struct vmem *v);
 enum vmem_origin vmem_origin(const struct vmem *v);
+/* Are the programs that run at each mapping of the node detached, since it has no job? */
+bool vmem_is_idle(const struct vmem *v);
 
 /* The table of address spaces: it has room for those of `max_processes` processes, however they
  * are shared out among jobs that state their own max_processes, and an eighth more (an address

@@ -6,9 +6,9 @@
  * each second and kills the cgroup. The 30-second loop usual in batch systems is not waited
  * for: it is computed from the 1-second runs (same reaction once it looks, same rate of
  * touching, phase spread evenly over the interval), and marked so. (b) mmap + munmap, without
- * programs, with them outside a job, and in a job.
+ * programs, with them on a node without a job, outside a job while one runs, and in a job.
  *
- * usage: vmem_bench [--tier N] [--ops N]     (ops: pairs a measurement of (b), 20000)
+ * usage: vmem_bench [--tier N] [--ops N]     (ops: pairs a sample of (b), 4000)
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -320,7 +320,8 @@ static int pairs_main(void *ctx)
 	return 0;
 }
 
-#define ROUNDS 9
+#define ROUNDS 4
+#define SAMPLES 25 /* of each place in a round */
 
 static void sample_pairs(const struct testjob *j, unsigned long n, double *plain,
 			 double *touched)
@@ -334,48 +335,87 @@ static void sample_pairs(const struct testjob *j, unsigned long n, double *plain
 	*touched = (double)board->pair_ns[1];
 }
 
-static void bench_cost(struct vmem_test *t, const struct vmem_config *config)
+/* The programs that run at each mapping are detached: as on a node without jobs. */
+static void wait_until_idle(struct vmem_test *t)
 {
-	double none[2][ROUNDS], outside[2][ROUNDS], inside[2][ROUNDS];
-	static const char *const what[] = { "mmap+munmap", "mmap+16 touches+munmap" };
+	while (!vmem_is_idle(t->v)) {
+		struct pollfd p = { .fd = vmem_fd(t->v), .events = POLLIN };
+
+		poll(&p, 1, 100);
+		vmem_dispatch(t->v, NULL);
+	}
+}
+
+enum place { PLACE_NONE, PLACE_IDLE, PLACE_OUTSIDE, PLACE_INSIDE, PLACES };
+
+struct cost {
+	double ns[PLACES][2][ROUNDS * SAMPLES];
+};
+
+/* A round: the loop alone, then on a node with the programs, each place in turn and many times for a
+ * short while, so that other work on the machine is in all of them. */
+static void sample_round(struct vmem_test *t, const struct vmem_config *config, struct cost *c,
+			 int at)
+{
 	struct vmem_request roomy = { .limit_bytes = 1024 * 1024 * MIB };
 	struct err err = { "" };
 	struct testjob j;
-	double a, b, c;
-	int i;
 
-	for (i = 0; i < ROUNDS; i++) {
-		t->v = vmem_close(t->v);
-		sample_pairs(NULL, t->ops, &none[0][i], &none[1][i]);
-		if (vmem_open(config, &t->v, &err) < 0) {
-			printf("Bail out! %s\n", err.text);
-			exit(1);
-		}
+	t->v = vmem_close(t->v);
+	for (int i = at; i < at + SAMPLES; i++)
+		sample_pairs(NULL, t->ops, &c->ns[PLACE_NONE][0][i], &c->ns[PLACE_NONE][1][i]);
+	if (vmem_open(config, &t->v, &err) < 0) {
+		printf("Bail out! %s\n", err.text);
+		exit(1);
+	}
+	for (int i = at; i < at + SAMPLES; i++) {
+		wait_until_idle(t);
+		sample_pairs(NULL, t->ops, &c->ns[PLACE_IDLE][0][i], &c->ns[PLACE_IDLE][1][i]);
 		vmem_test_job(t, &j, "cost", &roomy);
-		sample_pairs(NULL, t->ops, &outside[0][i], &outside[1][i]);
-		sample_pairs(&j, t->ops, &inside[0][i], &inside[1][i]);
+		sample_pairs(NULL, t->ops, &c->ns[PLACE_OUTSIDE][0][i],
+			     &c->ns[PLACE_OUTSIDE][1][i]);
+		sample_pairs(&j, t->ops, &c->ns[PLACE_INSIDE][0][i],
+			     &c->ns[PLACE_INSIDE][1][i]);
 		vmem_test_drop(t, &j);
 	}
-	for (i = 0; i < 2; i++) {
-		a = compute_quantile(none[i], ROUNDS, 0.25);
-		b = compute_quantile(outside[i], ROUNDS, 0.25);
-		c = compute_quantile(inside[i], ROUNDS, 0.25);
-		printf("tier %d %-24s no programs %.0f ns, outside a job x%.3f, in a job "
-		       "x%.3f\n",
-		       vmem_tier(t->v), what[i], a, b / a, c / a);
+}
+
+/* Ratios of the fastest tenth and the fastest quarter of the samples: what disturbs a loop only makes
+ * it slower. */
+static void bench_cost(struct vmem_test *t, const struct vmem_config *config)
+{
+	static const char *const what[] = { "mmap+munmap", "mmap+16 touches+munmap" };
+	static const char *const where[PLACES] = { "no programs", "node without a job",
+						   "outside, while a job runs", "in a job" };
+	static struct cost c;
+
+	for (int i = 0; i < ROUNDS; i++)
+		sample_round(t, config, &c, i * SAMPLES);
+	for (int w = 0; w < 2; w++) {
+		double tenth = compute_quantile(c.ns[PLACE_NONE][w], ROUNDS * SAMPLES, 0.1);
+		double quarter = compute_quantile(c.ns[PLACE_NONE][w], ROUNDS * SAMPLES, 0.25);
+
+		printf("tier %d %s: %s %.0f and %.0f ns\n", vmem_tier(t->v), what[w], where[0],
+		       tenth, quarter);
+		for (int p = PLACE_IDLE; p < PLACES; p++)
+			printf("tier %d %s: %s x%.3f and x%.3f\n", vmem_tier(t->v), what[w],
+			       where[p],
+			       compute_quantile(c.ns[p][w], ROUNDS * SAMPLES, 0.1) / tenth,
+			       compute_quantile(c.ns[p][w], ROUNDS * SAMPLES, 0.25) / quarter);
 	}
 }
 
 int main(int argc, char **argv)
 {
-	struct vmem_test t = { .ops = 20000 };
-	struct vmem_config config = { .on_excess = on_excess };
+	struct vmem_test t = { .ops = 4000 };
+	struct vmem_config config = { .on_excess = on_excess, .idle_ms = 1 };
 	struct sched_param first = { .sched_priority = 1 };
 
 	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 		     -1, 0);
 	if (sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &first))
 		tap_note("no real-time place: the busy machine is in the figures");
+	setlinebuf(stdout);
 	vmem_signal_init(&go);
 	vmem_signal_init(&ready);
 	vmem_test_open(&t, "vmem-bench", argc, argv, &config);
