@@ -236,7 +236,7 @@ def build_objects(tests, files, jobs):
 
 
 class Trial:
-    """Runs mutants until N of them compiled. A test that noticed changes of a file is asked first about the next."""
+    """Runs mutants until N of them compiled. A test that noticed changes of a file is asked earlier about the next."""
 
     def __init__(self, tests, n):
         self.tests, self.n, self.lock = tests, n, threading.Lock()
@@ -251,7 +251,7 @@ class Trial:
             f.write(f'#line 1 "{mutant.path}"\n' + mutant.text)
         folder = os.path.dirname(mutant.path)
         if run(["cc", *FLAGS, "-I.", "-Ibuild", "-iquote", folder, "-c", source, "-o", new]).returncode == 0:
-            tests = sorted(self.tests[old], key=lambda t: (-self.noticed_by[old, t.name], t.seconds or 0))
+            tests = sorted(self.tests[old], key=lambda t: (t.seconds or 0) / (1 + self.noticed_by[old, t.name]))
             test = next((t for t in tests if t.notices(old, new)), None)
             if test or not is_same_code(mutant, new):
                 self.count(mutant, old, test)

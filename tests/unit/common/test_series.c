@@ -243,6 +243,49 @@ static void a_metric_that_one_node_has_is_in_the_sum(void **state)
 	series_done(&sum);
 }
 
+static void fill_randomly(struct series *s)
+{
+	int metrics = 1 + (int)(random() % ((1 << _SERIES_METRIC_MAX) - 1));
+	int64_t t = 0;
+
+	series_init(s, 1000 << random() % 3);
+	for (int i = random() % 200; i >= 0; i--) {
+		struct series_sample x = sample_at(t += 1 + random() % 3000);
+
+		for (int m = 0; m < _SERIES_METRIC_MAX; m++)
+			x.value[m] = metrics >> m & 1 ? t + random() % 100 : NONE;
+		assert_int_equal(series_add(s, &x), 0);
+	}
+}
+
+static void nodes_add_up_in_any_order(void **state)
+{
+	uint8_t x[SERIES_BYTES_MAX], y[SERIES_BYTES_MAX];
+
+	(void)state;
+	srandom(3);
+	for (int round = 0; round < 300; round++) {
+		struct series a, b, ab = { 0 }, ba = { 0 };
+		size_t n;
+
+		fill_randomly(&a);
+		fill_randomly(&b);
+		assert_int_equal(series_sum(&ab, &a), 0);
+		assert_int_equal(series_sum(&ab, &b), 0);
+		assert_int_equal(series_sum(&ba, &b), 0);
+		assert_int_equal(series_sum(&ba, &a), 0);
+		assert_int_equal(ab.elapsed_ms,
+				 a.elapsed_ms > b.elapsed_ms ? a.elapsed_ms : b.elapsed_ms);
+		n = series_encode(&ab, x);
+		assert_int_equal(series_encode(&ba, y), n);
+		assert_memory_equal(x, y, n);
+		series_done(&a);
+		series_done(&b);
+		series_done(&ab);
+		series_done(&ba);
+	}
+}
+
 static void decoding_gives_what_was_encoded(void **state)
 {
 	uint8_t buf[SERIES_BYTES_MAX];
@@ -417,6 +460,7 @@ int main(void)
 		cmocka_unit_test(a_gpu_is_never_busier_than_it_can_be),
 		cmocka_unit_test(nodes_add_up),
 		cmocka_unit_test(a_metric_that_one_node_has_is_in_the_sum),
+		cmocka_unit_test(nodes_add_up_in_any_order),
 		cmocka_unit_test(decoding_gives_what_was_encoded),
 		cmocka_unit_test(a_long_job_needs_about_a_kilobyte),
 		cmocka_unit_test(the_largest_series_fits),
