@@ -244,9 +244,25 @@ static void fractions_are_strict_and_exact(void **state)
 			    "0.000003814697265625");
 }
 
+static void sides_and_pools_have_their_names_and_what_is_none_has_none(void **state)
+{
+	(void)state;
+	assert_string_equal(charge_side_name(CHARGE_GPUS), "gpus");
+	assert_string_equal(charge_side_name(CHARGE_CORES), "cores");
+	assert_string_equal(charge_side_name(CHARGE_MEMORY), "memory");
+	assert_string_equal(charge_side_name(_CHARGE_SIDE_MAX), "none");
+	assert_string_equal(charge_pool_name(CHARGE_POOL_CPU), "cpu");
+	assert_string_equal(charge_pool_name(CHARGE_POOL_GPU), "gpu");
+	assert_string_equal(charge_pool_name(_CHARGE_POOL_MAX), "none");
+	assert_string_equal(charge_pool_unit(CHARGE_POOL_CPU), "core-equivalent");
+	assert_string_equal(charge_pool_unit(CHARGE_POOL_GPU), "gpu-equivalent");
+	assert_string_equal(charge_pool_unit(_CHARGE_POOL_MAX), "none");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sides_and_pools_have_their_names_and_what_is_none_has_none),
 		cmocka_unit_test(every_published_example_has_its_rate),
 		cmocka_unit_test(slices_sum_to_the_charge_of_the_total),
 		cmocka_unit_test(rounding_is_half_up_once),

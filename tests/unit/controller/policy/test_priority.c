@@ -295,9 +295,22 @@ static void inputs_are_refused_just_beyond_their_bounds(void **state)
 	assert_int_equal(priority_explain(&rule, &job, &p), -ERANGE);
 }
 
+static void each_factor_has_its_name_and_what_is_none_has_none(void **state)
+{
+	(void)state;
+	assert_string_equal(priority_factor_name(PRIORITY_AGE), "age");
+	assert_string_equal(priority_factor_name(PRIORITY_FAIRSHARE), "fairshare");
+	assert_string_equal(priority_factor_name(PRIORITY_SIZE), "size");
+	assert_string_equal(priority_factor_name(PRIORITY_PARTITION), "partition");
+	assert_string_equal(priority_factor_name(PRIORITY_QOS), "qos");
+	assert_string_equal(priority_factor_name(PRIORITY_ASSOCIATION), "association");
+	assert_string_equal(priority_factor_name(_PRIORITY_FACTOR_MAX), "none");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(each_factor_has_its_name_and_what_is_none_has_none),
 		cmocka_unit_test(every_factor_of_a_priority_has_its_defined_value),
 		cmocka_unit_test(age_is_bounded_and_new_jobs_count_at_once),
 		cmocka_unit_test(rows_are_all_there_and_named),
