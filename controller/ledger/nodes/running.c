@@ -15,7 +15,8 @@
 	X(RUNNING_CPUS,        ", " p ".cpus") \
 	X(RUNNING_NCPUS,       ", " n ".ncpus") \
 	X(RUNNING_NGPUS,       ", " n ".ngpus") \
-	X(RUNNING_GPU_IDLE_NS, ", COALESCE(" p ".usage ->> '$.gpu_idle_ns', 0)") \
+	X(RUNNING_GPU_IDLE_NS, ", CASE WHEN " n ".ngpus > 0 THEN COALESCE(" p \
+		".usage ->> '$.gpu_idle_ns', 0) ELSE 0 END") \
 	X(RUNNING_STATE,       ", " p ".state") \
 	X(RUNNING_AT_NS,       ", " p ".at_ns") \
 	X(RUNNING_RUNNING_NS,  ", " p ".running_ns") \

@@ -78,12 +78,13 @@ cpu_ns() { cut -d' ' -f1 "/proc/$controller/schedstat"; }
 server=
 [[ $place != postgresql:* ]] || server=$(sql "SELECT split_part(pg_read_file('postmaster.pid'), E'\n', 1)")
 children() { cat "/proc/$server/task/$server/children"; }
-# Of the server's processes, and of those that have ended: workers of a parallel plan.
+# Of the server's processes for clients: not its own work, and not workers of a parallel plan, which have ended by then.
 server_ns() {
 	local p
 	[ -n "$server" ] || { echo 0; return; }
-	for p in $(children); do cut -d' ' -f1 "/proc/$p/schedstat"; done 2>/dev/null |
-		awk -v ended="$(awk '{ print ($16 + $17) * 10000000 }' "/proc/$server/stat")" '{ s += $1 } END { printf "%d\n", s + ended }'
+	for p in $(children); do
+		[[ $(tr '\0' ' ' <"/proc/$p/cmdline") != *"[local]"* ]] || cut -d' ' -f1 "/proc/$p/schedstat"
+	done 2>/dev/null | awk '{ s += $1 } END { printf "%d\n", s }'
 }
 # The rival's process of the server ends after its program: it is not to be counted.
 wait_rival() {
