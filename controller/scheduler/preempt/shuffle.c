@@ -62,6 +62,7 @@ int preempt_shuffle_queue(struct schedule *s, int32_t queue)
 			.position = i,
 		};
 	}
-	qsort(&p->order[first], p->n_order - first, sizeof(*p->order), compare_scores);
+	if (p->n_order > first)
+		qsort(&p->order[first], p->n_order - first, sizeof(*p->order), compare_scores);
 	return 0;
 }

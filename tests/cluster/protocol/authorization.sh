@@ -131,11 +131,13 @@ who "start of a step: its owner alone" POST /v1/jobs/JOB/steps '{"schema":"reeve
 who "output of steps: its owner, operators" GET '/v1/jobs/JOB/steps/output?first=1&last=1' '' "401 404 404 404 404 200 200"
 who "end of a step: its owner alone" POST /v1/jobs/JOB/steps/cancel '{"schema":"reeve/1","step":1}' "401 404 404 404 404 200 403"
 step=$(number "$(ask $owner POST "/v1/jobs/$job/steps" '{"schema":"reeve/1","nodes":["n1"],"argv":["sh"],"console":"pipes"}')" step)
+format=$(sed -n 's/^#define CONSOLE_FORMAT //p' common/model/console/console.h)
 console='{"schema":"reeve/1","step":'$step',"token":"0123456789abcdef"'
 who "console of a step: its owner alone" POST /v1/jobs/JOB/console "$console}" "401 404 404 404 404 200 403"
-who "consoles of a node: nodes alone" POST /v1/node/console '{"schema":"reeve/1","node":"n1","steps":[]}' "401 200 403 403 403 403 403"
-who "consoles of a node at another address: no node" POST /v1/node/console '{"schema":"reeve/1","node":"far","steps":[]}' "401 403 403 403 403 403 403"
-who "consoles of a node that is not named: no node" POST /v1/node/console '{"schema":"reeve/1","node":"n9","steps":[]}' "401 403 403 403 403 403 403"
+who "consoles of a node: nodes alone" POST /v1/node/console '{"schema":"reeve/1","format":'$format',"node":"n1","steps":[]}' "401 200 403 403 403 403 403"
+who "consoles of a node whose agent names no format: refused" POST /v1/node/console '{"schema":"reeve/1","node":"n1","steps":[]}' "401 409 403 403 403 403 403"
+who "consoles of a node at another address: no node" POST /v1/node/console '{"schema":"reeve/1","format":'$format',"node":"far","steps":[]}' "401 403 403 403 403 403 403"
+who "consoles of a node that is not named: no node" POST /v1/node/console '{"schema":"reeve/1","format":'$format',"node":"n9","steps":[]}' "401 403 403 403 403 403 403"
 who "hold: its owner, operators" POST /v1/jobs/NEW/hold '' "401 404 404 404 404 200 200"
 who "release: its owner, operators" POST /v1/jobs/NEW/release '' "401 404 404 404 404 200 200"
 who "priority down: its owner, operators" POST /v1/jobs/NEW/priority '{"schema":"reeve/1","nice":5}' "401 404 404 404 404 200 200"
@@ -213,7 +215,7 @@ from_node() { # NODE [ATTEMPT [SERIAL TEXT]]
 	: >"$body.bytes"
 	[ $# -lt 4 ] || printed "$3" "$4" "${5:-1}" | base64 -d >"$body.bytes"
 	size=$(stat -c %s "$body.bytes")
-	printf '{"schema":"reeve/1","node":"%s","steps":[{"job":%s,"attempt":%s,"step":%s,"size":%s}]}' "$1" "$job" "${2:-1}" "$step" "$size" >"$body"
+	printf '{"schema":"reeve/1","format":%s,"node":"%s","steps":[{"job":%s,"attempt":%s,"step":%s,"size":%s}]}' "$format" "$1" "$job" "${2:-1}" "$step" "$size" >"$body"
 	[ "$size" = 0 ] || { printf '\0'; cat "$body.bytes"; } >>"$body"
 	as $node "$dir/signed" "$url" "$dir/munge.sock" POST /v1/node/console "$body" 2>/dev/null |
 		python3 -c 'import base64, sys
