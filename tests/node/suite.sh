@@ -3,7 +3,7 @@
 # installed and configured as in tests/node/etc. TAP comes out; what it leaves in /out goes to
 # build/check/GUEST. With --nodes, on N nodes in one network, each as `GUEST.sh NUMBER N`, with one
 # munge key: TAP is that of node 1, and the others are switched off when it ends; what they say is in
-# build/check/GUEST/node-NUMBER.log.
+# build/check/GUEST/node-NUMBER.log. REEVE_SUITE_S: seconds it may take (1800).
 set -eu
 cd "$(dirname "$0")/../.."
 guest=$1 nodes=1
@@ -40,7 +40,7 @@ cat > "$tree/start.sh" <<EOF
 exec env ${PAIRS:+PAIRS=$PAIRS} ${KILLS:+KILLS=$KILLS} ${SEED:+SEED=$SEED} ${JOBS:+JOBS=$JOBS} /usr/local/lib/reeve-tests/$guest.sh "\$@"
 EOF
 mkdir -p $O/check/"$guest"
-run_node=(tests/vm/vm.sh run --smp 4 --mem 2G --timeout 1800 --payload "$tree" "$@")
+run_node=(tests/vm/vm.sh run --smp 4 --mem 2G --timeout "${REEVE_SUITE_S:-1800}" --payload "$tree" "$@")
 if [ "$nodes" = 1 ]; then
 	"${run_node[@]}" --out $O/check/"$guest" -- "$tree/start.sh"
 	exit

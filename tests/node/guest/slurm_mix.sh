@@ -144,7 +144,12 @@ tell_rows() { # what the ledger has of the jobs that differ
 		sacct -X -D -n -P -S now-1day -j "$id" -o JobIDRaw,Submit,Start,End,State
 	done
 }
-has_all() { [ "$(sql /var/lib/reeve-controller/ledger.db 'SELECT COUNT(*) FROM attempts WHERE closed = 0')" = 0 ] && reconcile >/tmp/reconcile 2>&1; }
+has_all() {
+	local open
+	open=$(sql /var/lib/reeve-controller/ledger.db 'SELECT COUNT(*) FROM attempts WHERE closed = 0')
+	tell_progress "$open attempts are open in the ledger; reconcile: $(tail -n 1 /tmp/reconcile 2>&1)"
+	[ "$open" = 0 ] && reconcile >/tmp/reconcile 2>&1
+}
 wait_for 120 has_all; ok $? "reeve admin reconcile: ledger and slurmdbd have the same jobs and seconds" "$(reconcile 2>&1 | head -30; tell_rows)"
 tail -n 1 /tmp/reconcile | sed "s/^/# /"
 
