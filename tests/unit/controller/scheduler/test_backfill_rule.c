@@ -313,7 +313,8 @@ static void open_world(struct world *w, uint64_t seed, enum schedule_rule rule)
 	for (int i = 0; i < w->n_nodes; i++) {
 		struct schedule_node *n = &w->nodes[i];
 
-		*n = (struct schedule_node){ .cores = pick_number(w, 4, 24) * scale,
+		*n = (struct schedule_node){ .cores = scale > 1 ? pick_number(w, 9, 11) * scale
+								: pick_number(w, 4, 24),
 					     .mem_bytes = pick_number(w, 10, 60),
 					     .jobfs_bytes = pick_number(w, 5, 30),
 					     .features = (uint64_t)pick_number(w, 0, 3),

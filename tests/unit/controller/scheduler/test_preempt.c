@@ -328,6 +328,60 @@ static void of_equally_pressing_jobs_the_first_keeps_the_reservation(void **stat
 	schedule_free(r.s);
 }
 
+static void a_reservation_behind_a_job_beyond_its_limit_is_for_the_next_second(void **state)
+{
+	struct rig r;
+	int32_t pressing;
+
+	(void)state;
+	open_rig(&r, 0, 1);
+	add_running(&r, 0, 50); /* until 950 */
+	pressing = add_suspended(&r, 0, 300);
+	run_pass(&r, 1000);
+	assert_int_equal(r.s->reservation.job, pressing);
+	assert_int_equal(r.s->reservation.at_s, 1001);
+	schedule_free(r.s);
+}
+
+static void all_that_end_at_one_moment_make_room_together(void **state)
+{
+	struct rig r;
+	int32_t first, second, pressing;
+
+	(void)state;
+	open_rig(&r, 0, 1);
+	first = add_running(&r, 0, 500);
+	second = add_running(&r, 0, 500); /* both have the node: more than it has */
+	add_running(&r, 0, 600);
+	pressing = add_suspended(&r, 0, 300);
+	run_pass(&r, 1000);
+	assert_int_equal(r.s->reservation.job, pressing);
+	assert_int_equal(r.s->reservation.at_s, 1500);
+	schedule_remove(r.s, first);
+	schedule_remove(r.s, second);
+	run_pass(&r, 1000);
+	assert_int_equal(r.s->reservation.at_s, 1500);
+	schedule_free(r.s);
+}
+
+static void of_equal_jobs_the_first_number_resumes(void **state)
+{
+	struct rig r;
+	int32_t gone, second, first;
+
+	(void)state;
+	open_rig(&r, 0, 1);
+	gone = add_suspended(&r, 0, 10);
+	second = add_suspended(&r, 0, 10);
+	schedule_remove(r.s, gone);
+	first = add_suspended(&r, 0, 10); /* the number that was free, and last in the list */
+	assert_true(first < second);
+	assert_int_equal(run_pass(&r, 1000), 1);
+	assert_int_equal(schedule_state(r.s, first), SCHEDULE_RUNNING);
+	assert_int_equal(schedule_state(r.s, second), SCHEDULE_SUSPENDED);
+	schedule_free(r.s);
+}
+
 static void the_first_that_waits_for_too_long_gets_the_reservation(void **state)
 {
 	struct rig r;
@@ -408,6 +462,10 @@ int main(void)
 		cmocka_unit_test(
 			only_a_suspended_job_beyond_its_pressing_point_gets_the_reservation),
 		cmocka_unit_test(of_equally_pressing_jobs_the_first_keeps_the_reservation),
+		cmocka_unit_test(
+			a_reservation_behind_a_job_beyond_its_limit_is_for_the_next_second),
+		cmocka_unit_test(all_that_end_at_one_moment_make_room_together),
+		cmocka_unit_test(of_equal_jobs_the_first_number_resumes),
 		cmocka_unit_test(the_first_that_waits_for_too_long_gets_the_reservation),
 		cmocka_unit_test(without_a_time_to_reserve_after_no_queued_job_gets_it),
 		cmocka_unit_test(a_start_leaves_the_reserved_node_in_time),
