@@ -11,6 +11,7 @@
 #include "agent/enforce/jobfs/image.h"
 #include "agent/enforce/jobfs/jobfs_impl.h"
 #include "agent/enforce/jobfs/quota.h"
+#include "agent/enforce/jobfs/remover.h"
 #include "common/err.h"
 
 /* Opens DIR, makes it if only its last component is missing, and checks that only root can write
@@ -105,6 +106,7 @@ int jobfs_open(const struct jobfs_config *c, struct jobfs **ret, struct err *err
 	if (!fs)
 		return err_set(err, -ENOMEM, "out of memory");
 	fs->fd = -1;
+	fs->remover.fd = -1;
 	fs->reserve_bytes = c->reserve_bytes;
 	r = open_with_quota(c, fs, err);
 	if (r < 0)
@@ -118,6 +120,8 @@ int jobfs_open(const struct jobfs_config *c, struct jobfs **ret, struct err *err
 	fs->may_hold = true; /* of an agent before this one */
 	if (fchmod(fs->fd, 0711) < 0)
 		return err_set(err, -errno, "chmod %s: %m", c->dir);
+	remover_start(
+		fs); /* now, while this process is small; without it, with the first removal */
 	*ret = TAKE_PTR(fs);
 	return 0;
 }
@@ -126,6 +130,7 @@ struct jobfs *jobfs_close(struct jobfs *fs)
 {
 	if (!fs)
 		return NULL;
+	remover_stop(fs);
 	jobfs_abandon_removals(fs);
 	if (fs->fd >= 0)
 		close(fs->fd);

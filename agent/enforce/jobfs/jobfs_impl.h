@@ -1,5 +1,6 @@
 /* jobfs_impl.h - what the files of jobfs share. Private to agent/enforce/jobfs/. */
 #pragma once
+#include <sys/types.h>
 #include "agent/enforce/jobfs/jobfs.h"
 
 /* Project ids: above those that administrators and their tools choose, below 2^31. */
@@ -10,6 +11,12 @@
 
 struct jobfs_removing; /* one removal under way */
 
+/* The process that removes directories: remover.h. */
+struct remover {
+	int fd; /* to it; -1: there is none */
+	pid_t pid;
+};
+
 struct jobfs {
 	int fd; /* DIR, O_DIRECTORY */
 	char *dir;
@@ -18,6 +25,7 @@ struct jobfs {
 	int64_t reserve_bytes, block_bytes;
 	struct jobfs_removing *removing;
 	bool may_hold; /* a removed directory may still have its limit */
+	struct remover remover;
 };
 
 struct quota_use;

@@ -1,39 +1,25 @@
-/* remove.c - removes a job's directory in a child process, so that the event loop does not block;
- * see jobfs.h. */
+/* remove.c - removes a job's directory, in another process (remover.h) where the event loop must not
+ * stand; see jobfs.h. */
 #include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
+#include <stdlib.h>
 #include <systemd/sd-event.h>
 #include "agent/enforce/jobfs/jobfs_impl.h"
 #include "agent/enforce/jobfs/quota.h"
+#include "agent/enforce/jobfs/remover.h"
 #include "agent/enforce/jobfs/wipe.h"
 #include "common/err.h"
 
 /* Moving directories up may need blocks of the job's own project when it is full. */
 #define WIPE_BYTES ((int64_t)64 << 20)
 #define WIPE_FILES 64
-#define CHILD_NICE 10
 
 struct jobfs_removing {
 	struct jobfs *fs; /* NULL: abandoned */
 	struct jobfs_job job;
 	struct jobfs_removal how;
 	sd_event_source *source;
-	int fd; /* pipe from the child: struct verdict, or the end if it died */
-	pid_t pid;
+	int fd; /* a pipe: struct removal_verdict, or its end if the process died */
 	struct jobfs_removing *next;
-};
-
-/* How the removal ended, as the child writes it. */
-struct verdict {
-	int result;
-	struct err err;
 };
 
 /* The project of the directory as it is now; 0: none, or no directory. No other source is used:
@@ -96,28 +82,6 @@ int jobfs_remove_now(struct jobfs *fs, const struct jobfs_job *job, struct err *
 	return r;
 }
 
-/* Does not return. Ends with the agent, which lists what is left when it starts again. */
-static void run_child(struct jobfs *fs, const struct jobfs_job *job, int out_fd, pid_t parent)
-{
-	struct verdict v = { 0 };
-	struct sigaction plain = { .sa_handler = SIG_DFL };
-	sigset_t none;
-
-	sigemptyset(&none);
-	sigaction(SIGTERM, &plain, NULL);
-	sigaction(SIGPIPE, &plain, NULL);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	prctl(PR_SET_NAME, "reeve-jobfs-rm");
-	if (getppid() != parent)
-		_exit(1);
-	setpriority(PRIO_PROCESS, 0, CHILD_NICE);
-	v.result = jobfs_wipe(fs, job, &v.err);
-	if (write(out_fd, &v, sizeof(v)) != (ssize_t)sizeof(v))
-		_exit(1);
-	_exit(0);
-}
-
 static void unlink_removing(struct jobfs_removing *rm)
 {
 	struct jobfs_removing **at;
@@ -137,24 +101,19 @@ static void free_removing(struct jobfs_removing *rm)
 	free(rm);
 }
 
-/* Reaps the child too. A child that died without a verdict is -EIO: the directory stays and is removed by
- * the next try. */
-static void read_verdict(struct jobfs_removing *rm, struct verdict *v)
+/* A process that died without a verdict is -EIO: the directory stays and is removed by the next try. */
+static void read_verdict(struct jobfs_removing *rm, struct removal_verdict *v)
 {
-	int status = 0;
-
-	if (read(rm->fd, v, sizeof(*v)) != (ssize_t)sizeof(*v))
-		v->result = -EIO;
-	while (waitpid(rm->pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (v->result == -EIO && !v->err.text[0])
-		err_set(&v->err, -EIO, "the removal was interrupted (wait status %d)", status);
+	if (read(rm->fd, v, sizeof(*v)) == (ssize_t)sizeof(*v))
+		return;
+	*v = (struct removal_verdict){ .result = -EIO };
+	err_set(&v->err, -EIO, "the removal was interrupted");
 }
 
 static int on_verdict(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
 	struct jobfs_removing *rm = arg;
-	struct verdict v = { 0 };
+	struct removal_verdict v;
 
 	(void)source;
 	(void)fd;
@@ -179,22 +138,7 @@ static bool is_under_way(const struct jobfs *fs, const struct jobfs_job *job)
 	return false;
 }
 
-static int start_child(struct jobfs *fs, struct jobfs_removing *rm, struct err *err)
-{
-	pid_t parent = getpid();
-	int fds[2];
-
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return err_set(err, -errno, "pipe: %m");
-	rm->fd = fds[0];
-	rm->pid = fork();
-	if (rm->pid == 0)
-		run_child(fs, &rm->job, fds[1], parent);
-	close(fds[1]);
-	return rm->pid < 0 ? err_set(err, -errno, "fork: %m") : 0;
-}
-
-/* A child, since removing a million files takes minutes, and the limits of other jobs must not wait. */
+/* Elsewhere, since removing a million files takes minutes, and the limits of other jobs must not wait. */
 int jobfs_remove(struct jobfs *fs, const struct jobfs_job *job, const struct jobfs_removal *how,
 		 struct err *err)
 {
@@ -207,15 +151,14 @@ int jobfs_remove(struct jobfs *fs, const struct jobfs_job *job, const struct job
 	if (!rm)
 		return err_set(err, -ENOMEM, "out of memory");
 	*rm = (struct jobfs_removing){ .fs = fs, .job = *job, .how = *how, .fd = -1 };
-	r = start_child(fs, rm, err);
-	if (r < 0) {
+	rm->fd = remover_order(fs, job, err);
+	if (rm->fd < 0) {
+		r = rm->fd;
 		free_removing(rm);
 		return r;
 	}
 	r = sd_event_add_io(how->event, &rm->source, rm->fd, EPOLLIN, on_verdict, rm);
-	if (r < 0) {
-		kill(rm->pid, SIGKILL);
-		waitpid(rm->pid, NULL, 0);
+	if (r < 0) { /* what is removed is removed: the next try finds nothing */
 		free_removing(rm);
 		errno = -r;
 		return err_set(err, r, "watch the removal: %m");
@@ -225,8 +168,7 @@ int jobfs_remove(struct jobfs *fs, const struct jobfs_job *job, const struct job
 	return 0;
 }
 
-/* The children go on until the agent exits (PR_SET_PDEATHSIG); on_verdict() frees each entry, but calls no
- * callback. */
+/* The removals go on until the agent exits; on_verdict() frees each entry, but calls no callback. */
 void jobfs_abandon_removals(struct jobfs *fs)
 {
 	struct jobfs_removing *rm, *next;

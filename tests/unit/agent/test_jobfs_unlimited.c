@@ -2,6 +2,7 @@
  * system. Needs root. */
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "agent/enforce/jobfs/jobfs.h"
+#include <systemd/sd-event.h>
+#include "agent/enforce/jobfs/jobfs_impl.h"
 #include "common/err.h"
 
 #define USER 4242
@@ -131,6 +134,119 @@ static void the_disk_less_the_reserve_is_its_capacity(void **state)
 	jobfs_close(other);
 }
 
+struct outcome {
+	sd_event *event;
+	int n, result;
+};
+
+static void on_removed(void *ctx, const struct jobfs_job *job, int result,
+		       const struct err *err)
+{
+	struct outcome *o = ctx;
+
+	(void)job, (void)err;
+	o->n++;
+	o->result = result;
+}
+
+static void begin_removal(struct outcome *o, const struct jobfs_job *job)
+{
+	struct jobfs_removal how = { o->event, on_removed, o };
+
+	o->n = 0;
+	assert_int_equal(jobfs_remove(fs, job, &how, NULL), 0);
+	assert_int_equal(jobfs_remove(fs, job, &how, NULL), -EALREADY);
+}
+
+static int end_removal(struct outcome *o)
+{
+	for (int i = 0; i < 50 && !o->n; i++)
+		assert_true(sd_event_run(o->event, 1000000) >= 0);
+	assert_int_equal(o->n, 1);
+	return o->result;
+}
+
+static bool is_there(const struct jobfs_job *job)
+{
+	char path[4096];
+
+	return access(jobfs_path(fs, job, path, sizeof(path)), F_OK) == 0;
+}
+
+/* Killed, and dead when this returns; still to be reaped. */
+static void kill_remover(void)
+{
+	siginfo_t info;
+
+	assert_int_equal(kill(fs->remover.pid, SIGKILL), 0);
+	assert_int_equal(waitid(P_PID, (id_t)fs->remover.pid, &info, WEXITED | WNOWAIT), 0);
+}
+
+static void one_process_removes_them_all_and_is_replaced_when_it_dies(void **state)
+{
+	struct jobfs_job one = make_job(1), two = make_job(2), three = make_job(3);
+	struct outcome o = { 0 };
+	pid_t pid = fs->remover.pid;
+
+	(void)state;
+	assert_int_equal(sd_event_new(&o.event), 0);
+	begin_removal(&o, &one);
+	assert_int_equal(end_removal(&o), 0);
+	assert_false(is_there(&one));
+	begin_removal(&o, &two);
+	assert_int_equal(end_removal(&o), 0);
+	assert_false(is_there(&two));
+	assert_int_equal(fs->remover.pid, pid);
+	kill_remover();
+	begin_removal(&o, &three);
+	assert_int_equal(end_removal(&o), 0);
+	assert_false(is_there(&three));
+	assert_int_not_equal(fs->remover.pid, pid);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1); /* no zombie is left */
+	sd_event_unref(o.event);
+}
+
+static void a_removal_that_is_cut_off_says_so_and_can_be_repeated(void **state)
+{
+	struct jobfs_job job = make_job(1);
+	struct outcome o = { 0 };
+
+	(void)state;
+	assert_int_equal(sd_event_new(&o.event), 0);
+	assert_int_equal(kill(fs->remover.pid, SIGSTOP), 0);
+	begin_removal(&o, &job);
+	kill_remover();
+	assert_int_equal(end_removal(&o), -EIO);
+	assert_true(is_there(&job));
+	begin_removal(&o, &job);
+	assert_int_equal(end_removal(&o), 0);
+	assert_false(is_there(&job));
+	sd_event_unref(o.event);
+}
+
+/* More than the kernel queues for other kinds of sockets, and more than are removed meanwhile. */
+static void hundreds_at_once_are_all_removed(void **state)
+{
+	enum { COUNT = 300 };
+	struct outcome o = { 0 };
+	struct jobfs_removal how = { .done = on_removed, .ctx = &o };
+	struct jobfs_job jobs[COUNT];
+
+	(void)state;
+	assert_int_equal(sd_event_new(&o.event), 0);
+	how.event = o.event;
+	for (int i = 0; i < COUNT; i++)
+		jobs[i] = make_job(i + 1);
+	assert_int_equal(kill(fs->remover.pid, SIGSTOP), 0);
+	for (int i = 0; i < COUNT; i++)
+		assert_int_equal(jobfs_remove(fs, &jobs[i], &how, NULL), 0);
+	assert_int_equal(kill(fs->remover.pid, SIGCONT), 0);
+	while (o.n < COUNT && sd_event_run(o.event, 50000000) > 0)
+		assert_int_equal(o.result, 0);
+	assert_int_equal(o.n, COUNT);
+	sd_event_unref(o.event);
+}
+
 #define WITH_DIR(f) cmocka_unit_test_setup_teardown(f, open_jobfs, close_jobfs)
 
 int main(void)
@@ -140,6 +256,9 @@ int main(void)
 		WITH_DIR(what_it_uses_is_said_not_to_be_measured),
 		WITH_DIR(directories_are_found_again_and_half_made_ones_known),
 		WITH_DIR(the_disk_less_the_reserve_is_its_capacity),
+		WITH_DIR(one_process_removes_them_all_and_is_replaced_when_it_dies),
+		WITH_DIR(a_removal_that_is_cut_off_says_so_and_can_be_repeated),
+		WITH_DIR(hundreds_at_once_are_all_removed),
 	};
 
 	if (geteuid() != 0) {

@@ -1,0 +1,23 @@
+/* remover.h - the process that removes jobs' directories. Private to agent/enforce/jobfs/.
+ *
+ * It is made when the agent is small and forks for each removal, so that no removal makes a copy of the grown
+ * agent, for which the event loop would stand and copy the pages that it writes to next. It and its children end
+ * with the agent.
+ */
+#pragma once
+#include "agent/enforce/jobfs/jobfs_impl.h"
+#include "common/err.h"
+
+/* How a removal ended. */
+struct removal_verdict {
+	int result;
+	struct err err;
+};
+
+/* Starts the process. < 0: there is none, and the next order tries again. */
+int remover_start(struct jobfs *fs);
+/* Has the directory removed (jobfs_wipe()). A pipe that yields a struct removal_verdict, or ends without one where the
+ * removal was killed; the caller closes it. -errno, with words. A process that has died is started again. */
+int remover_order(struct jobfs *fs, const struct jobfs_job *job, struct err *err);
+/* The process ends when the removals under way have. */
+void remover_stop(struct jobfs *fs);
