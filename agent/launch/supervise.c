@@ -174,7 +174,7 @@ static int become_user(const struct supervise_spec *s, struct err *err)
 	return launch_become_user(&user, err);
 }
 
-/* In the child, which began in the job's cgroup: its view of the file system first, then the user, then the launcher. */
+/* In the child, which began in the job's "work": its view of the file system first, then the user, then the launcher. */
 static void run_child(void *ctx)
 {
 	const struct supervise_spec *s = ctx;
@@ -316,14 +316,29 @@ static int write_final(const struct supervise_spec *s, int status, struct err *e
 	return final_write(at, c, err);
 }
 
+/* The agent makes "work" beforehand and moves nobody then; one that is older than this launcher does not, and moves the launcher
+ * from the job's cgroup. */
+static pid_t start_child(const struct supervise_spec *s)
+{
+	char work[PATH_MAX];
+	struct clone_into how = { work, run_child, (void *)s };
+	pid_t pid;
+
+	snprintf(work, sizeof(work), "%s/work", s->cgroup);
+	pid = clone_into_fork(&how);
+	if (pid != -ENOENT)
+		return pid;
+	how.cgroup = s->cgroup;
+	return clone_into_fork(&how);
+}
+
 static int run_supervisor(struct supervise_spec *s, struct err *err)
 {
-	struct clone_into how = { s->cgroup, run_child, s };
 	pid_t pid;
 	int status;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	pid = clone_into_fork(&how);
+	pid = start_child(s);
 	if (pid < 0)
 		fprintf(stderr, "reeve-launch: job %lld: start in %s: %s\n", (long long)s->job,
 			s->cgroup, strerror(-pid));

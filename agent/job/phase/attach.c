@@ -90,12 +90,23 @@ static void enable_cpuset_in_work(struct job *j, const char *cgroup)
 		job_note(j, "its programs do not see which cores they have: %.150s", err.text);
 }
 
-/* Makes "work" below the unit, moves the launcher into it, opens its cgroup.kill, and notes both cgroup
+/* Where the cgroup manager has started the launcher in "work" it is there already: a move is dear (common/clone_into.h). */
+static int move_to_work(const char *work, int32_t pid, struct err *err)
+{
+	char its[MANAGER_PATH_MAX + 16], text[16];
+
+	if (manager_cgroup_of(pid, its, sizeof(its), NULL) == 0 && !strcmp(its, work))
+		return 0;
+	snprintf(text, sizeof(text), "%" PRId32, pid);
+	return write_at(work, "cgroup.procs", text, err);
+}
+
+/* Makes "work" below the unit, sees to it that the launcher is in it, opens its cgroup.kill, and notes both cgroup
  * ids. Root takes the unit's cgroup before anything is looked for in it: from then on the user can
  * change nothing there. */
 static int enter_work(struct job *j, int32_t pid, struct err *err)
 {
-	char cgroup[MANAGER_PATH_MAX], work[MANAGER_PATH_MAX + 16], text[16];
+	char cgroup[MANAGER_PATH_MAX], work[MANAGER_PATH_MAX + 16];
 	char path[MANAGER_PATH_MAX + 32];
 	struct stat st;
 	int r;
@@ -110,8 +121,7 @@ static int enter_work(struct job *j, int32_t pid, struct err *err)
 		return err_set(err, -errno, "make %s: %m", work);
 	if (chmod(work, 0755) < 0) /* jobs read their own limits; the umask would forbid that */
 		return err_set(err, -errno, "chmod %s: %m", work);
-	snprintf(text, sizeof(text), "%" PRId32, pid);
-	r = pid ? write_at(work, "cgroup.procs", text, err) : 0;
+	r = pid ? move_to_work(work, pid, err) : 0;
 	if (r < 0)
 		return r;
 	if (pid)

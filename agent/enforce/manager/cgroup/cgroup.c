@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "agent/enforce/manager/cgroup/open.h"
@@ -85,6 +86,18 @@ static int start_supervisor(struct manager *m, const struct manager_spec *s, con
 	return r < 0 ? r : 0;
 }
 
+/* The launcher begins in "work", where the user's processes will be (JOB_WORK_CGROUP): to move it there would wait for
+ * the kernel's lock on all forks and exits. No user can reach the job's cgroup here. */
+static int make_work(const char *path, struct err *err)
+{
+	char work[MANAGER_PATH_MAX + 16];
+
+	snprintf(work, sizeof(work), "%s/work", path);
+	return mkdir(work, 0755) < 0 && errno != EEXIST
+		       ? err_set(err, -errno, "make %s: %m", work)
+		       : 0;
+}
+
 /* Repeated after a restart of the agent: a unit that is followed, or has ended, is not started again. The limits
  * are set before the supervisor starts, so that no process runs without them. */
 static int start_job(struct manager *m, const struct manager_spec *s, struct err *err)
@@ -102,6 +115,8 @@ static int start_job(struct manager *m, const struct manager_spec *s, struct err
 	r = tree_make(&m->tree, manager_path(m->parent, s->id, path), err);
 	if (!r)
 		r = set_limits(m, path, s, err);
+	if (!r)
+		r = make_work(path, err);
 	if (!r)
 		r = start_supervisor(m, s, path, err);
 	if (r < 0) {
