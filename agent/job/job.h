@@ -8,7 +8,7 @@
  *	CLEANUP   the job's directory is removed
  *	REPORT    the final report is in the spool
  *
- * The phase is saved before it is acted on, and each act is idempotent: an agent that dies at any point continues at
+ * The phase is saved before it is acted on (synced, where a power cut could otherwise start a job twice or lose its end), and each act is idempotent: an agent that dies at any point continues at
  * the saved phase. A job that cannot be saved is not started, but it is still ended (job/save.h). No act blocks:
  * what takes time completes in the event loop and calls job_enter_phase().
  */

@@ -114,6 +114,14 @@ static bool act_saves(struct node *n, const struct job *j)
 	return j->phase == PHASE_REPORT && (n->uplink || !job_is_foreign(j));
 }
 
+/* What a power cut may undo. Before UNIT nothing of the job has run: what is saved then syncs this too, and a job that is not
+ * known is ordered again. DRAIN has saved how the job ended, and REPORT saves the rest. */
+static bool is_synced_later(const struct job *j)
+{
+	return j->s.end.kind == END_NONE ? j->phase == PHASE_PREPARE
+					 : j->phase == PHASE_CLEANUP;
+}
+
 /* UNIT begins with the job's first report: both in one transaction, which is synced once. */
 static int save_phase(struct node *n, struct job *j, struct err *err)
 {
@@ -121,6 +129,8 @@ static int save_phase(struct node *n, struct job *j, struct err *err)
 
 	if (act_saves(n, j))
 		return 0;
+	if (is_synced_later(j))
+		return job_save_lazy(j, err);
 	if (j->start || j->phase != PHASE_UNIT || j->reported_ns || has_record(n, j))
 		return job_save(j, err);
 	r = report_put(n, j, err);

@@ -73,22 +73,17 @@ void job_save_done(struct job *j, int result, const struct err *err)
 
 /* One transaction: the new job, and the signature that it was started on. A crash leaves both or neither: the
  * job is not started twice on one signature, and no signature is used up without a job. */
-static int save_start(struct job *j, struct err *err)
+static int save_with_start(struct job *j, struct err *err)
 {
 	struct db *db = j->node->db;
 	int r = db_begin(db, err);
 
 	if (r < 0)
 		return r;
-	r = job_signed_keep(j->node, j->start, err);
-	if (r >= 0)
-		r = job_save_row(j, err);
-	if (r >= 0)
-		r = db_commit(db, err);
-	if (r < 0) {
-		db_rollback(db);
+	r = j->start ? job_signed_keep(j->node, j->start, err) : 0;
+	r = db_end(db, r < 0 ? r : job_save_row(j, err), err);
+	if (r < 0)
 		return r;
-	}
 	free(j->start);
 	j->start = NULL;
 	return 0;
@@ -96,19 +91,35 @@ static int save_start(struct job *j, struct err *err)
 
 int job_save(struct job *j, struct err *err)
 {
-	int r = j->start ? save_start(j, err) : job_save_row(j, err);
+	int r = save_with_start(j, err);
 
 	job_save_done(j, r, err);
 	return r;
 }
 
-/* A failure is retried at each tick; a restart before that reports the job once more, which changes nothing. */
+/* Where a synced commit cannot be left or be had again, the former is no loss, and the next save fails by the latter. */
+int job_save_lazy(struct job *j, struct err *err)
+{
+	struct db *db = j->node->db;
+	int r;
+
+	db_lazy(db, true, NULL);
+	r = job_save(j, err);
+	db_lazy(db, false, NULL);
+	return r;
+}
+
+/* A failure is retried at each tick; a restart before that, or a power cut, reports the job once more, which changes nothing. */
 void job_save_forget(struct node *n, struct manager_id id)
 {
 	struct leftover *l;
 	struct err err;
+	int r;
 
-	if (state_forget(n->db, id.job, id.attempt, &err) >= 0) {
+	db_lazy(n->db, true, NULL);
+	r = state_forget(n->db, id.job, id.attempt, &err);
+	db_lazy(n->db, false, NULL);
+	if (r >= 0) {
 		n->has_forgotten = true;
 		return;
 	}

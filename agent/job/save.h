@@ -9,6 +9,10 @@
 
 /* Write the job to the store. < 0: each tick retries. */
 int job_save(struct job *j, struct err *err);
+/* The same without a sync (db_lazy()): for what a job whose processes a power cut has ended can be without, or what
+ * is saved again with a sync at once. A job that may have been started is not of these: a node that does not know of it would
+ * start it again. */
+int job_save_lazy(struct job *j, struct err *err);
 /* The same in two calls, for a caller with a transaction: write the row, then record the result. */
 int job_save_row(struct job *j, struct err *err);
 void job_save_done(struct job *j, int result, const struct err *err);

@@ -128,6 +128,12 @@ void spool_rollback(struct spool *s)
 		db_rollback(s->db);
 }
 
+/* A commit that is synced without need is no harm; one that should be and cannot fails (db_begin()). */
+void spool_lazy(struct spool *s, bool is_lazy)
+{
+	db_lazy(s->db, is_lazy, NULL);
+}
+
 struct row {
 	int64_t seq;
 	bool final, has_body;

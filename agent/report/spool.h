@@ -25,6 +25,9 @@ DEFINE_CLEANUP(struct spool *, spool_close)
 int spool_begin(struct spool *s, struct err *err);
 int spool_commit(struct spool *s, struct err *err);
 void spool_rollback(struct spool *s);
+/* Commits from here on, until `false`, are not synced (db_lazy()): for what the controller has, and takes once more
+ * where a power cut undid that it was acknowledged. */
+void spool_lazy(struct spool *s, bool is_lazy);
 
 /* Numbers the report (r->seq becomes larger than it was, and than any of its attempt before,
  * also across restarts and the loss of the store: it is at least at_ns in milliseconds) and

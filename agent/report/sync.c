@@ -130,8 +130,10 @@ int sync_apply(const json_t *answer, struct spool *spool, const struct sync_hand
 	a.settled = settled;
 	n_done = a.answer.n_acks;
 	/* Whatever the store says: desired states are in the same answer. */
+	spool_lazy(spool, true);
 	if ((n_done || a.answer.n_refusals) && apply_to_spool(&a) < 0)
 		n_done = 0;
+	spool_lazy(spool, false);
 	call_handlers(&a);
 	n_done += a.answer.n_output_acks + a.answer.n_step_acks;
 	sync_answer_done(&a.answer);

@@ -19,6 +19,19 @@ int db_cache(struct db *d, int64_t bytes, struct err *err)
 	return d->ops->cache ? d->ops->cache(d, bytes, err) : 0;
 }
 
+/* The wish to sync again is not forgotten where it fails: is_lazy stays, and wants_lazy does not. */
+int db_lazy(struct db *d, bool is_lazy, struct err *err)
+{
+	int r = 0;
+
+	d->wants_lazy = is_lazy;
+	if (d->ops->lazy && d->is_lazy != is_lazy)
+		r = d->ops->lazy(d, is_lazy, err);
+	if (r >= 0)
+		d->is_lazy = is_lazy;
+	return r;
+}
+
 void db_guard(struct db *d, db_guard_fn fn, void *ctx)
 {
 	d->guard = fn;
@@ -54,8 +67,10 @@ static void end_transaction(struct db *d, enum db_end how)
 
 int db_begin(struct db *d, struct err *err)
 {
-	int r = d->ops->begin(d, err);
+	int r = d->is_lazy && !d->wants_lazy ? db_lazy(d, false, err) : 0;
 
+	if (r >= 0)
+		r = d->ops->begin(d, err);
 	if (r < 0)
 		return r;
 	/* One that was still marked as begun ended with its connection, before this begin. */

@@ -27,6 +27,12 @@ DEFINE_CLEANUP(struct db *, db_close)
  * program that writes all over a large file. Does nothing for a server's database. */
 int db_cache(struct db *d, int64_t bytes, struct err *err);
 
+/* Commits between db_lazy(d, true) and db_lazy(d, false) are not synced: the end of this process, by kill -9 too,
+ * loses none of them, a power cut may lose the last ones, and each synced commit makes those before it safe. Not inside a
+ * transaction. Does nothing for a server's database. < 0: as before; where commits cannot be made synced
+ * again, db_begin() tries to and fails. */
+int db_lazy(struct db *d, bool is_lazy, struct err *err);
+
 /* There is one writer at a time: waits up to 5 s until no other process writes, then -EBUSY. */
 int db_begin(struct db *d, struct err *err);
 /* On failure nothing is open any more: the caller may begin again. */

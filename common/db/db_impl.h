@@ -27,6 +27,8 @@ struct db_table {
 struct db_ops {
 	void (*close)(struct db *d);
 	int (*cache)(struct db *d, int64_t bytes, struct err *err); /* NULL: has none */
+	int (*lazy)(struct db *d, bool is_lazy,
+		    struct err *err); /* NULL: every commit is synced */
 	int (*begin)(struct db *d, struct err *err);
 	int (*commit)(struct db *d, struct err *err);
 	void (*rollback)(struct db *d);
@@ -63,7 +65,8 @@ struct db {
 	void *commit_ctx;
 	db_end_fn on_end; /* NULL: none */
 	void *end_ctx;
-	bool is_begun; /* between db_begin() and the end of its transaction */
+	bool is_lazy, wants_lazy; /* commits are not synced; and shall not be */
+	bool is_begun;		  /* between db_begin() and the end of its transaction */
 };
 struct db_row {
 	struct db *db;

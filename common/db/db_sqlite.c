@@ -96,6 +96,13 @@ static int set_cache_size(struct db *d, int64_t bytes, struct err *err)
 	return exec_sql(sqlite_of(d), sql, err);
 }
 
+/* In WAL mode NORMAL syncs at checkpoints alone. The pragma works when it is prepared, so that it is no kept statement. */
+static int set_lazy(struct db *d, bool is_lazy, struct err *err)
+{
+	return exec_sql(sqlite_of(d),
+			is_lazy ? "PRAGMA synchronous=NORMAL" : "PRAGMA synchronous=FULL", err);
+}
+
 /* ---- transactions ---- */
 
 /* IMMEDIATE takes the write lock at once: a transaction that read first and writes later would get
@@ -370,6 +377,7 @@ static void close_database(struct db *db)
 static const struct db_ops sqlite_ops = {
 	.close = close_database,
 	.cache = set_cache_size,
+	.lazy = set_lazy,
 	.begin = begin_immediate,
 	.commit = commit_transaction,
 	.rollback = rollback_transaction,

@@ -198,7 +198,7 @@ static void note_error_file(struct job *j, const struct plan_opened *o)
 }
 
 /* The job is saved as running before the user's first instruction: an agent that dies now charges the job
- * and finds it again. */
+ * and finds it again. Its first report, which is due at once, syncs that. */
 static int on_opened(struct handshake *g, const struct plan_opened *o)
 {
 	char cpus[CPULIST_TEXT_MAX];
@@ -211,7 +211,7 @@ static int on_opened(struct handshake *g, const struct plan_opened *o)
 		clock_start(&j->clock, node_now_ns());
 		j->s.clock.started_ns = node_realtime_ns();
 		j->phase = PHASE_RUNNING;
-		if (job_save(j, &err) < 0) {
+		if (job_save_lazy(j, &err) < 0) {
 			j->phase = PHASE_UNIT;
 			j->clock = (struct clock){ 0 };
 			j->s.clock.started_ns = 0;

@@ -19,6 +19,19 @@ static const char *const v2[] = { first, second, NULL };
 static const char *const broken[] = { first, "CREATE TABLE u(x INTEGER) STRICT; NOT SQL",
 				      NULL };
 
+/* In place of the C library's: SQLite syncs by one of these. */
+static int n_syncs;
+int fdatasync(int fd)
+{
+	(void)fd;
+	n_syncs++;
+	return 0;
+}
+int fsync(int fd)
+{
+	return fdatasync(fd);
+}
+
 static struct db *open_or_fail(const char *const *migrations)
 {
 	struct db *d = NULL;
@@ -287,11 +300,54 @@ static void deleted_rows_are_overwritten_on_disk(void **state)
 	db_close(d);
 }
 
+static int count_syncs(struct db *d)
+{
+	n_syncs = 0;
+	assert_int_equal(db_begin(d, NULL), 0);
+	assert_int_equal(db_run(d, NULL, "INSERT INTO t(b) VALUES('x')", ""), 0);
+	assert_int_equal(db_commit(d, NULL), 0);
+	return n_syncs;
+}
+
+static void a_lazy_commit_is_not_synced_and_the_next_one_is(void **state)
+{
+	struct db *d = open_or_fail(v1), *other;
+
+	(void)state;
+	assert_true(count_syncs(d) > 0);
+	assert_int_equal(db_lazy(d, true, NULL), 0);
+	assert_int_equal(count_syncs(d), 0);
+	n_syncs = 0;
+	assert_int_equal(db_run(d, NULL, "INSERT INTO t(b) VALUES('x')", ""), 0);
+	assert_int_equal(n_syncs, 0);
+	assert_int_equal(db_lazy(d, false, NULL), 0);
+	assert_true(count_syncs(d) > 0);
+	other = open_or_fail(v1); /* as an agent that is started after a kill */
+	assert_int_equal(query_number(other, "SELECT count(*) FROM t"), 4);
+	db_close(other);
+	db_close(d);
+}
+
+static void what_cannot_be_synced_again_is_not_begun(void **state)
+{
+	struct db *d = open_or_fail(v1);
+
+	(void)state;
+	assert_int_equal(db_lazy(d, true, NULL), 0);
+	assert_int_equal(db_begin(d, NULL), 0);
+	assert_true(db_lazy(d, false, NULL) < 0); /* inside a transaction */
+	db_rollback(d);
+	assert_true(count_syncs(d) > 0);
+	db_close(d);
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		T(durability_is_full_and_journal_is_wal),
+		T(a_lazy_commit_is_not_synced_and_the_next_one_is),
+		T(what_cannot_be_synced_again_is_not_begun),
 		T(schemas_go_up_and_never_down),
 		T(a_migration_that_fails_leaves_the_former_schema),
 		T(a_file_that_is_no_database_is_named),
