@@ -74,6 +74,8 @@ void job_due_set(struct job *j, enum job_due what, int64_t at_ns)
 	struct node *n = j->node;
 
 	j->due_ns[what] = at_ns == JOB_DUE_NEVER ? 0 : at_ns;
+	if (what == DUE_ACT) /* something has changed */
+		j->is_saved = j->is_reported = false;
 	if (at_ns != JOB_DUE_NEVER && (!n->due->at_ns || at_ns < n->due->at_ns))
 		arm_timer(n, at_ns);
 }

@@ -66,11 +66,14 @@ struct job {
 	bool is_frozen;	  /* by the agent or by root */
 	bool is_stopped; /* agent/pbs: since it was suspended all its processes were seen stopped */
 	enum job_pause pause;
-	bool is_told_to_wait;	 /* a note says why it does not start or resume yet */
-	bool is_executed;	 /* the launcher has become the user's program */
-	bool is_begun;		 /* its clock is armed and its output watched */
-	bool is_killing;	 /* TERM or KILL was sent */
-	bool is_removing;	 /* jobfs removal is under way */
+	bool is_told_to_wait; /* a note says why it does not start or resume yet */
+	bool is_executed;     /* the launcher has become the user's program */
+	bool is_begun;	      /* its clock is armed and its output watched */
+	bool is_killing;      /* TERM or KILL was sent */
+	bool is_removing;     /* jobfs removal is under way */
+	bool is_saved;	      /* for the act that is due, with `saved_end`; job/together.h */
+	bool is_reported;     /* and so is the report that the act begins with */
+	enum job_end_kind saved_end;
 	bool is_commenting;	 /* agent/slurm: scontrol is writing the reason to slurmctld */
 	bool has_foreign_status; /* this agent has received foreign_status */
 	int foreign_status; /* of a job of Slurm or PBS: of its last task that ended, as wait(2) gives it */

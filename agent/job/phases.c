@@ -15,6 +15,7 @@
 #include "agent/job/phase/recover.h"
 #include "agent/job/save.h"
 #include "agent/job/phase/start.h"
+#include "agent/job/together.h"
 #include "agent/job/phase/attach.h"
 #include "agent/step/steps.h"
 #include "common/log.h"
@@ -50,7 +51,10 @@ static int act_running(struct node *n, struct job *j)
 		j->is_begun = true;
 		limit_arm_clock(n, j);
 		job_output_watch(j);
-		report_change(n, j);
+		if (j->is_reported)
+			uplink_kick(n->uplink);
+		else
+			report_change(n, j);
 	}
 	/* Resuming is like starting: not before the job is saved. */
 	if ((!j->unsaved_ns || j->order != DESIRED_RUN || j->pause != PAUSE_NONE) &&
@@ -139,13 +143,28 @@ static int save_phase(struct node *n, struct job *j, struct err *err)
 	return r == REPORT_UNSAVED ? -EIO : r;
 }
 
+/* What save_phase(), and the acts that save by themselves, would do of a job alone. */
+static enum job_together find_part(struct node *n, const struct job *j)
+{
+	if (is_synced_later(j))
+		return TOGETHER_LAZY;
+	if (j->phase == PHASE_REPORT && act_saves(n, j))
+		return TOGETHER_REPORT;
+	if (has_record(n, j))
+		return act_saves(n, j) ? TOGETHER_NOTHING : TOGETHER_ROW;
+	if (j->phase == PHASE_UNIT)
+		return j->start || j->unsaved_ns || j->reported_ns ? TOGETHER_ROW
+								   : TOGETHER_REPORT;
+	return act_saves(n, j) ? TOGETHER_REPORT : TOGETHER_ROW;
+}
+
 /* Save the job and act on its phase. What cannot be saved is not begun; all else is done. The job may be freed. */
 static void act_on_phase(struct node *n, struct job *j)
 {
 	bool is_begun = j->phase > PHASE_UNIT;
 	struct err err;
 
-	if (save_phase(n, j, &err) < 0 && !is_begun) {
+	if (!job_together_is_saved(j) && save_phase(n, j, &err) < 0 && !is_begun) {
 		if (j->s.end.kind == END_NONE)
 			wait_to_start(j, &err);
 		else
@@ -157,6 +176,8 @@ static void act_on_phase(struct node *n, struct job *j)
 
 static void on_due(struct node *n, struct job *j, enum job_due what)
 {
+	if (what == DUE_ACT && !job_together_is_saved(j))
+		job_save_together(n, j, find_part);
 	if (what == DUE_ACT)
 		act_on_phase(n, j);
 	else

@@ -262,24 +262,38 @@ static void fill_report(struct job *j, struct report *r)
 	set_note(j, r);
 }
 
+void report_make(struct node *n, struct job *j, struct report *ret)
+{
+	fill_report(j, ret);
+	ret->seq = j->report_seq;
+	/* Out of memory: the report lists no GPUs. */
+	job_gpus_report(n, j, &ret->gpus, &ret->n_gpus);
+	gpu_meter_keep(j);
+	job_series_report(j, ret);
+}
+
+int report_write(struct node *n, struct job *j, struct report *report, struct err *err)
+{
+	int r = spool_put(n->spool, report, err);
+
+	if (r == -EALREADY) /* the final report is stored already: an agent died in between */
+		r = 0;
+	return r < 0 ? r : job_save_row(j, err);
+}
+
+void report_written(struct job *j, const struct report *report)
+{
+	j->report_seq = report->seq;
+	j->reported_ns = node_now_ns();
+}
+
 /* Report and state in one transaction. */
 static int save_report_and_state(struct node *n, struct job *j, struct report *report,
 				 struct err *err)
 {
 	int r = db_begin(n->db, err);
 
-	if (r < 0)
-		return r;
-	r = spool_put(n->spool, report, err);
-	if (r == -EALREADY) /* the final report is stored already: an agent died in between */
-		r = 0;
-	if (r >= 0)
-		r = job_save_row(j, err);
-	if (r >= 0)
-		r = db_commit(n->db, err);
-	if (r < 0)
-		db_rollback(n->db);
-	return r < 0 ? r : 0;
+	return r < 0 ? r : db_end(n->db, report_write(n, j, report, err), err);
 }
 
 /* 0, or REPORT_UNSAVED: the store fails and the report is in memory only; it is sent all the same. The sequence
@@ -289,12 +303,7 @@ int report_put(struct node *n, struct job *j, struct err *err)
 	struct report report;
 	int r;
 
-	fill_report(j, &report);
-	report.seq = j->report_seq;
-	/* Out of memory: the report lists no GPUs. */
-	job_gpus_report(n, j, &report.gpus, &report.n_gpus);
-	gpu_meter_keep(j);
-	job_series_report(j, &report);
+	report_make(n, j, &report);
 	r = save_report_and_state(n, j, &report, err);
 	job_save_done(j, r, err);
 	if (r < 0) {
@@ -302,11 +311,9 @@ int report_put(struct node *n, struct job *j, struct err *err)
 		r = spool_put_unsaved(n->spool, &report, err);
 		r = r < 0 ? r : REPORT_UNSAVED;
 	}
+	if (r >= 0)
+		report_written(j, &report);
 	report_done(&report);
-	if (r < 0)
-		return r;
-	j->report_seq = report.seq;
-	j->reported_ns = node_now_ns();
 	return r;
 }
 

@@ -9,6 +9,12 @@ void report_measure(struct node *n);
 /* The last sample of one job, completed by its final record. */
 struct final;
 void report_measure_last(struct node *n, struct job *j, const struct final *f);
+/* The same in parts, for a caller with a transaction: the report as of now, to be given up by report_done(); its
+ * rows, and the job's; what to do once that is committed. */
+struct report;
+void report_make(struct node *n, struct job *j, struct report *ret);
+int report_write(struct node *n, struct job *j, struct report *report, struct err *err);
+void report_written(struct job *j, const struct report *report);
 /* Put the job's report into the spool and save its state, in one transaction. REPORT_UNSAVED: the store failed; the
  * report is sent from memory and must be put again. < 0: out of memory. */
 #define REPORT_UNSAVED 1

@@ -71,28 +71,30 @@ void job_save_done(struct job *j, int result, const struct err *err)
 	note_store_state(j->node, result, err);
 }
 
-/* One transaction: the new job, and the signature that it was started on. A crash leaves both or neither: the
+/* The new job, and the signature that it was started on. A crash leaves both or neither: the
  * job is not started twice on one signature, and no signature is used up without a job. */
-static int save_with_start(struct job *j, struct err *err)
+int job_save_with_start(struct job *j, struct err *err)
 {
-	struct db *db = j->node->db;
-	int r = db_begin(db, err);
+	int r = j->start ? job_signed_keep(j->node, j->start, err) : 0;
 
-	if (r < 0)
-		return r;
-	r = j->start ? job_signed_keep(j->node, j->start, err) : 0;
-	r = db_end(db, r < 0 ? r : job_save_row(j, err), err);
-	if (r < 0)
-		return r;
+	return r < 0 ? r : job_save_row(j, err);
+}
+
+void job_save_start_done(struct job *j)
+{
 	free(j->start);
 	j->start = NULL;
-	return 0;
 }
 
 int job_save(struct job *j, struct err *err)
 {
-	int r = save_with_start(j, err);
+	struct db *db = j->node->db;
+	int r = db_begin(db, err);
 
+	if (r >= 0)
+		r = db_end(db, job_save_with_start(j, err), err);
+	if (r >= 0)
+		job_save_start_done(j);
 	job_save_done(j, r, err);
 	return r;
 }

@@ -16,6 +16,9 @@ int job_save_lazy(struct job *j, struct err *err);
 /* The same in two calls, for a caller with a transaction: write the row, then record the result. */
 int job_save_row(struct job *j, struct err *err);
 void job_save_done(struct job *j, int result, const struct err *err);
+/* The row and the signature that the job was started on; and when that is committed. */
+int job_save_with_start(struct job *j, struct err *err);
+void job_save_start_done(struct job *j);
 /* The job is settled: delete its row, now or as soon as the store works. */
 void job_save_forget(struct node *n, struct manager_id id);
 /* Each SampleInterval: retry what could not be saved. */

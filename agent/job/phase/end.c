@@ -250,7 +250,7 @@ int job_report_final(struct node *n, struct job *j)
 		job_settle(n, j);
 		return 0;
 	}
-	r = report_put(n, j, &err);
+	r = j->is_reported ? 0 : report_put(n, j, &err);
 	if (r < 0)
 		log_job(LOG_ERR, j->s.job, "report", "%s", err.text);
 	if (r) /* the record may be needed again until the report is saved */

@@ -279,6 +279,24 @@ agent_end
 agent_start
 settle; is_gone; is "... also for the agent that comes back when there is room" 0 $?
 
+# ---- jobs that are due at once are saved together ----
+orders() { # N: jobs that end as they come; 1: not all of them are reported
+	local first=$((job + 1)) list='' i
+	job=$((job + $1))
+	for i in $(seq $first $job); do list="$list,{\"job\":$i,\"attempt\":1,\"want\":\"run\",\"request\":{}}"; done
+	: >"$log"
+	fault 0 once
+	answer "\"jobs\":[${list#,}]"
+	for i in $(seq $first $job); do said "\"reports\":\[.*\"job\":$i,[^{]*\"state\":\"ended\"" || return 1; done
+	changes=$(fault count)
+	settle
+	is_gone
+}
+orders 1; is "one job that cannot run is reported" 0 $?
+one=$changes
+orders 10; is "ten of them are" 0 $?
+[ "$changes" -lt $((one * 6)) ]; is "... with fewer than six times as many changes of the store ($one, $changes)" 0 $?
+
 # ---- more jobs than any list was long ----
 many=4100 list=''
 for i in $(seq 100001 $((100000 + many))); do list="$list,{\"job\":$i,\"attempt\":1,\"want\":\"run\",\"request\":{}}"; done

@@ -6,6 +6,7 @@
 #	agent_open [LINE]...	the node n9 of $url's controller; LINE: further ones of agent.conf; $agent_dir/agent.conf,
 #				$agent_pid, $agent_dir/log
 #	agent_start, agent_stop	again, and away
+#	REEVE_AGENT_BINARY, REEVE_LAUNCH_BINARY	others than those of build/bin
 #	AGENT_PRELOAD		a shared object for it; AGENT_STATE_ON_DISK: not empty: its state is no tmpfs
 #	agent_end		all of it away, with its jobs; to be called before live_end
 agent_pid='' agent_dir='' agent_group='' agent_no_quota=''
@@ -18,7 +19,7 @@ agent_possible() {
 agent_start() {
 	local preload=$agent_dir/fault.so
 	[ -z "$agent_no_quota" ] || preload=
-	STORE_FAULT=$agent_dir/words LD_PRELOAD=$preload${AGENT_PRELOAD:+:$AGENT_PRELOAD} build/bin/reeve-agent --config "$agent_dir/agent.conf" 2>>"$agent_dir/log" &
+	STORE_FAULT=$agent_dir/words LD_PRELOAD=$preload${AGENT_PRELOAD:+:$AGENT_PRELOAD} "${REEVE_AGENT_BINARY:-build/bin/reeve-agent}" --config "$agent_dir/agent.conf" 2>>"$agent_dir/log" &
 	agent_pid=$!
 }
 agent_stop() {
@@ -36,7 +37,7 @@ agent_build() { # what plays a disk with project quotas: store_fault.c
 agent_open() {
 	agent_dir=$(mktemp -d /var/lib/reeve-test-XXXXXX) && chmod 755 "$agent_dir" # jobs have a /tmp of their own
 	mkdir "$agent_dir/state" "$agent_dir/run" "$agent_dir/jobfs" "$agent_dir/pins"
-	cp build/bin/reeve-launch "$agent_dir/reeve-launch" # where other users may reach it
+	cp "${REEVE_LAUNCH_BINARY:-build/bin/reeve-launch}" "$agent_dir/reeve-launch" # where other users may reach it
 	[ -n "$agent_no_quota" ] || agent_build
 	[ -n "${AGENT_STATE_ON_DISK:-}" ] || mount -t tmpfs -o size=64M,mode=700 none "$agent_dir/state" # its syncs take no time
 	{
