@@ -1,6 +1,6 @@
 /* together.h - jobs that are due at once are saved by one commit, with one sync, before the first of them is acted on.
  *
- * What is saved holds until something changes that makes the job due anew (job_due_set()) or latches another end.
+ * What is saved holds until something changes that makes the job due again (job_due_set()) or latches another end.
  * Where the commit fails nothing is marked, and each job is saved alone, with all that belongs to a failing store
  * (job/save.h).
  */

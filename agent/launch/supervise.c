@@ -316,7 +316,7 @@ static int write_final(const struct supervise_spec *s, int status, struct err *e
 	return final_write(at, c, err);
 }
 
-/* The agent makes "work" beforehand and moves nobody then; one that is older than this launcher does not, and moves the launcher
+/* The agent makes "work" beforehand, and has no process to move then; one that is older than this launcher does not, and moves the launcher
  * from the job's cgroup. */
 static pid_t start_child(const struct supervise_spec *s)
 {

@@ -19,7 +19,7 @@ int db_cache(struct db *d, int64_t bytes, struct err *err)
 	return d->ops->cache ? d->ops->cache(d, bytes, err) : 0;
 }
 
-/* The wish to sync again is not forgotten where it fails: is_lazy stays, and wants_lazy does not. */
+/* What was asked for is not forgotten where it fails: is_lazy stays, and wants_lazy does not. */
 int db_lazy(struct db *d, bool is_lazy, struct err *err)
 {
 	int r = 0;

@@ -12,7 +12,7 @@
 struct jobfs_removing; /* one removal under way */
 
 /* The process that removes directories: remover.h. */
-struct remover {
+struct jobfs_remover {
 	int fd; /* to it; -1: there is none */
 	pid_t pid;
 };
@@ -25,7 +25,7 @@ struct jobfs {
 	int64_t reserve_bytes, block_bytes;
 	struct jobfs_removing *removing;
 	bool may_hold; /* a removed directory may still have its limit */
-	struct remover remover;
+	struct jobfs_remover remover;
 };
 
 struct quota_use;

@@ -18,7 +18,7 @@ struct jobfs_removing {
 	struct jobfs_job job;
 	struct jobfs_removal how;
 	sd_event_source *source;
-	int fd; /* a pipe: struct removal_verdict, or its end if the process died */
+	int fd; /* a pipe: struct remover_verdict, or its end if the process died */
 	struct jobfs_removing *next;
 };
 
@@ -102,18 +102,18 @@ static void free_removing(struct jobfs_removing *rm)
 }
 
 /* A process that died without a verdict is -EIO: the directory stays and is removed by the next try. */
-static void read_verdict(struct jobfs_removing *rm, struct removal_verdict *v)
+static void read_verdict(struct jobfs_removing *rm, struct remover_verdict *v)
 {
 	if (read(rm->fd, v, sizeof(*v)) == (ssize_t)sizeof(*v))
 		return;
-	*v = (struct removal_verdict){ .result = -EIO };
+	*v = (struct remover_verdict){ .result = -EIO };
 	err_set(&v->err, -EIO, "the removal was interrupted");
 }
 
 static int on_verdict(sd_event_source *source, int fd, uint32_t events, void *arg)
 {
 	struct jobfs_removing *rm = arg;
-	struct removal_verdict v;
+	struct remover_verdict v;
 
 	(void)source;
 	(void)fd;

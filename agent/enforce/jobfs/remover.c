@@ -21,7 +21,7 @@ union fd_message {
 
 /* ---- in the process ---- */
 
-static void finish_removal(int out_fd, const struct removal_verdict *v)
+static void finish_removal(int out_fd, const struct remover_verdict *v)
 {
 	ssize_t n = write(out_fd, v, sizeof(*v));
 
@@ -38,7 +38,7 @@ static void end_with(pid_t parent)
 
 static void run_removal(struct jobfs *fs, const struct jobfs_job *job, int out_fd, pid_t parent)
 {
-	struct removal_verdict v = { 0 };
+	struct remover_verdict v = { 0 };
 
 	end_with(parent);
 	v.result = jobfs_wipe(fs, job, &v.err);
@@ -131,7 +131,7 @@ int remover_start(struct jobfs *fs)
 		close(pair[0]);
 		return -errno;
 	}
-	fs->remover = (struct remover){ pair[0], pid };
+	fs->remover = (struct jobfs_remover){ pair[0], pid };
 	return 0;
 }
 
@@ -177,7 +177,7 @@ static int send_or_restart(struct jobfs *fs, const struct jobfs_job *job, int ou
 		close(fs->remover.fd);
 		waitpid(fs->remover.pid, NULL, 0);
 	}
-	fs->remover = (struct remover){ -1, 0 };
+	fs->remover = (struct jobfs_remover){ -1, 0 };
 	r = remover_start(fs);
 	return r < 0 ? r : send_order(fs, job, out_fd);
 }

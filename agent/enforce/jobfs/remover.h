@@ -9,14 +9,14 @@
 #include "common/err.h"
 
 /* How a removal ended. */
-struct removal_verdict {
+struct remover_verdict {
 	int result;
 	struct err err;
 };
 
 /* Starts the process. < 0: there is none, and the next order tries again. */
 int remover_start(struct jobfs *fs);
-/* Has the directory removed (jobfs_wipe()). A pipe that yields a struct removal_verdict, or ends without one where the
+/* Has the directory removed (jobfs_wipe()). A pipe that yields a struct remover_verdict, or ends without one where the
  * removal was killed; the caller closes it. -errno, with words. A process that has died is started again. */
 int remover_order(struct jobfs *fs, const struct jobfs_job *job, struct err *err);
 /* The process ends when the removals under way have. */
