@@ -20,7 +20,7 @@ $O/tests/unit/test_metrics_request: $O/agent/metrics/request.o
 $O/tests/unit/test_metrics_page: $(patsubst %,$O/agent/metrics/%.o,page address) $(patsubst %,$O/common/%.o,metrics err model/job model/gpu_use model/usage model/amount)
 $O/tests/unit/test_pids: $O/agent/admit/pids.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o $O/agent/admit/admit.o
 $O/tests/unit/test_jobfs_unlimited: LDLIBS += -lsystemd
-$O/tests/unit/test_jobfs_unlimited: $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove remover wipe) $O/common/err.o
+$O/tests/unit/test_jobfs_unlimited: $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove remover wipe wipe_job) $O/common/err.o
 $O/tests/unit/test_place: $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
 $O/tests/unit/test_topology: LDLIBS += -lhwloc
 $O/tests/unit/test_topology: $O/agent/enforce/topology.o $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
@@ -37,7 +37,7 @@ $O/tests/unit/test_spool: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_spool: tests/unit/rig/fail_vfs.c $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync)
 $O/tests/unit/test_uplink: LDLIBS += -lpq -lsqlite3 -ljansson -lsystemd
 $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync uplink)
-JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove remover wipe) $O/common/err.o
+JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove remover wipe wipe_job) $O/common/err.o
 $O/tests/node/jobfs/limits $O/tests/node/jobfs/removal: $O/tests/node/jobfs/%: tests/node/jobfs/%.c tests/node/jobfs/rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
 LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema open archive/find jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest attempts/report attempts/known attempts/walltime attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days attempts/series jobs/output jobs/bound jobs/views nodes/nodes nodes/record usage/queue_waits usage/usage usage/rollup_set usage/rollup_write usage/rollup usage/totals/totals usage/totals/top usage/ranks/name_set usage/ranks/packed usage/ranks/cover usage/ranks/parts usage/ranks/ranks calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/slurm attempts/slurm slurm/counted jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output steps/steps_place jobs/texts) \
