@@ -9,12 +9,14 @@
 #include "agent/foreign/jobs.h"
 #include "agent/job/gpus/gpus.h"
 #include "agent/job/phase/attach.h"
+#include "agent/job/phase/end.h"
 #include "agent/job/phase/limit.h"
 #include "agent/job/phase/recover.h"
 #include "agent/job/phase/start.h"
 #include "agent/job/phase/suspend.h"
 #include "agent/job/report.h"
 #include "agent/job/save.h"
+#include "agent/report/spool.h"
 #include "agent/slurm/jobs.h"
 #include "common/log.h"
 #include "common/time_units.h"
@@ -22,6 +24,10 @@
 
 /* A job whose cgroup has been gone for this long without an Epilog has ended. */
 #define LOST_NS (120 * S_NS)
+/* So long an attempt that starts once more waits until the controller has the report of its run before, and until that one's
+ * directory is removed. The Prolog waits for the answer. */
+#define FORMER_REPORT_NS (5 * S_NS)
+#define FORMER_REMOVAL_NS (20 * S_NS)
 
 static void refuse_task(struct slurm_answer *ret, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -133,14 +139,47 @@ static int begin_job(struct node *n, const struct slurm_question *q, struct err 
 	return foreign_begin(n, j, err);
 }
 
-void slurm_jobs_begin(struct node *n, const struct slurm_question *q, struct slurm_answer *ret)
+/* Slurm starts an attempt whose run has ended here: slurmctld had died before it saved the start. Gives the place to the new run.
+ * 1: not yet. */
+static int clear_former(struct node *n, struct job *j, int64_t waited_ns,
+			struct slurm_answer *ret)
+{
+	struct err err;
+
+	if (j->phase != PHASE_REPORT && waited_ns < FORMER_REMOVAL_NS)
+		return 1;
+	if (j->phase != PHASE_REPORT) {
+		refuse_task(
+			ret,
+			"job %lld has run on node %s before, and what is left of that run is still being removed",
+			(long long)j->s.job, n->conf->node);
+		return 0;
+	}
+	if (n->uplink && waited_ns < FORMER_REPORT_NS)
+		return 1;
+	log_job(LOG_WARNING, j->s.job, "report",
+		"Slurm starts attempt %d once more: its run before is not reported",
+		(int)j->s.attempt);
+	if (spool_forget(n->spool, j->s.job, j->s.attempt, &err) < 0)
+		log_job(LOG_WARNING, j->s.job, "report", "%s", err.text);
+	job_settle(n, j);
+	return 0;
+}
+
+int slurm_jobs_begin(struct node *n, const struct slurm_question *q, int64_t waited_ns,
+		     struct slurm_answer *ret)
 {
 	char text[USERS_TEXT_MAX];
 	const char *why = users_check(&n->users, q->uid, q->gid, text);
+	struct job *j = job_find(n, q->job, attempt_of(q));
 	struct err err = { "" };
 
-	if (job_find(n, q->job, attempt_of(q)))
-		return; /* slurmd runs a Prolog again after its own restart */
+	if (j && !job_has_ended(j))
+		return 0; /* slurmd runs a Prolog again after its own restart */
+	if (j && clear_former(n, j, waited_ns, ret))
+		return 1;
+	if (ret->kind == SLURM_REFUSED)
+		return 0;
 	/* Slurm runs a job once at a time on a node: an attempt without an Epilog has ended all the same. */
 	foreign_end_stale(n, q->job,
 			  "its Epilog did not come; it ended when Slurm started it again");
@@ -150,6 +189,7 @@ void slurm_jobs_begin(struct node *n, const struct slurm_question *q, struct slu
 	else if (begin_job(n, q, &err) < 0)
 		refuse_task(ret, "node %s cannot take job %u: %s", n->conf->node, q->job,
 			    err.text);
+	return 0;
 }
 
 /* ---- STEP and TASK ---- */

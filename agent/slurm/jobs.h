@@ -8,7 +8,10 @@
 #include "common/wire/slurm.h"
 
 /* Each fills the answer, which is "go" before. `peer`: pid of the process that sent the question. */
-void slurm_jobs_begin(struct node *n, const struct slurm_question *q, struct slurm_answer *ret);
+/* 1: the attempt runs once more, and what is left of its run before keeps it from that: to be asked again. `waited_ns`: since the
+ * question came. */
+int slurm_jobs_begin(struct node *n, const struct slurm_question *q, int64_t waited_ns,
+		     struct slurm_answer *ret);
 void slurm_jobs_step(struct node *n, const struct slurm_question *q, int32_t peer,
 		     struct slurm_answer *ret);
 void slurm_jobs_task(struct node *n, const struct slurm_question *q, int32_t peer,

@@ -13,11 +13,14 @@ _Static_assert(sizeof(struct slurm_question) < FOREIGN_MESSAGE_MAX &&
 		       sizeof(struct slurm_answer) <= FOREIGN_MESSAGE_MAX,
 	       "each is one message");
 
-/* 1: the Epilog waits until the job's disk is gone, and the end of a task until slurmctld has the reason. */
+/* 1: the Epilog waits until the job's disk is gone, the end of a task until slurmctld has the reason, and a Prolog until nothing is left of
+ * a run of the same attempt. */
 static int look_again(struct node *n, struct foreign_exchange *x)
 {
 	const struct slurm_question *q = (const void *)x->question;
 
+	if (q->kind == SLURM_BEGIN)
+		return slurm_jobs_begin(n, q, node_now_ns() - x->asked_ns, (void *)x->answer);
 	if (q->kind == SLURM_END)
 		return !slurm_jobs_is_over(n, q);
 	return q->kind == SLURM_EXIT && slurm_jobs_is_commenting(n, q) &&
@@ -56,8 +59,7 @@ static int answer_question(struct node *n, struct foreign_exchange *x)
 	}
 	log_question(q);
 	switch (q->kind) {
-	case SLURM_BEGIN:
-		slurm_jobs_begin(n, q, a);
+	case SLURM_BEGIN: /* look_again() */
 		break;
 	case SLURM_STEP:
 		slurm_jobs_step(n, q, x->peer, a);

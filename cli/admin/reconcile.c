@@ -137,6 +137,11 @@ static int print_summary(const struct reconcile_report *to, const struct rows_pe
 	int r;
 
 	if (!to->list) {
+		if (n->n_forgotten)
+			fprintf(to->c->format.to,
+				"%" PRId64
+				" attempts ran once more than slurmdbd has: slurmctld died before it saved their first start\n",
+				n->n_forgotten);
 		fprintf(to->c->format.to,
 			"cluster %s: %" PRId64 " attempts, %" PRId64
 			" CPU seconds in the ledger; %" PRId64 " attempts, %" PRId64
@@ -152,6 +157,7 @@ static int print_summary(const struct reconcile_report *to, const struct rows_pe
 	doc_int(&d, "slurmdbd_attempts", n->n_slurmdbd);
 	doc_int(&d, "ledger_cpu_s", n->s_ledger);
 	doc_int(&d, "slurmdbd_cpu_s", n->s_slurmdbd);
+	doc_int(&d, "forgotten_count", n->n_forgotten);
 	doc_int(&d, "difference_count", n->n_differences);
 	doc_set(&d, "differences", json_incref(to->list));
 	r = doc_finish(&d, &doc, err);
@@ -208,7 +214,9 @@ const struct verb admin_verb_reconcile = {
 		"Lists every attempt of a job that one of both lacks, or whose start, end,\n"
 		"suspended seconds, state or CPUs differ; exit status 1 when one does. Times\n"
 		"that an agent of Reeve measured may differ by a minute: they do not count\n"
-		"Prolog and Epilog. Runs on the host of reeve-slurm, as an operator.",
+		"Prolog and Epilog. A run that slurmctld forgot, since it died before it\n"
+		"saved its start, is counted by itself. Runs on the host of\n"
+		"reeve-slurm, as an operator.",
 	.examples = "reeve admin reconcile\n"
 		    "reeve admin reconcile --from 2026-11-01 --to 2026-12-01 --json",
 	.options = options,

@@ -96,6 +96,20 @@ static int compare_pair(struct comparison *c, const struct slurm_batch_job *a,
 	return r;
 }
 
+/* l->of[i], which slurmdbd lacks, is a run that slurmctld has forgotten. Of one id those without a time of submission come first. */
+static bool is_forgotten(const struct compare_list *l, size_t i)
+{
+	const struct slurm_batch_job *a = &l->of[i];
+
+	if (a->submit_s || !a->by_agent || !a->end_s)
+		return false;
+	for (size_t k = i + 1; k < l->n && l->of[k].job == a->job; k++)
+		if (l->of[k].submit_s && l->of[k].attempt == a->attempt &&
+		    l->of[k].start_s >= a->end_s)
+			return true;
+	return false;
+}
+
 static int walk_lists(struct comparison *c, const struct compare_list *l,
 		      const struct compare_list *d)
 {
@@ -105,7 +119,9 @@ static int walk_lists(struct comparison *c, const struct compare_list *l,
 	while (r >= 0 && (i < l->n || k < d->n)) {
 		int order = i == l->n ? 1 : k == d->n ? -1 : compare_keys(&l->of[i], &d->of[k]);
 
-		if (order < 0)
+		if (order < 0 && is_forgotten(l, i))
+			c->how->sums.n_forgotten++;
+		else if (order < 0)
 			r = add_difference(c, COMPARE_NOT_IN_SLURMDBD, &l->of[i], NULL);
 		else if (order > 0)
 			r = add_difference(c, COMPARE_NOT_IN_LEDGER, NULL, &d->of[k]);

@@ -3,6 +3,10 @@
  * An attempt is known by its id and the time of its submission. What no agent reported must be the same to the second. An agent
  * sees tasks start and end, not Prolog and Epilog: its start and end may differ from Slurm's by COMPARE_AGENT_S. Where
  * Slurm lost a node of the job (NODE_FAIL), the agent's end may be earlier by any time: slurmctld ends the job when it notices.
+ *
+ * A slurmctld that dies before it has saved a start starts the job again, and slurmdbd has the later run alone. The former, which an agent
+ * reported, is counted as forgotten and is no difference: the ledger has it without a time of submission, and it ended before the
+ * other began.
  */
 #pragma once
 #include <stddef.h>
@@ -37,6 +41,7 @@ struct compare_list {
 struct compare_sums {
 	int64_t n_ledger, n_slurmdbd; /* attempts */
 	int64_t s_ledger, s_slurmdbd; /* CPU seconds: running time x CPUs */
+	int64_t n_forgotten;	      /* of n_ledger */
 	int64_t n_differences;
 };
 struct compare {

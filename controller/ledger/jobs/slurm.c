@@ -254,41 +254,6 @@ static void fill_request(const struct store_slurm_case *c, struct request *q)
 		fill_whole_request(c->row, q);
 }
 
-int store_slurm_note(struct store *s, const struct store_slurm_case *c, int64_t job,
-		     const char *text, struct err *err)
-{
-	const struct store_event e = { c->now_ns, job, c->node, "slurm", text };
-	int r = db_has_row(
-		s->db, err,
-		"SELECT 1 FROM events WHERE job = ?1 AND what = 'slurm' AND node = ?2"
-		" LIMIT 1",
-		"it", job, c->node);
-
-	return r == 0 ? store_event(s, &e, err) : r < 0 ? r : 0;
-}
-
-int store_slurm_noted(struct store *s, int64_t job, char ret[static STORE_SLURM_NOTED_MAX],
-		      struct err *err)
-{
-	struct db_row *st;
-	size_t n = 0;
-	int r = db_query(
-		s->db, err, &st,
-		"SELECT text FROM events WHERE job = ?1 AND what = 'slurm' ORDER BY id", "i",
-		job);
-
-	*ret = '\0';
-	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		const char *text = store_text(st, 0);
-
-		if (n + strlen(text) + 3 > STORE_SLURM_NOTED_MAX)
-			continue;
-		n += (size_t)snprintf(ret + n, STORE_SLURM_NOTED_MAX - n, "%s%s", n ? "; " : "",
-				      text);
-	}
-	return r < 0 ? r : n > 0;
-}
-
 int store_slurm_describe(const struct store_slurm_case *c, struct request *ret_request,
 			 struct store_new *ret, char note[static STORE_SLURM_NOTE_MAX],
 			 struct err *err)
@@ -533,6 +498,22 @@ static int is_counted(struct store *s, const struct store_slurm_case *c, const s
 	return counted_is_imported(s, &run, err);
 }
 
+/* 1: the node has run the attempt of the job on record, and has reported its end; this run of the same attempt began later. Slurm has started it
+ * once more, since slurmctld had died before it saved that it had. By the clock of one node: nothing is allowed for. */
+static int is_next_run(struct store *s, const struct store_slurm_case *c,
+		       const struct newest *n, struct err *err)
+{
+	const struct sync_slurm_job *told = c->told;
+
+	if (c->row || n->generation < 0 || n->state != JOB_ENDED ||
+	    told->attempt != n->attempt || told->started_ns <= n->ended_ns)
+		return 0;
+	return db_has_row(s->db, err,
+			  "SELECT 1 FROM attempts WHERE job = ?1 AND attempt = ?2 AND node = ?3"
+			  " AND closed = " SQL_STORE_FINAL " AND seq > 0 AND ended_ns < ?4",
+			  "iiti", n->job, (int64_t)n->attempt, c->node, told->started_ns);
+}
+
 int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t *ret_job,
 		      struct err *err)
 {
@@ -545,7 +526,10 @@ int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t
 		r = is_counted(s, c, &n, ret_job, err);
 	if (r != 0)
 		return r < 0 ? r : 0;
-	is_new = c->is_another || n.is_archived || !is_same_job(&n, c->told);
+	r = is_next_run(s, c, &n, err);
+	if (r < 0)
+		return r;
+	is_new = r > 0 || c->is_another || n.is_archived || !is_same_job(&n, c->told);
 	r = is_new ? 0 : has_attempt(s, c, n.job, &is_unclaimed, err);
 	*ret_job = is_new ? 0 : n.job;
 	if (r > 0 && is_unclaimed)

@@ -12,7 +12,8 @@
  *
  * An id that comes again is another job, of the next generation, when it has another owner, or when the job on record has ended and
  * this one started later without being its next attempt. The attempt is Slurm's count of restarts + 1: a job that Slurm requeues keeps
- * its number.
+ * its number. A slurmctld that dies before it has saved a start starts the same attempt again: that run is of the next generation, and
+ * gets Slurm's row; the run before stays as its agent reported it.
  *
  * A job on several nodes has a part on each node that ran a task of it (attempts/multinode.h); part 0, whose time is the job's, is that of
  * the node that reported first. What the job requested is counted for all its nodes, as its Prolog has them. A part that ends

@@ -7,6 +7,7 @@
 #include "controller/ledger/slurm/counted.h"
 #include "controller/ledger/slurm/fresh.h"
 #include "controller/ledger/slurm/settle.h"
+#include "controller/ledger/sql.h"
 
 static bool has_ended(const struct slurm_batch_job *row)
 {
@@ -92,30 +93,65 @@ static int is_counted(struct settle *t, const struct slurm_batch_job *row, struc
 	return r;
 }
 
+/* 1: Slurm has started the attempt again after its run had ended, as its agent reported: slurmctld had died before it saved that start,
+ * and has but the later one. */
+static int is_started_again(struct settle *t, const struct rows_attempt *known,
+			    const struct slurm_batch_job *row, struct err *err)
+{
+	if (row->start_s <= known->row.start_s || !known->job)
+		return 0;
+	return db_has_row(t->s->db, err,
+			  "SELECT 1 FROM attempts WHERE job = ?1 AND attempt = ?2"
+			  " AND closed = " SQL_STORE_FINAL " AND seq > 0 AND ended_ns <= ?3",
+			  "iii", known->job, (int64_t)known->attempt, row->start_s * S_NS);
+}
+
+/* The run before stays in the ledger as it is, and the row becomes that of another job of the same id: one that an agent has reported, or
+ * a new one. */
+static int move_to_next_run(struct settle *t, struct rows_attempt *a, struct err *err)
+{
+	int64_t newest = 0;
+	int r = store_slurm_find(t->s, t->origin, rule_local_id(&a->row), &newest, err);
+
+	if (r < 0)
+		return r;
+	a->is_another = newest == a->job;
+	a->job = a->is_another ? 0 : newest;
+	return 0;
+}
+
+/* The attempt that the row is of, in *a, whose job may be 0. 0: the row says nothing that is not known or counted. */
+static int find_attempt(struct settle *t, const struct slurm_batch_job *row,
+			struct rows_attempt *a, struct err *err)
+{
+	int r = rows_load(t->s, t->origin, row, a, err);
+
+	if (r > 0 && is_old(a, row, t->batch->source))
+		return 0;
+	if (r > 0) {
+		r = is_started_again(t, a, row, err);
+		r = r > 0 ? move_to_next_run(t, a, err) : r;
+		return r < 0 ? r : 1;
+	}
+	r = r < 0 ? r : is_counted(t, row, err);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	*a = (struct rows_attempt){ .origin = t->origin };
+	r = find_attempt_number(t, row, a, err);
+	return r < 0 ? r : 1;
+}
+
 /* A row that waits or was revoked is no attempt of this cluster. */
 static int take_row(struct settle *t, const struct slurm_batch_job *row, struct err *err)
 {
 	struct rows_attempt a;
-	bool is_known = false;
 	int r;
 
 	if (row->state == SLURM_BATCH_PENDING || row->state == SLURM_BATCH_REVOKED)
 		return 0;
-	r = rows_load(t->s, t->origin, row, &a, err);
-	if (r < 0 || (r > 0 && is_old(&a, row, t->batch->source)))
-		return r < 0 ? r : 0;
-	if (r == 0)
-		r = is_counted(t, row, err);
-	else
-		is_known = true;
-	if (r < 0 || (r > 0 && !is_known))
-		return r < 0 ? r : 0;
-	if (!is_known) {
-		a = (struct rows_attempt){ .origin = t->origin };
-		r = find_attempt_number(t, row, &a, err);
-		if (r < 0)
-			return r;
-	}
+	r = find_attempt(t, row, &a, err);
+	if (r <= 0)
+		return r;
 	a.row = *row;
 	/* An end without a time is when Slurm said it. */
 	if (has_ended(row) && !a.row.end_s)

@@ -94,7 +94,7 @@ int rows_load(struct store *s, int64_t origin, const struct slurm_batch_job *key
 	return 1;
 }
 
-/* gone_ns becomes 0: Slurm has just reported the attempt. Job and attempt of a row never change. */
+/* gone_ns becomes 0: Slurm has just reported the attempt. */
 int rows_save(struct store *s, const struct rows_attempt *a, struct err *err)
 {
 	const struct slurm_batch_job *r = &a->row;
@@ -106,7 +106,7 @@ int rows_save(struct store *s, const struct rows_attempt *a, struct err *err)
 		" array_task, het_job, het_offset, source, at_s)"
 		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
 		" ?16, ?17, ?18, ?19, ?20) ON CONFLICT(origin, id, submit_s) DO UPDATE SET"
-		" state = excluded.state, start_s = excluded.start_s, end_s = excluded.end_s,"
+		" job = excluded.job, state = excluded.state, start_s = excluded.start_s, end_s = excluded.end_s,"
 		" suspended_s = excluded.suspended_s, exit_status = excluded.exit_status,"
 		" signal = excluded.signal, ncpus = excluded.ncpus, nodes = excluded.nodes,"
 		" node = excluded.node, source = excluded.source, at_s = excluded.at_s,"

@@ -19,7 +19,7 @@ int64_t rows_source_number(enum slurm_batch_source source);
 /* The attempt of this id and time of submission. 1; 0: there is none. */
 int rows_load(struct store *s, int64_t origin, const struct slurm_batch_job *key,
 	      struct rows_attempt *ret, struct err *err);
-/* Inserts it, or replaces what is there. */
+/* Inserts it, or replaces what is there, with the job that it is of. */
 int rows_save(struct store *s, const struct rows_attempt *a, struct err *err);
 int rows_set_due(struct store *s, const struct rows_attempt *a, int64_t due_ns,
 		 struct err *err);

@@ -23,7 +23,7 @@ static struct slurm_batch_job attempt_of(int64_t job, int64_t submit_s)
 
 struct seen {
 	int n[_COMPARE_MAX];
-	int64_t job;
+	int64_t job, n_forgotten;
 };
 
 static int see_difference(void *ctx, const struct compare_difference *d, struct err *err)
@@ -45,6 +45,7 @@ static int64_t count_differences(struct slurm_batch_job *l, size_t n_l,
 
 	memset(ret, 0, sizeof(*ret));
 	assert_int_equal(compare_lists(&how, &ledger, &slurmdbd, NULL), 0);
+	ret->n_forgotten = how.sums.n_forgotten;
 	return how.sums.n_differences;
 }
 
@@ -125,6 +126,36 @@ static void an_agent_may_know_the_end_before_slurm_notices_a_lost_node(void **st
 	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
 }
 
+/* slurmctld died before it saved the start of a run that an agent reported, and started the attempt again. */
+static void a_run_that_slurmctld_forgot_is_counted_and_no_difference(void **state)
+{
+	struct slurm_batch_job l[] = { attempt_of(1, 100), attempt_of(1, 0) };
+	struct slurm_batch_job d = l[0];
+	struct seen seen;
+
+	(void)state;
+	l[1].end_s = l[0].start_s;
+	l[0].by_agent = l[1].by_agent = true;
+	l[0].attempt = l[1].attempt = 1;
+	assert_int_equal(count_differences(l, 2, &d, 1, &seen), 0);
+	assert_int_equal(seen.n_forgotten, 1);
+	for (int how = 0; how < 5; how++) {
+		struct slurm_batch_job other[] = {
+			l[0], l[1]
+		}; /* l is sorted now: the run is first */
+
+		other[0].end_s += how == 0; /* after the other's start */
+		other[0].by_agent = how != 1;
+		other[0].attempt += how == 2;
+		other[0].submit_s = how == 3;
+		other[0].end_s = how == 4 ? 0 : other[0].end_s;
+		assert_int_equal(count_differences(other, 2, &d, 1, &seen), 1);
+		assert_int_equal(seen.n[COMPARE_NOT_IN_SLURMDBD], 1);
+		assert_int_equal(seen.n_forgotten, 0);
+	}
+	assert_int_equal(count_differences(l, 1, &d, 1, &seen), 2); /* nothing follows it */
+}
+
 static void times_of_a_job_that_never_ran_mean_nothing(void **state)
 {
 	struct slurm_batch_job l = attempt_of(1, 10), d = attempt_of(1, 10);
@@ -145,6 +176,7 @@ int main(void)
 		cmocka_unit_test(every_figure_that_differs_is_named),
 		cmocka_unit_test(an_agents_times_may_differ_by_prolog_and_epilog),
 		cmocka_unit_test(an_agent_may_know_the_end_before_slurm_notices_a_lost_node),
+		cmocka_unit_test(a_run_that_slurmctld_forgot_is_counted_and_no_difference),
 		cmocka_unit_test(times_of_a_job_that_never_ran_mean_nothing),
 	};
 

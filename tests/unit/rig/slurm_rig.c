@@ -1,4 +1,11 @@
 /* slurm_rig - see slurm_rig.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/err.h"
 #include "tests/unit/rig/slurm_rig.h"
 
 struct slurm_batch_job rig_slurm_row(int64_t id, enum slurm_batch_state state, int64_t start_s,
@@ -21,4 +28,99 @@ struct slurm_batch_job rig_slurm_row(int64_t id, enum slurm_batch_state state, i
 				     .array_task = SLURM_BATCH_NO_TASK };
 
 	return j;
+}
+
+static int set_price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
+		     struct err *err)
+{
+	int *n_priced = ctx;
+
+	(void)err;
+	if (*job->request->account == 'x')
+		snprintf(note, STORE_SLURM_NOTE_MAX, "its account is unknown");
+	job->terms = (struct tally_terms){ .rate = { job->request->res.ncpus, 1 },
+					   .ncpus = job->request->res.ncpus };
+	(*n_priced)++;
+	return 0;
+}
+
+struct rig_said rig_said_of(int64_t id, int64_t started_ns)
+{
+	struct rig_said w = { .cluster = "east",
+			      .node = "e1",
+			      .state = JOB_RUNNING,
+			      .now_ns = NOON + 1000 * S_NS,
+			      .told = { .job = id,
+					.attempt = 1,
+					.uid = 1001,
+					.user = "alice",
+					.account = "physics",
+					.queue = "batch",
+					.ncpus = 2,
+					.nodes = 1,
+					.started_ns = started_ns } };
+	return w;
+}
+
+static struct report *make_report(const struct rig_said *w)
+{
+	struct report *rep = calloc(1, sizeof(*rep));
+
+	*rep = rig_report(w->told.job, w->seq, w->state, w->running_s);
+	rep->attempt = w->told.attempt;
+	rep->started_ns = w->told.started_ns;
+	rep->at_ns = w->told.started_ns + w->running_s * S_NS;
+	rep->ended_ns = w->state == JOB_ENDED ? rep->at_ns : 0;
+	if (w->end != END_NONE)
+		rep->end.kind = w->end;
+	if (w->end == END_LIMIT)
+		rep->end.reason = (struct reason){ .limit = LIMIT_VMEM,
+						   .requested = INT64_C(1) << 30,
+						   .reached = INT64_C(2) << 30 };
+	return rep;
+}
+
+/* The lists belong to the document, as those of a decoded one do. */
+static void fill_document(const struct rig_said *w, struct sync *doc)
+{
+	doc->engine = w->is_pbs ? ENGINE_PBS : ENGINE_SLURM;
+	strcpy(doc->node, w->node);
+	strcpy(doc->boot, "b1");
+	doc->jobs = calloc(1, sizeof(*doc->jobs));
+	doc->jobs[0] = (struct sync_job){ w->told.job, w->told.attempt, w->state };
+	doc->n_jobs = 1;
+	if (!w->is_not_told) {
+		doc->slurm_jobs = malloc(sizeof(*doc->slurm_jobs));
+		doc->slurm_jobs[0] = w->told;
+		doc->n_slurm_jobs = 1;
+	}
+	if (w->seq) {
+		doc->reports = make_report(w);
+		doc->n_reports = 1;
+	}
+}
+
+void rig_send_said(struct rig *r, struct rig_said *w)
+{
+	struct sync *doc = calloc(1, sizeof(*doc));
+	const struct store_slurm slurm = {
+		.doc = doc, .is_pbs = w->is_pbs, .price = set_price, .ctx = &w->n_priced
+	};
+	struct sync_from from = { .address = "10.0.0.1",
+				  .now_ns = w->now_ns,
+				  .lost_ns = 120 * S_NS,
+				  .slurm = &slurm };
+	struct sync_result out;
+	struct err err = { "" };
+
+	strcpy(from.cluster, w->cluster);
+	fill_document(w, doc);
+	w->n_priced = 0;
+	if (store_ingest(r->store, doc, &from, &out, &err) < 0)
+		fail_msg("%s", err.text);
+	w->job = doc->n_jobs ? doc->jobs[0].job : 0;
+	w->n_acks = out.n_acks;
+	w->n_refusals = out.n_refusals;
+	sync_result_done(&out);
+	sync_free(doc);
 }

@@ -11,116 +11,7 @@
 #include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/usage/eff.h"
-#include "tests/unit/rig/ledger_rig.h"
-
-static int set_price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
-		     struct err *err)
-{
-	int *n_priced = ctx;
-
-	(void)err;
-	if (*job->request->account == 'x')
-		snprintf(note, STORE_SLURM_NOTE_MAX, "its account is unknown");
-	job->terms = (struct tally_terms){ .rate = { job->request->res.ncpus, 1 },
-					   .ncpus = job->request->res.ncpus };
-	(*n_priced)++;
-	return 0;
-}
-
-/* One job of node `node` as it says it; seq 0: without a report. */
-struct said {
-	const char *cluster, *node;
-	struct sync_slurm_job told;
-	enum job_state state;
-	int64_t seq, running_s, now_ns;
-	bool is_not_told, is_pbs;
-	enum job_end_kind end; /* of a report of JOB_ENDED; END_NONE: it exited */
-	int n_priced;	       /* filled: jobs that were made */
-	int64_t job;	       /* filled: the number in place of the id; 0: it was taken out */
-	size_t n_acks;	       /* filled */
-	size_t n_refusals;     /* filled */
-};
-
-static struct said said_of(int64_t id, int64_t started_ns)
-{
-	struct said w = { .cluster = "east",
-			  .node = "e1",
-			  .state = JOB_RUNNING,
-			  .now_ns = NOON + 1000 * S_NS,
-			  .told = { .job = id,
-				    .attempt = 1,
-				    .uid = 1001,
-				    .user = "alice",
-				    .account = "physics",
-				    .queue = "batch",
-				    .ncpus = 2,
-				    .nodes = 1,
-				    .started_ns = started_ns } };
-	return w;
-}
-
-static struct report *make_report(const struct said *w)
-{
-	struct report *rep = calloc(1, sizeof(*rep));
-
-	*rep = rig_report(w->told.job, w->seq, w->state, w->running_s);
-	rep->attempt = w->told.attempt;
-	rep->started_ns = w->told.started_ns;
-	rep->at_ns = w->told.started_ns + w->running_s * S_NS;
-	rep->ended_ns = w->state == JOB_ENDED ? rep->at_ns : 0;
-	if (w->end != END_NONE)
-		rep->end.kind = w->end;
-	if (w->end == END_LIMIT)
-		rep->end.reason = (struct reason){ .limit = LIMIT_VMEM,
-						   .requested = INT64_C(1) << 30,
-						   .reached = INT64_C(2) << 30 };
-	return rep;
-}
-
-/* The lists belong to the document, as those of a decoded one do. */
-static void fill_document(const struct said *w, struct sync *doc)
-{
-	doc->engine = w->is_pbs ? ENGINE_PBS : ENGINE_SLURM;
-	strcpy(doc->node, w->node);
-	strcpy(doc->boot, "b1");
-	doc->jobs = calloc(1, sizeof(*doc->jobs));
-	doc->jobs[0] = (struct sync_job){ w->told.job, w->told.attempt, w->state };
-	doc->n_jobs = 1;
-	if (!w->is_not_told) {
-		doc->slurm_jobs = malloc(sizeof(*doc->slurm_jobs));
-		doc->slurm_jobs[0] = w->told;
-		doc->n_slurm_jobs = 1;
-	}
-	if (w->seq) {
-		doc->reports = make_report(w);
-		doc->n_reports = 1;
-	}
-}
-
-static void send_sync(struct rig *r, struct said *w)
-{
-	struct sync *doc = calloc(1, sizeof(*doc));
-	const struct store_slurm slurm = {
-		.doc = doc, .is_pbs = w->is_pbs, .price = set_price, .ctx = &w->n_priced
-	};
-	struct sync_from from = { .address = "10.0.0.1",
-				  .now_ns = w->now_ns,
-				  .lost_ns = 120 * S_NS,
-				  .slurm = &slurm };
-	struct sync_result out;
-	struct err err = { "" };
-
-	strcpy(from.cluster, w->cluster);
-	fill_document(w, doc);
-	w->n_priced = 0;
-	if (store_ingest(r->store, doc, &from, &out, &err) < 0)
-		fail_msg("%s", err.text);
-	w->job = doc->n_jobs ? doc->jobs[0].job : 0;
-	w->n_acks = out.n_acks;
-	w->n_refusals = out.n_refusals;
-	sync_result_done(&out);
-	sync_free(doc);
-}
+#include "tests/unit/rig/slurm_rig.h"
 
 static void a_number_has_origin_generation_and_id(void **state)
 {
@@ -141,12 +32,12 @@ static void a_number_has_origin_generation_and_id(void **state)
 static void a_job_is_made_once_and_charged(void **state)
 {
 	struct rig *r = *state;
-	struct said w = said_of(7, NOON);
+	struct rig_said w = rig_said_of(7, NOON);
 
 	w.seq = 1;
 	w.running_s = 100;
 	for (int i = 0; i < 3; i++) {
-		send_sync(r, &w);
+		rig_send_said(r, &w);
 		assert_int_equal(w.n_priced, i == 0);
 		assert_int_equal(w.n_acks, 1);
 		assert_int_equal(w.n_refusals, 0);
@@ -162,72 +53,100 @@ static void a_job_is_made_once_and_charged(void **state)
 static void a_job_that_was_reported_late_is_charged_from_its_start(void **state)
 {
 	struct rig *r = *state;
-	struct said w = said_of(7, NOON);
+	struct rig_said w = rig_said_of(7, NOON);
 
 	w.seq = 1;
 	w.running_s = 5000;
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	assert_int_equal(rig_load_job(r, w.job).running_ns, 1000 * S_NS);
 }
 
 static void reeves_job_numbers_continue_without_slurms(void **state)
 {
 	struct rig *r = *state;
-	struct said w = said_of(7, NOON);
+	struct rig_said w = rig_said_of(7, NOON);
 	int64_t first = rig_job(r, NOON);
 
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	assert_int_equal(rig_job(r, NOON + S_NS), first + 1);
 }
 
 static void an_id_that_comes_again_after_the_end_is_the_next_generation(void **state)
 {
 	struct rig *r = *state;
-	struct said w = said_of(7, NOON), again = said_of(7, NOON + 700 * S_NS), still;
+	struct rig_said w = rig_said_of(7, NOON), again = rig_said_of(7, NOON + 700 * S_NS),
+			still;
 
 	w.seq = 1;
 	w.running_s = 10;
 	w.state = JOB_ENDED;
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	still = w;
-	send_sync(r, &still); /* its end, said again */
+	rig_send_said(r, &still); /* its end, said again */
 	assert_int_equal(still.job, w.job);
 	/* No task of the new one has run: the row cannot be distinguished from the rest of the old one. */
-	still = said_of(7, 0);
+	still = rig_said_of(7, 0);
 	still.state = JOB_STARTING;
-	send_sync(r, &still);
+	rig_send_said(r, &still);
 	assert_int_equal(still.job, w.job);
 	again.seq = 1;
-	send_sync(r, &again);
+	rig_send_said(r, &again);
 	assert_int_equal(again.job, store_slurm_number(1, 1, 7));
 	assert_int_equal(rig_load_job(r, w.job).state, JOB_ENDED);
 	assert_int_equal(rig_load_job(r, again.job).state, JOB_RUNNING);
 	/* Without a description it is the last generation. */
 	again.is_not_told = true;
-	send_sync(r, &again);
+	rig_send_said(r, &again);
 	assert_int_equal(again.job, store_slurm_number(1, 1, 7));
+}
+
+/* slurmctld died before it saved a start, and starts the attempt again at once. */
+static void the_same_attempt_once_more_on_its_node_is_the_next_generation(void **state)
+{
+	struct rig *r = *state;
+	struct rig_said w = rig_said_of(7, NOON), other = rig_said_of(7, NOON + 30 * S_NS),
+			again = rig_said_of(7, NOON + 11 * S_NS);
+
+	w.seq = 1;
+	w.running_s = 10;
+	w.state = JOB_ENDED;
+	rig_send_said(r, &w);
+	again.seq = 2;
+	again.told.started_ns = NOON + 10 * S_NS;
+	again.running_s = 5;
+	rig_send_said(r, &again); /* it did not begin after the end */
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 1);
+	other.node = "e2"; /* which may be a node of the same run, with another clock */
+	rig_send_said(r, &other);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 1);
+	again.told.started_ns++;
+	rig_send_said(r, &again);
+	assert_int_equal(again.job, store_slurm_number(1, 1, 7));
+	assert_int_equal(again.n_refusals, 0);
+	assert_int_equal(rig_load_job(r, again.job).running_ns, 5 * S_NS);
+	assert_int_equal(rig_load_job(r, w.job).running_ns, 10 * S_NS);
 }
 
 static void an_id_of_another_owner_is_another_job(void **state)
 {
 	struct rig *r = *state;
-	struct said w = said_of(7, NOON), other = said_of(7, NOON);
+	struct rig_said w = rig_said_of(7, NOON), other = rig_said_of(7, NOON);
 
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	other.told.uid = 1002;
-	send_sync(r, &other);
+	rig_send_said(r, &other);
 	assert_int_equal(other.job, store_slurm_number(1, 1, 7));
 }
 
 static void each_cluster_has_its_own_ids(void **state)
 {
 	struct rig *r = *state;
-	struct said w = said_of(7, NOON), other = said_of(7, NOON);
+	struct rig_said w = rig_said_of(7, NOON), other = rig_said_of(7, NOON);
 
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	other.cluster = "west";
 	other.node = "w1";
-	send_sync(r, &other);
+	rig_send_said(r, &other);
 	assert_int_equal(other.job >> 40, 2);
 	assert_int_equal(store_slurm_id(other.job), 7);
 }
@@ -235,14 +154,14 @@ static void each_cluster_has_its_own_ids(void **state)
 static void a_requeue_is_the_next_attempt_also_where_the_end_was_never_reported(void **state)
 {
 	struct rig *r = *state;
-	struct said w = said_of(7, NOON), again = said_of(7, NOON + 100 * S_NS);
+	struct rig_said w = rig_said_of(7, NOON), again = rig_said_of(7, NOON + 100 * S_NS);
 
 	w.seq = again.seq = 1;
 	w.running_s = again.running_s = 50;
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	again.told.attempt = 2;
 	again.node = "e2";
-	send_sync(r, &again);
+	rig_send_said(r, &again);
 	assert_int_equal(again.job, w.job);
 	assert_int_equal(rig_load_job(r, w.job).state, JOB_RUNNING);
 	assert_string_equal(rig_load_job(r, w.job).node, "e2");
@@ -252,7 +171,7 @@ static void a_requeue_is_the_next_attempt_also_where_the_end_was_never_reported(
 	w.seq = 2;
 	w.running_s = 60;
 	w.state = JOB_ENDED;
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	assert_int_equal(w.n_refusals, 0);
 	assert_int_equal(rig_load_job(r, w.job).state, JOB_RUNNING);
 	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"), 220000);
@@ -261,16 +180,16 @@ static void a_requeue_is_the_next_attempt_also_where_the_end_was_never_reported(
 static void a_second_node_that_an_old_agent_did_not_announce_counts_nothing(void **state)
 {
 	struct rig *r = *state;
-	struct said w = said_of(7, NOON), other;
+	struct rig_said w = rig_said_of(7, NOON), other;
 	char note[STORE_SLURM_NOTED_MAX];
 
 	w.seq = 1;
 	w.running_s = 100;
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	other = w;
 	other.node = "e2";
 	for (int i = 0; i < 2; i++) {
-		send_sync(r, &other);
+		rig_send_said(r, &other);
 		assert_int_equal(other.n_acks, 1);
 		assert_int_equal(other.n_refusals, 0);
 		assert_int_equal(other.job, 0);
@@ -282,9 +201,9 @@ static void a_second_node_that_an_old_agent_did_not_announce_counts_nothing(void
 			    "node e1 alone");
 }
 
-static struct said part_of_two_nodes(const char *node, int64_t ncpus)
+static struct rig_said part_of_two_nodes(const char *node, int64_t ncpus)
 {
-	struct said w = said_of(7, NOON);
+	struct rig_said w = rig_said_of(7, NOON);
 
 	w.node = node;
 	w.seq = 1;
@@ -298,13 +217,13 @@ static struct said part_of_two_nodes(const char *node, int64_t ncpus)
 static void a_job_on_two_nodes_is_one_job_with_a_part_on_each(void **state)
 {
 	struct rig *r = *state;
-	struct said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
+	struct rig_said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
 
 	a.running_s = 100;
 	b.running_s = 90;
 	for (int i = 0; i < 2; i++) {
-		send_sync(r, &a);
-		send_sync(r, &b);
+		rig_send_said(r, &a);
+		rig_send_said(r, &b);
 		assert_int_equal(b.job, a.job);
 		assert_int_equal(b.n_acks, 1);
 		assert_int_equal(b.n_refusals, 0);
@@ -321,13 +240,13 @@ static void a_job_on_two_nodes_is_one_job_with_a_part_on_each(void **state)
 static void gpus_of_a_job_are_those_of_all_its_nodes(void **state)
 {
 	struct rig *r = *state;
-	struct said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
+	struct rig_said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
 
 	a.told.ngpus = 1;
 	b.told.ngpus = 4;
 	a.told.job_ngpus = b.told.job_ngpus = 5;
-	send_sync(r, &a);
-	send_sync(r, &b);
+	rig_send_said(r, &a);
+	rig_send_said(r, &b);
 	assert_int_equal(rig_number(r, "SELECT ngpus FROM jobs"), 5);
 	assert_int_equal(rig_number(r, "SELECT ngpus FROM parts WHERE node = 'e2'"), 4);
 }
@@ -335,31 +254,31 @@ static void gpus_of_a_job_are_those_of_all_its_nodes(void **state)
 static void gpus_are_as_many_on_each_node_where_the_whole_is_not_known(void **state)
 {
 	struct rig *r = *state;
-	struct said a = part_of_two_nodes("e1", 2);
+	struct rig_said a = part_of_two_nodes("e1", 2);
 
 	a.told.ngpus = 4;
-	send_sync(r, &a);
+	rig_send_said(r, &a);
 	assert_int_equal(rig_number(r, "SELECT ngpus FROM jobs"), 8);
 }
 
 static void a_part_that_ends_leaves_the_job_to_slurm(void **state)
 {
 	struct rig *r = *state;
-	struct said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
+	struct rig_said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
 
-	send_sync(r, &a);
-	send_sync(r, &b);
+	rig_send_said(r, &a);
+	rig_send_said(r, &b);
 	b.seq = 2;
 	b.running_s = 40;
 	b.state = JOB_ENDED;
-	send_sync(r, &b);
+	rig_send_said(r, &b);
 	assert_int_equal(b.n_acks, 1);
 	assert_int_equal(rig_load_job(r, a.job).state, JOB_RUNNING);
 	assert_int_equal(rig_number(r, "SELECT want FROM jobs"), DESIRED_RUN);
 	a.seq = 2;
 	a.running_s = 50;
 	a.state = JOB_ENDED;
-	send_sync(r, &a);
+	rig_send_said(r, &a);
 	assert_int_equal(rig_load_job(r, a.job).end, END_EXITED);
 }
 
@@ -374,22 +293,22 @@ static int count_cancels(void *ctx, const struct store_desired *g, struct err *e
 static void a_part_that_is_late_is_not_cancelled(void **state)
 {
 	struct rig *r = *state;
-	struct said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
+	struct rig_said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
 	int n_cancels = 0;
 
-	send_sync(r, &a);
-	send_sync(r, &b);
+	rig_send_said(r, &a);
+	rig_send_said(r, &b);
 	a.seq = 2;
 	a.running_s = 50;
 	a.state = JOB_ENDED;
-	send_sync(r, &a);
+	rig_send_said(r, &a);
 	assert_int_equal(rig_load_job(r, a.job).state, JOB_ENDED);
 	assert_int_equal(store_desired(r->store, "e2", count_cancels, &n_cancels, NULL), 0);
 	assert_int_equal(n_cancels, 0);
 	b.seq = 2;
 	b.running_s = 50;
 	b.state = JOB_ENDED;
-	send_sync(r, &b);
+	rig_send_said(r, &b);
 	/* What it used still counts. */
 	assert_int_equal(rig_number(r, "SELECT SUM(cpu_ms) FROM rollups"), 100000);
 }
@@ -397,21 +316,21 @@ static void a_part_that_is_late_is_not_cancelled(void **state)
 static void a_limit_on_one_node_ends_the_job_on_all(void **state)
 {
 	struct rig *r = *state;
-	struct said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
+	struct rig_said a = part_of_two_nodes("e1", 2), b = part_of_two_nodes("e2", 4);
 	int n_cancels = 0;
 
-	send_sync(r, &a);
-	send_sync(r, &b);
+	rig_send_said(r, &a);
+	rig_send_said(r, &b);
 	b.seq = 2;
 	b.state = JOB_ENDED;
 	b.end = END_LIMIT;
-	send_sync(r, &b);
+	rig_send_said(r, &b);
 	assert_int_equal(store_desired(r->store, "e1", count_cancels, &n_cancels, NULL), 0);
 	assert_int_equal(n_cancels, 1);
 	a.seq = 2;
 	a.state = JOB_ENDED;
 	a.end = END_CANCELLED;
-	send_sync(r, &a);
+	rig_send_said(r, &a);
 	assert_int_equal(rig_load_job(r, a.job).end, END_LIMIT);
 }
 
@@ -419,18 +338,18 @@ static void a_limit_on_one_node_ends_the_job_on_all(void **state)
 static void a_node_without_a_task_does_not_take_the_job(void **state)
 {
 	struct rig *r = *state;
-	struct said w = said_of(7, NOON), idle = said_of(7, 0);
+	struct rig_said w = rig_said_of(7, NOON), idle = rig_said_of(7, 0);
 
 	idle.node = "e2";
 	idle.state = JOB_STARTING;
-	send_sync(r, &idle);
+	rig_send_said(r, &idle);
 	assert_int_equal(idle.job + (int64_t)idle.n_refusals, 0);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 0);
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	assert_string_equal(rig_load_job(r, w.job).node, "e1");
 	idle.state = JOB_ENDED;
 	idle.seq = 1;
-	send_sync(r, &idle);
+	rig_send_said(r, &idle);
 	assert_int_equal(idle.n_acks, 1);
 	assert_int_equal(rig_load_job(r, w.job).state, JOB_RUNNING);
 }
@@ -438,11 +357,11 @@ static void a_node_without_a_task_does_not_take_the_job(void **state)
 static void a_job_that_ended_before_its_first_task_is_on_record(void **state)
 {
 	struct rig *r = *state;
-	struct said w = said_of(7, 0);
+	struct rig_said w = rig_said_of(7, 0);
 
 	w.state = JOB_ENDED;
 	w.seq = 1;
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	assert_int_equal(w.n_acks, 1);
 	assert_int_equal(rig_load_job(r, w.job).state, JOB_ENDED);
 	assert_int_equal(rig_load_job(r, w.job).charge_requested_ms, 0);
@@ -452,9 +371,9 @@ static void silence_of_a_node_ends_no_job_of_slurm(void **state)
 {
 	struct rig *r = *state;
 	struct store_lost_result lost = { 0 };
-	struct said w = said_of(7, NOON);
+	struct rig_said w = rig_said_of(7, NOON);
 
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	assert_int_equal(
 		store_mark_lost_nodes(r->store, w.now_ns + S_NS, w.now_ns + S_NS, NULL), 1);
 	assert_int_equal(store_end_lost_jobs(r->store, w.now_ns + S_NS, &lost, NULL), 0);
@@ -465,11 +384,11 @@ static void silence_of_a_node_ends_no_job_of_slurm(void **state)
 static void a_job_that_the_node_did_not_describe_is_neither_made_nor_refused(void **state)
 {
 	struct rig *r = *state;
-	struct said w = said_of(7, NOON);
+	struct rig_said w = rig_said_of(7, NOON);
 
 	w.is_not_told = true;
 	w.seq = 1;
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	assert_int_equal(w.job + (int64_t)(w.n_acks + w.n_refusals), 0);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 0);
 }
@@ -477,13 +396,13 @@ static void a_job_that_the_node_did_not_describe_is_neither_made_nor_refused(voi
 static void invalid_names_are_replaced(void **state)
 {
 	struct rig *r = *state;
-	struct said w = said_of(7, NOON);
+	struct rig_said w = rig_said_of(7, NOON);
 	char note[STORE_SLURM_NOTED_MAX];
 
 	strcpy(w.told.user, "no name");
 	strcpy(w.told.account, "x");
 	*w.told.queue = '\0';
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs WHERE user = 'uid-1001' AND"
 				       " account = 'x' AND queue = 'unknown'"),
 			 1);
@@ -497,24 +416,24 @@ a_job_of_pbs_keeps_its_whole_id_and_a_second_one_has_an_origin_of_its_own(void *
 {
 	const int64_t id = (INT64_C(1) << 39) + (9 << 25) + 7; /* 7[9] */
 	struct rig *r = *state;
-	struct said w = said_of(id, NOON), other = said_of(id, NOON);
+	struct rig_said w = rig_said_of(id, NOON), other = rig_said_of(id, NOON);
 	int64_t job;
 
 	w.is_pbs = other.is_pbs = true;
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	assert_int_equal(w.job, (INT64_C(1) << 40) + id);
 	assert_int_equal(store_pbs_id(w.job), id);
-	send_sync(r, &w);
+	rig_send_said(r, &w);
 	assert_int_equal(w.n_priced, 0);
 	other.told.uid = 1002;
-	send_sync(r, &other);
+	rig_send_said(r, &other);
 	assert_int_equal(other.job, (INT64_C(2) << 40) + id);
 	assert_int_equal(store_pbs_known(r->store, "east", id, &job, NULL), 1);
 	assert_int_equal(job, other.job);
 	assert_int_equal(store_pbs_known(r->store, "east", 7, &job, NULL), 0);
 	/* Without a description it is the last one. */
 	other.is_not_told = true;
-	send_sync(r, &other);
+	rig_send_said(r, &other);
 	assert_int_equal(other.job, (INT64_C(2) << 40) + id);
 }
 
@@ -537,8 +456,8 @@ static void expect_advice(struct rig *r, int64_t job, const char *words)
 static void advice_has_the_options_of_the_engine_that_started_the_job(void **state)
 {
 	struct rig *r = *state;
-	struct said slurm = said_of(70, NOON), pbs = said_of(71, NOON),
-		    again = said_of(71, NOON);
+	struct rig_said slurm = rig_said_of(70, NOON), pbs = rig_said_of(71, NOON),
+			again = rig_said_of(71, NOON);
 
 	pbs.is_pbs = again.is_pbs = true;
 	pbs.cluster = again.cluster = "west";
@@ -547,9 +466,9 @@ static void advice_has_the_options_of_the_engine_that_started_the_job(void **sta
 	slurm.running_s = pbs.running_s = again.running_s = 60;
 	slurm.state = pbs.state = again.state = JOB_ENDED;
 	slurm.end = pbs.end = again.end = END_LIMIT;
-	send_sync(r, &slurm);
-	send_sync(r, &pbs);
-	send_sync(r, &again);
+	rig_send_said(r, &slurm);
+	rig_send_said(r, &pbs);
+	rig_send_said(r, &again);
 	assert_int_not_equal(pbs.job, again.job);
 	expect_advice(r, slurm.job, "next time request more vmem: at least --vmem=2560M");
 	expect_advice(r, pbs.job, "next time request more vmem: at least -l vmem=2560mb");
@@ -566,6 +485,7 @@ int main(void)
 		RIG(a_job_that_was_reported_late_is_charged_from_its_start),
 		RIG(reeves_job_numbers_continue_without_slurms),
 		RIG(an_id_that_comes_again_after_the_end_is_the_next_generation),
+		RIG(the_same_attempt_once_more_on_its_node_is_the_next_generation),
 		RIG(an_id_of_another_owner_is_another_job),
 		RIG(each_cluster_has_its_own_ids),
 		RIG(a_requeue_is_the_next_attempt_also_where_the_end_was_never_reported),

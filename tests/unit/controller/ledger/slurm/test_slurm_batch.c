@@ -188,6 +188,35 @@ static void time_that_an_agent_counts_after_slurms_end_is_not_charged(void **sta
 	assert_sums(r);
 }
 
+static void a_run_that_slurm_forgot_stays_and_the_next_has_its_row(void **state)
+{
+	struct rig *r = *state;
+	const int64_t next = store_slurm_number(1, 1, 7);
+	struct slurm_batch_job row = rig_slurm_row(7, SLURM_BATCH_RUNNING, 0, 0);
+	const int64_t submit_s = row.submit_s;
+
+	row.attempt = 1;
+	send_row(r, SLURM_BATCH_SLURMCTLD, 5, &row);
+	report_as_agent(r, 1, 8, 8);
+	row.start_s =
+		NOON_S +
+		7; /* the start of a job whose agent has the end later is corrected, no more */
+	send_row(r, SLURM_BATCH_SLURMCTLD, 9, &row);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 1);
+	row.start_s = NOON_S + 80;
+	for (int64_t at_s = 85; at_s < 95; at_s += 5) {
+		send_row(r, SLURM_BATCH_SLURMCTLD, at_s, &row);
+		assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 2);
+		assert_int_equal(rig_number(r, "SELECT job FROM slurm_attempts"), next);
+	}
+	row = rig_slurm_row(7, SLURM_BATCH_COMPLETED, 80, 100);
+	row.submit_s = submit_s;
+	send_row(r, SLURM_BATCH_SLURMDBD, 110, &row);
+	assert_int_equal(rig_load_job(r, first_number()).running_ns, 8 * S_NS);
+	assert_int_equal(rig_load_job(r, next).running_ns, 20 * S_NS);
+	assert_sums(r);
+}
+
 static void rows_of_a_requeue_are_attempts_in_any_order(void **state)
 {
 	struct rig *r = *state;
@@ -552,6 +581,7 @@ int main(void)
 		TEST(a_repeated_row_counts_once),
 		TEST(a_running_job_is_charged_as_it_runs),
 		TEST(rows_of_a_requeue_are_attempts_in_any_order),
+		TEST(a_run_that_slurm_forgot_stays_and_the_next_has_its_row),
 		TEST(time_that_an_agent_counts_after_slurms_end_is_not_charged),
 		TEST(an_id_that_comes_again_much_later_is_another_job),
 		TEST(the_mark_moves_with_the_rows_and_never_back),
