@@ -96,8 +96,10 @@ systemctl restart slurmd
 wait_for 60 slurm_is_over "$job"
 has "$(cat /home/alice/restart.out)" 'requested 100 MiB' "a job outlives a restart of slurmd and is held" "$(cat /home/alice/restart.out)"
 job=$(as alice sbatch --parsable -o /home/alice/again.out --open-mode=append --vmem=100M --requeue \
-	--wrap '[ "$SLURM_RESTART_COUNT" ] || sleep 300; echo runs again; load map 300; sleep 60; echo not reached')
-wait_for 30 begins
+	--wrap '[ "$SLURM_RESTART_COUNT" ] || { echo runs; sleep 300; }; echo runs again; load map 300; sleep 60; echo not reached')
+# Its extern step begins before its script does, and slurmctld holds a job that is queued again in between.
+script_runs() { grep -qx runs /home/alice/again.out; }
+wait_for 30 script_runs
 scontrol requeue "$job"
 begun_again() { scontrol update "jobid=$job" StartTime=now 2>/dev/null; slurm_is_over "$job"; }
 wait_for 60 begun_again
