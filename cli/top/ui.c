@@ -276,7 +276,7 @@ static void sort_next(struct top_ui *ui, const struct top_view *v, int step)
 {
 	const char *now = top_ui_sort(ui, v).column;
 
-	top_ui_sort_by(ui, v, top_columns_next(v->columns, now, step));
+	top_ui_sort_by(ui, v, top_columns_next(v->columns, &ui->shown, now, step));
 }
 
 /* Keys that move in the list. false: it is another key. */

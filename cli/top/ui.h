@@ -43,9 +43,10 @@ struct top_ui {
 	char typed[TOP_TYPED_MAX];
 	bool has_help;
 	char selected[REQUEST_NAME_MAX +
-		      16];     /* the first column of the selected row; "": none yet */
-	size_t cursor, offset; /* the selected row, the first row on the screen */
-	char message[160];     /* about the last key; "": none */
+		      16];	 /* the first column of the selected row; "": none yet */
+	size_t cursor, offset;	 /* the selected row, the first row on the screen */
+	struct top_widths shown; /* of the list as it was drawn last */
+	char message[160];	 /* about the last key; "": none */
 };
 
 enum top_act {

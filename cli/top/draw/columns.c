@@ -305,14 +305,31 @@ int top_columns_arrange(struct table *t, const struct top_column *columns, const
 	return table_pick(t, rows, n);
 }
 
-const char *top_columns_next(const struct top_column *columns, const char *name, int step)
+const char *top_columns_next(const struct top_column *columns, const struct top_widths *shown,
+			     const char *name, int step)
 {
-	int n = 0, at = 0;
+	int n = 0, n_shown = 0, at = 0;
 
-	for (; columns[n].name; n++)
+	for (; columns[n].name; n++) {
+		n_shown += shown->of[n] > 0;
 		if (name && !strcmp(columns[n].name, name))
 			at = n;
-	return n ? columns[(at + step % n + n) % n].name : NULL;
+	}
+	if (n == 0)
+		return NULL;
+	do
+		at = (at + step + n) % n;
+	while (n_shown && !shown->of[at]);
+	return columns[at].name;
+}
+
+int top_columns_lacks(const struct top_column *columns, const struct top_widths *shown,
+		      const char *name)
+{
+	for (int i = 0; name && columns[i].name; i++)
+		if (!strcmp(columns[i].name, name))
+			return shown->of[i] == 0;
+	return 0;
 }
 
 const struct top_column *top_columns_find(const struct top_column *columns, const char *name)

@@ -44,7 +44,11 @@ void top_columns_row(const struct table *t, size_t row, const struct top_column 
  * keep their order, and those without a value come last either way. -ENOMEM. */
 int top_columns_arrange(struct table *t, const struct top_column *columns, const char *filter,
 			const struct top_sort *sort);
-/* The column `step` further than `name`, around the ends: "job", 1. */
-const char *top_columns_next(const struct top_column *columns, const char *name, int step);
+/* The next column after `name` (step 1) or before it (-1) that is shown, around the ends; `shown` has none: of all. */
+const char *top_columns_next(const struct top_column *columns, const struct top_widths *shown,
+			     const char *name, int step);
+/* 1: the column of that name is left out. */
+int top_columns_lacks(const struct top_column *columns, const struct top_widths *shown,
+		      const char *name);
 /* Of that name or title, any case; NULL: there is none. */
 const struct top_column *top_columns_find(const struct top_column *columns, const char *name);

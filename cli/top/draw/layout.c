@@ -284,6 +284,19 @@ static void add_facts(struct layout *l)
 
 /* ---- the list ---- */
 
+/* No title can have the mark of the column that the rows are sorted by, where there is no room for it. */
+static void add_sort(struct layout *l, struct top_line *line)
+{
+	const struct top_sort sort = top_ui_sort(l->ui, l->v);
+	char text[160];
+
+	if (!l->v->list || !top_columns_lacks(l->v->columns, &l->ui->shown, sort.column))
+		return;
+	snprintf(text, sizeof(text), "  by %s",
+		 top_columns_find(l->v->columns, sort.column)->title);
+	top_line_add(line, TOP_PLAIN, text);
+}
+
 static void add_tabs(struct layout *l)
 {
 	struct top_line *line = next_line(l);
@@ -298,6 +311,7 @@ static void add_tabs(struct layout *l)
 			 top_tab_names[i]);
 		top_line_add(line, is_shown ? TOP_BOLD : TOP_DIM, text);
 	}
+	add_sort(l, line);
 	if (*l->ui->filter) {
 		snprintf(text, sizeof(text), "  filter: %s", l->ui->filter);
 		top_line_add(line, TOP_WARN, text);
@@ -354,15 +368,12 @@ static void add_list(struct layout *l)
 {
 	struct top_sort sort = top_ui_sort(l->ui, l->v);
 	size_t n = table_size(l->v->list);
-	struct top_widths widths;
 	struct top_line *head;
 
-	top_columns_fit(l->v->list, l->v->columns, l->width == NO_LIMIT ? 0 : l->width,
-			&widths);
 	head = next_line(l);
 	if (!head)
 		return;
-	top_columns_head(l->v->columns, &widths, &sort, head);
+	top_columns_head(l->v->columns, &l->ui->shown, &sort, head);
 	top_line_cut(head, l->width);
 	if (l->is_screen)
 		top_line_fill(head, TOP_HEAD, l->width);
@@ -375,7 +386,7 @@ static void add_list(struct layout *l)
 	else if (n == 0 && !l->is_screen)
 		add_text(l, TOP_PLAIN, l->v->empty);
 	else
-		add_rows(l, &widths, n);
+		add_rows(l, &l->ui->shown, n);
 }
 
 /* ---- the last lines ---- */
@@ -458,6 +469,9 @@ void top_layout(const struct top_view *v, struct top_ui *ui, const struct top_st
 	add_state(&l);
 	add_meters(&l);
 	add_facts(&l);
+	if (v->list)
+		top_columns_fit(v->list, v->columns, l.width == NO_LIMIT ? 0 : l.width,
+				&ui->shown);
 	if (l.is_screen)
 		add_tabs(&l);
 	if (v->list)

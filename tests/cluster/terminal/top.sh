@@ -101,6 +101,9 @@ press r
 is_soon "r reverses" 'brim molecules lazy ' rows
 press r '<'
 shows "< sorts by the column before" 'NODE^'
+press '>' '>'
+shows "> by the next that is shown: NOW has no room here" 'IDLEv'
+press '<' '<'
 press /
 shows "/ asks for a text" 'Filter'
 press -l mol

@@ -270,6 +270,23 @@ static void sorting_keeps_the_order_of_equal_rows_and_puts_unmeasured_ones_last(
 	}
 }
 
+static void the_next_column_to_sort_by_is_one_that_is_shown(void **state)
+{
+	static const struct top_column four[] = {
+		{ .name = "a" }, { .name = "b" }, { .name = "c" }, { .name = "d" }, { 0 }
+	};
+	const struct top_widths none = { { 0 } }, ends = { { 3, 0, 0, 5 } };
+
+	(void)state;
+	assert_string_equal(top_columns_next(four, &ends, "a", 1), "d");
+	assert_string_equal(top_columns_next(four, &ends, "a", -1), "d");
+	assert_string_equal(top_columns_next(four, &ends, "b", -1), "a"); /* --sort b */
+	assert_string_equal(top_columns_next(four, &none, "a", 1), "b");
+	assert_null(top_columns_next(&four[4], &none, "a", 1));
+	assert_true(top_columns_lacks(four, &ends, "b"));
+	assert_false(top_columns_lacks(four, &ends, "d"));
+}
+
 static void names_are_sorted_by_the_numbers_in_them(void **state)
 {
 	_cleanup_(table_freep) struct table *t = load_pairs();
@@ -563,6 +580,7 @@ int main(void)
 		cmocka_unit_test(columns_fit_any_width_and_keep_the_first),
 		cmocka_unit_test(
 			sorting_keeps_the_order_of_equal_rows_and_puts_unmeasured_ones_last),
+		cmocka_unit_test(the_next_column_to_sort_by_is_one_that_is_shown),
 		cmocka_unit_test(names_are_sorted_by_the_numbers_in_them),
 		cmocka_unit_test(a_filter_keeps_exactly_the_rows_that_show_its_text),
 		cmocka_unit_test(enter_opens_the_row_and_escape_leads_back),
