@@ -292,6 +292,20 @@ int db_query_ints(struct db *d, const char *sql, const struct db_ints *ints,
 	return d->ops->query(d, sql, &(struct db_values){ v, ints->n }, ret, err);
 }
 
+int db_query_texts(struct db *d, const char *sql, const struct db_texts *texts,
+		   struct db_row **ret, struct err *err)
+{
+	struct db_value v[DB_VALUES_MAX];
+
+	if (texts->n > DB_VALUES_MAX)
+		return err_set(err, -EINVAL, "more than %d values", DB_VALUES_MAX);
+	for (size_t i = 0; i < texts->n; i++)
+		v[i] = (struct db_value){ .kind = DB_TEXT,
+					  .data = texts->v[i],
+					  .size = strlen(texts->v[i]) };
+	return d->ops->query(d, sql, &(struct db_values){ v, texts->n }, ret, err);
+}
+
 int db_run_ints(struct db *d, const char *sql, const struct db_ints *ints, struct err *err)
 {
 	struct db_row *row;

@@ -87,15 +87,16 @@ int db_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *row
  * the time that a statement for each does. */
 struct db_value;
 struct db_rows {
-	const char *
-		sql; /* INSERT INTO table(columns) VALUES(?1, ?2 ... in order), a string literal */
+	/* INSERT INTO table(columns) VALUES(?1, ?2 ... in order), a string literal. Behind it ON CONFLICT(columns) DO UPDATE ... may
+	 * stand, which adds to rows that are there; then no two rows have the same values in those columns. */
+	const char *sql;
 	const char *format; /* of a row, as of db_run(); no 'b' */
 	struct db_value *values;
 	size_t n, room; /* rows */
 };
 /* Texts are not copied: they must live until the rows are written. -ENOMEM. */
 int db_rows_add(struct db_rows *r, struct err *err, ...);
-/* Writes what was gathered, in the transaction under way, and forgets it. As db_run(); -EEXIST: one of the rows is
+/* Writes what was gathered, in the transaction under way, and forgets it. As db_run_later(); -EEXIST: one of the rows is
  * there already, and the transaction has to be rolled back. */
 int db_rows_write(struct db *d, struct db_rows *r, struct err *err);
 void db_rows_done(struct db_rows *r);
@@ -107,6 +108,13 @@ int db_query(struct db *d, struct err *err, struct db_row **ret, const char *sql
 /* The same for integers alone. */
 int db_query_ints(struct db *d, const char *sql, const struct db_ints *v, struct db_row **ret,
 		  struct err *err);
+/* The same for texts alone. */
+struct db_texts {
+	const char *const *v;
+	size_t n;
+};
+int db_query_texts(struct db *d, const char *sql, const struct db_texts *texts,
+		   struct db_row **ret, struct err *err);
 /* db_query() and the first db_step(). 1: *ret stands at the first row, and needs db_done(); 0: there
  * is none. */
 int db_query_first(struct db *d, struct err *err, struct db_row **ret, const char *sql,

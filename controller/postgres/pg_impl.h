@@ -1,8 +1,8 @@
 /* pg_impl - the connection and its statements; shared by the files of this folder only.
  *
  * pg_conn.c has errors and the connection, pg_rows.c statements with values and their rows,
- * pg_stream.c rows that are read while they arrive, pg_pipeline.c statements for many rows, pg_copy.c
- * rows that are added to a table as a stream, pg_filled.c what must be known first, pg.c transactions
+ * pg_stream.c rows that are read while they arrive, pg_pipeline.c statements for many rows, pg_array.c
+ * such as one statement, pg_copy.c rows that are added to a table as a stream, pg_filled.c what must be known first, pg.c transactions
  * and the schema.
  */
 #pragma once
@@ -84,6 +84,15 @@ void pg_stream_done(struct pg *p, struct pg_stream *s);
 /* db_ops.run_int_rows, in the transaction under way. */
 int pg_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *rows,
 		    int64_t *ret_changed, struct err *err);
+
+/* ---- pg_array.c ---- */
+
+/* Makes "INSERT INTO t VALUES($1, $2) ...", with the parameters in order, read from arrays: "INSERT INTO t SELECT * FROM
+ * unnest($1::bigint[], $2::text[]) ...". *ret is malloc()ed; NULL: the statement has another form. */
+int pg_array_sql(const char *sql, const struct db_table *t, char **ret, struct err *err);
+/* Runs it. A column has numbers or texts; *ret_n: how many rows were inserted or changed. */
+int pg_array_run(struct pg *p, const char *sql, const struct db_table *t, size_t *ret_n,
+		 struct err *err);
 
 /* ---- pg_copy.c ---- */
 

@@ -13,10 +13,6 @@
 #include "common/err.h"
 #include "controller/postgres/pg_impl.h"
 
-#define TYPE_INT8_ARRAY 1016
-#define ARRAY_HEAD_SIZE 20
-#define ARRAY_ELEMENT_SIZE 12 /* at most: a length and a number */
-
 /* libpq's result: 1, or 0 on failure. */
 static int send_row(struct pg *p, const char *name, const struct db_int_rows *rows, size_t at)
 {
@@ -67,96 +63,31 @@ static int run_pipeline(struct pg *p, const char *name, const struct db_int_rows
 
 /* ---- as arrays ---- */
 
-static char *write_uint32(char *to, uint32_t n)
+/* *ret: the same rows as values; malloc()ed. */
+static int make_table(const struct db_int_rows *rows, struct db_value **ret, struct err *err)
 {
-	n = htobe32(n);
-	return (char *)memcpy(to, &n, sizeof(n)) + sizeof(n);
-}
+	size_t n = rows->n_rows * rows->n_columns;
+	struct db_value *v = calloc(n, sizeof(*v));
 
-/* Writes a column as int8[] in PostgreSQL's binary form (array_send()): a head of five numbers, then
- * for each element its size, -1 for NULL, and the number. Returns the size in bytes. */
-static int write_array(char *to, const struct db_int_rows *rows, size_t column)
-{
-	char *p = write_uint32(to, 1); /* dimensions */
-
-	p = write_uint32(p, 1); /* some elements may be NULL */
-	p = write_uint32(p, PG_TYPE_INT8);
-	p = write_uint32(p, (uint32_t)rows->n_rows);
-	p = write_uint32(p, 1); /* the index of the first element */
-	for (size_t i = 0; i < rows->n_rows; i++) {
-		int64_t v = rows->values[i * rows->n_columns + column];
-		uint64_t number = htobe64((uint64_t)v);
-
-		p = write_uint32(p, v == rows->null ? (uint32_t)-1 : (uint32_t)sizeof(number));
-		if (v != rows->null)
-			p = (char *)memcpy(p, &number, sizeof(number)) + sizeof(number);
-	}
-	return (int)(p - to);
-}
-
-/* Makes "INSERT INTO t VALUES($1, $2) ON CONFLICT DO NOTHING", with the parameters in order, read
- * from arrays: "... SELECT * FROM unnest($1::bigint[], $2::bigint[]) ON CONFLICT DO NOTHING". *ret is
- * malloc()ed; NULL: the statement has another form. */
-static int make_array_sql(const char *sql, size_t n_columns, char **ret, struct err *err)
-{
-	static const char values[] = " VALUES(", rest[] = ") ON CONFLICT DO NOTHING";
-	char given[DB_VALUES_MAX * 8], arrays[DB_VALUES_MAX * 16];
-	const char *at = strstr(sql, values);
-	int n_given = 0, n_arrays = 0;
-
-	*ret = NULL;
-	for (size_t i = 0; i < n_columns; i++) {
-		n_given += sprintf(given + n_given, "%s$%zu", i ? ", " : "", i + 1);
-		n_arrays +=
-			sprintf(arrays + n_arrays, "%s$%zu::bigint[]", i ? ", " : "", i + 1);
-	}
-	if (strncmp(sql, "INSERT INTO ", 12) != 0 || !at ||
-	    strncmp(at + strlen(values), given, (size_t)n_given) != 0 ||
-	    strcmp(at + strlen(values) + n_given, rest) != 0)
-		return 0;
-	if (asprintf(ret, "%.*s SELECT * FROM unnest(%s%s", (int)(at - sql), sql, arrays,
-		     rest) < 0)
+	if (!v)
 		return err_set(err, -ENOMEM, "out of memory");
-	return 0;
-}
-
-/* *ret_n: how many rows were inserted. */
-static int insert_arrays(struct pg *p, const char *sql, const struct db_int_rows *rows,
-			 size_t *ret_n, struct err *err)
-{
-	size_t room = ARRAY_HEAD_SIZE + rows->n_rows * ARRAY_ELEMENT_SIZE;
-	_cleanup_free_ char *buf = malloc(room * rows->n_columns);
-	int sizes[DB_VALUES_MAX], are_binary[DB_VALUES_MAX];
-	const char *data[DB_VALUES_MAX];
-	Oid types[DB_VALUES_MAX];
-	PGresult *result;
-
-	if (!buf)
-		return err_set(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < rows->n_columns; i++) {
-		data[i] = buf + i * room;
-		sizes[i] = write_array(buf + i * room, rows, i);
-		are_binary[i] = 1;
-		types[i] = TYPE_INT8_ARRAY;
-	}
-	result = pq.PQexecParams(p->conn, sql, (int)rows->n_columns, types, data, sizes,
-				 are_binary, 0);
-	if (pq.PQresultStatus(result) != PGRES_COMMAND_OK)
-		return pg_fail(p, result, sql, err);
-	*ret_n = (size_t)strtoll(pq.PQcmdTuples(result), NULL, 10);
-	pq.PQclear(result);
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct db_value){ .kind = rows->values[i] == rows->null ? DB_NULL
+										: DB_INT,
+					  .number = rows->values[i] };
+	*ret = v;
 	return 0;
 }
 
 /* 1: all rows were inserted; 0: some were there before, and nothing is changed. */
-static int insert_together(struct pg *p, const char *sql, const struct db_int_rows *rows,
+static int insert_together(struct pg *p, const char *sql, const struct db_table *rows,
 			   struct err *err)
 {
 	size_t n = 0;
 	int r = pg_exec(p, "SAVEPOINT reeve_rows", err);
 
 	if (r >= 0)
-		r = insert_arrays(p, sql, rows, &n, err);
+		r = pg_array_run(p, sql, rows, &n, err);
 	if (r >= 0 && n < rows->n_rows)
 		r = pg_exec(p, "ROLLBACK TO reeve_rows", err);
 	if (r >= 0)
@@ -164,17 +95,31 @@ static int insert_together(struct pg *p, const char *sql, const struct db_int_ro
 	return r < 0 ? r : n == rows->n_rows;
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t n = strlen(text), n_end = strlen(end);
+
+	return n >= n_end && strcmp(text + n - n_end, end) == 0;
+}
+
 /* As insert_together(); 0 also where the statement has another form. */
 static int try_together(struct pg *p, const char *sql, const struct db_int_rows *rows,
 			int64_t *ret_changed, struct err *err)
 {
+	static const char rest[] = ") ON CONFLICT DO NOTHING";
 	_cleanup_free_ char *here = NULL, *arrays = NULL;
+	_cleanup_free_ struct db_value *values = NULL;
+	struct db_table table;
 	int r = pg_translate(sql, &here, err);
 
+	if (r < 0 || !ends_with(here, rest))
+		return r;
+	r = make_table(rows, &values, err);
+	table = (struct db_table){ values, rows->n_rows, rows->n_columns };
 	if (r >= 0)
-		r = make_array_sql(here, rows->n_columns, &arrays, err);
+		r = pg_array_sql(here, &table, &arrays, err);
 	if (r >= 0 && arrays)
-		r = insert_together(p, arrays, rows, err);
+		r = insert_together(p, arrays, &table, err);
 	for (size_t i = 0; i < rows->n_rows && r > 0; i++)
 		ret_changed[i] = 1;
 	return r;

@@ -79,24 +79,47 @@ _Static_assert(_ROLLUP_MAX == 10, "ADD_FIGURES and the statements below name eve
 	" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"                                     \
 	" ?11, ?12, ?13, ?14, ?15)" ADD_FIGURES(table, "cluster, account, user, pool, day")
 
+#define DAY_FORMAT                                                                             \
+	"ttti"                                                                                 \
+	"iiiiii"                                                                               \
+	"iiiii"
+
+/* One text for both ways of writing a row: a statement is known by its address. */
+static const char day_sql[] = DAY_SQL("rollups");
+static const char month_sql[] =
+	"INSERT INTO months(association, pool, month," ROLLUP_FIGURES ")"
+	" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+	" ?11, ?12, ?13)" ADD_FIGURES("months", "association, pool, month");
+static const char total_sql[] =
+	"INSERT INTO totals(kind, span, cluster, begins, name, pool," ROLLUP_FIGURES ")"
+	" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
+	" ?16)" ADD_FIGURES(
+		"totals",
+		"kind, span, cluster, begins, name, pool") ", version = totals.version + 1";
+
+#define MONTH_FORMAT                                                                           \
+	"iii"                                                                                  \
+	"iiiii"                                                                                \
+	"iiiii"
+#define TOTAL_FORMAT                                                                           \
+	"iititi"                                                                               \
+	"iiiii"                                                                                \
+	"iiiii"
+
 /* `sql`: a DAY_SQL() */
 static int write_day(struct db *db, const char *sql, const struct rollup_key *k,
 		     const struct rollup *r, struct err *err)
 {
 	const int64_t *f = r->figure;
 
-	return db_run_later(db, err, sql,
-			    "ttti"
-			    "iiiiii"
-			    "iiiii",
-			    k->cluster, k->account, k->user, k->pool, k->day, f[0], f[1], f[2],
-			    f[3], f[4], f[5], f[6], f[7], f[8], f[9]);
+	return db_run_later(db, err, sql, DAY_FORMAT, k->cluster, k->account, k->user, k->pool,
+			    k->day, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9]);
 }
 
 int rollup_write_day(struct db *db, const struct rollup_key *k, const struct rollup *r,
 		     struct err *err)
 {
-	return write_day(db, DAY_SQL("rollups"), k, r, err);
+	return write_day(db, day_sql, k, r, err);
 }
 
 int rollup_write_base(struct db *db, const struct rollup_key *k, const struct rollup *r,
@@ -110,15 +133,8 @@ int rollup_write_month(struct db *db, const struct rollup_month *m, const struct
 {
 	const int64_t *f = r->figure;
 
-	return db_run_later(db, err,
-			    "INSERT INTO months(association, pool, month," ROLLUP_FIGURES ")"
-			    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-			    " ?11, ?12, ?13)" ADD_FIGURES("months", "association, pool, month"),
-			    "iii"
-			    "iiiii"
-			    "iiiii",
-			    m->association, m->pool, m->month, f[0], f[1], f[2], f[3], f[4],
-			    f[5], f[6], f[7], f[8], f[9]);
+	return db_run_later(db, err, month_sql, MONTH_FORMAT, m->association, m->pool, m->month,
+			    f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9]);
 }
 
 /* 1: found. */
@@ -145,21 +161,69 @@ int rollup_association(struct db *db, const struct rollup_key *k, int64_t *ret, 
 	return r < 0 ? r : 0;
 }
 
-int rollup_write_total(struct db *db, const struct rollup_total *t, const struct rollup *r,
-		       struct err *err)
+/* ---- many rows ---- */
+
+#define ROWS_TOGETHER 4096
+
+struct rollup_rows rollup_rows(void)
+{
+	return (struct rollup_rows){
+		.days = { .sql = day_sql, .format = DAY_FORMAT },
+		.months = { .sql = month_sql, .format = MONTH_FORMAT },
+		.totals = { .sql = total_sql, .format = TOTAL_FORMAT },
+	};
+}
+
+/* `r`: of the row that was added last. */
+static int write_many(struct db_rows *rows, struct db *db, int r, struct err *err)
+{
+	return r < 0 || rows->n < ROWS_TOGETHER ? r : db_rows_write(db, rows, err);
+}
+
+int rollup_rows_day(struct rollup_rows *rows, struct db *db, const struct rollup_key *k,
+		    const struct rollup *r, struct err *err)
 {
 	const int64_t *f = r->figure;
+	int n = db_rows_add(&rows->days, err, k->cluster, k->account, k->user, k->pool, k->day,
+			    f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9]);
 
-	return db_run_later(
-		db, err,
-		"INSERT INTO totals(kind, span, cluster, begins, name, pool," ROLLUP_FIGURES ")"
-		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15,"
-		" ?16)" ADD_FIGURES(
-			"totals",
-			"kind, span, cluster, begins, name, pool") ", version = totals.version + 1",
-		"iititi"
-		"iiiii"
-		"iiiii",
-		t->kind, t->span, t->cluster, t->begins, t->name, t->pool, f[0], f[1], f[2],
-		f[3], f[4], f[5], f[6], f[7], f[8], f[9]);
+	return write_many(&rows->days, db, n, err);
+}
+
+int rollup_rows_month(struct rollup_rows *rows, struct db *db, const struct rollup_month *m,
+		      const struct rollup *r, struct err *err)
+{
+	const int64_t *f = r->figure;
+	int n = db_rows_add(&rows->months, err, m->association, m->pool, m->month, f[0], f[1],
+			    f[2], f[3], f[4], f[5], f[6], f[7], f[8], f[9]);
+
+	return write_many(&rows->months, db, n, err);
+}
+
+int rollup_rows_total(struct rollup_rows *rows, struct db *db, const struct rollup_total *t,
+		      const struct rollup *r, struct err *err)
+{
+	const int64_t *f = r->figure;
+	int n = db_rows_add(&rows->totals, err, t->kind, t->span, t->cluster, t->begins,
+			    t->name, t->pool, f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7],
+			    f[8], f[9]);
+
+	return write_many(&rows->totals, db, n, err);
+}
+
+int rollup_rows_write(struct rollup_rows *rows, struct db *db, struct err *err)
+{
+	struct db_rows *const all[] = { &rows->days, &rows->months, &rows->totals };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(all) && r >= 0; i++)
+		r = db_rows_write(db, all[i], err);
+	return r;
+}
+
+void rollup_rows_done(struct rollup_rows *rows)
+{
+	db_rows_done(&rows->days);
+	db_rows_done(&rows->months);
+	db_rows_done(&rows->totals);
 }

@@ -57,8 +57,21 @@ struct rollup_total {
 	int64_t kind, span, begins, pool;
 	const char *cluster, *name;
 };
-int rollup_write_total(struct db *db, const struct rollup_total *t, const struct rollup *r,
-		       struct err *err);
+
+/* Sums with different keys, gathered and written some thousands at a time, a server's with one statement for each table. Names are
+ * not copied: they must live until rollup_rows_write(), which writes what is left. */
+struct rollup_rows {
+	struct db_rows days, months, totals;
+};
+struct rollup_rows rollup_rows(void);
+int rollup_rows_day(struct rollup_rows *rows, struct db *db, const struct rollup_key *k,
+		    const struct rollup *r, struct err *err);
+int rollup_rows_month(struct rollup_rows *rows, struct db *db, const struct rollup_month *m,
+		      const struct rollup *r, struct err *err);
+int rollup_rows_total(struct rollup_rows *rows, struct db *db, const struct rollup_total *t,
+		      const struct rollup *r, struct err *err);
+int rollup_rows_write(struct rollup_rows *rows, struct db *db, struct err *err);
+void rollup_rows_done(struct rollup_rows *rows);
 /* The id of the association of k; its row is made when it is new. */
 int rollup_association(struct db *db, const struct rollup_key *k, int64_t *ret,
 		       struct err *err);

@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/usage/rollup_find.h"
 #include "controller/ledger/usage/rollup_write.h"
 #include "controller/ledger/usage/totals/totals.h"
 
@@ -24,66 +25,63 @@ struct month_sum {
 	struct rollup rollup;
 };
 
-static int write_month(struct db *db, const struct month_sum *m, struct err *err)
+struct writing {
+	struct store *s;
+	struct rollup_set *set;
+	struct rollup_rows rows;
+	struct month_sum month;
+};
+
+static int write_month(struct writing *w, struct err *err)
 {
-	return m->key.association ? rollup_write_month(db, &m->key, &m->rollup, err) : 0;
+	return w->month.key.association ? rollup_rows_month(&w->rows, w->s->db, &w->month.key,
+							    &w->month.rollup, err)
+					: 0;
 }
 
 /* Entries come in the order of compare_entries(). */
-static int add_to_month(struct db *db, struct month_sum *m, const struct rollup_month *key,
+static int add_to_month(struct writing *w, const struct rollup_month *key,
 			const struct rollup *more, struct err *err)
 {
 	int r = 0;
 
-	if (memcmp(key, &m->key, sizeof(*key)) != 0) {
-		r = write_month(db, m, err);
-		*m = (struct month_sum){ .key = *key };
+	if (memcmp(key, &w->month.key, sizeof(*key)) != 0) {
+		r = write_month(w, err);
+		w->month = (struct month_sum){ .key = *key };
 	}
-	rollup_add(&m->rollup, more);
+	rollup_add(&w->month.rollup, more);
 	return r;
 }
 
-/* All ids before the first sum: a question between the sums would wait for the answers of those that were sent. */
-static int find_associations(struct db *db, struct rollup_set *set, size_t n, struct err *err)
+static int add_entry(struct writing *w, const struct rollup_set_entry *e, struct err *err)
 {
-	int r = 0;
+	const struct rollup_set_association *a = rollup_set_association(w->set, e->association);
+	const struct rollup_key day = { a->cluster, a->account, a->user, e->pool, e->day };
+	const struct rollup_month key = { a->id, e->pool, calendar_month(e->day) };
+	int r = rollup_rows_day(&w->rows, w->s->db, &day, &e->rollup, err);
 
-	for (size_t i = 0; i < n && r >= 0; i++) {
-		struct rollup_set_association *a =
-			rollup_set_association(set, rollup_set_entry(set, i)->association);
-		const struct rollup_key key = { a->cluster, a->account, a->user, 0, 0 };
-
-		if (!a->id)
-			r = rollup_association(db, &key, &a->id, err);
-	}
-	return r;
+	if (r >= 0)
+		r = totals_add(w->s, &day, &e->rollup, err);
+	return r < 0 ? r : add_to_month(w, &key, &e->rollup, err);
 }
 
 int rollup_write_set(struct store *s, struct rollup_set *set, struct err *err)
 {
-	struct db *db = s->db;
+	struct writing w = { .s = s, .set = set, .rows = rollup_rows() };
 	size_t n = rollup_set_size(set);
-	struct month_sum month = { .key = { 0 } };
-	int r = find_associations(db, set, n, err);
+	int r = rollup_find_associations(s->db, set, err);
 
 	if (n)
 		qsort(rollup_set_entry(set, 0), n, sizeof(struct rollup_set_entry),
 		      compare_entries);
-	for (size_t at = 0; at < n && r >= 0; at++) {
-		const struct rollup_set_entry *e = rollup_set_entry(set, at);
-		const struct rollup_set_association *a =
-			rollup_set_association(set, e->association);
-		const struct rollup_key day = { a->cluster, a->account, a->user, e->pool,
-						e->day };
-		const struct rollup_month key = { a->id, e->pool, calendar_month(e->day) };
-
-		r = rollup_write_day(db, &day, &e->rollup, err);
-		if (r >= 0)
-			r = totals_add(s, &day, &e->rollup, err);
-		if (r >= 0)
-			r = add_to_month(db, &month, &key, &e->rollup, err);
-	}
-	return r < 0 ? r : write_month(db, &month, err);
+	for (size_t at = 0; at < n && r >= 0; at++)
+		r = add_entry(&w, rollup_set_entry(set, at), err);
+	if (r >= 0)
+		r = write_month(&w, err);
+	if (r >= 0)
+		r = rollup_rows_write(&w.rows, s->db, err);
+	rollup_rows_done(&w.rows);
+	return r;
 }
 
 int rollup_write(struct store *s, const struct rollup_key *k, const struct rollup *r,

@@ -105,21 +105,26 @@ static int collect_row(void *ctx, const struct rollup_total *t, const struct rol
 	return n;
 }
 
-static int write_row(struct store *s, const struct rollup_set_entry *e, struct err *err)
+static int add_row(struct store *s, struct rollup_rows *sums, const struct rollup_set_entry *e,
+		   struct err *err)
 {
 	const struct rollup_total t = totals_of_entry(s->totals.pending, e);
 
-	return rollup_write_total(s->db, &t, &e->rollup, err);
+	return rollup_rows_total(sums, s->db, &t, &e->rollup, err);
 }
 
 static int write_rows(void *ctx, struct err *err)
 {
 	struct store *s = ctx;
 	size_t n = s->totals.pending ? rollup_set_size(s->totals.pending) : 0;
+	struct rollup_rows sums = rollup_rows();
 	int r = 0;
 
 	for (size_t i = 0; i < n && r >= 0; i++)
-		r = write_row(s, rollup_set_entry(s->totals.pending, i), err);
+		r = add_row(s, &sums, rollup_set_entry(s->totals.pending, i), err);
+	if (r >= 0)
+		r = rollup_rows_write(&sums, s->db, err);
+	rollup_rows_done(&sums);
 	return r;
 }
 
