@@ -5,7 +5,7 @@
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/ranks/ranks.h"
-#include "controller/ledger/usage/rollup_set.h"
+#include "controller/ledger/usage/rollup/rollup_set.h"
 #include "controller/ledger/usage/totals/totals.h"
 #include "controller/postgres/pg.h"
 

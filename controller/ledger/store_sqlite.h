@@ -4,7 +4,7 @@
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/changes.h"
 #include "controller/ledger/jobs/waiting.h"
-#include "controller/ledger/usage/rollup.h"
+#include "controller/ledger/usage/rollup/rollup.h"
 #include "controller/ledger/store.h"
 #include "controller/ledger/jobs/hold.h"
 

@@ -3,7 +3,7 @@
 #include "common/time_units.h"
 #include "controller/ledger/archive/archive.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/usage/rollup_set.h"
+#include "controller/ledger/usage/rollup/rollup_set.h"
 
 enum archive_table {
 	ARCHIVE_JOBS,

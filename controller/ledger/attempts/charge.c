@@ -4,7 +4,7 @@
 #include "common/err.h"
 #include "controller/ledger/usage/queue_waits.h"
 #include "controller/ledger/attempts/charge.h"
-#include "controller/ledger/usage/rollup_write.h"
+#include "controller/ledger/usage/rollup/rollup_write.h"
 
 /* The figures that charges depend on: resident peak, or where it was not measured the
  * cgroup's peak, which counts page cache too; GPUs that have done nothing. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/import/import_impl.h"
-#include "controller/ledger/usage/rollup_write.h"
+#include "controller/ledger/usage/rollup/rollup_write.h"
 
 static int write_count(struct store_import *i, const struct store_import_count *c,
 		       struct err *err)

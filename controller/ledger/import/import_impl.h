@@ -2,7 +2,7 @@
 #pragma once
 #include "controller/ledger/import/import.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/usage/rollup_set.h"
+#include "controller/ledger/usage/rollup/rollup_set.h"
 
 /* The columns of the table imported, and the enum in the same order. */
 #define IMPORTED_COLUMNS                                                                       \

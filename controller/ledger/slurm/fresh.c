@@ -5,7 +5,7 @@
 #include "common/err.h"
 #include "controller/ledger/attempts/elapsed.h"
 #include "controller/ledger/slurm/fresh_impl.h"
-#include "controller/ledger/usage/rollup_write.h"
+#include "controller/ledger/usage/rollup/rollup_write.h"
 
 struct taking {
 	struct settle *t;

@@ -2,7 +2,7 @@
 #pragma once
 #include "controller/ledger/attempts/charge.h"
 #include "controller/ledger/slurm/fresh.h"
-#include "controller/ledger/usage/rollup_set.h"
+#include "controller/ledger/usage/rollup/rollup_set.h"
 
 /* ---- fresh_find.c ---- */
 

@@ -7,7 +7,7 @@
 #include "controller/ledger/usage/adjust.h"
 #include "controller/ledger/sql.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/usage/rollup_write.h"
+#include "controller/ledger/usage/rollup/rollup_write.h"
 
 #define CHARGE_MAX (INT64_MAX / 1024) /* so that a thousand of them can be summed */
 

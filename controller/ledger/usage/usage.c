@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/usage/rollup_set.h"
+#include "controller/ledger/usage/rollup/rollup_set.h"
 #include "controller/ledger/usage/totals/totals.h"
 #include "controller/ledger/usage/totals/usage_impl.h"
 #include "controller/ledger/sql.h"

@@ -1,7 +1,7 @@
 /* verify_impl - what verify.c and rebuild.c share. */
 #pragma once
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/usage/rollup_set.h"
+#include "controller/ledger/usage/rollup/rollup_set.h"
 #include "controller/ledger/verify/verify.h"
 
 /* An attempt's figures in the columns of slices; cores x time is rounded half up. */

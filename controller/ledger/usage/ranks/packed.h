@@ -6,7 +6,7 @@
  */
 #pragma once
 #include <stdint.h>
-#include "controller/ledger/usage/rollup.h"
+#include "controller/ledger/usage/rollup/rollup.h"
 
 struct packed_row {
 	int32_t name; /* its number */

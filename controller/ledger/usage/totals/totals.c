@@ -8,7 +8,7 @@
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/ledger/sql.h"
-#include "controller/ledger/usage/rollup_set.h"
+#include "controller/ledger/usage/rollup/rollup_set.h"
 #include "controller/ledger/usage/totals/totals.h"
 
 /* As config/ has it where nothing is configured. */

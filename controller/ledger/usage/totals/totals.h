@@ -7,7 +7,7 @@
  */
 #pragma once
 #include "controller/ledger/store.h"
-#include "controller/ledger/usage/rollup.h"
+#include "controller/ledger/usage/rollup/rollup.h"
 
 /* On disk as numbers. */
 enum totals_span { TOTALS_DAY, TOTALS_MONTH, TOTALS_PERIOD };

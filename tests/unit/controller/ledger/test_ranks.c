@@ -14,7 +14,7 @@
 #include "controller/ledger/usage/ranks/cover.h"
 #include "controller/ledger/usage/ranks/parts.h"
 #include "controller/ledger/usage/ranks/ranks.h"
-#include "controller/ledger/usage/rollup_write.h"
+#include "controller/ledger/usage/rollup/rollup_write.h"
 #include "controller/ledger/usage/totals/top.h"
 #include "controller/ledger/usage/totals/totals.h"
 #include "tests/unit/rig/ledger_rig.h"

@@ -13,7 +13,7 @@
 #include "controller/ledger/import/import.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/totals/top.h"
-#include "controller/ledger/usage/rollup_write.h"
+#include "controller/ledger/usage/rollup/rollup_write.h"
 #include "tests/unit/rig/ledger_rig.h"
 
 #define FIRST_DAY 20075 /* 2024-12-18 */

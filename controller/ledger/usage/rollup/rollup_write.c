@@ -4,8 +4,8 @@
 #include "common/err.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/usage/rollup_find.h"
-#include "controller/ledger/usage/rollup_write.h"
+#include "controller/ledger/usage/rollup/rollup_find.h"
+#include "controller/ledger/usage/rollup/rollup_write.h"
 #include "controller/ledger/usage/totals/totals.h"
 
 static int compare_entries(const void *a, const void *b)

@@ -7,7 +7,7 @@
 #pragma once
 #include "common/cleanup.h"
 #include "common/model/request.h"
-#include "controller/ledger/usage/rollup.h"
+#include "controller/ledger/usage/rollup/rollup.h"
 
 struct rollup_set;
 

@@ -2,7 +2,7 @@
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/ledger/calendar.h"
-#include "controller/ledger/usage/rollup.h"
+#include "controller/ledger/usage/rollup/rollup.h"
 
 static const char *const names[] = {
 	[ROLLUP_JOBS_STARTED] = "jobs_started",

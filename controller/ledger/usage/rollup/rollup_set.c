@@ -3,7 +3,7 @@
  * rollup_set.h. */
 #include <errno.h>
 #include <string.h>
-#include "controller/ledger/usage/rollup_set.h"
+#include "controller/ledger/usage/rollup/rollup_set.h"
 
 struct slots {
 	uint32_t *slot;

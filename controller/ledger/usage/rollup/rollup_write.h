@@ -1,7 +1,7 @@
 /* rollup_write - writes usage to the tables rollups, months and totals: one gain, or sums that were added up in memory
  * (rollup_set.h), each day and each month once. */
 #pragma once
-#include "controller/ledger/usage/rollup_set.h"
+#include "controller/ledger/usage/rollup/rollup_set.h"
 
 struct store;
 /* Adds *r to a day, to its month and to the totals (totals/totals.h), in the transaction under way. */

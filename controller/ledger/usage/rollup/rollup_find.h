@@ -1,6 +1,6 @@
 /* rollup_find - the ids of the associations of a set, some at a time: a question for each was the larger part of writing a set. */
 #pragma once
-#include "controller/ledger/usage/rollup_set.h"
+#include "controller/ledger/usage/rollup/rollup_set.h"
 
 struct db;
 struct err;

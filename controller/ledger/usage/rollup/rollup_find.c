@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "common/db/db.h"
 #include "common/err.h"
-#include "controller/ledger/usage/rollup_find.h"
+#include "controller/ledger/usage/rollup/rollup_find.h"
 
 #define SOME 12 /* associations of one question */
 #define NAMES 3
