@@ -8,12 +8,13 @@
 #define SOME 12 /* associations of one question */
 #define NAMES 3
 
+/* Each is looked up by the key of the table: SQLite reads all of it for "(cluster, account, user) IN (VALUES ...)". */
 static const char find_sql[] =
-	"SELECT id, cluster, account, user FROM associations"
-	" WHERE (cluster, account, user) IN (VALUES (?1, ?2, ?3), (?4, ?5, ?6), (?7, ?8, ?9),"
+	"WITH w(c, a, u) AS (VALUES (?1, ?2, ?3), (?4, ?5, ?6), (?7, ?8, ?9),"
 	" (?10, ?11, ?12), (?13, ?14, ?15), (?16, ?17, ?18), (?19, ?20, ?21),"
 	" (?22, ?23, ?24), (?25, ?26, ?27), (?28, ?29, ?30), (?31, ?32, ?33),"
-	" (?34, ?35, ?36))";
+	" (?34, ?35, ?36)) SELECT t.id, t.cluster, t.account, t.user FROM w"
+	" CROSS JOIN associations t ON t.cluster = w.c AND t.account = w.a AND t.user = w.u";
 
 enum column { ID, CLUSTER, ACCOUNT, USER };
 

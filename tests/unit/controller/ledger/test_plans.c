@@ -363,7 +363,7 @@ static const char *const growing[] = {
 	"jobs",	    "attempts",	      "events",		"stretches",	"parts",  "steps",
 	"streams",  "chunks",	      "depends",	"holds",	"arrays", "slices",
 	"imported", "slurm_attempts", "archived_slurm", "node_changes", "waits",  "rollups",
-	"series",   "months",	      "totals"
+	"series",   "months",	      "totals",		"associations"
 };
 
 static bool names_alias(const char *sql, const char *table, const char *alias)
