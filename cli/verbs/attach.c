@@ -102,7 +102,8 @@ static int report_status(struct attach *a, struct err *err)
 		return r < 0 ? r : 0;
 	step = json_array_get(json_object_get(answer, "steps"), 0);
 	number = (int)cli_int(step, "signal", 0);
-	a->cli->exit_code = number ? 128 + number : (int)cli_int(step, "exit_status", 125);
+	a->cli->exit_code =
+		number ? 128 + number : (int)cli_int(step, "exit_status", SESSION_NO_EXIT);
 	return 0;
 }
 
@@ -134,6 +135,8 @@ static int run_attach(const struct verb_call *call, void *ctx, struct err *err)
 		a.cli->exit_code = 128 + a.signals.first;
 	else if (r == 0 && a.session.end == CONSOLE_ENDED)
 		r = report_status(&a, err);
+	else if (r == 0 && a.session.end == CONSOLE_HUNG_UP)
+		a.cli->exit_code = SESSION_NO_EXIT;
 	signals_done(&a.signals);
 	return r;
 }

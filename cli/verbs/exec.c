@@ -20,7 +20,6 @@
 
 #define CANCEL_SENT_US (300 * 1000)
 #define CANCEL_WAIT_US (5 * 1000 * 1000)
-#define NOT_STARTED_EXIT 125
 
 /* A step on one node. */
 struct exec_step {
@@ -449,7 +448,7 @@ static int report_exit(const json_t *step)
 		fputc('\n', stderr);
 	if (number)
 		return 128 + number;
-	return status >= 0 ? status : NOT_STARTED_EXIT;
+	return status >= 0 ? status : SESSION_NO_EXIT;
 }
 
 static int print_step(struct exec *x, json_t *step, struct err *err)
@@ -505,7 +504,7 @@ static int report_not_started(struct exec *x, int r, const struct err *err)
 	if (r == -EINVAL && !x->n_steps)
 		return r;
 	cli_complain("exec", err);
-	x->cli->exit_code = NOT_STARTED_EXIT;
+	x->cli->exit_code = SESSION_NO_EXIT;
 	return 0;
 }
 
@@ -529,8 +528,8 @@ static int run_exec(const struct verb_call *call, void *ctx, struct err *err)
 					  : follow_steps(&x, call, err);
 	if (r >= 0 && !x.signals.first && x.session.end == CONSOLE_ENDED)
 		r = print_record(&x, err);
-	if (x.signals.first)
-		x.cli->exit_code = 128 + x.signals.first;
+	if (x.signals.first || x.session.end == CONSOLE_HUNG_UP)
+		x.cli->exit_code = x.signals.first ? 128 + x.signals.first : SESSION_NO_EXIT;
 	return x.signals.first ? 0 : r;
 }
 

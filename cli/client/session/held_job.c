@@ -16,7 +16,6 @@
 #include "common/wire/wire.h"
 
 #define ASK_US (300 * 1000)
-#define NOT_STARTED_EXIT 125
 
 /* What the job runs. The command makes the mark; where none comes, the terminal was lost while the job waited in the queue, and
  * the job does not occupy its cores for the whole walltime. */
@@ -266,8 +265,7 @@ int held_job_run(struct held_job *h, struct err *err)
 		return r;
 	}
 	if (h->signals.first || h->session.end == CONSOLE_HUNG_UP)
-		h->cli->exit_code =
-			h->signals.first ? 128 + h->signals.first : NOT_STARTED_EXIT;
+		h->cli->exit_code = h->signals.first ? 128 + h->signals.first : SESSION_NO_EXIT;
 	if (h->signals.first || h->session.end != CONSOLE_ENDED)
 		return 0;
 	r = wait_for_state(h, "ended", err);

@@ -16,6 +16,9 @@
 			"cancel keep"                                                            \
 	}
 
+/* Exit status where a command has none, or it is not waited for: it was not started, its job ended first, ~. hung up. */
+#define SESSION_NO_EXIT 125
+
 struct session {
 	const char *verb;
 	int64_t job, step;

@@ -89,7 +89,7 @@ send \r~.
 exit
 END
 )
-has "~. hangs up, and the terminal is as before" 'cooked' "$out"
+has "~. hangs up: its own exit status, and the terminal is as before" 'exit 125 cooked' "$out"
 gone() { ! pgrep -f '^sleep 1001' >/dev/null; }
 soon "... the command has ended" '' gone
 

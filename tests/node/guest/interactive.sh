@@ -107,7 +107,7 @@ send \r~.
 exit
 END
 )
-has "$out" '^exit 1[0-9]* cooked' "~. hangs up"  "$out"
+has "$out" '^exit 125 cooked' "~. hangs up"  "$out"
 nothing_left() { ! pgrep -x sleep -u alice -f 'sleep 1000' >/dev/null; }
 wait_for 20 nothing_left; ok $? "... and ends the command"
 out=$(session sh -c 'echo ready; exec sleep 1000' <<'END'
