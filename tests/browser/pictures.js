@@ -26,7 +26,6 @@ async function main() {
   await page.evaluate(() => [...document.querySelectorAll('h2')].find((h) => h.textContent === 'Use over time').scrollIntoView());
   await page.screenshot({ path: path.join(out, 'use-over-time.png') });
   await take('usage', '/web/usage?start=2012-01-01&end=2013-01-01');
-  await take('nodes', '/web/nodes');
   if (terminal) {
     await page.goto(`file://${terminal}`);
     await page.addStyleTag({ content: 'body { margin: 8px } pre { font: 14px/1.25 monospace; margin: 0; display: inline-block }' });
