@@ -66,8 +66,8 @@ measure() { # ROW SIDE [CPU-ROW] COMMAND...: seconds of the command, and CPU sec
 slurm_empty() { [ -z "$(squeue -h -o %i)" ]; }
 cancel_all() { reeve jobs -o job -n --limit 1000 | xargs -r -n 500 "$dir/reeve" cancel --config "$dir/reeve.conf" >/dev/null; }
 reeve_empty() { reeve jobs --json | grep -q '"jobs": *\[\]'; }
-await() { # COMMAND...: for five minutes at most
-	local end=$((SECONDS + 300))
+await() { # COMMAND...: for five minutes at most, and a second for each task
+	local end=$((SECONDS + 300 + array))
 	until "$@"; do [ $SECONDS -lt $end ] || bail "$* is not so"; sleep 0.05; done
 }
 
