@@ -395,8 +395,16 @@ int devices_is_held(const char *cgroup)
 void devices_forget(const char *pin_dir)
 {
 	char path[PATH_MAX];
+	int fd;
 
-	if (snprintf(path, sizeof(path), "%s/link", pin_dir) < PATH_MAX)
+	if (snprintf(path, sizeof(path), "%s/link", pin_dir) < PATH_MAX) {
+		/* the last reference alone would be put by a worker of the kernel, a while later */
+		fd = bpf_obj_get(path);
+		if (fd >= 0) {
+			bpf_link_detach(fd);
+			close(fd);
+		}
 		unlink(path);
+	}
 	skeleton_forget(pin_dir, "devices");
 }

@@ -74,5 +74,5 @@ int devices_read(const struct devices *d, uint64_t cgroup_id, struct devices_cou
 /* Is any device policy in force on this cgroup, ours or a manager's? 1 yes, 0 no, -errno. */
 int devices_is_held(const char *cgroup);
 
-/* Removes the pinned gate: from then on no device is gated. */
+/* Detaches the pinned gate and removes it: no device is gated when this returns. */
 void devices_forget(const char *pin_dir);
