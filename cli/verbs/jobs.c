@@ -4,7 +4,7 @@
 #include "cli/cli.h"
 #include "cli/output/table_format.h"
 #include "cli/views/job_parts.h"
-#include "cli/views/job_view.h"
+#include "cli/views/job_row.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"
@@ -92,49 +92,65 @@ static enum table_cell_tone tone_of(const struct job_view *v)
 				       : TONE_PLAIN;
 }
 
+/* A column that shows a cell of the answer as it is. */
+struct cell {
+	const char *column;
+	enum job_row_cell from;
+};
+
 /* NOTE, the first of: the tasks of an array by state, what ended a bad job, why a queued job waits,
  * a condition that needs attention, the note of the node. */
-static const char *note_of(const struct job_view *v, char *buf, size_t size)
+static const char *note_of(const struct job_row *row, char *buf, size_t size)
 {
-	const char *why = cli_text(v->j, "why"), *note = cli_text(v->j, "note");
+	const struct job_view *v = &row->view;
+	const char *why = job_row_text(row, JOB_ROW_WHY),
+		   *note = job_row_text(row, JOB_ROW_NOTE);
 	const char *flag = job_view_flag(v, buf, size);
 
-	if (job_view_array(v, buf, size) && !(why && *why))
+	if (job_view_array(v, buf, size) && !why)
 		return buf;
 	if (job_view_is_bad(v) && v->end.kind != END_EXITED)
 		return reason_format_line(&v->end, buf, size);
-	if (v->state == JOB_QUEUED && why && *why)
+	if (v->state == JOB_QUEUED && why)
 		return why;
-	return flag ? flag : note && *note ? note : "";
+	return flag ? flag : note ? note : "";
 }
 
-static void put_texts(struct table *t, const struct job_view *v)
+static void put_texts(struct table *t, const struct job_row *row)
 {
-	static const char *const keys[] = { "name",  "user", "account", "cluster",
-					    "queue", "unit", "qos" };
+	static const struct cell cells[] = {
+		{ "name", JOB_ROW_NAME },	{ "user", JOB_ROW_USER },
+		{ "account", JOB_ROW_ACCOUNT }, { "cluster", JOB_ROW_CLUSTER },
+		{ "queue", JOB_ROW_QUEUE },	{ "unit", JOB_ROW_UNIT },
+		{ "qos", JOB_ROW_QOS }
+	};
+	const struct job_view *v = &row->view;
 	char buf[REASON_TEXT_MAX], nodes[JOB_PARTS_TEXT_MAX];
 
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		table_text(t, keys[i], cli_text(v->j, keys[i]));
+	for (size_t i = 0; i < ARRAY_LEN(cells); i++)
+		table_text(t, cells[i].column, job_row_text(row, cells[i].from));
 	table_text(t, "node", job_parts_nodes(v, nodes));
 	table_text(t, "state", job_state_name(v->state));
 	table_text(t, "result", v->end.kind != END_NONE ? job_view_result(v, buf) : NULL);
-	table_text(t, "note", note_of(v, buf, sizeof(buf)));
+	table_text(t, "note", note_of(row, buf, sizeof(buf)));
 	table_text(t, "flag", job_view_flag(v, buf, sizeof(buf)));
 	table_tone(t, "flag", TONE_BAD);
 	table_tone(t, "state", tone_of(v));
 	table_tone(t, "result", tone_of(v));
 }
 
-static void put_job(struct table *t, const struct job_view *v)
+static void put_job(struct table *t, const struct job_row *row)
 {
-	static const char *const times[] = { "submitted_ns", "started_ns", "ended_ns" };
+	static const struct cell times[] = { { "submitted_ns", JOB_ROW_SUBMITTED_NS },
+					     { "started_ns", JOB_ROW_STARTED_NS },
+					     { "ended_ns", JOB_ROW_ENDED_NS } };
+	const struct job_view *v = &row->view;
 	const struct resources *r = &v->requested;
 	const struct usage *u = &v->usage;
 
 	table_row(t);
 	table_text(t, "job", v->id);
-	put_texts(t, v);
+	put_texts(t, row);
 	put_stated(t, "ncpus", r->ncpus);
 	put_stated(t, "ngpus", r->ngpus);
 	put_stated(t, "vmem_bytes", r->vmem_bytes);
@@ -150,17 +166,15 @@ static void put_job(struct table *t, const struct job_view *v)
 	put_used(t, "gpu_idle_ns", u, &u->gpu_idle_ns);
 	table_text(t, "gpu_model", *r->gpu_model ? r->gpu_model : NULL);
 	for (size_t i = 0; i < ARRAY_LEN(times); i++)
-		put_stated(t, times[i], cli_int(v->j, times[i], 0));
+		put_stated(t, times[i].column, job_row_int(row, times[i].from));
 	if (v->state != JOB_QUEUED && v->state != JOB_STARTING) {
 		table_int(t, "running_ns", v->running_ns);
 		table_int(t, "suspended_ns", v->suspended_ns);
 	}
 	if (v->end.kind != END_NONE)
 		table_int(t, "exit_code", job_end_exit_code(&v->end));
-	if (json_object_get(v->j, "charge_requested_ms"))
-		table_int(t, "charge_requested_ms", cli_int(v->j, "charge_requested_ms", 0));
-	if (json_object_get(v->j, "charge_used_ms"))
-		table_int(t, "charge_used_ms", cli_int(v->j, "charge_used_ms", 0));
+	table_int(t, "charge_requested_ms", job_row_int(row, JOB_ROW_CHARGE_REQUESTED_MS));
+	table_int(t, "charge_used_ms", job_row_int(row, JOB_ROW_CHARGE_USED_MS));
 }
 
 /* What was asked for, and how much of it has been shown. */
@@ -171,6 +185,7 @@ struct listing {
 	int64_t limit; /* INT64_MAX: none */
 	int64_t n, last, next;
 	bool has_parts; /* one answer did not hold all */
+	char *ahead;	/* the path that was sent ahead; owned */
 };
 
 /* Those that have ended are as many as the past is long. */
@@ -217,17 +232,18 @@ static int read_limit(struct listing *l, struct err *err)
 	return 0;
 }
 
-/* Without --state and -a: "active", all that have not ended. */
-static int make_path(const struct listing *l, char **path, struct err *err)
+/* Of the page behind job `next` (0: the first), with `n` jobs before it. Without --state and -a: "active", all that have not ended. */
+static int make_path(const struct listing *l, int64_t n, int64_t next, char **path,
+		     struct err *err)
 {
 	static const char *const keys[] = { "state", "user", "account", "node" };
-	int64_t left = l->limit - l->n;
-	char limit[24], next[24];
+	int64_t left = l->limit - n;
+	char limit[24], before[24];
 	int r = 0;
 
 	snprintf(limit, sizeof(limit), "%lld", (long long)(left < PAGE_MAX ? left : PAGE_MAX));
-	snprintf(next, sizeof(next), "%lld", (long long)l->next);
-	*path = strdup("/v1/jobs?brief=1");
+	snprintf(before, sizeof(before), "%lld", (long long)next);
+	*path = strdup("/v1/jobs?rows=1");
 	if (!*path)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (!verb_value(l->call, "state") && !verb_count(l->call, "all"))
@@ -239,7 +255,7 @@ static int make_path(const struct listing *l, char **path, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(keys) && r == 0; i++)
 		r = cli_query(path, keys[i], verb_value(l->call, keys[i]), err);
 	if (r == 0)
-		r = cli_query(path, "before", l->next ? next : verb_value(l->call, "before"),
+		r = cli_query(path, "before", next ? before : verb_value(l->call, "before"),
 			      err);
 	return r < 0 ? r : cli_query(path, "limit", limit, err);
 }
@@ -295,26 +311,52 @@ static int refuse_arguments(const struct verb_call *call, struct err *err)
 
 static int put_page(struct listing *l, const json_t *answer, struct err *err)
 {
-	const json_t *jobs = json_object_get(answer, "jobs");
+	const json_t *rows = json_object_get(answer, "rows"), *row;
 	int64_t next = cli_int(answer, "next", 0);
-	struct job_view v = { .job = 0 };
-	const json_t *job;
+	struct job_row_columns columns_of;
+	struct job_row job;
 	size_t i;
+	int r = job_row_columns(answer, &columns_of, err);
 
-	json_array_foreach(jobs, i, job)
+	if (r < 0)
+		return r;
+	json_array_foreach(rows, i, row)
 	{
-		int r = job_view_read(job, &v, err);
-
+		r = job_row_read(&columns_of, row, &job, err);
 		if (r < 0)
 			return r;
-		put_job(l->t, &v);
+		put_job(l->t, &job);
+		l->last = job.view.job;
 	}
-	l->n += (int64_t)json_array_size(jobs);
-	l->last = v.job ? v.job : l->last;
+	l->n += (int64_t)json_array_size(rows);
 	if (next && l->next && next >= l->next)
 		return err_set(err, -EPROTO, "the controller's pages of jobs do not end");
 	l->next = next;
 	return 0;
+}
+
+/* While this page is read and printed, the controller makes the next one: full pages are expected. */
+static const char *guess_next_path(void *ctx, int64_t next)
+{
+	struct listing *l = ctx;
+	struct err unused;
+
+	free(l->ahead);
+	l->ahead = NULL;
+	if (l->limit - l->n <= PAGE_MAX ||
+	    make_path(l, l->n + PAGE_MAX, next, &l->ahead, &unused) < 0)
+		return NULL;
+	return l->ahead;
+}
+
+static int get_page(struct listing *l, json_t **ret_answer, struct err *err)
+{
+	_cleanup_free_ char *path = NULL;
+	struct http_call call = { .method = "GET", .next_path = guess_next_path, .ctx = l };
+	int r = make_path(l, l->n, l->next, &path, err);
+
+	call.path = path;
+	return r < 0 ? r : cli_ask(l->c, call, ret_answer, err);
 }
 
 /* Pages until the limit or the end: memory for one at a time. */
@@ -324,11 +366,8 @@ static int list_jobs(struct listing *l, struct err *err)
 
 	do {
 		_cleanup_json_ json_t *answer = NULL;
-		_cleanup_free_ char *path = NULL;
 
-		r = make_path(l, &path, err);
-		if (r == 0)
-			r = cli_get(l->c, path, &answer, err);
+		r = get_page(l, &answer, err);
 		if (r == 0)
 			r = put_page(l, answer, err);
 		if (r == 0)
@@ -356,6 +395,7 @@ static int run_jobs(const struct verb_call *call, void *ctx, struct err *err)
 		r = list_jobs(&l, err);
 	if (r == 0)
 		print_rest(&l);
+	free(l.ahead);
 	return r;
 }
 

@@ -104,10 +104,10 @@ int job_parts_show(const struct cli *c, const struct job_view *v, struct err *er
 
 const char *job_parts_nodes(const struct job_view *v, char buf[static JOB_PARTS_TEXT_MAX])
 {
-	const char *node = cli_text(v->j, "node"), *all = cli_text(v->j, "nodes");
+	const char *node = v->node;
 	int n = 0;
 
-	for (const char *p = all; p && (p = strchr(p, ',')); p++)
+	for (const char *p = v->nodes; p && (p = strchr(p, ',')); p++)
 		n++;
 	if (!node || !*node || n == 0)
 		return node;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "cli/cli.h"
 #include "cli/views/job_view.h"
 #include "common/err.h"
 #include "common/time_units.h"
@@ -43,7 +44,11 @@ int job_view_read(const json_t *j, struct job_view *ret, struct err *err)
 	static const int64_t none = 0;
 	const struct wire_int from_zero = { 0, INT64_MAX, &none };
 	const json_t *request = json_object_get(j, "request");
-	struct job_view v = { .j = j };
+	struct job_view v = { .j = j,
+			      .node = cli_text(j, "node"),
+			      .nodes = cli_text(j, "nodes"),
+			      .array = json_object_get(j, "array"),
+			      .is_gpu_idle = json_is_true(json_object_get(j, "gpu_idle")) };
 	int r;
 
 	r = wire_get_int(j, "job", (struct wire_int){ 1, INT64_MAX, NULL }, &v.job, err);
@@ -98,7 +103,7 @@ const char *job_view_result(const struct job_view *v, char buf[static JOB_VIEW_R
 
 const char *job_view_flag(const struct job_view *v, char *buf, size_t size)
 {
-	if (!json_is_true(json_object_get(v->j, "gpu_idle")))
+	if (!v->is_gpu_idle)
 		return NULL;
 	snprintf(buf, size, "GPU idle %lld min", (long long)(v->usage.gpu_idle_ns / MIN_NS));
 	return buf;
@@ -117,7 +122,7 @@ static int64_t count_of(const json_t *array, const char *key)
 
 const char *job_view_array(const struct job_view *v, char *buf, size_t size)
 {
-	const json_t *a = json_object_get(v->j, "array");
+	const json_t *a = v->array;
 	const char *elements = json_string_value(json_object_get(a, "elements"));
 	int64_t ended = count_of(a, "ended"), bad = ended - count_of(a, "ended_well");
 	int n;

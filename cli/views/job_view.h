@@ -6,7 +6,7 @@
 struct err;
 
 struct job_view {
-	const json_t *j; /* the whole object; borrowed */
+	const json_t *j; /* the whole object; borrowed; NULL: of a row (job_row.h) */
 	int64_t job;
 	char id[REQUEST_NAME_MAX + 16]; /* "12", "12[7]", "CLUSTER:12" */
 	enum job_state state;
@@ -14,6 +14,10 @@ struct job_view {
 	struct usage usage; /* nothing measured: `have` is 0 */
 	struct job_end end; /* END_NONE while it has not ended */
 	int64_t running_ns, suspended_ns;
+	/* Borrowed; NULL: none. */
+	const char *node, *nodes; /* the first node, and all of a job on several */
+	const json_t *array;	  /* of an array: counts of its tasks */
+	bool is_gpu_idle;
 };
 
 /* *ret borrows j. -EPROTO: the answer is not what docs/protocol.md says; err names the key. */

@@ -59,6 +59,12 @@ static int make_message(struct http *h, struct http_call call, struct err *err)
 	struct auth_text text;
 	int r;
 
+	h->was_ahead = h->ahead && !call.body && !strcmp(call.method, "GET") &&
+		       !strcmp(h->ahead, call.path);
+	if (h->was_ahead)
+		return asprintf(&h->call_url, "%s%s", h->url, call.path) < 0
+			       ? err_set(err, -ENOMEM, "out of memory")
+			       : 0;
 	h->has_body = call.body;
 	if (call.body) {
 		h->sent.data = wire_format_whole(call.body, &h->sent.size);
@@ -85,6 +91,7 @@ int http_prepare(struct http *h, struct http_call call, struct err *err)
 
 	http_forget(h);
 	h->status = 0;
+	h->next = 0;
 	h->is_sent = false;
 	h->answer_credential[0] = '\0';
 	h->wait_s = call.wait_s;

@@ -28,6 +28,7 @@ struct http {
 	struct http_loop *loop;		/* NULL until http_attach() */
 	int plain_fd;			/* plain.c's connection, to plain_url; or -1 */
 	const char *plain_url;
+	char *ahead; /* path of the GET that was sent over it ahead of its call; NULL: none */
 
 	/* The call under way. */
 	char *call_url;
@@ -35,14 +36,16 @@ struct http {
 	long wait_s;
 	struct http_buffer sent, answer;
 	bool has_body, is_zipped; /* of `sent` */
+	bool was_ahead;		  /* it was sent before: what is left is its answer */
 	char credential[AUTH_HEADER_MAX], answer_credential[AUTH_HEADER_MAX];
 	struct http_patience patience; /* of a call that is waited for */
 	/* How it went. */
 	long status;
+	int64_t next; /* the answer's WIRE_NEXT_HEADER; 0: none */
 	bool is_sent; /* some of it may have arrived */
 };
 
-/* Signs the call and makes its URL and body: url, method, sent, credential, wait_s. */
+/* Signs the call and makes its URL and body: url, method, sent, credential, wait_s. Of one that was sent ahead, the URL alone. */
 int http_prepare(struct http *h, struct http_call call, struct err *err);
 /* After the transfer: r is 0 where an answer has come, whose status, answer and answer_credential are set; else < 0,
  * and *err has the words. Returns the result as http_done_fn has it. Releases what the call held. */

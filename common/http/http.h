@@ -35,6 +35,10 @@ struct http_call {
 	const json_t *body;	   /* NULL: none */
 	long wait_s;		   /* long poll: added to the timeout */
 	bool is_dense; /* the body is sent as it is: compressing it would cost more time than it saves */
+	/* Of a list in pages that is waited for; NULL: none. Gets the answer's WIRE_NEXT_HEADER, and returns the path of the GET
+	 * that is most likely made next, which is sent before the answer is read; NULL: do not. */
+	const char *(*next_path)(void *ctx, int64_t next);
+	void *ctx; /* of next_path */
 };
 
 /* How a call ends; `answer` belongs to the callee.

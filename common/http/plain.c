@@ -43,6 +43,8 @@ void plain_close(struct http *h)
 	if (h->plain_fd >= 0)
 		close(h->plain_fd);
 	h->plain_fd = -1;
+	free(h->ahead);
+	h->ahead = NULL;
 }
 
 /* ---- waiting ---- */
@@ -189,7 +191,8 @@ static int open_connection(struct plain *p, struct err *err)
 {
 	struct http *h = p->http;
 
-	p->is_reused = is_usable(h);
+	p->is_reused =
+		is_usable(h) && !h->ahead; /* the answer to another call would come first */
 	if (p->is_reused)
 		return 0;
 	plain_close(h);
@@ -330,16 +333,11 @@ static bool may_repeat(const struct plain *p, int r)
 	       strcmp(p->http->method, "GET") == 0;
 }
 
-static int exchange_once(struct plain *p, struct err *err)
+static int receive_response(struct plain *p, struct err *err)
 {
 	struct http *h = p->http;
-	char head[HEAD_MAX];
-	int r = format_head(p, head, err);
+	int r;
 
-	if (r == 0)
-		r = open_connection(p, err);
-	if (r < 0)
-		return r;
 	h->answer.size = 0;
 	p->response.body = &h->answer;
 	p->response.body_max = HTTP_ANSWER_MAX;
@@ -351,8 +349,30 @@ static int exchange_once(struct plain *p, struct err *err)
 	if (r < 0)
 		return word_break(p, r, err);
 	h->status = p->response.status;
+	h->next = p->response.next;
 	strcpy(h->answer_credential, p->response.credential);
 	return 0;
+}
+
+static int exchange_once(struct plain *p, struct err *err)
+{
+	char head[HEAD_MAX];
+	int r = format_head(p, head, err);
+
+	if (r == 0)
+		r = open_connection(p, err);
+	return r < 0 ? r : receive_response(p, err);
+}
+
+/* Its request was sent ahead, over the connection that is there. */
+static int take_ahead(struct plain *p, struct err *err)
+{
+	struct http *h = p->http;
+
+	free(h->ahead);
+	h->ahead = NULL;
+	h->is_sent = p->is_reused = true;
+	return receive_response(p, err);
 }
 
 int plain_exchange(struct http *h, struct err *err)
@@ -368,11 +388,36 @@ int plain_exchange(struct http *h, struct err *err)
 	p->patience_ns = h->patience.fn ? now + h->patience.after_ms * MS_NS : INT64_MAX;
 	r = split_url(p, h->url, err);
 	if (r == 0)
-		r = exchange_once(p, err);
-	if (r == -EAGAIN) {
+		r = h->was_ahead ? take_ahead(p, err) : exchange_once(p, err);
+	if (r == -EAGAIN && !h->was_ahead) {
 		p->response = (struct response){ .body = NULL };
 		r = exchange_once(p, err); /* over a new connection */
 	}
 	free(p);
 	return r;
+}
+
+/* ---- ahead of its call ---- */
+
+void plain_send_ahead(struct http *h, const char *path)
+{
+	struct http_call call = { .method = "GET", .path = path };
+	struct http next = *h;
+	struct plain p = { .http = &next };
+	char head[HEAD_MAX];
+	struct err unused;
+	size_t size;
+
+	if (!path || h->plain_fd < 0 || h->ahead)
+		return;
+	next.sent = next.answer = (struct http_buffer){ 0 };
+	next.call_url = NULL;
+	if (http_prepare(&next, call, &unused) == 0 && format_head(&p, head, &unused) == 0) {
+		size = p.left[0].iov_len;
+		h->ahead = strdup(path);
+		if (!h->ahead ||
+		    send(h->plain_fd, head, size, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)size)
+			plain_close(h);
+	}
+	http_forget(&next);
 }

@@ -1,9 +1,11 @@
 /* response.c - see response.h. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/types.h>
 #include "common/http/response.h"
+#include "common/wire/wire.h"
 
 static int refuse_response(struct response *r, const char *why)
 {
@@ -89,13 +91,20 @@ static int take_credential(struct response *r, const char *value)
 	return 0;
 }
 
+static int take_next(struct response *r, const char *value)
+{
+	if (*value && strspn(value, "0123456789") == strlen(value) && strlen(value) <= 18)
+		r->next = atoll(value);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*take)(struct response *r, const char *value);
 } fields[] = {
 	{ "Content-Length", take_length },	 { "Transfer-Encoding", take_coding },
 	{ "Content-Encoding", take_encoding },	 { "Connection", take_connection },
-	{ AUTH_ANSWER_HEADER, take_credential },
+	{ AUTH_ANSWER_HEADER, take_credential }, { WIRE_NEXT_HEADER, take_next },
 };
 
 /* The empty line behind the header: what follows is decided. */

@@ -1,7 +1,7 @@
 /* response.h - reads one HTTP/1.1 response from the bytes of a connection, in pieces of any size (RFC 9112). Pure.
  * Private to common/http.
  *
- * Of the header it keeps the status, the length and end of the body, and the credential of the answer. What it cannot be sure to
+ * Of the header it keeps the status, the length and end of the body, the credential of the answer, and the next page. What it cannot be sure to
  * read as the sender meant it is refused: two lengths, a length beside chunks, folded lines, an encoded body.
  */
 #pragma once
@@ -34,6 +34,7 @@ struct response {
 	bool closes;			  /* no other response comes over this connection */
 	bool has_begun;			  /* a byte of it has arrived */
 	char credential[AUTH_HEADER_MAX]; /* AUTH_ANSWER_HEADER, or "" */
+	int64_t next;			  /* WIRE_NEXT_HEADER; 0: none, or no number */
 	const char *fault;		  /* why it was refused */
 	bool has_length, is_chunked, is_skipped; /* is_skipped: 100 to 199, another follows */
 	int64_t left;

@@ -13,6 +13,8 @@
 #include "common/cleanup.h"
 #include "common/model/job.h"
 
+/* The header of an answer that has a `next`: its value, so that a client requests the next page before it has read this one. */
+#define WIRE_NEXT_HEADER "X-Reeve-Next"
 #define WIRE_SCHEMA "reeve/1"
 
 /* Attempts that a node may have, and list in one sync. Both sides: what a list leaves out the

@@ -99,6 +99,7 @@ static void answer_call(struct call *c)
 		a.size = a.text ? strlen(a.text) : 0;
 	if (!a.text)
 		a.status = 500;
+	a.headers = TAKE_PTR(c->headers);
 	exchange_answer(c->x, a);
 }
 
@@ -111,6 +112,7 @@ void answer_finish(struct call *c, int r, const struct err *err)
 	json_decref(c->body);
 	json_decref(c->answer);
 	free(c->text);
+	free(c->headers);
 	c->body = c->answer = NULL;
-	c->text = NULL;
+	c->text = c->headers = NULL;
 }

@@ -6,7 +6,7 @@
 #include "controller/api/api.h"
 #include "controller/api/console/console.h"
 #include "controller/api/jobs/describe.h"
-#include "controller/api/jobs/slurm_pending.h"
+#include "controller/api/jobs/slurm/slurm_pending.h"
 #include "controller/quota/expected.h"
 #include "controller/api/submit/batch.h"
 #include "controller/api/sync/sent.h"

@@ -33,7 +33,8 @@ struct call {
 	/* the route's answer */
 	unsigned status; /* 0: 200 */
 	json_t *answer;
-	char *text; /* instead of answer, with type */
+	char *text;    /* instead of answer, with type */
+	char *headers; /* as struct exchange_answer has them; NULL: none */
 	const char *type;
 	/* or its refusal */
 	const char *code, *remedy;

@@ -8,7 +8,7 @@
 #include "controller/api/answer.h"
 #include "controller/api/api.h"
 #include "controller/api/jobs/array_task.h"
-#include "controller/api/jobs/slurm_job.h"
+#include "controller/api/jobs/slurm/slurm_job.h"
 #include "controller/api/routes.h"
 #include "controller/http/server.h"
 

@@ -4,7 +4,7 @@
 #include "controller/api/accounts/accounts.h"
 #include "controller/api/console/console.h"
 #include "controller/api/jobs/jobs.h"
-#include "controller/api/jobs/slurm_pending.h"
+#include "controller/api/jobs/slurm/slurm_pending.h"
 #include "controller/api/nodes/nodes.h"
 #include "controller/api/routes.h"
 #include "controller/api/steps/steps.h"

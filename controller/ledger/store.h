@@ -176,6 +176,9 @@ struct store_job {
 	const char *
 		hosts; /* "n1=16,n2=16" of a job on several nodes (attempts/multinode.h); else "" */
 	int64_t owner_suspended_ns; /* since when its owner has it suspended; or 0 */
+	/* Requested, as scheduled; 0, "": not stated. */
+	int64_t ncpus, ngpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s;
+	const char *gpu_model;
 };
 typedef int (*store_job_fn)(void *ctx, const struct store_job *j, struct err *err);
 
@@ -192,6 +195,7 @@ struct store_filter {
 	int64_t submitted_ns,
 		before_ns; /* submitted in [submitted_ns, before_ns); 0: any time */
 	int64_t from;	   /* jobs with this number or a larger one only; 0: any */
+	bool in_brief; /* without `request` and `adjusted_ms`, which cost most: NULL and 0 */
 };
 /* Sets `from` and `before` of *f to a range of numbers in which store_jobs() reads few rows, whatever the ledger
  * has: the jobs of f's time of submission, as numbers rise with it; of other filters without an index at

@@ -9,39 +9,20 @@
 #include "controller/api/jobs/describe_queue.h"
 #include "controller/api/jobs/parts.h"
 #include "controller/api/jobs/suspended.h"
-#include "controller/api/jobs/slurm_job.h"
+#include "controller/api/jobs/slurm/slurm_job.h"
 #include "controller/ledger/jobs/slurm.h"
 #include "controller/dispatch/cycle.h"
 #include "controller/dispatch/why.h"
 
-enum detail { IN_BRIEF, IN_USUAL, IN_FULL };
-
-/* In brief, nothing is said of what is 0 or empty: half of the keys of a queued job, and thousands of them make a list. */
-static void put_int(struct doc *d, const char *key, int64_t n, enum detail detail)
-{
-	if (n || detail != IN_BRIEF)
-		doc_int(d, key, n);
-}
-
-static void put_text(struct doc *d, const char *key, const char *text, enum detail detail)
-{
-	if (detail == IN_BRIEF)
-		doc_text_if(d, key, text);
-	else
-		doc_text(d, key, text);
-}
-
-static void set_charges(struct doc *d, const struct store_job *row, enum detail detail)
+static void set_charges(struct doc *d, const struct store_job *row)
 {
 	char rate[FRACTION_TEXT_MAX];
 
-	put_int(d, "running_ns", row->running_ns, detail);
-	put_int(d, "suspended_ns", row->suspended_ns, detail);
+	doc_int(d, "running_ns", row->running_ns);
+	doc_int(d, "suspended_ns", row->suspended_ns);
 	doc_int(d, "charge_requested_ms", row->charge_requested_ms);
 	doc_int(d, "charge_used_ms", row->charge_used_ms);
 	doc_text(d, "unit", tariff_unit_name(row->unit, row->pool));
-	if (detail == IN_BRIEF)
-		return;
 	doc_text(d, "rate", fraction_format(row->rate, rate));
 	doc_int(d, "rate_num", row->rate.num);
 	doc_int(d, "rate_den", row->rate.den);
@@ -50,117 +31,103 @@ static void set_charges(struct doc *d, const struct store_job *row, enum detail 
 	doc_text(d, "rule", row->rule);
 }
 
-static void set_nodes(struct doc *d, const struct store_job *row)
+char *describe_nodes(const struct store_job *row)
 {
-	_cleanup_free_ char *nodes = *row->hosts ? parts_nodes(row->hosts) : NULL;
-
-	doc_text_if(d, "nodes", nodes);
+	return *row->hosts ? parts_nodes(row->hosts) : NULL;
 }
 
 /* The fields of an attempt: where, when, how much, how it ended. */
-static void set_attempt(struct doc *d, const struct store_job *row, enum detail detail)
+static void set_attempt(struct doc *d, const struct store_job *row)
 {
-	put_int(d, "attempt", row->attempt, detail);
+	_cleanup_free_ char *nodes = describe_nodes(row);
+
+	doc_int(d, "attempt", row->attempt);
 	doc_text(d, "state", job_state_name(row->state));
-	put_text(d, "node", row->node, detail);
-	set_nodes(d, row);
-	put_text(d, "cpus", row->cpus, detail);
-	put_int(d, "started_ns", row->started_ns, detail);
-	put_int(d, "ended_ns", row->ended_ns, detail);
+	doc_text(d, "node", row->node);
+	doc_text_if(d, "nodes", nodes);
+	doc_text(d, "cpus", row->cpus);
+	doc_int(d, "started_ns", row->started_ns);
+	doc_int(d, "ended_ns", row->ended_ns);
 	doc_stored(d, "usage", row->usage);
 	doc_stored(d, "gpus", row->gpus);
 	doc_stored(d, "end", row->end);
-	put_text(d, "note", row->note, detail);
-	set_charges(d, row, detail);
+	doc_text(d, "note", row->note);
+	set_charges(d, row);
 }
 
-/* The first reason that applies; "": nothing to explain. */
-static void set_why(struct doc *d, const struct api *a, const struct store_job *row)
+void describe_why(const struct api *a, const struct store_job *row,
+		  char why[static DISPATCH_WHY_MAX])
 {
-	char why[DISPATCH_WHY_MAX] = "";
+	const size_t size = DISPATCH_WHY_MAX;
 
+	*why = '\0';
 	if (row->state == JOB_QUEUED && !row->is_array)
-		dispatch_why(a->c.cycle, row->cluster, row->job, why, sizeof(why));
+		dispatch_why(a->c.cycle, row->cluster, row->job, why, size);
 	else if (row->state != JOB_ENDED && row->node_is_lost)
-		snprintf(why, sizeof(why),
+		snprintf(why, size,
 			 "node %s is not heard of; the job still runs there if the node does",
 			 row->node);
 	else if (row->state != JOB_ENDED && row->want == DESIRED_CANCEL)
-		snprintf(why, sizeof(why), "it is being cancelled");
+		snprintf(why, size, "it is being cancelled");
 	else if (row->state != JOB_ENDED && row->want == DESIRED_SUSPEND && row->preempted_by)
 		snprintf(
-			why, sizeof(why),
+			why, size,
 			"It was preempted by job %lld, and resumes when its cores are free. Time "
 			"suspended counts for neither walltime nor charge.",
 			(long long)row->preempted_by);
 	else if (row->state != JOB_ENDED && row->owner_suspended_ns)
-		suspended_why(a, row->owner_suspended_ns, why, sizeof(why));
+		suspended_why(a, row->owner_suspended_ns, why, size);
 	else if (row->state == JOB_SUSPENDED && row->want == DESIRED_RUN)
-		snprintf(why, sizeof(why), "its node resumes it when cores are free");
-	doc_text(d, "why", why);
+		snprintf(why, size, "its node resumes it when cores are free");
+}
+
+bool describe_is_gpu_idle(const struct api *a, const struct store_job *row, const json_t *usage)
+{
+	int64_t after_ns = config_gpu_idle_ns(a->c.config);
+	const json_t *idle = json_object_get(usage, "gpu_idle_ns");
+
+	return after_ns && row->state == JOB_RUNNING && json_integer_value(idle) >= after_ns;
 }
 
 /* Shows that the job's GPUs are allocated but idle, for as long as they are. */
 static void set_gpu_idle(struct doc *d, const struct api *a, const struct store_job *row)
 {
-	const json_t *idle = json_object_get(json_object_get(d->j, "usage"), "gpu_idle_ns");
 	int64_t after_ns = config_gpu_idle_ns(a->c.config);
 
-	if (!after_ns)
-		return;
-	if (row->gpus)
+	if (after_ns && row->gpus)
 		doc_int(d, "gpu_idle_after_ns", after_ns);
-	if (row->state == JOB_RUNNING && json_integer_value(idle) >= after_ns)
-		doc_flag(d, "gpu_idle", true);
+	doc_flag(d, "gpu_idle", describe_is_gpu_idle(a, row, json_object_get(d->j, "usage")));
 }
 
 /* "why": a hold, a dependency or the array's limit, if one holds the job back; else the
  * scheduler's reason. */
 void describe_place(const struct api *a, const struct store_job *row, struct doc *d)
 {
-	char why[DESCRIBE_WHY_MAX];
+	_Static_assert(DISPATCH_WHY_MAX >= DESCRIBE_WHY_MAX, "one buffer for both");
+	char why[DISPATCH_WHY_MAX];
 	struct err err;
 
 	if (describe_queue(a, row, d, why, &err) < 0)
 		log_job(LOG_ERR, row->job, "describe", "%s", err.text);
-	if (*why)
-		doc_text(d, "why", why);
-	else
-		set_why(d, a, row);
-}
-
-/* Of a list of thousands nothing but the resources is read: the stored text has that key once, outside of texts, in which its
- * quotes would be escaped. Where it does not, as beside "select", all of the request is read. NULL: not found. */
-static json_t *read_resources(const char *request)
-{
-	static const char key[] = "\"resources\":{";
-	const char *at = strstr(request, key);
-
-	if (!at || strstr(at + 1, key))
-		return NULL;
-	return json_loads(at + sizeof(key) - 2, JSON_DISABLE_EOF_CHECK, NULL);
+	if (!*why)
+		describe_why(a, row, why);
+	doc_text(d, "why", why);
 }
 
 /* The request; in a listing without script and environment, which are long and may hold
  * secrets. */
-static void set_request(struct doc *d, const struct store_job *row, enum detail detail)
+static void set_request(struct doc *d, const struct store_job *row, bool in_full)
 {
 	static const char *const long_ones[] = { "script", "env" };
-	json_t *resources = detail == IN_BRIEF ? read_resources(row->request) : NULL;
-	json_t *request;
+	json_t *request = json_loads(row->request, 0, NULL);
 
-	if (resources) {
-		doc_set(d, "request", json_pack("{s:o}", "resources", resources));
-		return;
-	}
-	request = json_loads(row->request, 0, NULL);
-	for (size_t i = 0; request && detail != IN_FULL && i < ARRAY_LEN(long_ones); i++)
+	for (size_t i = 0; request && !in_full && i < ARRAY_LEN(long_ones); i++)
 		json_object_del(request, long_ones[i]);
 	if (request)
 		doc_set(d, "request", request);
 }
 
-static json_t *encode_job(const struct api *a, const struct store_job *row, enum detail detail)
+static json_t *encode_job(const struct api *a, const struct store_job *row, bool in_full)
 {
 	_cleanup_doc_ struct doc job = doc_object();
 	char id[PBS_ID_SHORT_MAX];
@@ -178,12 +145,12 @@ static json_t *encode_job(const struct api *a, const struct store_job *row, enum
 	doc_text(d, "queue", row->queue);
 	doc_text_if(d, "qos", row->qos);
 	doc_int(d, "submitted_ns", row->submitted_ns);
-	set_attempt(d, row, detail);
+	set_attempt(d, row);
 	set_gpu_idle(d, a, row);
 	if (row->adjusted_ms)
 		doc_int(d, "adjusted_ms", row->adjusted_ms);
 	describe_place(a, row, d);
-	set_request(d, row, detail);
+	set_request(d, row, in_full);
 	return doc_take(d);
 }
 
@@ -191,23 +158,18 @@ json_t *describe_attempt(const struct store_job *row)
 {
 	_cleanup_doc_ struct doc d = doc_object();
 
-	set_attempt(&d, row, IN_USUAL);
+	set_attempt(&d, row);
 	return doc_take(&d);
 }
 
 json_t *describe_job(const struct api *a, const struct store_job *row)
 {
-	return encode_job(a, row, IN_USUAL);
-}
-
-json_t *describe_job_in_brief(const struct api *a, const struct store_job *row)
-{
-	return encode_job(a, row, IN_BRIEF);
+	return encode_job(a, row, false);
 }
 
 json_t *describe_job_in_full(const struct api *a, const struct store_job *row)
 {
-	return encode_job(a, row, IN_FULL);
+	return encode_job(a, row, true);
 }
 
 struct found {

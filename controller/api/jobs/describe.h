@@ -1,6 +1,7 @@
 /* describe - a job as people and hooks see it (docs/protocol.md, "Job object"). */
 #pragma once
 #include <jansson.h>
+#include "controller/dispatch/why.h"
 #include "controller/ledger/store.h"
 
 struct api;
@@ -8,13 +9,18 @@ struct api;
 /* New references; NULL: out of memory. describe_job() leaves out what is long in a request:
  * script and environment. */
 json_t *describe_job(const struct api *a, const struct store_job *row);
-/* For a list: less of a request than describe_job() has, its resources alone; no rate and rule of its charge; nothing that is 0
- * or empty, but for the charges. */
-json_t *describe_job_in_brief(const struct api *a, const struct store_job *row);
 json_t *describe_job_in_full(const struct api *a, const struct store_job *row);
 struct doc;
 /* Sets in a document of a queued job its name ("id", "array_job") and "why" it waits. */
 void describe_place(const struct api *a, const struct store_job *row, struct doc *d);
+/* The first reason that applies, of those that are no hold, dependency or limit of an array; "": nothing to explain. */
+void describe_why(const struct api *a, const struct store_job *row,
+		  char why[static DISPATCH_WHY_MAX]);
+/* The names of the nodes of a job on several, by commas; the caller frees. NULL: it is on one, or out of memory. */
+char *describe_nodes(const struct store_job *row);
+/* Its GPUs are allocated but idle, for at least as long as the site's GpuIdleMinutes. */
+bool describe_is_gpu_idle(const struct api *a, const struct store_job *row,
+			  const json_t *usage);
 /* The fields that belong to the attempt alone. */
 json_t *describe_attempt(const struct store_job *row);
 /* Describes a job by its number; `api` is a struct api (hooks.h). -ENOENT. */

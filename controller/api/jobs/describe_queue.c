@@ -8,7 +8,7 @@
 #include "controller/ledger/jobs/array.h"
 #include "controller/ledger/jobs/depend.h"
 #include "controller/ledger/jobs/hold.h"
-#include "controller/api/jobs/slurm_job.h"
+#include "controller/api/jobs/slurm/slurm_job.h"
 #include "controller/ledger/jobs/slurm.h"
 
 static int set_array(const struct api *api, int64_t job, struct doc *d, struct err *err)

@@ -1,6 +1,7 @@
 /* jobs.c - routes that list, show, cancel, suspend and resume jobs, and change their priority.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
@@ -13,6 +14,7 @@
 #include "controller/api/jobs/describe.h"
 #include "controller/api/jobs/describe_queue.h"
 #include "controller/api/jobs/parts.h"
+#include "controller/api/jobs/rows.h"
 #include "controller/api/prepare_cycle.h"
 #include "controller/api/authz.h"
 #include "controller/ledger/jobs/array.h"
@@ -23,8 +25,9 @@
 
 struct list {
 	const struct call *c;
-	json_t *array;
+	json_t *array; /* of c->answer */
 	json_t *(*describe)(const struct api *a, const struct store_job *row);
+	int64_t n, last; /* how many, and the number of the last one */
 };
 
 static int add_job(void *ctx, const struct store_job *row, struct err *err)
@@ -33,6 +36,8 @@ static int add_job(void *ctx, const struct store_job *row, struct err *err)
 
 	if (json_array_append_new(l->array, l->describe(l->c->api, row)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
+	l->n++;
+	l->last = row->job;
 	return 0;
 }
 
@@ -117,15 +122,28 @@ static int read_search(struct call *c, struct store_filter *f, struct err *err)
 
 /* "next": the `before` of the next page; absent: there are no more. A page of fewer rows than its limit has one where only a part of
  * the jobs was looked at. */
-static int add_next(const struct call *c, const struct store_filter *f, int64_t next,
-		    struct err *err)
+static int add_next(struct call *c, const struct list *l, const struct store_filter *f,
+		    int64_t next, struct err *err)
 {
-	const json_t *jobs = json_object_get(c->answer, "jobs");
-	size_t n = json_array_size(jobs);
+	if (l->n && l->n == f->limit)
+		next = l->last;
+	if (!next)
+		return 0;
+	if (json_object_set_new(c->answer, "next", json_integer(next)) < 0 ||
+	    asprintf(&c->headers, WIRE_NEXT_HEADER ": %" PRId64 "\n", next) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
 
-	if (n && (int64_t)n == f->limit)
-		next = json_integer_value(json_object_get(json_array_get(jobs, n - 1), "job"));
-	if (next && json_object_set_new(c->answer, "next", json_integer(next)) < 0)
+/* {jobs: [...]}, or with `rows` {columns, rows}. */
+static int begin_list(struct call *c, struct list *l, bool in_rows, struct err *err)
+{
+	c->answer = wire_new();
+	l->describe = in_rows ? rows_describe : describe_job;
+	l->array = json_array();
+	if (!c->answer ||
+	    (in_rows && json_object_set_new(c->answer, "columns", rows_columns()) < 0) ||
+	    json_object_set_new(c->answer, in_rows ? "rows" : "jobs", l->array) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -133,7 +151,7 @@ static int add_next(const struct call *c, const struct store_filter *f, int64_t 
 int route_jobs(struct call *c, struct err *err)
 {
 	struct store_filter f = { 0 };
-	struct list l = { .c = c, .describe = describe_job };
+	struct list l = { .c = c };
 	int64_t next = 0;
 	int r = read_filter(c, &f, err);
 
@@ -143,14 +161,11 @@ int route_jobs(struct call *c, struct err *err)
 		r = store_jobs_bound(c->api->c.store, &f, &next, err);
 	if (r < 0)
 		return r;
-	c->answer = wire_new();
-	if (call_query_text(c, "brief"))
-		l.describe = describe_job_in_brief;
-	l.array = json_array();
-	if (!c->answer || json_object_set_new(c->answer, "jobs", l.array) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = store_jobs(c->api->c.store, &f, add_job, &l, err);
-	return r < 0 ? r : add_next(c, &f, next, err);
+	f.in_brief = call_query_text(c, "rows");
+	r = begin_list(c, &l, f.in_brief, err);
+	if (r >= 0)
+		r = store_jobs(c->api->c.store, &f, add_job, &l, err);
+	return r < 0 ? r : add_next(c, &l, &f, next, err);
 }
 
 static int add_attempt(void *ctx, const struct store_job *row, struct err *err)

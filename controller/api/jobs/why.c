@@ -7,7 +7,7 @@
 #include "controller/api/call.h"
 #include "controller/api/jobs/describe.h"
 #include "controller/api/jobs/describe_queue.h"
-#include "controller/api/jobs/slurm_pending.h"
+#include "controller/api/jobs/slurm/slurm_pending.h"
 #include "controller/api/authz.h"
 #include "controller/ledger/archive/archive.h"
 #include "controller/dispatch/why.h"

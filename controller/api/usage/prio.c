@@ -9,7 +9,7 @@
 #include "common/wire/doc.h"
 #include "controller/api/authz.h"
 #include "controller/api/jobs/describe.h"
-#include "controller/api/jobs/slurm_pending.h"
+#include "controller/api/jobs/slurm/slurm_pending.h"
 #include "controller/api/usage/usage.h"
 #include "controller/dispatch/forecast.h"
 #include "controller/dispatch/queued.h"

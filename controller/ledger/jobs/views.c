@@ -26,7 +26,6 @@
 	X(VIEW_QUEUE,                  ", j.queue") \
 	X(VIEW_NAME,                   ", j.name") \
 	X(VIEW_NODE,                   ", a.node") \
-	X(VIEW_REQUEST,                ", " REQUEST) \
 	X(VIEW_USAGE,                  ", a.usage") \
 	X(VIEW_END,                    ", COALESCE(a.end, j.end)") \
 	X(VIEW_CPUS,                   ", a.cpus") \
@@ -45,8 +44,6 @@
 	X(VIEW_NODE_LOST,              ", COALESCE(n.lost, 0)") \
 	X(VIEW_UNIT,                   ", j.unit") \
 	X(VIEW_RULE,                   ", j.rule") \
-	X(VIEW_ADJUSTED_MS,            ", (SELECT COALESCE(SUM(x.charge_ms), 0) FROM" \
-		" adjustments x WHERE x.cluster = j.cluster AND x.job = j.job)") \
 	X(VIEW_GPUS,                   ", a.gpus") \
 	X(VIEW_WITHHELD,               ", j.withheld") \
 	X(VIEW_ARRAY_JOB,              ", j.array_job") \
@@ -54,10 +51,25 @@
 	X(VIEW_PREEMPTOR,            ", j.gave_way_to") \
 	X(VIEW_HOSTS,                  ", a.hosts") \
 	X(VIEW_QOS,                    ", j.qos") \
-	X(VIEW_OWNER_SUSPENDED_NS,     ", j.owner_suspended_ns")
+	X(VIEW_OWNER_SUSPENDED_NS,     ", j.owner_suspended_ns") \
+	X(VIEW_NCPUS,                  ", j.ncpus") \
+	X(VIEW_NGPUS,                  ", j.ngpus") \
+	X(VIEW_VMEM_BYTES,             ", j.vmem_bytes") \
+	X(VIEW_MEM_BYTES,              ", j.mem_bytes") \
+	X(VIEW_JOBFS_BYTES,            ", j.jobfs_bytes") \
+	X(VIEW_WALLTIME_S,             ", j.walltime_s") \
+	X(VIEW_GPU_MODEL,              ", j.gpu_model")
 /* clang-format on */
-enum { VIEW_COLUMNS(SQL_NAME) };
-#define VIEW_SELECT "SELECT " VIEW_COLUMNS(SQL_COLUMN)
+enum { VIEW_COLUMNS(SQL_NAME) VIEW_REQUEST, VIEW_ADJUSTED_MS };
+#define ADJUSTED                                                                               \
+	"(SELECT COALESCE(SUM(x.charge_ms), 0) FROM adjustments x"                             \
+	" WHERE x.cluster = j.cluster AND x.job = j.job)"
+#define VIEW_SELECT "SELECT " VIEW_COLUMNS(SQL_COLUMN) ", " REQUEST ", " ADJUSTED
+/* Of a list; ?14 is 0: without what costs most and is not shown in brief. */
+#define LIST_SELECT                                                                            \
+	"SELECT " VIEW_COLUMNS(SQL_COLUMN) ", CASE WHEN ?14 = 0 THEN NULL ELSE " REQUEST       \
+					   " END, CASE WHEN ?14 = 0 THEN 0 ELSE " ADJUSTED     \
+					   " END"
 /* A job in the queue, also one that was queued again, has no present attempt. */
 #define CURRENT_ATTEMPT                                                                        \
 	" FROM jobs j LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"         \
@@ -66,7 +78,7 @@ enum { VIEW_COLUMNS(SQL_NAME) };
 	" FROM jobs j JOIN attempts a ON a.job = j.job LEFT JOIN nodes n ON n.node = a.node"
 /* What has no index is one CASE: of several conditions SQLite would expect that few jobs meet them all, and sort all of a node.
  * ?1 user, ?2 account, ?3 node, ?4 state (-1 any, -2 not ended), ?5 before, ?6 limit, ?7 with tasks of
- * arrays, ?8 only those of this array, ?9 from, ?10 queue, ?11 part of the name, ?12 and ?13 submitted between. */
+ * arrays, ?8 only those of this array, ?9 from, ?10 queue, ?11 part of the name, ?12 and ?13 submitted between, ?14 not in brief. */
 #define FILTERS                                                                                \
 	" (?1 IS NULL OR j.user BETWEEN ?1 AND ?1)"                                            \
 	" AND (?2 IS NULL OR j.account BETWEEN ?2 AND ?2)"                                     \
@@ -91,7 +103,7 @@ enum { VIEW_COLUMNS(SQL_NAME) };
 #define NEWEST_1(c1) " ORDER BY " c1 " DESC, j.job DESC LIMIT ?6"
 /* Of the active jobs the numbers alone are sorted; the rest of the columns, some of them long, is read of those that are listed. */
 #define FEW(where)                                                                             \
-	VIEW_SELECT                                                                            \
+	LIST_SELECT                                                                            \
 	" FROM (" where ") AS k CROSS JOIN jobs j ON j.job = k.chosen"                         \
 	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"                     \
 	" AND j.state <> " SQL_JOB_QUEUED " LEFT JOIN nodes n ON n.node = a.node"              \
@@ -118,13 +130,13 @@ enum { VIEW_COLUMNS(SQL_NAME) };
 
 /* The + keeps SQLite from reading all jobs, newest first, in search of those that have such parts. */
 #define PARTS(where)                                                                           \
-	VIEW_SELECT                                                                            \
+	LIST_SELECT                                                                            \
 	" FROM parts p CROSS JOIN jobs j ON j.job = +p.job AND j.attempt = p.attempt"          \
 	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"                     \
 	" AND j.state <> " SQL_JOB_QUEUED " LEFT JOIN nodes n ON n.node = a.node"              \
 	" WHERE " where " AND p.job < ?5 AND p.job >= ?9 AND p.part > 0 AND" FILTERS           \
 	" ORDER BY p.job DESC LIMIT ?6"
-#define JOBS(where) VIEW_SELECT CURRENT_ATTEMPT " WHERE " where " AND" FILTERS
+#define JOBS(where) LIST_SELECT CURRENT_ATTEMPT " WHERE " where " AND" FILTERS
 /* jobs.node is the first node of a job on several; it has parts on the others. */
 #define NODES(jobs, newest, parts)                                                             \
 	"SELECT * FROM (" JOBS(jobs) newest ") AS x UNION ALL SELECT * FROM (" PARTS(          \
@@ -223,6 +235,13 @@ static void read_job(struct db_row *st, struct store_job *j)
 		.hosts = store_text(st, VIEW_HOSTS),
 		.qos = store_text(st, VIEW_QOS),
 		.owner_suspended_ns = db_int(st, VIEW_OWNER_SUSPENDED_NS),
+		.ncpus = db_int(st, VIEW_NCPUS),
+		.ngpus = db_int(st, VIEW_NGPUS),
+		.vmem_bytes = db_int(st, VIEW_VMEM_BYTES),
+		.mem_bytes = db_int(st, VIEW_MEM_BYTES),
+		.jobfs_bytes = db_int(st, VIEW_JOBFS_BYTES),
+		.walltime_s = db_int(st, VIEW_WALLTIME_S),
+		.gpu_model = store_text(st, VIEW_GPU_MODEL),
 	};
 }
 
@@ -276,11 +295,12 @@ static int list_jobs(struct store *s, const struct store_filter *f, const struct
 {
 	char pattern[PATTERN_MAX];
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, choose_sql(f), "tttiiiiiittii", f->user, f->account,
+	int r = db_query(s->db, err, &st, choose_sql(f), "tttiiiiiittiii", f->user, f->account,
 			 f->node, (int64_t)f->state, f->before ? f->before : INT64_MAX,
 			 f->limit, (int64_t)(f->elements == STORE_ELEMENTS || f->array),
 			 f->array, f->from, f->queue, make_pattern(f->name, pattern),
-			 f->submitted_ns, f->before_ns ? f->before_ns : INT64_MAX);
+			 f->submitted_ns, f->before_ns ? f->before_ns : INT64_MAX,
+			 (int64_t)!f->in_brief);
 
 	return r < 0 ? r : each_job(s, st, to->fn, to->ctx, err);
 }

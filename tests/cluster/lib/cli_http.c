@@ -1,7 +1,8 @@
 /* cli_http - one exchange by common/http, for a script to judge: prints "RESULT WORDS".
  *
- * Usage: cli_http loop|cancel|ask|twice URL MUNGE_SOCKET ANSWER_UID PATH. The answer has one second.
- * `ask` waits for the answer without an event loop; `twice` asks again half a second later.
+ * Usage: cli_http loop|cancel|ask|twice|ahead|astray URL MUNGE_SOCKET ANSWER_UID PATH. The answer has one second.
+ * `ask` waits for the answer without an event loop; `twice` asks again half a second later. `ahead` announces /next during the first
+ * call, and asks for it half a second later; `astray` announces it too, but asks for PATH again.
  * `cancel` starts a call, cancels it, starts another, and prints how many came back.
  */
 #include <errno.h>
@@ -40,7 +41,16 @@ static void check_result(int r, const struct err *err)
 	exit(1);
 }
 
-static int ask_times(struct http *h, struct http_call call, int times)
+static const char *name_next(void *ctx, int64_t next)
+{
+	static int calls;
+
+	(void)ctx;
+	return next == 7 && calls++ == 0 ? "/next" : NULL;
+}
+
+/* Again, of the path `second` where there is one. */
+static int ask_times(struct http *h, struct http_call call, int times, const char *second)
 {
 	const struct http_patience none = { 0, NULL, NULL };
 	struct err err = { "" };
@@ -53,6 +63,8 @@ static int ask_times(struct http *h, struct http_call call, int times)
 		json_decref(answer);
 		if (times > 1)
 			usleep(500 * 1000);
+		if (second)
+			call.path = second;
 	}
 	http_close(h);
 	return 0;
@@ -73,8 +85,12 @@ int main(int argc, char **argv)
 	config.answer_uid = atoll(argv[4]);
 	call.path = argv[5];
 	check_result(http_open(&config, &h, err), err);
-	if (!strcmp(argv[1], "ask") || !strcmp(argv[1], "twice"))
-		return ask_times(h, call, strcmp(argv[1], "ask") ? 2 : 1);
+	if (argv[1][0] == 'a')
+		call.next_path = name_next;
+	if (!strcmp(argv[1], "ask") || !strcmp(argv[1], "twice") || !strcmp(argv[1], "astray"))
+		return ask_times(h, call, strcmp(argv[1], "ask") ? 2 : 1, NULL);
+	if (!strcmp(argv[1], "ahead"))
+		return ask_times(h, call, 2, "/next");
 	sd_event_new(&seen.event);
 	check_result(http_attach(h, seen.event, err), err);
 	check_result(http_start(h, call, on_done, &seen, err), err);

@@ -1,4 +1,5 @@
-"""raw_answer.py PORT_FILE BYTES_FILE - a server that reads the head of a request, prints it, sends the bytes and closes."""
+"""raw_answer.py PORT_FILE BYTES_FILE [keep] - a server that reads the head of a request, prints it, sends the bytes and closes;
+with `keep` it reads the next one of that connection first, until there is none."""
 import socket
 import sys
 
@@ -7,14 +8,28 @@ with open(sys.argv[1], "w") as f:
     f.write(str(listening.getsockname()[1]))
 with open(sys.argv[2], "rb") as f:
     answer = f.read()
-while True:
-    connection, _ = listening.accept()
+keeps = len(sys.argv) > 3
+
+
+def read_head(connection):
     head = b""
     while b"\r\n\r\n" not in head:
-        piece = connection.recv(4096)
+        try:
+            piece = connection.recv(4096)
+        except ConnectionError:
+            piece = b""
         if not piece:
-            break
+            return None
         head += piece
-    print(head.decode("latin-1"), flush=True)
-    connection.sendall(answer)
+    return head
+
+
+while True:
+    connection, _ = listening.accept()
+    print("connection", flush=True)
+    head = read_head(connection)
+    while head:
+        print(head.decode("latin-1"), flush=True)
+        connection.sendall(answer)
+        head = read_head(connection) if keeps else None
     connection.close()

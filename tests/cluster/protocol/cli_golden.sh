@@ -64,29 +64,36 @@ answer() { # NAME STATUS, the body on standard input
 sent() { tail -n 1 "$dir/answers/log"; }
 
 # ---- jobs ----
-answer GET_v1_jobs 200 <<'JSON'
+rows() { # A document with one job an object: as rows under columns, as the controller sends them
+	python3 -c 'import json, sys
+columns = """job id name user account cluster queue qos state node nodes ncpus ngpus gpu_model vmem_bytes mem_bytes jobfs_bytes walltime_s
+ running_ns suspended_ns submitted_ns started_ns ended_ns charge_requested_ms charge_used_ms unit usage gpu_idle end array why note""".split()
+d = json.load(sys.stdin)
+jobs = d.pop("jobs")
+print(json.dumps({**d, "columns": columns + ["new"], "rows": [[j.get(c) for c in columns] + ["?"] for j in jobs]}))'
+}
+rows <<'JSON' | answer GET_v1_jobs 200
 {"schema":"reeve/1","jobs":[
- {"job":14,"attempt":1,"state":"queued","name":"evil\u001b[2J\u202e","user":"alice","account":"physics",
-  "cluster":"main","queue":"normal","request":{"resources":{"ncpus":8,"vmem_bytes":8589934592,
-  "jobfs_bytes":1000000,"walltime_s":3600}},"submitted_ns":1763719200000000000,
-  "why":"needs 8 cores; 3 of 8 are free"},
- {"job":13,"attempt":1,"state":"running","name":"sim","user":"alice","account":"physics","node":"n1",
-  "request":{"resources":{"ncpus":2,"vmem_bytes":2000000000,"jobfs_bytes":1000000,"walltime_s":600}},
-  "running_ns":61000000000,"suspended_ns":0,"usage":{"vmem_peak_bytes":1073741824,"cpu_ns":120000000000}},
- {"job":12,"attempt":1,"state":"ended","name":"hog","user":"alice","account":"physics","node":"n1",
-  "request":{"resources":{"ncpus":1,"vmem_bytes":1073741824,"jobfs_bytes":1000000,"walltime_s":600}},
-  "running_ns":5000000000,"suspended_ns":0,"usage":{},"end":{"kind":"limit","exit_status":-1,"signal":9,
+ {"job":14,"state":"queued","name":"evil\u001b[2J\u202e","user":"alice","account":"physics",
+  "cluster":"main","queue":"normal","ncpus":8,"vmem_bytes":8589934592,"jobfs_bytes":1000000,"walltime_s":3600,
+  "submitted_ns":1763719200000000000,"why":"needs 8 cores; 3 of 8 are free"},
+ {"job":13,"state":"running","name":"sim","user":"alice","account":"physics","node":"n1",
+  "ncpus":2,"vmem_bytes":2000000000,"jobfs_bytes":1000000,"walltime_s":600,"charge_requested_ms":122000,
+  "running_ns":61000000000,"usage":{"vmem_peak_bytes":1073741824,"cpu_ns":120000000000}},
+ {"job":12,"state":"ended","name":"hog","user":"alice","account":"physics","node":"n1",
+  "ncpus":1,"vmem_bytes":1073741824,"jobfs_bytes":1000000,"walltime_s":600,
+  "running_ns":5000000000,"usage":{},"end":{"kind":"limit","exit_status":-1,"signal":9,
   "reason":{"limit":"vmem","requested":1073741824,"reached":1342177280,"at_ns":1763720000000000000,
   "host":"n1","n_procs":1,"procs":[{"pid":42,"bytes":1342177280,"comm":"hog"}],"text":""}}}]}
 JSON
 is "jobs: units for people, a dash for what was not measured, no escape sequence" \
-'JOB NAME              USER  ACCOUNT STATE   RESULT     NODE CPUS     VMEM     PEAK WALLTIME RUNNING CHARGED NOTE
- 14 evil\033[2J\u202e alice physics queued  -          -       8 8.00 GiB        -  1:00:00       -       - needs 8 cores; 3 of 8 are free
- 13 sim               alice physics running -          n1      2  2.00 GB 1.00 GiB  0:10:00 0:01:01       - 
- 12 hog               alice physics ended   vmem limit n1      1 1.00 GiB        -  0:10:00 0:00:05       - vmem limit exceeded on n1 at 2025-11-21 10:13:20 UTC: requested 1.00 GiB, reached 1.25 GiB (+256 MiB); the job was killed.' \
+'JOB NAME              USER  ACCOUNT STATE   RESULT     NODE CPUS     VMEM     PEAK WALLTIME RUNNING  CHARGED NOTE
+ 14 evil\033[2J\u202e alice physics queued  -          -       8 8.00 GiB        -  1:00:00       - 0.000000 needs 8 cores; 3 of 8 are free
+ 13 sim               alice physics running -          n1      2  2.00 GB 1.00 GiB  0:10:00 0:01:01 0.033889 
+ 12 hog               alice physics ended   vmem limit n1      1 1.00 GiB        -  0:10:00 0:00:05 0.000000 vmem limit exceeded on n1 at 2025-11-21 10:13:20 UTC: requested 1.00 GiB, reached 1.25 GiB (+256 MiB); the job was killed.' \
 "$("$reeve" jobs 2>&1)"
 is "jobs asks for those that have not ended" \
-	"GET /v1/jobs?brief=1&state=active&limit=1000 uid=$(id -u) " "$(sent)"
+	"GET /v1/jobs?rows=1&state=active&limit=1000 uid=$(id -u) " "$(sent)"
 is "jobs --csv: exact, and empty where not measured" \
 'job,vmem_bytes,vmem_peak_bytes,running_ns,exit_code
 14,8589934592,,,
@@ -97,7 +104,7 @@ is "jobs --json has a schema and the same figures" "reeve/1 14 null 137" \
 	"$("$reeve" jobs -a --json | python3 -c 'import json,sys; d = json.load(sys.stdin); j = d["jobs"]
 print(d["schema"], j[0]["job"], json.dumps(j[0].get("vmem_peak_bytes")), j[2]["exit_code"])')"
 "$reeve" jobs -a --user 'a&b=c d' --node n1 >/dev/null
-has "filters are escaped" "/v1/jobs?brief=1&user=a%26b%3Dc%20d&node=n1&limit=100 " "$(sent)"
+has "filters are escaped" "/v1/jobs?rows=1&user=a%26b%3Dc%20d&node=n1&limit=100 " "$(sent)"
 is "jobs -p: fields ended by a bar" 'job|state|
 14|queued|
 13|running|
@@ -393,11 +400,18 @@ filled in by the site
 is "cost --json" 18000000 "$("$reeve" cost --json -l ncpus=2 | python3 -c 'import json,sys; print(json.load(sys.stdin)["charge_ms"])')"
 exits "a limit that is none" 2 "$reeve" jobs --limit -1
 cp "$dir/answers/GET_v1_jobs" "$dir/jobs.before"
-answer GET_v1_jobs 200 <<'JSON'
-{"schema":"reeve/1","next":12,"jobs":[{"job":12,"id":"12","state":"queued","request":{"resources":{"ncpus":1}}}]}
-JSON
+rows <<<'{"schema":"reeve/1","next":12,"jobs":[{"job":12,"state":"queued","ncpus":1}]}' | answer GET_v1_jobs 200
 exits "pages that do not end" 1 "$reeve" jobs --limit 0
 has "... are an error" "pages of jobs do not end" "$err"
+answer GET_v1_jobs 200 <<<'{"schema":"reeve/1","jobs":[]}'
+exits "a controller without rows" 1 "$reeve" jobs
+has "... is older" "no rows of jobs; is it older than this command?" "$err"
+rows <<<'{"schema":"reeve/1","jobs":[]}' | sed 's/"why"/"whence"/' | answer GET_v1_jobs 200
+exits "rows without a column" 1 "$reeve" jobs
+has "... it is named" "no column 'why'; is it older than this command?" "$err"
+rows <<<'{"schema":"reeve/1","jobs":[{"job":12,"state":"queued","ncpus":-1}]}' | answer GET_v1_jobs 200
+exits "a number of cores that is none" 1 "$reeve" jobs
+has "... is named" "the controller's answer cannot be read: 'ncpus' is less than 0" "$err"
 cp "$dir/jobs.before" "$dir/answers/GET_v1_jobs"
 
 # ---- the exchange itself: in an event loop as the agent makes it, and waited for as most verbs do ----
@@ -431,12 +445,12 @@ is "exchange: a call that was cancelled is not reported, the next one is" "0 1 c
 	"$("$dir/check" cancel "$url" "$dir/munge.sock" -1 /small)"
 
 # What else may listen on that port. The last two close a connection that was kept; a second request follows.
-raw() { # NAME RESULT WORDS ANSWER [HOW]: of a server that says ANSWER (printf's) to each connection
+raw() { # NAME RESULT WORDS ANSWER [HOW [keep]]: of a server that says ANSWER (printf's) to each connection; or request, with keep
 	local raw
 	# shellcheck disable=SC2059 # the answer is a format
 	printf "$4" >"$dir/raw.bytes"
 	rm -f "$dir/raw.port"
-	python3 tests/cluster/lib/raw_answer.py "$dir/raw.port" "$dir/raw.bytes" >"$dir/raw.seen" &
+	python3 tests/cluster/lib/raw_answer.py "$dir/raw.port" "$dir/raw.bytes" ${6:+keep} >"$dir/raw.seen" &
 	raw=$!
 	pids+=($raw)
 	for _ in $(seq 100); do [ -s "$dir/raw.port" ] && break; sleep 0.05; done
@@ -456,6 +470,16 @@ raw "until the connection ends" 0 "" "HTTP/1.0 200 OK\r\n\r\n$doc"
 raw "an encoding that was not asked for" -71 "not asked for" "HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 1\r\n\r\nx"
 raw "a kept connection that was closed" "0 0" "" "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n$doc" twice
 is "the second request came over a new connection" 2 "$(grep -c '^GET /x HTTP/1.1' "$dir/raw.seen")"
+paged="HTTP/1.1 200 OK\r\nX-Reeve-Next: 7\r\nContent-Length: 20\r\n\r\n$doc"
+seen() { sed -n 's/^\(GET [^ ]*\) .*/\1/p; /^connection/p' "$dir/raw.seen" | paste -sd' '; }
+raw "a page whose next was announced" "0 0" "" "$paged" ahead keep
+is "it is sent ahead, over the same connection" "connection GET /x GET /next" "$(seen)"
+raw "another page than was announced" "0 0" "" "$paged" astray keep
+is "it does not get the other's answer" "connection GET /x GET /next connection GET /x" "$(seen)"
+raw "a page sent ahead over a connection that ends" "0 0" "" "$paged" ahead
+is "it is sent again" "connection GET /x connection GET /next" "$(seen)"
+raw "a next page that is no number" "0 0" "" "${paged/: 7/: 7x}" ahead keep
+is "nothing is sent ahead" "connection GET /x GET /next" "$(seen)"
 has "nobody listens" "-111 cannot reach the controller at http://127.0.0.1:1: Connection refused; check that" \
 	"$("$dir/check" ask http://127.0.0.1:1 "$dir/munge.sock" -1 /x)"
 has "no such host" "check the host name in Controller=" "$("$dir/check" ask http://no-such-host.invalid:1 "$dir/munge.sock" -1 /x)"

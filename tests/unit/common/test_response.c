@@ -9,12 +9,14 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/http/response.h"
+#include "common/wire/wire.h"
 
 struct read {
 	int result, status;
 	char body[256];
 	bool closes;
 	char credential[64];
+	int64_t next;
 	char fault[64];
 };
 
@@ -38,6 +40,7 @@ static struct read read_response(const char *bytes, size_t size, size_t piece, b
 	if (body.size)
 		memcpy(got.body, body.data, body.size);
 	snprintf(got.credential, sizeof(got.credential), "%.60s", r->credential);
+	got.next = r->next;
 	snprintf(got.fault, sizeof(got.fault), "%s", r->fault ? r->fault : "");
 	free(body.data);
 	free(r);
@@ -58,6 +61,7 @@ static struct read in_any_pieces(const char *bytes, bool ended)
 		if (whole.result == 1) {
 			assert_string_equal(part.body, whole.body);
 			assert_string_equal(part.credential, whole.credential);
+			assert_int_equal(part.next, whole.next);
 		}
 	}
 	return whole;
@@ -195,13 +199,32 @@ static void test_credential(void **state)
 	assert_string_equal(read_response(bytes, strlen(bytes), 7, false).credential, "");
 }
 
+static int64_t next_of(const char *value)
+{
+	char bytes[256];
+
+	snprintf(bytes, sizeof(bytes), "HTTP/1.1 200 OK\r\n%s%s\r\nContent-Length: 0\r\n\r\n",
+		 WIRE_NEXT_HEADER ": ", value);
+	return in_any_pieces(bytes, false).next;
+}
+
+static void test_next(void **state)
+{
+	(void)state;
+	assert_int_equal(next_of("12"), 12);
+	assert_int_equal(next_of("999999999999999999"), 999999999999999999);
+	assert_int_equal(next_of("1000000000000000000"), 0);
+	assert_int_equal(next_of("-12"), 0);
+	assert_int_equal(next_of("12, 13"), 0);
+	assert_int_equal(next_of(""), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_forms),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_credential),
+		cmocka_unit_test(test_forms),  cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_bounds), cmocka_unit_test(test_credential),
+		cmocka_unit_test(test_next),
 	};
 
 	return cmocka_run_group_tests_name("response", tests, NULL, NULL);

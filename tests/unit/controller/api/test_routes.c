@@ -11,7 +11,7 @@
 #include "controller/api/routes.h"
 #include "controller/api/steps/steps.h"
 #include "controller/api/submit/submit.h"
-#include "controller/api/jobs/slurm_pending.h"
+#include "controller/api/jobs/slurm/slurm_pending.h"
 #include "controller/api/sync/slurm_jobs.h"
 #include "controller/api/sync/sync.h"
 #include "controller/api/usage/usage.h"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include "common/err.h"
 #include "common/engine.h"
-#include "controller/api/jobs/slurm_job.h"
-#include "controller/api/jobs/slurm_pending.h"
+#include "controller/api/jobs/slurm/slurm_job.h"
+#include "controller/api/jobs/slurm/slurm_pending.h"
 #include "controller/ledger/jobs/slurm.h"
 
 /* *ret NULL: the path has a number of the ledger. */

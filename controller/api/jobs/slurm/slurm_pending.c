@@ -7,7 +7,7 @@
 #include "common/time_units.h"
 #include "common/wire/slurm_submit.h"
 #include "controller/api/authz.h"
-#include "controller/api/jobs/slurm_pending.h"
+#include "controller/api/jobs/slurm/slurm_pending.h"
 #include "controller/api/submit/submit.h"
 #include "controller/policy/priority/priority.h"
 #include "controller/pricing/price.h"

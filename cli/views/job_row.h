@@ -1,0 +1,63 @@
+/* job_row - decodes the jobs of a list that comes as rows under a header of columns (docs/protocol.md, "GET /v1/jobs?rows=1"). */
+#pragma once
+#include "cli/views/job_view.h"
+
+/* What a verb shows as it is; the rest of a row becomes a job_view. */
+#define JOB_ROW_CELLS(X)                                                                       \
+	X(JOB_ROW_NAME, "name")                                                                \
+	X(JOB_ROW_USER, "user")                                                                \
+	X(JOB_ROW_ACCOUNT, "account")                                                          \
+	X(JOB_ROW_CLUSTER, "cluster")                                                          \
+	X(JOB_ROW_QUEUE, "queue")                                                              \
+	X(JOB_ROW_QOS, "qos")                                                                  \
+	X(JOB_ROW_UNIT, "unit")                                                                \
+	X(JOB_ROW_WHY, "why")                                                                  \
+	X(JOB_ROW_NOTE, "note")                                                                \
+	X(JOB_ROW_SUBMITTED_NS, "submitted_ns")                                                \
+	X(JOB_ROW_STARTED_NS, "started_ns")                                                    \
+	X(JOB_ROW_ENDED_NS, "ended_ns")                                                        \
+	X(JOB_ROW_CHARGE_REQUESTED_MS, "charge_requested_ms")                                  \
+	X(JOB_ROW_CHARGE_USED_MS, "charge_used_ms")                                            \
+	X(JOB_ROW_JOB, "job")                                                                  \
+	X(JOB_ROW_ID, "id")                                                                    \
+	X(JOB_ROW_STATE, "state")                                                              \
+	X(JOB_ROW_NODE, "node")                                                                \
+	X(JOB_ROW_NODES, "nodes")                                                              \
+	X(JOB_ROW_NCPUS, "ncpus")                                                              \
+	X(JOB_ROW_NGPUS, "ngpus")                                                              \
+	X(JOB_ROW_GPU_MODEL, "gpu_model")                                                      \
+	X(JOB_ROW_VMEM_BYTES, "vmem_bytes")                                                    \
+	X(JOB_ROW_MEM_BYTES, "mem_bytes")                                                      \
+	X(JOB_ROW_JOBFS_BYTES, "jobfs_bytes")                                                  \
+	X(JOB_ROW_WALLTIME_S, "walltime_s")                                                    \
+	X(JOB_ROW_RUNNING_NS, "running_ns")                                                    \
+	X(JOB_ROW_SUSPENDED_NS, "suspended_ns")                                                \
+	X(JOB_ROW_USAGE, "usage")                                                              \
+	X(JOB_ROW_GPU_IDLE, "gpu_idle")                                                        \
+	X(JOB_ROW_END, "end")                                                                  \
+	X(JOB_ROW_ARRAY, "array")
+
+#define JOB_ROW_NAME_OF(name, key) name,
+enum job_row_cell { JOB_ROW_CELLS(JOB_ROW_NAME_OF) _JOB_ROW_MAX };
+#undef JOB_ROW_NAME_OF
+
+/* Where each cell is in a row; columns that are not known are passed over. */
+struct job_row_columns {
+	size_t at[_JOB_ROW_MAX];
+};
+
+/* Of an answer. -EPROTO: a column is missing; err names it. */
+int job_row_columns(const json_t *answer, struct job_row_columns *ret, struct err *err);
+
+struct job_row {
+	struct job_view view;
+	const json_t *cells[_JOB_ROW_MAX]; /* borrowed */
+};
+
+/* -EPROTO: the row is not what docs/protocol.md says. */
+int job_row_read(const struct job_row_columns *c, const json_t *row, struct job_row *ret,
+		 struct err *err);
+/* NULL: none, or "". */
+const char *job_row_text(const struct job_row *r, enum job_row_cell cell);
+/* 0: none. */
+int64_t job_row_int(const struct job_row *r, enum job_row_cell cell);
