@@ -126,7 +126,7 @@ int http_ask(struct http *h, struct http_call call, struct http_patience patienc
 			return r;
 		r = plain_speaks(h->url) ? plain_exchange(h, words)
 					 : transfer_exchange(h, words);
-		if (r == -EAGAIN) /* it was sent ahead, in vain */
+		if (r == -EAGAIN && h->was_ahead) /* in vain */
 			continue;
 		if (r == 0 && plain_speaks(h->url) && h->next && call.next_path)
 			plain_send_ahead(h, call.next_path(call.ctx, h->next));
