@@ -32,6 +32,7 @@ struct gpuwork;
 struct steps;
 struct leftover;
 struct job_due_timer;
+struct ended_job;
 
 /* What happened since the agent started; for its metrics. */
 struct node_counts {
@@ -76,9 +77,10 @@ struct node {
 
 	struct manager_id *found; /* phase/recover.h: jobs without a record; malloc()ed */
 	size_t n_found;
-	struct job *jobs;    /* oldest first */
-	size_t n_jobs;	     /* at most WIRE_SYNC_JOBS_MAX */
-	struct steps *steps; /* step/steps.h: started inside them */
+	struct ended_job *ended; /* agent/slurm/ended.h */
+	struct job *jobs;	 /* oldest first */
+	size_t n_jobs;		 /* at most WIRE_SYNC_JOBS_MAX */
+	struct steps *steps;	 /* step/steps.h: started inside them */
 	struct node_counts counts;
 	bool is_store_failing;	    /* job/save.h */
 	struct leftover *leftovers; /* job/save.c */

@@ -17,6 +17,7 @@
 #include "agent/job/phase/limit.h"
 #include "agent/job/phase/suspend.h"
 #include "agent/job/save.h"
+#include "agent/slurm/ended.h"
 #include "agent/step/steps.h"
 #include "agent/state_dir.h"
 
@@ -408,5 +409,6 @@ void node_close(struct node *n)
 	db_close(n->db);
 	free(n->topology);
 	free(n->found);
+	ended_free(&n->ended);
 	users_done(&n->users);
 }

@@ -17,6 +17,7 @@
 #include "agent/job/report.h"
 #include "agent/job/save.h"
 #include "agent/report/spool.h"
+#include "agent/slurm/ended.h"
 #include "agent/slurm/jobs.h"
 #include "common/log.h"
 #include "common/time_units.h"
@@ -124,15 +125,16 @@ static void fill_request(struct request *r, const struct slurm_question *q)
 }
 
 /* Slurm has allocated the job already, so there is no admission: a disk that cannot be made is the only reason
- * to fail. */
-static int begin_job(struct node *n, const struct slurm_question *q, struct err *err)
+ * to fail. `ngpus` < 0: as many as the question names. */
+static int begin_job(struct node *n, const struct slurm_question *q, int64_t ngpus,
+		     struct err *err)
 {
 	struct job *j = job_new(n, q->job, attempt_of(q));
 
 	if (!j)
 		return err_set(err, -ENOMEM, "out of memory");
 	fill_request(&j->s.request, q);
-	job_gpus_take(n, j, q->gpus, -1);
+	job_gpus_take(n, j, q->gpus, ngpus);
 	j->s.slurm_nodes = q->nodes;
 	j->s.slurm_ncpus = q->job_ncpus;
 	snprintf(j->s.unit, sizeof(j->s.unit), "job_%u", q->job);
@@ -166,29 +168,37 @@ static int clear_former(struct node *n, struct job *j, int64_t waited_ns,
 	return 0;
 }
 
-int slurm_jobs_begin(struct node *n, const struct slurm_question *q, int64_t waited_ns,
-		     struct slurm_answer *ret)
+/* Of a job that has none in the table, or whose attempts there have ended. */
+static void begin_attempt(struct node *n, const struct slurm_question *q, int64_t ngpus,
+			  struct slurm_answer *ret)
 {
 	char text[USERS_TEXT_MAX];
 	const char *why = users_check(&n->users, q->uid, q->gid, text);
-	struct job *j = job_find(n, q->job, attempt_of(q));
 	struct err err = { "" };
+
+	/* Slurm runs a job once at a time on a node: an attempt without an Epilog has ended all the same. */
+	foreign_end_stale(n, q->job,
+			  "its Epilog did not come; it ended when Slurm started it again");
+	job_recover_drop_found(n, q->job); /* Slurm has requeued it: this attempt is guarded */
+	ended_forget(&n->ended, q->job);
+	if (why)
+		refuse_task(ret, "%s", why);
+	else if (begin_job(n, q, ngpus, &err) < 0)
+		refuse_task(ret, "node %s cannot take job %u: %s", n->conf->node, q->job,
+			    err.text);
+}
+
+int slurm_jobs_begin(struct node *n, const struct slurm_question *q, int64_t waited_ns,
+		     struct slurm_answer *ret)
+{
+	struct job *j = job_find(n, q->job, attempt_of(q));
 
 	if (j && !job_has_ended(j))
 		return 0; /* slurmd runs a Prolog again after its own restart */
 	if (j && clear_former(n, j, waited_ns, ret))
 		return 1;
-	if (ret->kind == SLURM_REFUSED)
-		return 0;
-	/* Slurm runs a job once at a time on a node: an attempt without an Epilog has ended all the same. */
-	foreign_end_stale(n, q->job,
-			  "its Epilog did not come; it ended when Slurm started it again");
-	job_recover_drop_found(n, q->job); /* Slurm has requeued it: this attempt is guarded */
-	if (why)
-		refuse_task(ret, "%s", why);
-	else if (begin_job(n, q, &err) < 0)
-		refuse_task(ret, "node %s cannot take job %u: %s", n->conf->node, q->job,
-			    err.text);
+	if (ret->kind != SLURM_REFUSED)
+		begin_attempt(n, q, -1, ret);
 	return 0;
 }
 
@@ -234,6 +244,33 @@ static bool is_former(const struct node *n, const struct job *j)
 	return read_mark(n, (uint32_t)j->s.job) != 0;
 }
 
+/* The job was queued again, and slurmd runs its next attempt without a Prolog (ended.h). NULL: it did not begin, or its disk could not be
+ * made, as the answer says. */
+static struct job *begin_again(struct node *n, const struct slurm_question *q,
+			       struct slurm_answer *ret)
+{
+	struct slurm_question begin;
+	int64_t ngpus;
+	struct job *j;
+
+	if (q->kind == SLURM_EXIT || read_mark(n, q->job) ||
+	    !ended_find(n->ended, q->job, node_now_ns(), &begin, &ngpus))
+		return NULL;
+	if (q->ncpus)
+		begin.ncpus = q->ncpus;
+	begin_attempt(n, &begin, ngpus, ret);
+	j = job_find(n, q->job, 0);
+	if (!j)
+		return NULL;
+	job_note(
+		j,
+		"slurmd ran no Prolog for this attempt: it has the limits of the attempt that ended here before");
+	log_job(LOG_WARNING, j->s.job, "start",
+		"slurmd started attempt %d without a Prolog: it has the limits of the attempt before",
+		(int)j->s.attempt);
+	return j;
+}
+
 /* NULL: the peer is refused (the answer says why), or the job is none of those that the agent guards (answer_for_unknown()). */
 static struct job *find_job(struct node *n, const struct slurm_question *q, int32_t peer,
 			    struct slurm_answer *ret)
@@ -246,6 +283,12 @@ static struct job *find_job(struct node *n, const struct slurm_question *q, int3
 		return NULL;
 	}
 	j = find_last(n, q->job);
+	if (!j || job_has_ended(j)) {
+		struct job *again = begin_again(n, q, ret);
+
+		if (again || ret->kind == SLURM_REFUSED)
+			return again;
+	}
 	if (j && !is_former(n, j))
 		return j;
 	answer_for_unknown(n, q, ret);
@@ -319,6 +362,31 @@ bool slurm_jobs_is_commenting(struct node *n, const struct slurm_question *q)
 	return j && j->is_commenting;
 }
 
+/* What the Prolog of its next attempt would say. */
+static void remember_ended(struct node *n, const struct job *j)
+{
+	const struct request *r = &j->s.request;
+	struct slurm_question q = {
+		.version = SLURM_HANDSHAKE_VERSION,
+		.kind = SLURM_BEGIN,
+		.job = (uint32_t)j->s.job,
+		.restarts = (uint32_t)j->s.attempt, /* attempt_of() */
+		.uid = r->uid,
+		.gid = r->gid,
+		.ncpus = (uint32_t)r->res.ncpus,
+		.vmem_bytes = r->res.vmem_bytes,
+		.jobfs_bytes = r->res.jobfs_bytes,
+		.vmem_refuses = r->vmem_policy == VMEM_POLICY_DENY,
+		.nodes = (uint32_t)j->s.slurm_nodes,
+		.job_ncpus = (uint32_t)j->s.slurm_ncpus,
+	};
+
+	snprintf(q.account, sizeof(q.account), "%s", r->account);
+	snprintf(q.partition, sizeof(q.partition), "%s", r->queue);
+	snprintf(q.user, sizeof(q.user), "%s", r->user);
+	ended_remember(&n->ended, &q, r->res.ngpus, node_now_ns());
+}
+
 void slurm_jobs_end(struct node *n, const struct slurm_question *q)
 {
 	struct job *j = find_last(n, q->job);
@@ -326,6 +394,7 @@ void slurm_jobs_end(struct node *n, const struct slurm_question *q)
 	if (!j)
 		return;
 	j->gone_ns = 0; /* Slurm's own word */
+	remember_ended(n, j);
 	foreign_end(n, j);
 }
 
