@@ -127,6 +127,8 @@ int pg_set_up(struct pg *p, struct err *err)
 	return pg_exec(
 		p,
 		"SET synchronous_commit = on; SET lock_timeout = '5s';"
+		/* Every query is short: to start workers takes longer than it saves. */
+		"SET max_parallel_workers_per_gather = 0; SET jit = off;"
 		"SET client_encoding = 'UTF8'; SET client_min_messages = warning;" PG_NOTICE_LOST_CLIENT,
 		err);
 }

@@ -29,6 +29,7 @@ enum { RUNNING_COLUMNS(SQL_NAME, "", "") };
 #define ATTEMPTS(where)                                                                        \
 	"SELECT " RUNNING_COLUMNS(SQL_COLUMN, "a",                                             \
 				  "j") " FROM attempts a CROSS JOIN jobs j ON j.job = a.job"   \
+				       " AND j.state < " SQL_JOB_ENDED                         \
 				       " WHERE a.closed = " SQL_STORE_OPEN                     \
 				       " AND a.hosts = '' AND a." where
 #define PARTS(where)                                                                           \

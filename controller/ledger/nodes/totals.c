@@ -18,7 +18,7 @@
 	X(SUM_FREE_JOBFS_BYTES, ", SUM(free_jobfs_bytes)") \
 	X(SUM_FREE_NGPUS,       ", SUM(free_ngpus)")
 #define USE_COLUMNS(X) \
-	X(USE_LOST,         "n.lost") \
+	X(USE_LOST,         "CASE WHEN a.node IN (SELECT node FROM nodes WHERE lost <> 0) THEN 1 ELSE 0 END") \
 	X(USE_N,            ", COUNT(*)") \
 	X(USE_NCPUS,        ", SUM(CASE WHEN a.state = " SQL_JOB_SUSPENDED " AND" \
 		" j.want = " SQL_DESIRED_SUSPEND " THEN 0 ELSE j.ncpus END)") \
@@ -32,8 +32,8 @@ enum { USE_COLUMNS(SQL_NAME) };
 
 static const char sums_sql[] = "SELECT " SUM_COLUMNS(SQL_COLUMN) " FROM nodes GROUP BY 1";
 static const char use_sql[] = "SELECT " USE_COLUMNS(
-	SQL_COLUMN) " FROM attempts a CROSS JOIN jobs j ON j.job = a.job CROSS JOIN nodes n ON n.node = a.node"
-		    " WHERE a.closed = " SQL_STORE_OPEN " AND a.hosts = '' GROUP BY n.lost";
+	SQL_COLUMN) " FROM attempts a CROSS JOIN jobs j ON j.job = a.job AND j.state < " SQL_JOB_ENDED
+		    " WHERE a.closed = " SQL_STORE_OPEN " AND a.hosts = '' GROUP BY 1";
 
 static void add_amounts(struct resources *sum, struct db_row *st, int column)
 {

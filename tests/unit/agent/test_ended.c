@@ -8,7 +8,8 @@
 #include "agent/slurm/ended.h"
 #include "common/time_units.h"
 
-static void remember(struct ended_job **list, uint32_t job, uint32_t restarts, int64_t now_ns)
+static void remember_job(struct ended_job **list, uint32_t job, uint32_t restarts,
+			 int64_t now_ns)
 {
 	struct slurm_question q = { .job = job, .restarts = restarts, .vmem_bytes = 100 + job };
 
@@ -23,9 +24,9 @@ static void the_last_attempt_is_found_with_its_limits(void **state)
 	int64_t ngpus;
 
 	(void)state;
-	remember(&list, 7, 1, 0);
-	remember(&list, 8, 1, 1);
-	remember(&list, 7, 2, 2);
+	remember_job(&list, 7, 1, 0);
+	remember_job(&list, 8, 1, 1);
+	remember_job(&list, 7, 2, 2);
 	assert_true(ended_find(list, 7, 3, &q, &ngpus));
 	assert_int_equal(q.restarts, 2);
 	assert_int_equal(q.vmem_bytes, 107);
@@ -45,10 +46,10 @@ static void what_is_too_old_is_not_found(void **state)
 	int64_t ngpus, end = ENDED_KEPT_S * S_NS;
 
 	(void)state;
-	remember(&list, 1, 1, 0);
+	remember_job(&list, 1, 1, 0);
 	assert_true(ended_find(list, 1, end, &q, &ngpus));
 	assert_false(ended_find(list, 1, end + 1, &q, &ngpus));
-	remember(&list, 2, 1, end + 1); /* and its memory is given back */
+	remember_job(&list, 2, 1, end + 1); /* and its memory is given back */
 	assert_null(list->next);
 	ended_free(&list);
 }
@@ -61,7 +62,7 @@ static void the_oldest_of_too_many_is_forgotten(void **state)
 
 	(void)state;
 	for (uint32_t i = 1; i <= ENDED_MAX + 1; i++)
-		remember(&list, i, 1, i);
+		remember_job(&list, i, 1, i);
 	assert_false(ended_find(list, 1, ENDED_MAX + 1, &q, &ngpus));
 	assert_true(ended_find(list, 2, ENDED_MAX + 1, &q, &ngpus));
 	assert_true(ended_find(list, ENDED_MAX + 1, ENDED_MAX + 1, &q, &ngpus));
