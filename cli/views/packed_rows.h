@@ -2,7 +2,7 @@
  * rows"). */
 #pragma once
 #include <jansson.h>
-#include "common/wire/rowpack.h"
+#include "common/wire/rows/rowpack.h"
 
 #define PACKED_COLUMNS_MAX 64
 

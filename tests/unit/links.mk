@@ -2,7 +2,7 @@
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
 PG := $(patsubst %,$O/controller/postgres/%.o,dialect pg pg_conn pg_filled pg_rows pg_stream pg_pipeline pg_array pg_copy pq)
 MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script usage job gpu_use gpus series/series)
-WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire doc rowpack fields sync sync_answer wire_usage wire_scan wire_request wire_report wire_gpu)
+WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire doc rows/rowpack fields sync sync_answer wire_usage wire_scan wire_request wire_report wire_gpu)
 $O/tests/unit/test_utf8: $O/common/utf8.o
 $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
@@ -11,7 +11,9 @@ $O/tests/unit/test_wire: LDLIBS += -ljansson
 $O/tests/unit/test_wire: $(MODEL) $(WIRE)
 $O/tests/unit/test_doc: LDLIBS += -ljansson
 $O/tests/unit/test_doc: $(MODEL) $(WIRE)
-$O/tests/unit/test_rowpack: $O/common/wire/rowpack.o $O/common/utf8.o $O/common/err.o
+$O/tests/unit/test_rowpack: $O/common/wire/rows/rowpack.o $O/common/utf8.o $O/common/err.o
+$O/tests/unit/test_packed_rows: LDLIBS += -ljansson -lm
+$O/tests/unit/test_packed_rows: $O/cli/views/packed_rows.o $(MODEL) $(WIRE)
 $O/tests/unit/test_rowpack: LDLIBS += -lm
 $O/tests/unit/test_decimal: $O/cli/output/decimal.o
 $O/tests/unit/test_decimal: LDLIBS += -lm

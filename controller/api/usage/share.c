@@ -6,7 +6,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
-#include "common/wire/rowpack.h"
+#include "common/wire/rows/rowpack.h"
 #include "controller/api/usage/usage.h"
 #include "controller/api/authz.h"
 #include "controller/sharetree/rank.h"

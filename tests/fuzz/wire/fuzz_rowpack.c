@@ -1,6 +1,6 @@
 /* fuzz_rowpack.c - any bytes: what is read as values is written as the same bytes again, texts end within the bytes, and reading ends.
  *
- * links: common/err common/utf8 common/wire/rowpack
+ * links: common/err common/utf8 common/wire/rows/rowpack
  *
  * libs: -lm
  */
@@ -9,7 +9,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/utf8.h"
-#include "common/wire/rowpack.h"
+#include "common/wire/rows/rowpack.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "common/wire/rowpack.h"
+#include "common/wire/rows/rowpack.h"
 
 static const int64_t numbers[] = { 0,	      1,	-1, 63, 64, -64, -65, 1000000000000,
 				   INT64_MAX, INT64_MIN };

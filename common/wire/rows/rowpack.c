@@ -6,7 +6,7 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/utf8.h"
-#include "common/wire/rowpack.h"
+#include "common/wire/rows/rowpack.h"
 
 #define VARINT_MAX 10 /* bytes of 64 bits */
 #define ROOM_FIRST 65536
