@@ -39,7 +39,7 @@ bool utf8_is_valid(const char *text)
 	size_t n;
 
 	for (; *text; text += n) {
-		n = utf8_decode(text, &c);
+		n = (unsigned char)*text < 0x80 ? 1 : utf8_decode(text, &c);
 		if (!n)
 			return false;
 	}

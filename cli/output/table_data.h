@@ -9,9 +9,11 @@ struct table_cell {
 	bool have;
 	bool is_null; /* json says null; without `have` alone */
 	enum table_cell_tone tone;
-	int64_t n;
-	char *text;
+	int64_t n;	  /* of a text: its bytes */
+	const char *text; /* owned by the table */
 };
+
+struct table_block;
 
 struct table_note {
 	const char *key;
@@ -25,6 +27,7 @@ struct table {
 	int n_columns, last_column;    /* last: the column of the cell set last */
 	struct table_cell *cells;      /* row by row */
 	size_t n_rows, n_totals, room; /* the totals are the last of the rows */
+	struct table_block *texts;     /* of the cells */
 	bool out_of_memory;
 	struct table_note notes[TABLE_NOTES_MAX];
 	int n_notes;

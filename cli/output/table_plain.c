@@ -16,19 +16,20 @@
 /* One formatted cell. `owned` is NULL or what `text` points to. */
 struct shown {
 	const char *text;
+	size_t size; /* bytes */
 	int width;
 	char *owned;
 	char buf[TABLE_CELL_MAX];
 };
 
 /* Width on a terminal. -1: it has other than printable ASCII. */
-static int ascii_width(const char *text)
+static int ascii_width(const char *text, size_t size)
 {
-	const char *p = text;
+	unsigned char others = 0;
 
-	while (*p >= ' ' && *p <= '~')
-		p++;
-	return *p ? -1 : (int)(p - text);
+	for (size_t i = 0; i < size; i++)
+		others |= (unsigned char)(text[i] - ' ') > '~' - ' ';
+	return others ? -1 : (int)size;
 }
 
 static int wide_width(const char *text)
@@ -62,13 +63,15 @@ static int format_shown(const struct table_column *col, const struct table_cell 
 		ret->text = cell->text;
 	else
 		ret->text = table_format_cell(col->kind, cell->n, ret->buf);
-	ret->width = ascii_width(ret->text);
+	ret->size = cell->have && cell->text ? (size_t)cell->n : strlen(ret->text);
+	ret->width = ascii_width(ret->text, ret->size);
 	if (ret->width >= 0)
 		return 0;
 	ret->text = ret->owned = text_safe(ret->text, TEXT_LINE);
 	if (!ret->owned)
 		return -ENOMEM;
 	ret->width = wide_width(ret->owned);
+	ret->size = strlen(ret->owned);
 	return 0;
 }
 
@@ -101,8 +104,42 @@ static int measure_columns(const struct table *t, const struct table_choice *c, 
 	return r;
 }
 
-struct place {
+/* What is printed is put together here: a call of stdio for each cell took longer than formatting it. */
+struct lines {
 	FILE *to;
+	size_t n;
+	char buf[32768];
+};
+
+static void flush_lines(struct lines *l)
+{
+	fwrite(l->buf, 1, l->n, l->to);
+	l->n = 0;
+}
+
+static void put_text(struct lines *l, const char *text, size_t n)
+{
+	if (n > sizeof(l->buf) - l->n)
+		flush_lines(l);
+	if (n > sizeof(l->buf)) {
+		fwrite(text, 1, n, l->to);
+		return;
+	}
+	memcpy(l->buf + l->n, text, n);
+	l->n += n;
+}
+
+static void put_blanks(struct lines *l, int n)
+{
+	for (; n > 0; n--) {
+		if (l->n == sizeof(l->buf))
+			flush_lines(l);
+		l->buf[l->n++] = ' ';
+	}
+}
+
+struct place {
+	struct lines *to;
 	int width;
 	bool is_right, is_last;
 	const char *color; /* "": none */
@@ -112,14 +149,15 @@ static void print_cell(const struct place *p, const struct shown *s)
 {
 	int fill = p->width - s->width;
 
-	if (p->is_right && fill > 0)
-		fprintf(p->to, "%*s", fill, "");
-	fputs(p->color, p->to);
-	fputs(s->text, p->to);
-	fputs(*p->color ? "\033[0m" : "", p->to);
-	if (!p->is_right && !p->is_last && fill > 0)
-		fprintf(p->to, "%*s", fill, "");
-	putc(p->is_last ? '\n' : ' ', p->to);
+	if (p->is_right)
+		put_blanks(p->to, fill);
+	put_text(p->to, p->color, strlen(p->color));
+	put_text(p->to, s->text, s->size);
+	if (*p->color)
+		put_text(p->to, "\033[0m", 4);
+	if (!p->is_right && !p->is_last)
+		put_blanks(p->to, fill);
+	put_text(p->to, p->is_last ? "\n" : " ", 1);
 }
 
 static const char *color_of(const struct table_format *f, enum table_cell_tone tone)
@@ -154,6 +192,7 @@ int table_render_plain(const struct table *t, const struct table_choice *c,
 		       const struct table_format *f, struct err *err)
 {
 	struct place places[TABLE_COLUMNS_MAX];
+	struct lines lines = { .to = f->to };
 	bool has_header = !f->no_header && t->n_before == 0;
 	int widths[TABLE_COLUMNS_MAX], r = measure_columns(t, c, has_header, widths);
 
@@ -162,9 +201,10 @@ int table_render_plain(const struct table *t, const struct table_choice *c,
 	for (int k = 0; k < c->n && r == 0; k++) {
 		const struct table_column *col = &t->columns[c->column[k]];
 		const struct shown title = { .text = title_of(col),
+					     .size = strlen(title_of(col)),
 					     .width = (int)strlen(title_of(col)) };
 
-		places[k] = (struct place){ f->to, widths[k], table_column_is_right(col),
+		places[k] = (struct place){ &lines, widths[k], table_column_is_right(col),
 					    k == c->n - 1, "" };
 		if (has_header)
 			print_cell(&places[k], &title);
@@ -174,5 +214,6 @@ int table_render_plain(const struct table *t, const struct table_choice *c,
 			places[k].color = color_of(f, table_cell(t, row, c->column[k])->tone);
 		r = print_row(t, c, row, places);
 	}
+	flush_lines(&lines);
 	return r < 0 ? err_set(err, r, "out of memory") : 0;
 }

@@ -196,13 +196,23 @@ static void put_raw(const char *text, FILE *to)
 }
 
 /* Bytes beyond ASCII stay as they are: no locale changes what a program reads. */
+static bool is_escaped_in_bars(unsigned char c)
+{
+	return c < 0x20 || c == 0x7f || c == '|' || c == '\\';
+}
+
 static void put_bar(const char *text, FILE *to)
 {
-	for (; *text; text++) {
-		if ((unsigned char)*text < 0x20 || strchr("\177|\\", *text))
+	size_t n;
+
+	for (; *text; text += n) {
+		for (n = 0; text[n] && !is_escaped_in_bars((unsigned char)text[n]); n++)
+			;
+		fwrite(text, 1, n, to);
+		if (!n) {
 			fprintf(to, "\\%03o", (unsigned char)*text);
-		else
-			fputc(*text, to);
+			n = 1;
+		}
 	}
 }
 

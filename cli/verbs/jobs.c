@@ -243,7 +243,7 @@ static int make_path(const struct listing *l, int64_t n, int64_t next, char **pa
 
 	snprintf(limit, sizeof(limit), "%lld", (long long)(left < PAGE_MAX ? left : PAGE_MAX));
 	snprintf(before, sizeof(before), "%lld", (long long)next);
-	*path = strdup("/v1/jobs?rows=1");
+	*path = strdup("/v1/jobs?packed=1");
 	if (!*path)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (!verb_value(l->call, "state") && !verb_count(l->call, "all"))
@@ -311,24 +311,21 @@ static int refuse_arguments(const struct verb_call *call, struct err *err)
 
 static int put_page(struct listing *l, const json_t *answer, struct err *err)
 {
-	const json_t *rows = json_object_get(answer, "rows"), *row;
 	int64_t next = cli_int(answer, "next", 0);
-	struct job_row_columns columns_of;
+	struct packed_rows rows;
 	struct job_row job;
-	size_t i;
-	int r = job_row_columns(answer, &columns_of, err);
+	int r = job_row_open(answer, &rows, err);
 
 	if (r < 0)
 		return r;
-	json_array_foreach(rows, i, row)
-	{
-		r = job_row_read(&columns_of, row, &job, err);
-		if (r < 0)
-			return r;
+	while ((r = job_row_next(&rows, &job, err)) > 0) {
 		put_job(l->t, &job);
 		l->last = job.view.job;
+		l->n++;
+		job_row_done(&job);
 	}
-	l->n += (int64_t)json_array_size(rows);
+	if (r < 0)
+		return r;
 	if (next && l->next && next >= l->next)
 		return err_set(err, -EPROTO, "the controller's pages of jobs do not end");
 	l->next = next;

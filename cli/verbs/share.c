@@ -6,9 +6,11 @@
 #include "cli/client/name_filter.h"
 #include "cli/client/options.h"
 #include "cli/cli.h"
+#include "cli/output/decimal.h"
 #include "cli/output/table_data.h"
 #include "cli/output/table_format.h"
 #include "cli/offline/share_file.h"
+#include "cli/views/packed_rows.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 
@@ -58,9 +60,13 @@ struct show {
 	struct name_filter accounts, users;
 	int n;
 	json_t *stand; /* of the controller's answer: where the caller stands; NULL: from a file */
+	bool is_part; /* one answer did not hold all: each is printed before the next is read */
+	char *ahead;  /* the path that was sent ahead; owned */
 };
 
 #define DECIMALS 6 /* like sshare */
+#define INDENT_MAX 60
+#define PART_ROWS 1000
 
 /* Rows come depth first: the rows below an account follow it. */
 static bool is_wanted(struct show *s, const struct row *row)
@@ -82,8 +88,8 @@ static bool is_wanted(struct show *s, const struct row *row)
 static void add_row(struct show *s, const struct row *row)
 {
 	struct table *t = s->t;
-	char text[REQUEST_NAME_MAX + 64], shares[TABLE_CELL_MAX];
-	int indent = s->indents ? (int)(row->depth < 60 ? row->depth : 60) : 0;
+	char text[REQUEST_NAME_MAX + INDENT_MAX], shares[TABLE_CELL_MAX] = "parent";
+	size_t indent = s->indents && row->depth > 0 ? (size_t)row->depth : 0;
 
 	if (!is_wanted(s, row))
 		return;
@@ -91,11 +97,15 @@ static void add_row(struct show *s, const struct row *row)
 	table_row(t);
 	table_text(t, "cluster", row->cluster);
 	table_text(t, "pool", row->pool);
-	snprintf(text, sizeof(text), "%*s%.63s", indent, "", row->account);
+	indent = indent < INDENT_MAX ? indent : INDENT_MAX;
+	memset(text, ' ', indent);
+	*stpncpy(text + indent, row->account, REQUEST_NAME_MAX - 1) = '\0';
 	table_text(t, "account", text);
 	table_text(t, "user", row->user);
-	snprintf(shares, sizeof(shares), "%lld", (long long)row->raw_shares);
-	table_text(t, "RawShares", row->raw_shares == FAIRSHARE_PARENT ? "parent" : shares);
+	if (row->raw_shares != FAIRSHARE_PARENT &&
+	    decimal_format((double)row->raw_shares, 0, shares) < 0)
+		snprintf(shares, sizeof(shares), "%lld", (long long)row->raw_shares);
+	table_text(t, "RawShares", shares);
 	table_decimal(t, "NormShares", DECIMALS, row->norm_shares);
 	table_decimal(t, "RawUsage", s->indents ? 0 : DECIMALS, row->raw_usage);
 	table_decimal(t, "NormUsage", DECIMALS, row->norm_usage);
@@ -103,6 +113,34 @@ static void add_row(struct show *s, const struct row *row)
 	table_decimal(t, "LevelFS", DECIMALS, row->level_fs);
 	table_decimal(t, "FairShare", DECIMALS, row->fairshare);
 	table_int(t, "depth", row->depth);
+}
+
+/* ---- printing ---- */
+
+/* Has the column one value in all rows? */
+static bool is_same(const struct table *t, const char *column)
+{
+	int i = table_find_column(t, column, strlen(column));
+
+	for (size_t row = 1; row < table_size(t); row++)
+		if (!table_cell(t, row, i)->text || !table_cell(t, 0, i)->text ||
+		    strcmp(table_cell(t, row, i)->text, table_cell(t, 0, i)->text) != 0)
+			return false;
+	return true;
+}
+
+/* What fits into one answer, or was chosen by name, is printed whole, as wide as it needs; more is printed page by page. */
+static int print_shares(struct show *s, const struct cli *c, enum table_rest rest,
+			struct err *err)
+{
+	struct table_format f = c->format;
+	struct table *t = s->t;
+	bool is_one = s->is_part ? verb_value(s->call, "cluster") && verb_value(s->call, "pool")
+				 : is_same(t, "cluster") && is_same(t, "pool");
+
+	if (table_format_is_narrow(&f, WIDE))
+		f.columns = is_one ? NARROW : NARROW_SEVERAL;
+	return s->is_part ? table_print_part(t, &f, rest, err) : table_print(t, &f, err);
 }
 
 /* ---- from a ledger file ---- */
@@ -190,37 +228,52 @@ static int read_ledger(struct cli *c, struct show *s, struct err *err)
 
 /* ---- from the controller ---- */
 
-static double real_of(const json_t *row, const char *key)
-{
-	const json_t *v = json_object_get(row, key);
+enum answer_cell {
+	OF_CLUSTER,
+	OF_POOL,
+	OF_ACCOUNT,
+	OF_USER,
+	OF_DEPTH,
+	OF_RAW_SHARES,
+	OF_NORM_SHARES,
+	OF_RAW_USAGE,
+	OF_NORM_USAGE,
+	OF_EFFECTIVE_USAGE,
+	OF_LEVEL_FS,
+	OF_FAIRSHARE,
+	_ANSWER_CELL_MAX
+};
+static const char *const answer_keys[] = {
+	"cluster",    "pool",	  "account",   "user",	       "depth",	  "RawShares",
+	"NormShares", "RawUsage", "NormUsage", "EffectvUsage", "LevelFS", "FairShare",
+};
 
-	if (json_is_string(v))
-		return INFINITY;
-	return json_is_number(v) ? json_number_value(v) : NAN;
+static double real_of(const struct rowpack_value *v)
+{
+	return v->kind == ROWPACK_REAL || v->kind == ROWPACK_INT ? v->real : NAN;
 }
 
-static const char *text_of(const json_t *row, const char *key)
+static const char *text_of(const struct rowpack_value *v)
 {
-	const char *text = cli_text(row, key);
-
-	return text ? text : "";
+	return v->text ? v->text : "";
 }
 
-static void add_answer_row(struct show *s, const json_t *answer_row)
+static void add_answer_row(struct show *s, const struct rowpack_value *cells)
 {
+	const struct rowpack_value *shares = &cells[OF_RAW_SHARES];
 	const struct row row = {
-		.cluster = text_of(answer_row, "cluster"),
-		.pool = text_of(answer_row, "pool"),
-		.account = text_of(answer_row, "account"),
-		.user = text_of(answer_row, "user"),
-		.raw_shares = cli_int(answer_row, "RawShares", FAIRSHARE_PARENT),
-		.depth = cli_int(answer_row, "depth", 0),
-		.norm_shares = real_of(answer_row, "NormShares"),
-		.raw_usage = real_of(answer_row, "RawUsage"),
-		.norm_usage = real_of(answer_row, "NormUsage"),
-		.effective_usage = real_of(answer_row, "EffectvUsage"),
-		.level_fs = real_of(answer_row, "LevelFS"),
-		.fairshare = real_of(answer_row, "FairShare"),
+		.cluster = text_of(&cells[OF_CLUSTER]),
+		.pool = text_of(&cells[OF_POOL]),
+		.account = text_of(&cells[OF_ACCOUNT]),
+		.user = text_of(&cells[OF_USER]),
+		.raw_shares = shares->kind == ROWPACK_INT ? shares->n : FAIRSHARE_PARENT,
+		.depth = cells[OF_DEPTH].n,
+		.norm_shares = real_of(&cells[OF_NORM_SHARES]),
+		.raw_usage = real_of(&cells[OF_RAW_USAGE]),
+		.norm_usage = real_of(&cells[OF_NORM_USAGE]),
+		.effective_usage = real_of(&cells[OF_EFFECTIVE_USAGE]),
+		.level_fs = real_of(&cells[OF_LEVEL_FS]),
+		.fairshare = real_of(&cells[OF_FAIRSHARE]),
 	};
 
 	add_row(s, &row);
@@ -231,7 +284,7 @@ static int make_path(const struct verb_call *call, int64_t from, char **path, st
 	char text[32];
 	int r;
 
-	*path = strdup("/v1/share");
+	*path = strdup("/v1/share?packed=1");
 	if (!*path)
 		return err_set(err, -ENOMEM, "out of memory");
 	snprintf(text, sizeof(text), "%lld", (long long)from);
@@ -243,24 +296,57 @@ static int make_path(const struct verb_call *call, int64_t from, char **path, st
 	return r == 0 && from ? cli_query(path, "from", text, err) : r;
 }
 
+/* While this page is read and printed, the controller makes the next one. */
+static const char *name_next_path(void *ctx, int64_t next)
+{
+	struct show *s = ctx;
+	struct err unused;
+
+	free(s->ahead);
+	s->ahead = NULL;
+	return make_path(s->call, next, &s->ahead, &unused) < 0 ? NULL : s->ahead;
+}
+
+/* Adds the rows of an answer; of a long list those that fill PART_ROWS are printed at once, while they are in the processor's cache. */
+static int add_page(struct cli *c, struct show *s, const json_t *answer, struct err *err)
+{
+	struct rowpack_value cells[_ANSWER_CELL_MAX];
+	struct packed_rows rows;
+	int r = packed_rows_open(answer, answer_keys, _ANSWER_CELL_MAX, &rows, err);
+
+	while (r >= 0) {
+		r = packed_rows_next(&rows, cells, err);
+		if (r <= 0)
+			return r;
+		add_answer_row(s, cells);
+		if (s->is_part && table_size(s->t) == PART_ROWS)
+			r = print_shares(s, c, TABLE_MORE, err);
+	}
+	return r;
+}
+
 /* Reads the page that begins at row *from; sets *from to the next page, or 0 after the last. */
 static int read_page(struct cli *c, struct show *s, int64_t *from, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_free_ char *path = NULL;
-	json_t *row;
-	size_t i;
+	struct http_call call = { .method = "GET", .next_path = name_next_path, .ctx = s };
+	int64_t next;
 	int r = make_path(s->call, *from, &path, err);
 
+	call.path = path;
 	if (r == 0)
-		r = cli_get(c, path, &answer, err);
+		r = cli_ask(c, call, &answer, err);
 	if (r < 0)
 		return r;
-	json_array_foreach(json_object_get(answer, "rows"), i, row) add_answer_row(s, row);
+	next = cli_int(answer, "next", 0);
+	if (next && next <= *from)
+		return err_set(err, -EPROTO, "the controller's pages of shares do not end");
+	s->is_part = s->is_part || (next && !s->accounts.n && !s->users.n);
+	*from = next;
 	json_decref(s->stand);
 	s->stand = json_incref(json_object_get(answer, "stand"));
-	*from = cli_int(answer, "next", 0);
-	return 0;
+	return add_page(c, s, answer, err);
 }
 
 static int read_controller(struct cli *c, struct show *s, struct err *err)
@@ -282,6 +368,13 @@ static int read_controller(struct cli *c, struct show *s, struct err *err)
 
 /* ---- the verb ---- */
 
+static const char *word_of(const json_t *row, const char *key)
+{
+	const char *text = cli_text(row, key);
+
+	return text ? text : "";
+}
+
 /* "physics on narval, cpu: Place 3 of 12 users: ...", for people who did not ask for others. */
 static void print_stand(const struct cli *c, const struct show *s)
 {
@@ -293,35 +386,13 @@ static void print_stand(const struct cli *c, const struct show *s)
 	json_array_foreach(s->stand, i, row)
 	{
 		fputs(i ? "" : "\n", c->format.to);
-		cli_put(c->format.to, text_of(row, "account"));
+		cli_put(c->format.to, word_of(row, "account"));
 		fputs(" on ", c->format.to);
-		cli_put(c->format.to, text_of(row, "cluster"));
-		fprintf(c->format.to, ", %s: ", text_of(row, "pool"));
-		cli_put(c->format.to, text_of(row, "words"));
+		cli_put(c->format.to, word_of(row, "cluster"));
+		fprintf(c->format.to, ", %s: ", word_of(row, "pool"));
+		cli_put(c->format.to, word_of(row, "words"));
 		fputc('\n', c->format.to);
 	}
-}
-
-/* Has the column one value in all rows? */
-static bool is_same(const struct table *t, const char *column)
-{
-	int i = table_find_column(t, column, strlen(column));
-
-	for (size_t row = 1; row < table_size(t); row++)
-		if (!table_cell(t, row, i)->text || !table_cell(t, 0, i)->text ||
-		    strcmp(table_cell(t, row, i)->text, table_cell(t, 0, i)->text) != 0)
-			return false;
-	return true;
-}
-
-static int print_shares(const struct cli *c, const struct table *t, struct err *err)
-{
-	struct table_format f = c->format;
-
-	if (table_format_is_narrow(&f, WIDE))
-		f.columns =
-			is_same(t, "cluster") && is_same(t, "pool") ? NARROW : NARROW_SEVERAL;
-	return table_print(t, &f, err);
 }
 
 static int check_options(const struct verb_call *call, struct err *err)
@@ -356,10 +427,11 @@ static int run_share(const struct verb_call *call, void *ctx, struct err *err)
 	if (r >= 0)
 		r = name_filter_check(&s.users, err);
 	if (r >= 0)
-		r = print_shares(c, t, err);
+		r = print_shares(&s, c, TABLE_LAST, err);
 	if (r >= 0)
 		print_stand(c, &s);
 	json_decref(s.stand);
+	free(s.ahead);
 	if (r == 0 && s.n == 0 && c->shows_progress)
 		fprintf(stderr, "no matching account or user has shares or usage\n");
 	return r;

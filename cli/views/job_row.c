@@ -10,44 +10,27 @@
 #define KEY_OF(name, key) key,
 static const char *const keys[] = { JOB_ROW_CELLS(KEY_OF) };
 
-int job_row_columns(const json_t *answer, struct job_row_columns *ret, struct err *err)
+int job_row_open(const json_t *answer, struct packed_rows *ret, struct err *err)
 {
-	const json_t *columns = json_object_get(answer, "columns"), *name;
-	bool has[_JOB_ROW_MAX] = { false };
-	size_t i;
+	return packed_rows_open(answer, keys, _JOB_ROW_MAX, ret, err);
+}
 
-	if (!json_is_array(columns) || !json_is_array(json_object_get(answer, "rows")))
-		return err_set(err, -EPROTO,
-			       "the controller's answer has no rows of jobs; is it older than "
-			       "this command?");
-	json_array_foreach(columns, i,
-			   name) for (size_t k = 0; k < _JOB_ROW_MAX;
-				      k++) if (json_is_string(name) &&
-					       !strcmp(json_string_value(name), keys[k]))
-	{
-		ret->at[k] = i;
-		has[k] = true;
-	}
-	for (size_t k = 0; k < _JOB_ROW_MAX; k++)
-		if (!has[k])
-			return err_set(
-				err, -EPROTO,
-				"the controller's answer has no column '%s'; is it older "
-				"than this command?",
-				keys[k]);
-	return 0;
+void job_row_done(struct job_row *r)
+{
+	json_decref(r->array);
+	r->array = NULL;
 }
 
 const char *job_row_text(const struct job_row *r, enum job_row_cell cell)
 {
-	const char *text = json_string_value(r->cells[cell]);
+	const struct rowpack_value *v = &r->cells[cell];
 
-	return text && *text ? text : NULL;
+	return v->kind == ROWPACK_TEXT && *v->text ? v->text : NULL;
 }
 
 int64_t job_row_int(const struct job_row *r, enum job_row_cell cell)
 {
-	return json_integer_value(r->cells[cell]);
+	return r->cells[cell].n;
 }
 
 static int read_amounts(const struct job_row *row, struct job_view *v, struct err *err)
@@ -99,38 +82,47 @@ static int read_name(const struct job_row *row, struct job_view *v, struct err *
 	return 0;
 }
 
-static int read_view(const struct job_row *row, struct job_view *v, struct err *err)
+/* NULL: none. What is stored and is no JSON counts as none, as in the document of a job (doc_stored()). */
+static json_t *read_json(const struct job_row *row, enum job_row_cell cell)
 {
-	const json_t *usage = row->cells[JOB_ROW_USAGE], *end = row->cells[JOB_ROW_END];
+	const struct rowpack_value *v = &row->cells[cell];
+
+	return v->kind == ROWPACK_JSON ? json_loadb(v->text, v->size, 0, NULL) : NULL;
+}
+
+static int read_view(struct job_row *row, struct job_view *v, struct err *err)
+{
+	_cleanup_json_ json_t *usage = read_json(row, JOB_ROW_USAGE);
+	_cleanup_json_ json_t *end = read_json(row, JOB_ROW_END);
 	int r = read_name(row, v, err);
 
 	v->node = job_row_text(row, JOB_ROW_NODE);
 	v->nodes = job_row_text(row, JOB_ROW_NODES);
-	v->is_gpu_idle = json_is_true(row->cells[JOB_ROW_GPU_IDLE]);
-	v->array = json_is_object(row->cells[JOB_ROW_ARRAY]) ? row->cells[JOB_ROW_ARRAY] : NULL;
+	v->is_gpu_idle = row->cells[JOB_ROW_GPU_IDLE].kind == ROWPACK_TRUE;
+	row->array = read_json(row, JOB_ROW_ARRAY);
+	v->array = json_is_object(row->array) ? row->array : NULL;
 	if (r == 0)
 		r = read_amounts(row, v, err);
-	if (r == 0 && !json_is_null(usage))
+	if (r == 0 && usage)
 		r = wire_decode_usage(usage, "usage", &v->usage, err);
-	if (r == 0 && !json_is_null(end))
+	if (r == 0 && end)
 		r = wire_decode_end(end, "end", &v->end, err);
 	return r;
 }
 
-int job_row_read(const struct job_row_columns *c, const json_t *row, struct job_row *ret,
-		 struct err *err)
+int job_row_next(struct packed_rows *rows, struct job_row *ret, struct err *err)
 {
-	int r = 0;
+	int r;
 
-	*ret = (struct job_row){ .view = { .j = NULL } };
-	for (size_t k = 0; k < _JOB_ROW_MAX && r == 0; k++) {
-		ret->cells[k] = json_array_get(row, c->at[k]);
-		if (!ret->cells[k])
-			r = err_set(err, -EINVAL, "a row has no '%s'", keys[k]);
-	}
+	ret->view = (struct job_view){ .j = NULL };
+	ret->array = NULL;
+	r = packed_rows_next(rows, ret->cells, err);
+	if (r <= 0)
+		return r;
+	r = read_view(ret, &ret->view, err);
 	if (r == 0)
-		r = read_view(ret, &ret->view, err);
-	return r < 0 ? err_prefix(err, r == -EINVAL ? -EPROTO : r,
-				  "the controller's answer cannot be read")
-		     : 0;
+		return 1;
+	job_row_done(ret);
+	return err_prefix(err, r == -EINVAL ? -EPROTO : r,
+			  "the controller's answer cannot be read");
 }

@@ -1,6 +1,7 @@
-/* job_row - decodes the jobs of a list that comes as rows under a header of columns (docs/protocol.md, "GET /v1/jobs?rows=1"). */
+/* job_row - decodes the jobs of a list that comes as packed rows (docs/protocol.md, "Packed rows"). */
 #pragma once
 #include "cli/views/job_view.h"
+#include "cli/views/packed_rows.h"
 
 /* What a verb shows as it is; the rest of a row becomes a job_view. */
 #define JOB_ROW_CELLS(X)                                                                       \
@@ -41,22 +42,17 @@
 enum job_row_cell { JOB_ROW_CELLS(JOB_ROW_NAME_OF) _JOB_ROW_MAX };
 #undef JOB_ROW_NAME_OF
 
-/* Where each cell is in a row; columns that are not known are passed over. */
-struct job_row_columns {
-	size_t at[_JOB_ROW_MAX];
-};
-
-/* Of an answer. -EPROTO: a column is missing; err names it. */
-int job_row_columns(const json_t *answer, struct job_row_columns *ret, struct err *err);
-
 struct job_row {
 	struct job_view view;
-	const json_t *cells[_JOB_ROW_MAX]; /* borrowed */
+	struct rowpack_value cells[_JOB_ROW_MAX]; /* borrow the answer */
+	json_t *array;				  /* of the view; owned */
 };
 
-/* -EPROTO: the row is not what docs/protocol.md says. */
-int job_row_read(const struct job_row_columns *c, const json_t *row, struct job_row *ret,
-		 struct err *err);
+/* Begins to read an answer. -EPROTO: a column is missing; err names it. */
+int job_row_open(const json_t *answer, struct packed_rows *ret, struct err *err);
+/* 1: *ret is the next job, until job_row_done(). 0: there are no more. -EPROTO: the row is not what docs/protocol.md says. */
+int job_row_next(struct packed_rows *rows, struct job_row *ret, struct err *err);
+void job_row_done(struct job_row *r);
 /* NULL: none, or "". */
 const char *job_row_text(const struct job_row *r, enum job_row_cell cell);
 /* 0: none. */

@@ -265,6 +265,8 @@ void sharetree_set_accounts(struct sharetree *s, const struct accounts *a)
 static void add_gone(const struct tree *t, const struct decay_rule *rule, int64_t now_ns,
 		     struct sharetree_view *v)
 {
+	if (!t->has_gone)
+		return;
 	for (size_t i = 0; i < t->n_entries; i++) {
 		const struct tree_entry *e = &t->entries[i];
 

@@ -83,6 +83,9 @@ bench_cycle() {
 bench_console() {
 	$MAKE all && tests/bench/terminal/console.sh ${CONSOLE_BENCH:-}
 }
+bench_shares() {
+	$MAKE all && tests/bench/terminal/shares.sh ${SHARES_BENCH:-}
+}
 bench_command() {
 	$MAKE all && tests/bench/terminal/command.sh ${COMMAND_BENCH:-}
 }
@@ -141,7 +144,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent agent-start jobfs fairshare import usage ledger ended partition share schedule cycle submit start series past command top console simulate pages slurm beside srun attack"
+all="gpu devices sample switch vmem agent agent-start jobfs fairshare import usage ledger ended partition share schedule cycle submit start series past command shares top console simulate pages slurm beside srun attack"
 by_name_only="size" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0

@@ -2,7 +2,7 @@
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
 PG := $(patsubst %,$O/controller/postgres/%.o,dialect pg pg_conn pg_filled pg_rows pg_stream pg_pipeline pg_array pg_copy pq)
 MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script usage job gpu_use gpus series/series)
-WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire doc fields sync sync_answer wire_usage wire_scan wire_request wire_report wire_gpu)
+WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire doc rows/rowpack fields sync sync_answer wire_usage wire_scan wire_request wire_report wire_gpu)
 $O/tests/unit/test_utf8: $O/common/utf8.o
 $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
@@ -11,6 +11,12 @@ $O/tests/unit/test_wire: LDLIBS += -ljansson
 $O/tests/unit/test_wire: $(MODEL) $(WIRE)
 $O/tests/unit/test_doc: LDLIBS += -ljansson
 $O/tests/unit/test_doc: $(MODEL) $(WIRE)
+$O/tests/unit/test_rowpack: $O/common/wire/rows/rowpack.o $O/common/utf8.o $O/common/err.o
+$O/tests/unit/test_packed_rows: LDLIBS += -ljansson -lm
+$O/tests/unit/test_packed_rows: $O/cli/views/packed_rows.o $(MODEL) $(WIRE)
+$O/tests/unit/test_rowpack: LDLIBS += -lm
+$O/tests/unit/test_decimal: $O/cli/output/decimal.o
+$O/tests/unit/test_decimal: LDLIBS += -lm
 $O/tests/unit/test_series: $O/common/model/series/series.o
 $O/tests/unit/test_series_sample: $O/agent/job/series/sample.o $O/common/model/series/series.o $O/common/model/usage.o
 $O/tests/unit/test_charge: $O/controller/policy/charge/charge.o $O/common/err.o
@@ -27,9 +33,9 @@ $O/tests/unit/test_topology: $O/agent/enforce/topology.o $O/agent/admit/place.o 
 $O/tests/unit/test_conf: $(patsubst %,$O/common/%.o,conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
 $O/tests/unit/test_verb: $(patsubst %,$O/common/%.o,verb/verb verb/verb_help nearest err)
 $O/tests/unit/test_table: LDLIBS += -ljansson -lsmartcols
-$O/tests/unit/test_table: $(patsubst %,$O/cli/output/%.o,table table_print table_render table_plain table_programs text) $O/common/csv/csv_write.o $O/common/nearest.o $O/common/model/job.o $(MODEL) $(WIRE)
+$O/tests/unit/test_table: $(patsubst %,$O/cli/output/%.o,decimal table table_print table_render table_plain table_programs text) $O/common/csv/csv_write.o $O/common/nearest.o $O/common/model/job.o $(MODEL) $(WIRE)
 $O/tests/unit/test_top: LDLIBS += -ljansson -lsmartcols
-$O/tests/unit/test_top: $(patsubst %,$O/cli/top/%.o,$(addprefix draw/,line bar columns layout help) $(addprefix views/,rates view subjects sums cluster node_rows node job_rows job) ui once) $(patsubst %,$O/cli/output/%.o,table table_print table_render table_plain table_programs text) $(patsubst %,$O/cli/views/%.o,job_view job_parts) $O/cli/answer_text.o $O/common/csv/csv_write.o $O/common/nearest.o $(MODEL) $(WIRE)
+$O/tests/unit/test_top: $(patsubst %,$O/cli/top/%.o,$(addprefix draw/,line bar columns layout help) $(addprefix views/,rates view subjects sums cluster node_rows node job_rows job) ui once) $(patsubst %,$O/cli/output/%.o,decimal table table_print table_render table_plain table_programs text) $(patsubst %,$O/cli/views/%.o,job_view job_parts) $O/cli/answer_text.o $O/common/csv/csv_write.o $O/common/nearest.o $(MODEL) $(WIRE)
 $O/tests/unit/test_advice: $O/controller/policy/efficiency/advice.o $(MODEL)
 $O/tests/unit/test_state: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_state: $(MODEL) $(WIRE) $(DB) $O/agent/admit/cpulist.o $(patsubst %,$O/agent/report/%.o,store state)

@@ -25,16 +25,19 @@
 
 struct list {
 	const struct call *c;
-	json_t *array; /* of c->answer */
-	json_t *(*describe)(const struct api *a, const struct store_job *row);
+	json_t *array;		      /* of c->answer */
+	struct rowpack_writer packed; /* instead of the array; owned */
+	bool is_packed;
 	int64_t n, last; /* how many, and the number of the last one */
 };
 
 static int add_job(void *ctx, const struct store_job *row, struct err *err)
 {
 	struct list *l = ctx;
+	int r = l->is_packed ? rows_add(l->c->api, row, &l->packed)
+			     : json_array_append_new(l->array, describe_job(l->c->api, row));
 
-	if (json_array_append_new(l->array, l->describe(l->c->api, row)) < 0)
+	if (r < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	l->n++;
 	l->last = row->job;
@@ -135,15 +138,23 @@ static int add_next(struct call *c, const struct list *l, const struct store_fil
 	return 0;
 }
 
-/* {jobs: [...]}, or with `rows` {columns, rows}. */
-static int begin_list(struct call *c, struct list *l, bool in_rows, struct err *err)
+/* {jobs: [...]}; or {columns}, and packed rows behind it. */
+static int begin_list(struct call *c, struct list *l, struct err *err)
 {
 	c->answer = wire_new();
-	l->describe = in_rows ? rows_describe : describe_job;
-	l->array = json_array();
+	l->is_packed = call_query_text(c, "packed") != NULL;
+	l->array = l->is_packed ? rows_columns() : json_array();
 	if (!c->answer ||
-	    (in_rows && json_object_set_new(c->answer, "columns", rows_columns()) < 0) ||
-	    json_object_set_new(c->answer, in_rows ? "rows" : "jobs", l->array) < 0)
+	    json_object_set_new(c->answer, l->is_packed ? "columns" : "jobs", l->array) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int end_list(struct call *c, const struct list *l, struct err *err)
+{
+	const struct rowpack_writer *w = &l->packed;
+
+	if (l->is_packed && wire_attach(c->answer, w->data ? w->data : (void *)"", w->size) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -161,10 +172,13 @@ int route_jobs(struct call *c, struct err *err)
 		r = store_jobs_bound(c->api->c.store, &f, &next, err);
 	if (r < 0)
 		return r;
-	f.in_brief = call_query_text(c, "rows");
-	r = begin_list(c, &l, f.in_brief, err);
+	r = begin_list(c, &l, err);
+	f.in_brief = l.is_packed;
 	if (r >= 0)
 		r = store_jobs(c->api->c.store, &f, add_job, &l, err);
+	if (r >= 0)
+		r = end_list(c, &l, err);
+	rowpack_done(&l.packed);
 	return r < 0 ? r : add_next(c, &l, &f, next, err);
 }
 

@@ -1,4 +1,5 @@
 /* rows.c - see rows.h. */
+#include <errno.h>
 #include "common/wire/doc.h"
 #include "controller/api/context.h"
 #include "controller/api/jobs/describe.h"
@@ -11,88 +12,104 @@ struct row {
 	const struct store_job *job;
 	struct doc place; /* of a job that is more than a number: id, array, why; else empty */
 	char why[DISPATCH_WHY_MAX];
-	json_t *usage; /* owned; NULL: none was measured */
 };
 
-static json_t *get_place(const struct row *r, const char *key)
+static void put_place(struct rowpack_writer *w, const struct row *r, const char *key)
 {
-	json_t *v = json_object_get(r->place.j, key);
-
-	return v ? json_incref(v) : json_null();
+	rowpack_put_text(w, json_string_value(json_object_get(r->place.j, key)));
 }
 
-static json_t *text_or_null(const char *text)
+static void put_text(struct rowpack_writer *w, const char *text)
 {
-	return text && *text ? wire_string(text) : json_null();
+	rowpack_put_text(w, text && *text ? text : NULL);
 }
 
 /* Half of the amounts of a queued job are 0. */
-static json_t *int_or_null(int64_t n)
+static void put_int(struct rowpack_writer *w, int64_t n)
 {
-	return n ? json_integer(n) : json_null();
-}
-
-static json_t *stored_or_null(const char *text)
-{
-	json_t *v = text ? json_loads(text, 0, NULL) : NULL;
-
-	return v ? v : json_null();
+	if (n)
+		rowpack_put_int(w, n);
+	else
+		rowpack_put_null(w);
 }
 
 /* "queued" of an array, of which tasks run, is "running". */
-static json_t *get_state(const struct row *r)
+static void put_state(struct rowpack_writer *w, const struct row *r)
 {
-	json_t *of_array = json_object_get(r->place.j, "state");
+	const char *of_array = json_string_value(json_object_get(r->place.j, "state"));
 
-	return of_array ? json_incref(of_array) : json_string(job_state_name(r->job->state));
+	rowpack_put_text(w, of_array ? of_array : job_state_name(r->job->state));
 }
 
-static json_t *get_nodes(const struct row *r)
+static void put_nodes(struct rowpack_writer *w, const struct row *r)
 {
 	_cleanup_free_ char *nodes = describe_nodes(r->job);
 
-	return text_or_null(nodes);
+	put_text(w, nodes);
 }
 
-static json_t *get_why(const struct row *r)
+static void put_array(struct rowpack_writer *w, const struct row *r)
 {
-	return r->place.j ? get_place(r, "why") : text_or_null(r->why);
+	const json_t *array = json_object_get(r->place.j, "array");
+	_cleanup_free_ char *text = array ? wire_format(array) : NULL;
+
+	w->has_failed = w->has_failed || (array && !text);
+	rowpack_put_json(w, text);
+}
+
+static void put_why(struct rowpack_writer *w, const struct row *r)
+{
+	if (r->place.j)
+		put_place(w, r, "why");
+	else
+		put_text(w, r->why);
+}
+
+/* Its usage is read only where that can be. */
+static void put_gpu_idle(struct rowpack_writer *w, const struct row *r)
+{
+	const struct store_job *j = r->job;
+	_cleanup_json_ json_t *usage = NULL;
+
+	if (j->usage && j->state == JOB_RUNNING && j->ngpus > 0)
+		usage = json_loads(j->usage, 0, NULL);
+	rowpack_put_bool(w, describe_is_gpu_idle(r->api, j, usage));
 }
 
 /* clang-format off */
 #define COLUMNS(X) \
-	X("job",                 json_integer(j->job)) \
-	X("id",                  get_place(r, "id")) \
-	X("name",                wire_string(j->name)) \
-	X("user",                wire_string(j->user)) \
-	X("account",             wire_string(j->account)) \
-	X("cluster",             wire_string(j->cluster)) \
-	X("queue",               wire_string(j->queue)) \
-	X("qos",                 text_or_null(j->qos)) \
-	X("state",               get_state(r)) \
-	X("node",                text_or_null(j->node)) \
-	X("nodes",               get_nodes(r)) \
-	X("ncpus",               int_or_null(j->ncpus)) \
-	X("ngpus",               int_or_null(j->ngpus)) \
-	X("gpu_model",           text_or_null(j->gpu_model)) \
-	X("vmem_bytes",          int_or_null(j->vmem_bytes)) \
-	X("mem_bytes",           int_or_null(j->mem_bytes)) \
-	X("jobfs_bytes",         int_or_null(j->jobfs_bytes)) \
-	X("walltime_s",          int_or_null(j->walltime_s)) \
-	X("running_ns",          int_or_null(j->running_ns)) \
-	X("suspended_ns",        int_or_null(j->suspended_ns)) \
-	X("submitted_ns",        int_or_null(j->submitted_ns)) \
-	X("started_ns",          int_or_null(j->started_ns)) \
-	X("ended_ns",            int_or_null(j->ended_ns)) \
-	X("charge_requested_ms", int_or_null(j->charge_requested_ms)) \
-	X("charge_used_ms",      int_or_null(j->charge_used_ms)) \
-	X("unit",                json_string(tariff_unit_name(j->unit, j->pool))) \
-	X("usage",               r->usage ? json_incref(r->usage) : json_null()) \
-	X("gpu_idle",            json_boolean(describe_is_gpu_idle(r->api, j, r->usage))) \
-	X("end",                 stored_or_null(j->end)) \
-	X("array",               get_place(r, "array")) \
-	X("why",                 get_why(r)) \
-	X("note",                text_or_null(j->note))
+	X("job",                 rowpack_put_int(w, j->job)) \
+	X("id",                  put_place(w, r, "id")) \
+	X("name",                rowpack_put_text(w, j->name)) \
+	X("user",                rowpack_put_text(w, j->user)) \
+	X("account",             rowpack_put_text(w, j->account)) \
+	X("cluster",             rowpack_put_text(w, j->cluster)) \
+	X("queue",               rowpack_put_text(w, j->queue)) \
+	X("qos",                 put_text(w, j->qos)) \
+	X("state",               put_state(w, r)) \
+	X("node",                put_text(w, j->node)) \
+	X("nodes",               put_nodes(w, r)) \
+	X("ncpus",               put_int(w, j->ncpus)) \
+	X("ngpus",               put_int(w, j->ngpus)) \
+	X("gpu_model",           put_text(w, j->gpu_model)) \
+	X("vmem_bytes",          put_int(w, j->vmem_bytes)) \
+	X("mem_bytes",           put_int(w, j->mem_bytes)) \
+	X("jobfs_bytes",         put_int(w, j->jobfs_bytes)) \
+	X("walltime_s",          put_int(w, j->walltime_s)) \
+	X("running_ns",          put_int(w, j->running_ns)) \
+	X("suspended_ns",        put_int(w, j->suspended_ns)) \
+	X("submitted_ns",        put_int(w, j->submitted_ns)) \
+	X("started_ns",          put_int(w, j->started_ns)) \
+	X("ended_ns",            put_int(w, j->ended_ns)) \
+	X("charge_requested_ms", put_int(w, j->charge_requested_ms)) \
+	X("charge_used_ms",      put_int(w, j->charge_used_ms)) \
+	X("unit",                rowpack_put_text(w, tariff_unit_name(j->unit, j->pool))) \
+	X("usage",               rowpack_put_json(w, j->usage)) \
+	X("gpu_idle",            put_gpu_idle(w, r)) \
+	X("end",                 rowpack_put_json(w, j->end)) \
+	X("array",               put_array(w, r)) \
+	X("why",                 put_why(w, r)) \
+	X("note",                put_text(w, j->note))
 /* clang-format on */
 
 json_t *rows_columns(void)
@@ -104,20 +121,17 @@ json_t *rows_columns(void)
 	return doc_take(&d);
 }
 
-static json_t *list_values(const struct row *r)
+static void put_values(struct rowpack_writer *w, const struct row *r)
 {
 	const struct store_job *j = r->job;
-	_cleanup_doc_ struct doc d = doc_array();
 
-#define VALUE(name, value) doc_add(&d, value);
+#define VALUE(name, put) put;
 	COLUMNS(VALUE)
-	return doc_take(&d);
 }
 
-json_t *rows_describe(const struct api *a, const struct store_job *j)
+int rows_add(const struct api *a, const struct store_job *j, struct rowpack_writer *w)
 {
 	struct row r = { .api = a, .job = j };
-	json_t *values;
 
 	if (j->is_array || j->is_withheld || j->array_job || store_is_slurm(j->job)) {
 		r.place = doc_object();
@@ -125,10 +139,8 @@ json_t *rows_describe(const struct api *a, const struct store_job *j)
 	} else {
 		describe_why(a, j, r.why);
 	}
-	if (j->usage)
-		r.usage = json_loads(j->usage, 0, NULL);
-	values = r.place.has_failed ? NULL : list_values(&r);
-	json_decref(r.usage);
+	w->has_failed = w->has_failed || r.place.has_failed;
+	put_values(w, &r);
 	doc_done(&r.place);
-	return values;
+	return w->has_failed ? -ENOMEM : 0;
 }

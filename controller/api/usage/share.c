@@ -1,9 +1,12 @@
 /* share.c - GET /v1/share, the share trees. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
+#include "common/wire/rows/rowpack.h"
 #include "controller/api/usage/usage.h"
 #include "controller/api/authz.h"
 #include "controller/sharetree/rank.h"
@@ -44,6 +47,36 @@ static json_t *encode_row(struct sharetree_where w, const struct sharetree_view 
 	return doc_take(&d);
 }
 
+/* The same for a client that asked for packed rows. */
+static void pack_row(struct rowpack_writer *w, struct sharetree_where where,
+		     const struct sharetree_view *v, size_t i)
+{
+	const struct sharetree_row *row = &v->rows[i];
+	const struct fairshare_result *r = &v->results[i];
+	const double reals[] = { r->norm_shares,     sharetree_usage(v, i), r->norm_usage,
+				 r->effective_usage, r->level_fs,	    r->fairshare };
+
+	rowpack_put_text(w, where.cluster);
+	rowpack_put_text(w, charge_pool_name(where.pool));
+	rowpack_put_text(w, row->account);
+	rowpack_put_text(w, row->user);
+	rowpack_put_int(w, row->depth);
+	if (row->raw_shares == FAIRSHARE_PARENT)
+		rowpack_put_text(w, "parent");
+	else
+		rowpack_put_int(w, row->raw_shares);
+	for (size_t k = 0; k < ARRAY_LEN(reals); k++)
+		rowpack_put_real(w, reals[k]);
+}
+
+/* As pack_row() puts them. */
+static json_t *list_columns(void)
+{
+	return json_pack("[s,s,s,s,s,s,s,s,s,s,s,s]", "cluster", "pool", "account", "user",
+			 "depth", "RawShares", "NormShares", "RawUsage", "NormUsage",
+			 "EffectvUsage", "LevelFS", "FairShare");
+}
+
 /* All callers see accounts; a user's row only the user, and callers that may see the account's
  * usage. */
 static bool sees_row(const struct call *c, const struct sharetree_row *row, bool wants_all)
@@ -56,19 +89,23 @@ static bool sees_row(const struct call *c, const struct sharetree_row *row, bool
 struct trees {
 	struct call *c;
 	json_t *rows, *gone, *stand;
+	struct rowpack_writer packed; /* instead of rows; owned */
 	int64_t now_ns, limit;
-	bool wants_all;
+	bool wants_all, is_packed;
+	int64_t n;		  /* rows of this page */
 	int64_t from, seen, next; /* rows that the caller may see; next 0: there are no more */
 	int64_t account;	  /* the last one's place among those rows */
 };
 
-#define SHARE_LIMIT 4000 /* rows of one answer, so that it delays no other request */
-#define STAND_MAX 20	 /* associations of the caller: each is counted among all users */
+/* Rows of one answer, so that it delays no other request: of JSON, and packed. */
+#define SHARE_LIMIT 4000
+#define SHARE_PACKED_LIMIT 20000
+#define STAND_MAX 20 /* associations of the caller: each is counted among all users */
 
 /* Does the next row belong to this page? Counts it. */
 static bool is_of_page(struct trees *t)
 {
-	bool is_full = (int64_t)json_array_size(t->rows) == t->limit;
+	bool is_full = t->n == t->limit;
 
 	if (is_full && !t->next)
 		t->next = t->seen;
@@ -79,13 +116,14 @@ static bool is_of_page(struct trees *t)
 static int add_stand(struct trees *t, struct sharetree_where w, const struct sharetree_view *v,
 		     size_t i)
 {
-	_cleanup_doc_ struct doc d = doc_object();
+	_cleanup_doc_ struct doc d = { .j = NULL };
 	char words[STAND_WORDS_MAX];
 	struct stand s;
 
 	if (strcmp(v->rows[i].user, t->c->user) != 0 || json_array_size(t->stand) >= STAND_MAX)
 		return 0;
 	stand_find(v, i, &s);
+	d = doc_object();
 	doc_text(&d, "cluster", w.cluster);
 	doc_text(&d, "pool", charge_pool_name(w.pool));
 	doc_text(&d, "account", v->rows[i].account);
@@ -109,7 +147,13 @@ static int add_row(struct trees *t, struct sharetree_where w, const struct share
 		t->account = t->seen;
 	if (add_stand(t, w, v, i) < 0)
 		return -ENOMEM;
-	return is_of_page(t) ? json_array_append_new(t->rows, encode_row(w, v, i)) : 0;
+	if (!is_of_page(t))
+		return 0;
+	t->n++;
+	if (!t->is_packed)
+		return json_array_append_new(t->rows, encode_row(w, v, i));
+	pack_row(&t->packed, w, v, i);
+	return t->packed.has_failed ? -ENOMEM : 0;
 }
 
 static int add_tree(struct trees *t, struct sharetree_where w, struct err *err)
@@ -159,33 +203,65 @@ static int read_pool(const struct call *c, int *ret, struct err *err)
 	return 0;
 }
 
+static int read_query(struct trees *t, int *ret_pool, struct err *err)
+{
+	static const int64_t none = 0;
+	const struct call *c = t->c;
+	const char *cluster = call_query_text(c, "cluster");
+	int64_t most;
+	int r = read_pool(c, ret_pool, err);
+
+	t->wants_all = call_query_text(c, "users") != NULL;
+	t->is_packed = call_query_text(c, "packed") != NULL;
+	most = t->is_packed ? SHARE_PACKED_LIMIT : SHARE_LIMIT;
+	if (r >= 0)
+		r = call_query_int(c, "from", (struct wire_int){ 0, INT64_MAX, &none },
+				   &t->from, err);
+	if (r >= 0)
+		r = call_query_int(c, "limit", (struct wire_int){ 1, most, &most }, &t->limit,
+				   err);
+	if (r >= 0 && cluster && !config_cluster(c->api->c.config, cluster))
+		r = err_set(err, -EINVAL, "there is no cluster '%.64s'", cluster);
+	return r;
+}
+
+static int begin_answer(struct trees *t, struct err *err)
+{
+	json_t *answer = t->c->answer = wire_new();
+
+	t->rows = t->is_packed ? list_columns() : json_array();
+	t->gone = json_array();
+	t->stand = json_array();
+	if (!answer ||
+	    json_object_set_new(answer, t->is_packed ? "columns" : "rows", t->rows) < 0 ||
+	    json_object_set_new(answer, "gone", t->gone) < 0 ||
+	    json_object_set_new(answer, "stand", t->stand) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int end_answer(const struct trees *t, struct err *err)
+{
+	const struct rowpack_writer *w = &t->packed;
+	struct call *c = t->c;
+
+	if (t->is_packed && wire_attach(c->answer, w->data ? w->data : (void *)"", w->size) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (t->next && (json_object_set_new(c->answer, "next", json_integer(t->next)) < 0 ||
+			asprintf(&c->headers, WIRE_NEXT_HEADER ": %" PRId64 "\n", t->next) < 0))
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
 int route_share(struct call *c, struct err *err)
 {
-	static const int64_t none = 0, most = SHARE_LIMIT;
 	const struct config *config = c->api->c.config;
 	const char *cluster = call_query_text(c, "cluster");
 	struct trees t = { .c = c, .now_ns = api_now_ns() };
-	int pool, r = read_pool(c, &pool, err);
+	int pool, r = read_query(&t, &pool, err);
 
-	t.wants_all = call_query_text(c, "users") != NULL;
 	if (r >= 0)
-		r = call_query_int(c, "from", (struct wire_int){ 0, INT64_MAX, &none }, &t.from,
-				   err);
-	if (r >= 0)
-		r = call_query_int(c, "limit", (struct wire_int){ 1, SHARE_LIMIT, &most },
-				   &t.limit, err);
-	if (r >= 0 && cluster && !config_cluster(config, cluster))
-		r = err_set(err, -EINVAL, "there is no cluster '%.64s'", cluster);
-	if (r < 0)
-		return r;
-	c->answer = wire_new();
-	t.rows = json_array();
-	t.gone = json_array();
-	t.stand = json_array();
-	if (!c->answer || json_object_set_new(c->answer, "rows", t.rows) < 0 ||
-	    json_object_set_new(c->answer, "gone", t.gone) < 0 ||
-	    json_object_set_new(c->answer, "stand", t.stand) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
+		r = begin_answer(&t, err);
 	for (size_t i = 0; i < config->n_clusters && r >= 0; i++) {
 		const struct config_cluster *cl = config->clusters[i];
 
@@ -194,8 +270,8 @@ int route_share(struct call *c, struct err *err)
 			    (pool < 0 || pool == (int)p))
 				r = add_pool(&t, cl, p, err);
 	}
-	if (r >= 0 && t.next &&
-	    json_object_set_new(c->answer, "next", json_integer(t.next)) < 0)
-		r = err_set(err, -ENOMEM, "out of memory");
+	if (r >= 0)
+		r = end_answer(&t, err);
+	rowpack_done(&t.packed);
 	return r;
 }

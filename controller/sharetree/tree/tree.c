@@ -137,6 +137,14 @@ int tree_changed(struct tree *t, const struct tree_rule *rule, struct tree_entry
 	return 0;
 }
 
+static bool has_gone_entry(const struct tree *t)
+{
+	for (size_t i = 0; i < t->n_entries; i++)
+		if (!t->entries[i].is_row && t->entries[i].was_charged)
+			return true;
+	return false;
+}
+
 int tree_rank(struct tree *t, const struct tree_rule *rule, int64_t now_ns, struct err *err)
 {
 	int r = 0;
@@ -153,5 +161,6 @@ int tree_rank(struct tree *t, const struct tree_rule *rule, int64_t now_ns, stru
 		    ? fairshare_classic(t->sums, 1, t->results, err)
 		    : fairshare_fair_tree(t->sums, FAIRSHARE_TIES_MERGE, t->results, err);
 	t->is_ranked = r == 0;
+	t->has_gone = has_gone_entry(t);
 	return r;
 }

@@ -27,6 +27,7 @@ struct tree {
 	size_t n_rows;
 	int64_t at_ns; /* the moment of which `counted` is */
 	bool is_ranked;
+	bool has_gone; /* while is_ranked: an association that was charged has no row of its own */
 };
 
 struct tree_rule {

@@ -339,11 +339,42 @@ is "the tree has them at once, with the usage there was" 'physics,,3,0.750000 ch
 	"$(verb 0 share -a --csv -n -o account,user,RawShares,NormShares | grep -E '^physics,,|games' | sort -r | xargs)"
 is "and no usage went by it" 0.550000 "$(python3 -c "print('%.6f' % ($(ratio) / $was))")"
 
-{ printf '[Account physics]\nShares = 3\nUsers = daemon\n[Account chemistry]\nUsers = bin, games\n[Account many]\nUsers = '
-	seq -s, 9000 | sed 's/[0-9]*/u&/g'; } >"$dir/many.conf"
-check "nine thousand users more" verb 0 admin accounts apply "$dir/many.conf"
-is "reeve share has each of them once, page by page" "$(seq 9000 | sed 's/^/u/' | sort)" \
+json() { python3 -c "import json, sys; d = json.load(sys.stdin); print($1)"; }
+unpack() { python3 -c '
+import json, struct, sys
+text, _, b = sys.stdin.buffer.read().partition(b"\0")
+d, at, values = json.loads(text), 0, []
+def number():
+    global at
+    n = shift = 0
+    while True:
+        c = b[at]; at += 1
+        n |= (c & 127) << shift; shift += 7
+        if c < 128: return n
+n_values = 3 * len(d["columns"])
+while len(values) < n_values:
+    kind = b[at]; at += 1
+    if kind == 3:
+        n = number(); values.append(n >> 1 ^ -(n & 1))
+    elif kind == 4:
+        values.append(struct.unpack("<d", b[at:at + 8])[0]); at += 8
+    elif kind == 5:
+        n = number(); values.append(b[at:at + n].decode()); at += n + 1
+    else: values.append(None)
+print(d["next"], [values[i:i + 5] for i in range(0, len(values), len(d["columns"]))])'; }
+{ printf '[Account physics]\nShares = 3\nUsers = daemon\n[Account chemistry]\nUsers = bin, games\n[Account many]\n'
+	for part in 0 1 2; do printf '[Account many%s]\nParent = many\nUsers = ' $part; seq -s, $((part * 9000 + 1)) $((part * 9000 + 9000)) | sed 's/[0-9]*/u&/g'; done; } >"$dir/many.conf"
+check "27,000 users more" verb 0 admin accounts apply "$dir/many.conf"
+is "reeve share has each of them once, page by page" "$(seq 27000 | sed 's/^/u/' | sort)" \
 	"$(verb 0 share -a -A many --csv -n -o user | grep . | sort)"
+names=cluster,account,user,RawShares,NormShares,FairShare # no usage, which decays
+whole=$(verb 0 share -a -A many,physics,chemistry,root -P -o $names)
+is "a list in parts is the whole list, with one header" "$whole" "$(verb 0 share -a -P -o $names)"
+is "as JSON too" "$(($(wc -l <<<"$whole") - 1))" "$(verb 0 share -a --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["rows"]))')"
+is "and as a table, in which people see one header" "1 $(wc -l <<<"$whole")" \
+	"$(verb 0 share -a | awk '/RawShares/ { h++ } END { print h, NR }')"
+is "packed rows are those of JSON" "$(ask 0 GET '/v1/share?users=all&limit=3' | tail -n 1 | json 'd["next"], [list(r.values())[:5] for r in d["rows"]]')" \
+	"$(ask 0 GET '/v1/share?users=all&limit=3&packed=1' | tail -n 1 | unpack)"
 check "and they are gone again" verb 0 admin accounts apply "$dir/new.conf"
 
 # What is kept as it goes along is what is made from the ledger at a start.

@@ -74,13 +74,14 @@ static void log_line(const char *format, ...)
 	va_end(ap);
 }
 
-static void sign_response(struct MHD_Connection *c, struct MHD_Response *r, const char *text)
+static void sign_response(struct MHD_Connection *c, struct MHD_Response *r, const char *text,
+			  size_t n)
 {
 	const char *credential =
 		MHD_lookup_connection_value(c, MHD_HEADER_KIND, AUTH_REQUEST_HEADER);
 	_cleanup_free_ char *other = NULL;
 	char header[AUTH_HEADER_MAX];
-	struct auth_text what = { credential, text, strlen(text), NULL };
+	struct auth_text what = { credential, text, n, NULL };
 	size_t size;
 
 	other = read_file("sign", &size);
@@ -93,16 +94,22 @@ static void sign_response(struct MHD_Connection *c, struct MHD_Response *r, cons
 	MHD_add_response_header(r, AUTH_ANSWER_HEADER, header);
 }
 
-static enum MHD_Result send_answer(struct MHD_Connection *c, unsigned status, const char *text)
+static enum MHD_Result send_bytes(struct MHD_Connection *c, unsigned status, const char *text,
+				  size_t n)
 {
-	struct MHD_Response *r = MHD_create_response_from_buffer(
-		strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+	struct MHD_Response *r = MHD_create_response_from_buffer(n, (void *)(uintptr_t)text,
+								 MHD_RESPMEM_MUST_COPY);
 	enum MHD_Result ok;
 
-	sign_response(c, r, text);
+	sign_response(c, r, text, n);
 	ok = MHD_queue_response(c, status, r);
 	MHD_destroy_response(r);
 	return ok;
+}
+
+static enum MHD_Result send_answer(struct MHD_Connection *c, unsigned status, const char *text)
+{
+	return send_bytes(c, status, text, strlen(text));
 }
 
 static void inflate_body(struct body *b)
@@ -166,7 +173,7 @@ static void cancel_step(const char *url)
 static enum MHD_Result serve_file(struct MHD_Connection *c, const char *method, const char *url)
 {
 	_cleanup_free_ char *text = NULL;
-	char name[256];
+	char name[256], *body;
 	size_t size;
 
 	snprintf(name, sizeof(name), "%s%s", method, url);
@@ -174,11 +181,14 @@ static enum MHD_Result serve_file(struct MHD_Connection *c, const char *method, 
 		if (*p == '/')
 			*p = '_';
 	text = read_file(name, &size);
-	if (!text || !strchr(text, '\n'))
+	body = text ? strchr(text, '\n') : NULL;
+	if (!body)
 		return send_answer(c, 404,
 				   "{\"schema\":\"reeve/1\",\"error\":{\"code\":\"not-found\","
 				   "\"message\":\"no such thing\",\"remedy\":\"\"}}");
-	return send_answer(c, (unsigned)atoi(text), strchr(text, '\n') + 1);
+	body++;
+	return send_bytes(c, (unsigned)atoi(text), body,
+			  size - (size_t)(body - text)); /* also bytes behind a NUL */
 }
 
 static enum MHD_Result serve_request(struct MHD_Connection *c, const char *url,

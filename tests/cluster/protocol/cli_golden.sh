@@ -64,13 +64,24 @@ answer() { # NAME STATUS, the body on standard input
 sent() { tail -n 1 "$dir/answers/log"; }
 
 # ---- jobs ----
-rows() { # A document with one job an object: as rows under columns, as the controller sends them
+rows() { # A document with one job an object: as packed rows (docs/protocol.md) behind their columns, as the controller sends them
 	python3 -c 'import json, sys
 columns = """job id name user account cluster queue qos state node nodes ncpus ngpus gpu_model vmem_bytes mem_bytes jobfs_bytes walltime_s
  running_ns suspended_ns submitted_ns started_ns ended_ns charge_requested_ms charge_used_ms unit usage gpu_idle end array why note""".split()
+def varint(n):
+    return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
+def text(kind, t):
+    b = t.encode()
+    return bytes([kind]) + varint(len(b)) + b + b"\0"
+def pack(v):
+    if v is None: return b"\0"
+    if isinstance(v, bool): return bytes([1 + v])
+    if isinstance(v, int): return b"\3" + varint(v << 1 if v >= 0 else -2 * v - 1)
+    return text(5, v) if isinstance(v, str) else text(6, json.dumps(v))
 d = json.load(sys.stdin)
 jobs = d.pop("jobs")
-print(json.dumps({**d, "columns": columns + ["new"], "rows": [[j.get(c) for c in columns] + ["?"] for j in jobs]}))'
+document = json.dumps({**d, "columns": columns + ["new"]}).encode()
+sys.stdout.buffer.write(document + b"\0" + b"".join(pack(j.get(c)) for j in jobs for c in columns + ["new"]))'
 }
 rows <<'JSON' | answer GET_v1_jobs 200
 {"schema":"reeve/1","jobs":[
@@ -93,7 +104,7 @@ is "jobs: units for people, a dash for what was not measured, no escape sequence
  12 hog               alice physics ended   vmem limit n1      1 1.00 GiB        -  0:10:00 0:00:05 0.000000 vmem limit exceeded on n1 at 2025-11-21 10:13:20 UTC: requested 1.00 GiB, reached 1.25 GiB (+256 MiB); the job was killed.' \
 "$("$reeve" jobs 2>&1)"
 is "jobs asks for those that have not ended" \
-	"GET /v1/jobs?rows=1&state=active&limit=1000 uid=$(id -u) " "$(sent)"
+	"GET /v1/jobs?packed=1&state=active&limit=1000 uid=$(id -u) " "$(sent)"
 is "jobs --csv: exact, and empty where not measured" \
 'job,vmem_bytes,vmem_peak_bytes,running_ns,exit_code
 14,8589934592,,,
@@ -104,7 +115,7 @@ is "jobs --json has a schema and the same figures" "reeve/1 14 null 137" \
 	"$("$reeve" jobs -a --json | python3 -c 'import json,sys; d = json.load(sys.stdin); j = d["jobs"]
 print(d["schema"], j[0]["job"], json.dumps(j[0].get("vmem_peak_bytes")), j[2]["exit_code"])')"
 "$reeve" jobs -a --user 'a&b=c d' --node n1 >/dev/null
-has "filters are escaped" "/v1/jobs?rows=1&user=a%26b%3Dc%20d&node=n1&limit=100 " "$(sent)"
+has "filters are escaped" "/v1/jobs?packed=1&user=a%26b%3Dc%20d&node=n1&limit=100 " "$(sent)"
 is "jobs -p: fields ended by a bar" 'job|state|
 14|queued|
 13|running|
@@ -405,13 +416,16 @@ exits "pages that do not end" 1 "$reeve" jobs --limit 0
 has "... are an error" "pages of jobs do not end" "$err"
 answer GET_v1_jobs 200 <<<'{"schema":"reeve/1","jobs":[]}'
 exits "a controller without rows" 1 "$reeve" jobs
-has "... is older" "no rows of jobs; is it older than this command?" "$err"
-rows <<<'{"schema":"reeve/1","jobs":[]}' | sed 's/"why"/"whence"/' | answer GET_v1_jobs 200
+has "... is older" "no packed rows; is it older than this command?" "$err"
+rows <<<'{"schema":"reeve/1","jobs":[]}' | sed -z 's/"why"/"whence"/' | answer GET_v1_jobs 200
 exits "rows without a column" 1 "$reeve" jobs
 has "... it is named" "no column 'why'; is it older than this command?" "$err"
 rows <<<'{"schema":"reeve/1","jobs":[{"job":12,"state":"queued","ncpus":-1}]}' | answer GET_v1_jobs 200
 exits "a number of cores that is none" 1 "$reeve" jobs
 has "... is named" "the controller's answer cannot be read: 'ncpus' is less than 0" "$err"
+rows <<<'{"schema":"reeve/1","jobs":[{"job":12,"state":"queued","ncpus":1}]}' | head -c -3 | answer GET_v1_jobs 200
+exits "a row that is cut" 1 "$reeve" jobs
+has "... is an error" "the controller's answer cannot be read: " "$err"
 cp "$dir/jobs.before" "$dir/answers/GET_v1_jobs"
 
 # ---- the exchange itself: in an event loop as the agent makes it, and waited for as most verbs do ----
