@@ -17,3 +17,7 @@
 
 #define HOUR_S INT64_C(3600)
 #define DAY_S INT64_C(86400)
+
+/* How much later than its time a timer of an event loop may come, where that time is often "now". sd-event makes full use of what it
+ * is allowed: with 1000 each such timer costs a millisecond in which nothing is done, and with 0 it takes its default of 250 ms. */
+#define TIMER_AT_ONCE_US 1

@@ -2,8 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "agent/job/due.h"
-
-#define ACCURACY_US 1000
+#include "common/time_units.h"
 
 struct job_due_timer {
 	sd_event_source *timer;
@@ -40,7 +39,7 @@ static void arm_timer(struct node *n, int64_t at_ns)
 	n->due->at_ns = at_ns;
 	if (!n->due->timer)
 		r = sd_event_add_time(n->event, &n->due->timer, CLOCK_BOOTTIME, usec,
-				      ACCURACY_US, on_timer, n);
+				      TIMER_AT_ONCE_US, on_timer, n);
 	else
 		r = sd_event_source_set_time(n->due->timer, usec);
 	if (r >= 0)

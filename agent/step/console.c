@@ -315,8 +315,8 @@ static int open_channel(struct step_consoles *c, struct channel *ch, sd_event_ti
 	if (r >= 0)
 		r = http_attach(ch->http, n->event, err);
 	if (r >= 0)
-		r = sd_event_add_time_relative(n->event, &ch->timer, CLOCK_BOOTTIME, 0, 1000,
-					       fn, c);
+		r = sd_event_add_time_relative(n->event, &ch->timer, CLOCK_BOOTTIME, 0,
+					       TIMER_AT_ONCE_US, fn, c);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(ch->timer, SD_EVENT_OFF);
 	return r < 0 ? r : 0;

@@ -4,6 +4,7 @@
 #include <systemd/sd-event.h>
 #include "cli/client/follow.h"
 #include "common/err.h"
+#include "common/time_units.h"
 #include "common/wire/doc.h"
 
 #define AT_ONCE_US (200 * 1000)	   /* an empty answer within this time ... */
@@ -125,8 +126,8 @@ int follow_open(const struct cli *c, const struct follow_config *config, struct 
 	r = cli_connect(c, &f->http, err);
 	if (r < 0)
 		return r;
-	r = sd_event_add_time_relative(c->event, &f->timer, CLOCK_MONOTONIC, 0, 1000, on_timer,
-				       f);
+	r = sd_event_add_time_relative(c->event, &f->timer, CLOCK_MONOTONIC, 0,
+				       TIMER_AT_ONCE_US, on_timer, f);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(f->timer, SD_EVENT_OFF);
 	if (r < 0)

@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/http/exchange.h"
 #include "common/http/transfer.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
 
 struct http_loop {
@@ -174,8 +175,8 @@ int http_attach(struct http *h, struct sd_event *event, struct err *err)
 	l->http = h;
 	l->event = sd_event_ref(event);
 	l->multi = curl.multi_init();
-	r = l->multi ? sd_event_add_time_relative(event, &l->timer, CLOCK_MONOTONIC, 0, 1000,
-						  on_timer, l)
+	r = l->multi ? sd_event_add_time_relative(event, &l->timer, CLOCK_MONOTONIC, 0,
+						  TIMER_AT_ONCE_US, on_timer, l)
 		     : -ENOMEM;
 	if (r >= 0)
 		r = sd_event_source_set_enabled(l->timer, SD_EVENT_OFF);

@@ -16,6 +16,7 @@
 #include "cli/client/session/versions.h"
 #include "common/err.h"
 #include "common/model/console/console.h"
+#include "common/time_units.h"
 #include "common/wire/doc.h"
 
 #define WAIT_S 20
@@ -518,13 +519,13 @@ static int add_sources(struct console *k)
 	if (k->is_file)
 		r = 0;
 	if (r >= 0)
-		r = sd_event_add_time_relative(event, &k->timer, CLOCK_MONOTONIC, 0, 1000,
-					       on_timer, k);
+		r = sd_event_add_time_relative(event, &k->timer, CLOCK_MONOTONIC, 0,
+					       TIMER_AT_ONCE_US, on_timer, k);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(k->timer, SD_EVENT_OFF);
 	if (r >= 0)
-		r = sd_event_add_time_relative(event, &k->flush, CLOCK_MONOTONIC, 0, 1000,
-					       on_flush, k);
+		r = sd_event_add_time_relative(event, &k->flush, CLOCK_MONOTONIC, 0,
+					       TIMER_AT_ONCE_US, on_flush, k);
 	if (r >= 0)
 		r = sd_event_source_set_enabled(k->flush, SD_EVENT_OFF);
 	if (r >= 0 && k->config.is_pty)
