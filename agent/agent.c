@@ -239,6 +239,17 @@ static int next_output(void *ctx, int index, struct sync_output *ret)
 	       steps_output_next(&d->node, index - d->n_pieces, ret);
 }
 
+/* uplink_config.is_busy */
+static bool has_moving_job(void *ctx)
+{
+	const struct daemon *d = ctx;
+
+	for (const struct job *j = d->node.jobs; j; j = j->next)
+		if (j->phase != PHASE_RUNNING)
+			return true;
+	return false;
+}
+
 static void on_link(void *ctx, bool up, const char *why)
 {
 	struct daemon *d = ctx;
@@ -260,6 +271,7 @@ static int open_uplink(struct daemon *d, struct err *err)
 				   .handlers = &job_desired_handlers,
 				   .describe = describe_node,
 				   .next_output = next_output,
+				   .is_busy = has_moving_job,
 				   .on_link = on_link,
 				   .ctx = d };
 	uint32_t uid;

@@ -56,14 +56,14 @@ int job_output_create(struct job *j, int ret_fds[2], struct err *err)
 	return 0;
 }
 
-/* The next exchange takes the new bytes along; many writes in between are one exchange. */
+/* The next exchange takes the new bytes along; many writes in between are one exchange. The end of the watch, with the file, comes
+ * here too: it has nothing to report. */
 static int on_grown(sd_event_source *s, const struct inotify_event *e, void *userdata)
 {
 	struct job *j = userdata;
 
 	(void)s;
-	(void)e;
-	if (j->node->uplink)
+	if (j->node->uplink && e->mask & (IN_MODIFY | IN_Q_OVERFLOW))
 		uplink_kick(j->node->uplink);
 	return 0;
 }
@@ -149,7 +149,7 @@ void job_output_acked(struct job *j, enum sync_stream stream, int64_t offset)
 bool job_output_is_taken(struct job *j)
 {
 	for (int i = 0; i < n_streams(j); i++)
-		if (!j->streams[i].ended)
+		if (!j->streams[i].ended && j->streams[i].acked < stream_size(j, i))
 			return false;
 	return true;
 }

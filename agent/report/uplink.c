@@ -9,6 +9,7 @@
 #include "agent/report/uplink.h"
 #include "common/clock.h"
 #include "common/err.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
 
 #define REPORTS_MAX 100 /* an exchange; the rest follows at once, and memory stays small */
@@ -19,6 +20,9 @@
 /* The controller repeats what it wants until the node's list shows it. While a job takes its
  * time to get there, it is asked again at this pace. */
 #define CALM_MS 1000
+/* A long poll that is cut short costs both sides an exchange and a connection. It begins this much later where a kick would cut it
+ * short. Orders wait no longer than that. */
+#define BUSY_MS 20
 
 enum phase {
 	IDLE,	 /* the timer will start the next exchange */
@@ -84,13 +88,15 @@ static void fail_sync(struct uplink *u, const struct err *err)
 }
 
 /* When the next exchange starts: at once when something has changed here, when the answer acknowledged
- * something, or when the long poll lasted; else after CALM_MS, because an answer that repeats desired
- * states comes back at once. */
+ * something (BUSY_MS later where more will follow), or when the long poll lasted; else after CALM_MS, because
+ * an answer that repeats desired states comes back at once. */
 static void schedule_next(struct uplink *u, enum phase was, int n_acks)
 {
 	int64_t now = clock_ns(CLOCK_BOOTTIME), lasted_ms = (now - u->started_ns) / MS_NS,
 		pause_ms = 0;
 
+	if (was == SENDING && n_acks && u->config.is_busy && u->config.is_busy(u->config.ctx))
+		pause_ms = BUSY_MS;
 	if (was == SENDING && u->carried && !n_acks)
 		pause_ms = CALM_MS;
 	if (was == POLLING && lasted_ms < CALM_MS && !n_acks)
@@ -229,8 +235,8 @@ int uplink_open(const struct uplink_config *c, struct uplink **ret, struct err *
 		r = http_attach(u->http, c->event, err);
 	if (r < 0)
 		return r;
-	r = sd_event_add_time_relative(c->event, &u->timer, CLOCK_BOOTTIME, 0, 1000, on_timer,
-				       u);
+	r = sd_event_add_time_relative(c->event, &u->timer, CLOCK_BOOTTIME, 0, TIMER_AT_ONCE_US,
+				       on_timer, u);
 	if (r < 0) {
 		errno = -r;
 		return err_set(err, r, "make the uplink's timer: %m");

@@ -26,6 +26,8 @@ struct uplink_config {
 	 * 1: it is in *ret; 0: no more. Not asked further once the document has 1 MiB of
 	 * output. NULL: never any. */
 	int (*next_output)(void *ctx, int index, struct sync_output *ret);
+	/* A kick is to be expected at any moment: a job starts, or its end is on its way. NULL: never. */
+	bool (*is_busy)(void *ctx);
 	/* Whenever the controller comes or goes (not for every failed try); NULL: not wanted.
 	 */
 	void (*on_link)(void *ctx, bool up, const char *why);

@@ -131,6 +131,14 @@ static int next_output(void *ctx, int index, struct sync_output *ret)
 	return 1;
 }
 
+static bool is_busy;
+
+static bool tell_busy(void *ctx)
+{
+	(void)ctx;
+	return is_busy;
+}
+
 static void on_link(void *ctx, bool up, const char *why)
 {
 	(void)ctx;
@@ -156,6 +164,7 @@ static int set_up(void **unused)
 	struct uplink_config c = { .handlers = &handlers,
 				   .describe = describe_node,
 				   .next_output = next_output,
+				   .is_busy = tell_busy,
 				   .on_link = on_link,
 				   .wait_s = 25 };
 
@@ -163,7 +172,7 @@ static int set_up(void **unused)
 	snprintf(path, sizeof(path), "%s/agent.db", dir);
 	remove(path);
 	n_started = n_cancelled = n_up = n_down = n_wants = n_chunks = start_result = 0;
-	kick_on_want = false;
+	kick_on_want = is_busy = false;
 	n_addresses = 1;
 	n_failed = 0;
 	if (store_open(path, &db, NULL) != 0 || spool_open(db, 1 << 20, &spool, NULL) < 0 ||
@@ -272,6 +281,28 @@ static void a_kick_while_reports_are_under_way_waits_for_them(void **unused)
 	assert_int_equal(n_started, 4);
 	assert_int_equal(last_reports, 0);
 	assert_int_equal(last_wait, 25);
+}
+
+static void no_poll_begins_at_once_where_a_kick_would_cut_it_short(void **unused)
+{
+	(void)unused;
+	is_busy = true;
+	into_poll();
+	put_report(1);
+	uplink_kick(uplink);
+	run_event_loop(500);
+	send_answer(0, "{\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":1}]}");
+	assert_in_range(run_event_loop(500), 15, 450); /* it begins all the same */
+	assert_int_equal(last_wait, 25);
+	put_report(2);
+	uplink_kick(uplink);
+	run_event_loop(500);
+	send_answer(0, "{\"acks\":[{\"job\":2,\"attempt\":1,\"seq\":1}]}");
+	put_report(3);
+	uplink_kick(uplink);
+	run_event_loop(500);
+	assert_int_equal(last_reports, 1);
+	assert_int_equal(n_cancelled, 2); /* the two polls that had begun */
 }
 
 static void more_reports_than_fit_one_document_follow_at_once(void **unused)
@@ -442,6 +473,7 @@ int main(void)
 		TEST(the_first_exchange_is_at_once_then_it_polls),
 		TEST(a_kick_ends_the_wait_and_many_kicks_make_one_exchange),
 		TEST(a_kick_while_reports_are_under_way_waits_for_them),
+		TEST(no_poll_begins_at_once_where_a_kick_would_cut_it_short),
 		TEST(more_reports_than_fit_one_document_follow_at_once),
 		TEST(reports_that_are_not_acknowledged_are_not_sent_in_a_hurry),
 		TEST(an_order_repeated_in_every_answer_makes_no_storm),
