@@ -189,7 +189,9 @@ static int begin_call(struct http_loop *l, struct err *err)
 	if (r < 0)
 		return r;
 	if (plain_call_speaks(l->http->url))
-		r = plain_loop_start(l->http, l->event, finish_plain, l, &l->plain, err);
+		r = plain_loop_start(l->http, l->event,
+				     (struct plain_loop_done){ finish_plain, l }, &l->plain,
+				     err);
 	else
 		r = begin_transfer(l, err);
 	l->busy = r == 0;

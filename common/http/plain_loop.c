@@ -250,8 +250,10 @@ static void begin_connection(struct plain_loop *l)
 	if (r == 0)
 		r = set_timer(l, l->connect_until_ns);
 	if (r >= 0)
-		r = resolve_start(l->event, l->call.host, l->call.port, on_resolved, l,
-				  &l->resolve, &err);
+		r = resolve_start(
+			l->event,
+			(struct resolve_host){ l->call.host, l->call.port, on_resolved, l },
+			&l->resolve, &err);
 	if (r < 0)
 		finish_call(l, r, &err);
 }
@@ -282,7 +284,7 @@ static int on_timer(sd_event_source *s, uint64_t usec, void *ctx)
 
 DEFINE_CLEANUP(struct plain_loop *, plain_loop_free)
 
-int plain_loop_start(struct http *h, struct sd_event *event, plain_loop_fn done, void *ctx,
+int plain_loop_start(struct http *h, struct sd_event *event, struct plain_loop_done done,
 		     struct plain_loop **ret, struct err *err)
 {
 	_cleanup_(plain_loop_freep) struct plain_loop *l = calloc(1, sizeof(*l));
@@ -293,8 +295,8 @@ int plain_loop_start(struct http *h, struct sd_event *event, plain_loop_fn done,
 	l->call.http = h;
 	l->connecting_fd = -1;
 	l->event = sd_event_ref(event);
-	l->done = done;
-	l->ctx = ctx;
+	l->done = done.fn;
+	l->ctx = done.ctx;
 	l->until_ns = INT64_MAX;
 	if (h->timeout_s)
 		l->until_ns = clock_ns(CLOCK_MONOTONIC) + (h->timeout_s + h->wait_s) * S_NS;

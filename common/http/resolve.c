@@ -130,25 +130,25 @@ struct resolve *resolve_free(struct resolve *r)
 }
 DEFINE_CLEANUP(struct resolve *, resolve_free)
 
-int resolve_start(struct sd_event *event, const char *host, const char *port,
-		  resolve_done_fn done, void *ctx, struct resolve **ret, struct err *err)
+int resolve_start(struct sd_event *event, struct resolve_host host, struct resolve **ret,
+		  struct err *err)
 {
 	_cleanup_(resolve_freep) struct resolve *r = calloc(1, sizeof(*r));
 	int e;
 
 	if (!r)
 		return err_set(err, -ENOMEM, "out of memory");
-	r->done = done;
-	r->ctx = ctx;
-	r->question = question_new(host, port);
+	r->done = host.done;
+	r->ctx = host.ctx;
+	r->question = question_new(host.host, host.port);
 	if (!r->question)
 		return err_set(err, -ENOMEM, "no memory, or no descriptor, to resolve %s",
-			       host);
+			       host.host);
 	e = sd_event_add_io(event, &r->source, r->question->ready_fd, EPOLLIN, on_ready, r);
 	if (e >= 0)
 		e = ask_question(r->question);
 	if (e < 0)
-		return err_set(err, e, "resolve %s: %s", host, strerror(-e));
+		return err_set(err, e, "resolve %s: %s", host.host, strerror(-e));
 	*ret = TAKE_PTR(r);
 	return 0;
 }

@@ -11,8 +11,14 @@ struct sd_event;
  * before. */
 typedef void (*resolve_done_fn)(void *ctx, int e, struct addrinfo *found);
 
+struct resolve_host {
+	const char *host, *port; /* copied */
+	resolve_done_fn done;
+	void *ctx; /* of done */
+};
+
 /* done() is called once from the loop, unless resolve_free() comes first; never from here. */
-int resolve_start(struct sd_event *event, const char *host, const char *port,
-		  resolve_done_fn done, void *ctx, struct resolve **ret, struct err *err);
+int resolve_start(struct sd_event *event, struct resolve_host host, struct resolve **ret,
+		  struct err *err);
 /* Also while the thread is under way: it then ends by itself. */
 struct resolve *resolve_free(struct resolve *r);
