@@ -78,7 +78,8 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
 	job_gpus_tick(&d->node);
 	steps_tick(&d->node);
 	state_dir_settle(&d->node);
-	if (d->n_ticks++ % GIVE_BACK_TICKS == 0) {
+	/* Twice at first: the first tick comes before the first exchange with the controller. */
+	if (d->n_ticks++ % GIVE_BACK_TICKS < 2) {
 		scrub_store(&d->node);
 		memory_give_back();
 	}

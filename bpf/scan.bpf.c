@@ -338,8 +338,18 @@ int scan_cgroups(struct bpf_iter__cgroup *ctx)
 	return 0;
 }
 
-/* The first task of a job in a walk sets its live figures to 0. A job whose `walk` is an older
- * number had no task in the last walk. */
+/* Slot of the job of `cgrp`, or FIND_NONE also where the walk is not about that job. */
+static __always_inline __u32 find_wanted(struct cgroup *cgrp, __u64 number)
+{
+	__u32 slot = find_job(cgrp, 0);
+	struct scan_job *job = find_record(slot);
+
+	if (!job || (job->walk != SCAN_WALK_WANTED && job->walk != number))
+		return FIND_NONE;
+	return slot;
+}
+
+/* The first task of a job in a walk sets its live figures to 0. */
 SEC("?iter/task")
 int scan_tasks(struct bpf_iter__task *ctx)
 {
@@ -356,18 +366,18 @@ int scan_tasks(struct bpf_iter__task *ctx)
 		walk_mm = 0;
 		walk_cgroup = 0;
 	}
-	mm = task->mm;
-	if (!mm && task->pid == task->tgid && !task->min_flt)
-		return 0; /* a kernel thread */
 	cgrp = task->cgroups->dfl_cgrp;
 	if (cgrp != walk_cgroup) {
 		walk_cgroup = cgrp;
-		walk_slot = find_job(cgrp, 0);
+		walk_slot = find_wanted(cgrp, number);
 	}
 	slot = walk_slot;
 	job = find_record(slot);
 	if (!job)
 		return 0;
+	mm = task->mm;
+	if (!mm && task->pid == task->tgid && !task->min_flt)
+		return 0; /* a kernel thread */
 	if (job->walk != number) {
 		job->walk = number;
 		job->live_delay_ns = job->live_minor = job->live_major = 0;

@@ -3,7 +3,8 @@
 #define REEVE_SCAN_ABI_H
 
 #define SCAN_VERSION 1
-#define SCAN_MAX_CPUS 1024  /* CPUs told apart; more: totals only */
+#define SCAN_MAX_CPUS 1024 /* CPUs told apart; more: totals only */
+#define SCAN_WALK_WANTED (~0ull)
 #define SCAN_MAX_DEVICES 64 /* block devices a cgroup's I/O is summed over */
 
 enum scan_have {
@@ -29,7 +30,9 @@ struct scan_job {
 	__u64 tasks, tasks_peak;
 	__u64 read_bytes, written_bytes;
 	/* the task walk: of tasks that live */
-	__u64 walk; /* number of the last walk that met a task of the job */
+	/* Number of the last walk that met a task of the job; SCAN_WALK_WANTED, written by user
+	 * space: the walk under way has not met one. A walk leaves out the other jobs. */
+	__u64 walk;
 	__u64 live_delay_ns, live_minor, live_major;
 	__u64 rss_pages, procs;
 	/* the exit hook: of tasks that are gone */

@@ -14,6 +14,7 @@ struct entry {
 	struct sample_job job;
 	char *path;
 	struct files *files; /* NULL: none is needed, or not yet opened */
+	uint32_t slot;	     /* of the scan */
 	uint32_t wanted;     /* enum sample_have bits from the files */
 	bool is_settled;     /* `wanted` is decided */
 };
@@ -127,7 +128,7 @@ int sample_add(struct sampler *s, const struct sample_job *job, struct err *err)
 	e->job.path = e->path = strdup(job->path);
 	if (!e->path)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = s->scan ? scan_add(s->scan, job, err) : 0;
+	r = s->scan ? scan_add(s->scan, job, &e->slot, err) : 0;
 	if (r < 0)
 		return r;
 	s->jobs[s->n_jobs++] = TAKE_PTR(e);
@@ -167,30 +168,26 @@ static void open_missing_files(struct entry *e, uint32_t have)
 		e->files = NULL;
 }
 
-static int sample_entry(struct sampler *s, struct entry *e, struct sample *ret)
+static void sample_entry(struct sampler *s, struct entry *e, uint64_t boot_ns,
+			 struct sample *ret)
 {
-	int r;
-
 	memset(ret, 0, sizeof(*ret));
-	ret->boot_ns = (uint64_t)clock_ns(CLOCK_BOOTTIME);
+	ret->boot_ns = boot_ns;
 	ret->job = e->job.job;
 	ret->cgroup_id = e->job.cgroup_id;
-	if (s->scan) {
-		r = scan_read(s->scan, e->job.cgroup_id, ret);
-		if (r < 0)
-			return r;
-	}
+	if (s->scan)
+		scan_read(s->scan, e->slot, ret);
 	if (!e->is_settled && !ret->gone)
 		open_missing_files(e, ret->have);
 	if (e->files)
 		files_read(e->files, e->wanted & ~ret->have, ret);
 	if (!s->scan && access(e->path, F_OK) < 0)
 		ret->gone = true;
-	return 0;
 }
 
 int sample_all(struct sampler *s, sample_fn fn, void *ctx, struct err *err)
 {
+	uint64_t at = (uint64_t)clock_ns(CLOCK_BOOTTIME);
 	struct sample sample;
 	unsigned what = SCAN_CGROUPS;
 	int r = 0;
@@ -203,10 +200,9 @@ int sample_all(struct sampler *s, sample_fn fn, void *ctx, struct err *err)
 	if (s->scan)
 		r = scan_pass(s->scan, NULL, what, err);
 	for (size_t i = 0; i < s->n_jobs && r >= 0; i++) {
-		r = sample_entry(s, s->jobs[i], &sample);
-		if (r < 0)
-			return err_set(err, r, "job %lld: no record",
-				       (long long)s->jobs[i]->job.job);
+		if (!s->scan)
+			at = (uint64_t)clock_ns(CLOCK_BOOTTIME);
+		sample_entry(s, s->jobs[i], at, &sample);
 		fn(ctx, &sample);
 	}
 	return r;
@@ -216,6 +212,7 @@ static int find_and_sample(struct sampler *s, uint64_t cgroup_id, unsigned what,
 			   struct sample *ret, struct err *err)
 {
 	struct entry *e = find_entry(s, cgroup_id);
+	uint64_t at = (uint64_t)clock_ns(CLOCK_BOOTTIME);
 	int r = 0;
 
 	if (!e)
@@ -226,7 +223,10 @@ static int find_and_sample(struct sampler *s, uint64_t cgroup_id, unsigned what,
 	s->has_walked = true;
 	if (s->scan)
 		r = scan_pass(s->scan, e->path, what, err);
-	return r < 0 ? r : sample_entry(s, e, ret);
+	if (r < 0)
+		return r;
+	sample_entry(s, e, at, ret);
+	return 0;
 }
 
 int sample_one(struct sampler *s, uint64_t cgroup_id, struct sample *ret, struct err *err)

@@ -14,10 +14,14 @@
 #include "common/cleanup.h"
 #include "scan.skel.h"
 
-struct memory { /* what this process keeps of a job beside its record */
-	uint64_t delay_ns, minor, major; /* of exited tasks, as of just before the task walk */
-	struct sample last;		 /* the highest values yet of what must not go down */
+struct memory {	       /* what this process keeps of a job beside its record */
+	uint64_t walk; /* the last one over its tasks; 0: none yet */
+	uint64_t cpu_ns, tasks, mem_pages; /* as of just before that walk */
+	uint64_t delay_ns, minor, major;   /* of exited tasks, likewise */
+	struct sample last;		   /* the highest values yet of what must not go down */
 };
+
+enum walk_kind { WALK_CHANGED, WALK_WHOLE };
 
 struct scan {
 	struct skeleton *kern;
@@ -25,9 +29,11 @@ struct scan {
 	struct memory *memories;
 	uint64_t *cores; /* mapped: [slot * n_cpus + cpu] */
 	size_t cores_length;
-	uint32_t n_jobs, n_cpus;
+	uint32_t n_jobs, n_cpus, page_bytes;
 	int pass_fd;
-	uint64_t pass, walk; /* number of the last pass, and of the last one over tasks */
+	uint64_t pass;	  /* number of the last one */
+	uint32_t n_walks; /* over tasks, below the root; the next is a whole one at 0 */
+	bool has_walked;
 	char *root;
 	uint64_t root_id;
 	struct bpf_link *root_link;
@@ -43,7 +49,7 @@ static const struct skeleton_hook hooks[] = {
 	  "per-core time of removed sub-cgroups and a job's last slice may be missed" },
 };
 
-static int set_constants(struct bpf_object *obj, uint32_t n_cpus)
+static int set_constants(struct bpf_object *obj, const struct scan *s)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(obj, ".rodata");
 	struct scan_bpf__rodata *ro;
@@ -52,8 +58,8 @@ static int set_constants(struct bpf_object *obj, uint32_t n_cpus)
 	ro = map ? (void *)(uintptr_t)bpf_map__initial_value(map, &size) : NULL;
 	if (!ro || size < sizeof(*ro))
 		return -EINVAL;
-	ro->n_cpus = n_cpus;
-	ro->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
+	ro->n_cpus = s->n_cpus;
+	ro->page_bytes = s->page_bytes;
 	return 0;
 }
 
@@ -68,7 +74,7 @@ static int configure_object(struct bpf_object *obj, void *ctx)
 
 		r = map ? bpf_map__set_max_entries(map, s->n_jobs * s->n_cpus) : -EINVAL;
 	}
-	return r < 0 ? r : set_constants(obj, s->n_cpus);
+	return r < 0 ? r : set_constants(obj, s);
 }
 
 static int load_object(struct scan *s, const char *pin_dir, struct err *err)
@@ -125,6 +131,7 @@ int scan_open(const struct sample_config *config, struct scan **ret, struct err 
 	r = libbpf_num_possible_cpus();
 	if (r < 0)
 		return err_set(err, r, "count the CPUs: %s", strerror(-r));
+	s->page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	s->n_cpus = (uint32_t)r < SCAN_MAX_CPUS ? (uint32_t)r : SCAN_MAX_CPUS;
 	s->root = strdup(config->root);
 	s->memories = calloc(s->n_jobs, sizeof(*s->memories));
@@ -155,7 +162,7 @@ struct scan *scan_close(struct scan *s)
 	return NULL;
 }
 
-int scan_add(struct scan *s, const struct sample_job *job, struct err *err)
+int scan_add(struct scan *s, const struct sample_job *job, uint32_t *ret_slot, struct err *err)
 {
 	uint32_t slot;
 	int r = slots_add(s->slots, job->cgroup_id, job->job, &slot);
@@ -164,6 +171,7 @@ int scan_add(struct scan *s, const struct sample_job *job, struct err *err)
 		return err_set(err, r, "job %lld: %s", (long long)job->job,
 			       r == -EEXIST ? "already sampled" : "too many jobs");
 	memset(&s->memories[slot], 0, sizeof(s->memories[slot]));
+	*ret_slot = slot;
 	if (r > 0)
 		return 0;
 	r = slots_publish(s->slots, slot);
@@ -278,21 +286,51 @@ static int pass_below(struct scan *s, const char *dir, struct err *err)
 	return r;
 }
 
-/* A task that exits during the walk must not count twice: what exited tasks used is read before.
- * Then such a task may not count at all this time; scan_read() returns the last value instead of
- * a lower one. */
-static int walk_tasks(struct scan *s, struct err *err)
+/* See scan_pass(). */
+static bool has_changed(const struct scan_job *job, const struct memory *m)
+{
+	const uint32_t all = SCAN_HAS_CORES | SCAN_HAS_TASKS | SCAN_HAS_MEM;
+
+	return !m->walk || (job->have & all) != all || job->cpu_ns != m->cpu_ns ||
+	       job->tasks != m->tasks || job->mem_pages != m->mem_pages;
+}
+
+/* Asks for the tasks of the jobs that this pass has met: of all of them where it is a whole walk. Returns how
+ * many jobs. A task that exits during the walk must not count twice: what exited tasks used is
+ * read before. Then such a task may not count at all this time; scan_read() returns the last
+ * value instead of a lower one. */
+static uint32_t want_tasks(struct scan *s, enum walk_kind kind)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_jobs; i++) {
+		struct scan_job *job = slots_record(s->slots, i);
+		struct memory *m = &s->memories[i];
+
+		if (!job->cgroup_id || job->removed || job->pass != s->pass ||
+		    (kind == WALK_CHANGED && !has_changed(job, m)))
+			continue;
+		n++;
+		job->walk = SCAN_WALK_WANTED;
+		m->walk = s->pass;
+		m->cpu_ns = job->cpu_ns;
+		m->tasks = job->tasks;
+		m->mem_pages = job->mem_pages;
+		m->delay_ns = job->exited_delay_ns;
+		m->minor = job->exited_minor;
+		m->major = job->exited_major;
+	}
+	return n;
+}
+
+static int walk_tasks(struct scan *s, enum walk_kind kind, struct err *err)
 {
 	struct bpf_link *link;
 	int r;
 
-	for (uint32_t i = 0; i < s->n_jobs; i++) {
-		const struct scan_job *job = slots_record(s->slots, i);
-
-		s->memories[i].delay_ns = job->exited_delay_ns;
-		s->memories[i].minor = job->exited_minor;
-		s->memories[i].major = job->exited_major;
-	}
+	s->has_walked = true;
+	if (want_tasks(s, kind) == 0)
+		return 0;
 	link = bpf_program__attach_iter(skeleton_prog(s->kern, "scan_tasks"), NULL);
 	if (!link)
 		return err_set(err, -errno, "walk the tasks: %m");
@@ -314,8 +352,9 @@ int scan_pass(struct scan *s, const char *dir, unsigned what, struct err *err)
 		r = dir ? pass_below(s, dir, err) : pass_root(s, err);
 	if (r < 0 || !(what & SCAN_TASKS) || !skeleton_has(s->kern, "scan_tasks"))
 		return r;
-	s->walk = number;
-	return walk_tasks(s, err);
+	if (dir)
+		return walk_tasks(s, WALK_WHOLE, err);
+	return walk_tasks(s, s->n_walks++ % SCAN_WHOLE_WALKS ? WALK_CHANGED : WALK_WHOLE, err);
 }
 
 /* The highest value yet. */
@@ -343,9 +382,10 @@ static void split_cpu(const struct scan_job *job, struct sample *last)
 	last->cpu_user_ns = total - system;
 }
 
-static void read_cgroup(const struct scan_job *job, struct sample *last, struct sample *ret)
+static void read_cgroup(const struct scan *s, const struct scan_job *job, struct sample *last,
+			struct sample *ret)
 {
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t page = s->page_bytes;
 
 	if (job->have & SCAN_HAS_CORES) {
 		ret->cpu_ns = raise_floor(&last->cpu_ns, job->cpu_ns);
@@ -386,9 +426,9 @@ static void read_cgroup(const struct scan_job *job, struct sample *last, struct 
 static void read_walk(struct scan *s, const struct scan_job *job, struct memory *m,
 		      struct sample *ret)
 {
-	bool lives = job->walk == s->walk && !job->removed;
+	bool lives = m->walk && job->walk == m->walk && !job->removed;
 	struct sample *last = &m->last;
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t page = s->page_bytes;
 
 	if (!lives) { /* all have exited: nothing to count twice */
 		m->delay_ns = job->exited_delay_ns;
@@ -411,21 +451,16 @@ static void read_walk(struct scan *s, const struct scan_job *job, struct memory 
 		ret->have |= SAMPLE_RUN_DELAY | SAMPLE_FAULTS;
 }
 
-int scan_read(struct scan *s, uint64_t cgroup_id, struct sample *ret)
+void scan_read(struct scan *s, uint32_t slot, struct sample *ret)
 {
-	int slot = slots_find(s->slots, cgroup_id);
-	const struct scan_job *job;
+	const struct scan_job *job = slots_record(s->slots, slot);
 
-	if (slot < 0)
-		return slot;
-	job = slots_record(s->slots, (uint32_t)slot);
 	ret->gone = job->removed || job->pass != s->pass;
-	read_cgroup(job, &s->memories[slot].last, ret);
-	if (s->walk && skeleton_has(s->kern, "scan_tasks"))
+	read_cgroup(s, job, &s->memories[slot].last, ret);
+	if (s->has_walked && skeleton_has(s->kern, "scan_tasks"))
 		read_walk(s, job, &s->memories[slot], ret);
 	ret->core_ns = s->cores + (size_t)slot * s->n_cpus;
 	ret->n_cores = s->n_cpus;
-	return 0;
 }
 
 uint32_t scan_can(const struct scan *s)

@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "common/http/exchange.h"
 #include "common/http/plain.h"
+#include "common/http/plain_call.h"
 #include "common/http/transfer.h"
 #include "common/wire/wire.h"
 
@@ -95,7 +96,7 @@ struct http *http_close(struct http *h)
 	if (h->loop)
 		http_cancel(h);
 	http_forget(h);
-	plain_close(h);
+	plain_call_close(h);
 	transfer_close(h);
 	h->loop = http_loop_free(h->loop);
 	for (size_t i = 0; i < h->n_urls; i++)
@@ -124,11 +125,11 @@ int http_ask(struct http *h, struct http_call call, struct http_patience patienc
 		r = http_prepare(h, call, words);
 		if (r < 0)
 			return r;
-		r = plain_speaks(h->url) ? plain_exchange(h, words)
-					 : transfer_exchange(h, words);
+		r = plain_call_speaks(h->url) ? plain_exchange(h, words)
+					      : transfer_exchange(h, words);
 		if (r == -EAGAIN && h->was_ahead) /* in vain */
 			continue;
-		if (r == 0 && plain_speaks(h->url) && h->next && call.next_path)
+		if (r == 0 && plain_call_speaks(h->url) && h->next && call.next_path)
 			plain_send_ahead(h, call.next_path(call.ctx, h->next));
 		r = http_finish(h, r, ret_answer, words);
 		if (!http_asks_another(h, &call, &r, *ret_answer, words))

@@ -1,7 +1,7 @@
 /* http - one signed JSON exchange with the controller.
  *
- * Two ways: http_ask() waits for the answer, over a socket of its own where the URL is http://; http_start() is driven by an
- * sd-event loop, by libcurl, and so is everything with https://. libcurl is loaded when it is first needed.
+ * Two ways: http_ask() waits for the answer, http_start() is driven by an sd-event loop. Both use a socket of their own where the URL is
+ * http://, and libcurl with https://, which is loaded when it is first needed: it brings 1.3 MB of memory of its own.
  *
  * Used by agent and CLI. Connections are kept open between calls. Bodies over 1 KiB are sent
  * gzipped with "Content-Encoding: gzip"; the munge digest is over the body as sent on the

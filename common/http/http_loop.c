@@ -1,5 +1,5 @@
-/* http_loop.c - makes calls from an sd-event loop: libcurl's multi interface says which sockets and
- * which timeout to watch, and is driven from both; see http.h. */
+/* http_loop.c - makes calls from an sd-event loop: by plain_loop.c where the URL is http://; else libcurl's multi interface says which
+ * sockets and which timeout to watch, and is driven from both; see http.h. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -7,6 +7,8 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/http/exchange.h"
+#include "common/http/plain_call.h"
+#include "common/http/plain_loop.h"
 #include "common/http/transfer.h"
 #include "common/time_units.h"
 #include "common/wire/wire.h"
@@ -14,34 +16,14 @@
 struct http_loop {
 	struct http *http;
 	sd_event *event;
-	sd_event_source *timer;
-	CURLM *multi;
+	struct plain_loop *plain; /* the call under way, where it is made by that */
+	sd_event_source *timer;	  /* libcurl's */
+	CURLM *multi;		  /* NULL until it is needed */
 	bool busy;
 	struct http_call call; /* under way; its body is held */
 	http_done_fn done;
 	void *ctx;
 };
-
-/* Signs the call and starts its transfer. */
-static int begin_call(struct http_loop *l, struct err *err)
-{
-	int r = http_prepare(l->http, l->call, err);
-	CURLMcode m;
-
-	if (r < 0)
-		return r;
-	r = transfer_set(l->http, err);
-	if (r < 0) {
-		http_forget(l->http);
-		return r;
-	}
-	m = curl.multi_add_handle(l->multi, l->http->transfer->easy);
-	l->busy = m == CURLM_OK;
-	if (l->busy)
-		return 0;
-	http_forget(l->http);
-	return err_set(err, -ENOMEM, "libcurl: %s", curl.multi_strerror(m));
-}
 
 static void drop_call(struct http_loop *l)
 {
@@ -50,26 +32,42 @@ static void drop_call(struct http_loop *l)
 	l->call = (struct http_call){ 0 };
 }
 
+static int begin_call(struct http_loop *l, struct err *err);
+
 /* The call is over: report its result, or make the call again to another controller. Nothing may
  * touch `l` after done(), which may start the next call or close everything. */
-static void finish_call(struct http_loop *l, CURLcode code)
+static void finish_call(struct http_loop *l, int r, struct err *err)
 {
-	struct err err = { "" };
 	json_t *answer = NULL;
-	int r;
 
-	curl.multi_remove_handle(l->multi, l->http->transfer->easy);
 	l->busy = false;
-	r = transfer_result(l->http, code, &err);
-	r = http_finish(l->http, r, &answer, &err);
-	if (http_asks_another(l->http, &l->call, &r, answer, &err)) {
+	r = http_finish(l->http, r, &answer, err);
+	if (http_asks_another(l->http, &l->call, &r, answer, err)) {
 		answer = wire_unref(answer);
-		r = begin_call(l, &err);
+		r = begin_call(l, err);
 		if (r == 0)
 			return;
 	}
 	drop_call(l);
-	l->done(l->ctx, r, answer, &err);
+	l->done(l->ctx, r, answer, err);
+}
+
+static void finish_plain(void *ctx, int r, struct err *err)
+{
+	struct http_loop *l = ctx;
+
+	l->plain = NULL;
+	finish_call(l, r, err);
+}
+
+/* ---- by libcurl ---- */
+
+static void finish_transfer(struct http_loop *l, CURLcode code)
+{
+	struct err err = { "" };
+
+	curl.multi_remove_handle(l->multi, l->http->transfer->easy);
+	finish_call(l, transfer_result(l->http, code, &err), &err);
 }
 
 /* Lets curl act on a socket or on its timeout; reports the call when it is over. */
@@ -81,7 +79,7 @@ static void drive_transfer(struct http_loop *l, curl_socket_t fd, int what)
 	curl.multi_socket_action(l->multi, fd, what, &running);
 	msg = curl.multi_info_read(l->multi, &left);
 	if (msg && msg->msg == CURLMSG_DONE && l->busy)
-		finish_call(l, msg->data.result);
+		finish_transfer(l, msg->data.result);
 }
 
 static int on_io(sd_event_source *s, int fd, uint32_t revents, void *ctx)
@@ -147,16 +145,82 @@ static int want_timer(CURLM *multi, long ms, void *ctx)
 	return sd_event_source_set_enabled(l->timer, SD_EVENT_ONESHOT) < 0 ? -1 : 0;
 }
 
+/* Loads libcurl, where that is not done yet. */
+static int open_multi(struct http_loop *l, struct err *err)
+{
+	int r = l->multi ? 0 : transfer_open(l->http, err);
+
+	if (l->multi || r < 0)
+		return r;
+	l->multi = curl.multi_init();
+	r = l->multi ? sd_event_add_time_relative(l->event, &l->timer, CLOCK_MONOTONIC, 0,
+						  TIMER_AT_ONCE_US, on_timer, l)
+		     : -ENOMEM;
+	if (r >= 0)
+		r = sd_event_source_set_enabled(l->timer, SD_EVENT_OFF);
+	if (r < 0)
+		return err_set(err, r, "attach to the event loop: %s", strerror(-r));
+	curl.multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
+	curl.multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
+	curl.multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, want_timer);
+	curl.multi_setopt(l->multi, CURLMOPT_TIMERDATA, l);
+	return 0;
+}
+
+static int begin_transfer(struct http_loop *l, struct err *err)
+{
+	int r = open_multi(l, err);
+	CURLMcode m;
+
+	if (r == 0)
+		r = transfer_set(l->http, err);
+	if (r < 0)
+		return r;
+	m = curl.multi_add_handle(l->multi, l->http->transfer->easy);
+	return m == CURLM_OK ? 0 : err_set(err, -ENOMEM, "libcurl: %s", curl.multi_strerror(m));
+}
+
+/* ---- a call ---- */
+
+/* Signs the call and starts it. */
+static int begin_call(struct http_loop *l, struct err *err)
+{
+	int r = http_prepare(l->http, l->call, err);
+
+	if (r < 0)
+		return r;
+	if (plain_call_speaks(l->http->url))
+		r = plain_loop_start(l->http, l->event,
+				     (struct plain_loop_done){ finish_plain, l }, &l->plain,
+				     err);
+	else
+		r = begin_transfer(l, err);
+	l->busy = r == 0;
+	if (r < 0)
+		http_forget(l->http);
+	return r;
+}
+
 struct http_loop *http_loop_free(struct http_loop *l)
 {
 	if (!l)
 		return NULL;
+	plain_loop_free(l->plain);
 	if (l->multi)
 		curl.multi_cleanup(l->multi);
 	sd_event_source_disable_unref(l->timer);
 	sd_event_unref(l->event);
 	free(l);
 	return NULL;
+}
+
+/* Libraries are loaded now: a program that has none for https is to fail when it starts. */
+static int load_libraries(struct http_loop *l, struct err *err)
+{
+	for (size_t i = 0; i < l->http->n_urls; i++)
+		if (!plain_call_speaks(l->http->urls[i]))
+			return open_multi(l, err);
+	return 0;
 }
 
 int http_attach(struct http *h, struct sd_event *event, struct err *err)
@@ -166,30 +230,17 @@ int http_attach(struct http *h, struct sd_event *event, struct err *err)
 
 	if (h->loop)
 		return err_set(err, -EBUSY, "already attached to an event loop");
-	r = transfer_open(h, err);
-	if (r < 0)
-		return r;
 	l = calloc(1, sizeof(*l));
 	if (!l)
 		return err_set(err, -ENOMEM, "out of memory");
 	l->http = h;
 	l->event = sd_event_ref(event);
-	l->multi = curl.multi_init();
-	r = l->multi ? sd_event_add_time_relative(event, &l->timer, CLOCK_MONOTONIC, 0,
-						  TIMER_AT_ONCE_US, on_timer, l)
-		     : -ENOMEM;
-	if (r >= 0)
-		r = sd_event_source_set_enabled(l->timer, SD_EVENT_OFF);
-	if (r < 0) {
+	r = load_libraries(l, err);
+	if (r < 0)
 		http_loop_free(l);
-		return err_set(err, r, "attach to the event loop: %s", strerror(-r));
-	}
-	curl.multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
-	curl.multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
-	curl.multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, want_timer);
-	curl.multi_setopt(l->multi, CURLMOPT_TIMERDATA, l);
-	h->loop = l;
-	return 0;
+	else
+		h->loop = l;
+	return r;
 }
 
 int http_start(struct http *h, struct http_call call, http_done_fn done, void *ctx,
@@ -218,7 +269,10 @@ void http_cancel(struct http *h)
 	if (!h->loop || !h->loop->busy)
 		return;
 	h->loop->busy = false;
-	curl.multi_remove_handle(h->loop->multi, h->transfer->easy);
+	if (h->loop->plain)
+		h->loop->plain = plain_loop_free(h->loop->plain);
+	else
+		curl.multi_remove_handle(h->loop->multi, h->transfer->easy);
 	drop_call(h->loop);
 	http_forget(h);
 }

@@ -7,8 +7,6 @@
 struct err;
 struct http;
 
-/* Is it http://? */
-bool plain_speaks(const char *url);
 /* After http_prepare(): makes the call. What http_finish() is given. The connection is kept for the next call to the
  * same controller, where both sides agree. -EAGAIN: it was sent ahead, and the connection ended without an answer: prepare it and
  * make it again. */
@@ -16,4 +14,3 @@ int plain_exchange(struct http *h, struct err *err);
 /* After that, over the same connection: sends the GET of this path (NULL: none), whose call follows. Where it cannot be sent at once,
  * that call does it. */
 void plain_send_ahead(struct http *h, const char *path);
-void plain_close(struct http *h);

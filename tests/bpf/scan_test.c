@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <bpf/libbpf.h>
 #include "agent/sample/sample.h"
+#include "tests/bpf/scan_changes.h"
 #include "tests/bpf/testjob.h"
 
 #define PATIENCE_NS 60000000000u /* ends early on an idle machine */
@@ -566,6 +567,7 @@ int main(int argc, char **argv)
 		test_tasks(s);
 		test_memory(s);
 		test_page_cache(s);
+		scan_changes_test(s);
 		test_run_delay(s);
 		test_gone(s);
 		test_io(s, disk_dir);

@@ -65,6 +65,8 @@ $O/tests/unit/test_replace_file: $O/common/replace_file.o $O/common/err.o
 $O/tests/unit/test_auth: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz
+$O/tests/unit/test_http_loop: LDLIBS += -ljansson -lsystemd -lz
+$O/tests/unit/test_http_loop: $(MODEL) $(WIRE) $(patsubst %,$O/common/http/%.o,buffer curl exchange http http_loop plain plain_call plain_loop resolve response transfer)
 $O/tests/unit/test_response: $(patsubst %,$O/common/http/%.o,response buffer)
 $O/tests/unit/test_peers: $O/controller/http/peers.o
 $O/tests/unit/test_inflate: $O/controller/http/inflate.o $O/common/err.o

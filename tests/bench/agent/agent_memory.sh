@@ -6,7 +6,7 @@
 # builds to send is in the figures. Needs root.
 set -u
 cd "$(dirname "$0")/../../.." || exit 1
-jobs=${1:-1000} each=${2:-10} goal_kib=16384
+jobs=${1:-1000} each=${2:-10}
 bin=${BUILD:-$PWD/build}
 mount=/sys/fs/cgroup
 [ -e $mount/cgroup.procs ] || mount=$mount/unified
@@ -77,8 +77,8 @@ is_sampled() { # every job has a figure of its processes on record, as measured
 }
 
 kib() { sed -nE "s/^$1:[[:space:]]*([0-9]+) kB/\1/p" "/proc/$pid/$2"; } # KEY FILE
-weigh() { # WHAT
-	local rss pss
+weigh() { # WHAT GOAL_KIB
+	local rss pss goal_kib=$2
 	rss=$(kib VmRSS status) pss=$(kib Pss smaps_rollup)
 	printf '%-26s %6d KiB resident, x%s of the goal of %d KiB' "$1" "$rss" \
 		"$(awk "BEGIN { printf \"%.2f\", $rss / $goal_kib }")" $goal_kib
@@ -115,7 +115,7 @@ figure=procs_peak
 start_agent
 wait_for 60 "it was ready" count_is ': tier ' 1
 sleep 3
-weigh "no job"
+weigh "no job" 8192
 empty_rss=$last_rss
 stop_pid "$pid" 2>/dev/null
 "$dir/agent_memory" fill "$dir/state" "$jobs" "$dir/agent_memory" "$each" || fail "the state cannot be made"
@@ -125,11 +125,11 @@ wait_for 400 "all jobs ran" all_run
 echo "$jobs jobs, $(processes) processes: started by the agent in $((SECONDS - begin)) s"
 wait_for 60 "all jobs were measured" is_sampled 1
 sleep 10
-weigh "all started by it"
+weigh "all started by it" 12288
 stop_pid "$pid" 2>/dev/null
 start_agent
 wait_for 60 "all jobs were found again" count_is 'found again' "$jobs"
 sleep 15
 [ "$(processes)" -ge $((jobs * each)) ] || fail "jobs were lost: $(processes) processes are left"
-weigh "found again after a kill"
+weigh "found again after a kill" 12288
 echo "$(((last_rss - empty_rss) * 1024 / jobs)) bytes resident for each job"

@@ -97,6 +97,8 @@ lags() { more_than reeve_agent_report_lag_seconds 0; }
 until_has yes lags
 is "the oldest has an age" 0 $?
 
+is "without https the agent has not loaded libcurl" 0 "$(grep -c libcurl "/proc/$agent_pid/maps")"
+
 # ---- misbehaving clients ----
 clients() { python3 tests/cluster/monitoring/metrics_clients.py "$dir/metrics.sock" "$@"; } # KIND [N]
 is "garbage has an answer of one line" "whole 200|bytes 400|nul 400|tls 400|long 431|post 405|path 404|http2 400|twice 200|bytes in pieces 200|" \

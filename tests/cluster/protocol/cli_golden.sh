@@ -460,6 +460,10 @@ is "exchange: a call that was cancelled is not reported, the next one is" "0 1 c
 
 # What else may listen on that port. The last two close a connection that was kept; a second request follows.
 raw() { # NAME RESULT WORDS ANSWER [HOW [keep]]: of a server that says ANSWER (printf's) to each connection; or request, with keep
+	local how
+	for how in ${5:-ask loop}; do raw_once "$1" "$2" "$3" "$4" "$how" "${6:-}"; done
+}
+raw_once() {
 	local raw
 	# shellcheck disable=SC2059 # the answer is a format
 	printf "$4" >"$dir/raw.bytes"
@@ -468,10 +472,10 @@ raw() { # NAME RESULT WORDS ANSWER [HOW [keep]]: of a server that says ANSWER (p
 	raw=$!
 	pids+=($raw)
 	for _ in $(seq 100); do [ -s "$dir/raw.port" ] && break; sleep 0.05; done
-	got=$("$dir/check" "${5:-ask}" "http://127.0.0.1:$(cat "$dir/raw.port")" "$dir/munge.sock" -1 /x)
+	got=$("$dir/check" "$5" "http://127.0.0.1:$(cat "$dir/raw.port")" "$dir/munge.sock" -1 /x)
 	kill $raw
-	is "exchange: $1" "$2" "$(cut -d' ' -f1 <<<"$got" | paste -sd' ')"
-	has "exchange: $1: the words" "$3" "$got"
+	is "exchange ($5): $1" "$2" "$(cut -d' ' -f1 <<<"$got" | paste -sd' ')"
+	has "exchange ($5): $1: the words" "$3" "$got"
 }
 cd "$root" || exit 1
 doc='{"schema":"reeve/1"}'
@@ -494,10 +498,16 @@ raw "a page sent ahead over a connection that ends" "0 0" "" "$paged" ahead
 is "it is sent again" "connection GET /x connection GET /next" "$(seen)"
 raw "a next page that is no number" "0 0" "" "${paged/: 7/: 7x}" ahead keep
 is "nothing is sent ahead" "connection GET /x GET /next" "$(seen)"
-has "nobody listens" "-111 cannot reach the controller at http://127.0.0.1:1: Connection refused; check that" \
-	"$("$dir/check" ask http://127.0.0.1:1 "$dir/munge.sock" -1 /x)"
-has "no such host" "check the host name in Controller=" "$("$dir/check" ask http://no-such-host.invalid:1 "$dir/munge.sock" -1 /x)"
-has "no port that is one" "cannot reach the controller at http://127.0.0.1:http9" "$("$dir/check" ask http://127.0.0.1:http9 "$dir/munge.sock" -1 /x)"
+for how in ask loop; do
+	has "nobody listens ($how)" "-111 cannot reach the controller at http://127.0.0.1:1: Connection refused; check that" \
+		"$("$dir/check" $how http://127.0.0.1:1 "$dir/munge.sock" -1 /x)"
+	has "no such host ($how)" "check the host name in Controller=" \
+		"$("$dir/check" $how http://no-such-host.invalid:1 "$dir/munge.sock" -1 /x)"
+	has "no port that is one ($how)" "cannot reach the controller at http://127.0.0.1:http9" \
+		"$("$dir/check" $how http://127.0.0.1:http9 "$dir/munge.sock" -1 /x)"
+	has "a host by its name ($how)" "-111 cannot reach the controller at http://localhost:1: Connection refused" \
+		"$("$dir/check" $how http://localhost:1 "$dir/munge.sock" -1 /x)"
+done
 
 # ---- help ----
 for verb in $("$reeve" help --words); do
