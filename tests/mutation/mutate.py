@@ -13,7 +13,7 @@ import argparse, collections, concurrent.futures, os, random, re, shlex, signal,
 
 ROOMS = ["common/model", "agent/admit", "controller/policy", "controller/scheduler", "controller/simulate", "controller/history"]
 OUT = "build/mutation"
-TESTS_MOST = 5    # of an object that many tests link: those of its room, then those that link the fewest others
+TESTS_MOST = 5    # of an object that many tests link, but all of the folder nearest to it: then those that link the fewest others
 OBJECTS_MOST = 60 # more links a test of the ledger: none of a pure room, unless there is no other
 SLOWER = 20      # a test that takes so many times longer than it did, and more than 10 s, has noticed: the change made it loop
 PATTERN = "-ftrivial-auto-var-init=pattern" # of changed files alone: in test_fit.c gcc 12 spoils values that a function returns
@@ -142,11 +142,14 @@ class Test:
         at = [i for i, w in enumerate(words) if w == "-iquote"]
         self.includes += [w for i in at for w in words[i:i + 2]]
 
+    def nearness(self, path):
+        """How many folders it has in common with a file."""
+        folder = os.path.dirname(next(s for s in self.sources if os.path.basename(s) == f"{self.name}.c"))[len("tests/unit/"):]
+        return len(os.path.commonprefix([folder.split("/"), path.split("/")[:-1]]))
+
     def distance(self, path):
         """From a file without its suffix: of its name, of its folder, of its room; then the smaller."""
-        folder = os.path.dirname(next(s for s in self.sources if os.path.basename(s) == f"{self.name}.c"))[len("tests/unit/"):]
-        near = len(os.path.commonprefix([folder.split("/"), path.split("/")[:-1]]))
-        return (os.path.basename(path) not in self.name, -near, len(self.objects), self.name)
+        return (os.path.basename(path) not in self.name, -self.nearness(path), len(self.objects), self.name)
 
     def compile_sources(self):
         made = []
@@ -211,7 +214,14 @@ def read_tests():
             for o in test.objects:
                 of_object[o].append(test)
     small = {o: [t for t in tests if len(t.objects) <= OBJECTS_MOST] or tests for o, tests in of_object.items()}
-    return {o: sorted(tests, key=lambda t: t.distance(o[len("build/"):-2]))[:TESTS_MOST] for o, tests in small.items()}
+    return {o: choose_tests(o[len("build/"):-2], tests) for o, tests in small.items()}
+
+
+def choose_tests(path, tests):
+    """Of a file without its suffix: all of the tests' folder that is nearest to it, and others up to TESTS_MOST."""
+    nearest = max(t.nearness(path) for t in tests)
+    by_distance = sorted(tests, key=lambda t: t.distance(path))
+    return [t for i, t in enumerate(by_distance) if i < TESTS_MOST or t.nearness(path) == nearest]
 
 
 def translate(path, text, to):

@@ -68,6 +68,8 @@ $O/tests/unit/test_controller_config: $(CONFIG)
 $O/tests/unit/test_routes: LDLIBS += -ljansson
 $O/tests/unit/test_routes: $O/controller/api/routes.o
 $O/tests/unit/test_csv: $(patsubst %,$O/common/%.o,csv/csv nearest err)
+$O/tests/unit/test_charge_tally: $(patsubst %,$O/controller/policy/charge/%.o,tally charge) $O/common/err.o
+$O/tests/unit/test_shares: $O/controller/policy/fairshare/shares.o $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_tariff: $(patsubst %,$O/controller/policy/charge/%.o,tariff charge) $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_window: $O/controller/policy/quota/window.o $O/common/err.o
 $O/tests/unit/test_grant: $(patsubst %,$O/controller/policy/%.o,quota/grant charge/charge) $O/common/err.o
@@ -152,6 +154,9 @@ $O/tests/unit/test_schedule_laws: $(SCHEDULE)
 $O/tests/unit/test_queue_tree: $O/controller/simulate/pool/queue_tree.o
 $O/tests/unit/test_running_set: $O/controller/simulate/pool/running_set.o
 $O/tests/unit/test_easy: $(patsubst %,$O/controller/simulate/pool/%.o,easy fcfs queue_tree running_set)
+$O/tests/unit/test_baseline: $(patsubst %,$O/controller/simulate/%.o,baseline pool/easy pool/fcfs pool/queue_tree pool/running_set)
+$O/tests/unit/test_names: $O/controller/simulate/names.o
+$O/tests/unit/test_sim_limits: $O/controller/simulate/limits.o $O/controller/policy/quota/eligible.o
 $O/tests/unit/test_simulate: LDLIBS += -lm
 $O/tests/unit/test_simulate: $(patsubst %,$O/controller/simulate/%.o,ends fairness names replay summary trace) $(patsubst %,$O/controller/history/%.o,history swf) $(MODEL)
 $O/tests/unit/test_sim_qos: LDLIBS += -lm
