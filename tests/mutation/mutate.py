@@ -5,7 +5,7 @@ Makes one change at a time in the pure rooms (or in FILE...): another operator, 
 statement left out. Compiles the changed file alone, links it into the unit tests that name its object in tests/unit/links.mk and runs
 them, the quickest first, until one fails. A change that all of them pass has survived: it is printed with its line. The changed file
 and the tests have the address and undefined behaviour sanitizers, as in `make check`. What does not compile, or compiles to the
-same code, is no mutant. Tests over random worlds have REEVE_WORLDS=15 of them.
+same code, is no mutant, nor is room for one more in an allocation. Tests over random worlds have REEVE_WORLDS=15 of them.
 Nothing in the tree is written but below build/mutation.
 TAP; exit 1 where fewer than PERCENT (92) die.
 """
@@ -69,12 +69,19 @@ def is_removable(statement):
         re.match(r"(const |struct |enum |static |unsigned |_cleanup|(u?int\d*(_t)?|size_t|bool|char|double|long|float)\b)", statement) is None
 
 
+def is_room(text, at):
+    """Is it a number in the size of an allocation? Room for one more changes nothing that the code does."""
+    begin = max(text.rfind(c, 0, at) for c in ";{}") + 1
+    calls = list(re.finditer(r"\b\w*(alloc|_reserve)\(", text[begin:at]))
+    return bool(calls) and find_close(text, begin + calls[-1].end() - 1) > at
+
+
 def mutate_token(path, text, m, before):
     """What may stand in place of this token, inside of a function."""
     t, at = m.group(), m.start()
     if t in SWAPS and (is_binary(before) or t in ("!", "++", "--")) and not (t == "*" and is_pointer(text, m)):
         yield Mutant(path, text, at, m.end(), SWAPS[t])
-    elif re.fullmatch(r"\d+", t) and before not in ("[", "case", "return"):
+    elif re.fullmatch(r"\d+", t) and before not in ("[", "case", "return") and not is_room(text, at):
         yield Mutant(path, text, at, m.end(), str(int(t) + 1))
     elif t == "return":
         end = text.index(";", at)

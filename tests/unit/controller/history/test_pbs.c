@@ -99,6 +99,9 @@ static void allocated_amounts_count_before_requested_ones(void **state)
 		{ "Resource_List.ncpus=1 Resource_List.ngpus=4 Resource_List.gpu_type=v100", 1,
 		  0, 4, -1, "v100" },
 		{ "Resource_List.ncpus=1 Resource_List.ngpus=2", 1, 0, 2, -1, "" },
+		{ "Resource_List.select=1:ncpus=1:ngpus=2:gpu_type=V100", 1, 0, 2, -1, "v100" },
+		{ "Resource_List.select=1:ncpus=1:gpus=3:accel_type=mi300", 1, 0, 3, -1,
+		  "mi300" },
 	};
 	struct history_job j;
 	char line[512];

@@ -214,6 +214,25 @@ static void a_tally_keeps_each_sum_apart_while_it_grows(void **state)
 	free(t.slots);
 }
 
+/* A table that compares each key with all others takes minutes. */
+static void a_tally_takes_many_owners(void **state)
+{
+	enum { MANY = 50000 };
+	struct tally t = { 0 };
+
+	(void)state;
+	tally_clear(&t);
+	assert_int_equal(tally_reserve(&t, (size_t)3 * MANY), 0);
+	for (int round = 1; round <= 2; round++)
+		for (int u = 0; u < MANY; u++) {
+			assert_int_equal(tally_add(&t, TALLY_USER(u), 1), round);
+			assert_int_equal(tally_add(&t, TALLY_GROUP(u), 2), 2 * round);
+			assert_int_equal(tally_add(&t, TALLY_BOTH(u, u), 3), 3 * round);
+		}
+	assert_int_equal(t.n, 3 * MANY);
+	free(t.slots);
+}
+
 /* ---- who gets the reservation ---- */
 
 struct rig {
@@ -459,6 +478,7 @@ int main(void)
 		cmocka_unit_test(the_time_of_its_present_state_counts_too),
 		cmocka_unit_test(a_job_is_overdue_from_its_withdrawn_start_to_its_first_run),
 		cmocka_unit_test(a_tally_keeps_each_sum_apart_while_it_grows),
+		cmocka_unit_test(a_tally_takes_many_owners),
 		cmocka_unit_test(
 			only_a_suspended_job_beyond_its_pressing_point_gets_the_reservation),
 		cmocka_unit_test(of_equally_pressing_jobs_the_first_keeps_the_reservation),

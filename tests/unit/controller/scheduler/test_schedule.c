@@ -262,6 +262,35 @@ static void bad_input_is_refused(void **state)
 	assert_int_equal(run_pass(s, 0), 0);
 }
 
+static void a_job_on_no_known_node_is_refused_and_leaves_nothing(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
+	struct schedule_chunk c = { .cores = 1, .n = 2 };
+	struct schedule_job j = { .id = 7, .chunks = &c, .n_chunks = 1, .limit_s = 10 };
+	int32_t nodes[2] = { 0, 1 }, job, next;
+	struct schedule_allocation h = { SCHEDULE_RUNNING, nodes, 0 };
+
+	(void)state;
+	add_nodes(s, 2, 4);
+	for (int32_t bad = -1; bad <= 2; bad += 3) {
+		nodes[1] = bad;
+		assert_int_equal(schedule_add_allocated(s, &j, &h, &job), -EINVAL);
+	}
+	nodes[1] = 1;
+	h.state = SCHEDULE_QUEUED; /* it has no nodes */
+	assert_int_equal(schedule_add_allocated(s, &j, &h, &job), -EINVAL);
+	h.state = SCHEDULE_RUNNING;
+	c.n = -1;
+	assert_int_equal(schedule_add_allocated(s, &j, &h, &job), -EINVAL);
+	c.n = 2;
+	assert_int_equal(schedule_add_allocated(s, &j, &h, &job), 0);
+	assert_int_equal(job, 0); /* the first number: none was lost */
+	next = add_job(s, (struct ask){ .cores = 4, .limit_s = 10 });
+	assert_int_equal(next, 1);
+	run_pass(s, 0); /* one core of each node is in use */
+	assert_state(s, next, SCHEDULE_QUEUED);
+}
+
 /* ---- with suspension ---- */
 
 static void an_express_job_takes_the_cores_of_a_normal_one(void **state)
@@ -422,6 +451,7 @@ int main(void)
 		cmocka_unit_test(parts_of_one_job_are_on_several_nodes),
 		cmocka_unit_test(before_maintenance_only_jobs_that_end_in_time_start),
 		cmocka_unit_test(bad_input_is_refused),
+		cmocka_unit_test(a_job_on_no_known_node_is_refused_and_leaves_nothing),
 		cmocka_unit_test(an_express_job_takes_the_cores_of_a_normal_one),
 		cmocka_unit_test(suspended_jobs_keep_their_memory),
 		cmocka_unit_test(a_large_job_suspends_small_ones_while_they_can_bear_it),
