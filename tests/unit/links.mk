@@ -148,6 +148,8 @@ $O/tests/unit/test_console_table: $O/controller/api/console/console_table.o $O/c
 $O/tests/unit/test_escape: $O/cli/client/session/escape.o
 $O/tests/unit/test_schedule: LDLIBS += -lm
 $O/tests/unit/test_schedule: $(SCHEDULE)
+$O/tests/unit/test_schedule_memory: LDLIBS += -lm
+$O/tests/unit/test_schedule_memory: tests/unit/rig/fail_alloc.c $(SCHEDULE)
 $O/tests/unit/test_reservation: LDLIBS += -lm
 $O/tests/unit/test_reservation: $(SCHEDULE)
 $O/tests/unit/test_room: LDLIBS += -lm

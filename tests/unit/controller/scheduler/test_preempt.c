@@ -466,6 +466,26 @@ static void a_start_leaves_the_reserved_node_in_time(void **state)
 	schedule_free(r.s);
 }
 
+/* The index of free cores tells no more than so many apart. */
+static void a_job_of_more_cores_than_the_index_has_starts(void **state)
+{
+	struct schedule_node n = { .cores = NODE_BUCKETS + 10,
+				   .mem_bytes = 100,
+				   .is_open = true };
+	struct rig r;
+	int32_t fits, wide;
+
+	(void)state;
+	open_rig(&r, 0, 0);
+	assert_int_equal(schedule_add_node(r.s, &n), 0);
+	wide = add_job(&r, NODE_BUCKETS + 11, 10, 0);
+	fits = add_job(&r, NODE_BUCKETS + 10, 10, 1);
+	assert_int_equal(run_pass(&r, 10), 1);
+	assert_int_equal(schedule_state(r.s, wide), SCHEDULE_QUEUED);
+	assert_int_equal(schedule_state(r.s, fits), SCHEDULE_RUNNING);
+	schedule_free(r.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -488,6 +508,7 @@ int main(void)
 		cmocka_unit_test(of_equal_jobs_the_first_number_resumes),
 		cmocka_unit_test(the_first_that_waits_for_too_long_gets_the_reservation),
 		cmocka_unit_test(without_a_time_to_reserve_after_no_queued_job_gets_it),
+		cmocka_unit_test(a_job_of_more_cores_than_the_index_has_starts),
 		cmocka_unit_test(a_start_leaves_the_reserved_node_in_time),
 	};
 

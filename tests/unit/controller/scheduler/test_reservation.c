@@ -203,6 +203,63 @@ static void an_exclusive_reservation_leaves_nothing(void **state)
 	schedule_free(r.s);
 }
 
+/* The job has 3 cores, 30 bytes, 30 of disk and a GPU of node 0, of which it keeps all but the cores. What ends at 50 and at 100 has
+ * the other cores; what is left then is what ends, without the job's own cores. */
+static void beside_a_suspended_job_is_what_ends_before_it_resumes(void **state)
+{
+	const struct schedule_chunk own = {
+		.cores = 3, .mem_bytes = 30, .jobfs_bytes = 30, .gpus = 1, .model = 1
+	};
+	struct rig r;
+	int32_t job;
+
+	(void)state;
+	open_rig(&r, (const int64_t[NODES_MAX]){ 8, 8 });
+	job = add_allocated(&r, SCHEDULE_SUSPENDED, own, 0, 1000);
+	add_allocated(
+		&r, SCHEDULE_RUNNING,
+		(struct schedule_chunk){
+			.cores = 2, .mem_bytes = 20, .jobfs_bytes = 5, .gpus = 1, .model = 1 },
+		0, 50);
+	add_allocated(&r, SCHEDULE_RUNNING,
+		      (struct schedule_chunk){ .cores = 5, .mem_bytes = 10, .jobfs_bytes = 15 },
+		      0, 100);
+	add_running(&r, 8, 1, 70);
+	add_running(&r, 1, 0, 500);
+	assert_int_equal(reservation_make(r.s, job, 0), 0);
+	expect_reserved(&r, job, 100, NONE); /* at 50 there are only 2 cores */
+	assert_true(allows(&r, 0,
+			   (struct schedule_chunk){ .cores = 4,
+						    .mem_bytes = 70,
+						    .jobfs_bytes = 70,
+						    .gpus = 1,
+						    .model = 1 }));
+	assert_false(allows(&r, 0, (struct schedule_chunk){ .cores = 5 }));
+	assert_false(allows(&r, 0, (struct schedule_chunk){ .mem_bytes = 71 }));
+	assert_false(allows(&r, 0, (struct schedule_chunk){ .jobfs_bytes = 71 }));
+	assert_false(allows(&r, 0, (struct schedule_chunk){ .gpus = 2, .model = 1 }));
+	assert_true(allows(&r, 1, (struct schedule_chunk){ .cores = 99 }));
+	assert_false(reservation_is_full(r.s, 0));
+	schedule_free(r.s);
+}
+
+static void a_suspended_job_whose_cores_are_never_free_has_no_reservation(void **state)
+{
+	struct rig r;
+	int32_t job;
+
+	(void)state;
+	open_rig(&r, (const int64_t[NODES_MAX]){ 8, 8 });
+	job = add_allocated(&r, SCHEDULE_SUSPENDED, (struct schedule_chunk){ .cores = 9 }, 0,
+			    1000);
+	add_running(&r, 4, 0, 100);
+	add_running(&r, 8, 1, 200);
+	assert_int_equal(reservation_make(r.s, job, 0), 0);
+	expect_reserved(&r, NONE, SCHEDULE_FOREVER, NONE);
+	assert_true(allows(&r, 0, (struct schedule_chunk){ .cores = 99 }));
+	schedule_free(r.s);
+}
+
 /* ---- the one last found ---- */
 
 /* Node 0 has 8 cores until 100, and a job waits for all of them. */
@@ -450,6 +507,8 @@ int main(void)
 		cmocka_unit_test(what_is_used_of_the_spare_is_gone_until_it_is_returned),
 		cmocka_unit_test(an_exclusive_job_shares_no_reserved_node),
 		cmocka_unit_test(an_exclusive_reservation_leaves_nothing),
+		cmocka_unit_test(beside_a_suspended_job_is_what_ends_before_it_resumes),
+		cmocka_unit_test(a_suspended_job_whose_cores_are_never_free_has_no_reservation),
 		cmocka_unit_test(what_was_found_is_used_until_its_moment),
 		cmocka_unit_test(the_smallest_job_is_kept_too),
 		cmocka_unit_test(for_a_job_without_cores_it_is_found_anew),
