@@ -159,6 +159,11 @@ $O/tests/unit/test_schedule_laws: $(SCHEDULE)
 $O/tests/unit/test_queue_tree: $O/controller/simulate/pool/queue_tree.o
 $O/tests/unit/test_running_set: $O/controller/simulate/pool/running_set.o
 $O/tests/unit/test_easy: $(patsubst %,$O/controller/simulate/pool/%.o,easy fcfs queue_tree running_set)
+$O/tests/unit/test_sim_memory: LDLIBS += -lm
+$O/tests/unit/test_sim_memory: tests/unit/rig/fail_alloc.c $(patsubst %,$O/controller/simulate/%.o,baseline ends fairness limits names profile replay summary trace usage pool/easy pool/fcfs pool/queue_tree pool/running_set) $(patsubst %,$O/controller/history/%.o,history swf) \
+	$(sort $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,quota/eligible priority/priority fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $(MODEL))
+$O/tests/unit/test_summary: LDLIBS += -lm
+$O/tests/unit/test_summary: $(patsubst %,$O/controller/simulate/%.o,summary fairness)
 $O/tests/unit/test_baseline: $(patsubst %,$O/controller/simulate/%.o,baseline pool/easy pool/fcfs pool/queue_tree pool/running_set)
 $O/tests/unit/test_names: $O/controller/simulate/names.o
 $O/tests/unit/test_sim_limits: $O/controller/simulate/limits.o $O/controller/policy/quota/eligible.o

@@ -100,6 +100,10 @@ static void allocated_amounts_count_before_requested_ones(void **state)
 		  0, 4, -1, "v100" },
 		{ "Resource_List.ncpus=1 Resource_List.ngpus=2", 1, 0, 2, -1, "" },
 		{ "Resource_List.select=1:ncpus=1:ngpus=2:gpu_type=V100", 1, 0, 2, -1, "v100" },
+		{ "exec_vnode=(a:ncpus=1:ngpus=2:gpu_model=h100) "
+		  "Resource_List.select=1:ncpus=1:ngpus=2:gpu_model=h200",
+		  1, 0, 2, -1, "h100" },
+		{ "Resource_List.nodes=1:ppn=2:gpus=2:gpu_model=h200", 2, 0, 2, -1, "" },
 		{ "Resource_List.select=1:ncpus=1:gpus=3:accel_type=mi300", 1, 0, 3, -1,
 		  "mi300" },
 	};

@@ -364,6 +364,17 @@ static void a_sum_leaves_out_what_the_bundle_has_not(void **state)
 		"the sum of the shares of one core-equivalent: cores 2 + memory 0.5 = 2.5");
 }
 
+static void weights_are_told_whatever_the_unit(void **state)
+{
+	struct tariff t = plain_tariff(TARIFF_SERVICE_UNITS);
+
+	(void)state;
+	t.has_weights = true;
+	t.weights = (struct charge_bundle){ .side = { { 0, 1 }, { 2, 1 }, { 0, 1 } } };
+	assert_string_equal(price_request(&t, &(struct tariff_request){ 0, 3, GB, 0 }).rule,
+			    "the largest share of one service-unit: cores, 3 / 2 = 1.5");
+}
+
 static void hours_of_cores_say_which_cores_and_by_which_clock(void **state)
 {
 	struct tariff t = plain_tariff(TARIFF_SERVICE_UNITS);
@@ -394,6 +405,7 @@ int main(void)
 		cmocka_unit_test(under_a_sum_full_use_is_the_full_charge),
 		cmocka_unit_test(the_rule_names_each_share_and_each_factor),
 		cmocka_unit_test(a_sum_leaves_out_what_the_bundle_has_not),
+		cmocka_unit_test(weights_are_told_whatever_the_unit),
 		cmocka_unit_test(hours_of_cores_say_which_cores_and_by_which_clock),
 	};
 
