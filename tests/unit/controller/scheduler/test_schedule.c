@@ -162,6 +162,38 @@ static void one_run_of_the_future_has_the_start_of_each_job(void **state)
 	assert_true(few.n > 0 && few.n < 20);
 }
 
+static void a_position_is_known_while_the_queue_is_out_of_order(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
+	struct schedule_why why;
+	int32_t jobs[5], more;
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		jobs[i] = add_job(s, (struct ask){ .cores = 1, .limit_s = 10, .submit_s = i });
+	for (int i = 0; i < 5; i++) /* the last submitted first, from the next pass on */
+		schedule_set_priority(s, jobs[i], i);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 5; i++) {
+			schedule_why(s, jobs[i], &why);
+			assert_int_equal(why.position, round ? 4 - i : i);
+			assert_int_equal(why.n, 5);
+		}
+		run_pass(s, 10);
+	}
+	schedule_edit_begin(s);
+	more = add_job(s, (struct ask){ .cores = 1, .limit_s = 10, .submit_s = -1 });
+	schedule_why(s, more, &why);
+	assert_int_equal(why.position, 5); /* last in the list until the edit ends */
+	schedule_why(s, jobs[0], &why);
+	assert_int_equal(why.position, 4);
+	assert_int_equal(schedule_edit_end(s), 0);
+	schedule_why(s, more, &why);
+	assert_int_equal(why.position, 4); /* of the same priority, submitted before */
+	schedule_why(s, jobs[0], &why);
+	assert_int_equal(why.position, 5);
+}
+
 static void without_backfill_no_job_passes_another(void **state)
 {
 	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_FIFO);
@@ -446,6 +478,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(later_jobs_start_beside_a_reservation),
 		cmocka_unit_test(one_run_of_the_future_has_the_start_of_each_job),
+		cmocka_unit_test(a_position_is_known_while_the_queue_is_out_of_order),
 		cmocka_unit_test(without_backfill_no_job_passes_another),
 		cmocka_unit_test(a_job_that_never_fits_leaves_the_reservation_to_the_next),
 		cmocka_unit_test(parts_of_one_job_are_on_several_nodes),
