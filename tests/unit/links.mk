@@ -165,6 +165,8 @@ $O/tests/unit/test_sim_memory: tests/unit/rig/fail_alloc.c $(patsubst %,$O/contr
 	$(sort $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,quota/eligible priority/priority fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $(MODEL))
 $O/tests/unit/test_summary: LDLIBS += -lm
 $O/tests/unit/test_summary: $(patsubst %,$O/controller/simulate/%.o,summary fairness)
+$O/tests/unit/test_fairness: LDLIBS += -lm
+$O/tests/unit/test_fairness: $O/controller/simulate/fairness.o
 $O/tests/unit/test_baseline: $(patsubst %,$O/controller/simulate/%.o,baseline pool/easy pool/fcfs pool/queue_tree pool/running_set)
 $O/tests/unit/test_names: $O/controller/simulate/names.o
 $O/tests/unit/test_sim_limits: $O/controller/simulate/limits.o $O/controller/policy/quota/eligible.o
