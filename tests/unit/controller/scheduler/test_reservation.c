@@ -260,6 +260,45 @@ static void a_suspended_job_whose_cores_are_never_free_has_no_reservation(void *
 	schedule_free(r.s);
 }
 
+/* Nodes of more cores than the index of free cores tells apart are compared one by one. */
+static void the_tightest_of_large_nodes_is_reserved(void **state)
+{
+	static const struct {
+		int64_t more[3];
+		int32_t tightest;
+	} rows[] = { { { 10, 50, 30 }, 0 },
+		     { { 50, 10, 30 }, 1 },
+		     { { 50, 30, 10 }, 2 },
+		     { { 10, 10, 10 }, 0 },
+		     { { 4, 30, 30 }, 1 } };
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		int64_t cores[NODES_MAX] = { 0 };
+		struct rig r;
+		int32_t job;
+
+		for (int k = 0; k < 3; k++)
+			cores[k] = NODE_BUCKETS + rows[i].more[k];
+		open_rig(&r, cores);
+		for (int k = 0; k < 3; k++)
+			add_running(&r, cores[k], k, 100);
+		job = add_queued(&r, (struct schedule_chunk){ .cores = NODE_BUCKETS + 5 }, 10);
+		run_pass(&r, 0);
+		expect_reserved(&r, job, 100, job);
+		for (int k = 0; k < 3; k++)
+			assert_int_equal(r.s->reservation.spare_of[k] >= 0,
+					 k == rows[i].tightest);
+		assert_true(allows(&r, rows[i].tightest,
+				   (struct schedule_chunk){
+					   .cores = rows[i].more[rows[i].tightest] - 5 }));
+		assert_false(allows(&r, rows[i].tightest,
+				    (struct schedule_chunk){
+					    .cores = rows[i].more[rows[i].tightest] - 4 }));
+		schedule_free(r.s);
+	}
+}
+
 /* ---- the one last found ---- */
 
 /* Node 0 has 8 cores until 100, and a job waits for all of them. */
@@ -509,6 +548,7 @@ int main(void)
 		cmocka_unit_test(an_exclusive_reservation_leaves_nothing),
 		cmocka_unit_test(beside_a_suspended_job_is_what_ends_before_it_resumes),
 		cmocka_unit_test(a_suspended_job_whose_cores_are_never_free_has_no_reservation),
+		cmocka_unit_test(the_tightest_of_large_nodes_is_reserved),
 		cmocka_unit_test(what_was_found_is_used_until_its_moment),
 		cmocka_unit_test(the_smallest_job_is_kept_too),
 		cmocka_unit_test(for_a_job_without_cores_it_is_found_anew),
