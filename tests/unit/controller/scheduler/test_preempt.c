@@ -486,6 +486,30 @@ static void a_job_of_more_cores_than_the_index_has_starts(void **state)
 	schedule_free(r.s);
 }
 
+static void suspended_jobs_of_each_queue_resume(void **state)
+{
+	struct rig r;
+	int32_t jobs[3];
+
+	(void)state;
+	open_rig(&r, 0, 3);
+	for (int32_t i = 0; i < 3; i++) {
+		struct schedule_chunk c = { .cores = 4, .mem_bytes = 1, .n = 1 };
+		struct schedule_job j = { .id = ++r.id,
+					  .queue = i * (SCHEDULE_QUEUES_MAX - 1) / 2,
+					  .chunks = &c,
+					  .n_chunks = 1,
+					  .limit_s = 1000 };
+		struct schedule_allocation h = { SCHEDULE_SUSPENDED, &i, 0 };
+
+		assert_int_equal(schedule_add_allocated(r.s, &j, &h, &jobs[i]), 0);
+	}
+	assert_int_equal(run_pass(&r, 10), 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(schedule_state(r.s, jobs[i]), SCHEDULE_RUNNING);
+	schedule_free(r.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -508,6 +532,7 @@ int main(void)
 		cmocka_unit_test(of_equal_jobs_the_first_number_resumes),
 		cmocka_unit_test(the_first_that_waits_for_too_long_gets_the_reservation),
 		cmocka_unit_test(without_a_time_to_reserve_after_no_queued_job_gets_it),
+		cmocka_unit_test(suspended_jobs_of_each_queue_resume),
 		cmocka_unit_test(a_job_of_more_cores_than_the_index_has_starts),
 		cmocka_unit_test(a_start_leaves_the_reserved_node_in_time),
 	};
