@@ -336,6 +336,11 @@ static void months_and_amounts_are_strict(void **state)
 		assert_int_equal(window_amount_parse(bad_amounts[i], &v, NULL), -EINVAL);
 	assert_int_equal(window_month_parse("2024-12", &month, NULL), 0);
 	assert_string_equal(window_month_format(month + 1, text), "2025-01");
+	assert_int_equal(month, 2024 * 12 + 11);
+	assert_int_equal(window_month_parse("0001-01", &month, NULL), 0);
+	assert_string_equal(window_month_format(month, text), "0001-01");
+	assert_int_equal(window_month_parse("9999-12", &month, NULL), 0);
+	assert_string_equal(window_month_format(month, text), "9999-12");
 	assert_int_equal(window_amount_parse("12.3456780", &v, NULL), 0);
 	assert_int_equal(v, 12345678);
 	assert_string_equal(window_amount_format(-v, text), "-12.345678");
