@@ -9,6 +9,7 @@ $O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amo
 $O/tests/unit/test_request_options: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
 $O/tests/unit/test_script: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
 $O/tests/unit/test_no_memory: tests/unit/rig/fail_alloc.c $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script series/series)
+$O/tests/unit/test_usage_sums: $O/common/model/usage.o
 $O/tests/unit/test_job: $O/common/model/job.o $O/common/model/usage.o $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_wire: LDLIBS += -ljansson
 $O/tests/unit/test_wire: $(MODEL) $(WIRE)
@@ -152,6 +153,8 @@ $O/tests/unit/test_schedule: LDLIBS += -lm
 $O/tests/unit/test_schedule: $(SCHEDULE)
 $O/tests/unit/test_schedule_memory: LDLIBS += -lm
 $O/tests/unit/test_schedule_memory: tests/unit/rig/fail_alloc.c $(SCHEDULE)
+$O/tests/unit/test_nodes: LDLIBS += -lm
+$O/tests/unit/test_nodes: $(SCHEDULE)
 $O/tests/unit/test_reservation: LDLIBS += -lm
 $O/tests/unit/test_reservation: $(SCHEDULE)
 $O/tests/unit/test_room: LDLIBS += -lm

@@ -294,6 +294,56 @@ static void bad_input_is_refused(void **state)
 	assert_int_equal(run_pass(s, 0), 0);
 }
 
+static void a_rule_that_is_none_is_refused(void **state)
+{
+	struct schedule_config c = { .rule = _SCHEDULE_RULE_MAX };
+	struct schedule *s = NULL;
+
+	(void)state;
+	assert_int_equal(schedule_new(&c, &s), -EINVAL);
+	c.rule = SCHEDULE_PREEMPT;
+	c.reserve_after_s = -1;
+	assert_int_equal(schedule_new(&c, &s), -EINVAL);
+	assert_null(s);
+	c.reserve_after_s = 0;
+	assert_int_equal(schedule_new(&c, &s), 0);
+	schedule_free(s);
+	assert_null(schedule_free(NULL));
+}
+
+static void each_field_of_a_chunk_is_checked(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
+	struct schedule_chunk good = { .cores = 1, .n = 1 },
+			      bad[] = { good, good, good, good, good, good, good };
+	struct schedule_job j = { .n_chunks = 1, .limit_s = 0 };
+	int32_t job;
+
+	(void)state;
+	bad[0].cores = -1;
+	bad[1].mem_bytes = -1;
+	bad[2].jobfs_bytes = -1;
+	bad[3].gpus = -1;
+	bad[4].model = -1;
+	bad[5].model = SCHEDULE_MODELS_MAX + 1;
+	bad[6].n = -1;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		j.chunks = &bad[i];
+		assert_int_equal(schedule_add(s, &j, &job), -EINVAL);
+	}
+	good.model = SCHEDULE_MODELS_MAX;
+	j.chunks = &good;
+	assert_int_equal(schedule_add(s, &j, &job), 0);
+	j.n_chunks = 0;
+	assert_int_equal(schedule_add(s, &j, &job), -EINVAL);
+	j.n_chunks = 1;
+	j.queue = -1;
+	assert_int_equal(schedule_add(s, &j, &job), -EINVAL);
+	j.queue = SCHEDULE_QUEUES_MAX - 1;
+	assert_int_equal(schedule_add(s, &j, &job), 0);
+	assert_int_equal(job, 1);
+}
+
 static void a_job_on_no_known_node_is_refused_and_leaves_nothing(void **state)
 {
 	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
@@ -484,6 +534,8 @@ int main(void)
 		cmocka_unit_test(parts_of_one_job_are_on_several_nodes),
 		cmocka_unit_test(before_maintenance_only_jobs_that_end_in_time_start),
 		cmocka_unit_test(bad_input_is_refused),
+		cmocka_unit_test(a_rule_that_is_none_is_refused),
+		cmocka_unit_test(each_field_of_a_chunk_is_checked),
 		cmocka_unit_test(a_job_on_no_known_node_is_refused_and_leaves_nothing),
 		cmocka_unit_test(an_express_job_takes_the_cores_of_a_normal_one),
 		cmocka_unit_test(suspended_jobs_keep_their_memory),
