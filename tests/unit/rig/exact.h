@@ -1,4 +1,4 @@
-/* exact - a text that ends where its bytes do, without a NUL: the address sanitizer sees whoever reads on. */
+/* exact - a text that ends where its bytes do, without a NUL: the address sanitizer reports who reads on. */
 #pragma once
 #include <stdlib.h>
 #include <string.h>

@@ -217,6 +217,23 @@ static void every_name_of_a_state_or_end_reads_back(void **state)
 	}
 }
 
+static void a_number_that_is_no_name_is_a_question_mark(void **state)
+{
+	static const int64_t none[] = { -1, 1000 };
+	enum limit_kind l;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_string_equal(job_end_kind_name((enum job_end_kind)none[i]), "?");
+		assert_string_equal(limit_kind_name((enum limit_kind)none[i]), "?");
+		assert_string_equal(job_state_name((enum job_state)none[i]), "?");
+	}
+	assert_string_equal(job_end_kind_name(_END_MAX), "?");
+	assert_string_equal(limit_kind_name(_LIMIT_MAX), "?");
+	assert_string_equal(job_state_name(_JOB_STATE_MAX), "?");
+	assert_int_equal(limit_kind_parse("", &l), -EINVAL);
+}
+
 static void exit_codes_are_those_documented(void **state)
 {
 	struct job_end e = { .kind = END_EXITED, .exit_status = 7 };
@@ -247,6 +264,7 @@ int main(void)
 		cmocka_unit_test(the_largest_processes_are_listed_and_the_rest_counted),
 		cmocka_unit_test(a_report_that_is_done_owns_nothing),
 		cmocka_unit_test(every_name_of_a_state_or_end_reads_back),
+		cmocka_unit_test(a_number_that_is_no_name_is_a_question_mark),
 		cmocka_unit_test(exit_codes_are_those_documented),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

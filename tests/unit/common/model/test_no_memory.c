@@ -1,4 +1,4 @@
-/* test_no_memory - requests and series where memory ends, at each allocation: the error is told, nothing is lost or freed twice, and
+/* test_no_memory - requests and series where memory ends, at each allocation: the error is returned, nothing is lost or freed twice, and
  * what was there stays. */
 #include <errno.h>
 #include <setjmp.h>

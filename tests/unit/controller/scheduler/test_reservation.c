@@ -90,7 +90,7 @@ static const struct schedule_chunk head = {
 	.cores = 6, .mem_bytes = 60, .jobfs_bytes = 70, .gpus = 1, .model = 1
 };
 
-static bool allows(const struct rig *r, int32_t node, struct schedule_chunk c)
+static bool allows_part(const struct rig *r, int32_t node, struct schedule_chunk c)
 {
 	const struct job any = { 0 };
 
@@ -116,24 +116,24 @@ static void a_reservation_leaves_what_its_job_does_not_take(void **state)
 
 	(void)state;
 	open_reserved(&r);
-	assert_true(allows(&r, 0,
-			   (struct schedule_chunk){ .cores = 2,
-						    .mem_bytes = 40,
-						    .jobfs_bytes = 30,
-						    .gpus = 1,
-						    .model = 1 }));
-	assert_false(allows(&r, 0, (struct schedule_chunk){ .cores = 3 }));
-	assert_false(allows(&r, 0, (struct schedule_chunk){ .mem_bytes = 41 }));
-	assert_false(allows(&r, 0, (struct schedule_chunk){ .jobfs_bytes = 31 }));
-	assert_false(allows(&r, 0, (struct schedule_chunk){ .gpus = 2, .model = 1 }));
-	assert_false(allows(&r, 0, (struct schedule_chunk){ .gpus = 1, .model = 2 }));
+	assert_true(allows_part(&r, 0,
+				(struct schedule_chunk){ .cores = 2,
+							 .mem_bytes = 40,
+							 .jobfs_bytes = 30,
+							 .gpus = 1,
+							 .model = 1 }));
+	assert_false(allows_part(&r, 0, (struct schedule_chunk){ .cores = 3 }));
+	assert_false(allows_part(&r, 0, (struct schedule_chunk){ .mem_bytes = 41 }));
+	assert_false(allows_part(&r, 0, (struct schedule_chunk){ .jobfs_bytes = 31 }));
+	assert_false(allows_part(&r, 0, (struct schedule_chunk){ .gpus = 2, .model = 1 }));
+	assert_false(allows_part(&r, 0, (struct schedule_chunk){ .gpus = 1, .model = 2 }));
 	/* A node that is not reserved is left as a whole. */
-	assert_true(allows(&r, 1,
-			   (struct schedule_chunk){ .cores = 99,
-						    .mem_bytes = 999,
-						    .jobfs_bytes = 999,
-						    .gpus = 9,
-						    .model = 2 }));
+	assert_true(allows_part(&r, 1,
+				(struct schedule_chunk){ .cores = 99,
+							 .mem_bytes = 999,
+							 .jobfs_bytes = 999,
+							 .gpus = 9,
+							 .model = 2 }));
 	schedule_free(r.s);
 }
 
@@ -148,25 +148,25 @@ static void what_is_used_of_the_spare_is_gone_until_it_is_returned(void **state)
 	open_reserved(&r);
 	reservation_use_spare(r.s, 0, &part, 1);
 	reservation_use_spare(r.s, 1, &part, 1); /* not reserved: nothing to count */
-	assert_true(allows(
+	assert_true(allows_part(
 		&r, 0,
 		(struct schedule_chunk){ .cores = 1, .mem_bytes = 25, .jobfs_bytes = 20 }));
-	assert_false(allows(&r, 0, (struct schedule_chunk){ .cores = 2 }));
-	assert_false(allows(&r, 0, (struct schedule_chunk){ .mem_bytes = 26 }));
-	assert_false(allows(&r, 0, (struct schedule_chunk){ .jobfs_bytes = 21 }));
-	assert_false(allows(&r, 0, (struct schedule_chunk){ .gpus = 1, .model = 1 }));
+	assert_false(allows_part(&r, 0, (struct schedule_chunk){ .cores = 2 }));
+	assert_false(allows_part(&r, 0, (struct schedule_chunk){ .mem_bytes = 26 }));
+	assert_false(allows_part(&r, 0, (struct schedule_chunk){ .jobfs_bytes = 21 }));
+	assert_false(allows_part(&r, 0, (struct schedule_chunk){ .gpus = 1, .model = 1 }));
 	assert_false(reservation_is_full(r.s, 0));
 	reservation_use_spare(r.s, 0, &(struct schedule_chunk){ .cores = 1, .n = 1 }, 1);
 	assert_true(reservation_is_full(r.s, 0)); /* no core is left */
 	reservation_use_spare(r.s, 0, &(struct schedule_chunk){ .cores = 1, .n = 1 }, -1);
 	reservation_use_spare(r.s, 0, &part, -1);
 	assert_false(reservation_is_full(r.s, 0));
-	assert_true(allows(&r, 0,
-			   (struct schedule_chunk){ .cores = 2,
-						    .mem_bytes = 40,
-						    .jobfs_bytes = 30,
-						    .gpus = 1,
-						    .model = 1 }));
+	assert_true(allows_part(&r, 0,
+				(struct schedule_chunk){ .cores = 2,
+							 .mem_bytes = 40,
+							 .jobfs_bytes = 30,
+							 .gpus = 1,
+							 .model = 1 }));
 	schedule_free(r.s);
 }
 
@@ -198,7 +198,7 @@ static void an_exclusive_reservation_leaves_nothing(void **state)
 	assert_int_equal(schedule_add(r.s, &j, &job), 0);
 	run_pass(&r, 0);
 	expect_reserved(&r, job, 100, job);
-	assert_false(allows(&r, 0, (struct schedule_chunk){ 0 }));
+	assert_false(allows_part(&r, 0, (struct schedule_chunk){ 0 }));
 	assert_true(reservation_is_full(r.s, 0));
 	schedule_free(r.s);
 }
@@ -228,17 +228,17 @@ static void beside_a_suspended_job_is_what_ends_before_it_resumes(void **state)
 	add_running(&r, 1, 0, 500);
 	assert_int_equal(reservation_make(r.s, job, 0), 0);
 	expect_reserved(&r, job, 100, NONE); /* at 50 there are only 2 cores */
-	assert_true(allows(&r, 0,
-			   (struct schedule_chunk){ .cores = 4,
-						    .mem_bytes = 70,
-						    .jobfs_bytes = 70,
-						    .gpus = 1,
-						    .model = 1 }));
-	assert_false(allows(&r, 0, (struct schedule_chunk){ .cores = 5 }));
-	assert_false(allows(&r, 0, (struct schedule_chunk){ .mem_bytes = 71 }));
-	assert_false(allows(&r, 0, (struct schedule_chunk){ .jobfs_bytes = 71 }));
-	assert_false(allows(&r, 0, (struct schedule_chunk){ .gpus = 2, .model = 1 }));
-	assert_true(allows(&r, 1, (struct schedule_chunk){ .cores = 99 }));
+	assert_true(allows_part(&r, 0,
+				(struct schedule_chunk){ .cores = 4,
+							 .mem_bytes = 70,
+							 .jobfs_bytes = 70,
+							 .gpus = 1,
+							 .model = 1 }));
+	assert_false(allows_part(&r, 0, (struct schedule_chunk){ .cores = 5 }));
+	assert_false(allows_part(&r, 0, (struct schedule_chunk){ .mem_bytes = 71 }));
+	assert_false(allows_part(&r, 0, (struct schedule_chunk){ .jobfs_bytes = 71 }));
+	assert_false(allows_part(&r, 0, (struct schedule_chunk){ .gpus = 2, .model = 1 }));
+	assert_true(allows_part(&r, 1, (struct schedule_chunk){ .cores = 99 }));
 	assert_false(reservation_is_full(r.s, 0));
 	schedule_free(r.s);
 }
@@ -256,7 +256,7 @@ static void a_suspended_job_whose_cores_are_never_free_has_no_reservation(void *
 	add_running(&r, 8, 1, 200);
 	assert_int_equal(reservation_make(r.s, job, 0), 0);
 	expect_reserved(&r, NONE, SCHEDULE_FOREVER, NONE);
-	assert_true(allows(&r, 0, (struct schedule_chunk){ .cores = 99 }));
+	assert_true(allows_part(&r, 0, (struct schedule_chunk){ .cores = 99 }));
 	schedule_free(r.s);
 }
 
@@ -289,10 +289,11 @@ static void the_tightest_of_large_nodes_is_reserved(void **state)
 		for (int k = 0; k < 3; k++)
 			assert_int_equal(r.s->reservation.spare_of[k] >= 0,
 					 k == rows[i].tightest);
-		assert_true(allows(&r, rows[i].tightest,
-				   (struct schedule_chunk){
-					   .cores = rows[i].more[rows[i].tightest] - 5 }));
-		assert_false(allows(&r, rows[i].tightest,
+		assert_true(allows_part(&r, rows[i].tightest,
+					(struct schedule_chunk){
+						.cores = rows[i].more[rows[i].tightest] - 5 }));
+		assert_false(
+			allows_part(&r, rows[i].tightest,
 				    (struct schedule_chunk){
 					    .cores = rows[i].more[rows[i].tightest] - 4 }));
 		schedule_free(r.s);
@@ -318,7 +319,7 @@ static void what_was_found_is_used_until_its_moment(void **state)
 	job = open_waiting(&r, (const int64_t[NODES_MAX]){ 8 });
 	run_pass(&r, 0);
 	expect_reserved(&r, job, 100, job);
-	r.s->reservation.cached_at_s = 90; /* to tell it from one that is found anew */
+	r.s->reservation.cached_at_s = 90; /* to tell it from one that is found again */
 	run_pass(&r, 89);
 	expect_reserved(&r, job, 90, job);
 	run_pass(&r, 90);
@@ -341,7 +342,7 @@ static void the_smallest_job_is_kept_too(void **state)
 }
 
 /* Any start could take what a job without cores waits for; and any node be the tightest. */
-static void for_a_job_without_cores_it_is_found_anew(void **state)
+static void for_a_job_without_cores_it_is_not_kept(void **state)
 {
 	struct rig r;
 	int32_t job;
@@ -356,7 +357,7 @@ static void for_a_job_without_cores_it_is_found_anew(void **state)
 	schedule_free(r.s);
 }
 
-static void behind_a_job_beyond_its_limit_it_is_found_anew(void **state)
+static void behind_a_job_beyond_its_limit_it_is_not_kept(void **state)
 {
 	struct rig r;
 	int32_t job;
@@ -372,7 +373,7 @@ static void behind_a_job_beyond_its_limit_it_is_found_anew(void **state)
 	schedule_free(r.s);
 }
 
-static void under_maintenance_it_is_found_anew(void **state)
+static void under_maintenance_it_is_not_kept(void **state)
 {
 	struct schedule_node n = { .cores = 1, .is_open = true, .closed_from_s = 1000 };
 	struct rig r;
@@ -386,7 +387,7 @@ static void under_maintenance_it_is_found_anew(void **state)
 	schedule_free(r.s);
 }
 
-static void after_an_edit_it_is_found_anew(void **state)
+static void after_an_edit_it_is_not_kept(void **state)
 {
 	struct rig r;
 	int32_t job;
@@ -534,7 +535,7 @@ static void what_is_not_in_force_binds_nobody(void **state)
 	expect_reserved(&r, NONE, SCHEDULE_FOREVER, job);
 	reservation_clear(r.s);
 	expect_reserved(&r, NONE, SCHEDULE_FOREVER, NONE);
-	assert_true(allows(&r, 0, (struct schedule_chunk){ .cores = 99 }));
+	assert_true(allows_part(&r, 0, (struct schedule_chunk){ .cores = 99 }));
 	assert_false(reservation_is_full(r.s, 0));
 	schedule_free(r.s);
 }
@@ -551,10 +552,10 @@ int main(void)
 		cmocka_unit_test(the_tightest_of_large_nodes_is_reserved),
 		cmocka_unit_test(what_was_found_is_used_until_its_moment),
 		cmocka_unit_test(the_smallest_job_is_kept_too),
-		cmocka_unit_test(for_a_job_without_cores_it_is_found_anew),
-		cmocka_unit_test(behind_a_job_beyond_its_limit_it_is_found_anew),
-		cmocka_unit_test(under_maintenance_it_is_found_anew),
-		cmocka_unit_test(after_an_edit_it_is_found_anew),
+		cmocka_unit_test(for_a_job_without_cores_it_is_not_kept),
+		cmocka_unit_test(behind_a_job_beyond_its_limit_it_is_not_kept),
+		cmocka_unit_test(under_maintenance_it_is_not_kept),
+		cmocka_unit_test(after_an_edit_it_is_not_kept),
 		cmocka_unit_test(a_start_that_leaves_room_for_the_job_on_its_node_drops_it),
 		cmocka_unit_test(a_start_on_the_reserved_node_drops_it),
 		cmocka_unit_test(ends_that_make_up_for_what_was_missing_drop_it),

@@ -1,4 +1,4 @@
-/* test_schedule_memory - a schedule where memory ends, at each allocation of its life: the error is told, and nothing is lost or freed
+/* test_schedule_memory - a schedule where memory ends, at each allocation of its life: the error is returned, and nothing is lost or freed
  * twice. */
 #include <errno.h>
 #include <setjmp.h>

@@ -28,7 +28,7 @@ static struct sim_policy new_policy(const char *name, const struct sim_trace *t)
 	return p;
 }
 
-static void arrive(struct sim_policy *p, uint32_t n)
+static void add_arrivals(struct sim_policy *p, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
 		assert_int_equal(p->ops->arrive(p->self, i, 0), 0);
@@ -60,7 +60,7 @@ static void fcfs_passes_no_job(void **state)
 
 	(void)state;
 	expect_next(&p, 0, "");
-	arrive(&p, 4);
+	add_arrivals(&p, 4);
 	expect_next(&p, 0, "0 ");
 	assert_int_equal(p.ops->end(p.self, 0, 1), 0);
 	expect_next(&p, 1, "1 ");
@@ -74,7 +74,7 @@ static void easy_passes_the_first_that_waits_where_that_delays_it_not(void **sta
 
 	(void)state;
 	expect_next(&p, 0, "");
-	arrive(&p, 4);
+	add_arrivals(&p, 4);
 	expect_next(&p, 0, "0 2 ");
 	assert_int_equal(p.ops->end(p.self, 0, 1), 0);
 	expect_next(&p, 1, ""); /* the third may still run until 10 s, the fourth until 12 s */
@@ -89,7 +89,7 @@ static void the_moment_decides_what_easy_starts(void **state)
 	_cleanup_(sim_policy_done) struct sim_policy p = new_policy("easy", &trace);
 
 	(void)state;
-	arrive(&p, 2);
+	add_arrivals(&p, 2);
 	expect_next(&p, 0, "0 ");
 	assert_int_equal(p.ops->arrive(p.self, 2, 1), 0);
 	expect_next(&p, 1, ""); /* it would end at 11 s: one second too late */

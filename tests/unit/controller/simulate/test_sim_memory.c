@@ -1,4 +1,4 @@
-/* test_sim_memory - a simulation where memory ends, at each allocation from the first line of the trace to the summary: the error is told,
+/* test_sim_memory - a simulation where memory ends, at each allocation from the first line of the trace to the summary: the error is returned,
  * and nothing is lost or freed twice. */
 #include <errno.h>
 #include <setjmp.h>
