@@ -171,6 +171,7 @@ $O/tests/unit/test_summary: LDLIBS += -lm
 $O/tests/unit/test_summary: $(patsubst %,$O/controller/simulate/%.o,summary fairness)
 $O/tests/unit/test_fairness: LDLIBS += -lm
 $O/tests/unit/test_fairness: $O/controller/simulate/fairness.o
+$O/tests/unit/test_trace: $(patsubst %,$O/controller/simulate/%.o,trace names) $(patsubst %,$O/controller/history/%.o,history swf) $(MODEL)
 $O/tests/unit/test_baseline: $(patsubst %,$O/controller/simulate/%.o,baseline pool/easy pool/fcfs pool/queue_tree pool/running_set)
 $O/tests/unit/test_names: $O/controller/simulate/names.o
 $O/tests/unit/test_sim_limits: $O/controller/simulate/limits.o $O/controller/policy/quota/eligible.o
