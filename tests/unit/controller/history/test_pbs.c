@@ -127,6 +127,34 @@ static void allocated_amounts_count_before_requested_ones(void **state)
 	}
 }
 
+static void gpus_are_bounded(void **state)
+{
+	static const struct {
+		const char *told;
+		int why;
+	} rows[] = {
+		{ "Resource_List.ncpus=1 Resource_List.ngpus=1000000000", HISTORY_OK },
+		{ "Resource_List.ncpus=1 Resource_List.ngpus=1000000001",
+		  HISTORY_OUT_OF_RANGE },
+		{ "Resource_List.select=1:ncpus=1:ngpus=1000000000:gpu_model=a", HISTORY_OK },
+		{ "Resource_List.select=1:ncpus=1:ngpus=1000000001:gpu_model=a",
+		  HISTORY_OUT_OF_RANGE },
+		{ "Resource_List.ncpus=1 Resource_List.ngpus=-1", HISTORY_OK },
+		{ "Resource_List.ncpus=1 Resource_List.ngpus=x", HISTORY_GARBAGE },
+		{ "Resource_List.ncpus=1 Resource_List.ngpus=1 Resource_List.gpu_model=a,b",
+		  HISTORY_GARBAGE },
+	};
+	struct history_job j;
+	char line[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		snprintf(line, sizeof(line), HEAD "17.s;" WHO WHEN "%s", rows[i].told);
+		if (parse_line(line, &j) != rows[i].why)
+			fail_msg("%s: %d", rows[i].told, parse_line(line, &j));
+	}
+}
+
 static void a_run_that_was_requeued_is_a_run(void **state)
 {
 	struct history_job j;
@@ -360,6 +388,7 @@ int main(void)
 		cmocka_unit_test(a_job_is_read_with_its_units),
 		cmocka_unit_test(the_account_is_project_else_account_else_group),
 		cmocka_unit_test(allocated_amounts_count_before_requested_ones),
+		cmocka_unit_test(gpus_are_bounded),
 		cmocka_unit_test(a_run_that_was_requeued_is_a_run),
 		cmocka_unit_test(every_other_record_has_its_reason),
 		cmocka_unit_test(no_record_is_read_beyond_its_end),

@@ -286,6 +286,8 @@ static void gpus_are_those_of_the_models_and_the_rest_without(void **state)
 		{ "gres/gpumem=40", HISTORY_OK, 0, 0, 0 },
 		{ "gres/gpu:=4", HISTORY_OK, 0, 0, 0 },
 		{ "gres/gpu=-1", HISTORY_GARBAGE, 0, 0, 0 },
+		{ "gres/gpu=1000000000", HISTORY_OK, 1000000000, 0, 1000000000 },
+		{ "gres/gpu=1000000001", HISTORY_GARBAGE, 0, 0, 0 },
 		{ "gres/gpu=", HISTORY_GARBAGE, 0, 0, 0 },
 		{ "gres/gpu", HISTORY_GARBAGE, 0, 0, 0 },
 	};

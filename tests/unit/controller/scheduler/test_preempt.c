@@ -510,6 +510,62 @@ static void suspended_jobs_of_each_queue_resume(void **state)
 	schedule_free(r.s);
 }
 
+static void expect_why(struct rig *r, int32_t job, enum schedule_wait wait, int32_t position)
+{
+	struct schedule_why why;
+
+	schedule_why(r->s, job, &why);
+	assert_int_equal(why.wait, wait);
+	assert_int_equal(why.position, position);
+}
+
+/* Positions are those of the shuffled queue: who has less above him is first. */
+static void a_position_is_that_of_its_own_queue(void **state)
+{
+	struct schedule_why why;
+	struct rig r;
+	int32_t late, blocked, never, others[2];
+
+	(void)state;
+	open_rig(&r, 0, 1);
+	add_running(&r, 0, 5000);
+	others[0] = add_job(&r, 3, 10, 1);
+	others[1] = add_job(&r, 3, 10, 2);
+	blocked = add_job(&r, 1, 10, 3);
+	never = add_job(&r, 5, 10, 4);
+	schedule_set_blocked(r.s, blocked, true);
+	{
+		struct schedule_chunk c = { .cores = 3, .mem_bytes = 1, .n = 1 };
+		struct schedule_job j = { .id = 77,
+					  .queue = 1,
+					  .user = 1,
+					  .group = 1,
+					  .chunks = &c,
+					  .n_chunks = 1,
+					  .limit_s = 10,
+					  .submit_s = 5 };
+		int32_t other_queue;
+
+		assert_int_equal(schedule_add(r.s, &j, &other_queue), 0);
+		run_pass(&r, 1000);
+		schedule_why(r.s, other_queue, &why);
+		assert_int_equal(why.position, 0);
+		assert_int_equal(why.n, 1);
+		assert_int_equal(why.wait, SCHEDULE_FIRST);
+	}
+	expect_why(&r, others[0], SCHEDULE_FIRST, 0);
+	expect_why(&r, others[1], SCHEDULE_BEHIND, 1);
+	expect_why(&r, blocked, SCHEDULE_BLOCKED, 2);
+	expect_why(&r, never, SCHEDULE_NEVER, 3);
+	schedule_why(r.s, others[1], &why);
+	assert_int_equal(why.n, 4);
+	late = add_job(&r, 1, 10, 5);
+	expect_why(&r, late, SCHEDULE_NOT_CONSIDERED, -1); /* no pass has seen it */
+	schedule_remove(r.s, others[0]);
+	expect_why(&r, others[1], SCHEDULE_FIRST, 0);
+	schedule_free(r.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -533,6 +589,7 @@ int main(void)
 		cmocka_unit_test(the_first_that_waits_for_too_long_gets_the_reservation),
 		cmocka_unit_test(without_a_time_to_reserve_after_no_queued_job_gets_it),
 		cmocka_unit_test(suspended_jobs_of_each_queue_resume),
+		cmocka_unit_test(a_position_is_that_of_its_own_queue),
 		cmocka_unit_test(a_job_of_more_cores_than_the_index_has_starts),
 		cmocka_unit_test(a_start_leaves_the_reserved_node_in_time),
 	};

@@ -100,6 +100,8 @@ static void later_jobs_start_beside_a_reservation(void **state)
 	schedule_why(s, head, &why);
 	assert_int_equal(why.wait, SCHEDULE_FIRST);
 	assert_int_equal(why.first_s, 100);
+	schedule_why(s, runs, &why);
+	assert_int_equal(why.position, -1); /* it does not wait */
 	schedule_why(s, long_one, &why);
 	assert_int_equal(why.wait, SCHEDULE_BEHIND);
 	assert_int_equal(why.position, 1);
@@ -373,6 +375,39 @@ static void a_job_on_no_known_node_is_refused_and_leaves_nothing(void **state)
 	assert_state(s, next, SCHEDULE_QUEUED);
 }
 
+/* To ask whether it fits leaves no trace, be it of several parts or of whole nodes. */
+static void a_question_changes_nothing(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
+	struct schedule_chunk c = { .cores = 2, .mem_bytes = GIB, .n = 2 };
+	struct schedule_job j = { .id = 9,
+				  .chunks = &c,
+				  .n_chunks = 1,
+				  .submit_s = 9,
+				  .limit_s = 1000,
+				  .is_exclusive = true };
+	int32_t wide, head;
+	struct schedule_why why;
+
+	(void)state;
+	add_nodes(s, 2, 8);
+	add_job(s, (struct ask){ .cores = 8, .limit_s = 100 });
+	head = add_job(s, (struct ask){ .cores = 8, .n = 2, .limit_s = 10, .submit_s = 1 });
+	assert_int_equal(schedule_add(s, &j, &wide), 0);
+	run_pass(s, 0);
+	assert_state(s, head, SCHEDULE_QUEUED);
+	for (int i = 0; i < 3; i++) {
+		schedule_why(s, wide, &why);
+		assert_int_equal(why.wait,
+				 SCHEDULE_WOULD_DELAY); /* node 1 is free, and reserved */
+		assert_int_equal(why.first, head);
+		assert_int_equal(why.first_s, 100);
+	}
+	schedule_remove(s, head);
+	assert_int_equal(run_pass(s, 1), 1);
+	assert_state(s, wide, SCHEDULE_RUNNING);
+}
+
 /* ---- with suspension ---- */
 
 static void an_express_job_takes_the_cores_of_a_normal_one(void **state)
@@ -537,6 +572,7 @@ int main(void)
 		cmocka_unit_test(a_rule_that_is_none_is_refused),
 		cmocka_unit_test(each_field_of_a_chunk_is_checked),
 		cmocka_unit_test(a_job_on_no_known_node_is_refused_and_leaves_nothing),
+		cmocka_unit_test(a_question_changes_nothing),
 		cmocka_unit_test(an_express_job_takes_the_cores_of_a_normal_one),
 		cmocka_unit_test(suspended_jobs_keep_their_memory),
 		cmocka_unit_test(a_large_job_suspends_small_ones_while_they_can_bear_it),
