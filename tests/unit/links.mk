@@ -155,6 +155,8 @@ $O/tests/unit/test_schedule_memory: LDLIBS += -lm
 $O/tests/unit/test_schedule_memory: tests/unit/rig/fail_alloc.c $(SCHEDULE)
 $O/tests/unit/test_nodes: LDLIBS += -lm
 $O/tests/unit/test_nodes: $(SCHEDULE)
+$O/tests/unit/test_schedule_limits: LDLIBS += -lm
+$O/tests/unit/test_schedule_limits: $(SCHEDULE)
 $O/tests/unit/test_reservation: LDLIBS += -lm
 $O/tests/unit/test_reservation: $(SCHEDULE)
 $O/tests/unit/test_room: LDLIBS += -lm

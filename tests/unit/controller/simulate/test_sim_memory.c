@@ -10,6 +10,8 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "controller/policy/quota/eligible.h"
+#include "controller/simulate/pool/queue_tree.h"
+#include "controller/simulate/pool/running_set.h"
 #include "controller/simulate/profile.h"
 #include "controller/simulate/summary.h"
 #include "tests/unit/rig/fail_alloc.h"
@@ -139,12 +141,46 @@ static void a_trace_without_memory_is_refused(void **state)
 		    5); /* jobs, ids and slots of users and groups */
 }
 
+/* More than a block holds, and more blocks than there was room for. */
+static int fill_set(void *ctx)
+{
+	_cleanup_(running_set_freep) struct running_set *s = NULL;
+	int64_t at_s, freed;
+	int r = running_set_new(&s);
+
+	(void)ctx;
+	for (uint32_t i = 0; i < 2000 && r == 0; i++)
+		r = running_set_add(s, &(struct running_set_job){ i % 97, i, 1 });
+	if (r == 0) {
+		assert_int_equal(running_set_when(s, 2000, &at_s, &freed), 0);
+		assert_int_equal(freed, 2000);
+		assert_int_equal(at_s, 96);
+	}
+	return r;
+}
+
+static int make_tree(void *ctx)
+{
+	_cleanup_(queue_tree_freep) struct queue_tree *t = NULL;
+
+	(void)ctx;
+	return queue_tree_new(100, &t);
+}
+
+static void a_set_and_a_tree_without_memory_are_refused(void **state)
+{
+	(void)state;
+	assert_true(fail_alloc_each(fill_set, NULL) > 30);
+	assert_true(fail_alloc_each(make_tree, NULL) > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_baseline_without_memory_is_refused),
 		cmocka_unit_test(a_profile_without_memory_is_refused),
 		cmocka_unit_test(a_trace_without_memory_is_refused),
+		cmocka_unit_test(a_set_and_a_tree_without_memory_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
