@@ -566,6 +566,22 @@ static void a_position_is_that_of_its_own_queue(void **state)
 	schedule_free(r.s);
 }
 
+static void a_priority_that_only_the_first_queue_has_counts(void **state)
+{
+	struct schedule_config c = { .rule = SCHEDULE_PREEMPT, .run_priority[0] = 5 };
+	struct schedule_node n = { .cores = 4, .mem_bytes = 100, .is_open = true };
+	struct rig r = { 0 };
+	int32_t job;
+
+	(void)state;
+	assert_int_equal(schedule_new(&c, &r.s), 0);
+	assert_int_equal(schedule_add_node(r.s, &n), 0);
+	job = add_job(&r, 4, 10, 1);
+	assert_int_equal(run_pass(&r, 10), 1);
+	assert_int_equal(schedule_state(r.s, job), SCHEDULE_RUNNING);
+	schedule_free(r.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -589,6 +605,7 @@ int main(void)
 		cmocka_unit_test(the_first_that_waits_for_too_long_gets_the_reservation),
 		cmocka_unit_test(without_a_time_to_reserve_after_no_queued_job_gets_it),
 		cmocka_unit_test(suspended_jobs_of_each_queue_resume),
+		cmocka_unit_test(a_priority_that_only_the_first_queue_has_counts),
 		cmocka_unit_test(a_position_is_that_of_its_own_queue),
 		cmocka_unit_test(a_job_of_more_cores_than_the_index_has_starts),
 		cmocka_unit_test(a_start_leaves_the_reserved_node_in_time),
