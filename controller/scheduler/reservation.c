@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include "controller/scheduler/schedule_impl.h"
 
+#define NO_CHUNK (-1)
+
 /* The nodes as they will be at a later moment. */
 struct future {
 	struct schedule *s;
@@ -16,7 +18,7 @@ struct future {
 	int64_t at_s;
 	size_t n_ended;	   /* of s->running */
 	int64_t *fits;	   /* of each chunk: for how many parts all nodes together have room */
-	int32_t lacking;   /* the first chunk with too little room; -1: none */
+	int32_t lacking;   /* the first chunk with too little room, or NO_CHUNK */
 	int64_t n_lacking; /* of its parts */
 };
 
@@ -82,12 +84,14 @@ static void count_room(struct future *f, int32_t chunk)
 /* Has each chunk room when the others are left out? Necessary for all to fit. */
 static bool may_fit(struct future *f)
 {
-	f->lacking = -1;
-	for (int32_t c = 0; c < f->job->pub.n_chunks && f->lacking < 0; c++) {
+	for (int32_t c = 0; c < f->job->pub.n_chunks; c++) {
+		f->lacking = c;
 		f->n_lacking = f->job->pub.chunks[c].n - f->fits[c];
-		f->lacking = f->n_lacking > 0 ? c : -1;
+		if (f->n_lacking > 0)
+			return false;
 	}
-	return f->lacking < 0;
+	f->lacking = NO_CHUNK;
+	return true;
 }
 
 /* A job that runs now has ended; the count of room follows, node by node. */
@@ -258,7 +262,7 @@ static int try_all_chunks(struct future *f)
 static int find_moment(struct future *f, int64_t now_s)
 {
 	struct schedule *s = f->s;
-	int32_t lacking = -1;
+	int32_t lacking = NO_CHUNK;
 	int64_t n_lacking = 0;
 	int r = 0;
 
@@ -392,7 +396,7 @@ static void cache_found(struct schedule *s, const struct future *f, int32_t job,
 	const struct job *j = f->job;
 
 	k->cached_job = -1;
-	if (j->state != SCHEDULE_QUEUED || s->has_closings || f->lacking < 0)
+	if (j->state != SCHEDULE_QUEUED || s->has_closings || f->lacking == NO_CHUNK)
 		return;
 	if (job_at(s, s->running[f->n_ended - 1])->end_s <= now_s)
 		return;

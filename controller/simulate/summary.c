@@ -132,11 +132,12 @@ static void sum_up(const struct sim_replay *r, struct sim_summary *s)
 static void sum_xfactors(const struct sim_replay *r, int64_t *v, struct sim_summary *s)
 {
 	for (size_t i = 0; i < s->jobs; i++) {
-		double x = 1 + (double)r->times[i].suspended_s /
-				       (double)r->trace->jobs[i].estimate_s;
+		int64_t suspended_s = r->times[i].suspended_s;
+		int64_t estimate_s = r->trace->jobs[i].estimate_s;
 
-		v[i] = (int64_t)(x * 1000);
-		s->xfactor_over += x > SIM_XFACTOR_MOST;
+		v[i] = 1000 + suspended_s * 1000 / estimate_s;
+		s->xfactor_over +=
+			1 + (double)suspended_s / (double)estimate_s > SIM_XFACTOR_MOST;
 	}
 	s->xfactor_milli = find_quantiles(v, s->jobs);
 }

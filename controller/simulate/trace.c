@@ -279,9 +279,7 @@ void sim_trace_finish(struct sim_trace *t, int64_t cores)
 			continue;
 		}
 		t->disordered += n && is_before(&t->jobs[i], &t->jobs[n - 1]);
-		if (n != i)
-			t->jobs[n] = t->jobs[i];
-		n++;
+		t->jobs[n++] = t->jobs[i];
 	}
 	t->n = n;
 	if (t->disordered)

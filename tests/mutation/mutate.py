@@ -5,7 +5,7 @@ Makes one change at a time in the pure rooms (or in FILE...): another operator, 
 statement left out. Compiles the changed file alone, links it into the unit tests that name its object in tests/unit/links.mk and runs
 them, the quickest first, until one fails. A change that all of them pass has survived: it is printed with its line. The changed file
 and the tests have the address and undefined behaviour sanitizers, as in `make check`. What does not compile, or compiles to the
-same code, is no mutant. Tests over random worlds have REEVE_WORLDS=15 of them.
+same code, is no mutant, nor is room for one more in an allocation. Tests over random worlds have REEVE_WORLDS=15 of them.
 Nothing in the tree is written but below build/mutation.
 TAP; exit 1 where fewer than PERCENT (92) die.
 """
@@ -13,7 +13,7 @@ import argparse, collections, concurrent.futures, os, random, re, shlex, signal,
 
 ROOMS = ["common/model", "agent/admit", "controller/policy", "controller/scheduler", "controller/simulate", "controller/history"]
 OUT = "build/mutation"
-TESTS_MOST = 5    # of an object that many tests link: those of its room, then those that link the fewest others
+TESTS_MOST = 5    # of an object that many tests link, but all of the folder nearest to it: then those that link the fewest others
 OBJECTS_MOST = 60 # more links a test of the ledger: none of a pure room, unless there is no other
 SLOWER = 20      # a test that takes so many times longer than it did, and more than 10 s, has noticed: the change made it loop
 PATTERN = "-ftrivial-auto-var-init=pattern" # of changed files alone: in test_fit.c gcc 12 spoils values that a function returns
@@ -69,12 +69,19 @@ def is_removable(statement):
         re.match(r"(const |struct |enum |static |unsigned |_cleanup|(u?int\d*(_t)?|size_t|bool|char|double|long|float)\b)", statement) is None
 
 
+def is_room(text, at):
+    """Is it a number in the size of an allocation? Room for one more changes nothing that the code does."""
+    begin = max(text.rfind(c, 0, at) for c in ";{}") + 1
+    calls = list(re.finditer(r"\b\w*(alloc|_reserve)\(", text[begin:at]))
+    return bool(calls) and find_close(text, begin + calls[-1].end() - 1) > at
+
+
 def mutate_token(path, text, m, before):
     """What may stand in place of this token, inside of a function."""
     t, at = m.group(), m.start()
     if t in SWAPS and (is_binary(before) or t in ("!", "++", "--")) and not (t == "*" and is_pointer(text, m)):
         yield Mutant(path, text, at, m.end(), SWAPS[t])
-    elif re.fullmatch(r"\d+", t) and before not in ("[", "case", "return"):
+    elif re.fullmatch(r"\d+", t) and before not in ("[", "case", "return") and not is_room(text, at):
         yield Mutant(path, text, at, m.end(), str(int(t) + 1))
     elif t == "return":
         end = text.index(";", at)
@@ -142,11 +149,14 @@ class Test:
         at = [i for i, w in enumerate(words) if w == "-iquote"]
         self.includes += [w for i in at for w in words[i:i + 2]]
 
+    def nearness(self, path):
+        """How many folders it has in common with a file."""
+        folder = os.path.dirname(next(s for s in self.sources if os.path.basename(s) == f"{self.name}.c"))[len("tests/unit/"):]
+        return len(os.path.commonprefix([folder.split("/"), path.split("/")[:-1]]))
+
     def distance(self, path):
         """From a file without its suffix: of its name, of its folder, of its room; then the smaller."""
-        folder = os.path.dirname(next(s for s in self.sources if os.path.basename(s) == f"{self.name}.c"))[len("tests/unit/"):]
-        near = len(os.path.commonprefix([folder.split("/"), path.split("/")[:-1]]))
-        return (os.path.basename(path) not in self.name, -near, len(self.objects), self.name)
+        return (os.path.basename(path) not in self.name, -self.nearness(path), len(self.objects), self.name)
 
     def compile_sources(self):
         made = []
@@ -211,7 +221,14 @@ def read_tests():
             for o in test.objects:
                 of_object[o].append(test)
     small = {o: [t for t in tests if len(t.objects) <= OBJECTS_MOST] or tests for o, tests in of_object.items()}
-    return {o: sorted(tests, key=lambda t: t.distance(o[len("build/"):-2]))[:TESTS_MOST] for o, tests in small.items()}
+    return {o: choose_tests(o[len("build/"):-2], tests) for o, tests in small.items()}
+
+
+def choose_tests(path, tests):
+    """Of a file without its suffix: all of the tests' folder that is nearest to it, and others up to TESTS_MOST."""
+    nearest = max(t.nearness(path) for t in tests)
+    by_distance = sorted(tests, key=lambda t: t.distance(path))
+    return [t for i, t in enumerate(by_distance) if i < TESTS_MOST or t.nearness(path) == nearest]
 
 
 def translate(path, text, to):

@@ -6,6 +6,10 @@ WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire doc rows/rowpack 
 $O/tests/unit/test_utf8: $O/common/utf8.o
 $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
+$O/tests/unit/test_request_options: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
+$O/tests/unit/test_script: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
+$O/tests/unit/test_no_memory: tests/unit/rig/fail_alloc.c $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script series/series)
+$O/tests/unit/test_usage_sums: $O/common/model/usage.o
 $O/tests/unit/test_job: $O/common/model/job.o $O/common/model/usage.o $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_wire: LDLIBS += -ljansson
 $O/tests/unit/test_wire: $(MODEL) $(WIRE)
@@ -76,6 +80,8 @@ $O/tests/unit/test_controller_config: $(CONFIG)
 $O/tests/unit/test_routes: LDLIBS += -ljansson
 $O/tests/unit/test_routes: $O/controller/api/routes.o
 $O/tests/unit/test_csv: $(patsubst %,$O/common/%.o,csv/csv nearest err)
+$O/tests/unit/test_charge_tally: $(patsubst %,$O/controller/policy/charge/%.o,tally charge) $O/common/err.o
+$O/tests/unit/test_shares: $O/controller/policy/fairshare/shares.o $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_tariff: $(patsubst %,$O/controller/policy/charge/%.o,tariff charge) $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_window: $O/controller/policy/quota/window.o $O/common/err.o
 $O/tests/unit/test_grant: $(patsubst %,$O/controller/policy/%.o,quota/grant charge/charge) $O/common/err.o
@@ -153,6 +159,14 @@ $O/tests/unit/test_console_table: $O/controller/api/console/console_table.o $O/c
 $O/tests/unit/test_escape: $O/cli/client/session/escape.o
 $O/tests/unit/test_schedule: LDLIBS += -lm
 $O/tests/unit/test_schedule: $(SCHEDULE)
+$O/tests/unit/test_schedule_memory: LDLIBS += -lm
+$O/tests/unit/test_schedule_memory: tests/unit/rig/fail_alloc.c $(SCHEDULE)
+$O/tests/unit/test_nodes: LDLIBS += -lm
+$O/tests/unit/test_nodes: $(SCHEDULE)
+$O/tests/unit/test_schedule_limits: LDLIBS += -lm
+$O/tests/unit/test_schedule_limits: $(SCHEDULE)
+$O/tests/unit/test_reservation: LDLIBS += -lm
+$O/tests/unit/test_reservation: $(SCHEDULE)
 $O/tests/unit/test_room: LDLIBS += -lm
 $O/tests/unit/test_room: $(SCHEDULE)
 $O/tests/unit/test_schedule_laws: LDLIBS += -lm
@@ -160,6 +174,17 @@ $O/tests/unit/test_schedule_laws: $(SCHEDULE)
 $O/tests/unit/test_queue_tree: $O/controller/simulate/pool/queue_tree.o
 $O/tests/unit/test_running_set: $O/controller/simulate/pool/running_set.o
 $O/tests/unit/test_easy: $(patsubst %,$O/controller/simulate/pool/%.o,easy fcfs queue_tree running_set)
+$O/tests/unit/test_sim_memory: LDLIBS += -lm
+$O/tests/unit/test_sim_memory: tests/unit/rig/fail_alloc.c $(patsubst %,$O/controller/simulate/%.o,baseline ends fairness limits names profile replay summary trace usage pool/easy pool/fcfs pool/queue_tree pool/running_set) $(patsubst %,$O/controller/history/%.o,history swf) \
+	$(sort $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,quota/eligible priority/priority fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $(MODEL))
+$O/tests/unit/test_summary: LDLIBS += -lm
+$O/tests/unit/test_summary: $(patsubst %,$O/controller/simulate/%.o,summary fairness)
+$O/tests/unit/test_fairness: LDLIBS += -lm
+$O/tests/unit/test_fairness: $O/controller/simulate/fairness.o
+$O/tests/unit/test_trace: $(patsubst %,$O/controller/simulate/%.o,trace names) $(patsubst %,$O/controller/history/%.o,history swf) $(MODEL)
+$O/tests/unit/test_baseline: $(patsubst %,$O/controller/simulate/%.o,baseline pool/easy pool/fcfs pool/queue_tree pool/running_set)
+$O/tests/unit/test_names: $O/controller/simulate/names.o
+$O/tests/unit/test_sim_limits: $O/controller/simulate/limits.o $O/controller/policy/quota/eligible.o
 $O/tests/unit/test_simulate: LDLIBS += -lm
 $O/tests/unit/test_simulate: $(patsubst %,$O/controller/simulate/%.o,ends fairness names replay summary trace) $(patsubst %,$O/controller/history/%.o,history swf) $(MODEL)
 $O/tests/unit/test_sim_qos: LDLIBS += -lm

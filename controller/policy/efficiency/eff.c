@@ -23,14 +23,17 @@ const char *eff_side_name(enum eff_side s)
 
 /* ---- one attempt ---- */
 
+#define NOT_MEASURED (-1)
+
 struct measure {
-	__int128 used, requested; /* amount x ms; -1: not measured, 0: not requested */
+	__int128 used,
+		requested; /* amount x ms; used: or NOT_MEASURED; requested: 0: not requested */
 };
 
-/* A peak as if it had lasted for the whole running time; -1: not measured. */
+/* A peak as if it had lasted for the whole running time, or NOT_MEASURED. */
 static __int128 peak_times_ms(const struct usage *u, const int64_t *peak, int64_t ms)
 {
-	return usage_has(u, peak) ? (__int128)*peak * ms : -1;
+	return usage_has(u, peak) ? (__int128)*peak * ms : NOT_MEASURED;
 }
 
 static void measure_cpu(const struct eff_attempt *a, int64_t ms, struct measure *m)
@@ -38,7 +41,8 @@ static void measure_cpu(const struct eff_attempt *a, int64_t ms, struct measure 
 	__int128 cores = (__int128)a->requested.ncpus * ms;
 
 	m->requested = cores;
-	m->used = usage_has(&a->usage, &a->usage.cpu_ns) ? a->usage.cpu_ns / MS_NS : -1;
+	m->used =
+		usage_has(&a->usage, &a->usage.cpu_ns) ? a->usage.cpu_ns / MS_NS : NOT_MEASURED;
 	if (!a->is_history && m->used > cores && m->used <= cores + CPU_SLACK_MS)
 		m->used = cores;
 }
@@ -52,7 +56,7 @@ static void measure_gpu(const struct eff_attempt *a, int64_t ms, struct measure 
 	if (a->requested.ngpus <= 0)
 		return;
 	m->requested = (__int128)a->requested.ngpus * ms;
-	m->used = is_known ? a->usage.gpu_busy_ns / MS_NS : -1;
+	m->used = is_known ? a->usage.gpu_busy_ns / MS_NS : NOT_MEASURED;
 }
 
 static void measure_attempt(const struct eff_attempt *a, int64_t ms,

@@ -175,9 +175,23 @@ static void calendar_is_right_at_its_edges(void **state)
 			    "2026-11-21 10:12:03 UTC");
 }
 
+static void days_may_have_any_hour_of_a_day(void **state)
+{
+	int64_t s;
+
+	(void)state;
+	assert_int_equal(amount_parse_seconds("1-00:00:00", &s, NULL), 0);
+	assert_int_equal(s, 86400);
+	assert_int_equal(amount_parse_seconds("0-23:59:59", &s, NULL), 0);
+	assert_int_equal(s, 86399);
+	assert_true(amount_parse_seconds("1-24:00:00", &s, NULL) < 0);
+	assert_int_equal(s, 86399);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(days_may_have_any_hour_of_a_day),
 		cmocka_unit_test(sizes_are_read_as_written),
 		cmocka_unit_test(bad_sizes_are_refused_and_named),
 		cmocka_unit_test(durations_are_read_as_written),

@@ -183,6 +183,60 @@ static void a_job_waits_for_a_bounded_number(void **state)
 	after_list_done(&l);
 }
 
+static void a_list_that_is_done_is_empty(void **state)
+{
+	struct after_list l = { 0 };
+
+	(void)state;
+	assert_int_equal(after_parse("afterok:1:2", &l, NULL), 0);
+	after_list_done(&l);
+	assert_null(l.at);
+	assert_int_equal(l.n, 0);
+}
+
+static void a_task_has_its_own_output(void **state)
+{
+	static const struct {
+		const char *path, *name, *want;
+		char letter;
+	} rows[] = {
+		{ NULL, "sim", "sim.o12.999999999", 'o' },
+		{ NULL, "sim", "sim.e12.999999999", 'e' },
+		{ "out", "sim", "out", 'o' },
+		{ "^array_index^", "sim", "999999999", 'o' },
+		{ "/a/^array_index^/b.^array_index^", "sim", "/a/999999999/b.999999999", 'o' },
+		{ "^array_index^^array_index^^array_index^x", "sim",
+		  "999999999999999999999999999x", 'o' },
+		{ "^array_index", "sim", "^array_index", 'o' },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		_cleanup_free_ char *got =
+			array_format_output(rows[i].path, rows[i].name, rows[i].letter,
+					    (struct job_id){ 12, 999999999 });
+
+		assert_non_null(got);
+		assert_string_equal(got, rows[i].want);
+	}
+}
+
+static void a_task_has_its_numbers_in_its_environment(void **state)
+{
+	static const char *const want[ARRAY_ENV] = {
+		[ARRAY_ENV_JOB] = "REEVE_ARRAY_JOB=12",
+		[ARRAY_ENV_INDEX] = "REEVE_ARRAY_INDEX=7",
+		[ARRAY_ENV_PBS_ID] = "PBS_ARRAY_ID=12",
+		[ARRAY_ENV_PBS_INDEX] = "PBS_ARRAY_INDEX=7",
+	};
+	char buf[ARRAY_ENV_MAX];
+
+	(void)state;
+	for (int i = 0; i < ARRAY_ENV; i++)
+		assert_string_equal(array_format_env((struct job_id){ 12, 7 }, i, buf),
+				    want[i]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -193,6 +247,9 @@ int main(void)
 		cmocka_unit_test(dependencies_read_as_in_pbs),
 		cmocka_unit_test(bad_dependencies_are_named),
 		cmocka_unit_test(a_job_waits_for_a_bounded_number),
+		cmocka_unit_test(a_list_that_is_done_is_empty),
+		cmocka_unit_test(a_task_has_its_own_output),
+		cmocka_unit_test(a_task_has_its_numbers_in_its_environment),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

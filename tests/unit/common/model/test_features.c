@@ -87,6 +87,17 @@ static void a_request_names_them_among_its_amounts(void **state)
 	assert_string_equal(res.features, "avx512"); /* replaced, not added */
 }
 
+static void what_is_well_leaves_no_message(void **state)
+{
+	struct resources res = { 0 };
+	struct err err = { "" };
+
+	(void)state;
+	assert_int_equal(resources_parse("ncpus=2,features=ib,nodetype=t4,mem=1gb", &res, &err),
+			 0);
+	assert_string_equal(err.text, "");
+}
+
 static void a_contradictory_value_is_refused(void **state)
 {
 	static const char *const bad[] = { "features=",
@@ -117,6 +128,7 @@ int main(void)
 		cmocka_unit_test(a_node_has_all_features_when_the_request_is_a_subset),
 		cmocka_unit_test(a_feature_that_is_no_word_is_refused_and_changes_nothing),
 		cmocka_unit_test(a_request_names_them_among_its_amounts),
+		cmocka_unit_test(what_is_well_leaves_no_message),
 		cmocka_unit_test(a_contradictory_value_is_refused),
 	};
 

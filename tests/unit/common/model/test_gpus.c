@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -190,6 +191,131 @@ static void the_jobs_figures_are_the_sums_and_absent_where_one_is(void **state)
 	assert_int_equal(u.have, 0);
 }
 
+static void a_later_report_replaces_states_and_keeps_what_it_lacks(void **state)
+{
+	struct gpu_use first = { .uuid = "A", .source = "nvml", .model = "a100-40" };
+	struct gpu_use later = {
+		.uuid = "A", .source = "drm fdinfo", .model = "a100", .is_simulated = true
+	};
+	struct gpu_use *list = NULL;
+	int32_t n = 0;
+
+	(void)state;
+	gpu_use_set(&first, &first.mem_bytes, 50);
+	gpu_use_set(&first, &first.mem_peak_bytes, 50);
+	gpu_use_set(&first, &first.opens, 3);
+	gpu_use_set(&later, &later.mem_bytes, 20);
+	gpu_use_set(&later, &later.mem_peak_bytes, 49);
+	gpu_use_set(&later, &later.energy_mj, 0);
+	assert_int_equal(gpu_use_merge(&list, &n, &first, 1), 0);
+	assert_int_equal(gpu_use_merge(&list, &n, &later, 1), 0);
+	later.is_simulated = false;
+	assert_int_equal(gpu_use_merge(&list, &n, &later, 1), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(list->mem_bytes, 20);
+	assert_int_equal(list->mem_peak_bytes, 50);
+	assert_int_equal(list->opens, 3);
+	assert_true(gpu_use_has(list, &list->energy_mj));
+	assert_false(gpu_use_has(list, &list->busy_ns));
+	assert_string_equal(list->source, "drm fdinfo");
+	assert_string_equal(list->model, "a100");
+	assert_true(list->is_simulated); /* once it was */
+	free(list);
+}
+
+static void a_node_reports_a_bounded_number_of_gpus(void **state)
+{
+	static struct gpu_use many[GPU_USE_MAX + 1];
+	struct gpu_use *list = NULL;
+	int32_t n = 0;
+
+	(void)state;
+	for (int i = 0; i <= GPU_USE_MAX; i++)
+		snprintf(many[i].uuid, sizeof(many[i].uuid), "G%d", i);
+	assert_int_equal(gpu_use_merge(&list, &n, many, GPU_USE_MAX + 1), 0);
+	assert_int_equal(n, GPU_USE_MAX);
+	assert_string_equal(list[n - 1].uuid, "G63");
+	free(list);
+}
+
+static void every_figure_of_the_job_is_that_of_its_gpus(void **state)
+{
+	struct gpu_use list[2] = { { .uuid = "A" }, { .uuid = "B" } };
+	struct usage u = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		gpu_use_set(&list[i], &list[i].busy_ns, 0);
+		gpu_use_set(&list[i], &list[i].mem_bytes, 2 + i);
+		gpu_use_set(&list[i], &list[i].mem_peak_bytes, 20 + i);
+		gpu_use_set(&list[i], &list[i].energy_mj, INT64_MAX - 5 + i);
+		gpu_use_set(&list[i], &list[i].idle_ns, 70 - i);
+		gpu_use_set(&list[i], &list[i].opens, 4 + i);
+	}
+	gpu_use_sum(list, 2, &u);
+	assert_int_equal(u.gpu_mem_bytes, 5);
+	assert_int_equal(u.gpu_mem_peak_bytes, 41);
+	assert_int_equal(u.gpu_energy_mj, INT64_MAX); /* no sum beyond all numbers */
+	assert_int_equal(u.gpu_idle_ns, 70);
+	assert_int_equal(u.gpu_opens, 9);
+	assert_int_equal(u.gpus_used, 0); /* memory says nothing where busy time is known */
+}
+
+static void where_busy_time_is_unknown_memory_says_what_has_worked(void **state)
+{
+	struct gpu_use list[3] = { { .uuid = "A" }, { .uuid = "B" }, { .uuid = "C" } };
+	struct usage u = { 0 };
+
+	(void)state;
+	gpu_use_set(&list[0], &list[0].mem_peak_bytes, 1);
+	gpu_use_set(&list[1], &list[1].mem_peak_bytes, 0);
+	gpu_use_set(&list[2], &list[2].busy_ns, 1);
+	gpu_use_sum(list, 3, &u);
+	assert_true(usage_has(&u, &u.gpus_used));
+	assert_int_equal(u.gpus_used, 2);
+	assert_false(usage_has(&u, &u.gpu_busy_ns));
+}
+
+static void idle_is_a_state_from_its_time_on(void **state)
+{
+	struct gpu_use g = { 0 };
+
+	(void)state;
+	assert_false(gpu_use_is_idle(&g, 10)); /* not known */
+	gpu_use_set(&g, &g.idle_ns, 10);
+	assert_true(gpu_use_is_idle(&g, 10));
+	assert_false(gpu_use_is_idle(&g, 11));
+	assert_false(gpu_use_is_idle(&g, 0)); /* switched off */
+}
+
+static void a_model_is_named_once_and_by_its_whole_name(void **state)
+{
+	static const char *const models[] = { "a100-400", "a100-40", "xa100-40",
+					      "a100-40",  "A100-40", NULL };
+	static const char *const exact[] = { "a100-40", "a100", NULL };
+	char ret[REQUEST_NAME_MAX] = "";
+	struct err err = { "" };
+
+	(void)state;
+	assert_int_equal(match_model("v100", models, ret, &err), -EINVAL);
+	assert_string_equal(
+		err.text,
+		"unknown GPU model 'v100': this cluster's nodes have a100-400, a100-40, xa100-40");
+	assert_int_equal(match_model("a100", exact, ret, &err), 0);
+	assert_string_equal(ret, "a100");
+}
+
+static void gpus_without_a_model_are_counted_in_words(void **state)
+{
+	char buf[GPUS_TEXT_MAX];
+	struct gpus g = parse_gpus("=2");
+
+	(void)state;
+	assert_string_equal(gpus_words(&g, buf), "2 GPUs");
+	g = parse_gpus("a=999999999");
+	assert_string_equal(gpus_words(&g, buf), "999999999 a");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -199,6 +325,13 @@ int main(void)
 		cmocka_unit_test(free_gpus_of_a_model_can_be_allocated),
 		cmocka_unit_test(a_model_without_its_size_needs_to_be_unique),
 		cmocka_unit_test(reports_of_gpus_merge_by_uuid_and_never_shrink),
+		cmocka_unit_test(a_later_report_replaces_states_and_keeps_what_it_lacks),
+		cmocka_unit_test(a_node_reports_a_bounded_number_of_gpus),
+		cmocka_unit_test(every_figure_of_the_job_is_that_of_its_gpus),
+		cmocka_unit_test(where_busy_time_is_unknown_memory_says_what_has_worked),
+		cmocka_unit_test(idle_is_a_state_from_its_time_on),
+		cmocka_unit_test(a_model_is_named_once_and_by_its_whole_name),
+		cmocka_unit_test(gpus_without_a_model_are_counted_in_words),
 		cmocka_unit_test(the_jobs_figures_are_the_sums_and_absent_where_one_is),
 	};
 

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 #include "common/model/job.h"
@@ -106,6 +107,92 @@ static void a_short_buffer_is_never_overrun(void **state)
 	}
 }
 
+static void each_end_has_its_sentence(void **state)
+{
+	static const struct {
+		struct job_end end;
+		const char *line;
+	} rows[] = {
+		{ { .kind = END_NONE }, "has not ended" },
+		{ { .kind = END_EXITED, .exit_status = 3 },
+		  "ended by itself with exit status 3" },
+		{ { .kind = END_SIGNALED, .signal = 11 },
+		  "ended by signal 11 (SEGV), which Reeve did not send" },
+		{ { .kind = END_SIGNALED, .signal = 99 },
+		  "ended by signal 99 (unknown), which Reeve did not send" },
+		{ { .kind = END_CANCELLED, .reason.text = "by ann" }, "cancelled: by ann" },
+		{ { .kind = END_CANCELLED }, "cancelled" },
+		{ { .kind = END_FAILED, .reason.text = "no disk" },
+		  "could not be started: no disk" },
+		{ { .kind = END_DEPENDENCY, .reason.text = "it failed" },
+		  "never started: it failed" },
+		{ { .kind = END_NODE_LOST, .reason.text = "n1" }, "lost with its node: n1" },
+		{ { .kind = END_LIMIT,
+		    .reason = { .limit = LIMIT_WALLTIME, .requested = 60, .reached = 61 } },
+		  "walltime limit exceeded on the node at 1970-01-01 00:00:00 UTC: requested "
+		  "0:01:00, reached 0:01:01 (+0:00:01); the job was killed." },
+		{ { .kind = END_LIMIT,
+		    .reason = { .limit = LIMIT_PIDS,
+				.requested = 100,
+				.reached = 100,
+				.host = "n2" } },
+		  "pids limit exceeded on n2 at 1970-01-01 00:00:00 UTC: requested 100, reached "
+		  "100; the job was killed." },
+		{ { .kind = END_LIMIT,
+		    .reason = { .limit = LIMIT_MEM,
+				.requested = -1,
+				.reached = 5,
+				.host = "n2" } },
+		  "mem limit exceeded on n2 at 1970-01-01 00:00:00 UTC: requested an unknown "
+		  "amount, reached 5 B; the job was killed." },
+	};
+	char buf[REASON_TEXT_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_string_equal(reason_format_line(&rows[i].end, buf, sizeof(buf)),
+				    rows[i].line);
+}
+
+static void the_largest_processes_are_listed_and_the_rest_counted(void **state)
+{
+	struct job_end e = { .kind = END_LIMIT,
+			     .reason = { .limit = LIMIT_MEM, .requested = 1LL << 30 } };
+	char buf[REASON_TEXT_MAX];
+
+	(void)state;
+	for (int i = 0; i < REASON_PROCS_MAX; i++)
+		e.reason.procs[i] = (struct reason_proc){ i + 1, -1, "abcdefghijklmno~" };
+	e.reason.n_procs = REASON_PROCS_MAX;
+	reason_format(&e, buf, sizeof(buf));
+	assert_non_null(strstr(buf, "\n      PID       SIZE  COMMAND\n        1          -  "
+				    "abcdefghijklmno~\n"));
+	assert_non_null(strstr(buf, "\n       10          -  abcdefghijklmno~"));
+	assert_null(strstr(buf, "more processes"));
+	e.reason.n_procs++;
+	assert_non_null(strstr(reason_format(&e, buf, sizeof(buf)), "and 1 more processes"));
+	e.reason.n_procs = 0;
+	assert_null(strstr(reason_format(&e, buf, sizeof(buf)), "PID"));
+	e = (struct job_end){ .kind = END_EXITED, .reason.n_procs = 3 };
+	assert_null(strchr(reason_format(&e, buf, sizeof(buf)), '\n'));
+}
+
+static void a_report_that_is_done_owns_nothing(void **state)
+{
+	struct report r = { .job = 7, .n_gpus = 2, .series_size = 3 };
+
+	(void)state;
+	r.gpus = calloc(2, sizeof(*r.gpus));
+	r.series = calloc(1, 3);
+	report_done(&r); /* the leak sanitizer sees what it leaves */
+	assert_null(r.gpus);
+	assert_null(r.series);
+	assert_int_equal(r.n_gpus, 0);
+	assert_int_equal(r.series_size, 0);
+	assert_int_equal(r.job, 7);
+	report_done(&r);
+}
+
 static void every_name_of_a_state_or_end_reads_back(void **state)
 {
 	(void)state;
@@ -128,6 +215,23 @@ static void every_name_of_a_state_or_end_reads_back(void **state)
 		assert_int_equal(limit_kind_parse(limit_kind_name((enum limit_kind)i), &k), 0);
 		assert_int_equal(k, i);
 	}
+}
+
+static void a_number_that_is_no_name_is_a_question_mark(void **state)
+{
+	static const int64_t none[] = { -1, 1000 };
+	enum limit_kind l;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		assert_string_equal(job_end_kind_name((enum job_end_kind)none[i]), "?");
+		assert_string_equal(limit_kind_name((enum limit_kind)none[i]), "?");
+		assert_string_equal(job_state_name((enum job_state)none[i]), "?");
+	}
+	assert_string_equal(job_end_kind_name(_END_MAX), "?");
+	assert_string_equal(limit_kind_name(_LIMIT_MAX), "?");
+	assert_string_equal(job_state_name(_JOB_STATE_MAX), "?");
+	assert_int_equal(limit_kind_parse("", &l), -EINVAL);
 }
 
 static void exit_codes_are_those_documented(void **state)
@@ -156,7 +260,11 @@ int main(void)
 		cmocka_unit_test(cores_are_joined_by_number),
 		cmocka_unit_test(the_sentence_names_limit_host_time_and_amounts),
 		cmocka_unit_test(a_short_buffer_is_never_overrun),
+		cmocka_unit_test(each_end_has_its_sentence),
+		cmocka_unit_test(the_largest_processes_are_listed_and_the_rest_counted),
+		cmocka_unit_test(a_report_that_is_done_owns_nothing),
 		cmocka_unit_test(every_name_of_a_state_or_end_reads_back),
+		cmocka_unit_test(a_number_that_is_no_name_is_a_question_mark),
 		cmocka_unit_test(exit_codes_are_those_documented),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

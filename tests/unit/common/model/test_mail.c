@@ -74,6 +74,49 @@ static void test_addresses(void **state)
 	assert_null(mail_next_address(rest, address));
 }
 
+static void each_length_is_bounded(void **state)
+{
+	char most[MAIL_USER_MAX + 1], local[80];
+	struct err err = { "" };
+	size_t n = 0;
+
+	(void)state;
+	/* Three addresses of the same length, and one that fills the rest. */
+	for (int i = 0; i < 4; i++) {
+		size_t host =
+			i < 3 ? (MAIL_USER_MAX - 1) / 4 - 3 : (size_t)MAIL_USER_MAX - 1 - n - 2;
+
+		if (host > MAIL_ADDRESS_MAX - 3)
+			host = MAIL_ADDRESS_MAX - 3;
+		most[n++] = 'a';
+		most[n++] = '@';
+		memset(most + n, 'h', host);
+		n += host;
+		if (i < 3)
+			most[n++] = ',';
+	}
+	most[n] = '\0';
+	assert_int_equal(n, MAIL_USER_MAX - 1);
+	assert_int_equal(mail_check_user(most, &err), 0);
+	strcpy(most + n, "h");
+	assert_int_equal(mail_check_user(most, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "longer than"));
+	memset(local, 'a', 64);
+	strcpy(local + 64, "@b");
+	assert_int_equal(mail_check_user(local, &err), 0);
+}
+
+static void a_job_has_a_bounded_number_of_addresses(void **state)
+{
+	struct err err = { "" };
+
+	(void)state;
+	assert_int_equal(MAIL_ADDRESSES_MAX, 4);
+	assert_int_equal(mail_check_user("a,b,c,d", &err), 0);
+	assert_int_equal(mail_check_user("a,b,c,d,e", &err), -EINVAL);
+	assert_string_equal(err.text, "mail-user has 5 addresses, and may have 4");
+}
+
 static void test_hostile_addresses_are_refused(void **state)
 {
 	static const char *const hostile[] = {
@@ -127,6 +170,8 @@ int main(void)
 		cmocka_unit_test(test_words_of_slurm),
 		cmocka_unit_test(test_letters_of_pbs),
 		cmocka_unit_test(test_addresses),
+		cmocka_unit_test(each_length_is_bounded),
+		cmocka_unit_test(a_job_has_a_bounded_number_of_addresses),
 		cmocka_unit_test(test_hostile_addresses_are_refused),
 	};
 

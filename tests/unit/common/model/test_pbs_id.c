@@ -57,10 +57,22 @@ static void what_is_no_id_is_refused(void **state)
 
 static void an_id_beyond_the_numbers_is_refused_by_another_name(void **state)
 {
+	int64_t n = 77;
+	struct err err;
+
 	(void)state;
 	assert_int_equal(parse_id("549755813888.s"), -ERANGE);
 	assert_int_equal(parse_id("7[16384].s"), -ERANGE);
 	assert_int_equal(parse_id("33554432[1].s"), -ERANGE);
+	assert_int_equal(pbs_id_parse("549755813888.s", &n, &err), -ERANGE);
+	assert_string_equal(err.text,
+			    "job '549755813888.s' has no number in Reeve: its ids end at "
+			    "549755813887");
+	assert_int_equal(pbs_id_parse("7[16384]", &n, &err), -ERANGE);
+	assert_string_equal(err.text,
+			    "array task '7[16384]' has no number in Reeve: indices end at "
+			    "16383, and ids of job arrays at 33554431");
+	assert_int_equal(n, 77);
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "controller/history/pbs.h"
 #include "controller/history/pbs_resources.h"
+#include "tests/unit/rig/exact.h"
 
 #define HEAD "11/21/2025 10:00:00;E;"
 #define WHO "user=ann group=grp account=\"acc\" project=prj jobname=j;x queue=normal "
@@ -17,7 +18,9 @@
 
 static int parse_line(const char *line, struct history_job *ret)
 {
-	return pbs_parse_line(line, strlen(line), ret);
+	_cleanup_free_ char *copy = exact_copy(line, strlen(line));
+
+	return pbs_parse_line(copy, strlen(line), ret);
 }
 
 static void a_job_is_read_with_its_units(void **state)
@@ -99,6 +102,13 @@ static void allocated_amounts_count_before_requested_ones(void **state)
 		{ "Resource_List.ncpus=1 Resource_List.ngpus=4 Resource_List.gpu_type=v100", 1,
 		  0, 4, -1, "v100" },
 		{ "Resource_List.ncpus=1 Resource_List.ngpus=2", 1, 0, 2, -1, "" },
+		{ "Resource_List.select=1:ncpus=1:ngpus=2:gpu_type=V100", 1, 0, 2, -1, "v100" },
+		{ "exec_vnode=(a:ncpus=1:ngpus=2:gpu_model=h100) "
+		  "Resource_List.select=1:ncpus=1:ngpus=2:gpu_model=h200",
+		  1, 0, 2, -1, "h100" },
+		{ "Resource_List.nodes=1:ppn=2:gpus=2:gpu_model=h200", 2, 0, 2, -1, "" },
+		{ "Resource_List.select=1:ncpus=1:gpus=3:accel_type=mi300", 1, 0, 3, -1,
+		  "mi300" },
 	};
 	struct history_job j;
 	char line[512];
@@ -114,6 +124,34 @@ static void allocated_amounts_count_before_requested_ones(void **state)
 		assert_int_equal(j.gpus.n, rows[i].model ? 1 : 0);
 		if (rows[i].model)
 			assert_string_equal(j.gpus.of[0].model, rows[i].model);
+	}
+}
+
+static void gpus_are_bounded(void **state)
+{
+	static const struct {
+		const char *told;
+		int why;
+	} rows[] = {
+		{ "Resource_List.ncpus=1 Resource_List.ngpus=1000000000", HISTORY_OK },
+		{ "Resource_List.ncpus=1 Resource_List.ngpus=1000000001",
+		  HISTORY_OUT_OF_RANGE },
+		{ "Resource_List.select=1:ncpus=1:ngpus=1000000000:gpu_model=a", HISTORY_OK },
+		{ "Resource_List.select=1:ncpus=1:ngpus=1000000001:gpu_model=a",
+		  HISTORY_OUT_OF_RANGE },
+		{ "Resource_List.ncpus=1 Resource_List.ngpus=-1", HISTORY_OK },
+		{ "Resource_List.ncpus=1 Resource_List.ngpus=x", HISTORY_GARBAGE },
+		{ "Resource_List.ncpus=1 Resource_List.ngpus=1 Resource_List.gpu_model=a,b",
+		  HISTORY_GARBAGE },
+	};
+	struct history_job j;
+	char line[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		snprintf(line, sizeof(line), HEAD "17.s;" WHO WHEN "%s", rows[i].told);
+		if (parse_line(line, &j) != rows[i].why)
+			fail_msg("%s: %d", rows[i].told, parse_line(line, &j));
 	}
 }
 
@@ -325,14 +363,35 @@ static void sizes_and_times_are_read_in_every_unit(void **state)
 	}
 }
 
+static void no_record_is_read_beyond_its_end(void **state)
+{
+	static const char line[] = HEAD
+		"17[3].s;" WHO WHEN
+		"exec_host=a/0*4+b/1,3-5 exec_vnode=(a:ncpus=4:mem=1gb)+(b:ncpus=2:ngpus=1) "
+		"Resource_List.select=2:ncpus=16:mem=64GB:ngpus=1:gpu_model=A100+1:ncpus=4 "
+		"Resource_List.walltime=1:00:00 resources_used.cput=02:00:00.5 "
+		"resources_used.mem=1024kb resources_used.walltime=00:50:00";
+	struct history_job j;
+
+	(void)state;
+	for (size_t size = 0; size < sizeof(line); size++) {
+		_cleanup_free_ char *copy = exact_copy(line, size);
+
+		pbs_parse_line(copy, size, &j);
+	}
+	assert_int_equal(parse_line(line, &j), HISTORY_OK);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_is_read_with_its_units),
 		cmocka_unit_test(the_account_is_project_else_account_else_group),
 		cmocka_unit_test(allocated_amounts_count_before_requested_ones),
+		cmocka_unit_test(gpus_are_bounded),
 		cmocka_unit_test(a_run_that_was_requeued_is_a_run),
 		cmocka_unit_test(every_other_record_has_its_reason),
+		cmocka_unit_test(no_record_is_read_beyond_its_end),
 		cmocka_unit_test(no_two_jobs_or_tasks_have_the_same_number),
 		cmocka_unit_test(array_tasks_of_both_spellings_are_the_same),
 		cmocka_unit_test(slots_and_hosts_are_counted_in_every_form),

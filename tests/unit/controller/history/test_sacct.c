@@ -7,7 +7,9 @@
 #include <string.h>
 #include <time.h>
 #include <cmocka.h>
+#include "common/cleanup.h"
 #include "controller/history/sacct.h"
+#include "tests/unit/rig/exact.h"
 
 struct line {
 	const char *raw, *user, *start, *end, *cpus, *memory, *tres, *limit;
@@ -18,13 +20,15 @@ static const struct line good = { "9",	"ann",	  "2016-02-29T23:00:00", "2016-03-
 static int parse_line(struct line l, struct history_job *ret)
 {
 	const struct sacct f = { 0 };
+	_cleanup_free_ char *copy = NULL;
 	char text[512];
 
 	snprintf(text, sizeof(text),
 		 "%s|%s|c1|p|q|phys|g|1|%s|2|2016-02-29T22:00:00|x|%s|%s|e|0:0|COMPLETED|3|%s|"
 		 "12|%s|t|%s|%s|n[1-3]|a|name",
 		 l.raw, l.raw, l.user, l.start, l.end, l.cpus, l.memory, l.tres, l.limit);
-	return sacct_parse_line(&f, text, strlen(text), ret);
+	copy = exact_copy(text, strlen(text));
+	return sacct_parse_line(&f, copy, strlen(text), ret);
 }
 
 static void a_job_is_read_with_its_units(void **state)
@@ -282,6 +286,8 @@ static void gpus_are_those_of_the_models_and_the_rest_without(void **state)
 		{ "gres/gpumem=40", HISTORY_OK, 0, 0, 0 },
 		{ "gres/gpu:=4", HISTORY_OK, 0, 0, 0 },
 		{ "gres/gpu=-1", HISTORY_GARBAGE, 0, 0, 0 },
+		{ "gres/gpu=1000000000", HISTORY_OK, 1000000000, 0, 1000000000 },
+		{ "gres/gpu=1000000001", HISTORY_GARBAGE, 0, 0, 0 },
 		{ "gres/gpu=", HISTORY_GARBAGE, 0, 0, 0 },
 		{ "gres/gpu", HISTORY_GARBAGE, 0, 0, 0 },
 	};
@@ -452,9 +458,27 @@ static void numbers_are_read_whole_and_to_the_thousandth(void **state)
 	assert_int_equal(n, -HISTORY_AMOUNT_MAX);
 }
 
+static void no_line_is_read_beyond_its_end(void **state)
+{
+	static const char line[] =
+		"9_3|9|c1|p|q|phys|g|1|ann|2|2016-02-29T22:00:00|x|2016-02-29T23:00:00|"
+		"2016-03-01T01:00:00|02:00:00|0:0|COMPLETED|3|12|12|2000Mn|t|"
+		"cpu=12,gres/gpu:a100=2,mem=4G|1-06:00:00|n[1-3]|a|name";
+	struct history_job j;
+
+	(void)state;
+	for (size_t size = 0; size < sizeof(line); size++) {
+		_cleanup_free_ char *copy = exact_copy(line, size);
+		const struct sacct f = { 0 };
+
+		sacct_parse_line(&f, copy, size, &j);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_line_is_read_beyond_its_end),
 		cmocka_unit_test(a_job_is_read_with_its_units),
 		cmocka_unit_test(elapsed_says_which_of_two_hours_it_was),
 		cmocka_unit_test(memory_is_what_was_allocated_or_asked),

@@ -5,15 +5,18 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include "common/cleanup.h"
 #include "controller/history/swf.h"
+#include "tests/unit/rig/exact.h"
 
 #define TAIL " 4 7200 2048 1 7 3 -1 -1 4 -1 -1"
 
 static int parse_line(const char *line, struct history_job *ret)
 {
+	_cleanup_free_ char *copy = exact_copy(line, strlen(line));
 	struct swf f = { .epoch_s = 1000 };
 
-	return swf_parse_line(&f, line, strlen(line), ret);
+	return swf_parse_line(&f, copy, strlen(line), ret);
 }
 
 static void a_job_is_read_with_its_units(void **state)
@@ -117,6 +120,25 @@ static void every_digit_of_a_number_is_in_its_name(void **state)
 	assert_int_equal(j.mem_peak_bytes, 0);
 }
 
+static void no_line_is_read_beyond_its_end(void **state)
+{
+	static const char *const lines[] = { "17 5 10 3600 4 100.5 1024" TAIL " ",
+					     "; UnixStartTime: 1027839845 ",
+					     "-1\t+2 -999999999999999999 1e5 0x3 .5 5." };
+	struct history_job j;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
+		for (size_t size = 0; size <= strlen(lines[i]); size++) {
+			_cleanup_free_ char *copy = exact_copy(lines[i], size);
+			struct swf f = SWF_INIT;
+
+			assert_int_not_equal(swf_parse_line(&f, copy, size, &j), HISTORY_OK);
+			assert_int_equal(f.epoch_s == 1027839845,
+					 i == 1 && size >= strlen(lines[i]) - 1);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -124,6 +146,7 @@ int main(void)
 		cmocka_unit_test(an_unknown_wait_counts_as_none),
 		cmocka_unit_test(every_impossible_row_has_its_reason),
 		cmocka_unit_test(the_header_says_when_time_began),
+		cmocka_unit_test(no_line_is_read_beyond_its_end),
 		cmocka_unit_test(every_digit_of_a_number_is_in_its_name),
 	};
 

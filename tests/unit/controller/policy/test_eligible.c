@@ -183,6 +183,69 @@ static void without_quota_a_job_starts_only_when_no_job_with_quota_waits(void **
 	assert_int_equal(w.pending, 0);
 }
 
+static void every_amount_is_added_and_taken_away_again(void **state)
+{
+	const struct eligible_amounts want = { 3, 5, 7000000, 1 };
+	struct eligible_scope s[] = { user_scope(600), user_scope(600) };
+	struct eligible_world w = { s, 2, 1 };
+	struct eligible_job j = job_of(0);
+
+	(void)state;
+	j.want = want;
+	j.n_scopes = 2;
+	eligible_start(&w, &j);
+	for (int i = 0; i < 2; i++)
+		assert_memory_equal(&s[i].running, &want, sizeof(want));
+	assert_int_equal(w.pending, 0);
+	eligible_undo(&w, &j); /* it waits again */
+	for (int i = 0; i < 2; i++)
+		assert_memory_equal(&s[i].running, &(struct eligible_amounts){ 0 },
+				    sizeof(want));
+	assert_int_equal(w.pending, 1);
+	j.has_quota = false;
+	eligible_undo(&w, &j);
+	assert_int_equal(w.pending, 1); /* it never counted */
+}
+
+static void each_kind_of_scope_has_its_name(void **state)
+{
+	static const struct {
+		struct eligible_scope scope;
+		const char *name;
+	} rows[] = {
+		{ { .kind = ELIGIBLE_USER, .name = "al" }, "user al" },
+		{ { .kind = ELIGIBLE_ACCOUNT, .name = "phys" }, "account phys" },
+		{ { .kind = ELIGIBLE_ASSOCIATION, .name = "al", .of = "phys" },
+		  "user al in account phys" },
+		{ { .kind = ELIGIBLE_QUEUE, .name = "al", .of = "fast" },
+		  "user al in queue fast" },
+		{ { .kind = ELIGIBLE_QOS, .name = "al", .of = "long" }, "user al in QOS long" },
+	};
+	char buf[ELIGIBLE_NAME_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_string_equal(eligible_scope_name(&rows[i].scope, buf), rows[i].name);
+}
+
+static void amounts_are_told_in_their_unit(void **state)
+{
+	struct eligible_scope s = user_scope(NONE);
+	struct eligible_world w = { &s, 1, 0 };
+	struct eligible_job j = job_of(1);
+	char why[ELIGIBLE_WHY_MAX];
+
+	(void)state;
+	s.limit.memory_bytes = 8000000;
+	s.running.memory_bytes = 3000000;
+	j.want.memory_bytes = 6000000;
+	assert_false(eligible_check(&w, &j, why));
+	assert_string_equal(why, "limit of user alice: 8 MB at once, 3 run, this job needs 6");
+	j.want.memory_bytes = 9000000;
+	assert_false(eligible_is_possible(&w, &j, why));
+	assert_string_equal(why, "it needs 9 MB, and user alice may run 8 at once");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -192,6 +255,9 @@ int main(void)
 		cmocka_unit_test(no_order_of_starts_and_ends_passes_a_limit),
 		cmocka_unit_test(a_job_beyond_its_limit_is_never_possible),
 		cmocka_unit_test(a_limit_lowered_below_what_runs_holds_only_what_it_limits),
+		cmocka_unit_test(every_amount_is_added_and_taken_away_again),
+		cmocka_unit_test(each_kind_of_scope_has_its_name),
+		cmocka_unit_test(amounts_are_told_in_their_unit),
 		cmocka_unit_test(without_quota_a_job_starts_only_when_no_job_with_quota_waits),
 	};
 

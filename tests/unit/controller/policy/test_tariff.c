@@ -321,6 +321,75 @@ static void under_a_sum_full_use_is_the_full_charge(void **state)
 	}
 }
 
+/* 2 GPUs, 6 cores and 16 GB, of a bundle of 1 GPU, 6 cores and 32 GB. */
+static void the_rule_names_each_share_and_each_factor(void **state)
+{
+	static const struct {
+		bool is_sum;
+		const char *factor, *qos, *rule;
+	} rows[] = {
+		{ true, "1", "1",
+		  "the sum of the shares of one gpu-equivalent: gpus 2 + cores 1 + memory 0.5 = 3.5" },
+		{ true, "3", "1",
+		  "the sum of the shares of one gpu-equivalent: gpus 2 + cores 1 + memory 0.5 = 3.5; "
+		  "x queue factor 3 = 10.5" },
+		{ false, "1", "1/2",
+		  "the largest share of one gpu-equivalent: gpus, 2 / 1 = 2; x QOS factor 0.5 = 1" },
+		{ false, "3", "1/2",
+		  "the largest share of one gpu-equivalent: gpus, 2 / 1 = 2; x queue factor 3 x "
+		  "QOS factor 0.5 = 3" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct tariff t = equivalents_tariff("6", "32000000000");
+
+		t.is_sum = rows[i].is_sum;
+		t.factor = parse_fraction(rows[i].factor);
+		t.qos_factor = parse_fraction(rows[i].qos);
+		assert_string_equal(
+			price_request(&t, &(struct tariff_request){ 2, 6, 16 * GB, 0 }).rule,
+			rows[i].rule);
+	}
+}
+
+static void a_sum_leaves_out_what_the_bundle_has_not(void **state)
+{
+	struct tariff t = equivalents_tariff(NULL, NULL);
+
+	(void)state;
+	t.is_sum = true;
+	assert_string_equal(
+		price_request(&t, &(struct tariff_request){ 0, 2, 2 * GB, 0 }).rule,
+		"the sum of the shares of one core-equivalent: cores 2 + memory 0.5 = 2.5");
+}
+
+static void weights_are_told_whatever_the_unit(void **state)
+{
+	struct tariff t = plain_tariff(TARIFF_SERVICE_UNITS);
+
+	(void)state;
+	t.has_weights = true;
+	t.weights = (struct charge_bundle){ .side = { { 0, 1 }, { 2, 1 }, { 0, 1 } } };
+	assert_string_equal(price_request(&t, &(struct tariff_request){ 0, 3, GB, 0 }).rule,
+			    "the largest share of one service-unit: cores, 3 / 2 = 1.5");
+}
+
+static void hours_of_cores_say_which_cores_and_by_which_clock(void **state)
+{
+	struct tariff t = plain_tariff(TARIFF_SERVICE_UNITS);
+
+	(void)state;
+	assert_string_equal(price_request(&t, &(struct tariff_request){ 0, 16, GB, 0 }).rule,
+			    "cores requested, 16, an hour of running");
+	t = plain_tariff(TARIFF_CORE_HOURS);
+	t.exclusive = true;
+	t.cores_per_node = 48;
+	assert_string_equal(
+		price_request(&t, &(struct tariff_request){ 0, 5, GB, 2 }).rule,
+		"all cores of the nodes held, 96, an hour of running by the wall clock");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +403,10 @@ int main(void)
 		cmocka_unit_test(a_request_without_a_price_is_refused_with_a_reason),
 		cmocka_unit_test(weights_replace_the_bundle_and_may_be_added_up),
 		cmocka_unit_test(under_a_sum_full_use_is_the_full_charge),
+		cmocka_unit_test(the_rule_names_each_share_and_each_factor),
+		cmocka_unit_test(a_sum_leaves_out_what_the_bundle_has_not),
+		cmocka_unit_test(weights_are_told_whatever_the_unit),
+		cmocka_unit_test(hours_of_cores_say_which_cores_and_by_which_clock),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,11 @@ static void quantiles_are_those_of_the_sorted_waits(void **state)
 	assert_int_equal(waits_quantile(jobs, 900), 9);
 	assert_int_equal(waits_quantile(jobs, 1000), 10);
 	assert_int_equal(waits_quantile(jobs, 0), 1);
+	jobs[0] = 90; /* that did not wait at all */
+	assert_int_equal(waits_quantile(jobs, 0), 0);
+	assert_int_equal(waits_quantile(jobs, 900), 0);
+	assert_int_equal(waits_quantile(jobs, 901), 1);
+	assert_int_equal(waits_quantile(jobs, 950), 5);
 }
 
 static void sizes_cover_all_numbers_of_cores(void **state)

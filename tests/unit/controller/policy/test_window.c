@@ -336,6 +336,11 @@ static void months_and_amounts_are_strict(void **state)
 		assert_int_equal(window_amount_parse(bad_amounts[i], &v, NULL), -EINVAL);
 	assert_int_equal(window_month_parse("2024-12", &month, NULL), 0);
 	assert_string_equal(window_month_format(month + 1, text), "2025-01");
+	assert_int_equal(month, 2024 * 12 + 11);
+	assert_int_equal(window_month_parse("0001-01", &month, NULL), 0);
+	assert_string_equal(window_month_format(month, text), "0001-01");
+	assert_int_equal(window_month_parse("9999-12", &month, NULL), 0);
+	assert_string_equal(window_month_format(month, text), "9999-12");
 	assert_int_equal(window_amount_parse("12.3456780", &v, NULL), 0);
 	assert_int_equal(v, 12345678);
 	assert_string_equal(window_amount_format(-v, text), "-12.345678");
@@ -359,6 +364,72 @@ static void every_rule_of_a_window_has_a_name(void **state)
 	assert_string_equal(window_mode_name(WINDOW_LOW_PRIORITY), "low-priority");
 }
 
+static void each_mode_says_which_comparison_decided(void **state)
+{
+	static const struct {
+		enum window_rule rule;
+		int64_t next_allowance, used_before, used;
+		enum window_mode mode;
+		const char *why;
+	} rows[] = {
+		{ WINDOW_SLIDING, 100, 0, 299, WINDOW_NORMAL, "the window is not consumed" },
+		{ WINDOW_SLIDING, 100, 0, 300, WINDOW_NORMAL,
+		  "the window is consumed to the last, not beyond" },
+		{ WINDOW_SLIDING, 100, 0, 301, WINDOW_LOW_PRIORITY,
+		  "the window is consumed: available < 0" },
+		/* The next month has so much that the window is not consumed. */
+		{ WINDOW_SLIDING, 1000, 0, 300, WINDOW_NORMAL, "the window is not consumed" },
+		{ WINDOW_SLIDING, 1000, 0, 301, WINDOW_LOW_PRIORITY, "below -100 %" },
+		{ WINDOW_THREE_MONTHS, 1000, 0, 301, WINDOW_NORMAL,
+		  "the window is not consumed" },
+		{ WINDOW_SLIDING, 1000, 0, 600, WINDOW_LOW_PRIORITY, "below -100 %" },
+		{ WINDOW_SLIDING, 1000, 0, 601, WINDOW_STOPPED,
+		  "used this month > 6 x the month's allowance" },
+		{ WINDOW_SLIDING, 100, 500, 100, WINDOW_LOW_PRIORITY,
+		  "the window is consumed: available < 0" },
+		{ WINDOW_SLIDING, 100, 500, 101, WINDOW_STOPPED,
+		  "used in the period > 2 x the period's allowance" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct window_month m[3];
+		struct window_period p = make_period(m, 3);
+		struct window w;
+
+		m[0].allowance = m[1].allowance = 100;
+		m[2].allowance = rows[i].next_allowance;
+		m[0].used = rows[i].used_before;
+		m[1].used = rows[i].used;
+		m[2].used = 0;
+		w = compute_window(&p, JAN + 1, rows[i].rule);
+		assert_int_equal(w.mode, rows[i].mode);
+		assert_string_equal(w.why, rows[i].why);
+	}
+}
+
+static void borrowed_is_what_both_months_used_beyond_their_own(void **state)
+{
+	static const struct {
+		int64_t before, used, borrowed;
+	} rows[] = { { 0, 0, 0 },     { 0, 200, 0 },  { 0, 201, 1 },  { 100, 101, 1 },
+		     { 150, 60, 10 }, { 0, 290, 90 }, { 0, 291, 90 }, { 200, 500, 90 } };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct window_month m[3];
+		struct window_period p = make_period(m, 3);
+
+		m[0].allowance = m[1].allowance = 100;
+		m[2].allowance = 90;
+		m[0].used = rows[i].before;
+		m[1].used = rows[i].used;
+		m[2].used = 0;
+		assert_int_equal(compute_window(&p, JAN + 1, WINDOW_SLIDING).borrowed,
+				 rows[i].borrowed);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -369,6 +440,8 @@ int main(void)
 		cmocka_unit_test(zero_allowance_has_no_percentage),
 		cmocka_unit_test(sliding_sums_hold_in_every_small_world),
 		cmocka_unit_test(available_is_the_edge_of_normal),
+		cmocka_unit_test(each_mode_says_which_comparison_decided),
+		cmocka_unit_test(borrowed_is_what_both_months_used_beyond_their_own),
 		cmocka_unit_test(three_months_rule_looks_back_two_months),
 		cmocka_unit_test(three_months_rule_bounds_every_three_months),
 		cmocka_unit_test(faults_are_named_and_nothing_is_written),

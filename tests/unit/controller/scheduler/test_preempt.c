@@ -214,6 +214,25 @@ static void a_tally_keeps_each_sum_apart_while_it_grows(void **state)
 	free(t.slots);
 }
 
+/* A table that compares each key with all others takes minutes. */
+static void a_tally_takes_many_owners(void **state)
+{
+	enum { MANY = 50000 };
+	struct tally t = { 0 };
+
+	(void)state;
+	tally_clear(&t);
+	assert_int_equal(tally_reserve(&t, (size_t)3 * MANY), 0);
+	for (int round = 1; round <= 2; round++)
+		for (int u = 0; u < MANY; u++) {
+			assert_int_equal(tally_add(&t, TALLY_USER(u), 1), round);
+			assert_int_equal(tally_add(&t, TALLY_GROUP(u), 2), 2 * round);
+			assert_int_equal(tally_add(&t, TALLY_BOTH(u, u), 3), 3 * round);
+		}
+	assert_int_equal(t.n, 3 * MANY);
+	free(t.slots);
+}
+
 /* ---- who gets the reservation ---- */
 
 struct rig {
@@ -447,6 +466,122 @@ static void a_start_leaves_the_reserved_node_in_time(void **state)
 	schedule_free(r.s);
 }
 
+/* The index of free cores tells no more than so many apart. */
+static void a_job_of_more_cores_than_the_index_has_starts(void **state)
+{
+	struct schedule_node n = { .cores = NODE_BUCKETS + 10,
+				   .mem_bytes = 100,
+				   .is_open = true };
+	struct rig r;
+	int32_t fits, wide;
+
+	(void)state;
+	open_rig(&r, 0, 0);
+	assert_int_equal(schedule_add_node(r.s, &n), 0);
+	wide = add_job(&r, NODE_BUCKETS + 11, 10, 0);
+	fits = add_job(&r, NODE_BUCKETS + 10, 10, 1);
+	assert_int_equal(run_pass(&r, 10), 1);
+	assert_int_equal(schedule_state(r.s, wide), SCHEDULE_QUEUED);
+	assert_int_equal(schedule_state(r.s, fits), SCHEDULE_RUNNING);
+	schedule_free(r.s);
+}
+
+static void suspended_jobs_of_each_queue_resume(void **state)
+{
+	struct rig r;
+	int32_t jobs[3];
+
+	(void)state;
+	open_rig(&r, 0, 3);
+	for (int32_t i = 0; i < 3; i++) {
+		struct schedule_chunk c = { .cores = 4, .mem_bytes = 1, .n = 1 };
+		struct schedule_job j = { .id = ++r.id,
+					  .queue = i * (SCHEDULE_QUEUES_MAX - 1) / 2,
+					  .chunks = &c,
+					  .n_chunks = 1,
+					  .limit_s = 1000 };
+		struct schedule_allocation h = { SCHEDULE_SUSPENDED, &i, 0 };
+
+		assert_int_equal(schedule_add_allocated(r.s, &j, &h, &jobs[i]), 0);
+	}
+	assert_int_equal(run_pass(&r, 10), 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(schedule_state(r.s, jobs[i]), SCHEDULE_RUNNING);
+	schedule_free(r.s);
+}
+
+static void expect_why(struct rig *r, int32_t job, enum schedule_wait wait, int32_t position)
+{
+	struct schedule_why why;
+
+	schedule_why(r->s, job, &why);
+	assert_int_equal(why.wait, wait);
+	assert_int_equal(why.position, position);
+}
+
+/* Positions are those of the shuffled queue: who has less above him is first. */
+static void a_position_is_that_of_its_own_queue(void **state)
+{
+	struct schedule_why why;
+	struct rig r;
+	int32_t late, blocked, never, others[2];
+
+	(void)state;
+	open_rig(&r, 0, 1);
+	add_running(&r, 0, 5000);
+	others[0] = add_job(&r, 3, 10, 1);
+	others[1] = add_job(&r, 3, 10, 2);
+	blocked = add_job(&r, 1, 10, 3);
+	never = add_job(&r, 5, 10, 4);
+	schedule_set_blocked(r.s, blocked, true);
+	{
+		struct schedule_chunk c = { .cores = 3, .mem_bytes = 1, .n = 1 };
+		struct schedule_job j = { .id = 77,
+					  .queue = 1,
+					  .user = 1,
+					  .group = 1,
+					  .chunks = &c,
+					  .n_chunks = 1,
+					  .limit_s = 10,
+					  .submit_s = 5 };
+		int32_t other_queue;
+
+		assert_int_equal(schedule_add(r.s, &j, &other_queue), 0);
+		run_pass(&r, 1000);
+		schedule_why(r.s, other_queue, &why);
+		assert_int_equal(why.position, 0);
+		assert_int_equal(why.n, 1);
+		assert_int_equal(why.wait, SCHEDULE_FIRST);
+	}
+	expect_why(&r, others[0], SCHEDULE_FIRST, 0);
+	expect_why(&r, others[1], SCHEDULE_BEHIND, 1);
+	expect_why(&r, blocked, SCHEDULE_BLOCKED, 2);
+	expect_why(&r, never, SCHEDULE_NEVER, 3);
+	schedule_why(r.s, others[1], &why);
+	assert_int_equal(why.n, 4);
+	late = add_job(&r, 1, 10, 5);
+	expect_why(&r, late, SCHEDULE_NOT_CONSIDERED, -1); /* no pass has seen it */
+	schedule_remove(r.s, others[0]);
+	expect_why(&r, others[1], SCHEDULE_FIRST, 0);
+	schedule_free(r.s);
+}
+
+static void a_priority_that_only_the_first_queue_has_counts(void **state)
+{
+	struct schedule_config c = { .rule = SCHEDULE_PREEMPT, .run_priority[0] = 5 };
+	struct schedule_node n = { .cores = 4, .mem_bytes = 100, .is_open = true };
+	struct rig r = { 0 };
+	int32_t job;
+
+	(void)state;
+	assert_int_equal(schedule_new(&c, &r.s), 0);
+	assert_int_equal(schedule_add_node(r.s, &n), 0);
+	job = add_job(&r, 4, 10, 1);
+	assert_int_equal(run_pass(&r, 10), 1);
+	assert_int_equal(schedule_state(r.s, job), SCHEDULE_RUNNING);
+	schedule_free(r.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,6 +594,7 @@ int main(void)
 		cmocka_unit_test(the_time_of_its_present_state_counts_too),
 		cmocka_unit_test(a_job_is_overdue_from_its_withdrawn_start_to_its_first_run),
 		cmocka_unit_test(a_tally_keeps_each_sum_apart_while_it_grows),
+		cmocka_unit_test(a_tally_takes_many_owners),
 		cmocka_unit_test(
 			only_a_suspended_job_beyond_its_pressing_point_gets_the_reservation),
 		cmocka_unit_test(of_equally_pressing_jobs_the_first_keeps_the_reservation),
@@ -468,6 +604,10 @@ int main(void)
 		cmocka_unit_test(of_equal_jobs_the_first_number_resumes),
 		cmocka_unit_test(the_first_that_waits_for_too_long_gets_the_reservation),
 		cmocka_unit_test(without_a_time_to_reserve_after_no_queued_job_gets_it),
+		cmocka_unit_test(suspended_jobs_of_each_queue_resume),
+		cmocka_unit_test(a_priority_that_only_the_first_queue_has_counts),
+		cmocka_unit_test(a_position_is_that_of_its_own_queue),
+		cmocka_unit_test(a_job_of_more_cores_than_the_index_has_starts),
 		cmocka_unit_test(a_start_leaves_the_reserved_node_in_time),
 	};
 

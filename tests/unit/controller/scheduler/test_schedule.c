@@ -100,6 +100,8 @@ static void later_jobs_start_beside_a_reservation(void **state)
 	schedule_why(s, head, &why);
 	assert_int_equal(why.wait, SCHEDULE_FIRST);
 	assert_int_equal(why.first_s, 100);
+	schedule_why(s, runs, &why);
+	assert_int_equal(why.position, -1); /* it does not wait */
 	schedule_why(s, long_one, &why);
 	assert_int_equal(why.wait, SCHEDULE_BEHIND);
 	assert_int_equal(why.position, 1);
@@ -160,6 +162,38 @@ static void one_run_of_the_future_has_the_start_of_each_job(void **state)
 	f.ctx = &few;
 	assert_int_equal(schedule_run_future(s, &f), 0);
 	assert_true(few.n > 0 && few.n < 20);
+}
+
+static void a_position_is_known_while_the_queue_is_out_of_order(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
+	struct schedule_why why;
+	int32_t jobs[5], more;
+
+	(void)state;
+	for (int i = 0; i < 5; i++)
+		jobs[i] = add_job(s, (struct ask){ .cores = 1, .limit_s = 10, .submit_s = i });
+	for (int i = 0; i < 5; i++) /* the last submitted first, from the next pass on */
+		schedule_set_priority(s, jobs[i], i);
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 5; i++) {
+			schedule_why(s, jobs[i], &why);
+			assert_int_equal(why.position, round ? 4 - i : i);
+			assert_int_equal(why.n, 5);
+		}
+		run_pass(s, 10);
+	}
+	schedule_edit_begin(s);
+	more = add_job(s, (struct ask){ .cores = 1, .limit_s = 10, .submit_s = -1 });
+	schedule_why(s, more, &why);
+	assert_int_equal(why.position, 5); /* last in the list until the edit ends */
+	schedule_why(s, jobs[0], &why);
+	assert_int_equal(why.position, 4);
+	assert_int_equal(schedule_edit_end(s), 0);
+	schedule_why(s, more, &why);
+	assert_int_equal(why.position, 4); /* of the same priority, submitted before */
+	schedule_why(s, jobs[0], &why);
+	assert_int_equal(why.position, 5);
 }
 
 static void without_backfill_no_job_passes_another(void **state)
@@ -260,6 +294,118 @@ static void bad_input_is_refused(void **state)
 	j.limit_s = 1;
 	assert_int_equal(schedule_add(s, &j, &job), 0); /* no node: it waits */
 	assert_int_equal(run_pass(s, 0), 0);
+}
+
+static void a_rule_that_is_none_is_refused(void **state)
+{
+	struct schedule_config c = { .rule = _SCHEDULE_RULE_MAX };
+	struct schedule *s = NULL;
+
+	(void)state;
+	assert_int_equal(schedule_new(&c, &s), -EINVAL);
+	c.rule = SCHEDULE_PREEMPT;
+	c.reserve_after_s = -1;
+	assert_int_equal(schedule_new(&c, &s), -EINVAL);
+	assert_null(s);
+	c.reserve_after_s = 0;
+	assert_int_equal(schedule_new(&c, &s), 0);
+	schedule_free(s);
+	assert_null(schedule_free(NULL));
+}
+
+static void each_field_of_a_chunk_is_checked(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
+	struct schedule_chunk good = { .cores = 1, .n = 1 },
+			      bad[] = { good, good, good, good, good, good, good };
+	struct schedule_job j = { .n_chunks = 1, .limit_s = 0 };
+	int32_t job;
+
+	(void)state;
+	bad[0].cores = -1;
+	bad[1].mem_bytes = -1;
+	bad[2].jobfs_bytes = -1;
+	bad[3].gpus = -1;
+	bad[4].model = -1;
+	bad[5].model = SCHEDULE_MODELS_MAX + 1;
+	bad[6].n = -1;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		j.chunks = &bad[i];
+		assert_int_equal(schedule_add(s, &j, &job), -EINVAL);
+	}
+	good.model = SCHEDULE_MODELS_MAX;
+	j.chunks = &good;
+	assert_int_equal(schedule_add(s, &j, &job), 0);
+	j.n_chunks = 0;
+	assert_int_equal(schedule_add(s, &j, &job), -EINVAL);
+	j.n_chunks = 1;
+	j.queue = -1;
+	assert_int_equal(schedule_add(s, &j, &job), -EINVAL);
+	j.queue = SCHEDULE_QUEUES_MAX - 1;
+	assert_int_equal(schedule_add(s, &j, &job), 0);
+	assert_int_equal(job, 1);
+}
+
+static void a_job_on_no_known_node_is_refused_and_leaves_nothing(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
+	struct schedule_chunk c = { .cores = 1, .n = 2 };
+	struct schedule_job j = { .id = 7, .chunks = &c, .n_chunks = 1, .limit_s = 10 };
+	int32_t nodes[2] = { 0, 1 }, job, next;
+	struct schedule_allocation h = { SCHEDULE_RUNNING, nodes, 0 };
+
+	(void)state;
+	add_nodes(s, 2, 4);
+	for (int32_t bad = -1; bad <= 2; bad += 3) {
+		nodes[1] = bad;
+		assert_int_equal(schedule_add_allocated(s, &j, &h, &job), -EINVAL);
+	}
+	nodes[1] = 1;
+	h.state = SCHEDULE_QUEUED; /* it has no nodes */
+	assert_int_equal(schedule_add_allocated(s, &j, &h, &job), -EINVAL);
+	h.state = SCHEDULE_RUNNING;
+	c.n = -1;
+	assert_int_equal(schedule_add_allocated(s, &j, &h, &job), -EINVAL);
+	c.n = 2;
+	assert_int_equal(schedule_add_allocated(s, &j, &h, &job), 0);
+	assert_int_equal(job, 0); /* the first number: none was lost */
+	next = add_job(s, (struct ask){ .cores = 4, .limit_s = 10 });
+	assert_int_equal(next, 1);
+	run_pass(s, 0); /* one core of each node is in use */
+	assert_state(s, next, SCHEDULE_QUEUED);
+}
+
+/* To ask whether it fits leaves no trace, be it of several parts or of whole nodes. */
+static void a_question_changes_nothing(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
+	struct schedule_chunk c = { .cores = 2, .mem_bytes = GIB, .n = 2 };
+	struct schedule_job j = { .id = 9,
+				  .chunks = &c,
+				  .n_chunks = 1,
+				  .submit_s = 9,
+				  .limit_s = 1000,
+				  .is_exclusive = true };
+	int32_t wide, head;
+	struct schedule_why why;
+
+	(void)state;
+	add_nodes(s, 2, 8);
+	add_job(s, (struct ask){ .cores = 8, .limit_s = 100 });
+	head = add_job(s, (struct ask){ .cores = 8, .n = 2, .limit_s = 10, .submit_s = 1 });
+	assert_int_equal(schedule_add(s, &j, &wide), 0);
+	run_pass(s, 0);
+	assert_state(s, head, SCHEDULE_QUEUED);
+	for (int i = 0; i < 3; i++) {
+		schedule_why(s, wide, &why);
+		assert_int_equal(why.wait,
+				 SCHEDULE_WOULD_DELAY); /* node 1 is free, and reserved */
+		assert_int_equal(why.first, head);
+		assert_int_equal(why.first_s, 100);
+	}
+	schedule_remove(s, head);
+	assert_int_equal(run_pass(s, 1), 1);
+	assert_state(s, wide, SCHEDULE_RUNNING);
 }
 
 /* ---- with suspension ---- */
@@ -417,11 +563,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(later_jobs_start_beside_a_reservation),
 		cmocka_unit_test(one_run_of_the_future_has_the_start_of_each_job),
+		cmocka_unit_test(a_position_is_known_while_the_queue_is_out_of_order),
 		cmocka_unit_test(without_backfill_no_job_passes_another),
 		cmocka_unit_test(a_job_that_never_fits_leaves_the_reservation_to_the_next),
 		cmocka_unit_test(parts_of_one_job_are_on_several_nodes),
 		cmocka_unit_test(before_maintenance_only_jobs_that_end_in_time_start),
 		cmocka_unit_test(bad_input_is_refused),
+		cmocka_unit_test(a_rule_that_is_none_is_refused),
+		cmocka_unit_test(each_field_of_a_chunk_is_checked),
+		cmocka_unit_test(a_job_on_no_known_node_is_refused_and_leaves_nothing),
+		cmocka_unit_test(a_question_changes_nothing),
 		cmocka_unit_test(an_express_job_takes_the_cores_of_a_normal_one),
 		cmocka_unit_test(suspended_jobs_keep_their_memory),
 		cmocka_unit_test(a_large_job_suspends_small_ones_while_they_can_bear_it),

@@ -126,14 +126,14 @@ static void run_world(struct world *w, const struct sim_usage_rule *rule)
 
 static void factors_are_those_of_each_stretch_charged_alone(void **state)
 {
-	static const int64_t shares[GROUPS] = { 1, 2, 7, 4 };
+	static const int64_t shares[GROUPS] = { 1, 2, 7, 4 }, half_lives_s[] = { 0, 3600, 1 };
 	static struct world w;
 
 	(void)state;
 	srand(17);
-	for (int round = 0; round < 20; round++) {
+	for (int round = 0; round < 24; round++) {
 		struct sim_usage_rule rule = {
-			.half_life_s = round % 2 ? 3600 : 0,
+			.half_life_s = half_lives_s[round % 3],
 			.is_classic = round % 4 / 2,
 			.shares = round % 8 / 4 ? shares : NULL,
 		};

@@ -140,6 +140,7 @@ static void a_suspended_job_keeps_what_it_has_run(void **state)
 	(void)state;
 	open_world(&w, 4, two, 2);
 	assert_int_equal(run_script(&w, &s), 0);
+	assert_string_equal(w.err.text, "");
 	assert_string_equal(s.seen, "a0@0 a1@3 e1@8 e0@18 ");
 	assert_int_equal(w.times[0].start_s, 0);
 	assert_int_equal(w.times[0].end_s, 18);
