@@ -265,8 +265,8 @@ $O/tests/unit/test_unbegun: $O/slurm/unbegun.o $O/common/err.o
 $O/tests/unit/test_utilisation: $(patsubst %,$O/controller/policy/efficiency/%.o,waits capacity)
 $O/tests/unit/test_preempt_rule: LDLIBS += -lm
 $O/tests/unit/test_preempt_rule: $(SCHEDULE)
-$O/tests/unit/test_preempt: LDLIBS += -lm
-$O/tests/unit/test_preempt: $(SCHEDULE)
+$O/tests/unit/test_preempt $O/tests/unit/test_score: LDLIBS += -lm
+$O/tests/unit/test_preempt $O/tests/unit/test_score: $(SCHEDULE)
 $O/tests/unit/test_same: LDLIBS += -lm
 $O/tests/unit/test_same: $(SCHEDULE)
 $O/tests/unit/test_backfill_rule: LDLIBS += -lm
