@@ -2,7 +2,7 @@
 * its database that fails on demand, and one for its jobs that has project quotas.
  *
  * As a shared object in LD_PRELOAD: changes of files named agent.db* fail as the words in the
-* file $STORE_FAULT say; project ids are kept in extended attributes and limits in memory, and
+* file $STORE_FAULT say (empty: none fails, and none is looked at); project ids are kept in extended attributes and limits in memory, and
  * not enforced. As a program (-DCONTROL) it sets the words:
  *	store_fault N once|forever [ERRNO]	the N-th change from now fails, or all from it on
  *	store_fault N kill			SIGKILL ends the process instead of the N-th change
@@ -30,7 +30,7 @@ static volatile struct words *map_words(void)
 	int fd;
 	void *p;
 
-	if (w || !path)
+	if (w || !path || !*path)
 		return w;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0 || ftruncate(fd, sizeof(*w)) < 0)
@@ -85,11 +85,11 @@ static int is_store(int fd)
 
 static int write_fails(int fd)
 {
-	int saved = errno, is_ours = is_store(fd);
-	volatile struct words *w = is_ours ? map_words() : NULL;
+	volatile struct words *w = map_words();
+	int saved = errno, is_ours = w && is_store(fd);
 
 	errno = saved;
-	if (!w)
+	if (!is_ours)
 		return 0;
 	w->count++;
 	if (w->left == 0 || (w->left > 0 && --w->left > 0))

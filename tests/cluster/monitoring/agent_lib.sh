@@ -19,7 +19,8 @@ agent_possible() {
 agent_start() {
 	local preload=$agent_dir/fault.so
 	[ -z "$agent_no_quota" ] || preload=
-	STORE_FAULT=$agent_dir/words LD_PRELOAD=$preload${AGENT_PRELOAD:+:$AGENT_PRELOAD} "${REEVE_AGENT_BINARY:-build/bin/reeve-agent}" --config "$agent_dir/agent.conf" 2>>"$agent_dir/log" &
+	[ -z "${AGENT_STATE_ON_DISK:-}" ] || agent_words= # its disk is as it is
+	STORE_FAULT=${agent_words-$agent_dir/words} LD_PRELOAD=$preload${AGENT_PRELOAD:+:$AGENT_PRELOAD} "${REEVE_AGENT_BINARY:-build/bin/reeve-agent}" --config "$agent_dir/agent.conf" 2>>"$agent_dir/log" &
 	agent_pid=$!
 }
 agent_stop() {
@@ -39,6 +40,7 @@ agent_open() {
 	mkdir "$agent_dir/state" "$agent_dir/run" "$agent_dir/jobfs" "$agent_dir/pins"
 	cp "${REEVE_LAUNCH_BINARY:-build/bin/reeve-launch}" "$agent_dir/reeve-launch" # where other users may reach it
 	[ -n "$agent_no_quota" ] || agent_build
+	mount -t tmpfs -o size=16M,mode=755 none "$agent_dir/run" # as /run is
 	[ -n "${AGENT_STATE_ON_DISK:-}" ] || mount -t tmpfs -o size=64M,mode=700 none "$agent_dir/state" # its syncs take no time
 	{
 		# shellcheck disable=SC2154 # dir, url: of live_lib.sh
@@ -64,6 +66,7 @@ agent_end() {
 		[ -d "$agent_group" ] || break
 		sleep 0.1
 	done
+	umount "$agent_dir/run"
 	[ -n "${AGENT_STATE_ON_DISK:-}" ] || umount "$agent_dir/state"
 	rm -rf "$agent_dir"
 }
