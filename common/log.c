@@ -6,6 +6,7 @@
 #include <systemd/sd-journal.h>
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/log_events.h"
 
 static struct {
 	const char *program;
@@ -69,7 +70,8 @@ void log_limited(struct log_limit *l, int priority, const char *fmt, ...)
 
 void log_job(int priority, int64_t job, const char *event, const char *fmt, ...)
 {
-	char text[4096];
+	const char *id = log_event_id(event);
+	char text[4096], message_id[64];
 	int n;
 	va_list ap;
 
@@ -79,8 +81,9 @@ void log_job(int priority, int64_t job, const char *event, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
 	va_end(ap);
-	if (!to.journal ||
-	    sd_journal_send("MESSAGE=%s", text, "PRIORITY=%i", priority, "REEVE_JOB=%lld",
-			    (long long)job, "REEVE_EVENT=%s", event, NULL) < 0)
+	snprintf(message_id, sizeof(message_id), "MESSAGE_ID=%s", id ? id : "");
+	if (!to.journal || sd_journal_send("MESSAGE=%s", text, "PRIORITY=%i", priority,
+					   "REEVE_JOB=%lld", (long long)job, "REEVE_EVENT=%s",
+					   event, id ? message_id : NULL, NULL) < 0)
 		to_stderr(priority, text);
 }

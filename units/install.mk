@@ -26,6 +26,7 @@ install: all
 	$(if $(HAS_LUA),$(INSTALL) -D -m 644 -t $(luadir) $O/lib/reeve_lua.so)
 	$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-agent.service units/reeve-controller.service \
 		units/reeve.slice
+	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/catalog units/reeve.catalog
 	$(INSTALL) -D -m 644 units/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/reeve.conf
 	$(INSTALL) -D -m 644 units/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/reeve.conf
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/dbus-1/system.d units/org.reeve.Agent1.conf
