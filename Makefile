@@ -49,6 +49,7 @@ $O/controller/web/%.o: ALLFLAGS += $(shell pkg-config --cflags libxslt)
 # The rest is loaded when it is needed: cli/lazy.
 LIB_CLI    := -ljansson -lmunge -lnettle
 $O/controller/postgres/%.o: ALLFLAGS += $(shell pkg-config --cflags libpq)
+$O/cli/admin/doctor/gather/%.o: ALLFLAGS += $(shell pkg-config --cflags libpq)
 
 PAM        := $(wildcard agent/pam/*.c) $(patsubst %,agent/launch/%.c,step/view seccomp) common/err.c
 

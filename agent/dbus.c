@@ -10,6 +10,7 @@
 #include "agent/step/steps.h"
 #include "common/log.h"
 #include "common/utf8.h"
+#include "common/version.h"
 #include "common/model/amount.h"
 #include "common/wire/doc.h"
 
@@ -262,6 +263,45 @@ static int reply_status(sd_bus_message *call, void *userdata, sd_bus_error *erro
 	return r;
 }
 
+static void describe_links(struct node *n, struct doc *d)
+{
+	struct spool_status s;
+	struct uplink_status u = { .why = "" };
+	struct err err;
+
+	if (n->uplink) {
+		uplink_get_status(n->uplink, &u);
+		doc_text(d, "controller", n->conf->controller);
+		doc_bool(d, "controller_up", u.up);
+		doc_text_if(d, "controller_why", u.up ? "" : u.why);
+	}
+	if (spool_get_status(n->spool, &s, &err) < 0)
+		return;
+	doc_int(d, "spool_bytes", s.bytes);
+	doc_int(d, "spool_max_bytes", s.max_bytes);
+}
+
+/* Describe(): what the node is, as JSON for programs; nothing of jobs. No key "controller": none is configured. */
+static int describe_node(sd_bus_message *call, void *userdata, sd_bus_error *error)
+{
+	_cleanup_doc_ struct doc d = doc_message(), notes = doc_array();
+	_cleanup_json_ json_t *doc = NULL;
+	_cleanup_free_ char *text = NULL;
+	struct node *n = userdata;
+
+	(void)error;
+	doc_text(&d, "node", n->conf->node);
+	doc_text(&d, "version", REEVE_VERSION);
+	doc_int(&d, "tier", node_tier(n));
+	for (int i = 0; i < n->n_notes; i++)
+		doc_add(&notes, wire_string(n->notes[i]));
+	doc_set(&d, "notes", doc_take(&notes));
+	describe_links(n, &d);
+	doc = doc_take(&d);
+	text = doc ? wire_format(doc) : NULL;
+	return text ? sd_bus_reply_method_return(call, "s", text) : -ENOMEM;
+}
+
 /* The D-Bus policy lets only root call this. Checked here too, since a policy is a file that may be
  * missing or changed. */
 static int check_root(sd_bus_message *call, sd_bus_error *error)
@@ -307,6 +347,8 @@ static const sd_bus_vtable vtable[] = {
 	SD_BUS_METHOD_WITH_NAMES("GetJob", "x", SD_BUS_PARAM(job), "s", SD_BUS_PARAM(json),
 				 get_job, SD_BUS_VTABLE_UNPRIVILEGED),
 	SD_BUS_METHOD_WITH_NAMES("Status", "", , "s", SD_BUS_PARAM(text), reply_status,
+				 SD_BUS_VTABLE_UNPRIVILEGED),
+	SD_BUS_METHOD_WITH_NAMES("Describe", "", , "s", SD_BUS_PARAM(json), describe_node,
 				 SD_BUS_VTABLE_UNPRIVILEGED),
 	SD_BUS_METHOD_WITH_NAMES("Order", "s", SD_BUS_PARAM(document), "i", SD_BUS_PARAM(count),
 				 apply_order, SD_BUS_VTABLE_UNPRIVILEGED),

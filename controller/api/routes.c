@@ -1,6 +1,7 @@
 /* routes.c - the table of routes with the limits of their bodies, and the search in it; see
  * routes.h. */
 #include <string.h>
+#include "controller/api/about.h"
 #include "controller/api/accounts/accounts.h"
 #include "controller/api/console/console.h"
 #include "controller/api/jobs/jobs.h"
@@ -108,6 +109,8 @@ const struct route routes[] = {
 	  "changes of accounts" },
 	{ "POST", "/v1/web/tickets", ROLE_USER, BODY_SMALL, route_ticket,
 	  "a link that opens the pages" },
+	{ "GET", "/v1/about", ROLE_USER, BODY_NONE, route_about,
+	  "the controller's version and clock" },
 	{ "GET", "/metrics", ROLE_ANYONE, BODY_NONE, route_metrics, "figures for monitoring" },
 	{ 0 },
 };

@@ -138,3 +138,12 @@ const char *store_text(struct db_row *st, int column)
 
 	return text ? text : "";
 }
+
+int64_t store_schema_newest(void)
+{
+	int64_t n = 0;
+
+	while (store_migrations[n])
+		n++;
+	return n;
+}

@@ -37,6 +37,7 @@ const char *store_zone(const struct store *s);
 int64_t store_day(struct store *s, int64_t at_ns);
 int64_t store_first_ns(struct store *s, int64_t day);
 struct store *store_close(struct store *s);
+int64_t store_schema_newest(void); /* the version of the schema that this program writes */
 /* Where the ledger is, for messages: a path, or "NAME on HOST, schema S"; never a password. */
 const char *store_place(const struct store *s);
 DEFINE_CLEANUP(struct store *, store_close)

@@ -168,6 +168,7 @@ who "balances of all accounts: operators" GET /v1/balances '' "401 403 403 403 4
 who "price of a request: everyone" POST /v1/cost '{"schema":"reeve/1","request":{"cluster":"main","name":"t","workdir":"/","argv":["x"],"resources":{"ncpus":1}}}' "401 200 200 200 200 200 200"
 who "a link to the pages: everyone, with their own rights" POST /v1/web/tickets '{"schema":"reeve/1"}' "401 200 200 200 200 200 200"
 who "clusters and queues: everyone" GET /v1/cluster '' "401 200 200 200 200 200 200"
+who "version and clock: everyone" GET /v1/about '' "401 200 200 200 200 200 200"
 who "accounts: everyone, what they are in" GET /v1/accounts '' "401 200 200 200 200 200 200"
 who "accounts: operators change them" POST /v1/accounts '{"schema":"reeve/1","revision":1,"text":"[Account x]\n","dry_run":true}' "401 403 403 403 403 403 200"
 who "changes of accounts: operators" GET /v1/accounts/log '' "401 403 403 403 403 403 200"

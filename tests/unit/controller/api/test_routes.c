@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "controller/api/about.h"
 #include "controller/api/accounts/accounts.h"
 #include "controller/api/console/console.h"
 #include "controller/api/jobs/jobs.h"
@@ -66,6 +67,7 @@ STAND_IN(route_quota)
 STAND_IN(route_balances)
 STAND_IN(route_adjust)
 STAND_IN(route_entries)
+STAND_IN(route_about)
 STAND_IN(route_cluster)
 STAND_IN(route_metrics)
 STAND_IN(route_accounts)

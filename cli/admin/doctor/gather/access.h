@@ -1,0 +1,14 @@
+/* access - who may run processes outside jobs: linger files, user managers, sshd's configuration, cron and at. `root` stands before every
+ * path ("": this machine; else a directory that holds its files). */
+#pragma once
+#include "cli/admin/doctor/judge/access.h"
+
+/* `exempt`: the group whose members pam_reeve passes; "": none. Users below `min_uid` are the system's. */
+struct gather_users {
+	const char *root, *exempt;
+	int64_t min_uid;
+};
+void gather_users(const struct gather_users *how, struct judge_users *ret);
+void gather_sshd(const char *root, struct judge_sshd *ret);
+/* Sets is_installed and has_allow; `programs` ends with NULL. */
+void gather_later(const char *root, const char *const *programs, struct judge_later *ret);

@@ -1,0 +1,182 @@
+/* database.c - see database.h. */
+#include <errno.h>
+#include <pwd.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "cli/admin/doctor/gather/database.h"
+#include "common/clock.h"
+#include "common/err.h"
+#include "common/utf8.h"
+#include "controller/postgres/pq.h"
+
+/* ---- SQLite ---- */
+
+#define BUSY_MS 5000
+#define STEPS_BETWEEN_LOOKS 100000 /* of SQLite's machine, some milliseconds */
+
+struct deadline {
+	int64_t at_ns;
+	bool has_passed;
+};
+
+static int look_at_clock(void *ctx)
+{
+	struct deadline *d = ctx;
+
+	d->has_passed = clock_ns(CLOCK_MONOTONIC) > d->at_ns;
+	return d->has_passed;
+}
+
+/* The first column of the first row as text; false: there is none, why says it. */
+static bool ask_sqlite(sqlite3 *db, const char *sql, struct judge_database *ret, char *buf,
+		       size_t size)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
+	const char *text = NULL;
+
+	if (rc == SQLITE_OK)
+		rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		text = (const char *)sqlite3_column_text(st, 0);
+	if (text)
+		utf8_format(buf, size, "%s", text);
+	else
+		utf8_format(ret->why, sizeof(ret->why), "%s", sqlite3_errmsg(db));
+	sqlite3_finalize(st);
+	return text != NULL;
+}
+
+static void check_pages(sqlite3 *db, int limit_s, struct judge_database *ret)
+{
+	struct deadline d = { .at_ns = clock_ns(CLOCK_MONOTONIC) + limit_s * S_NS };
+	char said[JUDGE_WHY_MAX];
+
+	sqlite3_progress_handler(db, STEPS_BETWEEN_LOOKS, look_at_clock, &d);
+	if (ask_sqlite(db, "PRAGMA quick_check(1)", ret, said, sizeof(said))) {
+		if (strcmp(said, "ok") != 0)
+			snprintf(ret->damage, sizeof(ret->damage), "%s", said);
+	} else if (d.has_passed) {
+		ret->was_cut = true;
+		ret->why[0] = '\0';
+	} else { /* such as "database disk image is malformed" */
+		snprintf(ret->damage, sizeof(ret->damage), "%s", ret->why);
+		ret->why[0] = '\0';
+	}
+}
+
+void gather_database(int limit_s, struct judge_database *ret)
+{
+	char version[32];
+	sqlite3 *db = NULL;
+	struct stat st;
+
+	if (stat(ret->place, &st) < 0) {
+		if (errno != ENOENT)
+			snprintf(ret->why, sizeof(ret->why), "%s", strerror(errno));
+		return;
+	}
+	ret->is_there = true;
+	ret->bytes = st.st_size;
+	if (sqlite3_open_v2(ret->place, &db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+		snprintf(ret->why, sizeof(ret->why), "cannot be opened: %s",
+			 db ? sqlite3_errmsg(db) : "out of memory");
+	if (!*ret->why)
+		sqlite3_busy_timeout(db, BUSY_MS);
+	if (!*ret->why &&
+	    ask_sqlite(db, "PRAGMA user_version", ret, version, sizeof(version))) {
+		ret->version = strtoll(version, NULL, 10);
+		check_pages(db, limit_s, ret);
+	}
+	sqlite3_close(db);
+}
+
+/* ---- PostgreSQL ---- */
+
+/* With peer authentication the server asks the kernel for the effective user; libpq looks for ~/.pgpass by $HOME or PGPASSFILE. */
+static void become_user(const char *user)
+{
+	const struct passwd *p = geteuid() == 0 ? getpwnam(user) : NULL;
+	char path[512];
+
+	if (!p)
+		return;
+	snprintf(path, sizeof(path), "%.480s/.pgpass", p->pw_dir);
+	setenv("PGPASSFILE", path, 0);
+	setenv("PGUSER", user, 0);
+	if (seteuid(p->pw_uid) < 0)
+		unsetenv("PGPASSFILE");
+}
+
+static PGresult *ask_postgres(PGconn *c, const char *sql)
+{
+	PGresult *result = pq.PQexec(c, sql);
+
+	if (pq.PQresultStatus(result) == PGRES_TUPLES_OK && pq.PQntuples(result) > 0)
+		return result;
+	pq.PQclear(result);
+	return NULL;
+}
+
+static void read_version(PGconn *c, struct judge_postgres *ret)
+{
+	PGresult *r = ask_postgres(c, "SELECT current_setting('server_version_num')");
+
+	if (r)
+		ret->server = strtoll(pq.PQgetvalue(r, 0, 0), NULL, 10);
+	pq.PQclear(r);
+	r = ask_postgres(c, "SELECT version FROM reeve_schema");
+	ret->has_ledger = r;
+	if (r)
+		ret->version = strtoll(pq.PQgetvalue(r, 0, 0), NULL, 10);
+	pq.PQclear(r);
+}
+
+static void read_settings(PGconn *c, struct judge_postgres *ret)
+{
+	PGresult *r = ask_postgres(
+		c, "SELECT name, setting FROM pg_settings WHERE name IN ('fsync', "
+		   "'full_page_writes', 'statement_timeout', "
+		   "'idle_in_transaction_session_timeout', 'idle_session_timeout', "
+		   "'default_transaction_read_only') UNION ALL SELECT 'in_recovery', "
+		   "CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END");
+
+	for (int i = 0; r && i < pq.PQntuples(r) && ret->n_settings < JUDGE_SETTINGS_MAX; i++) {
+		struct judge_setting *s = &ret->settings[ret->n_settings++];
+
+		snprintf(s->name, sizeof(s->name), "%s", pq.PQgetvalue(r, i, 0));
+		snprintf(s->value, sizeof(s->value), "%s", pq.PQgetvalue(r, i, 1));
+	}
+	pq.PQclear(r);
+}
+
+void gather_postgres(const char *where, const char *user, struct judge_postgres *ret)
+{
+	const uid_t self = geteuid();
+	const char *host;
+	struct err err;
+	PGconn *c;
+
+	if (pq_load(&err) < 0) {
+		snprintf(ret->why, sizeof(ret->why), "%s", err.text);
+		return;
+	}
+	become_user(user);
+	c = pq.PQconnectdb(where);
+	if (geteuid() != self && seteuid(self) < 0)
+		abort(); /* no other finding would be right */
+	if (pq.PQstatus(c) != CONNECTION_OK) {
+		utf8_format(ret->why, sizeof(ret->why), "%s", pq.PQerrorMessage(c));
+	} else {
+		host = pq.PQhost(c);
+		utf8_format(ret->place, sizeof(ret->place), "%s on %s", pq.PQdb(c),
+			    host && *host ? host : "this machine");
+		read_version(c, ret);
+		read_settings(c, ret);
+	}
+	pq.PQfinish(c);
+}

@@ -1,0 +1,171 @@
+/* quota.c - see quota.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/dqblk_xfs.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <linux/quota.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/quota.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "cli/admin/doctor/gather/quota.h"
+#include "common/cleanup.h"
+
+#ifndef PRJQUOTA
+#define PRJQUOTA 2
+#endif
+#define XFS_MAGIC 0x58465342
+#define BASIC_BLOCK 512 /* the unit of struct fs_disk_quota */
+#define LIMIT_BYTES (1 << 20)
+#define WRITE_BYTES (2 << 20)
+/* The agent's projects begin behind 1 << 24 (agent/enforce/jobfs): it never uses this one. */
+#define PROJECT 0xffffffu
+#define NOBODY 65534
+
+static void find_disk(const char *dir, struct judge_quota *ret)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[96], line[256];
+	struct statfs fs;
+	struct stat st;
+
+	if (statfs(dir, &fs) < 0 || stat(dir, &st) < 0)
+		return;
+	snprintf(ret->type, sizeof(ret->type), "%s",
+		 fs.f_type == EXT4_SUPER_MAGIC ? "ext4"
+		 : fs.f_type == XFS_MAGIC      ? "xfs"
+					       : "neither ext4 nor XFS");
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/uevent", major(st.st_dev),
+		 minor(st.st_dev));
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "DEVNAME=", 8)) {
+			line[strcspn(line, "\n")] = '\0';
+			snprintf(ret->device, sizeof(ret->device), "/dev/%s", line + 8);
+		}
+}
+
+/* bytes 0: no limit. */
+static int set_limit(int fd, int64_t bytes)
+{
+	struct fs_disk_quota q = { .d_version = FS_DQUOT_VERSION,
+				   .d_id = PROJECT,
+				   .d_flags = FS_PROJ_QUOTA,
+				   .d_fieldmask = FS_DQ_BHARD,
+				   .d_blk_hardlimit = (uint64_t)bytes / BASIC_BLOCK };
+
+	return syscall(SYS_quotactl_fd, fd, QCMD(Q_XSETQLIM, PRJQUOTA), PROJECT, &q) == 0
+		       ? 0
+		       : -errno;
+}
+
+static int set_project(int dir)
+{
+	struct fsxattr x;
+
+	if (ioctl(dir, FS_IOC_FSGETXATTR, &x) < 0)
+		return -errno;
+	x.fsx_projid = PROJECT;
+	x.fsx_xflags |= FS_XFLAG_PROJINHERIT;
+	return ioctl(dir, FS_IOC_FSSETXATTR, &x) < 0 ? -errno : 0;
+}
+
+/* The child's exit status: 0 it was stopped by EDQUOT, 1 nothing stopped it, 2 something else did. Root would exceed every limit. */
+static _Noreturn void write_over(int fd)
+{
+	static char block[4096];
+	int64_t n = 0;
+
+	memset(block, 'x', sizeof(block)); /* no holes */
+	if (setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)
+		_exit(2);
+	while (n < WRITE_BYTES) {
+		ssize_t w = write(fd, block, sizeof(block));
+
+		if (w < 0)
+			_exit(errno == EDQUOT ? 0 : 2);
+		n += w;
+	}
+	_exit(fsync(fd) < 0 && errno == EDQUOT ? 0 : 1);
+}
+
+static void write_file(int dir, struct judge_quota *ret)
+{
+	_cleanup_close_ int fd =
+		openat(dir, "file", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	int status = 0;
+	struct stat st = { 0 };
+	pid_t pid;
+
+	if (fd < 0) {
+		snprintf(ret->why, sizeof(ret->why), "make a file in %s: %s", ret->dir,
+			 strerror(errno));
+		return;
+	}
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0)
+		write_over(fd);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) ||
+	    WEXITSTATUS(status) > 1) {
+		snprintf(ret->why, sizeof(ret->why), "a file in %s could not be written",
+			 ret->dir);
+		return;
+	}
+	fstat(fd, &st);
+	ret->was_stopped = WEXITSTATUS(status) == 0;
+	ret->written_bytes = st.st_size;
+}
+
+/* `dir` is the test's own. */
+static void try_limit(int dir, struct judge_quota *ret)
+{
+	int r = set_project(dir);
+
+	if (r >= 0)
+		r = set_limit(dir, LIMIT_BYTES);
+	ret->limit_bytes = LIMIT_BYTES;
+	ret->was_set = r >= 0;
+	if (r < 0) {
+		snprintf(ret->words, sizeof(ret->words), "%s", strerror(-r));
+		return;
+	}
+	write_file(dir, ret);
+	unlinkat(dir, "file", 0);
+	set_limit(dir, 0);
+}
+
+void gather_quota(struct judge_quota *ret)
+{
+	char path[JUDGE_PATH_MAX];
+	_cleanup_close_ int dir = -1;
+
+	if (ret->is_none)
+		return;
+	find_disk(ret->dir, ret);
+	if (geteuid() != 0) {
+		snprintf(ret->why, sizeof(ret->why), "this needs root");
+		return;
+	}
+	snprintf(path, sizeof(path), "%.400s/.reeve-doctor-XXXXXX", ret->dir);
+	if (!mkdtemp(path)) {
+		snprintf(ret->why, sizeof(ret->why), "make a directory in %s: %s", ret->dir,
+			 strerror(errno));
+		return;
+	}
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0)
+		snprintf(ret->why, sizeof(ret->why), "open %.300s: %s", path, strerror(errno));
+	else
+		try_limit(dir, ret);
+	rmdir(path);
+}

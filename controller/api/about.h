@@ -1,0 +1,5 @@
+/* about - GET /v1/about: which version this controller is and what its clock shows, for `reeve admin doctor`. */
+#pragma once
+#include "controller/api/call.h"
+
+int route_about(struct call *c, struct err *err);
