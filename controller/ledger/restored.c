@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/err.h"
 #include "controller/ledger/attempts/part.h"
+#include "controller/ledger/jobs/array.h"
 #include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/restored.h"
 #include "controller/ledger/sql.h"
@@ -105,7 +106,8 @@ static int adopt_job(struct store *s, const struct store_at *at, struct err *err
 {
 	store_announce_job(s, at->job);
 	return db_run(s->db, err,
-		      "UPDATE jobs SET state = " SQL_JOB_STARTING ", node = ?2, attempt = ?3"
+		      "UPDATE jobs SET state = " SQL_JOB_STARTING
+		      ", node = ?2, attempt = ?3, withheld = 0"
 		      " WHERE job = ?1 AND attempt < ?3 AND state < " SQL_JOB_ENDED,
 		      "iti", at->job, at->node, (int64_t)at->attempt);
 }
@@ -121,6 +123,29 @@ static int skip_number(struct store *s, int64_t job, struct err *err)
 	return set_meta_number(s, "first_job", job + 1, err);
 }
 
+/* The job is there, on one node, and has no such attempt. */
+static int is_adoptable(struct store *s, const struct store_at *at, struct err *err)
+{
+	return db_has_row(s->db, err,
+			  "SELECT 1 FROM jobs j WHERE j.job = ?1 AND j.chunks = ''"
+			  " AND NOT EXISTS(SELECT 1 FROM arrays r WHERE r.job = j.job)"
+			  " AND NOT EXISTS(SELECT 1 FROM attempts a"
+			  "  WHERE a.job = j.job AND a.attempt = ?2)",
+			  "ii", at->job, (int64_t)at->attempt);
+}
+
+/* Also a task of an array that had no row at the time of the backup. */
+static int find_adoptable(struct store *s, const struct store_at *at, struct err *err)
+{
+	int r = is_adoptable(s, at, err);
+
+	if (r == 0)
+		r = store_array_expand_number(s, at->job, err);
+	else
+		return r;
+	return r > 0 ? is_adoptable(s, at, err) : r;
+}
+
 /* It was dispatched after the backup; how long it ran is believed up to then. */
 int store_restored_adopt(struct store *s, const struct store_at *at, int64_t now_ns,
 			 struct err *err)
@@ -129,16 +154,10 @@ int store_restored_adopt(struct store *s, const struct store_at *at, int64_t now
 		now_ns, at->job, at->node, "adopted",
 		"dispatched after the backup from which the ledger was restored"
 	};
-	int r = at->attempt < 1 || store_is_slurm(at->job)
-			? 0
-			: db_has_row(
-				  s->db, err,
-				  "SELECT 1 FROM jobs j WHERE j.job = ?1 AND j.chunks = ''"
-				  " AND NOT EXISTS(SELECT 1 FROM arrays r WHERE r.job = j.job)"
-				  " AND NOT EXISTS(SELECT 1 FROM attempts a"
-				  "  WHERE a.job = j.job AND a.attempt = ?2)",
-				  "ii", at->job, (int64_t)at->attempt);
+	int r = 0;
 
+	if (at->attempt >= 1 && !store_is_slurm(at->job))
+		r = find_adoptable(s, at, err);
 	if (r == 0)
 		return skip_number(s, at->job, err);
 	if (r < 0)

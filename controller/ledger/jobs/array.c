@@ -386,3 +386,20 @@ int store_array_expand_one(struct store *s, struct job_id id, struct err *err)
 
 	return r < 0 ? r : db_end(s->db, expand_element(s, id, err), err);
 }
+
+int store_array_expand_number(struct store *s, int64_t number, struct err *err)
+{
+	struct store_array a;
+	int64_t job;
+	int r = db_query_int(s->db, err, &job,
+			     "SELECT job FROM arrays WHERE job < ?1 ORDER BY job DESC LIMIT 1",
+			     "i", number);
+
+	if (r > 0)
+		r = store_array(s, job, &a, err);
+	if (r <= 0 || number - job > a.array.n)
+		return r < 0 ? r : 0;
+	r = expand_element(s, (struct job_id){ job, array_index(&a.array, number - job - 1) },
+			   err);
+	return r < 0 ? r : has_row(s, number, err);
+}

@@ -45,6 +45,9 @@ until_has "\"job\":$b" exchange n1
 exchange n1 "$(job_entry "$a" running),$(job_entry "$b" running)" "$(report "$a" 1 running 10),$(report "$b" 1 running 10)" >/dev/null
 c=$(submit 8)
 e=$(submit 8)
+# an array whose tasks get their rows one after the other
+array=$(job_number "$(ask $daemon POST /v1/jobs "$(job_request more=',"array":{"first":1,"last":3,"at_once":1}')")")
+t1=$((array + 1)) t2=$((array + 2)) t3=$((array + 3))
 is "20 s of 2 cores are charged" 40000 "$(charged)"
 mkdir "$dir/backups"
 backup() { "$reeve" admin backup "$dir/backups" --ledger "$ledger" "$@" 2>&1; }
@@ -56,7 +59,7 @@ is "it is named by its time, with a manifest" "$db $db.json" "$(echo "$dir"/back
 is "nobody else reads either" "600 600" "$(stat -c %a "$db" "$db.json" | xargs)"
 manifest=$(cat "$db.json")
 is "the manifest has its SHA-256" "$(sha256sum <"$db" | cut -d' ' -f1)" "$(member sha256 "$manifest")"
-is "how many jobs it has" 4 "$(member jobs "$manifest")"
+is "how many jobs it has" 6 "$(member jobs "$manifest")"
 is "what they were charged" 40000 "$(member charge_requested_ms "$manifest")"
 is "and its schema" "$(sql 'PRAGMA user_version')" "$(member ledger_schema "$manifest")"
 cmp -s <(sqlite3 "$db" .dump | grep -v 'INSERT INTO \(nodes\|boots\)') <(sql .dump | grep -v 'INSERT INTO \(nodes\|boots\)')
@@ -117,8 +120,13 @@ until_has "\"job\":$c" exchange n1
 exchange n1 "$(job_entry "$c" ended)" "$(report "$c" 1 ended 5 exited)" >/dev/null
 until_has "\"job\":$e" exchange n1
 exchange n1 "$(job_entry "$e" running)" "$(report "$e" 1 running 2)" >/dev/null
+exchange n1 "$(job_entry "$e" ended)" "$(report "$e" 2 ended 2 exited)" >/dev/null
+until_has "\"job\":$t1" exchange n1
+exchange n1 "$(job_entry "$t1" ended)" "$(report "$t1" 1 ended 3 exited)" >/dev/null
+until_has "\"job\":$t2" exchange n1
+exchange n1 "$(job_entry "$t2" running)" "$(report "$t2" 1 running 1)" >/dev/null
 d=$(submit)
-is "20 and 30 s of 2 cores, 5 and 2 s of 8" 156000 "$(charged)"
+is "20 and 30 s of 2 cores, 5 and 2 s of 8, 3 and 1 s of 1" 160000 "$(charged)"
 
 # ---- a restore ----
 restore() { "$reeve" admin restore "$@" --ledger "$ledger" 2>&1; }
@@ -162,30 +170,35 @@ live_start || bail "the controller does not start: $(tail -n 3 "$dir/controller.
 f=$(submit)
 is "a new job gets a number that none had" "$first" "$f"
 knows=",\"ledger\":\"$id\",\"restored_ns\":0"
-out=$(exchange n1 "$(job_entry "$e" running),$(job_entry "$d" running)")
+out=$(exchange n1 "$(job_entry "$t2" running),$(job_entry "$d" running)")
 has "the node learns that the ledger was restored" "\"restored_ns\":$restored" "$out"
 has "a job that was submitted after the backup is refused" "\"job\":$d,\"attempt\":1,\"why\":\"this job was never given" "$out"
-lacks "one that was dispatched after it is not" "\"job\":$e,\"attempt\":1,\"why\"" "$out"
+lacks "one that was dispatched after it is not, though the array had no row of it" "\"job\":$t2,\"attempt\":1,\"why\"" "$out"
 sleep 1
 lacks "until the node has sent what it has, nothing is dispatched" '"request"' \
-	"$(exchange n1 "$(job_entry "$e" running)" | grep -v "\"job\":\($a\|$b\),")"
+	"$(exchange n1 "$(job_entry "$t2" running)" | sed "s/.\"job\":\($a\|$b\),.*//")"
 has "and nothing is missing" '"state":"running"' "$(job "$a")"
 knows=",\"ledger\":\"$id\",\"restored_ns\":$restored"
-out=$(exchange n1 "$(job_entry "$e" running)" "$(report "$a" 2 ended 20 exited),$(report "$b" 4 ended 30 exited),$(report "$c" 1 ended 5 exited),$(report "$d" 1 ended 9 exited)")
-for i in "$a" "$b" "$c"; do has "job $i: its end is acknowledged" "{\"job\":$i,\"attempt\":1,\"seq\":" "$out"; done
-exchange n1 "$(job_entry "$e" running)" "$(report "$e" 2 running 4)" >/dev/null
-for i in "$a" "$b" "$c"; do has "job $i has ended" '"kind":"exited"' "$(job "$i")"; done
-is "each is charged once: 20 and 30 s of 2 cores, 5 and 4 s of 8" 172000 "$(charged)"
-exchange n1 "$(job_entry "$e" running)" "$(report "$a" 2 ended 20 exited),$(report "$c" 1 ended 5 exited)" >/dev/null
-is "sent twice, charged once" 172000 "$(charged)"
-exchange n1 "$(job_entry "$e" ended)" "$(report "$e" 3 ended 6 exited)" >/dev/null
-is "to its end" 188000 "$(charged)"
+sent="$(report "$a" 2 ended 20 exited),$(report "$b" 4 ended 30 exited),$(report "$c" 1 ended 5 exited),$(report "$e" 2 ended 2 exited)"
+sent=$sent,"$(report "$t1" 1 ended 3 exited)"
+out=$(exchange n1 "$(job_entry "$t2" running)" "$sent,$(report "$d" 1 ended 9 exited)")
+for i in "$a" "$b" "$c" "$e" "$t1"; do
+	has "job $i: its end is acknowledged" "{\"job\":$i,\"attempt\":1,\"seq\":" "$out"
+	has "and it has ended" '"kind":"exited"' "$(job "$i")"
+done
+exchange n1 "$(job_entry "$t2" running)" "$(report "$t2" 2 running 4)" >/dev/null
+is "each is charged once: 20 and 30 s of 2 cores, 5 and 2 s of 8, 3 and 4 s of 1" 163000 "$(charged)"
+exchange n1 "$(job_entry "$t2" running)" "$sent" >/dev/null
+is "sent twice, charged once" 163000 "$(charged)"
+exchange n1 "$(job_entry "$t2" ended)" "$(report "$t2" 3 ended 6 exited)" >/dev/null
+is "to its end" 165000 "$(charged)"
 until_has "\"job\":$f" exchange n1
 tap_result $? "then jobs are dispatched" "$out"
+until_has "\"job\":$t3" exchange n1
+tap_result $? "the array goes on" "$out"
 lacks "none that has run" "\"job\":$c," "$out"
 has "the sums are those of the jobs" " 0 differences" "$("$reeve" admin verify --ledger "$ledger")"
-is "every attempt is there once" "$(printf '%s|1\n' "$a" "$b" "$c" "$e" "$f")" "$(sql 'SELECT job, attempt FROM attempts ORDER BY job')"
-exchange n1 "" "$(report "$f" 1 ended 1 exited)" >/dev/null
+is "every attempt is there once" "$(printf '%s|1\n' "$a" "$b" "$c" "$e" "$t1" "$t2" "$t3" "$f")" "$(sql 'SELECT job, attempt FROM attempts ORDER BY job')"
 
 # ---- a ledger that was put back by other means ----
 live_stop
