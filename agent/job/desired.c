@@ -76,6 +76,15 @@ static void start_new(struct node *n, const struct sync_order *o)
 		return; /* the next answer brings the request: our list does not show the job */
 	if (n->n_jobs >= WIRE_SYNC_JOBS_MAX)
 		return; /* no room in the list: the order comes again when others are gone */
+	/* The ledger was restored from a backup of when it ran: its report says how it ended. */
+	r = spool_repeat(n->spool, o->job, o->attempt, &err);
+	if (r != 0) {
+		if (r < 0)
+			log_job(LOG_ERR, o->job, "order", "cannot be taken, trying again: %s",
+				err.text);
+		uplink_kick(n->uplink);
+		return;
+	}
 	j = job_new(n, o->job, o->attempt);
 	if (!j)
 		return;

@@ -1,11 +1,17 @@
 /* spool.c - reports that the controller has not yet acknowledged; see spool.h. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include "agent/report/sent.h"
 #include "agent/report/spool.h"
+#include "agent/report/state.h"
 #include "common/err.h"
 #include "common/time_units.h"
 #include "common/wire/wire.h"
+
+#define PRUNE_EACH 1000 /* final reports */
 
 /* A change of one attempt that the store refused; it is newer than the attempt's row. */
 struct unsaved {
@@ -21,6 +27,9 @@ struct spool {
 	int64_t max_bytes, dropped;
 	int64_t last_job, last_attempt; /* where spool_fill() stopped */
 	struct unsaved *unsaved;	/* the next to be sent first */
+	char ledger[SYNC_LEDGER_MAX];	/* of the last answer; "": none yet */
+	int64_t restored_ns;
+	int n_kept; /* since sent_prune() */
 };
 
 /* ---- what the store refused ---- */
@@ -82,6 +91,85 @@ static int mark_sent(struct spool *s, int64_t job, int32_t attempt, bool is_fina
 	return 0;
 }
 
+/* ---- the ledger ---- */
+
+/* The setting "ledger": "ID RESTORED_NS". One that cannot be read counts as none: the next answer sets it. */
+static void load_ledger(struct spool *s)
+{
+	char text[SYNC_LEDGER_MAX + 24], *end;
+
+	if (state_get(s->db, "ledger", text, sizeof(text), NULL) < 0)
+		return;
+	end = strchr(text, ' ');
+	if (!end || end - text >= SYNC_LEDGER_MAX)
+		return;
+	memcpy(s->ledger, text, (size_t)(end - text));
+	s->restored_ns = strtoll(end + 1, NULL, 10);
+}
+
+static int write_ledger(struct spool *s, const char *id, int64_t restored_ns, struct err *err)
+{
+	char text[SYNC_LEDGER_MAX + 24];
+	int r;
+
+	/* Of another ledger nothing is known here. */
+	if (strcmp(id, s->ledger) == 0)
+		r = sent_repeat_all(s->db, err);
+	else
+		r = sent_forget_all(s->db, err);
+	snprintf(text, sizeof(text), "%.*s %" PRId64, SYNC_LEDGER_MAX - 1, id, restored_ns);
+	return r < 0 ? r : state_set(s->db, "ledger", text, err);
+}
+
+int spool_set_ledger(struct spool *s, const char *id, int64_t restored_ns, struct err *err)
+{
+	int r;
+
+	if (!*id || (strcmp(id, s->ledger) == 0 && restored_ns == s->restored_ns))
+		return 0;
+	r = spool_begin(s, err);
+	if (r < 0)
+		return r;
+	r = write_ledger(s, id, restored_ns, err);
+	if (r < 0)
+		spool_rollback(s);
+	else
+		r = spool_commit(s, err);
+	if (r < 0)
+		return r;
+	snprintf(s->ledger, sizeof(s->ledger), "%s", id);
+	s->restored_ns = restored_ns;
+	return 0;
+}
+
+void spool_name_ledger(struct spool *s, int max, char ret[static SYNC_LEDGER_MAX],
+		       int64_t *ret_restored_ns)
+{
+	struct spool_status now = { 0 };
+	/* spool_fill() gives those in memory half of the room. */
+	bool is_all =
+		spool_get_status(s, &now, NULL) >= 0 && now.reports + 2 * now.unsaved <= max;
+
+	snprintf(ret, SYNC_LEDGER_MAX, "%s", s->ledger);
+	*ret_restored_ns = is_all ? s->restored_ns : 0;
+}
+
+int spool_repeat(struct spool *s, int64_t job, int32_t attempt, struct err *err)
+{
+	return *s->ledger ? sent_repeat(s->db, job, attempt, err) : 0;
+}
+
+/* Before the row of a final report goes. */
+static int keep_sent(struct spool *s, int64_t job, int32_t attempt, struct err *err)
+{
+	int r = *s->ledger ? sent_keep(s->db, job, attempt, err) : 0;
+
+	if (r < 0 || ++s->n_kept < PRUNE_EACH)
+		return r;
+	s->n_kept = 0;
+	return sent_prune(s->db, err);
+}
+
 /* ---- the store ---- */
 
 int spool_open(struct db *db, int64_t max_bytes, struct spool **ret, struct err *err)
@@ -90,7 +178,8 @@ int spool_open(struct db *db, int64_t max_bytes, struct spool **ret, struct err 
 
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
-	*s = (struct spool){ .db = db, .max_bytes = max_bytes };
+	*s = (struct spool){ .db = db, .max_bytes = max_bytes, .n_kept = PRUNE_EACH };
+	load_ledger(s);
 	*ret = s;
 	return 0;
 }
@@ -413,6 +502,8 @@ int spool_ack(struct spool *s, int64_t job, int32_t attempt, int64_t seq, struct
 	if (r <= 0 || row.seq > seq || !row.has_body)
 		return r < 0 ? r : 0;
 	if (row.final) {
+		/* Without room for that it is acknowledged all the same. */
+		(void)keep_sent(s, job, attempt, NULL);
 		r = spool_forget(s, job, attempt, err);
 		return r < 0 ? r : SPOOL_FINAL;
 	}

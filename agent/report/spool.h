@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include "common/db/db.h"
 #include "common/model/job.h"
+#include "common/wire/sync.h"
 
 struct spool;
 
@@ -54,6 +55,16 @@ int spool_fill(struct spool *s, int max, json_t *to, struct err *err);
 int spool_ack(struct spool *s, int64_t job, int32_t attempt, int64_t seq, struct err *err);
 /* The controller never gave us this attempt: forget all of it. */
 int spool_forget(struct spool *s, int64_t job, int32_t attempt, struct err *err);
+
+/* The controller's answer named its ledger. Of a ledger that was restored since the last answer all final reports that are kept (sent.h) are to
+ * be sent again. `id` "" is an older controller: nothing changes. */
+int spool_set_ledger(struct spool *s, const char *id, int64_t restored_ns, struct err *err);
+/* What an exchange with up to `max` reports says of the ledger: the one of the last answer, where all reports are in that exchange. Where they are
+ * not, *ret_restored_ns is 0. */
+void spool_name_ledger(struct spool *s, int max, char ret[static SYNC_LEDGER_MAX],
+		       int64_t *ret_restored_ns);
+/* 1: the attempt has ended here, and its final report is sent again; 0: nothing is known of it. */
+int spool_repeat(struct spool *s, int64_t job, int32_t attempt, struct err *err);
 
 struct spool_status {
 	int64_t reports, final; /* kept; of these final */

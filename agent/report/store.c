@@ -46,6 +46,11 @@ static const char *const migrations[] = {
 	" base INTEGER NOT NULL, attempt INTEGER NOT NULL, made_s INTEGER NOT NULL,"
 	" PRIMARY KEY (nonce, job, step)) STRICT, WITHOUT ROWID;"
 	"CREATE INDEX starts_made ON starts (made_s);",
+	"CREATE TABLE sent (" /* sent.h */
+	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, seq INTEGER NOT NULL,"
+	" at_ns INTEGER NOT NULL, body TEXT NOT NULL,"
+	" PRIMARY KEY (job, attempt)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX sent_at ON sent (at_ns);",
 	NULL,
 };
 

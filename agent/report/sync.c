@@ -134,6 +134,8 @@ int sync_apply(const json_t *answer, struct spool *spool, const struct sync_hand
 	if ((n_done || a.answer.n_refusals) && apply_to_spool(&a) < 0)
 		n_done = 0;
 	spool_lazy(spool, false);
+	/* Before the jobs: one that has ended here is not started again. Where the store fails, the next answer tries it again. */
+	(void)spool_set_ledger(spool, a.answer.ledger, a.answer.restored_ns, NULL);
 	call_handlers(&a);
 	n_done += a.answer.n_output_acks + a.answer.n_step_acks;
 	sync_answer_done(&a.answer);

@@ -167,6 +167,7 @@ static int make_document(struct uplink *u, json_t **ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	/* The controller refuses an exchange that was delayed on its way and overtaken. */
 	node.number = clock_ns(CLOCK_BOOTTIME);
+	spool_name_ledger(u->config.spool, REPORTS_MAX, node.ledger, &node.restored_ns);
 	r = sync_encode(&node, &doc, err);
 	if (r < 0)
 		return r;

@@ -7,7 +7,8 @@ static const struct verb *const verbs[] = {
 	&admin_verb_reprice,	  &admin_verb_reconcile,
 	&admin_verb_adjust,	  &admin_verb_adjustments,
 	&admin_verb_accounts,	  &admin_verb_migrate,
-	&admin_verb_archive,	  &admin_verb_balances,
+	&admin_verb_archive,	  &admin_verb_backup,
+	&admin_verb_restore,	  &admin_verb_balances,
 	&cli_verb_admin_help,	  NULL,
 };
 

@@ -5,6 +5,11 @@
 static struct lazy library = { .file = "libsqlite3.so.0", .package = "libsqlite3-0" };
 
 /* clang-format off */
+LAZY(int, sqlite3_backup_finish, (sqlite3_backup*a), (a))
+LAZY(sqlite3_backup *, sqlite3_backup_init, (sqlite3*a, const char *b, sqlite3*c, const char *d), (a, b, c, d))
+LAZY(int, sqlite3_backup_pagecount, (sqlite3_backup*a), (a))
+LAZY(int, sqlite3_backup_remaining, (sqlite3_backup*a), (a))
+LAZY(int, sqlite3_backup_step, (sqlite3_backup*a, int b), (a, b))
 LAZY(int, sqlite3_bind_blob64, (sqlite3_stmt*a, int b, const void*c, sqlite3_uint64 d, void(*e)(void*)), (a, b, c, d, e))
 LAZY(int, sqlite3_bind_int64, (sqlite3_stmt*a, int b, sqlite3_int64 c), (a, b, c))
 LAZY(int, sqlite3_bind_null, (sqlite3_stmt*a, int b), (a, b))

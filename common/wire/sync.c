@@ -267,6 +267,8 @@ static const struct wire_field sync_fields[] = {
 		  WIRE_OMIT),
 	WIRE_LIST(struct sync, "steps", steps, n_steps, SYNC_STEPS_MAX, step_fields, WIRE_OMIT),
 	WIRE_INT_OR(struct sync, number, 0, INT64_MAX, 0, WIRE_OMIT),
+	WIRE_CHARS(struct sync, ledger, WIRE_OMIT),
+	WIRE_INT_OR(struct sync, restored_ns, 0, INT64_MAX, 0, WIRE_OMIT),
 	{ .key = "engine",
 	  .type = WIRE_T_WORD,
 	  .flags = WIRE_OMIT,

@@ -16,6 +16,7 @@ struct err;
 
 #define SYNC_GPUS_MAX 64 /* devices of a node */
 #define SYNC_REPORTS_MAX 500
+#define SYNC_LEDGER_MAX 40
 #define SYNC_OUTPUT_MAX 4096
 #define SYNC_STEPS_MAX 100000
 #define SYNC_STEP_MAX 100000 /* the largest number of a step: steps of a job, all in all */
@@ -96,6 +97,9 @@ struct sync {
 	char node[REQUEST_NAME_MAX], boot[REQUEST_NAME_MAX], version[REQUEST_NAME_MAX];
 	char topology[SYNC_TEXT_MAX]; /* "1 socket, 1 NUMA node, 2 cores, 2 threads" */
 	char node_type[REQUEST_NAME_MAX], features[FEATURES_MAX]; /* "": not told */
+	/* The ledger to which the node has sent all that it has, as the answer named it; "": none, or an older agent. */
+	char ledger[SYNC_LEDGER_MAX];
+	int64_t restored_ns;
 	int64_t number; /* of the exchange: grows within a boot; 0: not told */
 	struct sync_amounts capacity, free;
 	struct gpus free_gpu_models;

@@ -68,6 +68,8 @@ static const struct wire_field desired_step_fields[] = {
 	WIRE_LIST(struct sync_answer, key, m, n_##m, 0, element, WIRE_NULLABLE)
 
 static const struct wire_field answer_fields[] = {
+	WIRE_CHARS(struct sync_answer, ledger, WIRE_OMIT),
+	WIRE_INT_OR(struct sync_answer, restored_ns, 0, INT64_MAX, 0, WIRE_OMIT),
 	LIST("acks", acks, ack_fields),
 	LIST("output_acks", output_acks, output_ack_fields),
 	LIST("refused", refusals, refusal_fields),

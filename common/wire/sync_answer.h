@@ -47,6 +47,8 @@ struct sync_desired_step {
 };
 
 struct sync_answer {
+	char ledger[SYNC_LEDGER_MAX]; /* its number; "": an older controller */
+	int64_t restored_ns;	      /* when it was restored from a backup; 0: never */
 	struct sync_ack *acks;
 	struct sync_output_ack *output_acks;
 	struct sync_refusal *refusals;

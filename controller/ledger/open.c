@@ -73,6 +73,8 @@ int store_open_zone(const char *path, const char *zone, struct store **ret, stru
 	if (r >= 0)
 		r = fix_zone(s, err);
 	if (r >= 0)
+		r = store_identity_load(s, err);
+	if (r >= 0)
 		r = totals_open(s, err);
 	if (r < 0)
 		return r;

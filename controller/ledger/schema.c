@@ -594,5 +594,7 @@ const char *const store_migrations[] = {
 	schema_totals,
 	schema_versions,
 	schema_segments,
+	/* restored.h */
+	"ALTER TABLE nodes ADD COLUMN restored_ns INTEGER NOT NULL DEFAULT 0;",
 	NULL,
 };

@@ -5,6 +5,7 @@
 #include "controller/ledger/changes.h"
 #include "controller/ledger/jobs/waiting.h"
 #include "controller/ledger/usage/rollup/rollup.h"
+#include "controller/ledger/identity.h"
 #include "controller/ledger/store.h"
 #include "controller/ledger/jobs/hold.h"
 
@@ -31,7 +32,8 @@ struct store_turn {
 
 struct store {
 	struct db *db;
-	struct calendar *calendar; /* of the zone that the ledger is kept in */
+	struct store_identity identity; /* identity.h */
+	struct calendar *calendar;	/* of the zone that the ledger is kept in */
 	int64_t settled;	   /* the event up to which ends were resolved; 0: none yet */
 	int64_t unfolded;	   /* `settled` when arrays were last expanded; 0: not yet */
 	bool has_folded;	   /* then some arrays had tasks without a row */
@@ -123,6 +125,7 @@ struct store_report_case {
 	const struct report *report;
 	const char *node;
 	int64_t now_ns;
+	bool may_adopt; /* store_restored_adopt() */
 	/* It is made of what Slurm says (slurm/rule.h), not by the agent: it has no sequence number, and an end that it
 	 * brings can still be replaced by the agent's. */
 	bool is_followed;

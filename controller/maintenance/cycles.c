@@ -7,6 +7,7 @@
 #include "controller/api/call.h"
 #include "controller/api/prepare_cycle.h"
 #include "controller/dispatch/cycle.h"
+#include "controller/ledger/restored.h"
 #include "controller/maintenance/cycles.h"
 #include "controller/maintenance/start_by.h"
 
@@ -29,9 +30,24 @@ static void on_decision(void *ctx, const struct cycle_event *n)
 	a->counts.given += n->action == CYCLE_ALLOCATED && !n->is_further_node;
 }
 
+/* A job that is queued in a restored ledger may have run, and its node tells so when it is asked. */
+static bool waits_for_nodes(struct api *a)
+{
+	struct err err;
+	int r = store_restored_waits(a->c.store, &err);
+
+	if (r < 0)
+		log_line(LOG_ERR, "nodes that have not reported to the restored ledger: %s",
+			 err.text);
+	return r != 0;
+}
+
 static void run_clusters(struct api *a)
 {
 	struct err err;
+
+	if (waits_for_nodes(a))
+		return;
 
 	for (size_t i = 0; i < a->c.config->n_clusters; i++) {
 		struct cycle_run run = { a->c.config->clusters[i]->name, api_now_ns(),

@@ -17,6 +17,7 @@
 #include "controller/api/sync/sent.h"
 #include "controller/api/sync/slurm.h"
 #include "controller/api/usage/share_update.h"
+#include "controller/ledger/identity.h"
 
 #define RESEND_NS S_NS
 
@@ -84,18 +85,22 @@ static int admit_node(struct call *c, const struct sync *in,
 static int encode_answer(struct talk *t, struct sync_desired *d, json_t **ret, struct err *err)
 {
 	struct sync_result *r = &t->result;
-	const struct sync_answer answer = { .acks = r->acks,
-					    .n_acks = r->n_acks,
-					    .output_acks = r->output_acks,
-					    .n_output_acks = r->n_output_acks,
-					    .refusals = r->refusals,
-					    .n_refusals = r->n_refusals,
-					    .step_acks = r->step_acks,
-					    .n_step_acks = r->n_step_acks,
-					    .jobs = d->jobs,
-					    .n_jobs = d->n_jobs,
-					    .steps = d->steps,
-					    .n_steps = d->n_steps };
+	const struct store_identity *ledger = store_identity(t->api->c.store);
+	struct sync_answer answer = { .acks = r->acks,
+				      .n_acks = r->n_acks,
+				      .output_acks = r->output_acks,
+				      .n_output_acks = r->n_output_acks,
+				      .refusals = r->refusals,
+				      .n_refusals = r->n_refusals,
+				      .step_acks = r->step_acks,
+				      .n_step_acks = r->n_step_acks,
+				      .jobs = d->jobs,
+				      .n_jobs = d->n_jobs,
+				      .steps = d->steps,
+				      .n_steps = d->n_steps,
+				      .restored_ns = ledger->restored_ns };
+
+	snprintf(answer.ledger, sizeof(answer.ledger), "%s", ledger->id);
 
 	if (engine_is_foreign(t->in->engine))
 		slurm_translate_answer(t->in->engine, r, d);

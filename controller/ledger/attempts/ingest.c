@@ -15,6 +15,7 @@
 #include "controller/ledger/attempts/series.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/steps/steps.h"
+#include "controller/ledger/restored.h"
 #include "controller/ledger/sql.h"
 
 /* A job that its node has shown, and that is missing from one list, counts as lost when a list this
@@ -27,6 +28,8 @@ struct ingest {
 	const struct sync_from *from;
 	struct sync_result *out;
 	bool has_rebooted;
+	bool may_adopt; /* the ledger was restored, and the node had not sent it all that it has */
+	bool is_told;	  /* now it has */
 	bool has_changed; /* in what the queue reads of nodes */
 };
 
@@ -46,6 +49,7 @@ struct ingest {
 	X(BEFORE_FEATURES,           ", features") \
 	X(BEFORE_DRAINING,           ", draining") \
 	X(BEFORE_LOST,               ", lost") \
+	X(BEFORE_RESTORED_NS,        ", restored_ns") \
 	X(BEFORE_N_DRAINS,           ", (SELECT COUNT(*) FROM drains d WHERE d.node = ?1" \
 		" AND d.from_ns <= ?2)")
 /* clang-format on */
@@ -104,6 +108,7 @@ static int check_node(struct ingest *g, struct err *err)
 	g->out->has_freed |= db_int(st, BEFORE_DRAINING) + db_int(st, BEFORE_LOST) > 0 &&
 			     !g->in->draining && !db_int(st, BEFORE_N_DRAINS);
 	g->out->has_freed |= has_drained_models(g, st);
+	g->may_adopt = db_int(st, BEFORE_RESTORED_NS) != g->s->identity.restored_ns;
 	db_done(st);
 	if (strcmp(address, g->from->address) != 0 && silent_ns >= 0 &&
 	    silent_ns < g->from->lost_ns)
@@ -236,7 +241,8 @@ static int ingest_reports(struct ingest *g, struct err *err)
 	for (size_t i = 0; i < g->in->n_reports; i++) {
 		struct store_report_case c = { .report = &g->in->reports[i],
 					       .node = g->in->node,
-					       .now_ns = g->from->now_ns };
+					       .now_ns = g->from->now_ns,
+					       .may_adopt = g->may_adopt };
 		int r = store_report(g->s, &c, err);
 
 		if (r < 0)
@@ -360,6 +366,11 @@ static int find_place(struct ingest *g, const struct sync_job *h, struct store_a
 
 	*ret_at = (struct store_at){ h->job, h->attempt, g->in->node };
 	r = store_place_find(g->s, ret_at, ret, err);
+	if (r == 0 && g->may_adopt) {
+		r = store_restored_adopt(g->s, ret_at, g->from->now_ns, err);
+		if (r > 0)
+			r = store_place_find(g->s, ret_at, ret, err);
+	}
 	if (r < 0)
 		return r;
 	if (r == 0)
@@ -513,7 +524,7 @@ static int ingest_list(struct ingest *g, struct err *err)
 		r = ingest_listed(g, &g->in->jobs[i], err);
 	for (size_t i = 0; i < g->in->n_found && r >= 0; i++)
 		r = ingest_found(g, &g->in->found[i], err);
-	if (r >= 0)
+	if (r >= 0 && g->is_told)
 		r = find_missing(g, sorted, &missing, &n, err);
 	for (size_t i = 0; i < n && r >= 0; i++)
 		r = handle_missing(g, &missing[i], err);
@@ -536,6 +547,10 @@ static int ingest_all(struct ingest *g, struct err *err)
 		r = ingest_outputs(g, err);
 	if (r >= 0)
 		r = ingest_list(g, err);
+	/* What was refused still has cores there. */
+	if (r >= 0 && g->may_adopt && g->is_told && !g->out->n_refusals)
+		r = store_restored_told(g->s, g->in->node, err);
+	g->out->has_freed |= g->may_adopt;
 	return r;
 }
 
@@ -558,7 +573,12 @@ int store_ingest(struct store *s, const struct sync *in, const struct sync_from 
 		 struct sync_result *ret, struct err *err)
 {
 	struct sync_result out;
-	struct ingest g = { .s = s, .in = in, .from = from, .out = &out };
+	struct ingest g = { .s = s,
+			    .in = in,
+			    .from = from,
+			    .out = &out,
+			    .may_adopt = s->identity.restored_ns != 0,
+			    .is_told = store_restored_is_told(s, in) };
 	int r = make_room(in, &out, err);
 
 	if (r >= 0)

@@ -10,6 +10,7 @@
 #include "controller/ledger/attempts/charge.h"
 #include "controller/ledger/attempts/elapsed.h"
 #include "controller/ledger/attempts/walltime.h"
+#include "controller/ledger/restored.h"
 #include "controller/ledger/sql.h"
 
 static int write_attempt(struct store *s, const struct store_known *k,
@@ -240,13 +241,26 @@ static int is_early(struct store *s, struct store_report_case *c, const struct s
 	return r < 0 ? r : r > 0;
 }
 
+static int find_its_part(struct store *s, const struct store_report_case *c,
+			 struct store_known *k, struct err *err)
+{
+	const struct store_at at = { c->report->job, c->report->attempt, c->node };
+	int r = load_its_part(s, c, k, err);
+
+	if (r == 0 && c->may_adopt)
+		r = store_restored_adopt(s, &at, c->now_ns, err);
+	else
+		return r;
+	return r > 0 ? load_its_part(s, c, k, err) : r;
+}
+
 int store_report(struct store *s, struct store_report_case *c, struct err *err)
 {
 	const struct report *rep = c->report;
 	struct err why = { "its figures" };
 	struct store_known k = { 0 };
 	struct tally_span span;
-	int r = load_its_part(s, c, &k, err);
+	int r = find_its_part(s, c, &k, err);
 
 	if (r < 0)
 		return r;

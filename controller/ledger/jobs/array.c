@@ -13,29 +13,33 @@
 
 /* ---- numbers ---- */
 
-enum last_number_column { LAST_JOB, LAST_TASK };
+enum last_number_column { LAST_JOB, LAST_TASK, FIRST_JOB };
 
 /* One more than the number of every job and of every task, also of those without a row. The rows with the
  * largest numbers are never deleted (archive/rows.c), so numbers are never used twice. Jobs of Slurm have
- * numbers above all of these (jobs/slurm.h). */
+ * numbers above all of these (jobs/slurm.h). The number is at least first_job of identity.h. */
 int store_new_numbers(struct store *s, int64_t *ret, struct err *err)
 {
 	struct db_row *st;
-	int64_t job, task;
+	int64_t job, task, first;
 	int r = db_query_first(
 		s->db, err, &st,
 		"SELECT COALESCE((SELECT MAX(job) FROM jobs WHERE job < " SQL_SLURM_FROM
 		"), 0),"
 		" COALESCE((SELECT job + n FROM arrays"
-		" WHERE job = (SELECT MAX(job) FROM arrays)), 0)",
+		" WHERE job = (SELECT MAX(job) FROM arrays)), 0),"
+		" COALESCE((SELECT CAST(value AS BIGINT) FROM meta WHERE key = 'first_job'), 1)",
 		"");
 
 	if (r < 0)
 		return r;
 	job = db_int(st, LAST_JOB);
 	task = db_int(st, LAST_TASK);
+	first = db_int(st, FIRST_JOB);
 	db_done(st);
 	*ret = (job > task ? job : task) + 1;
+	if (*ret < first)
+		*ret = first;
 	return 0;
 }
 
@@ -381,4 +385,21 @@ int store_array_expand_one(struct store *s, struct job_id id, struct err *err)
 	int r = db_begin(s->db, err);
 
 	return r < 0 ? r : db_end(s->db, expand_element(s, id, err), err);
+}
+
+int store_array_expand_number(struct store *s, int64_t number, struct err *err)
+{
+	struct store_array a;
+	int64_t job;
+	int r = db_query_int(s->db, err, &job,
+			     "SELECT job FROM arrays WHERE job < ?1 ORDER BY job DESC LIMIT 1",
+			     "i", number);
+
+	if (r > 0)
+		r = store_array(s, job, &a, err);
+	if (r <= 0 || number - job > a.array.n)
+		return r < 0 ? r : 0;
+	r = expand_element(s, (struct job_id){ job, array_index(&a.array, number - job - 1) },
+			   err);
+	return r < 0 ? r : has_row(s, number, err);
 }

@@ -31,6 +31,9 @@ int store_array_element(struct store *s, struct job_id id, int64_t *ret_job, str
  * turn. */
 int store_array_expand_one(struct store *s, struct job_id id, struct err *err);
 
+/* The same of the task that has this number, in the transaction under way. 1: it has a row; 0: there is no such task, or it was dropped. */
+int store_array_expand_number(struct store *s, int64_t number, struct err *err);
+
 /* Makes the rows of the tasks whose turn it is, of all arrays that nothing withholds. 1: there were such
  * arrays; 0: there were none. */
 int store_arrays_expand(struct store *s, struct err *err);
