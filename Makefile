@@ -177,7 +177,7 @@ clean:
 .PHONY: all check check-quick check-all demo demo-slurm bench mutation deps unit-tests sanitized-tests bpf-tests install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
-include units/install.mk tests/bpf/scan.mk tests/bpf/vmem.mk tests/gpu/gpu.mk
+include units/install.mk debian/deb.mk tests/bpf/scan.mk tests/bpf/vmem.mk tests/gpu/gpu.mk
 bpf-tests: $(VMEM_BINS) $(SCAN_BINS)
 -include $(OBJS:.o=.d) $(UNIT:=.d) $(patsubst %.c,$O/pic/%.d,$(PAM) $(SPANK) slurm/lua/reeve_lua.c) $(patsubst %.c,$O/%.d,$(PAM) $(SPANK)) \
 	$O/tests/node/sql.d $(wildcard $O/tests/bpf/*.d $O/tests/bench/*/*.d)

@@ -207,7 +207,7 @@ void verb_words(const struct verb_tool *tool, const struct verb *v, FILE *to)
 /* ---- scdoc(5) ---- */
 
 /* scdoc reads underscores and the like as markup, and at the start of a line those of lists and tables; each gets
- * a backslash. */
+ * a backslash. A dot must not begin a line at all: scdoc passes an escaped one on, and man(1) reads a macro there. */
 static void print_escaped(const char *text, FILE *to)
 {
 	bool is_start = true;
@@ -215,7 +215,7 @@ static void print_escaped(const char *text, FILE *to)
 	for (; *text; text++) {
 		if (strchr("\\_*#`", *text) || (is_start && strchr("-+.[|]", *text)))
 			fputc('\\', to);
-		fputc(*text, to);
+		fputc(*text == '\n' && text[1] == '.' ? ' ' : *text, to);
 		is_start = *text == '\n';
 	}
 }
@@ -267,9 +267,8 @@ void verb_scdoc(const struct verb_tool *tool, FILE *to)
 	for (const struct verb *const *p = tool->verbs; *p; p++) {
 		const struct verb *v = *p;
 
-		fprintf(to, "## %s %s ", tool->name, v->name);
-		print_escaped(v->args ? v->args : "", to);
-		fprintf(to, "\n\n");
+		/* scdoc copies a heading as it is. */
+		fprintf(to, "## %s %s %s\n\n", tool->name, v->name, v->args ? v->args : "");
 		print_escaped(v->help, to);
 		fprintf(to, ".\n\n");
 		if (v->details)
