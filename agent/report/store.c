@@ -46,13 +46,26 @@ static const char *const migrations[] = {
 	" base INTEGER NOT NULL, attempt INTEGER NOT NULL, made_s INTEGER NOT NULL,"
 	" PRIMARY KEY (nonce, job, step)) STRICT, WITHOUT ROWID;"
 	"CREATE INDEX starts_made ON starts (made_s);",
-	"CREATE TABLE sent (" /* sent.h */
-	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, seq INTEGER NOT NULL,"
-	" at_ns INTEGER NOT NULL, body TEXT NOT NULL,"
-	" PRIMARY KEY (job, attempt)) STRICT, WITHOUT ROWID;"
-	"CREATE INDEX sent_at ON sent (at_ns);",
 	NULL,
 };
+
+/* No migration: an agent of the version before opens the file as well, and leaves them alone. */
+static const char *const additions[] = {
+	"CREATE TABLE IF NOT EXISTS sent (" /* sent.h */
+	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, seq INTEGER NOT NULL,"
+	" at_ns INTEGER NOT NULL, body TEXT NOT NULL,"
+	" PRIMARY KEY (job, attempt)) STRICT, WITHOUT ROWID",
+	"CREATE INDEX IF NOT EXISTS sent_at ON sent (at_ns)",
+};
+
+static int add_tables(struct db *db, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(additions) && r >= 0; i++)
+		r = db_run(db, err, additions[i], "");
+	return r;
+}
 
 /* -EBADMSG: SQLite's own check finds the file damaged. quick_check leaves out the comparison of indices
  * with tables: the agent starts on slow disks too. */
@@ -85,6 +98,8 @@ static int open_checked(const char *path, struct db **ret, struct err *err)
 		r = db_run(db, err, "PRAGMA cache_size=-256", "");
 	if (r >= 0)
 		r = check_schema(db, path, err);
+	if (r >= 0)
+		r = add_tables(db, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(db);

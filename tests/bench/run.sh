@@ -126,6 +126,10 @@ bench_partition() {
 bench_pages() {
 	$MAKE all && tests/bench/web/pages.sh && DATABASE=postgres tests/bench/web/pages.sh
 }
+# A backup of a running controller's ledger; megabytes by BACKUP_BENCH.
+bench_backup() {
+	$MAKE all && tests/bench/ledger/backup.sh "${BACKUP_BENCH:-500}"
+}
 # What slurmdbd says of a past, into the ledger; jobs by ENDED_BENCH.
 bench_ended() {
 	$MAKE all && tests/bench/ledger/ended.sh "${ENDED_BENCH:-100000}"
@@ -144,7 +148,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent agent-start jobfs fairshare import usage ledger ended partition share schedule cycle submit start series past command shares top console simulate pages slurm beside srun attack"
+all="gpu devices sample switch vmem agent agent-start jobfs fairshare import usage ledger backup ended partition share schedule cycle submit start series past command shares top console simulate pages slurm beside srun attack"
 by_name_only="size" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0

@@ -209,12 +209,12 @@ static void a_row_of_an_older_agent_is_whole(void **unused)
 	(void)unused;
 	assert_int_equal(
 		db_run(db, NULL,
-		       "UPDATE attempts SET body = json_remove(body, '$.slurm_ngpus', '$.pbs_sister')",
+		       "UPDATE attempts SET body = json_remove(body, '$.slurm_nodes', '$.slurm_ncpus', '$.slurm_ngpus', '$.pbs_sister')",
 		       ""),
 		0);
 	s = load_states(db);
 	assert_int_equal(s->bad, 0);
-	assert_int_equal(s->a.slurm_ncpus, 48);
+	assert_int_equal(s->a.slurm_ncpus, 0);
 	assert_int_equal(s->a.slurm_ngpus, 0);
 	assert_int_equal(s->a.pbs_sister, 0);
 	db_close(db);
