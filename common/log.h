@@ -23,6 +23,6 @@ void log_limited(struct log_limit *l, int priority, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* A line about one job: the journal gets REEVE_JOB=ID and REEVE_EVENT=event
- * (a stable lower-case word: "start", "end", "limit", "suspend", ...), and the MESSAGE_ID of that word (log_events.h). */
+ * (a stable lower-case word: "start", "end", "limit", "suspend", ...), and the MESSAGE_ID of that word. */
 void log_job(int priority, int64_t job, const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -25,6 +25,8 @@ def comment_lines(text):
     count, inside = 0, False
     for line in text.splitlines():
         line = line.strip()
+        if "SPDX-License-Identifier" in line:
+            continue
         if inside:
             count += 1
             inside = "*/" not in line

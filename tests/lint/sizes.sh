@@ -1,12 +1,12 @@
 #!/bin/sh
-# sizes.sh - functions of at most 60 lines, 5 parameters and 3 levels; files of at most 600 lines; folders of at most 24 files.
+# sizes.sh - functions of at most 60 lines, 5 parameters and 3 levels; files of at most 600 lines (that of the licence not counted); folders of at most 24 files.
 # tests/lint/exceptions.txt holds "WHAT FILE[:FUNCTION]" lines; it may only shrink: one that is no
 # longer needed fails too.
 set -eu
 # shellcheck disable=SC2046
 found=$(awk '
-	FNR == 1 { if (file) ends(); file = FILENAME; infn = 0; sig = "" }
-	{ lines = FNR }
+	FNR == 1 { if (file) ends(); file = FILENAME; infn = 0; sig = ""; lines = 0 }
+	!/SPDX-License-Identifier/ { lines++ }
 	function ends() { if (lines > 600) print "file-lines " file " (" lines ")" }
 	function args(s,   t, n) {
 		sub(/^[^(]*\(/, "", s); sub(/\)[^)]*$/, "", s)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """spdx.py [--write] - each source file says its licence in its first line, or in the second where the first is for the system.
 With --write the files that do not are given that line. Data, configuration and documents have it from debian/copyright."""
+import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -39,8 +41,11 @@ for name in subprocess.run(["git", "ls-files"], capture_output=True, text=True, 
     if not form or form % LINE + "\n" in lines[:2]:
         continue
     if "--write" in sys.argv[1:]:
-        with open(name, "w", encoding="utf-8") as f:
+        # By another name first: a shell that runs this script goes on with the file that it has open.
+        with open(name + ".spdx", "w", encoding="utf-8") as f:
             f.writelines(add_line(lines, form))
+        shutil.copymode(name, name + ".spdx")
+        os.replace(name + ".spdx", name)
     else:
         bad = 1
         print(f"lint: {name}: no '{form % LINE}' in its first two lines (tests/lint/spdx.py --write adds it)")

@@ -7,23 +7,27 @@ cd "$(dirname "$0")/../.." || exit 1
 O=build
 tree=$(mktemp -d "${TMPDIR:-/tmp}/reeve-deb.XXXXXX")
 trap 'rm -rf "$tree"' EXIT
-before=$(git status --porcelain --ignored)
+untracked() { git status --porcelain --ignored | grep -E '^(\?\?|!!)'; }
+before=$(untracked)
 out=$(make --no-print-directory -s deb 2>&1)
 tap_result $? "make deb" "$out"
-[ "$(git status --porcelain --ignored)" = "$before" ]
-tap_result $? "it leaves nothing in the tree" "$(git status --porcelain --ignored)"
+[ "$(untracked)" = "$before" ]
+tap_result $? "it leaves nothing in the tree" "$(untracked)"
 [ "$(for p in $O/deb/*.deb; do dpkg-deb -f "$p" Package; done | grep -v dbgsym | sort | paste -sd' ')" = "reeve reeve-agent reeve-controller reeve-doc reeve-slurm" ]
 tap_result $? "five packages" "$(ls $O/deb)"
 out=$(lintian --allow-root --fail-on error,warning --tag-display-limit 0 $O/deb/*.changes 2>&1)
 tap_result $? "lintian finds no error and no warning" "$out"
+scripts=$(for p in $O/deb/*.deb; do dpkg-deb --ctrl-tarfile "$p" | tar -xO --wildcards './p*' 2>/dev/null; done)
+grep -q 'deb-systemd-invoke try-restart' <<<"$scripts" && ! grep -q 'deb-systemd-invoke.*reeve\.slice' <<<"$scripts"
+tap_result $? "what they run restarts daemons and never stops the slice of the jobs" "$(grep deb-systemd-invoke <<<"$scripts")"
 dist=$(make --no-print-directory -s dist) && tar -tzf "$dist" 2>/dev/null | grep -q '^reeve-[0-9.]*/debian/changelog$'
 tap_result $? "make dist: the source as a tarball with the version in its name" "$dist"
 
 # The next version: what was compiled is used again, but for the files that have the number.
 mkdir -p $O/deb-next/source "$tree/next"
 [ -d $O/deb-next/source/build ] || cp -a $O/deb/source/build $O/deb-next/source/
-tar -c --exclude=./build --exclude=./debian/reeve* -C $O/deb/source . | tar -x -C "$tree/next"
-cp -p debian/reeve* "$tree/next/debian/"
+tar -c --exclude=./build --exclude=./debian -C $O/deb/source . | tar -x -C "$tree/next"
+cp -rp debian "$tree/next/"
 version=$(sed -n 's/.*REEVE_VERSION "\(.*\)"/\1/p' common/version.h)
 next=${version%.*}.$((${version##*.} + 1))
 sed -i "s/\"$version\"/\"$next\"/" "$tree/next/common/version.h"

@@ -145,7 +145,7 @@ $O/tests/unit/test_sync_gpus: $(MODEL) $(WIRE)
 $O/tests/unit/test_sync: LDLIBS += -ljansson
 $O/tests/unit/test_sync: $(MODEL) $(WIRE)
 $O/tests/unit/test_sync_request: LDLIBS += -ljansson -lsystemd
-$O/tests/unit/test_sync_request: $O/controller/api/sync/request.o $O/common/log.o $O/common/log_events.o $(MODEL) $(WIRE)
+$O/tests/unit/test_sync_request: $O/controller/api/sync/request.o $O/common/log.o $(MODEL) $(WIRE)
 $O/tests/unit/test_store_gpus: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_gpus: tests/unit/rig/ledger_rig.c $(LEDGER)
 $O/tests/unit/test_store_hooks: LDLIBS += -lpq -lsqlite3 -ljansson
@@ -257,9 +257,9 @@ $O/tests/unit/test_render: $(patsubst %,$O/controller/web/%.o,render format file
 $O/tests/unit/test_turns: LDLIBS += -lsystemd
 $O/tests/unit/test_turns: $O/controller/web/turns.o $O/common/err.o $O/common/utf8.o
 $O/tests/unit/test_lost_nodes: LDLIBS += -lsystemd
-$O/tests/unit/test_lost_nodes: $O/controller/maintenance/lost_nodes.o $O/common/log.o $O/common/log_events.o $O/common/err.o
+$O/tests/unit/test_lost_nodes: $O/controller/maintenance/lost_nodes.o $O/common/log.o $O/common/err.o
 $O/tests/unit/test_log: LDLIBS += -lsystemd
-$O/tests/unit/test_log: $O/common/log.o $O/common/log_events.o
+$O/tests/unit/test_log: $O/common/log.o
 $O/tests/unit/test_signed: $O/agent/job/signed.o $O/common/err.o
 $O/tests/unit/test_unbegun: $O/slurm/unbegun.o $O/common/err.o
 $O/tests/unit/test_utilisation: $(patsubst %,$O/controller/policy/efficiency/%.o,waits capacity)

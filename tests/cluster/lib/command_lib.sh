@@ -30,7 +30,7 @@ command_open() {
 	unset REEVE_CONTROLLER REEVE_JOB REEVE_NODE
 }
 command_node() {
-	live_tool tests/cluster/lib/interactive/console_node.c "$@" build/agent/{node_http,step/console,step/step}.o build/agent/launch/step/console.o build/common/{log,log_events}.o build/common/packets/packets.o \
+	live_tool tests/cluster/lib/interactive/console_node.c "$@" build/agent/{node_http,step/console,step/step}.o build/agent/launch/step/console.o build/common/log.o build/common/packets/packets.o \
 		build/common/{model,wire}/console/*.o
 	live_tool tests/cluster/lib/interactive/step_node.c
 	"$dir/step_node" "$url" "$dir/munge.sock" "$(id -un)" n1 "$dir" 2>>"$dir/node.log" &

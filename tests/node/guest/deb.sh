@@ -31,7 +31,7 @@ ok $? "five packages of $version are installed, with what they depend on" "$out"
 [ "$(systemctl is-enabled reeve-agent reeve-controller reeve-slurm reeve-slurm-submit | sort -u)" = disabled ] && ! systemctl is-active -q reeve-agent
 ok $? "nothing runs before it is configured" "$(systemctl is-enabled reeve-agent reeve-controller reeve-slurm)"
 has "$(getent passwd reeve)" ':/var/lib/reeve-controller:' "the user reeve is there"
-has "$(stat -c '%a %U' /var/lib/reeve /run/reeve | paste -sd' ')" '^700 root 755 root$' "the agent's folders have their modes"
+has "$(stat -c '%a %U' /run/reeve)" '^755 root$' "the agent's folder for sockets is there"
 [ -s /etc/reeve/agent.conf ] && [ -s /etc/reeve/controller.conf ] && [ -s /etc/reeve/reeve.conf ] && [ -s /etc/reeve/reeve-slurm.conf ]
 ok $? "the configuration is in /etc/reeve"
 cp /usr/local/lib/reeve-tests/etc/* /etc/reeve/
@@ -60,7 +60,7 @@ as alice touch /home/alice/go
 wait_for 60 state_is "$big" ended
 has "$(field "$big" line)" '^vmem limit exceeded on n1 .*requested 200 MB' "a limit set before the upgrade is held after it"
 out=$(cat /home/alice/big.out)
-has "$out" 'vmem limit exceeded' "the job's file says so"
+has "$out" 'vmem limit exceeded' "the job's error file has the reason"
 ! grep -qx 'not reached' <<<"$out"
 ok $? "and it was killed" "$out"
 
@@ -80,6 +80,17 @@ sum=$(($(field "$long" charge_requested_ms) + $(field "$big" charge_requested_ms
 ok $? "so is their account: $sum ms"
 
 # ---- removed ----
+refused() { # PACKAGE FILE LINE NAME: not while this file has this line
+	mkdir -p "${2%/*}"
+	echo "$3" >>"$2"
+	out=$(dpkg -r "$1" 2>&1)
+	[ $? != 0 ] && [[ $out == *"not removed: "*"$2"* ]]
+	ok $? "$4" "$out"
+	sed -i '$d' "$2"
+}
+refused reeve-agent /etc/pam.d/sshd 'account required pam_reeve.so' "the agent is not removed while logins need its module of PAM"
+refused reeve-slurm /etc/slurm/plugstack.conf 'required reeve_spank.so' "reeve-slurm is not removed while Slurm's jobs need its plugin"
+refused reeve-slurm /etc/slurm/job_submit.lua 'dofile("/usr/share/reeve/slurm/job_submit.lua")' "nor while its submissions need its script"
 no_job() { reeve-agent --status | grep -q '^spool: 0 reports' && ! reeve-agent --status | grep -q '^job: '; }
 wait_for 60 no_job
 # shellcheck disable=SC2086
@@ -98,7 +109,7 @@ wait_for 60 no_job
 # shellcheck disable=SC2086
 out=$(dpkg -P $packages 2>&1)
 ok $? "the packages are purged" "$out"
-has "$out" 'the ledger stays: /var/lib/reeve-controller' "the ledger stays, and dpkg says so"
+has "$out" 'the ledger stays: /var/lib/reeve-controller' "the ledger stays, with a message"
 [ -s /var/lib/reeve-controller/ledger.db ]
 ok $? "it is there"
 has "$out" 'the disk of the jobs stays: /var/lib/reeve/jobfs' "so does the disk of the jobs, which is a file system of its own"
