@@ -136,12 +136,32 @@ void doctor_done(struct doctor *d)
 
 /* ---- munge, the controller ---- */
 
+/* Units that not every machine has: judged where they are enabled or have failed. */
+static void check_units(struct doctor *d)
+{
+	static const char *const units[] = { "munge.service", "reeve-slurm.service",
+					     "reeve-slurm-submit.service",
+					     "reeve-reconcile.service" };
+	struct judge_unit u;
+
+	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+		gather_unit(units[i], &u);
+		if (!strcmp(u.load, "loaded") &&
+		    (!strcmp(u.file, "enabled") || !strcmp(u.active, "failed") ||
+		     !strcmp(u.active, "active")))
+			judge_unit(d->report, &u);
+	}
+}
+
 void doctor_link(struct doctor *d)
 {
 	struct judge_munge munge;
 
+	check_units(d);
 	gather_munge(d->link.munge_socket, &munge);
 	judge_munge(d->report, &munge);
+	if (!munge.is_good)
+		d->link.why = "munge does not work here";
 	gather_about(&d->link, &d->about);
 	judge_about(d->report, &d->about);
 	judge_clock(d->report, &d->about);

@@ -6,11 +6,18 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/play_lib.sh
+. tests/cluster/lib/server_lib.sh
 . tests/cluster/monitoring/agent_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit 0; }
 agent_possible || { echo "1..0 # SKIP no cgroup v2 that jobs may be made in"; exit 0; }
 live_dir doctor
-trap 'agent_end; umount "$dir/full" 2>/dev/null; live_end' EXIT
+ends() {
+	agent_end
+	umount "$dir/full" 2>/dev/null
+	[ -z "$server_place" ] || server_do stop
+	live_end
+}
+trap ends EXIT
 mkdir "$dir/etc" "$dir/root" "$dir/bin" "$dir/lib"
 live_munge
 live_munge other
@@ -91,6 +98,7 @@ finds "the controller decodes ours" controller ok "decodes what munge signs here
 finds "and we its" signature ok "decodes what the controller signs" "" node
 sed "s,munge.sock,gone.sock," "$dir/controller.conf" >"$dir/etc/gone.conf"
 finds "munged that does not run" munge fail "munged cannot be reached" "systemctl enable --now munge" controller --controller-config "$dir/etc/gone.conf"
+finds "then nothing can be asked" controller unchecked "munge does not work here" "" controller --controller-config "$dir/etc/gone.conf"
 sed "s,munge.sock,other.sock," "$agent_dir/agent.conf" >"$dir/etc/other.conf"
 finds "another key than the controller's" controller fail "does not decode what munge signs here" "sha256sum /etc/munge/munge.key" node --agent-config "$dir/etc/other.conf"
 finds "then the answer's signature was not checked" signature unchecked "it did not answer" "" node --agent-config "$dir/etc/other.conf"
@@ -104,7 +112,7 @@ is "exit status 1" 1 $?
 # ---- clocks ----
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/cli_fake" tests/cluster/lib/cli_fake.c build/common/auth/auth.o build/common/err.o \
 	-lmicrohttpd -lmunge -lnettle -lz || bail "cli_fake.c does not compile"
-mkdir "$dir/fake"
+mkdir "$dir/fake" && : >"$dir/fake.port"
 "$dir/cli_fake" "$dir/fake" "$dir/munge.sock" >"$dir/fake.port" &
 until_has 1 grep -c . "$dir/fake.port" || bail "cli_fake does not start"
 fake=http://127.0.0.1:$(cat "$dir/fake.port")
@@ -237,6 +245,35 @@ touch "$dir/root/etc/cron.allow"
 finds "with it" cron ok "/etc/cron.allow" "" node
 doctor controller >/dev/null
 is "warnings alone: exit status 0" 0 $?
+
+# ---- a ledger in PostgreSQL ----
+postgres() {
+	local place
+	server_open || { skip "a ledger in PostgreSQL" "no PostgreSQL is installed"; return; }
+	trap ends EXIT
+	place=$(server_schema doctor)
+	awk -v place="$place" '/^Database/ { print "Database = " place; next } { print }' "$dir/controller.conf" >"$dir/etc/pg.conf"
+	finds "a server that has no ledger yet" ledger warn "no ledger in it yet" "systemctl start reeve-controller" controller --controller-config "$dir/etc/pg.conf"
+	live_stop
+	live_start "$dir/etc/pg.conf" || bail "no controller on PostgreSQL: $(tail -n 5 "$dir/controller.log")"
+	out=$(found ledger controller --controller-config "$dir/etc/pg.conf")
+	has "the server and its version" "ok postgres on $dir/pg: PostgreSQL 1" "$out"
+	has "its settings" "ok the server's settings keep what is committed" "$out"
+	is "nothing else" 2 "$(grep -c . <<<"$out")"
+	server_sql "$place" "UPDATE reeve_schema SET version = 2"
+	finds "an old schema there" ledger warn "its schema has version 2" "systemctl restart reeve-controller" controller --controller-config "$dir/etc/pg.conf"
+	server_sql "$place" "ALTER ROLE postgres SET statement_timeout = '30s'"
+	finds "a setting that ends long queries" ledger warn "statement_timeout = 30000" "ALTER ROLE" controller --controller-config "$dir/etc/pg.conf"
+	server_sql "$place" "ALTER ROLE postgres RESET statement_timeout"
+	server_sql "$place" "ALTER SYSTEM SET full_page_writes = off" && server_sql "$place" "SELECT pg_reload_conf()" >/dev/null
+	until_has off server_sql "$place" "SHOW full_page_writes"
+	finds "a setting that a crash makes a damaged ledger of" ledger fail "full_page_writes = off" "ALTER SYSTEM RESET full_page_writes" controller --controller-config "$dir/etc/pg.conf"
+	live_stop
+	server_do stop
+	finds "a server that does not run" ledger fail "PostgreSQL does not answer" "systemctl status postgresql" controller --controller-config "$dir/etc/pg.conf"
+	live_start || bail "the controller does not come back"
+}
+postgres
 
 # ---- a test job ----
 finds "without --job none is run" job n/a "--job USER" "" node

@@ -129,6 +129,25 @@ static void units_that_do_not_run(void **state)
 	assert_finding(JUDGE_NONE, "systemd does not run here");
 }
 
+static void configurations_with_faults(void **state)
+{
+	struct judge_config c = { .check = "config",
+				  .path = "/x.conf",
+				  .command = "x --check",
+				  .words = "line 3: Nod" };
+
+	(void)state;
+	judge_config(&report, &c);
+	assert_finding(JUDGE_FAIL, "line 3: Nod");
+	assert_string_equal(last()->remedy, "x --check");
+	c.is_good = true;
+	judge_config(&report, &c);
+	assert_finding(JUDGE_OK, "/x.conf has no fault");
+	strcpy(c.why, "there is no program x here");
+	judge_config(&report, &c);
+	assert_finding(JUDGE_UNCHECKED, "no program x");
+}
+
 static void versions_are_compared_with_this_one(void **state)
 {
 	struct judge_version v[2] = { { .what = "the agent", .version = "1.0" },
@@ -251,6 +270,92 @@ static void quotas_count_only_where_a_write_was_stopped(void **state)
 	assert_finding(JUDGE_WARN, "Jobfs = none");
 }
 
+/* ---- the agent ---- */
+
+static void an_agent_that_does_not_answer_says_nothing(void **state)
+{
+	struct judge_agent a = { .why = "no such name", .tier = 1 };
+
+	(void)state;
+	judge_agent(&report, &a, true);
+	assert_finding(JUDGE_FAIL, "no such name");
+	judge_agent(&report, &a, false);
+	assert_finding(JUDGE_UNCHECKED, "no system bus");
+	begin_again();
+	judge_tier(&report, &a);
+	assert_int_equal(report.n, 1);
+	assert_finding(JUDGE_UNCHECKED, "does not answer");
+	begin_again();
+	judge_uplink(&report, &a);
+	assert_int_equal(report.n, 1);
+	assert_finding(JUDGE_UNCHECKED, "does not answer");
+	a.why[0] = '\0';
+	judge_agent(&report, &a, true);
+	assert_finding(JUDGE_OK, "answers");
+}
+
+static void a_weak_tier_says_why(void **state)
+{
+	static const char *const words[] = { "", "refuses", "within milliseconds", "polled" };
+	struct judge_agent a = { .tier = 1 };
+
+	(void)state;
+	for (a.tier = 1; a.tier <= 3; a.tier++) {
+		begin_again();
+		judge_tier(&report, &a);
+		assert_int_equal(report.n, 1);
+		assert_finding(a.tier == 1 ? JUDGE_OK : JUDGE_WARN, words[a.tier]);
+	}
+	assert_non_null(strstr(last()->remedy, "VmemTier="));
+	a.tier = 2;
+	a.n_notes = 4;
+	strcpy(a.notes[0], "vmem: a");
+	strcpy(a.notes[1], "events: b");
+	strcpy(a.notes[2], "guard: c");
+	strcpy(a.notes[3], "sampling: d");
+	begin_again();
+	judge_tier(&report, &a);
+	assert_int_equal(report.n, 5);
+	for (size_t i = 0; i < 3; i++)
+		assert_string_equal(report.of[i].check, "tier");
+	assert_string_equal(report.of[3].check, "note");
+	assert_string_equal(report.of[3].text, "sampling: d");
+	assert_non_null(strstr(last()->remedy, "notes above"));
+}
+
+static void the_agents_own_exchange(void **state)
+{
+	struct judge_agent a = { .controller = "http://c",
+				 .is_up = true,
+				 .has_spool = true,
+				 .spool_bytes = 50,
+				 .spool_max_bytes = 100 };
+
+	(void)state;
+	judge_uplink(&report, &a);
+	assert_int_equal(judge_count(&report, JUDGE_OK), 2);
+	assert_finding(JUDGE_OK, "50 of 100 bytes");
+	a.spool_bytes = 51;
+	judge_uplink(&report, &a);
+	assert_finding(JUDGE_WARN, "51 of 100 bytes");
+	a.has_spool = false;
+	judge_uplink(&report, &a);
+	assert_finding(JUDGE_UNCHECKED, "cannot read its spool");
+	begin_again();
+	a.has_spool = true;
+	a.is_up = false;
+	judge_uplink(&report, &a);
+	assert_string_equal(report.of[0].text,
+			    "the agent does not reach http://c: no exchange yet");
+	assert_int_equal(judge_count(&report, JUDGE_FAIL), 1);
+	assert_non_null(strstr(report.of[0].remedy, "curl -s http://c/metrics"));
+	begin_again();
+	a.controller[0] = '\0';
+	judge_uplink(&report, &a);
+	assert_int_equal(report.of[0].state, JUDGE_WARN);
+	assert_non_null(strstr(report.of[0].text, "no controller"));
+}
+
 /* ---- the exchange ---- */
 
 static struct judge_about good_about(void)
@@ -330,8 +435,27 @@ static void each_side_decodes_the_others(void **state)
 	judge_about(&report, &a);
 	assert_finding(JUDGE_UNCHECKED, "this needs root");
 	begin_again();
+	strcpy(a.why, "none is configured");
+	judge_about(&report, &a);
+	assert_int_equal(report.n, 1);
+	assert_finding(JUDGE_UNCHECKED, "none is configured");
+	judge_clock(&report, &a);
+	assert_finding(JUDGE_UNCHECKED, "none is configured");
+	a.why[0] = '\0';
+	begin_again();
+	a.status = 500;
+	judge_about(&report, &a);
+	assert_non_null(strstr(report.of[0].text, "refuses to answer"));
+	assert_non_null(strstr(report.of[0].remedy, "journalctl -u reeve-controller"));
+	begin_again();
+	a.status = -111;
+	judge_about(&report, &a);
+	assert_non_null(strstr(report.of[0].text, "does not answer"));
+	assert_non_null(strstr(report.of[0].remedy, "systemctl status reeve-controller"));
+	begin_again();
 	a.status = 401;
 	judge_about(&report, &a);
+	assert_non_null(strstr(report.of[0].remedy, "munge.key"));
 	assert_int_equal(judge_count(&report, JUDGE_FAIL), 1);
 	assert_finding(JUDGE_UNCHECKED, "did not answer");
 	begin_again();
@@ -355,21 +479,38 @@ static void nodes_that_the_controller_has(void **state)
 	strcpy(n.state, "lost");
 	judge_registered(&report, &n);
 	assert_finding(JUDGE_FAIL, "lost");
+	strcpy(n.drain, "root: disk");
+	judge_registered(&report, &n);
+	assert_finding(JUDGE_WARN, "drained by root: disk");
+	assert_string_equal(last()->remedy, "reeve nodes resume n1");
 	n.is_known = false;
 	judge_registered(&report, &n);
 	assert_finding(JUDGE_FAIL, "no node n1");
+	strcpy(n.why, "refused");
+	judge_registered(&report, &n);
+	assert_finding(JUDGE_UNCHECKED, "refused");
+	n = (struct judge_registered){
+		.node = "n1", .is_known = true, .state = "up", .silent_s = 90
+	};
+	judge_registered(&report, &n);
+	assert_finding(JUDGE_OK, "90 s ago");
 	judge_nodes(&report, &all);
 	assert_string_equal(judge_state_name(last()->state), "warn");
 	all = (struct judge_nodes){ .n = 3, .n_up = 3 };
 	judge_nodes(&report, &all);
-	assert_finding(JUDGE_OK, "3 nodes are up");
+	assert_finding(JUDGE_OK, "with the version of the controller: 3");
 	all.n_up = 2;
 	strcpy(all.first_down, "n7");
 	judge_nodes(&report, &all);
 	assert_finding(JUDGE_WARN, "1 of 3 nodes are not up (n7)");
+	begin_again();
 	all = (struct judge_nodes){ .n = 3, .n_up = 3, .n_other = 1 };
 	judge_nodes(&report, &all);
-	assert_finding(JUDGE_WARN, "another version");
+	assert_int_equal(report.n, 1);
+	assert_finding(JUDGE_WARN, "1 of 3 nodes have another version");
+	strcpy(all.why, "refused");
+	judge_nodes(&report, &all);
+	assert_finding(JUDGE_UNCHECKED, "refused");
 }
 
 /* ---- sshd ---- */
@@ -458,6 +599,63 @@ static void who_runs_outside_jobs(void **state)
 	assert_finding(JUDGE_OK, "no user lingers");
 }
 
+static void a_group_to_exempt_is_a_whole_word(void **state)
+{
+	static const char long_group[] =
+		"session sufficient pam_reeve.so exempt="
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\n";
+	struct judge_sshd s = { .has_sshd = true };
+
+	(void)state;
+	judge_read_pam("session sufficient pam_reeve.so exempt=ops,admins debug\n", &s);
+	assert_string_equal(s.exempt, "ops");
+	s.exempt[0] = '\0';
+	judge_read_pam("session sufficient pam_reeve.so\n", &s);
+	judge_read_pam(long_group, &s);
+	assert_string_equal(s.exempt, "");
+	s.has_account = true;
+	judge_sshd(&report, &s);
+	assert_finding(JUDGE_FAIL, "not installed");
+	strcpy(s.why, "Permission denied");
+	judge_sshd(&report, &s);
+	assert_finding(JUDGE_UNCHECKED, "Permission denied");
+	s.has_sshd = false;
+	judge_sshd(&report, &s);
+	assert_finding(JUDGE_NONE, "no sshd");
+}
+
+static void what_starts_commands_later(void **state)
+{
+	struct judge_later l = { .name = "at", .allow = "/etc/at.allow" };
+
+	(void)state;
+	judge_later(&report, &l);
+	assert_finding(JUDGE_NONE, "no at is installed");
+	l.is_installed = true;
+	judge_later(&report, &l);
+	assert_finding(JUDGE_WARN, "no /etc/at.allow");
+	assert_string_equal(last()->remedy, "echo root > /etc/at.allow");
+	l.has_allow = true;
+	judge_later(&report, &l);
+	assert_finding(JUDGE_OK, "/etc/at.allow");
+}
+
+static void munge_here(void **state)
+{
+	struct judge_munge m = { .is_good = true };
+
+	(void)state;
+	judge_munge(&report, &m);
+	assert_finding(JUDGE_OK, "decodes them");
+	m = (struct judge_munge){ .words = "Invalid credential" };
+	judge_munge(&report, &m);
+	assert_finding(JUDGE_FAIL, "Invalid credential");
+	assert_non_null(strstr(last()->remedy, "unmunge"));
+	m.is_away = true;
+	judge_munge(&report, &m);
+	assert_non_null(strstr(last()->remedy, "enable --now munge"));
+}
+
 /* ---- files, disks, databases ---- */
 
 static void modes_name_the_bits_to_take_away(void **state)
@@ -492,6 +690,10 @@ static void modes_name_the_bits_to_take_away(void **state)
 	p.is_there = false;
 	judge_paths(&report, &p, 1);
 	assert_finding(JUDGE_FAIL, "not there");
+	assert_non_null(strstr(last()->remedy, "install the package that has /f"));
+	p.kind = JUDGE_PATH_DIRECTORY;
+	judge_paths(&report, &p, 1);
+	assert_non_null(strstr(last()->remedy, "install -d /f"));
 	p.may_lack = true;
 	judge_paths(&report, &p, 1);
 	assert_finding(JUDGE_OK, "0 files");
@@ -544,14 +746,29 @@ static void a_database_is_well_only_when_it_was_read(void **state)
 	assert_finding(JUDGE_FAIL, "its schema has version 6");
 	d.version = 5;
 	d.was_cut = true;
+	d.bytes = 3 << 20;
 	judge_database(&report, &d);
-	assert_finding(JUDGE_UNCHECKED, "took too long");
+	assert_finding(JUDGE_UNCHECKED, "/l (3 MiB) was not checked whole: it took too long");
+	assert_string_equal(last()->remedy, "sqlite3 -readonly /l 'PRAGMA quick_check'");
 	strcpy(d.damage, "row missing");
 	judge_database(&report, &d);
 	assert_finding(JUDGE_FAIL, "row missing");
 	strcpy(d.why, "locked");
 	judge_database(&report, &d);
 	assert_finding(JUDGE_FAIL, "locked");
+	d = (struct judge_database){ .check = "store", .place = "/l", .newest = 5 };
+	begin_again();
+	judge_database(&report, &d);
+	assert_int_equal(report.n, 1);
+	assert_finding(JUDGE_WARN, "no database /l yet");
+	assert_string_equal(last()->remedy, "systemctl start reeve-agent");
+	d.check = "ledger";
+	judge_database(&report, &d);
+	assert_string_equal(last()->remedy, "systemctl start reeve-controller");
+	d = (struct judge_database){ .check = "store", .place = "/l", .is_there = true };
+	begin_again();
+	judge_database(&report, &d); /* whose schema is not compared */
+	assert_int_equal(report.n, 1);
 }
 
 static struct judge_postgres good_postgres(void)
@@ -589,6 +806,14 @@ static void servers_and_their_settings(void **state)
 	p.n_settings--;
 	judge_postgres(&report, &p);
 	assert_finding(JUDGE_UNCHECKED, "in_recovery");
+	p = good_postgres();
+	p.server = 150000;
+	p.has_ledger = false;
+	begin_again();
+	judge_postgres(&report, &p);
+	assert_int_equal(judge_count(&report, JUDGE_FAIL), 0);
+	assert_int_equal(report.n, 3);
+	assert_string_equal(report.of[1].remedy, "systemctl start reeve-controller");
 	begin_again();
 	p.server = 140009;
 	judge_postgres(&report, &p);
@@ -617,6 +842,9 @@ static void a_test_job_must_come_back(void **state)
 	j.status = 1;
 	judge_job(&report, &j);
 	assert_finding(JUDGE_FAIL, "status 1");
+	strcpy(j.why, "there is no user alice");
+	judge_job(&report, &j);
+	assert_finding(JUDGE_UNCHECKED, "no user alice");
 }
 
 #define TEST(name) cmocka_unit_test_setup(name, begin)
@@ -628,6 +856,13 @@ int main(void)
 		TEST(findings_that_do_not_fit_are_a_failure),
 		TEST(a_long_text_is_cut),
 		TEST(units_that_do_not_run),
+		TEST(configurations_with_faults),
+		TEST(an_agent_that_does_not_answer_says_nothing),
+		TEST(a_weak_tier_says_why),
+		TEST(the_agents_own_exchange),
+		TEST(a_group_to_exempt_is_a_whole_word),
+		TEST(what_starts_commands_later),
+		TEST(munge_here),
 		TEST(versions_are_compared_with_this_one),
 		TEST(features_that_the_kernel_lacks),
 		TEST(controllers_that_jobs_need),

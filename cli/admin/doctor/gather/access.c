@@ -92,30 +92,42 @@ static void add_lingering(const struct gather_users *how, struct judge_users *re
 	}
 }
 
-static void add_managers(const struct gather_users *how, struct judge_users *ret)
+/* "/sys/fs/cgroup/user.slice/user-1000.slice/user@1000.service" */
+static void add_manager(const struct gather_users *how, const char *path,
+			struct judge_users *ret)
 {
-	char pattern[1024], name[64];
+	const char *at = strrchr(path, '@');
 	struct judge_user *u;
 	struct err unused;
-	const char *at;
+	char name[64];
 	unsigned uid;
+
+	if (!at || sscanf(at, "@%u.service", &uid) != 1)
+		return;
+	if (auth_user_name(uid, name, sizeof(name), &unused) < 0)
+		snprintf(name, sizeof(name), "%u", uid);
+	u = find_user(how, name, uid, ret);
+	if (u)
+		u->has_manager = true;
+}
+
+/* With version 1 of cgroups systemd has a hierarchy of its own. */
+static void add_managers(const struct gather_users *how, struct judge_users *ret)
+{
+	static const char *const mounts[] = { "", "/unified", "/systemd" };
+	char pattern[1024];
 	glob_t found;
 
-	snprintf(pattern, sizeof(pattern),
-		 "%.500s/sys/fs/cgroup/user.slice/user-*.slice/user@*.service", how->root);
-	if (glob(pattern, 0, NULL, &found) != 0)
-		return;
-	for (size_t i = 0; i < found.gl_pathc; i++) {
-		at = strrchr(found.gl_pathv[i], '@');
-		if (!at || sscanf(at, "@%u.service", &uid) != 1)
+	for (size_t i = 0; i < ARRAY_LEN(mounts); i++) {
+		snprintf(pattern, sizeof(pattern),
+			 "%.500s/sys/fs/cgroup%s/user.slice/user-*.slice/user@*.service",
+			 how->root, mounts[i]);
+		if (glob(pattern, 0, NULL, &found) != 0)
 			continue;
-		if (auth_user_name(uid, name, sizeof(name), &unused) < 0)
-			snprintf(name, sizeof(name), "%u", uid);
-		u = find_user(how, name, uid, ret);
-		if (u)
-			u->has_manager = true;
+		for (size_t k = 0; k < found.gl_pathc; k++)
+			add_manager(how, found.gl_pathv[k], ret);
+		globfree(&found);
 	}
-	globfree(&found);
 }
 
 void gather_users(const struct gather_users *how, struct judge_users *ret)

@@ -57,6 +57,17 @@ static int ask_controller(const struct gather_link *link, const char *path, int6
 	return r;
 }
 
+/* Can no question be sent? Then why says the reason. */
+static bool is_withheld(const struct gather_link *link, char *why, size_t size)
+{
+	if (link->why)
+		snprintf(why, size, "%s", link->why);
+	else if (!link->url || !*link->url)
+		snprintf(why, size,
+			 "none is configured (Controller= in reeve.conf or agent.conf)");
+	return link->why || !link->url || !*link->url;
+}
+
 static void ask_signed(const struct gather_link *link, struct judge_about *ret)
 {
 	_cleanup_json_ json_t *answer = NULL;
@@ -83,11 +94,8 @@ void gather_about(const struct gather_link *link, struct judge_about *ret)
 	const char *version;
 
 	*ret = (struct judge_about){ .asked_ns = clock_ns(CLOCK_REALTIME) };
-	if (!link->url || !*link->url) {
-		snprintf(ret->why, sizeof(ret->why),
-			 "none is configured (Controller= in reeve.conf or agent.conf)");
+	if (is_withheld(link, ret->why, sizeof(ret->why)))
 		return;
-	}
 	utf8_format(ret->url, sizeof(ret->url), "%s", link->url);
 	ret->status = ask_controller(link, "/v1/about", -1, &answer, &err);
 	ret->told_ns = clock_ns(CLOCK_REALTIME);
@@ -108,10 +116,8 @@ static json_t *list_nodes(const struct gather_link *link, char *why, size_t size
 	_cleanup_json_ json_t *answer = NULL;
 	struct err err = { "" };
 
-	if (!link->url || !*link->url) {
-		snprintf(why, size, "no controller is configured");
+	if (is_withheld(link, why, size))
 		return NULL;
-	}
 	if (ask_controller(link, "/v1/nodes", -1, &answer, &err) != 0) {
 		utf8_format(why, size, "%s", err.text);
 		return NULL;

@@ -8,6 +8,7 @@ struct cli;
 void gather_munge(const char *socket, struct judge_munge *ret);
 
 struct gather_link {
+	const char *why;		    /* not NULL: nothing is asked, for this reason */
 	const char *url;		    /* several by commas; NULL: none is configured */
 	const char *munge_socket, *ca_file; /* NULL: default */
 	const char *controller_user;	    /* who must have signed its answers */

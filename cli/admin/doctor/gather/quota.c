@@ -13,6 +13,7 @@
 #include <sys/quota.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -79,7 +80,15 @@ static int set_project(int dir)
 	return ioctl(dir, FS_IOC_FSSETXATTR, &x) < 0 ? -errno : 0;
 }
 
-/* The child's exit status: 0 it was stopped by EDQUOT, 1 nothing stopped it, 2 something else did. Root would exceed every limit. */
+/* The child's exit status. */
+enum { STOPPED, NOT_STOPPED, NO_SPACE, NOT_WRITTEN };
+
+static int explain_errno(int error)
+{
+	return error == EDQUOT ? STOPPED : error == ENOSPC ? NO_SPACE : NOT_WRITTEN;
+}
+
+/* Root would exceed every limit. */
 static _Noreturn void write_over(int fd)
 {
 	static char block[4096];
@@ -87,15 +96,36 @@ static _Noreturn void write_over(int fd)
 
 	memset(block, 'x', sizeof(block)); /* no holes */
 	if (setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)
-		_exit(2);
+		_exit(NOT_WRITTEN);
 	while (n < WRITE_BYTES) {
 		ssize_t w = write(fd, block, sizeof(block));
 
 		if (w < 0)
-			_exit(errno == EDQUOT ? 0 : 2);
+			_exit(explain_errno(errno));
 		n += w;
 	}
-	_exit(fsync(fd) < 0 && errno == EDQUOT ? 0 : 1);
+	_exit(fsync(fd) < 0 ? explain_errno(errno) : NOT_STOPPED);
+}
+
+/* XFS answers ENOSPC at the limit of a project, as on a full disk. Above the project's directory the figures are those of the disk. */
+static bool has_room(const char *dir)
+{
+	struct statvfs fs;
+
+	return statvfs(dir, &fs) == 0 &&
+	       (int64_t)fs.f_bavail * (int64_t)fs.f_frsize > WRITE_BYTES;
+}
+
+static void read_status(int status, struct judge_quota *ret)
+{
+	int how = WIFEXITED(status) ? WEXITSTATUS(status) : NOT_WRITTEN;
+
+	ret->was_stopped = how == STOPPED || (how == NO_SPACE && has_room(ret->dir));
+	if (how == NO_SPACE && !ret->was_stopped)
+		snprintf(ret->why, sizeof(ret->why), "the disk of %s is full", ret->dir);
+	else if (how == NOT_WRITTEN)
+		snprintf(ret->why, sizeof(ret->why), "a file in %s could not be written",
+			 ret->dir);
 }
 
 static void write_file(int dir, struct judge_quota *ret)
@@ -115,14 +145,12 @@ static void write_file(int dir, struct judge_quota *ret)
 	pid = fork();
 	if (pid == 0)
 		write_over(fd);
-	if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) ||
-	    WEXITSTATUS(status) > 1) {
-		snprintf(ret->why, sizeof(ret->why), "a file in %s could not be written",
-			 ret->dir);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0) {
+		snprintf(ret->why, sizeof(ret->why), "start a process: %s", strerror(errno));
 		return;
 	}
+	read_status(status, ret);
 	fstat(fd, &st);
-	ret->was_stopped = WEXITSTATUS(status) == 0;
 	ret->written_bytes = st.st_size;
 }
 

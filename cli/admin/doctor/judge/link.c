@@ -113,9 +113,9 @@ void judge_clock(struct judge_report *r, const struct judge_about *a)
 
 	if (*a->why || a->status || !a->now_ns) {
 		if (*a->why || !judge_refused_clock(r, a))
-			judge_add(
-				r, "clock", JUDGE_UNCHECKED,
-				"the clocks were not compared: the controller did not answer");
+			judge_add(r, "clock", JUDGE_UNCHECKED,
+				  "the clocks were not compared: %s",
+				  *a->why ? a->why : "the controller did not answer");
 		return;
 	}
 	/* What the exchange took may be all on one way. */
@@ -188,7 +188,7 @@ void judge_nodes(struct judge_report *r, const struct judge_nodes *n)
 	}
 	if (n->n_up == n->n && !n->n_other)
 		judge_add(r, "nodes", n->n ? JUDGE_OK : JUDGE_WARN,
-			  n->n ? "%zu nodes are up, all of the controller's version"
+			  n->n ? "all nodes are up, with the version of the controller: %zu"
 			       : "no node has reported yet (%zu)",
 			  n->n);
 }
