@@ -109,7 +109,7 @@ static const char *value_or(const struct verb_call *call, const char *option,
 	return value ? value : otherwise;
 }
 
-static void examine(struct doctor *d)
+static void examine_machine(struct doctor *d)
 {
 	doctor_read(d);
 	doctor_link(d);
@@ -141,7 +141,7 @@ static int run_doctor(const struct verb_call *call, void *ctx, struct err *err)
 	if (r >= 0)
 		r = read_kinds(call, &d, err);
 	if (r >= 0) {
-		examine(&d);
+		examine_machine(&d);
 		r = print_report(&d, err);
 	}
 	if (r >= 0 && judge_has_failed(report, verb_count(call, "strict")))

@@ -279,5 +279,5 @@ postgres
 finds "without --job none is run" job n/a "--job USER" "" node
 finds "a test job of a user" job ok "a test job of daemon ran in its cgroup, and its output came back" "" node --job daemon --account physics
 finds "one that is refused" job fail "ended with status" "reeve jobs -u bin" node --job bin --account physics
-finds "one of nobody" job unchecked "there is no user no-such-user" "" node --job no-such-user
+finds "one of a user who does not exist" job unchecked "there is no user no-such-user" "" node --job no-such-user
 tap_end

@@ -30,7 +30,7 @@ has "$(all_of ok ledger)" 'consistent' "the ledger while the controller writes i
 doctor node --job alice --account physics
 has "$(all_of ok job)" 'ran in its cgroup, and its output came back' "a test job from submission to output"
 runuser -u alice -- reeve admin doctor >/tmp/lines 2>&1
-has "$(grep '^unchecked' /tmp/lines)" 'this needs root' "what only root can check a user is told"
+has "$(grep '^unchecked' /tmp/lines)" 'this needs root' "a user sees which checks need root"
 
 # ---- broken, found, mended ----
 loginctl enable-linger alice
@@ -60,7 +60,7 @@ has "$(all_of ok munge)" 'decodes them' "the command that it names starts it"
 systemctl stop reeve-agent
 doctor node
 has "$(all_of fail unit)" 'reeve-agent.service is inactive' "an agent that was stopped is found"
-has "$(all_of fail agent)" 'does not answer' "and that nobody answers on the bus"
+has "$(all_of fail agent)" 'does not answer' "and that there is no answer on the bus"
 has "$(all_of unchecked tier)" 'does not answer' "then the tier is not known"
 bash -c "$(remedy fail unit)"
 wait_for 30 node_is_up

@@ -39,7 +39,7 @@ static void add_option(const char **argv, size_t *n, const char *option, const c
 	argv[(*n)++] = value;
 }
 
-/* The job's own lines are told from those of `reeve run`. */
+/* The job's own lines differ from those of `reeve run`. */
 static void read_output(const struct gather_output *out, struct judge_job *ret)
 {
 	const char *at = strstr(out->text, WORD ":"), *last = strrchr(out->text, '\n');

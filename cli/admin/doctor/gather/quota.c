@@ -30,7 +30,7 @@
 #define WRITE_BYTES (2 << 20)
 /* The agent's projects begin behind 1 << 24 (agent/enforce/jobfs): it never uses this one. */
 #define PROJECT 0xffffffu
-#define NOBODY 65534
+#define UNPRIVILEGED 65534
 
 static void find_disk(const char *dir, struct judge_quota *ret)
 {
@@ -95,7 +95,8 @@ static _Noreturn void write_over(int fd)
 	int64_t n = 0;
 
 	memset(block, 'x', sizeof(block)); /* no holes */
-	if (setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)
+	if (setresgid(UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED) < 0 ||
+	    setresuid(UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED) < 0)
 		_exit(NOT_WRITTEN);
 	while (n < WRITE_BYTES) {
 		ssize_t w = write(fd, block, sizeof(block));

@@ -30,7 +30,7 @@ struct judge_finding {
 struct judge_report {
 	struct judge_finding of[JUDGE_FINDINGS_MAX];
 	size_t n;
-	bool is_full; /* findings were dropped: judge_report_close() says so */
+	bool is_full; /* findings were dropped: judge_report_close() reports it */
 };
 
 /* Adds a finding; a text that is too long is cut. */
@@ -39,7 +39,7 @@ void judge_add(struct judge_report *r, const char *check, enum judge_state state
 /* Sets the command that mends what was added last. */
 void judge_remedy(struct judge_report *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Called once at the end: where findings were dropped the last one says it, and fails. */
+/* Called once at the end: where findings were dropped the last one reports it, and fails. */
 void judge_report_close(struct judge_report *r);
 size_t judge_count(const struct judge_report *r, enum judge_state state);
 /* Does the report count as a failure? A check that could not be made counts, warnings count if `is_strict`. */
