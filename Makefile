@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # One Makefile, no recursion. `make`, `make demo`, `make demo-slurm`, `make check`; `make V=1` shows commands.
 O        := build
 CC       ?= cc

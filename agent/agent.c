@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* agent.c - reeve-agent: open everything, recover the jobs, run the event loop. */
 #include <bpf/libbpf.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* config.h - /etc/reeve/agent.conf as a typed table; see units/agent.conf for all keys. */
 #pragma once
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dbus.c - the D-Bus object of the agent: list and change jobs; see agent/dbus.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dbus.h - org.reeve.Agent1 on the system bus: every user can read the node's state and their own
  * jobs; root reads all jobs and can set desired states.
  *

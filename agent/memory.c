@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* memory.c - return free memory to the kernel; see memory.h. */
 #include <inttypes.h>
 #include <malloc.h>

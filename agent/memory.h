@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* memory.h - returns the memory that the agent needed only to start: jobs need it more. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* node.c - notes of the node, its tier, its clocks; see node.h. */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* node.h - what the agent has open: the kernel side, the unit manager, the store, the connection to the controller,
  * and the jobs.
  *

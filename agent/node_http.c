@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* node_http.c - how this node connects to its controller; see node.h. */
 #include "agent/node.h"
 #include "common/auth/auth.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* node_open.c - open all that struct node has, in the order of dependence; see agent/node_open.h. */
 #include <errno.h>
 #include <inttypes.h>

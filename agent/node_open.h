@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* node_open.h - open what struct node has, and register the callbacks of agent/job with the rooms below. */
 #pragma once
 #include "agent/node.h"

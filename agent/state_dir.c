@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* state_dir.c - make the state directory, closed to all but root; see state_dir.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* state_dir - the agent's state directory is root's alone.
  *
  * The database in it holds the scripts, environments and commands of every user's jobs. Jobs do

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* users.c - which users' jobs this node runs; see users.h. */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* users.h - whose jobs a node runs at all: MinUid, MinGid, RefusedUsers and RefusedGroups of
  * agent.conf. The node decides it by itself, whatever a controller says.
  */

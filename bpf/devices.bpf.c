@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* devices.bpf.c - which device files a job may open: of those that are gated, only the ones it
  * was granted. What it lets through, another program (systemd's DeviceAllow=) may still refuse.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* devices_abi.h - what devices.bpf.c and agent/enforce/devices.c agree on. Types and constants
  * only. A device number is major << 32 | minor. */
 #ifndef REEVE_DEVICES_ABI_H

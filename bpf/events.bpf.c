@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* events.bpf.c - reports OOM kills, freezing and emptiness of jobs, and adds up frozen time.
  *
  * The kernel fires cgroup_notify_frozen for each cgroup whose state flips: for the one that

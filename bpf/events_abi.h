@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* events_abi.h - what events.bpf.c and agent/enforce/events.c agree on. Types and constants
  * only. */
 #ifndef REEVE_EVENTS_ABI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpu.bpf.c - counts GPU memory as processes allocate it: uprobes on the CUDA driver library's
  * own functions, which every framework calls in the end. Attached only where the site asks for
  * it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpu_abi.h - what gpu.bpf.c and agent/gpu/allocs.c agree on. Types and constants only. */
 #ifndef REEVE_GPU_ABI_H
 #define REEVE_GPU_ABI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpuwork.bpf.c - how much work jobs give to GPUs: launches, by uprobes on the CUDA driver
  * library, and GPU jobs of the kernel's DRM scheduler (amdgpu, xe), by its tracepoints. Loaded
  * only where the configuration asks for it or such a card is there.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpuwork_abi.h - what gpuwork.bpf.c and agent/sample/gpuwork.c agree on. Types and constants
  * only. */
 #ifndef REEVE_GPUWORK_ABI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* guard.bpf.c - refuses what a job may not do although file and process permissions would let
  * it, and kills the writer that hits its disk quota before the write returns.
  *

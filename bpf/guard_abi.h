@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* guard_abi.h - what guard.bpf.c and agent/enforce/guard.c agree on. Types and constants only.
  */
 #ifndef REEVE_GUARD_ABI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kernel.h - the kernel types that Reeve's BPF programs read, cut down to the fields used.
  *
  * CO-RE relocates every access against the running kernel's own BTF, so only names and types

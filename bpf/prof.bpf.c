@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prof.bpf.c - counts context switches, preemptions, migrations and waits of jobs. Attached only
  * where the site asks for it.
  *

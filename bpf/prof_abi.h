@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prof_abi.h - what prof.bpf.c and agent/sample/prof.c agree on. Types and constants only. */
 #ifndef REEVE_PROF_ABI_H
 #define REEVE_PROF_ABI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* scan.bpf.c - reads what the kernel has already counted for each cgroup and task into one
  * record a job. Counts nothing on any hot path: one pass walks the cgroups, one walks the
  * tasks, and two hooks catch what would vanish between passes: tasks that exit and cgroups

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* scan_abi.h - what scan.bpf.c and agent/sample/scan.c agree on. Types and constants only. */
 #ifndef REEVE_SCAN_ABI_H
 #define REEVE_SCAN_ABI_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem.bpf.c - the hooks that see the address spaces of jobs grow, and refuse or kill what
  * exceeds the limit of vmem.
  *

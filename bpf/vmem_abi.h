@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_abi.h - what bpf/vmem.bpf.c and agent/enforce/vmem/ share.
  *
  * The job table is an array that user space maps into memory: reading a job is a memory read,

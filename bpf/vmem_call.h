@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_call.h - the system call that a task is in, and by how many pages it grows. */
 #pragma once
 

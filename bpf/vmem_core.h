@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_core.h - how bpf/vmem.bpf.c counts: charges, promises, and what an excess leads to.
  *
  * Every address space has one charge word: job slot and pages in 64 bits, replaced only as a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_maps.h - the maps of the vmem programs; bpf/vmem_abi.h has the types of those that user
  * space reads. User space sets the sizes of `spaces` and `seen` before loading. */
 #pragma once

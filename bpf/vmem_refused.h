@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_refused.h - tier 2: a call of a job that the kernel itself has refused. Included by vmem.bpf.c, after vmem_core.h and vmem_call.h. */
 #pragma once
 

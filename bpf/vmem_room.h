@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_room.h - room in the table of address spaces.
  *
  * The table has a fixed size. Room in it is counted before an entry is made, for each job and

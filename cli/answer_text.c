@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* answer_text.c - reads values of an answer, escapes and prints text, and builds queries; see
  * cli.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cli.c - begins a verb, sends requests to the controller, and maps errors to exit codes. */
 #include <errno.h>
 #include <string.h>

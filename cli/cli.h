@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cli - what every verb of `reeve` uses: its context, requests to the controller, exit codes,
  * and printing of answers.
  */

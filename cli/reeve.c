@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reeve.c - the command that people type: its verb table and main(). */
 #include <errno.h>
 #include <locale.h>

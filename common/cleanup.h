@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cleanup.h - scope-bound ownership. The one place that spells attributes. */
 #pragma once
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* clock - what a clock of the kernel shows, in nanoseconds: CLOCK_REALTIME, since the epoch;
  * CLOCK_MONOTONIC and CLOCK_BOOTTIME, for differences. */
 #pragma once

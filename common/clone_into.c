@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* clone_into.c - clone3(2) into a cgroup, as fork() and as vfork(); see clone_into.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* clone_into - a process that begins in a cgroup of its own (clone3(2) with CLONE_INTO_CGROUP).
  *
  * To fork and to write to cgroup.procs takes the kernel's lock on all forks and exits, for which it waits for a grace period of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* engine.h - which program starts the jobs of a node or a cluster: Engine= of agent.conf and of [Cluster], `engine` of a
  * node's sync. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* err.c - fills struct err; see err.h. */
 #include <stdarg.h>
 #include <stdio.h>

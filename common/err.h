@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* err.h - what failed, in words, for the caller that logs or replies. No allocation. */
 #pragma once
 

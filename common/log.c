@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* log.c - writes log lines to the journal or to stderr; see log.h. */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* log.h - one line for each event, to the journal with structured fields, or to
  * stderr with <N> priority prefixes where no journal listens.
  *

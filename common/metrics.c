@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* metrics.c - writes metrics as Prometheus or OpenMetrics text; see common/metrics.h. */
 #include <string.h>
 #include "common/cleanup.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* metrics - the text that Prometheus reads: its format 0.0.4, or OpenMetrics 1.0.0 for clients that ask for it.
  *
  * They differ in the names of counters in HELP and TYPE (OpenMetrics: without _total), in the line UNIT, and in

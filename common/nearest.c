@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nearest.c - finds the known word with the smallest edit distance; see nearest.h. */
 #include <ctype.h>
 #include <stdint.h>

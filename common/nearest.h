@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nearest - finds the known word that a user probably meant.
  *
  * Pure. Offer every known word, then ask: used for unknown configuration keys, verbs and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* private.c - creates and checks files and directories that only their daemon may read. */
 #include <dirent.h>
 #include <errno.h>

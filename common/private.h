@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* private - keeps files with users' scripts, environments and accounts readable by their daemon
  * alone.
  *

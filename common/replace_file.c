@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* replace_file.c - replaces a file by rename; see replace_file.h. */
 #include <errno.h>
 #include <fcntl.h>

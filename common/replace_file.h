@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* replace_file - writes a file that other programs read at any time: they see the old contents or the new ones
  * whole. */
 #pragma once

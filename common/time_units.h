@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* time_units - lengths of time, each written once: NS, MS or S says the unit of the number. Names
  * of variables say their unit the same way (at_ns, running_ms, walltime_s).
  */

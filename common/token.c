@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* token.c - reads a token from a file; see common/token.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* token - the secret by which a program that cannot use munge, such as Prometheus, shows who it is. */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* utf8.c - decodes UTF-8 and replaces what is invalid or unprintable, in place; see utf8.h. */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* utf8 - makes untrusted text valid, printable UTF-8.
  *
  * Jobs name their processes, files and directories with any bytes, and a fixed buffer cuts a

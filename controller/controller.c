@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* controller.c - reeve-controller: reads its configuration, stands by while another controller
  * leads, and then wires ledger, queue, api and server into one event loop. */
 #include <errno.h>

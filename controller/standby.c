@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* standby.c - tries to become the leader on a timer, and answers requests with 503 meanwhile;
  * see standby.h. */
 #include <errno.h>

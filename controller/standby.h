@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* standby - a controller that does not lead: answers requests with the name of the one that
  * leads, and retries to become the leader.
  */

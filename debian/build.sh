@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # build.sh FOLDER - copies the source to FOLDER/source, without what a build or a test left in it, and builds Debian's packages of
 # it into FOLDER. FOLDER/source/build stays, for the next time.
 set -eu

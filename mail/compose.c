@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* compose.c - from a document of a hook to a mail, or none; see compose.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* compose - which mail an event of a job or an account calls for, and its text. Pure.
  *
  * The document is what the controller gives its hooks (docs/operation.md). Names and texts in it come from users and

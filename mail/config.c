@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* config.c - reads mail.conf; see config.h. */
 #include <errno.h>
 #include <stdlib.h>

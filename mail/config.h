@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* config - the keys of mail.conf: how reeve-mail reaches users. */
 #pragma once
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* deliver.c - chooses the way out, and hands mails to a sendmail program; see deliver.h. */
 #include <errno.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* deliver - passes one mail to the relay, or to a program that takes mails as sendmail does. */
 #pragma once
 #include <stddef.h>

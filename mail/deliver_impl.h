@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* deliver_impl - the two ways out. */
 #pragma once
 #include "mail/deliver.h"

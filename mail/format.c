@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* format.c - headers and body of a mail; see format.h. */
 #include <inttypes.h>
 #include <nettle/base64.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* format - a mail as it goes over the wire (RFC 5322, MIME). Pure.
  *
  * Headers are ASCII: a subject with other characters is in encoded words (RFC 2047). The text is UTF-8 in base64, so that

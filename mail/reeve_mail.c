@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reeve_mail.c - the program reeve-mail: a hook of the controller that sends the mails that users asked for.
  *
  * It reads one event from standard input (docs/operation.md, "Mail"). Exit status 75 asks the controller to run it again for the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sent.c - the database of what was sent, and the lock of each job; see sent.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sent - what was sent, in a small database: nothing is sent twice, and no user gets too much. */
 #pragma once
 #include <stdint.h>

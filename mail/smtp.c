@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* smtp.c - speaks SMTP with the relay by libcurl; see deliver.h. */
 #include <curl/curl.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # reeve.py - the hook of PBS for Reeve: holds each job to its vmem and jobfs, and says why one was ended. docs/pbs.md tells how it is installed.
 #
 # pbs_mom runs it as root through pbs_python:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ask_agent.c - connect to the agent's socket, send a question, wait for the answer; see ask_agent.h. */
 #include <errno.h>
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ask_agent.h - one question to the agent of this node, and its answer. */
 #pragma once
 #include "common/err.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cores.c - reads Slurm's list of the cores on each node of a job; see cores.h. */
 #include <errno.h>
 #include <stdbool.h>

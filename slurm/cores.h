@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cores.h - SLURM_JOB_CPUS_PER_NODE of Slurm's Prolog: how many cores the job has on each of its nodes. Pure. */
 #pragma once
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpu_files.c - read the list of GPUs that `slurmd -G` writes; see gpu_files.h. */
 #include <errno.h>
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpu_files.h - the device files of a job's GPUs, from slurmd's list of its GPUs.
  *
  * SLURM_JOB_GPUS of the Prolog counts the GPUs in the order of that list, from 0. The order is slurmd's: gres.conf sorted by slurm.conf's types.

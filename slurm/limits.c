@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* limits.c - read the site's and the user's words on limits; see limits.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* limits.h - what a job of Slurm asks of Reeve, and what its site allows. Pure.
  *
  * The site's part stands behind the plugin's name in plugstack.conf:

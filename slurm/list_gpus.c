@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* list_gpus.c - run `slurmd -G` and read what it writes; see list_gpus.h. */
 #include <errno.h>
 #include <fcntl.h>

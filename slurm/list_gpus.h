@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* list_gpus.h - run slurmd for its list of this node's GPUs. */
 #pragma once
 #include "common/err.h"

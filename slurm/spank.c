@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* spank.c - the SPANK plugin: --vmem, --jobfs and --vmem-action for srun, sbatch and salloc, and the handshake of each task with the
  * agent of its node.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* unbegun.c - makes and removes the files of jobs that no agent has taken; see unbegun.h. */
 #include <errno.h>
 #include <fcntl.h>

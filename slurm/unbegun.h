@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* unbegun - the mark of a job that no agent has taken when it began on this node (common/wire/slurm.h). */
 #pragma once
 #include <stdint.h>

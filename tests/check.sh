@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # check.sh [LEVEL] [NAME|GLOB]... - run the test suites of tests/suites.txt and count what they say.
 #   LEVEL   quick, check (default) or all, which includes the one before; `list` prints the suites of all levels
 #   NAME    only these, of any level: `tests/check.sh cluster-cli 'unit-test_q*'`
@@ -13,7 +14,7 @@ O=build
 level=check
 case ${1:-} in
 quick | check | all | list) level=$1 && shift ;;
--h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;;
+-h | --help) sed -n '3,10s/^# \{0,1\}//p' "$0" && exit 0 ;;
 esac
 lanes=${REEVE_LANES:-$(nproc)}
 mkdir -p $O/check

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # deps.sh - install what building and testing Reeve need, from Debian's own packages. Safe to run
 # again: it looks first, and asks apt only for what is missing.
 set -eu

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # install.mk - where things go. DESTDIR for packages; PREFIX is /usr.
 INSTALL   ?= install
 unitdir    = $(DESTDIR)$(PREFIX)/lib/systemd/system

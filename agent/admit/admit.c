@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* admit.c - does a request fit what is free on the node, and what is missing; see admit.h. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* admit - may this job start here now, and if not, what is missing?
  *
  * Pure. The node's capacity (after what is reserved for the system), the jobs that hold a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cpulist.c - sets of cpu numbers and their text; see cpulist.h. */
 #include <errno.h>
 #include <stdio.h>

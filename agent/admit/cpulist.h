@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cpulist - a set of cpu (or NUMA node) numbers, and its text as the kernel writes it.
  *
  * Pure. "0-3,8": ranges ascending, no blanks. The empty set is the empty text.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pids.c - how many processes a job may have; see pids.h. */
 #include "agent/admit/pids.h"
 

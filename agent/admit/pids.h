@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pids - how many processes and threads the jobs of a node may have together, and each of them.
  *
  * Pure. The sum over all jobs is bounded to what the node's tables are made for: each process

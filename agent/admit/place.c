@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* place.c - chooses cores, NUMA nodes and GPUs for a job, and the memory fences of all jobs; see
  * place.h for the rules.
  *

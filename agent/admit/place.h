@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* place.h - which cores a job gets, and from which NUMA nodes its memory may come.
  *
  * Pure. The rule: ncpus counts *cores*. A job gets every hardware thread of each of its cores,

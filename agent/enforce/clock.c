@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* clock.c - computes the running and the suspended time of a job; see clock.h. */
 #include "agent/enforce/clock.h"
 #include "common/time_units.h"

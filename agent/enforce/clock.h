@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* clock.h - how long a job has run, without the time it was suspended.
  *
  * Pure arithmetic on CLOCK_BOOTTIME nanoseconds that the caller passes. Running time is the time

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* devices.c - the device gate: which jobs may open which device files; includes the skeleton of
  * bpf/devices.bpf.c; see devices.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* devices.h - the device gate: a job can open only the GPUs that it was granted.
  *
  * One BPF program on the cgroup above all jobs, by a link of its own: it is independent of the

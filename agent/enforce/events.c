@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* events.c - reports OOM kills, freezing and empty cgroups of jobs, from BPF and from the
  * cgroups' files where BPF has no hook; includes the skeleton of bpf/events.bpf.c; see events.h. */
 #include <errno.h>

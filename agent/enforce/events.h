@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* events.h - reports of the kernel about a job at the moment they happen: an OOM kill, frozen,
  * thawed, empty.
  *

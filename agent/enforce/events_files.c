@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* events_files.c - tier 3: reads the same events from the cgroup's own files, when inotify
  * reports that they changed; see events_files.h. */
 #include <errno.h>

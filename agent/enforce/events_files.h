@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* events_files.h - events without BPF: inotify on a job's cgroup.events and memory.events. The
  * kernel notifies of each file at most every 10 ms, so a change and its opposite between two
  * reads go unseen. Used by events.c alone, for the events that no BPF hook reports here. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* final.c - reads final records, which agent/launch/final_write.c writes; see final.h.
  *
  * A record is the line "reeve-final 1", lines "key value", then the cgroup's files as they were,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* final.h - the final record: how a job ended, as reeve-launch --final wrote it.
  *
  * It is written at every end of a job's unit, also while the agent is away, and has the last

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* guard.c - keeps jobs from escaping their limits, and reports what they tried; includes the
  * skeleton of bpf/guard.bpf.c; see guard.h. */
 #include <errno.h>

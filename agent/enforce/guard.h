@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* guard.h - what a job may not do although it owns the files and processes concerned: exceed its
  * disk quota and go on, change the project id that the quota is counted by, control a process
  * outside itself, leave its cgroup unnoticed.

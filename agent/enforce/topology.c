@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* topology.c - reads cores, caches, NUMA nodes and GPUs of the machine through hwloc; see
  * topology.h. */
 #include <errno.h>

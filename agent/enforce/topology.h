@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* topology.h - the machine as the flat tables of agent/admit/place.h (hwloc).
  *
  * Only cores whose online threads are all within `allowed` are counted: another core could not be

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobs.c - the life of a job that Slurm or PBS starts; see jobs.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobs.h - what jobs of Slurm and of PBS have in common on this node: another program starts them and owns their processes, the agent puts limits
  * in force before they run, measures them, and ends those that exceed a limit.
  *

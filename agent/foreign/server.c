@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* server.c - accept connections of root, read one question of each, send its answer now or later; see server.h. */
 #include <errno.h>
 #include <stdio.h>

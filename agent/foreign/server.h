@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* server.h - the socket at which a batch system that starts this node's jobs asks: slurmd's plugin (agent/slurm), PBS's hook (agent/pbs). One
  * question and one answer on a connection, root alone. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* allocs.c - reads GPU memory by process from uprobes on the CUDA driver library; includes the
  * skeleton of bpf/gpu.bpf.c; see allocs.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* allocs.h - GPU memory as processes ask for it: uprobes on the functions of the CUDA driver
  * library that every framework calls in the end (cuMemAlloc_v2, cuMemFree_v2). Opt-in: what it
  * costs is in docs/performance.md. Nothing is pinned: a restarted agent counts from its start on.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* asker.c - calls a driver that may hang, in a thread, with a deadline; see asker.h. */
 #include <errno.h>
 #include <pthread.h>

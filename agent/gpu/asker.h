@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* asker.h - a thread for calls into a driver that may never return. The caller waits until a
  * deadline, and can find out later whether the call has returned.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* book.c - keeps the devices and processes that the GPU sources found; see book.h. */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* book.h - where the sources of GPU figures enter what they read: devices, their totals,
  * processes, notes. The same for every vendor; gpu.h gives it to the rest of the agent.
  *

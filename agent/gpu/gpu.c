@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpu.c - opens the GPU sources and samples them in turn, in a thread with a deadline; see
  * gpu.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpu.h - the GPUs of this node: what there is, and how much each process uses them.
  *
  * A source is a vendor's way to tell: NVML for NVIDIA (libnvidia-ml.so.1, loaded at run time;

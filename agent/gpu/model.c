@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* model.c - turns product names of drivers into models that people type; docs/gpu.md has the
  * rule. */
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pci.c - reads from sysfs which GPUs are on the PCI bus, their NUMA node and DRM files; see
  * pci.h. */
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pci.h - GPUs on the PCI bus as sysfs lists them: how many, their NUMA node, their DRM
  * files. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* desired.c - carry out what the controller wants of the jobs of this node; see job/desired.h. */
 #include <errno.h>
 #include <stdio.h>

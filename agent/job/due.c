@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* due.c - one timer of the event loop for what is due of all jobs; see job/due.h. */
 #include <errno.h>
 #include <stdlib.h>

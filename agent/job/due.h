@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* due.h - when a job is acted on, and when its clock is looked at: one timer of the event loop for all jobs of
  * the node, because one event source a job needs more memory than the rest of struct job.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job.c - what all phases do with a job: enter a phase, latch its end, note, paths; see job.h. */
 #include <errno.h>
 #include <stdarg.h>

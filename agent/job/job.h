@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job.h - one attempt of a job on this node, from its first desired state to the acknowledged final report.
  *
  *	PREPARE   admit, choose cores, make jobfs

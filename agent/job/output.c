@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* output.c - stdout and stderr of jobs that stream, read as they grow; see job/output.h. */
 #include <errno.h>
 #include <fcntl.h>

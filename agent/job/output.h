@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* output.h - stdout and stderr of `reeve run`: files in the job's own disk quota, read
  * along as they grow and handed to the uplink piece by piece until the controller has all.
  */

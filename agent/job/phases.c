@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* phases.c - the job state machine: the phase table, and the events that wake it; see job/phases.h. */
 #include <errno.h>
 #include <signal.h>

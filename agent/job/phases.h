@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* phases.h - the job state machine: a table of phases and their acts, and the events that wake it. */
 #pragma once
 #include "agent/job/job.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* report.c - the usage of jobs: read it from the samplers, put it into reports; see job/report.h. */
 #include <inttypes.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* report.h - the usage of jobs, and their reports. */
 #pragma once
 #include "agent/job/job.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* save.c - write jobs to the store, and retry while the store fails; see job/save.h. */
 #include <errno.h>
 #include <stdio.h>

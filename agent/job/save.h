@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* save.h - save jobs to the store, and what happens while the store fails.
  *
  * A failing store (a full disk, an I/O error) never prevents a job from being killed, ended and reported. Only

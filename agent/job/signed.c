@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* signed.c - check the signature of a submission before the job or step is started; see job/signed.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* signed - checks that a job or step which the controller wants is what its user signed
  * (common/signature/signature.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* table.c - the jobs of this node, oldest first; see job.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* together.c - one commit for all jobs that are due; see job/together.h. */
 #include <stdlib.h>
 #include "agent/job/report.h"

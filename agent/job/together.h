@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* together.h - jobs that are due at once are saved by one commit, with one sync, before the first of them is acted on.
  *
  * What is saved holds until something changes that makes the job due again (job_due_set()) or latches another end.

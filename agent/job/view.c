@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* view.c - the state of a job as the controller and people see it; see job.h. */
 #include <errno.h>
 #include <stdlib.h>

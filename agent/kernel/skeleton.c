@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* skeleton.c - loads a BPF object hook by hook, pins it, or adopts what is pinned; see
  * kernel/skeleton.h. */
 #include <dirent.h>

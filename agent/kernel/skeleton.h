@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* skeleton.h - one BPF object in the kernel: every hook is optional; it is pinned, and adopted
  * after a restart.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slots.c - slots of jobs in BPF arrays, found by cgroup id; see slots.h.
  *
  * An agent may be killed between any two steps: the key goes in after the record and out before

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slots.h - the list of jobs in a BPF object (bpf/lib/jobs.h): a hash of cgroup id to slot, and an
  * array of one record a slot, mapped into this process: reading a figure costs no system call.
  *

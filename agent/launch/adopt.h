@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* adopt.h - the protocol of pam_reeve and the agent, by which a session of a user on a node (ssh) runs
  * in a job of that user and is held to its limits, or does not begin.
  *

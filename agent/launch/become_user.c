@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* become_user.c - from root to the owner of a job, for good. */
 #include <errno.h>
 #include <grp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* files.c - a job's output files and working directory, with the user's own rights. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* final_write.c - the record of how a job ended, with the last counters of its cgroup.
  *
  * systemd runs this after every end of the unit, inside the job's cgroup, also while the agent

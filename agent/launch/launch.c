@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* launch.c - from the first instruction of the unit to the user's program; see plan.h for the handshake. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* launch.h - the small program that runs inside a job's unit, in six roles.
  *
  *	reeve-launch SOCKET			ask the agent for the plan, become the job

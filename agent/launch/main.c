@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* main.c - the roles of reeve-launch; see launch.h. */
 #include <stdio.h>
 #include <string.h>

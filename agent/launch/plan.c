@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* plan.c - decode the plan in the launcher; agent/job/handshake/plan.c encodes it; see plan.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* plan.h - what the agent and the launcher inside a job say to each other.
  *
  * The launcher runs as the job's user in the job's unit before the user's program does, and

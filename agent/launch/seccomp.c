@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* seccomp.c - stands in for the kernel-side guard where that is not possible.
  *
  * Without it the owner of a file could change the file's project id, which is what its disk

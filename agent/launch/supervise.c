@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* supervise.c - stands in for systemd on hosts without it: one process a job, above the job's
  * cgroup, that outlives the agent, makes the job's view of the file system, waits for the main
  * process, ends what it left behind and writes the final record.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* supervise.h - what a supervisor has to know about its job, as lines "key value" in a file that
  * only root can write. Written by agent/enforce/manager/cgroup/cgroup.c.
  */

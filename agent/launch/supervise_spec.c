@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* supervise_spec.c - reads the spec of a job from the agent: a line for each key, "key value". */
 #include <errno.h>
 #include <stdio.h>

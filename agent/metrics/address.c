@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* address.c - reads MetricsListen=; see metrics/address.h. */
 #include <errno.h>
 #include <stdbool.h>

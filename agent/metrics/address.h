@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* address.h - where the agent's metrics are read: MetricsListen= of agent.conf. Pure. */
 #pragma once
 #include <netinet/in.h>

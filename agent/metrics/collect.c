@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* collect.c - reads what the metrics show of node, jobs and agent; see metrics/collect.h. */
 #include <errno.h>
 #include <stdio.h>

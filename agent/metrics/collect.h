@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* collect.h - the agent's metrics as of now. */
 #pragma once
 #include "agent/metrics/page.h"

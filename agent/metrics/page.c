@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* page.c - the tables of the agent's metrics, and how they are written; see metrics/page.h. */
 #include <inttypes.h>
 #include <string.h>

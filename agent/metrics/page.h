@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* page.h - the agent's metrics as text: what the node has, and what each job requested and uses. Pure.
  *
  * Names: reeve_node_... of the node, reeve_node_job_... of one job on it, reeve_agent_... and process_... of the

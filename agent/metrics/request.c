@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* request.c - reads the head of an HTTP/1 request; see metrics/request.h. */
 #include <string.h>
 #include <strings.h>

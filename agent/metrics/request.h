@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* request.h - what a client of the agent's metrics asked: the head of an HTTP/1 request. Pure; any bytes. */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* server.c - accept clients, read the head of one request of each, send the text; see metrics/server.h. */
 #include <errno.h>
 #include <grp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* server.h - GET /metrics of the agent: MetricsListen=.
  *
  * It never delays what holds jobs to their limits: it has the lowest priority in the event loop, no call waits, a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pam_reeve.c - lets a user onto a node only while a job of that user runs there, and runs the
  * session in that job: in its cgroup, its view of the file system, its shared memory, with its
  * limits. So a session is no way around them, and ends with the job.

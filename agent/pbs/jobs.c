@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobs.c - jobs of PBS in the agent's table; see jobs.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobs.h - the life of a job of PBS on this node (agent/foreign/jobs.h), as the hook tells it (agent/pbs/question.h): PHASE_UNIT and
  * PHASE_RUNNING with the first launch, PHASE_FINAL with end.
  *

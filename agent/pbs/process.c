@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* process.c - read /proc, move a process; see process.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* process.h - the processes that PBS makes, as the kernel has them: who the parent is, whose it is, in which cgroup. */
 #pragma once
 #include <stdbool.h>

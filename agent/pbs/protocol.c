@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* protocol.c - read the hook's questions and write the answers; see protocol.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* question.c - the fields of the exchange between PBS's hook and the agent; see question.h. */
 #include "agent/pbs/question.h"
 

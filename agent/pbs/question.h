@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* question.h - what the hook of PBS (pbs/reeve.py) and the agent of a node say to each other about a job: one question and one answer, each a JSON
  * object, on a connection to RunDirectory/pbs.sock (SOCK_SEQPACKET, root alone).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sent.c - final reports that were acknowledged; see sent.h. */
 #include "agent/report/sent.h"
 #include "common/db/db.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sent - final reports that the controller has acknowledged, for a ledger that is restored from an older backup and lacks them.
  *
  * In the agent's database, for two weeks, at most SENT_MAX. All in the caller's transaction, where it has one.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* spool.c - reports that the controller has not yet acknowledged; see spool.h. */
 #include <errno.h>
 #include <inttypes.h>

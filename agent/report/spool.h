@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* spool - the outbox: reports that the controller has not yet said it has committed.
  *
  * Reports are cumulative, so only the latest of an attempt is kept; it replaces an older

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* starts.c - which signed submissions were started here, so that none starts twice; see starts.h. */
 #include "agent/report/starts.h"
 #include "common/db/db.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* starts - what was started here on which signature: one statement of a user (its nonce) starts
  * one job, one array or one step, and each attempt of it once. In the agent's database, so that
  * neither a restart of the agent nor a controller that asks again makes it start twice.

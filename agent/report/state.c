@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* state.c - the rows of attempts in the agent's store; see state.h. */
 #include <errno.h>
 #include <inttypes.h>

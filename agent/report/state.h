@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* state - what must survive the agent: every attempt it holds, saved before it acts.
  *
  * One row an attempt. state_save() is durable when it returns (one SQLite transaction, FULL

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* store.c - open the agent's database and migrate its schema; see store.h. */
 #include <errno.h>
 #include <fcntl.h>

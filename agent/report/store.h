@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* store.h - the agent's database, /var/lib/reeve/agent.db: its jobs (state.h), the reports that the
  * controller has not acknowledged (spool.h), the signatures that were used (starts.h).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sync.c - carries out an answer in a fixed order: what the spool may forget, then what was
  * settled, output that arrived, refusals, desired states of jobs, and steps. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sync - acts on the controller's answer to a sync (common/wire/sync_answer.h).
  *
  * No time, no network: uplink.c does that. What the controller wants of jobs and steps goes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* uplink.c - when to sync with the controller, and what to do with failures; see uplink.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* uplink - the one conversation of the agent with the controller.
  *
  * One exchange at a time: a sync that carries reports is answered with their acks; with

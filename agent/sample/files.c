@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* files.c - reads the usage of a job from its cgroup's files and /proc; see files.h. */
 #include <ctype.h>
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* files.h - sampling without BPF: descriptors kept open on a job's cgroup files, and /proc for
  * what no cgroup file has. Used by sample.c alone, for the figures that BPF does not give. */
 #pragma once

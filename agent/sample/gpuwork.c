@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpuwork.c - counts launches and GPU jobs of each job; includes the skeleton of
  * bpf/gpuwork.bpf.c; see gpuwork.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpuwork.h - how much work jobs give to GPUs, counted by job in the kernel: launches of CUDA
  * kernels and graphs (opt-in: uprobes on the driver library), and GPU jobs of the kernel's DRM
  * scheduler, through which amdgpu and xe drive their cards (i915 has one of its own).

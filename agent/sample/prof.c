@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prof.c - counts context switches of jobs; includes the skeleton of bpf/prof.bpf.c; see
  * prof.h. */
 #include <errno.h>

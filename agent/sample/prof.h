@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prof.h - the switch profile: how jobs are scheduled, counted by one program on sched_switch for
  * all jobs of the node. Off by default: nothing is attached and it costs nothing.
  *

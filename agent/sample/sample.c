@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sample.c - measures jobs: by BPF first, from files what BPF does not give here; the status
  * lists what neither gives. See sample.h. */
 #include <errno.h>

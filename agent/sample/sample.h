@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sample.h - measures what every job on this node has used so far, in one pass.
  *
  * One interface to two ways of measuring: BPF (scan.c), which reads the kernel's own per-cgroup

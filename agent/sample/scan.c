@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* scan.c - reads the usage of all jobs in one BPF pass; includes the skeleton of
  * bpf/scan.bpf.c; see scan.h. */
 #include <errno.h>

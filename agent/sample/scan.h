@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* scan.h - sampling by BPF: two passes of the kernel over its own structures, then plain memory
  * reads. Used by sample.c alone. */
 #pragma once

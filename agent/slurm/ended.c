@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ended.c - a list of jobs that have ended, newest first; see ended.h. */
 #include <stdbool.h>
 #include <stdlib.h>

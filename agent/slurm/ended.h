@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ended.h - what the agent remembers of jobs of Slurm that have ended on this node, in case that one starts again without a Prolog.
  *
  * slurmd (22.05) runs no Prolog and no extern step for a job that was queued again and starts on the same node while slurmd still has the credential

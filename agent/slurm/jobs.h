@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobs.h - the life of a job of Slurm on this node (agent/foreign/jobs.h), as the plugin tells it (common/wire/slurm.h): PHASE_UNIT with BEGIN,
  * PHASE_RUNNING with the first TASK, PHASE_FINAL with END.
  *

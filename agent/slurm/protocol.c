@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* protocol.c - answer the questions of the SPANK plugin; see protocol.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* scontrol.c - start scontrol and scancel as children of the agent; see scontrol.h. */
 #include <errno.h>
 #include <inttypes.h>

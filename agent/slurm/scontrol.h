@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* scontrol.h - run Slurm's own commands for a job: scontrol and scancel. The agent does not wait for them, and logs failures. */
 #pragma once
 #include "agent/job/job.h"

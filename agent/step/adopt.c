@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* adopt.c - put a session (ssh) into a job of its user; see step/adopt.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* adopt.h - moves ssh sessions of users into their jobs, for pam_reeve (agent/launch/adopt.h). */
 #pragma once
 #include "agent/node.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console.c - sockets to the waiters of interactive steps, and their exchange with the controller; see console.h. */
 #include <errno.h>
 #include <inttypes.h>

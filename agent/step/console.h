@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console.h - interactive steps: passes messages (common/model/console/console.h) on between their waiters and the controller.
  *
  * The agent has one socket to each waiter (agent/launch/step/console.h) and two connections to the controller, while

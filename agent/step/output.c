@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* output.c - stdout and stderr of steps: files on the job's disk, read along as they
  * grow. */
 #include <fcntl.h>

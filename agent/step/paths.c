@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* paths.c - where the files of a step are: its spec and its end in RUN/steps, its output on the job's disk. */
 #include <inttypes.h>
 #include <stdio.h>

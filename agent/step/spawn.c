@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* spawn.c - from an order to a waiter; see agent/launch/step/step.h. */
 #include <errno.h>
 #include <fcntl.h>

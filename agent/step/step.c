@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* step.c - the table of steps and the decisions about them; see step.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* step.h - the table of steps (`reeve exec`) on this node, and the decisions about them.
  *
  * Pure: orders and observations in, decisions out. step/steps.c observes and acts.

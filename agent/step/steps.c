@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* steps.c - carry out the decisions about steps: start, cancel, end and recover them; see step/steps.h. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* steps.h - steps on this node: start their waiters, watch their files, send their output. Decisions are in step.h.
  *
  * RUN/steps (of root) has for each step that was begun, named JOB-ATTEMPT-STEP:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* steps_impl.h - shared by steps.c, spawn.c, output.c and paths.c alone. */
 #pragma once
 #include "agent/step/steps.h"

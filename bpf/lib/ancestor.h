@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ancestor.h - the id of a cgroup's ancestor at a given depth. Kernel side only. */
 #ifndef REEVE_BPF_ANCESTOR_H
 #define REEVE_BPF_ANCESTOR_H

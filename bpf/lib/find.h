@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* find.h - the job that a cgroup or a task belongs to. For programs off the hot paths: the
  * ancestors' ids are read one by one, nearest first. Kernel side only; the includer declares
  * the maps `job_ids` and `jobs` (JOBS_MAPS) before. */

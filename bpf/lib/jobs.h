@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobs.h - the two maps that list the jobs of this node: cgroup id -> slot, and one record a
  * slot, which agent/kernel/slots.h writes and reads. Kernel side only; user space sets the
  * number of entries before loading. */

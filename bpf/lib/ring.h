@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ring.h - a ring buffer to the agent, and the number of messages that found no room in it.
  * Kernel side only; the includer defines RING_BYTES before. */
 #ifndef REEVE_BPF_RING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rss.h - the resident pages of an address space. Kernel side only. */
 #ifndef REEVE_BPF_RSS_H
 #define REEVE_BPF_RSS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts.c - `reeve admin accounts`: shows and checks accounts, shares, limits and allocations,
  * and changes them: all by a file (apply), or single ones (set, add, remove). */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts_change.c - applies a change of the accounts and prints its differences. */
 #include <errno.h>
 #include <inttypes.h>

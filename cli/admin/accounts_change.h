@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts_change - makes a change of the accounts, or a dry run of it, and prints the
  * differences.
  */

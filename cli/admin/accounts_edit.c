@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts_edit.c - parses typed changes (set, add, remove) and applies them to the accounts in
  * memory. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts_edit - parses single changes of the accounts, and applies them in memory.
  *
  * The first argument names what to change:

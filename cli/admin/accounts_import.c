@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts_import.c - reads a Slurm dump or a table as accounts, and writes a Slurm dump. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts_import - `reeve admin accounts import` and `export`: accounts from and for other
  * systems. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts_source.c - reads and changes accounts through the controller or in a ledger file. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts_source - reads and changes the accounts of the controller, or of a ledger file
  * (`--ledger FILE`). */
 #pragma once

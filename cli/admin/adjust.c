@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* adjust.c - `reeve admin adjust` refunds or recharges hours by an entry in the ledger;
  * `reeve admin adjustments` lists these entries. */
 #include <errno.h>

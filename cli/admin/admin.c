@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* admin.c - `reeve admin`: the table of its commands; see admin.h. */
 #include "cli/admin/admin.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* admin - `reeve admin COMMAND`: what an operator does to configuration, ledger and accounts.
  *
  * To add a command: write its `struct verb` (name, help, options, run) in a file of its own

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* author.c - names the author of a change in a ledger file: the user who runs the command. */
 #include <pwd.h>
 #include <stdio.h>

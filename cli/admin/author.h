@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* author - names the author of a change in a ledger file. */
 #pragma once
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* balances.c - `reeve admin balances`: what each user's accounts have left, in the form that the dashboard of Open
  * OnDemand reads (version 1 of its balance files). */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* check_config.c - `reeve admin check-config`: every fault of a configuration file. */
 #include <errno.h>
 #include <string.h>

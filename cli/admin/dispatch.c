@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dispatch.c - finds and runs a command of a verb that has a table of commands (`reeve admin`,
  * `reeve admin accounts`); see admin.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* examples.c - `reeve admin check-config --examples`: recomputes published figures of a site. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fault_report.c - the rows and lines of a file's faults; see fault_report.h. */
 #include "cli/admin/fault_report.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fault_report - prints the faults of a configuration or accounts file: a line each for people, a table for programs. */
 #pragma once
 #include "cli/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reconcile.c - `reeve admin reconcile` compares the ledger's jobs of a cluster of Slurm with slurmdbd's.
  *
  * slurmdbd's rows come from `reeve-slurm --list`, run as a child: it is the one program that is linked with libslurm, and its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* config.c - reads reeve.conf of the site and of the user, and the environment; see config.h. */
 #include <errno.h>
 #include <string.h>

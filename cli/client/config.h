@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* config - reads the address of the controller, and defaults of this user's jobs.
  *
  * /etc/reeve/reeve.conf, then ~/.config/reeve.conf, then $REEVE_CONTROLLER, then --controller;

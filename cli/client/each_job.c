@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* each_job.c - runs a verb for each of several jobs; see each_job.h. */
 #include <errno.h>
 #include "cli/client/each_job.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* each_job - sends one request for each job that the command line names, and prints the answers as a table. */
 #pragma once
 #include "cli/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* exec_args.c - parses the arguments of `reeve exec`, its own or those of rsh; see
  * exec_args.h. */
 #include <errno.h>

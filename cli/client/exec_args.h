@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* exec_args - the command, nodes and environment from the arguments of `reeve exec`. */
 #pragma once
 #include "cli/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* exec_output.c - writes the output of the steps of one `reeve exec`; see exec_output.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* exec_output - follows the output of the steps of one `reeve exec` (one step a node, numbered
  * without gaps) over one connection, and passes each step's output to its own writer.
  */

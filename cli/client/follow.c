@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* follow.c - repeats long polls until the end, also while the controller cannot be reached. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* follow - requests new output by long polls until the controller reports the end. While the
  * controller cannot be reached it retries: the job runs meanwhile.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_fetch.c - requests one job by its typed number; see job_fetch.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_fetch - requests one job, named as the user typed it. */
 #pragma once
 #include "cli/cli.h"

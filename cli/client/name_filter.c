@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* name_filter.c - parses a list of names and remembers which were found; see name_filter.h. */
 #include <errno.h>
 #include <stdio.h>

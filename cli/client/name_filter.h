@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* name_filter - the names of a list option ("--account a,b"), and which of them were found.
  *
  * A name that no row has is an error with the nearest name of those that were met: an empty

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nodes_drain.c - drains and resumes nodes, and prints which are drained; see nodes_drain.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nodes_drain - reeve nodes drain|resume NODE...: operators take nodes out of use and back. */
 #pragma once
 #include "cli/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* options.c - options that several verbs have; see options.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* options - checks of options that several verbs have: --start, --end, --limit, and those that go with --ledger. */
 #pragma once
 #include "common/verb/verb.h"

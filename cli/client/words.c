@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* words.c - NULL-terminated lists of texts; see words.h. */
 #include <errno.h>
 #include <stdlib.h>

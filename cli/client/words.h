@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* words - NULL-terminated lists of texts, as argv: commands, environments, names of nodes.
  *
  * An empty list is NULL.

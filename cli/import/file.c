@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* file.c - reads lines of plain and gzip files, and hashes their content; see file.h. */
 #include <errno.h>
 #include <fcntl.h>

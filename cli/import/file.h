@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* file - reads lines of a file, plain or gzip, and computes digests of files. */
 #pragma once
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* map.c - reads the CSV file of --map and looks names up in it; see map.h. */
 #include <errno.h>
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* map - renames accounts, users, clusters, GPU models, partitions and QOS of an imported file, by
  * a CSV file with the columns kind (account, user, cluster, gpu, partition or qos), from and to. A GPU model may be followed by the type of its nodes: "t4-16/NODETYPE". */
 #pragma once

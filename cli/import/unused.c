@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* unused.c - see unused.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* unused - names of an imported file that the profile lacks, counted: partitions, GPU models, QOS. */
 #pragma once
 #include <jansson.h>

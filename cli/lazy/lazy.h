@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lazy.h - libraries that most runs of the command do not need: each is loaded when the first of its functions is called. Linking
  * them costs every command their search, mapping, relocation and initialisers: libsystemd alone brings six more.
  *

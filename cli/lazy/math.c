@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* math.c - powers and logarithms of policies; see lazy.h. */
 #include <math.h>
 #include "cli/lazy/lazy.h"

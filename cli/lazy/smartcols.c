@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* smartcols.c - tables for people; see lazy.h. */
 #include <libsmartcols/libsmartcols.h>
 #include "cli/lazy/lazy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sqlite.c - ledgers in a file, for what works without a controller; see lazy.h. */
 #include <sqlite3.h>
 #include "cli/lazy/lazy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* systemd.c - event loops, of the verbs that have one; see lazy.h. */
 #include <errno.h>
 #include <systemd/sd-journal.h>

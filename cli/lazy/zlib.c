@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* zlib.c - gzip, of large requests and of histories; see lazy.h. */
 #include <zlib.h>
 #include "cli/lazy/lazy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cost.c - prices a request by a profile; see cost.h. */
 #include <errno.h>
 #include <string.h>

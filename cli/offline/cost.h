@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cost - prices a request by a profile, without a controller. */
 #pragma once
 #include "cli/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eff.c - sums up requested and used of a ledger file; see eff.h. */
 #include <errno.h>
 #include "cli/offline/eff.h"

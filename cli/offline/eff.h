@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eff - the document of GET /v1/eff, from a ledger file. */
 #pragma once
 #include <jansson.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fairshare_decimal.c - parses decimal numbers exactly; see fairshare_decimal.h. */
 #include <ctype.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fairshare_decimal - parses decimal numbers exactly, for usage in `reeve fairshare`. */
 #pragma once
 #include "controller/policy/fairshare/fairshare.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fairshare_file.c - reads the tree of `reeve fairshare` from CSV and checks it. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fairshare_file - reads a tree of accounts and users from CSV, for `reeve fairshare`.
  *
  * Columns id,parent_id,account,user,raw_shares,order,leaf_usage. The row without parent_id is

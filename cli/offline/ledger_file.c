@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ledger_file.c - opens the file of --ledger; see ledger_file.h. */
 #include <errno.h>
 #include <stdio.h>

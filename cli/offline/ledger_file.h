@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ledger_file - opens the ledger that `--ledger FILE` names, without a controller. */
 #pragma once
 #include "controller/ledger/store.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota.c - computes the quotas of a ledger file; see quota.h. */
 #include <errno.h>
 #include <string.h>

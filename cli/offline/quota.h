@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota - computes quotas from a ledger file and a profile, without a controller. */
 #pragma once
 #include <jansson.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* share_file.c - builds the share tree of a ledger file; see share_file.h. */
 #include "cli/offline/share_file.h"
 #include "common/err.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* share_file - a site from files (site_file.h) with a policy, and the share tree built from it.
  */
 #pragma once

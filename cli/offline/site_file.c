@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* site_file.c - opens a ledger file with its profile and its accounts; see site_file.h. */
 #include <errno.h>
 #include <inttypes.h>

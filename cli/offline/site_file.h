@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* site_file - opens ledger, policy and accounts of --ledger, --profile and --accounts, for verbs
  * that work without a controller. */
 #pragma once

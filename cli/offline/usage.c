@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage.c - sums up the usage of a ledger file; see usage.h. */
 #include <string.h>
 #include "cli/offline/site_file.h"

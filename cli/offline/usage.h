@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage - sums up usage of a ledger file. The head is the document of GET /v1/usage; rows are
  * passed to a function, since making JSON of them took longer than reading the ledger. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* window_file.c - reads the monthly allowances of `reeve window` from CSV. */
 #include <errno.h>
 #include "cli/offline/window_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* window_file - reads and checks the table `month,allowance,used` of one accounting period.
  *
  * One row a month, in order, none left out; the first and the last row are the period. Amounts

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* decimal.c - see decimal.h. A double is m x 2^e with m < 2^53; times 10^9 it still fits into 128 bits, where shifting by -e leaves
  * the quotient and an exact remainder. */
 #include <errno.h>

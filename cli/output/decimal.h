@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* decimal - a number with decimals as printf("%.*f") has it in the C locale, ten times faster: for columns of many rows. Pure. */
 #pragma once
 

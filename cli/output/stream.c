@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* stream.c - follows one output of a job by long polls, and writes it; see stream.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* stream - follows one output of a job (standard output or error) and writes it.
  *
  * Each stream has a connection of its own, requests output from its offset until the controller

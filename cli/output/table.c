@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* table.c - fills a table: rows, cells, totals, notes; see table.h. */
 #include <errno.h>
 #include <math.h>

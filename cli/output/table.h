@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* table - rows of typed cells, and the forms in which they can be printed.
  *
  * A verb fills a table with exact figures; the renderer that --output chose makes people's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* table_data - the table's data, shared by table.c, the renderers and verbs that look at cells, such as `reeve top`. */
 #pragma once
 #include "cli/output/table.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* table_format.c - reads the options that choose the form of the output; see table_format.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* table_format - reads the options that choose the form of the output.
  *
  * One rule for all verbs: the last of --json, --csv, -p, -P and --output decides the form; -n

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* table_plain.c - prints a table of many rows for people, as libsmartcols would.
  *
  * libsmartcols keeps each cell as a string of its own and measures it several times: 108,000

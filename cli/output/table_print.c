@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* table_print.c - prints a table: chooses its columns and the renderer of --output; see table.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* table_programs.c - prints a table for programs: JSON, CSV and other rows; see table.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* table_render.c - prints a table for people, through libsmartcols; see table.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* text.c - escapes what a terminal would interpret; see text.h. */
 #include <langinfo.h>
 #include <stdint.h>

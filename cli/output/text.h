@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* text - untrusted text made safe for a terminal, a file or the wire.
  *
  * Job names, commands and messages come from users and hosts that may be hostile: what could

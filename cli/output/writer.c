@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* writer.c - writes output as it comes, or line by line behind a label; see writer.h.
  * The descriptor may be nonblocking (a terminal shared with another program). */
 #include <errno.h>

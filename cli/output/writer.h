@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* writer - writes output of a job or a step to a file descriptor: bytes as they come, or whole
  * lines behind a label.
  */

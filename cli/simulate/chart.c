@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* chart.c - draws the SVG of waits by profile; see chart.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* chart - draws the waits under several profiles as SVG: one line a profile has the part of jobs
  * that started within a time, over a logarithmic axis; and a legend with figures.
  *

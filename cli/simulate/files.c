@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* files.c - reads the trace and writes the CSV file of jobs; see files.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* files - reads the trace of `reeve simulate`, and writes the times of its jobs. */
 #pragma once
 #include "controller/simulate/replay.h"

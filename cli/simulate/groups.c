@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* groups.c - finds the shares of the groups of a trace, and writes what they used. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* groups - shares and usage of the groups of a trace. Group N is account gN, as `reeve import`
  * names it. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* machine.c - parses --nodes and --cores; see machine.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* machine - parses the machine that a trace is replayed on. */
 #pragma once
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile.c - loads a site's profile as the policy of a replay; see profile.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile - loads a site's profile as the policy of a replay: those parts of the configuration
  * that decide the order of starts. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* qos.c - gives each replayed job its QOS and counts what cannot be replayed; see qos.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* qos - assigns QOS to the jobs of a replay, drops jobs that the site would refuse at submission,
  * and notes what a replay does not simulate. */
 #pragma once

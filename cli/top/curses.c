@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* curses.c - loads the wide ncurses when a screen is opened; see curses.h. */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* curses - ncurses, loaded when a screen is opened: no other command pays for it.
  *
  * curses.endwin() is endwin(), and so on. Only functions are used, no macros and none of its variables (stdscr, LINES),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fetch.c - plans the requests of a view, and keeps their answers; see fetch.h. */
 #include <errno.h>
 #include <inttypes.h>

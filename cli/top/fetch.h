@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fetch - which documents of the API a view needs: two requests at most, each bounded by a limit, read by an index and
  * without scripts and environments.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* live.c - the event loop of `reeve top`; see live.h.
  *
  * At any time at most one request is under way. A refresh is the requests of one plan (fetch.h), one after the other; the

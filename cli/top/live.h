@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* live - `reeve top` on a terminal: one event loop for keys, refreshes, signals and answers. */
 #pragma once
 #include "cli/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* once.c - prints a view once; see once.h. */
 #include <errno.h>
 #include <inttypes.h>

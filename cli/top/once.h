@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* once - a view printed once: as lines of text for people and pipes, as JSON or rows for programs. */
 #pragma once
 #include "cli/top/ui.h"

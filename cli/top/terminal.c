@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* terminal.c - opens the terminal, draws lines and reads keys by ncurses; see terminal.h. */
 #include <errno.h>
 #include <signal.h>

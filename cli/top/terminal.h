@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* terminal - the screen of `reeve top`: draws lines and reads keys by ncurses. */
 #pragma once
 #include "cli/top/draw/layout.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ui.c - applies keys to what the user has chosen; see ui.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ui - what the user has chosen on the screen, and what each key changes of it. Pure: a key in, the next state and what
  * is to be done out.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* alloc.c - `reeve alloc`: waits for resources, then runs a shell or a command here, on the submitting host, while the job holds them.
  *
  * In the job a small command waits for a number on its standard input (client/held_job.h). When the command here ends, its exit

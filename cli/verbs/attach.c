@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* attach.c - `reeve attach`: shows an interactive command of a job that runs at this terminal: what it printed, as far as that is kept,
  * and what it prints from now on; what is typed goes to it. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* control.c - `reeve cancel`, `suspend`, `resume`, `hold` and `release`: one request for each job
  * named. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cost.c - `reeve cost`: shows what a request would be charged, and by which rule. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eff.c - `reeve eff`: compares what jobs used with what they requested, and advises what to
  * request. */
 #include <errno.h>

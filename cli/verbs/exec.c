@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* exec.c - `reeve exec`: starts a command in a running job, on one node or several, shows its
  * output, and exits with its status.
  *

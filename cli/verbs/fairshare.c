@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fairshare.c - `reeve fairshare`: calculates fairshare from a file of shares and usage, without
  * a controller. */
 #include <errno.h>

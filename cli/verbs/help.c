@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* help.c - `reeve help`: help, and the input of shell completion and man page. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* import.c - `reeve import`: imports the job history of another system into a ledger. */
 #include <errno.h>
 #include <inttypes.h>

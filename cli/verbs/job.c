@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job.c - `reeve job`: shows one job in full: request, use, charge, and its end. */
 #include <errno.h>
 #include <inttypes.h>

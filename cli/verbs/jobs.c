@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobs.c - `reeve jobs`: lists jobs. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nice.c - `reeve nice`: lowers the priority of queued jobs; operators may also raise it. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nodes.c - `reeve nodes`: lists nodes, what they have and what is free; drains and resumes them. */
 #include <errno.h>
 #include <inttypes.h>

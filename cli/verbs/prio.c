@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prio.c - `reeve prio`: shows the priority of queued jobs, or (--ledger) of a request that is not
  * submitted, factor by factor. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota.c - `reeve quota`: shows what accounts were allotted, and what is left of it. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* run.c - `reeve run`: submits a job, follows its output and exits with its status.
  *
  * One event loop has two output streams, a timer that (on a terminal) prints why the job waits,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* share.c - `reeve share`: shows the share tree in the terms of sshare. */
 #include <errno.h>
 #include <locale.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* simulate.c - `reeve simulate`: replays a job history on a virtual clock under several policies. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* submit.c - `reeve submit`: submits a job and prints its number. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* top.c - `reeve top`: shows the cluster, a node or a job live in the terminal, or once. */
 #include <errno.h>
 #include <stdio.h>

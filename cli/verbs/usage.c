@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage.c - `reeve usage`: sums up what accounts, users or clusters were charged in a period. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* web.c - `reeve web`: gets a link for the pages, prints it, and opens it in a browser where there is one. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* why.c - `reeve why`: explains why a job waits, was suspended or ended. */
 #include <errno.h>
 #include <inttypes.h>

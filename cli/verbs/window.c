@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* window.c - `reeve window`: reads a table of monthly allowances and usage, and prints what the
  * sliding allowance (controller/policy/quota/window.h) leaves for one month. Needs no controller. */
 #include <errno.h>

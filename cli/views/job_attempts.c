@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_attempts.c - prints a job's earlier attempts; see job_attempts.h. */
 #include <inttypes.h>
 #include "cli/cli.h"

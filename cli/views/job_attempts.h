@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_attempts - prints the attempts of a job before the present one: node, end and charge. */
 #pragma once
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_gpus.c - prints the table of a job's GPUs; see job_gpus.h. */
 #include <errno.h>
 #include <inttypes.h>

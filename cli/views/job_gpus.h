@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_gpus - prints the GPUs of a job as a table: their use, and the source of the figures. */
 #pragma once
 #include "cli/cli.h"

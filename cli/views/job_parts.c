@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_parts.c - prints what each node of a job allocated, used and ended with. */
 #include <errno.h>
 #include <inttypes.h>

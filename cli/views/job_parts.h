@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_parts - prints a job on several nodes, one line for each node: what it has allocated there and
  * used. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_row.c - see job_row.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_row - decodes the jobs of a list that comes as packed rows (docs/protocol.md, "Packed rows"). */
 #pragma once
 #include "cli/views/job_view.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_series.c - prints the points of a job's use as a table; see job_series.h. */
 #include <string.h>
 #include "cli/client/job_fetch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_series - prints how a job's use went over its time: the points of GET /v1/jobs/ID/series. */
 #pragma once
 #include "cli/cli.h"

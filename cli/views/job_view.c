@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_view.c - reads a job of an answer into the fields that verbs show; see job_view.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_view - decodes a job of an answer for the verbs that show jobs. */
 #pragma once
 #include <jansson.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* packed_rows.c - see packed_rows.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* packed_rows - reads the rows of an answer that come as packed values behind the names of their columns (docs/protocol.md, "Packed
  * rows"). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota_text.c - prints one quota of GET /v1/quota as lines for people; see quota_text.h. */
 #include <inttypes.h>
 #include <string.h>

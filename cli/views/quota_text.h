@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota_text - prints one element of GET /v1/quota for people, in the layout of the site whose rule
  * it is (docs/quotas.md). */
 #pragma once

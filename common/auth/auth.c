@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* auth.c - signs, seals and verifies by munge; see auth.h. */
 #include <arpa/inet.h>
 #include <errno.h>

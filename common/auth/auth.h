@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* auth - authenticates messages by munge: a credential is bound to the message.
  *
  * A request carries the header "Authorization: Munge CREDENTIAL"; the credential's payload is

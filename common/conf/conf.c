@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* conf.c - parses INI files over a typed table of keys, and reports every fault; see conf.h. */
 #include <ctype.h>
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* conf - configuration files: systemd-style INI over a typed table of keys.
  *
  * FILE, then FILE.d/NAME.conf in name order. `[Section]` or `[Section NAME]` (repeated

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* value.c - parses the value of a key by the key's type; see value.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* value.h - a key's value from its text. Private to common/conf. */
 #pragma once
 #include "common/conf/conf.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* csv.c - parses RFC 4180 strictly, row by row; see csv.h. */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* csv - reads, and writes field by field, tables that people exported: RFC 4180, strictly, so that a damaged file is
  * refused with its place and not half understood.
  *

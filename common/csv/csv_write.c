@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* csv_write.c - one field of a table that is written. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* db.c - the calls of db.h that are the same for every database: reading the values that a statement
  * is bound to, transactions with their guard and listener, rows gathered for one table, and reading one row. What differs is
  * behind struct db_ops (db_impl.h). */

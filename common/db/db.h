@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* db - prepared statements and transactions on a database: SQLite for the agent's state and, by
  * default, for the ledger; another implementation opens a struct db of its own
  * (controller/postgres: PostgreSQL).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* db_copy.c - SQLite's online backup inside a read transaction of the source; see db_copy.h. */
 #include <errno.h>
 #include <sqlite3.h>

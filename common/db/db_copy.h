@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* db_copy - copies a SQLite database that other processes write meanwhile.
  *
  * The copy is what one transaction sees: it begins when the copy begins, and in WAL mode it delays no writer; until it ends, the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* db_impl - what a database implementation provides; only implementations include it. */
 #pragma once
 #include <stdarg.h>

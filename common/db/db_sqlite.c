@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* db_sqlite.c - db.h over SQLite: settings of the connection, migrations by user_version, and a cache
  * of prepared statements that are found by the address of their text. */
 #include <errno.h>

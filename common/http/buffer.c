@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* buffer.c - see buffer.h. */
 #include <errno.h>
 #include <stdlib.h>

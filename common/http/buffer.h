@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* buffer.h - bytes that grow as they arrive, up to a bound. Private to common/http. */
 #pragma once
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* curl.c - loads libcurl when it is first needed; see curl.h. */
 #include <dlfcn.h>
 #include <errno.h>

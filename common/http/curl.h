@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* curl - libcurl, loaded when the first exchange is opened: loading it with its dependencies takes
  * 5 ms, which commands that only read a file do not need.
  *

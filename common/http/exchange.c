@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* exchange.c - the parts of one exchange: sign and set up the request, read the answer, decide whether another
  * controller is to be asked. */
 #include <errno.h>

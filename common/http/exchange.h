@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* exchange.h - the parts of one exchange, for those who carry it over the network: plain.c over a socket of its own, transfer.c by
  * libcurl. Private to common/http. */
 #pragma once

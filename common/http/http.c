@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* http.c - opens and closes a client of the controller, and makes calls that are waited for; see http.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* http - one signed JSON exchange with the controller.
  *
  * Two ways: http_ask() waits for the answer, http_start() is driven by an sd-event loop. Both use a socket of their own where the URL is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* http_loop.c - makes calls from an sd-event loop: by plain_loop.c where the URL is http://; else libcurl's multi interface says which
  * sockets and which timeout to watch, and is driven from both; see http.h. */
 #include <errno.h>

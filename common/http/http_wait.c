@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* http_wait.c - starts a call and runs the event loop until it is answered; see http_wait.h. */
 #include <string.h>
 #include <systemd/sd-event.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* http_wait - one exchange that runs the event loop until the answer has come: for programs that have nothing
  * else to do meanwhile. Other sources of the loop are served.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* plain.c - see plain.h. */
 #include <errno.h>
 #include <netdb.h>

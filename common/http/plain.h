@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* plain.h - one HTTP/1.1 exchange over a TCP connection of our own, without TLS, waiting in poll(): for commands, which make one
  * exchange, and to which loading libcurl with its 42 libraries would cost more than the rest of their work. Private to
  * common/http. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* plain_call.c - see plain_call.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* plain_call.h - the bytes of one HTTP/1.1 exchange over a TCP connection of our own, without TLS: for plain.c, which waits for them in
  * poll(), and plain_loop.c, which is driven by an event loop. Private to common/http. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* plain_loop.c - see plain_loop.h. A call is resolving (`resolve`), connecting (`connecting_fd`), or exchanging bytes over
  * h->plain_fd. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* plain_loop.h - one HTTP/1.1 exchange without TLS, driven by an event loop. Private to common/http. */
 #pragma once
 

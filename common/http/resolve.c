@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* resolve.c - see resolve.h. */
 #include <errno.h>
 #include <netinet/in.h>

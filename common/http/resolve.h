@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* resolve.h - finds the addresses of a host without keeping the event loop waiting: a name service may take many seconds, or load
  * libraries of the site. It is asked by a thread of its own, which ends with the answer. Private to common/http. */
 #pragma once

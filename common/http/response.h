@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* response.h - reads one HTTP/1.1 response from the bytes of a connection, in pieces of any size (RFC 9112). Pure.
  * Private to common/http.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* transfer.c - see transfer.h. */
 #include <errno.h>
 #include <stdarg.h>

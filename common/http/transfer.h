@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* transfer.h - one exchange by libcurl: its options, its callbacks, its errors in words. Private to common/http. */
 #pragma once
 #include "common/http/curl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* after.c - parses and formats dependencies; see after.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* after - dependencies of a job on the ends of other jobs, as typed.
  *
  * Pure. PBS: "afterok:1:2[7],afterany:3"; Reeve: the same kinds by options of their own, with

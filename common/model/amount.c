@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* amount.c - parses and formats sizes, counts, durations and times; see amount.h. */
 #include <errno.h>
 #include <stdbool.h>

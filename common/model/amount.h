@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* amount - sizes, counts and durations as people type them, and back.
  *
  * Pure. The only parser of these texts: command line, job scripts, configuration and wire

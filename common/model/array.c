@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* array.c - parses and formats arrays, job ids, and the files and variables of array tasks. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* array - job arrays as typed ("0-999:2%20"), and the names of jobs ("123", "123[7]").
  *
  * Pure. An array is one request for every index first, first + step, ... last. Its tasks are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* features.c - parses, compares and merges lists of features; see features.h. */
 #include <errno.h>
 #include <string.h>

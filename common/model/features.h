@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* features - words that nodes have and requests ask for: "ib,nvme".
  *
  * Pure. A list is a text: each word once, in small letters, in the order of the alphabet, with

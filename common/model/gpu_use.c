@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpu_use.c - the table of figures of a GPU; merging them and summing them up. */
 #include <errno.h>
 #include <stdlib.h>

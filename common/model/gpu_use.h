@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpu_use - how a job uses each of its GPUs.
  *
  * Pure but for memory. One table (`gpu_use_fields`) names every figure; wire form, merging and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpus.c - counts GPUs by model, and matches typed models; see gpus.h. */
 #include <errno.h>
 #include <inttypes.h>

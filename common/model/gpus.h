@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpus - GPUs counted by model: what a node has, what is allocated, and what a typed model means.
  *
  * Pure. A model is what users type and what a price belongs to: "a100-40" (with its memory in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job.c - names of states and limits, the end message, and reports; see job.h. */
 #include <errno.h>
 #include <stdio.h>

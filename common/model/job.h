@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job - states of a job, how it ended, and its end message.
  *
  * Pure. The same sentence (reason_format) goes to the job's error file, the journal, the

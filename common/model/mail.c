@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* mail.c - the words of --mail-type, the letters of -m, and addresses; see mail.h. */
 #include <errno.h>
 #include <stdio.h>

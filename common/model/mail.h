@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* mail - which mails about a job its user asked for, and to which addresses. Pure.
  *
  * The words are those of Slurm (--mail-type) and the letters those of PBS (-m).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* request.c - initializes, copies and frees requests, sets typed options, and checks what must hold of
  * every request; see request.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* request - what a job requests: the contract that all enforcement is measured by.
  *
  * Pure, no I/O. One table (`request_resources`) says which resources exist, how they are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* resources.c - the table of resources and its text form; see request.h. */
 #include <ctype.h>
 #include <errno.h>

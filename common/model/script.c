@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* script.c - reads the #REEVE and #PBS lines at the head of a job script; see request_parse_script()
  * in request.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* select.c - parses and formats chunks, and sums them up; see select.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* select - a request in chunks: "2:ncpus=16:vmem=32GB:ngpus=1+1:ncpus=4".
  *
  * Pure. A chunk lies on one node; a request asks for the sum of its chunks (struct resources has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage.c - the table of usage figures; merging and adding them; see usage.h. */
 #include <string.h>
 #include "common/model/usage.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage - what a job really used, as cumulative figures.
  *
  * Pure. One table (`usage_fields`) names every figure with unit and kind; wire form, metrics,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* packets.c - messages in packets; see packets.h. */
 #include <errno.h>
 #include <poll.h>

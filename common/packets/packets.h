@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* packets.h - messages over a SOCK_SEQPACKET socket of this machine, in packets that need no large piece of the kernel's memory.
  *
  * The first packet begins with a head: a magic number, which changes with the form of what is exchanged, and the size of the message.

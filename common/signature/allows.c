@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* allows.c - checks whether the statement that a user signed allows what a node is to run; see
  * signature.h. Each check_ function compares one aspect and refuses with its name. */
 #include <errno.h>

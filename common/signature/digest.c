@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* digest.c - hashes commands and environments; see digest.h. */
 #include <nettle/sha2.h>
 #include <stdio.h>

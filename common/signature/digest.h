@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* digest - the SHA-256 of a command and of an environment, as signature.h has them. Private to
  * this room. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* signature.c - encodes and decodes the statements that users sign; see signature.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* signature - what users sign of what they ask for, and what that allows.
  *
  * `reeve` seals (common/auth/auth.h) the statement of a job or a step: what runs, where, with which

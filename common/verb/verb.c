@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verb.c - parses a command line by its verb's table with getopt_long(); see verb.h. Help and man page
  * are in verb_help.c. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verb - one table of a tool's verbs: options, arity, help, completion and man page come from
  * it.
  *

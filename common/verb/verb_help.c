@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verb_help.c - prints what a verb table documents: --help, words for completion, the man page. */
 #include <stdlib.h>
 #include <string.h>

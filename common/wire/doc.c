@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doc.c - the sets of the document builder, and base64 by nettle; see doc.h. */
 #include <errno.h>
 #include <nettle/base64.h>

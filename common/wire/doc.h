@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doc - build a JSON document with checked sets.
  *
  * The first set that fails (memory ran out, a number is NaN) sticks: later sets do nothing, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fields.c - walks the rows of a declared object: encode, decode, free. */
 #include <errno.h>
 #include <stdio.h>

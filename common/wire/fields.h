@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fields - a JSON object declared once, as a table; encoder, decoder and destructor read it.
  *
  * Each row binds one key of the object to one member of a struct. A document that two programs

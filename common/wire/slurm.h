@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm.h - what the SPANK plugin and the agent of a node say to each other about a job of Slurm.
  *
  * One question and one answer on a connection to the agent's socket (SOCK_SEQPACKET, root alone may connect). Both are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_batch.c - the rows of both documents; see slurm_batch.h. */
 #include <errno.h>
 #include <stdlib.h>

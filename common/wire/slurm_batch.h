@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_batch - both documents of POST /v1/slurm/jobs (docs/protocol.md): what reeve-slurm tells of the jobs of a
  * cluster of Slurm, and how far the controller has them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_pending.c - the fields of jobs that wait in Slurm and of the answer; see slurm_pending.h. */
 #include "common/wire/fields.h"
 #include "common/time_units.h"

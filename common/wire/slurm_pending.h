@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_pending.h - what reeve-slurm tells the controller of the jobs that wait in Slurm, and the site factors that it gets back:
  * POST /v1/slurm/pending (docs/protocol.md).
  *

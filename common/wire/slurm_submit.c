@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_submit.c - the fields of a submission to Slurm and of its answer; see slurm_submit.h. */
 #include "common/wire/slurm_submit.h"
 

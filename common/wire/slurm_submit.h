@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_submit.h - what reeve-slurm-submit sends to the controller of a job that is submitted to Slurm, and the answer:
  * POST /v1/slurm/submit (docs/protocol.md). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sync.c - rows of a node's sync document, and what rows cannot say: devices once each and
  * counted by model, steps in order and once each. */
 #include <errno.h>

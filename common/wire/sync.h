@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sync - the request of POST /v1/node/sync (docs/protocol.md): what a node says of itself.
  *
  * The one declaration of the document, for the agent, which encodes it, and for the controller,

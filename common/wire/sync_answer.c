@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sync_answer.c - rows of the controller's answer to a node, and of a step's command. */
 #include <errno.h>
 #include <string.h>

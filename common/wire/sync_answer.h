@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sync_answer - the answer to POST /v1/node/sync (docs/protocol.md): what a node may forget, and
  * what it should have and do.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sync_fields - rows that both documents of a sync have; for sync.c and sync_answer.c alone. */
 #pragma once
 #include "common/wire/fields.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* wire.c - parsing and printing documents, typed reads of their keys; see wire.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* wire - the model as JSON (jansson), both ways, strict.
  *
  * Every document carries "schema": WIRE_SCHEMA. Decoders refuse a wrong type, an unknown enum

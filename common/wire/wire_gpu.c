@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* wire_gpu.c - the GPUs of a job as JSON; see wire.h. */
 #include <errno.h>
 #include <stdlib.h>

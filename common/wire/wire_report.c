@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* wire_report.c - reports and ends of jobs as JSON; see wire.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* wire_request.c - requests as JSON; see wire.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* wire_scan.c - see wire.h: one look at every byte, no memory. */
 #include <errno.h>
 #include <string.h>

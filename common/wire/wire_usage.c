@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* wire_usage.c - what a job used as JSON: one key for each measured figure; see wire.h. */
 #include <errno.h>
 #include "common/err.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts.c - finds accounts, users, limits and allocations in the sorted arrays of struct
  * accounts; see accounts.h. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts - accounts and users of accounts.conf: shares, allocations and limits.
  *
  * Declared in a file of the common/conf form, one section an account (in a file, comments stand

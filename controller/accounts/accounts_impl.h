@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts_impl - shared by the files of accounts: the statements of a file as typed, before
  * they are checked and sorted into struct accounts.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* build.c - makes struct accounts of the statements that were read: sorts them, resolves names
  * to indices, moves the texts; see accounts_impl.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* check.c - checks that the statements of a file agree with each other; see accounts_impl.h. */
 #include <errno.h>
 #include <stdarg.h>

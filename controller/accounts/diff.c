@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* diff.c - makes the difference of two states of accounts, and applies one; see
  * accounts.h. */
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* keys.c - the keys and sections of accounts.conf, and the objects in which they are set;
  * see accounts_impl.h. */
 #include <errno.h>

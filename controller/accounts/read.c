@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* read.c - reads a file or a text, checks it, and builds struct accounts; see accounts.h. */
 #include <errno.h>
 #include <string.h>

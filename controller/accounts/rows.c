@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rows.c - turns accounts into a sorted list of statements and writes it as a file; see rows.h.
  */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rows - accounts as a flat list of statements: the form that is written, compared and stored.
  *
  * A statement is a section (key ""), a key with its value (item ""), or one item of a list with

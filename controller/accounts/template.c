@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* template.c - makes the accounts of a template below an account; see accounts_impl.h. */
 #include <errno.h>
 #include <stdio.h>

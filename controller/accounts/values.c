@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* values.c - checks and parses the value of one key, beyond its type; see accounts_impl.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* about.c - the version and the clock of the controller. Root's question is answered with a signature, as a node's exchange is: an
  * answer that arrives proves that each side decodes what the other one signs. See about.h. */
 #include "common/auth/auth.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* answer.c - sends the HTTP status and the document, or the refusal, of a finished call; see
  * answer.h. */
 #include <errno.h>

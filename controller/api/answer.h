@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* answer - sends the answer of a finished call: its document, or its refusal. */
 #pragma once
 #include "controller/api/call.h"

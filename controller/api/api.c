@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* api.c - opens and closes what the routes share; see context.h. */
 #include <errno.h>
 #include <stdlib.h>

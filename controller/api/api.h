@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* api - the controller's HTTP API for nodes and users (docs/protocol.md).
  *
  * The chain of one request is in handle.c: find the route, authenticate the caller, read the

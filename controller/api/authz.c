@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* authz.c - roles for accounts, and what each role may see; see authz.h. */
 #include <stdio.h>
 #include <string.h>

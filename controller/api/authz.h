@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* authz - what a caller may see: users their own jobs and usage, coordinators those of their
  * accounts and of those below, operators everything. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* await.c - answers at once, or adds a waiter that answers on the first change; see await.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* await - a GET that is answered as soon as there is something new, or when its time is
  * over.
  */

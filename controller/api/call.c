@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* call.c - helpers of routes: refuse a call, read its query, answer it; see call.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* call - one request in the api, authenticated and with its body read.
  *
  * A route fills in an answer or refuses; HTTP is the business of handle.c and answer.c.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* context.c - the time, requests for a scheduling cycle, and wake-ups of long polls; see
  * context.h. */
 #include <stdio.h>

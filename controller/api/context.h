@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* context - what all routes share: configuration, ledger, queue, the active accounts, counters.
  *
  * No module of the api is named here but by its own structs' names, so that each may include

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* handle.c - the chain of one request: route and identity from its headers; then its body, the
  * route's function, the answer. See api.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prepare_cycle.c - resolves dependencies and expands arrays, and wakes the waiters of the
  * jobs; see prepare_cycle.h. */
 #include "common/err.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prepare_cycle - runs before each scheduling cycle: resolves dependencies, and makes rows for
  * tasks of arrays. */
 #pragma once

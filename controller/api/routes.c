@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* routes.c - the table of routes with the limits of their bodies, and the search in it; see
  * routes.h. */
 #include <string.h>

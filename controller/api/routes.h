@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* routes - the table of the HTTP requests that the controller answers. */
 #pragma once
 #include "controller/api/call.h"

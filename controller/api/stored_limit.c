@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* stored_limit.c - checks how much of the ledger a user fills; see stored_limit.h. */
 #include "common/err.h"
 #include "common/model/amount.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* stored_limit - limits how much of the ledger a user may fill with scripts, environments,
  * steps and output (MaxStoredPerUser). */
 #pragma once

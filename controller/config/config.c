@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* config.c - reads controller.conf and its profiles, and checks the whole; see config.h. */
 #include <errno.h>
 #include <stdio.h>

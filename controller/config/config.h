@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* config - controller.conf: the controller's settings, its users' rights, and the policy by
  * which jobs are charged and ordered.
  *

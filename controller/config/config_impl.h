@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* config_impl - shared by the files of config: tables of keys and sections, and the checks. */
 #pragma once
 #include "controller/config/config.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* consistency.c - checks that sections and keys agree with each other; see config_impl.h. */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hooks.c - checks [Hooks]: names of events, and that only root or the controller's user can
  * replace the program. See config.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* keys.c - the keys and sections of controller.conf; see config.h. */
 #include <errno.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lookup.c - finds objects of a configuration by name; see config.h. Lists are short, and
  * searched one by one. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* objects.c - makes and frees a configuration and the objects of its sections, with their
  * defaults; see config_impl.h. */
 #include <errno.h>

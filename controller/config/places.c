@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* places.c - remembers file and line of each statement, for messages; see config_impl.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile.c - looks for profiles beside the program, or in $REEVE_PROFILES; see profile.h. */
 #include <dirent.h>
 #include <errno.h>

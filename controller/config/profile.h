@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile - finds the file of a published policy by its name. */
 #pragma once
 

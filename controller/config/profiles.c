@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profiles.c - reads the profiles that a file names, one after the other, so that one
  * site may have clusters of several, and renames their clusters; see config_impl.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* setting.c - formats the value of one setting, found by section and key; see config.h. */
 #include <errno.h>
 #include <stdio.h>

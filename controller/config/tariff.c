@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tariff.c - finds the tariff of a request by cluster, node type, GPU model, queue and QOS; see
  * config.h. */
 #include <errno.h>

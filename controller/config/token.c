@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* token.c - checks the token by which a monitoring system gets figures by account; see config.h.
  */
 #include <errno.h>

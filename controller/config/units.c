@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* units.c - reads amounts by what K, MB, G ... mean at a site (MemoryUnit=): memory, weights
  * and resources; see config_impl.h. The key may come after the amounts, in the file or its
  * profile, so amounts are read in every meaning, and config_resolve_units() chooses one at the

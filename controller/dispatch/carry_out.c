@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* carry_out.c - writes what a pass decided to the ledger: suspensions and resumptions one by one as
  * desired states, all starts together in one transaction. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* carry_out - carries out the actions of a pass: writes them to the ledger and reports them. */
 #pragma once
 #include "controller/dispatch/cycle_impl.h"

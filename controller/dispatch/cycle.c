@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cycle.c - runs scheduling cycles. Each cluster is read once; from then on the ledger announces what
  * it changes, and a cycle reads only that again. carry_out.c writes what the pass decides. */
 #include <errno.h>

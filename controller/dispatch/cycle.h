@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cycle - one scheduling cycle of a cluster: brings the schedule in memory up to date with the
  * ledger, runs a pass (controller/scheduler), and carries out what it decides.
  *

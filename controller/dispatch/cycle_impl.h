@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cycle_impl - what a cycle has in memory of each cluster, for the files of dispatch. */
 #pragma once
 #include "controller/dispatch/cycle.h"

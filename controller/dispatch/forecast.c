@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* forecast.c - runs the future of a cluster's schedule once after a cycle and keeps the starts. See forecast.h. */
 #include <stdlib.h>
 #include <time.h>

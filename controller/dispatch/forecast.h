@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* forecast - the places and the starts of many queued jobs at once, for lists of the queue. */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* names.c - a hash table (FNV-1a, linear probing, at most half full) from texts to their numbers. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* names - gives each text a number, from 0 in the order of their first use: rows in memory hold numbers
  * of users, accounts, nodes and models instead of texts. */
 #pragma once

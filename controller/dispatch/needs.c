@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* needs.c - finds or computes the clause that says what a queued job lacks. See needs.h. */
 #include <string.h>
 #include "controller/dispatch/needs.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* needs - what a queued job lacks, as a clause. A list of the queue explains many jobs that request the same, over nodes that
  * change only with a cycle: the clauses of the last requests are kept until the next one. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* order.c - reads the queued jobs of a cluster, ranks them, and follows what the ledger announces. The
  * jobs are an array by number, so that changed ones are found by bisection and merged in one walk. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* order - the queued jobs of a cluster, each with its priority and the largest factor of that. Jobs of
  * equal priority start in the order of submission; where the profile weighs nothing, all jobs are equal.
  *

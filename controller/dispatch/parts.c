@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* parts.c - sums the chunks of a job that lie on the same node: the ledger, the node and its agent know
  * parts, one for each node, not chunks. */
 #include <errno.h>

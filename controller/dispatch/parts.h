@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* parts - what a job occupies on each of its nodes: all chunks that lie on one node are one part. */
 #pragma once
 #include "controller/ledger/store.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pending_start.c - a list of the starts that wait for cores; it is short, and searched linearly. */
 #include <errno.h>
 #include <stdlib.h>

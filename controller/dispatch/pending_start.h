@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pending_start - starts that were decided and wait for cores: the jobs that were preempted for them
  * have not been suspended yet. In memory only: a controller that restarts decides again, and its next
  * cycles resume the preempted jobs. */

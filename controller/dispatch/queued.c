@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* queued.c - passes the order of the last cycle on, but for jobs that have changed since. See queued.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* queued - the queued jobs of a cluster from memory, for lists that choose some of many: reading them all from the ledger costs
  * several microseconds a job. */
 #pragma once

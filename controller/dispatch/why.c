@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* why.c - the sentences that tell users why a queued job waits, from the schedule as of the last cycle
  * and from what the nodes have in use. */
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* why - why a queued job waits, as a sentence for users, and when it starts. */
 #pragma once
 #include <stddef.h>

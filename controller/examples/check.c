@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* check.c - computes each example's figures under a configuration, and compares them with the
  * published ones; see examples.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* examples.c - reads a file of examples and checks the form of each key; see examples.h. */
 #include <errno.h>
 #include <stddef.h>

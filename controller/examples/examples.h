@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* examples - checks whether the figures that a site has published, each with its source,
  * hold under a configuration: units/profiles/NAME.examples, docs/policies.md.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* examples_impl - shared by the files of examples: reporting a figure, and each kind's check.
  */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* figures.c - splits lists of figures as typed, and reports one figure; see examples_impl.h. */
 #include <errno.h>
 #include <stdio.h>

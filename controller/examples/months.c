@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* months.c - reads the months of a window, MONTH=ALLOWANCE/USED: "2012-01=1000/800,
  * 2012-02=1000/0"; see examples_impl.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tree.c - reads examples of share trees ("g=5; g.high<g=100: alice=parent bob=2; rest=95:
  * *10") and compares their shares and ranks; see examples_impl.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* history.c - checks a job read from another system's accounting, and reads its numbers and
  * names; see history.h. */
 #include <errno.h>

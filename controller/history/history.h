@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* history - one finished job of another system's accounting.
  *
  * Pure. A parser of a format (swf.h, sacct.h, pbs.h) makes one of these of each line, or

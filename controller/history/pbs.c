@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pbs.c - reads a line of a PBS accounting log: its values, its job id, its times and
  * resources; see pbs.h for the rules. */
 #include <errno.h>

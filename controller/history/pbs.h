@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pbs - finished jobs as the accounting log of PBS Professional, OpenPBS or Torque has them:
  * "MM/DD/YYYY HH:MM:SS;TYPE;JOBID;key=value key=value ...".
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pbs_resources.c - reads sizes, times, chunk lists and host lists of a PBS record; see
  * pbs_resources.h. */
 #include <errno.h>

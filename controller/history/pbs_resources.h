@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pbs_resources - reads the figures of a PBS record: sizes, times, lists of chunks and of
  * hosts.
  *

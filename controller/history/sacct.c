@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sacct.c - reads a line of `sacct --parsable2`: fields, local times, TRES, memory; see sacct.h
  * for the rules. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sacct - finished jobs as Slurm's `sacct --parsable2` prints them: 26 fields by "|", in the
  * order jobid, jobidraw, cluster, partition, qos, account, group, gid, user, uid, submit,
  * eligible, start, end, elapsed, exitcode, state, nnodes, ncpus, reqcpus, reqmem, reqtres,

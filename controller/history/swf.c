@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* swf.c - reads lines and headers of a file in the Standard Workload Format; see swf.h. Written
  * for speed: archives have millions of lines. */
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* swf - the Standard Workload Format of the Parallel Workloads Archive: 18 fields by blanks a
  * job, "; Key: value" headers, -1 for what is not known.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hooks.c - reads the ledger's journal, queues its events, and starts the program for each; see
  * hooks.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hooks - runs a site's own program for events of jobs and nodes (docs/operation.md).
  *
  * Events are read from the ledger's journal (ledger/hooks.h) a moment after they were

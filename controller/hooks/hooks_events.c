@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hooks_events.c - the table from journal entries to hooks, and the rules for ends. */
 #include <string.h>
 #include "common/cleanup.h"

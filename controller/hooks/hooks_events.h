@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hooks_events - maps an entry of the ledger's journal to hooks. */
 #pragma once
 #include "controller/config/config.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hooks_run.c - one run of the site's program: its input, its time limit, its end; see
  * hooks_run.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hooks_run - one run of the program, with a document on its standard input. */
 #pragma once
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* connections.c - which connections are accepted, which are closed for them, and which user
  * each belongs to.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* exchange.c - the life of one request: request line, headers, body, handler, answer.
  * libmicrohttpd calls exchange_access() again and again as data arrives; enum exchange_state
  * says where a request is. A request that waits for its answer (a long poll) is suspended,

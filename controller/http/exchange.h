@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* exchange - one HTTP request and its answer, as the handlers of the server see it. */
 #pragma once
 #include <stdbool.h>

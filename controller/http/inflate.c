@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* inflate.c - inflates in growing steps, so that a small input that expands to gigabytes ("zip
  * bomb") is refused before it costs memory; see inflate.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* inflate - decompresses hostile gzip bodies within bounds. Pure but for memory. */
 #pragma once
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* long_poll.c - the list of waiters, woken by key or at their deadlines; see long_poll.h. One
  * timer serves all of them. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* long_poll - requests that are answered when something happens (waiters).
  *
  * A waiter has a key ("n1" of LONG_POLL_NODE, "17" of LONG_POLL_JOB); code that changes the

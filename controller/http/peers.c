@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* peers.c - a hash table of addresses and users, and token buckets; see peers.h. */
 #include <arpa/inet.h>
 #include <errno.h>

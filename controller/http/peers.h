@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* peers - counts what each address, and each user with a good credential, has in use of the
  * server.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* server.c - the listening socket, libmicrohttpd in sd-event, and the closing of slow clients.
  */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* server - HTTP server in an sd-event loop (libmicrohttpd without threads of its own).
  *
  * The handler gets a request twice: when its line and headers have arrived, to refuse or admit

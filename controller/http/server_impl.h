@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* server_impl - what server.c, connections.c and exchange.c share; private to this room. */
 #pragma once
 #include <microhttpd.h>

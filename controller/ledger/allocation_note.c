@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* allocation_note.c - notes once that a part of an allocation is used; see ledger/allocation_note.h. */
 #include <errno.h>
 #include <inttypes.h>

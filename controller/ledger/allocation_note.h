@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* allocation_note - that an account has used so much of its allocation, in the journal: once for each period and part,
  * also over restarts. What was noted last of each allocation is kept in the table meta.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* calendar.c - the days of a time zone, computed in blocks of some 500 days and cached. See calendar.h.
  *
  * An import needs the day of a moment a million times, and localtime_r() is slow. For each block the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* calendar - the civil days of a time zone: which day a moment is on, and where a day begins.
  *
  * A day has the number of its date: days since 1970-01-01 of the Gregorian calendar, the same

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* changes.c - collects what a transaction changed, and passes it to the listener after the commit. See
  * changes.h. */
 #include <errno.h>

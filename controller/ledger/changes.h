@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* changes - what the ledger's write functions changed, passed to a listener after the commit, so that
  * the queue can be kept in memory instead of being read in each cycle; part of the contract of store.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hooks.c - reads the journal for the hooks, and keeps their position in it. See ledger/hooks.h. */
 #include <errno.h>
 #include <stdio.h>

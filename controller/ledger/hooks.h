@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hooks - reads the journal of events in order, for the site's hooks, which are run for each of them.
  *
  * An event is written in the transaction of the change that it names. The hooks' reader keeps its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* identity.c - the number of a ledger; see identity.h. */
 #include <errno.h>
 #include <stdio.h>

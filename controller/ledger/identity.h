@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* identity - which ledger this is, and whether it is a restored one; part of store.h's contract.
  *
  * A ledger has a number of its own from its first start on, which its copies share. One that was restored from a backup lacks what

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lead.c - which controller leads a ledger: by a lock on a file, or by controller/postgres/pg_lead.h.
  * See ledger/lead.h. */
 #include <errno.h>

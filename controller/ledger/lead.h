@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lead - one controller leads, that is, writes a ledger; others are standbys.
  *
  * For a ledger in a file: a lock on FILE.lead, which the kernel releases when the process has ended and

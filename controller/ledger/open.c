@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* open.c - opens a ledger in its time zone and closes it, and writes its journal of events. See store.h. */
 #include <errno.h>
 #include <stdlib.h>

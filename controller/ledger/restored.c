@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* restored.c - what a ledger that was restored from a backup does until all nodes have sent their reports; see restored.h. */
 #include <errno.h>
 #include <inttypes.h>

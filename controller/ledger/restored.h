@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* restored - a ledger that was restored from a backup; part of store.h's contract.
  *
  * It lacks what was written after the backup. Until each node has sent what it has, what nodes name of it is adopted, and nothing is

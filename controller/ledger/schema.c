@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* schema.c - the ledger's tables, as a list of migrations. See store.h.
  *
  * A migration never changes once it is released: ledgers have gone through it. A new one is appended to

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* segments - the indices of jobs by node are by segments of job numbers first (schema.c): new jobs are on all nodes, and would
  * otherwise each get a page of their own, in an index that grows for ever. Who looks for jobs by node looks into one segment after the
  * other, the newest first. In jobs/bound.c.

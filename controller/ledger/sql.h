@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sql - the numbers of states as text of SQL statements.
  *
  * Statements are string literals: db_query() knows them by their address, and the planner takes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* store - the ledger: the controller's database of what was requested, allocated, reported and charged.
  * Charges and all that they are computed from are kept for ever; output, steps, scripts and events for
  * a time (jobs/stored.h).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* store_sqlite - what the files of the ledger share; no other room includes it. */
 #pragma once
 #include "common/db/db.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* allocations.c - reads the quotas of some accounts at a time, in turn; see maintenance/allocations.h. */
 #include <errno.h>
 #include <stdio.h>

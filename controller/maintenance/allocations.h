@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* allocations.h - looks which accounts have used a part of their allocations (AllocationPercents= of [Hooks]), for the hook
  * allocation-used. Only where the site has a program for it.
  */

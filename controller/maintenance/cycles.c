@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cycles.c - runs one scheduling cycle over all clusters and wakes the nodes that it decided
  * about; see cycles.h. */
 #include <systemd/sd-event.h>

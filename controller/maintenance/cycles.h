@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cycles - runs the scheduling cycles that api_request_cycle() requests. */
 #pragma once
 

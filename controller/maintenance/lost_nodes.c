@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lost_nodes.c - finds out for how long silence counts, marks lost nodes, and ends their jobs;
  * see lost_nodes.h. */
 #include "common/err.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lost_nodes - declares nodes lost that were silent for NodeLost=, and ends or requeues their
  * jobs.
  *

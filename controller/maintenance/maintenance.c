@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* maintenance.c - every few seconds checks nodes and suspended jobs, and removes from the
  * ledger what ended long ago; see maintenance.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* maintenance - the controller's timers: scheduling cycles, lost nodes, jobs that were
  * suspended for too long, and the removal of what ended long ago.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* start_by.c - ends jobs that could not start in time; see start_by.h. A job is ended by a conditional write, so once, also where the
  * controller was killed in between: the next pass then decides again. */
 #include <stdio.h>

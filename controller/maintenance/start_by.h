@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* start_by - ends queued jobs that were to start at once, or within some seconds, and did not (`reeve run --immediate`). */
 #pragma once
 #include "controller/api/context.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* warm.c - a timer that has one part of the usage read each time. See warm.h. */
 #include <errno.h>
 #include <stdlib.h>

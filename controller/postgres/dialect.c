@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dialect.c - translates SQL of SQLite for PostgreSQL, token by token: it reads words, parameters and
  * strings, and copies the rest. It is no parser; dialect.h says what the ledger's SQL keeps to. */
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dialect - translates the SQL of the ledger, which is written for SQLite, for PostgreSQL.
  *
  * Pure: texts in, texts out. What the ledger's SQL keeps to, so that both databases understand it:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg.c - opens a ledger in PostgreSQL, begins and ends its transactions under the writers' lock, and
  * brings its schema up to date. See pg.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg - a struct db (common/db/db.h) in PostgreSQL, for ledgers of large sites.
  *
  * `where` is what libpq takes: "postgresql://user@host/name?options", passwords from

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_array.c - rows as an array for each column, so that one statement inserts them all. See pg_impl.h. */
 #include <endian.h>
 #include <errno.h>

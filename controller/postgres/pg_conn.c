@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_conn.c - the connection to the server: errors, statements without parameters, the answers of
  * statements that were sent ahead, and making a lost connection again. See pg_impl.h. */
 #include <errno.h>

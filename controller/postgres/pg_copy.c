@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_copy.c - adds rows to one table by COPY in its binary form: a stream of rows, for which the server parses and plans no
  * statement; rows that may be there are sent as arrays. See pg_impl.h. */
 #include <endian.h>

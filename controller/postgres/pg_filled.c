@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_filled.c - where a connection leads to, and whether a ledger there is whole. See pg_impl.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_impl - the connection and its statements; shared by the files of this folder only.
  *
  * pg_conn.c has errors and the connection, pg_rows.c statements with values and their rows,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_lead.c - lock, lease and epoch of the leading controller. See pg_lead.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_lead - which of several controllers writes a ledger in PostgreSQL.
  *
  * A lock and a row. The lock of a session (pg_advisory_lock) shows that the leader's process is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_load.c - bulk loading and reading by COPY on a connection of its own. See pg_load.h. */
 #include <errno.h>
 #include <stdio.h>

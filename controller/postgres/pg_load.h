@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_load - fills the tables of a ledger in PostgreSQL in bulk (COPY), and reads them back.
  *
  * A session of its own beside struct db: it runs SQL of PostgreSQL itself, which is not translated

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_pipeline.c - runs one statement for many rows of integers. See pg_impl.h.
  *
  * A round trip for each row took most of the time of an import. An INSERT ... ON CONFLICT DO NOTHING

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_rows.c - prepares statements, runs them and reads their rows: all rows at once, or through a
  * cursor, or while they arrive, or sent ahead in a pipeline. See pg_impl.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_stream.c - reads the rows of a large answer while the server makes them: COPY (SELECT ...) TO
  * STDOUT. See pg_impl.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pq.c - loads libpq and finds the functions that pq.h lists. */
 #include <dlfcn.h>
 #include <errno.h>

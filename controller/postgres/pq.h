@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pq - libpq, loaded (dlopen) when a ledger in PostgreSQL is opened and not before: a controller with
  * a ledger in SQLite runs without the library. Calls are written pq.PQexec(...). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* history_price.c - prices a job of a history, GPU model by GPU model; see history_price.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* history_price - the price of a job of an imported history under a profile, and which parts of
  * the job's record (queue, QOS) the profile does not have.
  *

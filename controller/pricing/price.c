@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* price.c - fills in defaults, chooses GPU model and node type, and prices a request; see
  * price.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* price - the price of a request under a configuration, and its document.
  *
  * The controller charges by it; `reeve cost --profile` shows the same without a controller.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* check.c - checks a submission against windows, grants and limits; see check.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* check - decides whether an account's quota and limits allow a submission, and in which queue
  * the job runs.
  *

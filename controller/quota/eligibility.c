@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eligibility.c - reads active jobs and quotas once a cycle and answers for each job; see
  * eligibility.h. */
 #include <errno.h>

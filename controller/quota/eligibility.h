@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eligibility - which queued jobs of a cluster may start now, by the limits and quotas of
  * accounts.h. The rule is policy/quota/eligible.h; this module reads what the rule needs.
  *

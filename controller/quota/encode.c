@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* encode.c - encodes one quota view as JSON; see quota.h and docs/protocol.md. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* expected.c - keeps the jobs of Slurm that wait and the submissions that no list has yet; see expected.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* expected - jobs of Slurm that count against quotas before the ledger has them. In memory, lost with the process.
  *
  * The ledger gets a job of Slurm when it has started. Until then it is here, in one of two lists a cluster:

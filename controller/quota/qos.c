@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* qos.c - fills in the default QOS and refuses what a user or account may not use; see qos.h.
  */
 #include <stdio.h>

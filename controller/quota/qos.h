@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* qos - the quality of service (QOS) of a job: its default, and whether the job may have it.
  *
  * A QOS is a section of the configuration ([Qos NAME]); accounts.conf lists those that an

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota.c - sums usage and active jobs of an allocation and applies the site's rule; see
  * quota.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota - what an account has used of its allocation and what is left, now or at the end of a
  * past day.
  *

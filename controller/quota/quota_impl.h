@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota_impl - shared by the files of quota. */
 #pragma once
 #include "controller/quota/quota.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* scopes.c - finds the limits that apply to a job and counts active jobs in them; see
  * scopes.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* scopes - the limits of accounts.h and of QOS as scopes of policy/quota/eligible.h, with what
  * runs and waits there now.
  *

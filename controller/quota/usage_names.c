@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage_names.c - checks names and suggests the nearest known one; see usage_names.h. */
 #include <errno.h>
 #include <string.h>

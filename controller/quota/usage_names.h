@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage_names - checks that the account, user or cluster of a usage request exists.
  *
  * A name is known if accounts.conf or the configuration declares it, or if anything

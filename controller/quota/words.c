@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* words.c - the sentence of a quota view: what it means for a job submitted now; see quota.h.
  * Amounts are in hours of the cluster's unit. */
 #include <stdio.h>

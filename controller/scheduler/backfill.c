@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* backfill.c - one pass by priority: starts jobs in order, makes a reservation for the first that does
  * not fit, and starts a later one only if that does not delay the reservation. With SCHEDULE_FIFO it stops at the
  * first that does not fit. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* edit.c - adds and removes many jobs at once: the lists are put in order at the end, once, instead
  * of for each job. */
 #include <errno.h>

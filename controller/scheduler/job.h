@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job - a job of a schedule, as the files of the scheduler see it: the request as it was added
  * (schedule.h), its state, and the nodes of its parts. A part is one chunk on one node: a job has
  * as many parts as the sum of its chunks' n. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* moves.c - starts, suspends, resumes and withdraws jobs in a schedule, and keeps the lists of jobs
  * by state. */
 #include <errno.h>

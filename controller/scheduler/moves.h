@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* moves - takes jobs from one state to another: changes its nodes' use and the list that it is in,
  * and adds the action to those of the pass. Results: 0, or -ENOMEM. */
 #pragma once

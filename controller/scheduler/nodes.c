@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nodes.c - adds nodes, counts what of them is in use, and keeps the index of nodes by free cores. */
 #include <errno.h>
 #include <stdlib.h>

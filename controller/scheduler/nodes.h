@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nodes - what each node of a schedule has, and what of it is in use.
  *
  * Nodes are indexed by their free cores: a node with k free cores is in bucket k, so that the

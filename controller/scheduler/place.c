@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* place.c - finds nodes for the parts of a job. Among the nodes on which a part fits it takes the
  * one with the fewest free cores (then the first), which keeps large holes for large jobs. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* place - finds nodes for the parts of a job. */
 #pragma once
 #include "controller/scheduler/nodes.h"

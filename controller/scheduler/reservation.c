@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reservation.c - reserves nodes and a start time for a queued job, and checks later jobs against
  * that.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reservation - nodes and a start time reserved for one queued job, so that later jobs cannot
  * delay it.
  *

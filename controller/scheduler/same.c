@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* same.c - compares two schedules: a check that the schedule which follows the ledger is the one that
  * a fresh reading gives. */
 #include <stdio.h>

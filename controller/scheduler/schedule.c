@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* schedule.c - a schedule and its jobs: adds and removes them, keeps the queued ones in order, and
  * runs a pass by the rule of the schedule. */
 #include <errno.h>

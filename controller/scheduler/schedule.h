@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* schedule - decides which jobs start, are suspended or resume: nodes, jobs, and a pass over them.
  *
  * Pure: no clock, file or lock. The controller fills a schedule from its ledger and carries out

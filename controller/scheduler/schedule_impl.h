@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* schedule_impl - what a schedule is made of, for the scheduler's own files. */
 #pragma once
 #include "controller/scheduler/job.h"

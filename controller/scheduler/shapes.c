@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* shapes.c - remembers what did not fit in this pass. A job with several kinds of chunks is hopeless
  * if any of them is; of one that failed only the first kind is noted, and only if that one was
  * lacking: it alone was placed as if there were no others. */

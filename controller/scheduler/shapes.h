@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* shapes - requests that did not fit earlier in this pass, so that like ones are not tried again.
  *
  * While a pass only allocates, a request that did not fit cannot fit later in it, nor can one that

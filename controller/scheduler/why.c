@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* why.c - why a queued job waits, as of the last pass, and a forecast of its start. */
 #include <errno.h>
 #include <stdlib.h>

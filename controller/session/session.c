@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* session.c - the tables of tickets and sessions; see session.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* session - who may read the pages: tickets, which `reeve web` gets for its user, and the sessions that
  * they open in a browser.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rank.c - collects the factors of a job's priority; see rank.h. */
 #include <errno.h>
 #include <stdio.h>

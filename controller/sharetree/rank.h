@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rank - the priority of a queued job: collects its factors from job, site and share tree, and
  * words the result.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sharetree.c - loads charges into the trees, applies new ones, and ranks on request; see
  * sharetree.h. */
 #include <errno.h>

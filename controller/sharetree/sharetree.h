@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sharetree - the share trees of the live system: shares, decayed usage and ranks of accounts
  * and users.
  *

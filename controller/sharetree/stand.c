@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* stand.c - counts the users before one, and words the result; see stand.h. */
 #include <inttypes.h>
 #include <math.h>

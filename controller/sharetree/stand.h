@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* stand - where a user stands among the users of a share tree, and what that means for the priority. Pure. */
 #pragma once
 #include "controller/sharetree/sharetree.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* baseline.c - adapts the policies fcfs and easy to the interface of a replay (policy.h). */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ends.c - a heap of ends, see ends.h. Each node has four children: fewer levels than with two,
  * and siblings share a cache line. */
 #include <errno.h>

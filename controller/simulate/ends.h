@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ends - the ends of running jobs: a priority queue by time, then by job. */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fairness.c - integrates what each group had and was entitled to, in constant time an event;
  * see fairness.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fairness - how far each group's cores were from its share while it had work waiting.
  *
  * Pure. At any moment the groups with a job waiting (or suspended) are *backlogged*: they could

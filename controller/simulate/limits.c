@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* limits.c - checks the limits of users in a QOS by the rule of policy/quota/eligible; see
  * limits.h. */
 #include <errno.h>

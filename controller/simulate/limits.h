@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* limits - how much each user may run at once in a QOS, in a replay.
  *
  * Pure. The rule is that of controller/policy/quota/eligible.h with the scopes of a live

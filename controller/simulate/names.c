@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* names.c - a hash table from names to numbers, with open addressing; see names.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* names - numbers the names of users, accounts or QOS of a history, from 0 in the
  * order of first use. Pure. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* policy - the interface of a replay to scheduling policies.
  *
  * A policy receives events in the order of the replay's clock: at each instant first all ends,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile.c - runs the live system's scheduler as a policy of a replay; see profile.h. */
 #include <errno.h>
 #include <inttypes.h>

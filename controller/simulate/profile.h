@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* profile - a site's profile as a policy of a replay: the scheduler of the live system
  * (controller/scheduler), driven by the times of a trace.
  *

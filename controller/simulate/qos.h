@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* qos - the QOS of a profile for a replay, and the QOS of each job. */
 #pragma once
 #include <stddef.h>

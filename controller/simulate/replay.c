@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* replay.c - replays a trace: processes events in the order of time, and checks and applies the
  * policy's actions; see replay.h. */
 #include <errno.h>

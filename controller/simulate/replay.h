@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* replay - a trace on a virtual clock under a policy.
  *
  * Pure: trace and policy in, times of each job out. At each instant first all ends, then all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* summary.c - computes waits, slowdowns, quantiles and overtaking from the times of a replay;
  * see summary.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* summary - the results of a replay, in the figures by which schedulers are compared.
  *
  * Pure. Definitions:

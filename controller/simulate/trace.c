@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* trace.c - collects the jobs of a history, sorts them, and counts by reason those it rejects;
  * see trace.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* trace - the jobs of a history, prepared for a replay: sorted by submission, then by number.
  *
  * Pure. Conventions of a replay: run time and cores are those recorded (cores: allocated); the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage.c - decays usage in closed form and ranks users by it; see usage.h. Rows of the tree: 0
  * the root, then the groups, then the users. */
 #include <errno.h>

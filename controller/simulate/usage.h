@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage - decayed usage of users on a replay's clock, and the fairshare that follows.
  *
  * Pure. The tree has one level of accounts: the trace's groups, below the root; the users of a

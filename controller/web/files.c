@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* files.c - the templates as the assembler puts them into the program; see files.h. */
 #include <string.h>
 #include "controller/web/files.h"

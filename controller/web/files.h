@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* files - the files of controller/web/templates, compiled into the program: stylesheets, the pages'
  * style and script. */
 #pragma once

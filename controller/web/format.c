@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* format.c - the XPath functions of format.h; texts are made here, escaped by libxslt. */
 #include <ctype.h>
 #include <errno.h>

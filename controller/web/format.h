@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* format - what stylesheets call to write figures for people: XPath functions of the namespace
  * FORMAT_NAMESPACE. An empty argument (an attribute that is absent: not measured) gives "-".
  *

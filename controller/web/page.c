@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* page.c - the table of pages; fetches their documents and writes them as HTML, JSON or CSV; see page.h. */
 #include <errno.h>
 #include <inttypes.h>

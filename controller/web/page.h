@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* page - which documents of the API a page shows, and how they become text. */
 #pragma once
 #include <jansson.h>

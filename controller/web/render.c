@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* render.c - loads the stylesheets that are compiled in, and applies them; see render.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* render - stylesheets (XSLT 1.0, libxslt) that make HTML of a page's data.
  *
  * The data is a tree that the controller built (xml.h), never a text that was parsed: what users wrote is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rows_csv.c - flattens objects and writes them as CSV; see rows_csv.h. */
 #include <errno.h>
 #include <stdio.h>

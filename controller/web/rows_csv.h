@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rows_csv - the rows of a document of the API as CSV: its first list of objects, one line each. */
 #pragma once
 #include <jansson.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* turns.c - a queue of pages and a timer. See turns.h. */
 #include <errno.h>
 #include <stdlib.h>

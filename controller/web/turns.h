@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* turns - pages that have to read much before they can be shown: each gets a turn after the other, and between two turns the
  * controller does its other work. Who asked waits for the answer as for any other. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* web.c - the chain of a request for a page: whose session, which page, the answer with its headers; see web.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* web - the pages, for people with a browser: /web/... of the controller's own server.
  *
  * A page has no figure of its own: it fetches documents of the API with the rights of its user, makes XML of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* xml.c - JSON to a tree of libxml2; see xml.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* xml - a document of the API as XML, for the stylesheets of the pages.
  *
  * An object's numbers, texts and booleans are attributes of its element, its objects and lists are

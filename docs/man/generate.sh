@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # generate.sh - reeve(1) on standard output: its frame, and the commands as the verb tables say them.
 # docs/man/reeve.1.scd is the result; the tests compare the two.
 set -eu

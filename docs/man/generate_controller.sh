@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # generate_controller.sh [--write] - reeve-controller(8): its frame from docs/man/reeve-controller.8.scd, and the keys
 # from their table (`reeve admin check-config --keys`); on standard output, or with --write into that file, which is
 # read here: never redirect the output to it. The tests compare the two.

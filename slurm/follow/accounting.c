@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounting.c - windows of time before the mark, and single jobs that the controller misses; see accounting.h. */
 #include <errno.h>
 #include <stdio.h>

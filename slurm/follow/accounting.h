@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounting - follows slurmdbd: jobs that have ended, by windows of time.
  *
  * The mark is the time up to which all ended jobs have been stored. The controller keeps it in its ledger and gives it with each

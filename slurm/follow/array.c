@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_array.c - counts the tasks in Slurm's text of an array; see slurm_array.h. */
 #include <ctype.h>
 #include "slurm/follow/array.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* array - how many tasks an array of Slurm has. Pure; usable beside <slurm/slurm.h>. */
 #pragma once
 #include "common/wire/slurm_pending.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* batch.c - splits a list of jobs into documents and sends one after the other; see batch.h. */
 #include "common/clock.h"
 #include "common/err.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* batch - sends jobs to the controller in documents of bounded size. */
 #pragma once
 #include "common/wire/slurm_batch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* config - reeve-slurm.conf: which cluster of Slurm is followed, and where the controller is. */
 #pragma once
 #include <stdbool.h>

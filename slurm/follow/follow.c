@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* follow.c - opens libslurm and the controller's address, and makes one exchange at a time; see follow.h. */
 #include <errno.h>
 #include <slurm/slurm.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* follow - what the tasks of reeve-slurm share: the configuration and the connection to the controller. */
 #pragma once
 #include <jansson.h>

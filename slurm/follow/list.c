@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* list.c - asks slurmdbd for a day at a time and prints its rows; see list.h. */
 #include <errno.h>
 #include <slurm/slurm.h>

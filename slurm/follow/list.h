@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* list - `reeve-slurm --list`: slurmdbd's rows on standard output, for `reeve admin reconcile`. */
 #pragma once
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* live.c - sends those of slurmctld's jobs that have changed since they were last sent; see live.h. */
 #include <errno.h>
 #include <pwd.h>

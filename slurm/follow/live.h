@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* live - follows slurmctld: the attempts that run, are suspended, or have ended within MinJobAge.
  *
  * One look at slurmctld's table of jobs (jobtable.h) in LiveInterval, less often where LoadLimit asks for it. A job is sent when

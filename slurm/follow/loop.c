@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* loop.c - the task that is due longest runs next; see loop.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* loop - runs named tasks again and again, each at its own interval, one after the other.
  *
  * libslurm's calls block, so a task is a plain function that may take its time; the others wait. A task that fails is

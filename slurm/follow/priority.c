@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* priority.c - sends the pending jobs, and writes the site factors that have changed; see priority.h. */
 #include <errno.h>
 #include <pwd.h>

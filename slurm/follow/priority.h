@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* priority - the task that brings Reeve's fairshare into Slurm's priorities: SiteFactor of jobs that wait.
  *
  * Each interval the pending jobs of slurmctld's table (jobtable.h), once it is younger than the last round, are sent to the controller, which answers with a site factor for each

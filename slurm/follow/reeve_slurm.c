@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reeve_slurm.c - reeve-slurm: reads the jobs of one cluster from slurmctld and slurmdbd, and sends them to the controller.
  *
  * It keeps nothing: how far slurmdbd has been read stands in the controller's ledger, written in the transaction that

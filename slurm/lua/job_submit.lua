@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
 -- job_submit.lua - asks Reeve whether a job may be submitted to Slurm (docs/slurm.md, "Quotas at submission").
 --
 -- slurmctld runs this for each submission and each change of a job, and waits for it with a lock held. So there is one exchange

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reeve_lua.c - reeve_lua.so: one exchange over a local socket for job_submit.lua, which Lua by itself cannot make.
  *
  *	require("reeve_lua").ask(PATH, QUESTION, LIMIT_MS)  ->  ANSWER, or nil and why; then the ms that it took

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ask_controller.c - one signed POST /v1/slurm/submit at a time; see ask_controller.h. */
 #include <errno.h>
 #include <stdlib.h>

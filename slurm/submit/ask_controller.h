@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ask_controller - the exchange with the controller about one job, within a limit of time. */
 #pragma once
 #include "common/wire/slurm_submit.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* listen.c - accepts a connection, checks who its peer is, and reads one question within a limit of time; see listen.h. */
 #include <errno.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* listen - the local socket at which job_submit.lua asks: one question a connection, one connection at a time.
  *
  * slurmctld asks one at a time too (its Lua state has one lock). The socket is of mode 0600; besides, a peer that is neither root

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* question.c - reads the fields of Slurm's job description and computes what the job requests; see question.h. */
 #include <ctype.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* question - what job_submit.lua sends of a job, and what is answered to it. Pure.
  *
  *	uid=1001

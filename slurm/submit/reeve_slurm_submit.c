@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reeve_slurm_submit.c - reeve-slurm-submit: answers job_submit.lua, inside slurmctld, whether a job may be submitted.
  *
  * slurmctld holds a lock while it waits, so that nothing of this is done in slurmctld but one exchange over a local socket: munge,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bench_documents.h - the documents that benches send to a controller: a job of one core, and what the node n1 reports. */
 #pragma once
 #include <jansson.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # bench_lib.sh - sourced by benches that call the controller's functions themselves.
 # shellcheck shell=bash
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # cycle.sh [QUEUED RUNNING NODES] - one scheduling cycle of the controller, ledger and all, by each
 # scheduler, with SQLite and (as root, where it is installed) PostgreSQL; beside reading the queued
 # rows with the database alone, in the same run.

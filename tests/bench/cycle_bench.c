@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cycle_bench - what one scheduling cycle of the controller costs, ledger and all: LEDGER has
  * nodes, jobs that run and jobs that wait (tests/bench/cycle.sh makes it). Beside it reading
  *the same rows with the database alone. CPU time of one core.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # fairshare.sh [ROWS] - what Fair Tree over ROWS (108000) associations takes, beside sorting as many
 # doubles with qsort(3) in the same run; and `reeve fairshare` from file to file, beside sort(1) of
 # the same file. CPU time of one core. Goals: ranks in 20 ms, every row printed in 1 s.

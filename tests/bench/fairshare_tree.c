@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fairshare_tree - for fairshare.sh: a tree of many associations as CSV, or the time that its
  * ranks take beside that of sorting as many doubles.   usage: fairshare_tree csv|time ROWS
  * flat|deep|tied

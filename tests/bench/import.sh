@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # import.sh [FILE.swf.gz] - jobs a second of `reeve import` on one core, beside sqlite3's own .import
 # of the same rows into a bare table, in the same run; bytes a job; time of the usage views.
 set -eu

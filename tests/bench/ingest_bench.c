@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ingest_bench.c - rows a second into the table of imported jobs in PostgreSQL: as an import adds them (1,024 as arrays in one
  * statement), and by COPY into a temporary table and INSERT ... SELECT, 1,000 to 100,000 rows at a time; in turns, the same rows,
  * 100,000 in a transaction.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # ledger.sh [JOBS] - a large ledger: adding imported jobs to PostgreSQL as arrays against COPY; `reeve admin migrate` against a
 # copy of the rows by sqlite3 and psql alone; `reeve admin archive` against sqlite3 writing and deleting the same jobs. Ratios of
 # the same run, in turns.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # past.sh [JOBS [ENDED...]] - the controller's CPU time for the whole life of a job (submitted, dispatched, running, listed, ended; signed
 # exchanges, a ledger on disk, a played node), and with PostgreSQL its server's, with nothing in the ledger and when ENDED jobs (10000
 # 1000000) have ended there, all of that user, account and node; in turns, $ROUNDS (3) of JOBS (300) lives each, medians. Goal: within a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* past_bench.c - the controller's CPU time for a job's whole life: submitted, dispatched to its
  * node, running, seen in a listing, ended.
  *

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # run.sh [NAME...] - every bench, or those named, one after the other; `make bench`. Figures are
 # ratios against a named rival in the same run: a busy machine slows both. All that a bench says
 # goes to build/bench/NAME.log too. Exit status 1 when something could not run.

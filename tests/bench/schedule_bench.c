@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* schedule_bench - what one pass costs: NODES nodes, RUNNING jobs that run, QUEUED that wait,
  * every one of another size; on a full cluster, after one end, with a tenth of the cores free,
  * and by each rule. Beside it sorting as many jobs by priority with qsort(3), in the same run.

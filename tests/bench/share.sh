@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # share.sh [CHARGES] - what one charge costs the share tree of 304 accounts and 1,008 associations,
 # beside rebuilding the tree in the same run; and with REEVE_TRACES the tree of the CEA trace
 # itself, and `reeve share` of every row of it. Goal: 100 us a charge.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* share_bench - what one charge costs the share tree: its path, and all ranks; beside
  * rebuilding the whole tree for each charge, and beside sorting as many doubles with qsort(3).
  *

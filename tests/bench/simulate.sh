@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # simulate.sh [FILE.swf.gz] - what `reeve simulate` takes, the whole command with reading the trace, on one
 # core: under each baseline beside zcat(1) of the same file and the plain oracle in Python, in the same
 # run; and under every profile that ships, on one pool and on the nodes of Curie. Goals for the CEA

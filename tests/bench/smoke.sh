@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # smoke.sh - runs the benches that need minutes with small numbers: a bench that no longer builds or runs shows nothing. Its figures are
 # not looked at. TAP.
 cd "$(dirname "$0")/../.." || exit 1

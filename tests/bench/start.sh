@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # start.sh [JOBS] - from the submission of a job to its arrival at a node that waits, on an idle cluster: a real
 # controller, munge and ledger on disk, a played node. Goal: under 50 ms. Needs root.
 set -uo pipefail

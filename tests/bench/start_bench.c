@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* start_bench.c - from the submission of a job to its arrival at a node, on an idle cluster.
  *
  * usage: start_bench URL MUNGE-SOCKET UID JOBS           (as root, who plays the node)

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # submit.sh [SECONDS] - jobs submitted to a real controller, each signed with munge and on disk before
 # it is answered: how many a second, from 1 to 64 connections, beside commits of one row each in the
 # same run; and how long another user's single job takes meanwhile. Goals: 1,000/s, and no user waits

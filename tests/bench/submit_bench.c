@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* submit_bench.c - many users submit jobs at once, signed, each over connections of their own.
  *
  * usage: submit_bench URL MUNGE-SOCKET SECONDS UID:CONNECTIONS:PAUSE_MS...      (as root)

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # usage.sh [JOBS | FILE.swf[.gz]] - usage views of a ledger of JOBS (300000) synthetic jobs of a year,
 # or of a history, beside what SQL alone takes on the same ledger in the same run: inside the process,
 # and as whole commands beside sqlite3(1), the latter also of a ledger made under each published

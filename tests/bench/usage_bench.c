@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage_bench LEDGER - usage views inside the process, beside what SQL alone makes of the same
  * ledger on a connection of the same cache: medians of many rounds. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage_gen JOBS [USERS ACCOUNTS] - a year of one cluster as an SWF file on stdout, always the
  * same: users of very different zeal, jobs of 1 to 128 cores from a minute to two days. */
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* devices_test.c - of the gated device files a job opens those it was granted, by whatever way,
  * and no others; also while no agent is there and while one comes back. The devices are files
  * with the numbers of /dev/zero, /dev/full and /dev/random. Argument: PIN_DIR. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* events_test.c - frozen time against the clock, also through an ancestor and with the watcher
  * killed in between; empty; OOM names its victim. With BPF and again with files alone. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpuwork_test.c - launches and GPU jobs are counted for the job that made them, and for no
  * other. Launches: functions of the CUDA library's names in this very file, probed. GPU jobs: no
  * card is needed, for the programs are run by hand with what the tracepoints would give them;

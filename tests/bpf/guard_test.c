@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* guard_test.c - what a job may not do is refused to jobs alone; a writer that
  * exceeds its disk quota is killed; a process that leaves its job is reported.
  * Arguments: PIN_DIR [DIR], DIR on a file system with project quota. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prof_test.c - the profile of one job against what the kernel says of its processes, and what
  * it costs a context switch. */
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Sampling, events, guard, device gate and profile, each on this host's kernel, on the virtual node's kernel
 # and, where a disk with project quota is needed, on a whole virtual node. TAP; one line for
 # each program and place, with what the program said below it.

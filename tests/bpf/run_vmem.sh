@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # vmem in every tier: tier 1 and 2 on the virtual node's kernel, tier 2 and 3 on this host's. TAP;
 # one line for each program, tier and place, with what the program said below it.
 # usage: run_vmem.sh [host] [vm]      (both without arguments)

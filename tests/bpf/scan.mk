@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The tests of sampling, events and guard: static, so that they run on the bare kernel of
 # tests/bpf/vmtest.sh as well as here.
 SCAN_OBJS := agent/sample/sample.c agent/sample/scan.c agent/sample/files.c \

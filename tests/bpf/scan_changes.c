@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* scan_changes.c - see scan_changes.h. */
 #include <sched.h>
 #include <stdio.h>

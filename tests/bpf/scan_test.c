@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* scan_test.c - what sampling says against what the kernel's own files say, at quiet points:
  * totals to the microsecond, cores that add up, exited processes and removed sub-cgroups
  * included, and the same figures once more without BPF. */

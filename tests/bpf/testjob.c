@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* testjob.c - makes cgroups that stand for jobs, runs children in them, prints TAP; see testjob.h. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* testjob.h - cgroups that stand for jobs, processes in them, and TAP lines, for the tests of
  * sampling, events and guard. All cgroups are below one named for the test and the process;
  * they are removed at exit. */

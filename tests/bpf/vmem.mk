@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The tests of vmem: static, so that they run on the bare kernel of tests/bpf/vmtest.sh as well as
 # here.
 VMEM_OBJS := $(wildcard agent/enforce/vmem/*.c) common/err.c tests/bpf/testjob.c \

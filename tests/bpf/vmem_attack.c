@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_attack.c - what a job can do to pass its limit, and how far it gets.
  *
  * Each attack runs in a job of its own until it is refused or dead. It writes down, in memory

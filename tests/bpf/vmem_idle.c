@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_idle.c - the programs that run at every mapping of the node are attached while it has jobs.
  *
  * Without a job they are gone after a time, from the kernel and from the pins. A job that comes then is

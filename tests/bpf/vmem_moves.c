@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_moves.c - a mapping that moves is counted twice by the kernel for a moment, and no thread
  * or process of the job is killed for that.
  *

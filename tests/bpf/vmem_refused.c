@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_refused.c - a mapping that fails with ENOMEM for the limit of vmem leaves a trace: the program may say no more than
  * that it failed.
  *

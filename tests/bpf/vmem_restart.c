@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_restart.c - the agent dies, the limits stay.
  *
  * A holder process opens the guard with a pin directory, adds jobs and is killed with SIGKILL.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_room.c - more address spaces than the table of them has room for: a fork is refused or
  * the job is killed, and none is ever left uncounted. The table here is made for 64 processes.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_storm.c - the count stays exact whatever the processes of a job do to their memory.
  *
  * Eight workers do random operations in rounds; between rounds all pause and the count

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_test.c - opens the tier under test, makes counted jobs, compares count and audit; see vmem_test.h. */
 #include <fcntl.h>
 #include <getopt.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_test.h - what the vmem tests share: the tier under test, jobs in it, comparisons. */
 #pragma once
 #include <stdbool.h>

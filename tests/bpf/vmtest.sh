@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # One program on the virtual node's kernel, without a system around it: for the many small
 # tests of BPF and cgroup behaviour. From power-on to power-off in a few seconds.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # group.sh [guide] - the questions of a PI in Debian's Chromium, over half an allocation year of a site: tests/browser/paths_usage.js, or the paths of
 # docs/guide_pis.md. Screenshots are in
 # build/check/browser. Needs chromium, node and npm, as run.sh. TAP.

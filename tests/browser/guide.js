@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // guide.js LINK OUT CHROMIUM GUIDE.md - the paths of a guide (docs/guide_*.md), clicked as they are written there, in a browser without scripts.
 // Of each section with a line "Path: STEP → STEP", from the overview on:
 //   **Name**                                  a link of that name

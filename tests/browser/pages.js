@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // pages.js LINK OUT CHROMIUM - every page in a headless Chromium, without scripts: width, colours, keyboard, accessibility (axe-core), screenshots
 // in OUT; then the way of a user from a killed job to its reason, and leaving. TAP.
 'use strict';

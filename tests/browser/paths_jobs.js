@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // paths_jobs.js LINK OUT CHROMIUM - what a user asks of the pages of jobs, answered by clicks from the overview, without scripts: why was my job killed,
 // what to request next, why does my job wait, what does this queue cost against that one, which cores does it have, how busy is the cluster. Each page that is
 // met is checked for width, colours and accessibility (axe-core); screenshots in OUT. TAP.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // paths_usage.js LINK OUT CHROMIUM MONTH - the questions of a PI, answered by clicks alone from the overview: who used most last month (MONTH,
 // 2026-10), will the project run out and when, what is left of the quota, where do I stand. Each page on the way: width, axe-core,
 // screenshots in OUT. TAP.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
 // pictures.js LINK OUT CHROMIUM [TERMINAL] - the pictures of the documents; see pictures.sh.
 'use strict';
 const path = require('path');

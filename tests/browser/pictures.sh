@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # pictures.sh LINK [TERMINAL] - takes the pictures of README.md and docs/ into docs/pictures: of the page of a controller that has something
 # to show (LINK: `make demo KEEP=1` prints one), and of what `reeve top` wrote to a terminal of 80x24 (TERMINAL: `make demo DEMO_OUT=DIR`
 # leaves DIR/terminal). Needs chromium, node and npm; for the terminal tmux and aha.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # run.sh [SCRIPT] - the pages of a real controller, with jobs of a played node, in Debian's Chromium: tests/browser/pages.js, or SCRIPT.js ("guide":
 # the paths of docs/guide_users.md). Screenshots are in
 # build/check/browser. Needs chromium, node and npm, and installs playwright-core and axe-core below build/. TAP.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_accounts - any bytes as accounts.conf: a refusal has words; what is taken is written,
  * read again the same, and does not differ from itself.
  *

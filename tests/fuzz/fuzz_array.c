@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_array.c - any text as an array, a job's name and a dependency: what is accepted prints
  * and reads back the same.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_conf - any bytes as a configuration file: no crash, no leak, and every refusal has
  * words.
  *

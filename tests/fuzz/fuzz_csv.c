@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_csv - any bytes as a table: no crash, no leak, every record as wide as the header, and
  * every refusal has words and a line.
  *

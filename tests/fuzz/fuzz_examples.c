@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_examples - any bytes as a file of published examples: a refusal has words, and what is
  * read is computed under a small configuration without a crash or a leak.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_fdinfo - any text as fdinfo of a DRM file: what is taken can be counted.
  * links: agent/gpu/drm/fdinfo
  */

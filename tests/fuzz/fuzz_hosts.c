@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_hosts.c - any text as the nodes of a job on several of them.
  * links: common/err agent/job/handshake/hosts common/model/request common/model/array
  * links: common/model/after common/model/select common/model/mail common/model/amount common/model/resources

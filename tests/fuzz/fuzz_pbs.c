@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_pbs - any line as a record of a PBS accounting log: what is taken can be charged.
  * links: controller/history/pbs controller/history/pbs_resources controller/history/history
  * links: common/model/gpus common/model/resources common/model/amount common/model/features

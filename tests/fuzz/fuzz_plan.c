@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_plan.c - any bytes as the plan that the launcher reads before it gives up its rights, and as a message of an
  * interactive step: what is accepted of those lies within its bounds and encodes the same.
  * links: common/err agent/launch/plan common/model/console/console

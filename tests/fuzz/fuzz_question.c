@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_question.c - any bytes as a question of job_submit.lua: refused with words, or amounts within their bounds, which make a document
  * for the controller; and any bytes as the text of an answer: at most two lines that fit.
  *

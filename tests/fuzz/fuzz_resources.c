@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_resources.c - any text as resources: what is accepted prints and reads back the same.
  * links: common/model/features
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_sacct - any line as a job of sacct: what is taken can be charged.
  * links: controller/history/sacct controller/history/history common/model/gpus
  * links: common/model/resources common/model/amount common/model/features common/err

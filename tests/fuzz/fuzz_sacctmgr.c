@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_sacctmgr - any bytes as a dump of sacctmgr's: a refusal has a line and words; what is
  * taken makes accounts, and a dump written of them is read again as the same.
  *

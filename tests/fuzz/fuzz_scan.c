@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_scan.c - any bytes: what parses holds exactly the objects, arrays and levels that were
  * counted before, and no more values and keys than that.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_script.c - any bytes as a job script: never a crash, and what is accepted is kept whole.
  *
  * links: common/model/array common/model/after common/model/select common/model/mail common/model/features

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_signature.c - any bytes as what a user has signed: refused with words, or a statement
  * that allows a job or a step, or says why not.
  *

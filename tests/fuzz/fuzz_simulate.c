@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_simulate - any bytes as a trace, replayed under the baselines: every job that is taken
  * runs once, after its submission, and under fcfs none overtakes.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_slurm_batch.c - any bytes as a document of reeve-slurm: refused with words, or within its bounds.
  *
  * links: common/err common/utf8 common/model/amount common/model/resources common/model/features common/model/request

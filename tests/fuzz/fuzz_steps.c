@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_steps.c - any bytes as a request to start a step in a job: refused with a message, or what
  * is kept of it is within its bounds and reads back as it was.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_sync.c - any bytes as a node's sync document: refused with words, or within its bounds.
  *
  * links: common/model/array common/model/after common/model/features

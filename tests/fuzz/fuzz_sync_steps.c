@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_sync_steps.c - any bytes as a controller's answer: refused with words, or every element
  * decoded, within its bounds.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_wire.c - any bytes as a document: what decodes encodes to what decodes the same.
  *
  * links: common/model/array common/model/after common/model/features common/model/select common/model/mail

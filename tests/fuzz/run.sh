@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # run.sh [SECONDS [NAME...]] - fuzz every parser of hostile bytes with libFuzzer, ASan and UBSan.
 # TAP. Each fuzz_NAME.c says in its head what it links. Seeds: tests/fuzz/seeds/NAME; what is found
 # goes to build/fuzz/NAME. `make check` gives each a short turn; let it run for hours now and then.

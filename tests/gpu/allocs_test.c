@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* GPU memory by uprobes, on the CUDA double: the figures of a process are what it asked for, to
  * the byte. Needs the right to load BPF programs. */
 #include <dlfcn.h>

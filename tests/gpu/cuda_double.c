@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cuda_double - libcuda.so.1 without a GPU: the functions that load.c calls. Writes what the process has allocated and how busy it
  * is into the directory $REEVE_CUDA_LOADS, where the simulated driver reads it (world.h: loads). A kernel sleeps for the time that it
  * is to spin. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* GPUs of AMD and Intel: trees of /sys, /dev and /proc as the kernel's documents have them.
  * Needs the right to make device files; nothing opens them. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* GPUs of NVIDIA when something is wrong: lists that grow, drivers that are old, that go away,
  * that fail in every way, clocks that are set. */
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The tests of agent/gpu: `make check-gpu`. No GPU is needed.
 GPU := $(patsubst %,$O/agent/gpu/%.o,gpu asker allocs model book drm/fdinfo drm/drm drm/scan drm/sample pci nvml/nvml nvml/source nvml/source_sample nvml/source_account nvml/source_lost) $O/common/err.o $O/common/utf8.o $O/agent/admit/cpulist.o
 GPU_LIBS := -lbpf -lelf -lz -lpthread

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hardware_test - agent/gpu on this machine's first NVIDIA GPU: loads of known size and duty, and their figures. hardware.sh runs it
  * on a real GPU; run.sh on the simulated driver, which proves the test.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* inventory [NVML] - print the devices of agent/gpu as CSV, to be compared with the vendor's own tool: index, uuid, product, MiB, bus
  * id, model, and where the busy time comes from. NVML: the driver's library, where it is not the usual one. */
 #include <stdio.h>

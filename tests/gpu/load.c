@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* load - work for a GPU through CUDA's driver library, which is loaded at run time: it is built without CUDA and runs with the
  * driver alone.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What jobs used of their GPUs, in a world that is known exactly: agent/job/gpus/meter.c
  * between the simulated driver and stand-ins for the rest of the agent. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* MIG instances and the device gate: the files of an instance are those of its card and of its
  * two capabilities, as the driver's /proc tells them; a job that holds one instance opens these
  * and not the capabilities of another. The driver is the double, the files are made here with

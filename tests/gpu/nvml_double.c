@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nvml_double.c - a simulated driver: libnvidia-ml.so.1 with NVML's names, versions and protocols, over the world that the file in
  * $REEVE_NVML_DOUBLE describes (world.h). For tests and demos alone: its symbol reeve_nvml_double shows what it is, and its GPUs are
  * called "Simulated ...".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nvml_double - what a test may ask of the double beside NVML's own functions (by dlsym). */
 #pragma once
 #include <stdint.h>

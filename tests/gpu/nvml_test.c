@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* GPUs of NVIDIA: what agent/gpu says of a world that is known exactly. */
 #include <stdio.h>
 #include <string.h>

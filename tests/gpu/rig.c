@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rig.c - makes a world and opens agent/gpu on it; keeps what it reports of each process. See rig.h. */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rig - a world for the double, and what agent/gpu says of it. */
 #pragma once
 #include <stdarg.h>

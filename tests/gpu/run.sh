@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # run.sh - agent/gpu against simulated GPUs, TAP: each test with the sanitizers, and once more under
 # valgrind. No GPU is needed; with one, see hardware.sh.
 set -uo pipefail

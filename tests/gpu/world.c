@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* world.c - parses the file of a world, moves its clock, and reads the loads of demos. See world.h. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* world - what the simulated driver is made of: GPUs, processes over time, failures; read from a file.
  *
  * One statement a line: a word, then KEY=VALUE; '#' begins a comment. Times are seconds since the world began ("2", "2.5"), sizes

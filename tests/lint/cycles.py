@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """cycles.py OBJDIR - fail when object files need each other in a circle, and say by which symbols.
 
 Each half of the program (common with agent, controller or cli) is looked at alone, by true object file:

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """Each event that log_job() is given has an id in common/log.c and a text in units/reeve.catalog, and none has two."""
 import glob
 import re

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # faults.sh - every test that docs/faults.md and docs/security.md name is there; each row of the latter's
 # tables names one; and it has a row for each route of the controller and each method and property of the agent on D-Bus.
 bad=0

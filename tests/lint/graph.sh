@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # graph.sh - fail when an include points up or sideways, when object files form a cycle, or when
 # a pure object needs something impure.      usage: graph.sh OBJDIR (from the repository root)
 set -eu

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """house.py [OBJDIR] - print the figures of the house that docs/architecture.md compares: folders, largest folder, circles of
 object files, files that break the rule of prefixes, share of comment lines, lines by room. Run it in a built tree.
 house.py lines [REV] - print lines by room as committed in REV (HEAD): all, and those of code alone (no comments, no blank

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """paths.py - a file or folder that a document or a comment names is there.
 
 Looks at `paths` in *.md, and at paths in comments of *.c, *.h, *.sh, *.mk and Makefile."""

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # points.sh - each function at which tests/node/agent/steps.sh kills the agent is in the agent, once. That
 # suite is one of a release: a function that was renamed, inlined or doubled is to be seen sooner.
 suite=tests/node/agent/steps.sh agent=build/bin/reeve-agent bad=0

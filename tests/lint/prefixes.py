@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """prefixes.py OBJDIR - exported functions and types begin with the name of their file, of their folder, or with a
 prefix of their room (tests/lint/prefixes.txt)."""
 import os

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # run.sh - the lints, as TAP.
 n=0 bad=0
 for what in "graph.sh build" "prefixes.py build" paths.py sizes.sh text.sh words.py statics.py faults.sh points.sh events.py version.sh spdx.py; do

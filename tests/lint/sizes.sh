@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # sizes.sh - functions of at most 60 lines, 5 parameters and 3 levels; files of at most 600 lines (that of the licence not counted); folders of at most 24 files.
 # tests/lint/exceptions.txt holds "WHAT FILE[:FUNCTION]" lines; it may only shrink: one that is no
 # longer needed fails too.

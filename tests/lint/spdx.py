@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """spdx.py [--write] - each source file says its licence in its first line, or in the second where the first is for the system.
 With --write the files that do not are given that line. Data, configuration and documents have it from debian/copyright."""
 import os

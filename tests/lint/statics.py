@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """statics.py - a static function has a name of two words or more (docs/glossary.md): one word cannot be searched for."""
 import re
 import subprocess

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # text.sh - format as .clang-format says; manual pages are well-formed and have every key; no unfinished words.
 set -u
 bad=0

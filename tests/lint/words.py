@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """words.py - refuse expressions of tests/lint/words.txt in code, messages, help and documents."""
 import re
 import subprocess

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """mutate.py [-n N] [--seed S] [--least PERCENT] [FILE...] - do the unit tests notice a changed sign?
 
 Makes one change at a time in the pure rooms (or in FILE...): another operator, number or return value, a negated condition, a

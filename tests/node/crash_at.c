@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* crash_at.c - SIGKILL for a process at the moment it enters, or returns from, a function.
  *
  *	crash_at PID FUNCTION entry|return SECONDS

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # deb.sh - Debian's packages: they are built and lintian has nothing against them; then tests/node/guest/deb.sh installs, upgrades,
 # downgrades, removes and purges them on a virtual node, with those of a version that differs in its number alone. TAP.
 set -u

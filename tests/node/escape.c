@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* escape.c - what a job may try to get out of its limits; one word says how it went.
  *
  * `escape WAY [ARG]` prints "refused: ..." and exits 0 when the way is closed, "ESCAPED: ..."

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # gpus.sh [options] - run tests/node/guest/gpus.sh, or gpus_options.sh, on a virtual node that
 # has four simulated GPUs (tests/gpu/nvml_double.c); their device files have numbers of devices that
 # open for real.

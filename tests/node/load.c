@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* load.c - programs that keep to a request, and programs that do not.
  *
  * One static binary for the demo and the node tests: `load MODE [ARG...]`. Sizes are in MiB,

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # mpi.sh - one job on two nodes: Debian's Open MPI over two virtual nodes with systemd, munge, an agent
 # each and a cable between them, one controller here. There is no ssh: the ranks of the other node are
 # started by `reeve exec`, and the job's limits hold them there. What the nodes' kernels say of the job

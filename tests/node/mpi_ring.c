@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* mpi_ring.c - an MPI program to watch: `mpi_ring ROUNDS [RANK MIB]`.
  *
  * Each rank says where it runs. A token goes round the ring of all ranks ROUNDS times and

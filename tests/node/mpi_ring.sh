@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # mpi_ring.sh WITH PROGRAM - compile mpi_ring.c for nodes that run `--with WITH`, by the Open MPI of their image: this machine needs none.
 set -eu
 cd "$(dirname "$0")/../.."

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # node_lib.sh - a Reeve node inside the test machine: start it, speak as users, read results.
 # Sourced by scripts that run as root in the node. shellcheck shell=bash
 set -u

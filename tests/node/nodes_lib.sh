@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # nodes_lib.sh - virtual nodes with an agent each, and one controller here, for suites that look at jobs
 # from both sides. To be sourced after tap_lib.sh and live_lib.sh, with $dir made. shellcheck shell=bash
 #

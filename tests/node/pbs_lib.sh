@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 # pbs_lib.sh - a fake of PBS's pbs_mom on this node (tests/node/pbs), beside an agent with Engine=pbs. Sourced by guests, after node_lib.sh; as root.
 mom() { /usr/local/lib/reeve-tests/pbs/fake_pbs_mom "$@"; }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* progs.c - the names of the BPF programs that the kernel holds, one a line. */
 #include <linux/bpf.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # queue.sh - the queue on real nodes: three virtual ones with systemd, munge and an agent each, one
 # controller here by the profile `nci`, `reeve` as several users of this machine. Which job is preempted, which
 # goes on, what is charged; a controller that is killed and a node that is lost. What the nodes'

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 # slurm_lib.sh - a Slurm cluster inside the test machine, or over several, with the daemons of Debian: MariaDB, slurmdbd, slurmctld,
 # slurmd, and Reeve's agent beside each slurmd with Engine=slurm. Sourced by guests, after node_lib.sh; as root.

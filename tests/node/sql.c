@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sql - what who has taken over a controller can do to its ledger: runs statements in it.
  *
  * usage: sql DATABASE STATEMENT...; prints what they answer, a row a line.

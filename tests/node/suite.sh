@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # suite.sh GUEST [--nodes N] [VM-OPTION...] - run tests/node/guest/GUEST.sh on a virtual node with Reeve
 # installed and configured as in tests/node/etc. TAP comes out; what it leaves in /out goes to
 # build/check/GUEST. With --nodes, on N nodes in one network, each as `GUEST.sh NUMBER N`, with one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* terminal.c - a user at a terminal, for tests: `terminal ROWS COLS COMMAND...` runs the command in a pseudo-terminal and does
  * what standard input says, a line each:
  *	send TEXT	types it (\r \n \xHH \\ as in C)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """random_traces.py SEED CORES N - N small random histories of a machine of CORES, in one file.
 
 They follow one another with so much time between that each begins on an empty machine. Made to be

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """replay.py fcfs|easy TRACE.swf[.gz] [CORES] - the textbook's queue, as plain as possible.
 
 An oracle for `reeve simulate`: it shares no code, no language and no data structure with it. Prints

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # What each unit test links besides itself: its honest list of dependencies. One line a test.
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
 PG := $(patsubst %,$O/controller/postgres/%.o,dialect pg pg_conn pg_filled pg_rows pg_stream pg_pipeline pg_array pg_copy pq)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * tsc_khz.c - prints the rate of this machine's time stamp counter in kHz. An emulated CPU passes the host's counter through, so
  * this is the rate of the guest's as well. Prints nothing where there is no such counter.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # A whole Debian 12 node (systemd, cgroup v2, BPF, munge) in a throw-away virtual machine.
 set -u
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Runs inside a virtual node: fails when the node's clock does not run at the host's rate, within 5 %. The emulated
 # real time clock is the host's time of day, whole seconds; the node's own clock is read where those change.
 # vm_clock.sh [SECONDS]: for so long (10).

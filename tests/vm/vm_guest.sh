@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Runs inside the virtual node as reeve-vm.service: carries the test script's output and
 # exit status to the host, then what it left in /out, then turns the machine off.
 # The script writes to a pipe, not to the port: a port can be opened once only, and a script

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 # Makes what the virtual node boots from, once, below $VM_CACHE/<key>/:
 #   vmlinuz, modules/, root.img (Debian 12), jobfs-ext4.img, jobfs-xfs.img (2 GiB each),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash disable=SC2034,SC2054
 # Shared by vm.sh and tests/bpf/vmtest.sh: where things lie, which accelerator works on
 # this machine, and how one throw-away qemu is started, timed and taken down.

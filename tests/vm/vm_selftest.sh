@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Runs inside the virtual node and says, as TAP, whether the node is what the tests of Reeve
 # build on. Fails where a piece is missing:
 #   vm.sh run --jobfs ext4 -- tests/vm/vm_selftest.sh ext4

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 # Saved nodes. A booted node that waits in vm_wait.sh is saved once below $VM_CACHE/states/<key>/, and
 # later runs of the same shape are restored from there:

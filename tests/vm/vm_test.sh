@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The laws of the two harnesses (vm.sh, ../bpf/vmtest.sh), as TAP: what they return, what
 # they show, that a saved node is as good as a booted one, and that nothing of a run is left on the
 # host. About six minutes without KVM. With a word, only the laws that begin so: vm_test.sh saved

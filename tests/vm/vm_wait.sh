@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Runs inside a node that is to be saved (vm_state.sh), in the place of vm_guest.sh: says that the
 # node is booted and its clock right, then waits. The machine is saved in this wait and restored in it, with a new job
 # disk. After that the node gets the host's time and randomness of its own, the payload is laid over

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* create.c - makes one job's directory with its quota, and reads its use; see jobfs.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dir.c - jobs' directories: their names and first project ids, whether they have limits, and how
  * they are opened: never through a symbolic link. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dquot.c - receives the kernel's messages of quota excess by generic netlink; see dquot.h. The
  * kernel sends them, but every length is checked: nothing here trusts a message. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dquot.h - the kernel's own messages of quota excess (generic netlink family VFS_DQUOT): which
  * id, which device, blocks or inodes; not which process. Used by guard.c alone, where BPF
  * cannot hook the quota code. */

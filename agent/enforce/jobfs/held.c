@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* held.c - project ids of removed directories. A process outside the job may still have a file
  * open: the id keeps a limit of one block and one file, and is free when nothing is charged to it
  * any more. See jobfs.h. */

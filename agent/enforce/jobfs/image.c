@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* image.c - makes a file system image with project quota, attaches it to a loop device and mounts
  * it; see jobfs/image.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* image.h - a file system of the agent's own in a preallocated file, mounted on a directory.
  * Private to agent/enforce/jobfs/. For nodes whose local disk has no project quota. */
 #pragma once

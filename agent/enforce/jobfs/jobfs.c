@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobfs.c - opens the directory that holds the jobs' directories, lists them, computes the
  * capacity; see jobfs.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobfs.h - a directory of its own for every job, with a limit that the kernel holds.
  *
  * DIR/JOB-ATTEMPT/	root, 0711

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobfs_impl.h - what the files of jobfs share. Private to agent/enforce/jobfs/. */
 #pragma once
 #include <sys/types.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota.c - project quota of ext4 and XFS: whether it is on, limits, use, the project of a
  * directory; see jobfs/quota.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota.h - project quota of one file system, through any open file on it.
  *
  * Private to agent/enforce/jobfs/. The XFS calls of quotactl(2) are used on ext4 too: on both

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* remove.c - removes a job's directory, in another process (remover.h) where the event loop must not
  * stand; see jobfs.h. */
 #include <errno.h>

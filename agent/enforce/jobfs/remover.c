@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* remover.c - a small process of the agent's that forks for each removal; see remover.h. */
 #include <errno.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* remover.h - the process that removes jobs' directories. Private to agent/enforce/jobfs/.
  *
  * It is made when the agent is small and forks for each removal, so that no removal makes a copy of the grown

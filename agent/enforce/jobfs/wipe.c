@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* wipe.c - removes a directory tree without following links or mounts; see jobfs/wipe.h.
  *
  * A process outside the job may still write in the tree meanwhile (a directory it has open): every

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* wipe.h - remove a directory tree of a hostile user.
  *
  * Private to agent/enforce/jobfs/. No recursion and three descriptors whatever the depth: a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* wipe_job.c - removes a job's directory, and keeps the job's limit while it does; see jobfs_impl.h. Blocking. */
 #include <errno.h>
 #include "agent/enforce/jobfs/jobfs_impl.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* manager.c - names and cgroup paths of units, for both managers; see manager.h. */
 #include <dirent.h>
 #include <errno.h>

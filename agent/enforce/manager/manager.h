@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* manager.h - the processes of jobs are managed by systemd or, on hosts without it, by the agent
  * through libcgroup. One table of operations, two implementations, one conformance test.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pbs.c - the manager of a node where PBS owns the jobs: systemd's, with a scope around what PBS has started; cores, memory and suspension are PBS's.
  * See manager.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm.c - the manager of a node where slurmd owns the jobs: it finds and kills; starting, cores, freezing are Slurm's. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm.h - the cgroups that slurmd makes for a job, as Slurm's cgroup/v2 plugin lays them out:
  *
  *	SCOPE/job_12/step_batch/slurm		slurmstepd, as root

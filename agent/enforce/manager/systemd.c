@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* systemd.c - runs jobs as transient services of systemd; see manager.h.
  *
  * systemd owns the cgroups: everything that it has a property for is set through it. The agent

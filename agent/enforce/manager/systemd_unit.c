@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* systemd_unit.c - writes the properties of a job's unit into a D-Bus message: those of
  * systemd.exec(5), systemd.resource-control(5), systemd.kill(5) and systemd.service(5). Each
  * returns >= 0, or -errno of sd-bus.

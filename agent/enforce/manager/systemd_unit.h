@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* systemd_unit.h - a job as the properties of a transient systemd service. */
 #pragma once
 #include <systemd/sd-bus.h>

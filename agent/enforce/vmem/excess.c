@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* excess.c - reports that a job has exceeded its vmem. The kernel side latches the excess in the
  * table of jobs and sends an event; here the event is received, the latch is read and passed to
  * on_excess(). In tier 3 a timer reads /proc instead. */

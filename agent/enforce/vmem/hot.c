@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hot.c - attaches the programs on the path of every mapping with the first job, and detaches them
  * after the last; see vmem/hot.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hot.h - the programs that run at every mapping of the whole node, in jobs or not. They are attached
  * while the node has jobs: without one it pays nothing for them. Private to agent/enforce/vmem/.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobs.c - the jobs in the table: adds one, changes its limit, reads its counts, counts it again
  * from the task list. */
 #include <errno.h>

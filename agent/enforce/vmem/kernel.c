@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kernel.c - loads and attaches the vmem programs, chooses the hooks that this kernel has, pins
  * them and takes a pinned set over; see vmem/kernel.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kernel.h - load, pin and take over the BPF side of vmem. Private to agent/enforce/vmem/.
  *
  * The pinned set is PIN_DIR/vmem-vN (N = VMEM_VERSION), complete or absent: a new set is pinned

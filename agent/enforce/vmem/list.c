@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* list.c - lists what the tables have: jobs, and room for address spaces. See vmem.h. */
 #include "agent/enforce/vmem/table.h"
 

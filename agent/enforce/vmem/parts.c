@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* parts.c - jobs of which only some cgroups count: each is an entry of its own in the kernel's table of cgroups, with the job's slot.
  *
  * The entries themselves are the record: a restarted agent finds them in the pinned map. A job of its own cgroup has one entry, that of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pins.c - directories of pinned vmem programs and maps on bpffs: made, found, replaced by
  * rename; see vmem/pins.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pins.h - the directories on bpffs that keep the vmem programs attached without the agent.
  * Private to agent/enforce/vmem/.
  *

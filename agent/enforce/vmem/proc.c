@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* proc.c - tier 3: adds up the address spaces of a cgroup from /proc; see vmem/proc.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* proc.h - the address spaces of a cgroup as /proc shows them. Private to vmem; tier 3.
  *
  * /proc counts a shared address space once per process and shows 0 for a process whose main

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* processes.c - lists the processes of a job with their sizes, for the table shown when the job
  * exceeds its limit. See vmem.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* selftest.c - a child maps, grows, forks and exceeds a limit; after each step the count is
  * compared with the task list. See vmem/selftest.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* selftest.h - prove on this kernel what a tier promises. Private to
  * agent/enforce/vmem/.
  *

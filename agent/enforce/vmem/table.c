@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* table.c - enters jobs into the table, finds them, removes them; see vmem/table.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* table.h - the table of jobs and their address spaces. Private to agent/enforce/vmem/.
  *
  * In tiers 1 and 2 `jobs` is the kernel map's own memory, in tier 3 ordinary memory: the same

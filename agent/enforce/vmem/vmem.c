@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem.c - opens vmem: takes a pinned set over, or chooses the best tier that passes the
  * self-test. See vmem.h. */
 #include <errno.h>

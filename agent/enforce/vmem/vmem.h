@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem.h - the address space of every job, counted exactly and held to its limit.
  *
  * What is counted: the sum of mm->total_vm over the distinct address spaces of a job, in bytes.

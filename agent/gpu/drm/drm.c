@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* drm.c - finds the GPUs of AMD and Intel in sysfs. See drm.h. */
 #include <dirent.h>
 #include <errno.h>

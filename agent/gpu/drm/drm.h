@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* drm.h - GPUs of AMD and Intel through the kernel's interfaces: /sys, and /proc/PID/fdinfo of
  * every process that has one of their files open.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* drm_impl.h - private to agent/gpu/drm/. */
 #pragma once
 #include "agent/gpu/drm/drm.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fdinfo.c - parses /proc/PID/fdinfo of DRM clients; see fdinfo.h. Every value is checked:
  * drivers differ in what they write. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fdinfo.h - parses what the kernel shows of a DRM client in /proc/PID/fdinfo (its document
  * gpu/drm-usage-stats.rst): engines, memory, and which client it is. Pure. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sample.c - samples AMD's and Intel's devices and their clients. See drm.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* scan.c - finds every client of the node's DRM devices in /proc. A descriptor is recognised by
  * its device number, not by its path, which a job's own mounts could change. */
 #include <dirent.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nvml.c - loads libnvidia-ml and calls it, in all its releases; see nvml.h. */
 #include <dlfcn.h>
 #include <errno.h>

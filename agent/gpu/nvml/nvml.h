@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nvml.h - the loaded library: its functions, each with the form that this release has.
  *
  * Results are NVML's codes (nvml_abi.h), given on; NVML_FUNCTION_NOT_FOUND where the release

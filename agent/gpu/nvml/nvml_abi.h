@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nvml_abi.h - the part of NVIDIA's management library that is used here, as its public reference
  * documents it: codes, structs, and how each function is called. Declared by ourselves, because
  * nothing of NVIDIA's is needed to build; held to the documented layout by assertions, for this

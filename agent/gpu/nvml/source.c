@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* source.c - finds the NVIDIA devices and MIG instances, and finds them again after a loss. See
  * nvml/source.h. */
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* source.h - NVIDIA's GPUs and MIG instances through NVML, written into a book.
  *
  * When the driver goes away, or a GPU is lost, the values stay, the device is marked lost,

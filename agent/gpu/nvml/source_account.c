@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* source_account.c - reads what the driver keeps of processes after their end (accounting mode):
  * busy time and largest memory, also of processes that no sample saw.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* source_impl.h - private to agent/gpu/nvml/. */
 #pragma once
 #include "agent/gpu/nvml/nvml.h"

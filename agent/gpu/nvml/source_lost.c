@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* source_lost.c - decides what an error of the NVIDIA driver means: no value, a lost device, or
  * the whole library down. */
 #include <string.h>

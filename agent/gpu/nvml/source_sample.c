@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* source_sample.c - samples NVIDIA's devices and processes, and adds up busy time.
  *
  * NVML gives percentages with times, one for each process that did something since the time

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* env.c - CUDA_VISIBLE_DEVICES and the like; see gpus/env.h. */
 #include <stdio.h>
 #include <stdlib.h>

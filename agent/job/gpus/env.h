@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* env.h - the environment variables by which the vendors' runtimes choose the GPUs of a process.
  *
  * Pure. docs/gpu.md says what each vendor documents. The variables hold nothing: the device gate

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpus.c - choose, grant, drain and report the GPUs of jobs; see gpus/gpus.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpus.h - the GPUs of a job: choose them, open their devices to it, check them for leftovers, free them.
  *
  * A job's GPUs are a set of bits, i for gpu_device(n->gpu, i), and, as what survives the agent,

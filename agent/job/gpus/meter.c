@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* meter.c - sum up what the processes of jobs do on their GPUs; see gpus/meter.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* meter.h - how much the processes of jobs use the GPUs allocated to them.
  *
  * The GPU sampler reports what each process did on each device since it first saw the process. A

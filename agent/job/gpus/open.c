@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* open.c - open the GPU inventory and the device gate of the node; see gpus/gpus.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* env.c - build the environment of a job's program; see handshake/env.h. */
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* env - the environment of a job's program, and of steps that are started in its other parts.
  *
  * Pure. The variables that the user submitted, and over them:

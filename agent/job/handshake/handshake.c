@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* handshake.c - the agent's side of the launcher handshake; see handshake/handshake.h and agent/launch/plan.h. */
 #include <errno.h>
 #include <fcntl.h>

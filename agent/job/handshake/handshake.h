@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* handshake.h - the launcher handshake: a launcher asks for its plan. Nothing of the user runs before the answer, and
  * the answer is sent only when all limits of the job are in force.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hosts.c - parse and format the node list of a job on several nodes; see handshake/hosts.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hosts.h - the nodes of a job on several nodes: parse the list that each part gets, format it for programs.
  *
  * Pure. What comes is `hosts` of struct job_part: "n1=16,n2=16", node and cores of each part.

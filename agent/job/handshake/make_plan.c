@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* make_plan.c - collect what the plan of a job says, and encode it; see handshake/make_plan.h. */
 #include <stdlib.h>
 #include <string.h>

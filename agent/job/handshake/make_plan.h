@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* make_plan.h - the plan that a launcher gets: what to run, and in which limits and
  * environment. */
 #pragma once

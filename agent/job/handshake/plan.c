@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* plan.c - encode the plan of a job; see handshake/plan.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* plan.h - the plan of a job as bytes for the launcher (agent/launch/plan.h).
  *
  * Pure: request and places in, bytes out.

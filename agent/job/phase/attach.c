@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* attach.c - attach a job to the kernel side: its work cgroup, vmem, events, guard, sampler; see phase/attach.h. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* attach.h - attach a job to the kernel side that limits and measures it, before it runs; detach it afterwards.
  *
  * The user's processes are in a cgroup "work" below the unit's. So vmem never counts what systemd itself runs in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* end.c - phases FINAL to REPORT: final record, last figures, end message, cleanup, final report; see phase/end.h. */
 #include <errno.h>
 #include <signal.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* end.h - the phases after the last process has ended, up to the acknowledged final report. */
 #pragma once
 #include "agent/job/job.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* end_message.c - append the end message to the job's error file, in a child process; see phase/end_message.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* end_message.h - the end message: one line at the end of the job's error file that says why the job ended. */
 #pragma once
 #include "agent/job/job.h"

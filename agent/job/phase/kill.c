@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kill.c - end the processes of a job; see phase/kill.h. */
 #include <signal.h>
 #include <stdio.h>

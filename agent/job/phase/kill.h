@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kill.h - end the processes of a job: all at once, or SIGTERM first and SIGKILL after the grace. */
 #pragma once
 #include "agent/job/job.h"

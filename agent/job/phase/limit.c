@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* limit.c - a limit was reached: kill, latch the reason, list the processes; see phase/limit.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* limit.h - a job reached a limit: kill it first, then latch the reason, once.
  *
  * From a limit to the end message, each file once:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* recover.c - after a restart of the agent: load the jobs from the store and find the units that run; see phase/recover.h. */
 #include <errno.h>
 #include <signal.h>

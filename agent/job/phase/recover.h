@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* recover.h - after a restart of the agent: find every job that was left, and continue it under its limits or end it.
  */
 #pragma once

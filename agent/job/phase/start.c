@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* start.c - phases PREPARE and UNIT: admit, choose cores and GPUs, make the job's disk, start the unit; see phase/start.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* start.h - from a new job to a unit that waits for its plan. */
 #pragma once
 #include "agent/job/job.h"

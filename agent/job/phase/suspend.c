@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* suspend.c - suspend and resume a job, one manager call at a time; see phase/suspend.h. */
 #include <string.h>
 #include "agent/job/phase/limit.h"

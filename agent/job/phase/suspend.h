@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* suspend.h - suspend and resume: a suspended job frees its cores and keeps its memory and disk; it resumes on any
  * cores that are free then.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sample.c - which figures of a job's usage become the points of its series; see job/series/sample.h. */
 #include "agent/job/series/sample.h"
 #include "common/time_units.h"

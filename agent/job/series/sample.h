@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sample.h - which figures of a job's usage become the points of its series, and how often the series is sent.
  *
  * Pure. `sampled` is what one sample measured, `all` the usage of the job so far (state_usage_get()).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* series.c - turns the usage of a job into samples of its series, and puts the series into reports; see job/series/series.h. */
 #include <stdlib.h>
 #include <string.h>

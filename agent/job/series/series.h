@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* series.h - the points of each running job (common/model/series/series.h), from the samples that the agent takes anyway.
  *
  * They are saved with the job's state (j->s.series) and go on after a restart of the agent; the time in which it was

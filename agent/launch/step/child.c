@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* child.c - the child of a step's waiter: from root outside the job to the user inside it; see step.h for the order. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console.c - the terminal or the pipes of an interactive step, and the exchange with the agent; see console.h. */
 #include <errno.h>
 #include <fcntl.h>

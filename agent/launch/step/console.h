@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console.h - the waiter's side of an interactive step: a pseudo-terminal or pipes, and a socket for the agent.
  *
  * The agent connects to the socket (SOCK_SEQPACKET, common/packets/packets.h, in a directory of root's) and passes on what the controller has

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* step.c - the waiter of a step: claims the spec, joins the job, starts the child, waits for it and
  * writes how it ended; see step.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* step.h - the waiter of a step: starts a command inside a job that runs already (`reeve exec`) and
  * records its end.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* step_impl.h - the parts of the waiter (step.h), for the files of this folder; pam_reeve uses
  * step_view_open(). */
 #pragma once

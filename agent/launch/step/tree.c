@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tree.c - the processes of a step: all descendants of its waiter.
  *
  * As their subreaper the waiter inherits what daemonizes, so that no process

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* view.c - finds the mount and IPC namespaces of a job, those that its manager made, for steps and
  * sessions to enter. A process of the job may have made namespaces of its own: they are skipped. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* controller.c - what is checked on the controller's host; see doctor.h. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor - `reeve admin doctor`: looks for what keeps a node, the controller's host or a login machine from working, and names the command
  * that mends it.
  *

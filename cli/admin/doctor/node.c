@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* node.c - what is checked on a compute node; see doctor.h. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* shared.c - what is checked on every kind of machine; see doctor.h. */
 #include <stdio.h>
 #include <string.h>

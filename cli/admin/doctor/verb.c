@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verb.c - `reeve admin doctor`: its options, and how the report is printed; see doctor.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* archive.c - `reeve admin archive`: moves the jobs of whole months from a ledger to files, and checks such
  * files. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* backup.c - `reeve admin backup` copies the ledger of a running controller; `reeve admin restore` makes a ledger of a copy. */
 #include <errno.h>
 #include <inttypes.h>

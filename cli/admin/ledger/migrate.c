@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* migrate.c - `reeve admin migrate`: moves a ledger from a file to PostgreSQL and compares every row. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reprice.c - `reeve admin reprice`: charges the imported jobs of a ledger by another profile. */
 #include <errno.h>
 #include <inttypes.h>

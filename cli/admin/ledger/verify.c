@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verify.c - `reeve admin verify` compares the sums of a ledger with its jobs; `reeve admin
  * rebuild` recomputes them. */
 #include <errno.h>

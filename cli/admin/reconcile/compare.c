@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* compare.c - walks both sorted lists side by side; see compare.h. */
 #include <stdlib.h>
 #include "cli/admin/reconcile/compare.h"

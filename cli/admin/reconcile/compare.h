@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* compare - two lists of attempts of Slurm's jobs, the ledger's and slurmdbd's: what differs. Pure.
  *
  * An attempt is known by its id and the time of its submission. What no agent reported must be the same to the second. An agent

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rows.c - reads documents of common/wire/slurm_batch.h from a child's pipe and from the controller; see rows.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rows - the two lists that are compared: slurmdbd's, which reeve-slurm prints, and the ledger's, which the controller answers. */
 #pragma once
 #include "cli/admin/reconcile/compare.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts_sync.c - compares Reeve's accounts with those of slurmdbd, and changes the side that is not the master.
  *
  * The master is by configuration: Accounts= of the cluster in controller.conf. Where it is Reeve, what Slurm could have of its

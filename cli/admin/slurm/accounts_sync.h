@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts_sync - `reeve admin accounts sync`: brings Reeve's accounts and those of a Slurm cluster in step. */
 #pragma once
 #include "cli/cli.h"

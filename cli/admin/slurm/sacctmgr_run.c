@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sacctmgr_run.c - starts sacctmgr, keeps the end of what it prints, and passes dumps in files of a private directory; see
  * sacctmgr_run.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sacctmgr_run - runs Slurm's sacctmgr: a dump of a cluster's accounts, and commands that change them. Words are passed as they are,
  * without a shell. */
 #pragma once

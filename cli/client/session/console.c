@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console.c - standard input and output of an interactive step; see console.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console.h - connects standard input and output to an interactive step (docs/interactive.md).
  *
  * Two connections: a long poll for output, and one for input. What the step has not acknowledged is kept and sent again, so that

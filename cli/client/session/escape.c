@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* escape.c - finds "~." and the like in what a user types; see escape.h. */
 #include <stdbool.h>
 #include "cli/client/session/escape.h"

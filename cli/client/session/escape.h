@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* escape.h - what a user types to `reeve` itself within an interactive session: "~" and a letter at the beginning of a line,
  * as of ssh. Pure.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* held_job.c - submits a job that waits, and runs one interactive command in it; see held_job.h. */
 #include <errno.h>
 #include <inttypes.h>

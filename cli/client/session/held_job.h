@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* held_job.h - a job that is held for one interactive command (`reeve run --pty`, `reeve alloc`): its own program only waits, the
  * command is a step in it with a console, and the job ends with that step, as the step did.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* session.c - an interactive step at this terminal; see session.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* session.h - runs an interactive step at this terminal until one of them ends. */
 #pragma once
 #include "cli/client/session/console.h"

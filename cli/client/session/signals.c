@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* signals.c - signals that end a command, as events; see signals.h. */
 #include <signal.h>
 #include <string.h>

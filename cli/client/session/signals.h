@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* signals.h - SIGINT, SIGTERM and SIGHUP as events of the loop: what waits for an answer ends in order, and leaves no job or step behind.
  * SIGHUP stays ignored where it is (nohup). SIGPIPE is ignored: a write fails with EPIPE.
  */

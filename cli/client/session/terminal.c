@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* terminal.c - raw mode, and its end on every way out; see terminal.h. */
 #include <errno.h>
 #include <poll.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* terminal.h - the user's own terminal in raw mode, and back on every way out of the program.
  */
 #pragma once

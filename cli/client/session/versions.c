@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* versions.c - does the controller exchange consoles as this command does; see versions.h. */
 #include <errno.h>
 #include "cli/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* versions.h - whether node, controller and this command exchange the bytes of interactive commands in one form (CONSOLE_FORMAT).
  */
 #pragma once

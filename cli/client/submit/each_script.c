@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* each_script.c - see each_script.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* each_script - `reeve submit --each`: every argument is a script, and each becomes a job. */
 #pragma once
 #include "cli/cli.h"

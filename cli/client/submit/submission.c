@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* submission.c - builds a job request from configuration, script, options and environment, and
  * submits it. */
 #include <errno.h>

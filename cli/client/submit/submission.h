@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* submission - builds a job request from the command line, the script and the environment. */
 #pragma once
 #include "cli/cli.h"

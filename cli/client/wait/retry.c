@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* retry.c - repeats a request every half second until the controller answers; see retry.h. */
 #include <errno.h>
 #include "cli/client/wait/retry.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* retry - repeats a request while the controller cannot be reached. */
 #pragma once
 #include "cli/cli.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* wait_end.c - see wait_end.h. */
 #include <inttypes.h>
 #include "cli/client/wait/retry.h"

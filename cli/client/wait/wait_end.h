@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* wait_end - waits until a submitted job has ended. */
 #pragma once
 #include "cli/cli.h"

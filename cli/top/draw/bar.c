@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bar.c - draws bars of used, peak and requested amounts; see bar.h. */
 #include <stdio.h>
 #include <string.h>

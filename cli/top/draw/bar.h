@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bar - draws how much of an amount is used, in ASCII: "||||||::......". Pure. */
 #pragma once
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* columns.c - fits the columns of a list to a width, draws its rows, sorts and filters them; see columns.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* columns - the columns of a list on the screen: which fit, how wide each is, and what their cells show. Pure.
  *
  * The rows are those of a struct table (output/table.h), of which a list shows some columns; a bar stands for a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* help.c - the page that h shows: at most 23 lines of at most 80 columns. */
 #include <stddef.h>
 #include "cli/top/draw/help.h"

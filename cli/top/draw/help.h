@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* help - the page of keys, for the screen. */
 #pragma once
 

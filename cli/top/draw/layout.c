@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* layout.c - lays out a view as lines of a screen; see layout.h. */
 #include <inttypes.h>
 #include <stdio.h>

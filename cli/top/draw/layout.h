@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* layout - a view as lines of a screen: no line is wider than the screen, no screen has more lines than there are. Pure.
  */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* line.c - builds lines of known width out of untrusted text; see line.h. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* line - one line of the screen: text in tones, whose width in columns of a terminal is known.
  *
  * Text of users and jobs becomes safe here (output/text.h) and nowhere else: a line holds nothing that a

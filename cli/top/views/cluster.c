@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cluster.c - the view of a cluster: what of it is in use, and the list that was chosen. See subjects.h. */
 #include <inttypes.h>
 #include <stdio.h>

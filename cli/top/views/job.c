@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job.c - the view of a job: requested against used, core by core and GPU by GPU, and its steps. See subjects.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_rows.c - puts jobs of an answer into the rows of a list; see job_rows.h. */
 #include <errno.h>
 #include <inttypes.h>

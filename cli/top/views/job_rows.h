@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job_rows - jobs as rows of a list: requested against used. Pure. */
 #pragma once
 #include "cli/top/views/view.h"

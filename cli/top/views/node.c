@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* node.c - the view of a node: its amounts, which job has which core, its GPUs, and its jobs. See subjects.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* node_rows.c - puts nodes of an answer into the rows of a list; see node_rows.h. */
 #include <stdio.h>
 #include <string.h>

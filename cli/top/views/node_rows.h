@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* node_rows - nodes as rows of a list: what there is against what is in use. Pure. */
 #pragma once
 #include "cli/top/views/view.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rates.c - keeps the last report of each job and the rate since the one before; see rates.h. */
 #include <stdlib.h>
 #include "cli/top/views/rates.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rates - how many cores each job keeps busy now, from two reports of it. Pure.
  *
  * A report has the CPU time since the start of the job, so it alone gives an average. The difference between two gives

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* subjects.c - chooses the view of what is to be shown; see subjects.h. */
 #include <errno.h>
 #include "cli/top/views/job_rows.h"

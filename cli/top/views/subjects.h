@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* subjects - the views of a cluster, a node and a job. Pure. */
 #pragma once
 #include "cli/top/views/view.h"

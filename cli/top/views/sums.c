@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sums.c - sums up running jobs by account or user; see sums.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sums - the jobs that run, summed up by account or user: who has how much, and how much of it is idle. Pure. */
 #pragma once
 #include "cli/top/views/view.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* view.c - adds lines and meters to a view, and frees it; see view.h. */
 #include <stdarg.h>
 #include <stdio.h>

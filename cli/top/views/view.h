@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* view - what `reeve top` shows of a cluster, a node or a job, made from documents of the API: amounts as bars, lines
  * of text, and a list. Pure: how it is laid out on a screen says layout.h.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console.c - encodes and decodes the messages of interactive steps; see console.h. */
 #include <endian.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console - the two messages between a user's terminal and an interactive step (docs/interactive.md).
  *
  * Each has the whole state of its direction, so the latest one replaces all before it: whatever lies between, the

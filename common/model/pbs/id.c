@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* id.c - read and write ids of PBS; see id.h. */
 #include <errno.h>
 #include <inttypes.h>

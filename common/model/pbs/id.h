@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* id.h - ids of PBS as numbers, which Reeve's tables and ledger have.
  *
  *	4711.gadi-pbs		4711, below 2^39

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* series.c - points over the time of a job: adding samples, merging pairs, the compact encoding; see series.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* series - how the use of a job went over its time on one node: at most 120 points a metric.
  *
  * Pure. Time is elapsed time since the job's start, suspended time included, in milliseconds. Point i is

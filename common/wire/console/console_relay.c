@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console_relay.c - rows of the document with messages of interactive steps; see console_relay.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console_relay - POST /v1/node/console (docs/protocol.md), both ways: messages of interactive steps between a node and the
  * controller, which do not look into what the other side wrote. The messages follow the document, one after the other, as its attached
  * bytes (common/wire/wire.h).

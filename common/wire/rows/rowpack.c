@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rowpack.c - see rowpack.h. */
 #include <errno.h>
 #include <math.h>

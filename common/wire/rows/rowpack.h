@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rowpack - values of rows as bytes, for lists of many thousand rows that would take longer to read as JSON than to find. They follow a
  * document (wire_attach()), which names the columns; docs/protocol.md, "Packed rows". Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* csv.c - reads a site's table of accounts and users into a draft; see csv.h. An empty field
  * states nothing, so that an account may be described on one of its lines only. */
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* csv - accounts as a table that a site keeps: a line an account, or a user in one.
  *
  * Columns, in any order; only `account` must be there (common/csv/csv.h says what a file is):

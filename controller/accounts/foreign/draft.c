@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* draft.c - collects accounts and users of another system's file by name; see draft.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* draft - accounts as another system's file states them, statement by statement,
  * before they are accounts of Reeve's.
  *

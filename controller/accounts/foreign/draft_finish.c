@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* draft_finish.c - checks a draft as a whole and turns it into accounts: statements of
  * accounts.conf, which accounts_parse() reads. See draft.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* draft_qos.c - which QOS the accounts of a draft may use; see draft.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sacctmgr.c - reads the lines of a dump: joins continued lines into records, splits a record
  * into kind, name and options; see foreign/sacctmgr.h. */
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sacctmgr - reads and writes accounts in the form of Slurm's `sacctmgr dump CLUSTER`.
  *
  * A line is KIND - 'NAME':Option=value:Option='value', where KIND is Cluster, Parent, Account,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sacctmgr_impl - shared by the files that read a dump: a record, and what its options
  * set. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sacctmgr_options.c - applies each option of a dump to the draft; see foreign/sacctmgr.h. */
 #include <ctype.h>
 #include <errno.h>

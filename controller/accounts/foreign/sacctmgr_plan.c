@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sacctmgr_plan.c - turns changes of accounts.conf's statements into commands of sacctmgr; see sacctmgr_plan.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sacctmgr_plan - the commands of sacctmgr that remove a difference between slurmdbd and Reeve's accounts. Pure.
  *
  * For what `sacctmgr load` leaves: it adds and changes, and neither removes nor clears anything.

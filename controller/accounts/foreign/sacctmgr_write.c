@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sacctmgr_write.c - writes a dump, with comments on what it cannot express; see
  * foreign/sacctmgr.h. */
 #include <errno.h>

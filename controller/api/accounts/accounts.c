@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts.c - GET and POST /v1/accounts, GET /v1/accounts/log: shows and changes the accounts,
  * and lists the changes. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts - routes that show and change accounts, and adjust charges. */
 #pragma once
 #include "controller/api/call.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* active_accounts.c - reads the active accounts from the ledger or from controller.conf; see
  * active_accounts.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* active_accounts - the accounts that the controller uses at the moment: those of the ledger when
  * any were ever applied, else those of the [Account] sections of controller.conf. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* adjust.c - POST and GET /v1/adjustments: operators refund, recharge, and list what they did.
  */
 #include <errno.h>

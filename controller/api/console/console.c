@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console.c - POST /v1/jobs/ID/console: a user's terminal sends input to an interactive step and gets its output. Both are
  * messages with the whole state (common/model/console/console.h), kept in memory until the next one comes. */
 #include <errno.h>

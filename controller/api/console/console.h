@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console - routes of interactive steps: their users' terminals on one side, their nodes on the other. */
 #pragma once
 #include "controller/api/call.h"

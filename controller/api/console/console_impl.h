@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console_impl.h - shared by console.c and node_console.c alone. */
 #pragma once
 #include "controller/api/console/console.h"

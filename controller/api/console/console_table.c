@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console_table.c - the messages of interactive steps that are under way; see console_table.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console_table - the messages of interactive steps that are under way: of each step the last one of input and the last one
  * of output (common/model/console/console.h). In memory alone, and bounded; what is lost is sent again.
  *

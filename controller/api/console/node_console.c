@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* node_console.c - POST /v1/node/console: a node sends output of interactive steps and gets their input. */
 #include <errno.h>
 #include <stdio.h>

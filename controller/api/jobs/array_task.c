@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* array_task.c - finds the row of the array task that a call names; see array_task.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* array_task - the task of an array that a call names, "12[7]" or /v1/jobs/12.7. */
 #pragma once
 #include "controller/api/call.h"

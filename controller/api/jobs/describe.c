@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* describe.c - encodes a job as JSON for users and hooks; see describe.h. */
 #include <errno.h>
 #include <stdio.h>

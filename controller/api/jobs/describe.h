@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* describe - a job as people and hooks see it (docs/protocol.md, "Job object"). */
 #pragma once
 #include <jansson.h>

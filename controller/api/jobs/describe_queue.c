@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* describe_queue.c - encodes holds, arrays and dependencies of a job; see describe_queue.h. */
 #include <errno.h>
 #include <inttypes.h>

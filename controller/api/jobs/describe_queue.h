@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* describe_queue - the part of a job's document that is about its place in the queue: its name
  * (arrays), and what keeps it from being scheduled. For describe.c, and for calls that name an
  * array task without a row. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hold.c - POST /v1/jobs/ID/hold and /release: keeps queued jobs from starting, and ends that.
  */
 #include <errno.h>

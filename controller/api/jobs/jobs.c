@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobs.c - routes that list, show, cancel, suspend and resume jobs, and change their priority.
  */
 #include <errno.h>

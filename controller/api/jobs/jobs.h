@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobs - routes below /v1/jobs, but for submission and steps. */
 #pragma once
 #include "controller/api/call.h"

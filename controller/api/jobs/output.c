@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* output.c - GET /v1/jobs/ID/output: the output of a streamed job or of a step, sent as it
  * arrives. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* owned_job.c - finds the job of a call, for its owner and operators alone; see owned_job.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* owned_job - finds a job that its owner or an operator is about to change. */
 #pragma once
 #include "controller/api/call.h"

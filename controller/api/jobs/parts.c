@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* parts.c - encodes the parts of a job and wakes the nodes that have them; see parts.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* parts - jobs on several nodes (docs/protocol.md): encodes their parts, and wakes their nodes.
  */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* price.c - GET /v1/jobs/ID/price: how the job's charge follows from its request, side by side with the price of the same
  * request in each queue; GET /v1/jobs/ID/eff: what it used of its request, and what to request next time. */
 #include <stdio.h>

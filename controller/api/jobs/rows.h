@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rows - a list of jobs as packed rows under one header of columns (docs/protocol.md, "Packed rows"): thousands of jobs cost a
  * tenth of what they cost as objects with keys. */
 #pragma once

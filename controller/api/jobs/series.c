@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* series.c - GET /v1/jobs/ID/series: how a job's use went, as points over its time beside what it requested. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* suspended.c - resumes or ends jobs that their owners suspended for longer than MaxSuspend;
  * see suspended.h. */
 #include "controller/api/jobs/suspended.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* suspended - limits how long owners may suspend their jobs (MaxSuspend, MaxSuspendAction). */
 #pragma once
 #include "controller/api/context.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* why.c - GET /v1/jobs/ID/why: why a job waits, was suspended or ended, and its latest start.
  */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* core_map.c - GET /v1/nodes/jobs: which job has which cores of which node. Callers get the jobs that they may see by
  * number; of others they get the cores alone. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* node_list.c - reads which nodes are wanted, and passes those; the sums of all; see node_list.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* node_list - which nodes an answer of GET /v1/nodes has, and the sums of all nodes: what a screen that is
  * refreshed every few seconds shows of a cluster of thousands.
  */

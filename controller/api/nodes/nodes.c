@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nodes.c - GET /v1/nodes, POST /v1/nodes/drain and /resume. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nodes - routes that list, drain and resume nodes. */
 #pragma once
 #include "controller/api/call.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* watch.c - GET /v1/nodes/watch: what of the nodes needs a look. Silent nodes, nodes whose figures are late, how far the accounting
  * of Slurm has been read; of the jobs that the caller may see, those whose GPUs are idle and those whose cores idle most. One pass
  * over what runs; each list is short. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* step_spec.c - checks the document of a step and encodes what the node needs; see step_spec.h.
  */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* step_spec - decodes strictly the command of a step that a user starts in a job. Pure but for
  * memory. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* steps.c - /v1/jobs/ID/steps: starts, lists and cancels steps inside a running job. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* steps - routes of the commands that users start inside a running job (`reeve exec`). */
 #pragma once
 #include "controller/api/call.h"

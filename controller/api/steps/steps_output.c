@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* steps_output.c - GET /v1/jobs/ID/steps/output: sends the output of several steps, as it
  * arrives, to the user who started them together. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* authorize.c - a step of a submission: may this user charge this account, and use this QOS? */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* batch.c - POST /v1/jobs: queues the call, runs the chain of each submission in one
  * transaction, and answers; see batch.h. */
 #include <errno.h>

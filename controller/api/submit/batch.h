@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* batch - stores submissions in batches: many in one transaction, round robin by user.
  *
  * A submission is queued for its user when it arrives. A batch takes one of

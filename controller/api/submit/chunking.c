@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* chunking.c - a step of a submission: finds out whether nodes of its cluster could ever hold
  * it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cost.c - POST /v1/cost: what a request would be charged, and what its quota would decide.
  * Runs some steps of a submission, and stores nothing. */
 #include "common/err.h"

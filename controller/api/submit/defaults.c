@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* defaults.c - a step of a submission: fills in cluster, queue, and the amounts that the
  * request leaves out; refuses amounts above the cluster's maximum for one job. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dependencies.c - a step of a submission: finds the jobs that it depends on. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpus.c - a step of a submission: finds the full name of the GPU model that it requests.
  *
  * A model without its size ("a100") is the only one of that name that the cluster's nodes have,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* mail_note.c - which of the mails that a job's user asks for this site does not send; see submit.h. */
 #include <stdio.h>
 #include <string.h>

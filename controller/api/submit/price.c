@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* price.c - a step of a submission: prices its request; and encodes the answer of
  * POST /v1/cost. */
 #include "common/err.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* queue_limits.c - checks queue limits, with counts kept between submissions; see
  * queue_limits.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* queue_limits - limits how many jobs a user or an account may have queued, how large an array
  * may be, and how much of the ledger a user may fill (MaxQueuedPerUser, MaxQueuedPerAccount,
  * MaxArraySize, MaxStoredPerUser of controller.conf). Each task of an array counts as a job.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota.c - a step of a submission: checks quotas and the limits of accounts. */
 #include <stdio.h>
 #include "common/err.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* request.c - first steps of a submission: read the user's signature, and decode the document.
  */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* round_robin.c - the queues of the waiting users, linked into a ring; see round_robin.h. A
  * user without entries is not in the ring. */
 #include <errno.h>

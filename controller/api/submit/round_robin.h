@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* round_robin - a queue of entries for each user; users take turns.
  *
  * Within a queue the order is first in, first out. The first entry of a new user is taken after

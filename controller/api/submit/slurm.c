@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm.c - POST /v1/slurm/submit: may a job be submitted to Slurm? Runs the steps of a submission that decide by policy, on
  * a request that reeve-slurm-submit describes, and stores nothing in the ledger.
  *

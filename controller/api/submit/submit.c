@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* submit.c - the chain of steps of one submission, its row in the ledger and its answer; see
  * submit.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* submit - the chain of steps from the document of POST /v1/jobs to the job's row.
  *
  * Each step is one function in the file of its name. It completes or checks the submission, or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* desired.c - reads the jobs and steps that a node should have, and compares them with those that
  * it reports. */
 #include <errno.h>

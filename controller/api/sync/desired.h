@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* desired - reads the desired states of a node's jobs and steps. */
 #pragma once
 #include <stdint.h>

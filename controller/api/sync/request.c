@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* request.c - decodes a stored request, narrows it to one array task and one node, and encodes
  * it; see request.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* request - encodes the stored request of a job for one node. */
 #pragma once
 #include <jansson.h>

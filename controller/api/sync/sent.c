@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sent.c - the list of nodes with what each was last sent; see sent.h. A list: a lookup for
  * each exchange, of thousands of nodes at most. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sent - remembers the desired states that each node was last sent and has not carried out yet.
  */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm.c - prices jobs that Slurm started, and translates the answer to their node; see slurm.h. */
 #include <errno.h>
 #include <stdarg.h>

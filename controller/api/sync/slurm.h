@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm - what the exchange with a node of a Slurm cluster has of its own: the price of jobs that were not submitted here, and Slurm's ids in
  * the answer (controller/ledger/jobs/slurm.h). */
 #pragma once

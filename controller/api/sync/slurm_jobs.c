@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_jobs.c - admits the sender, stores the document in one transaction, updates the share tree; see slurm_jobs.h. */
 #include <errno.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_jobs - POST /v1/slurm/jobs: stores what reeve-slurm tells of the jobs of a cluster of Slurm, and answers how far the
  * ledger has them (common/wire/slurm_batch.h). */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sync.c - POST /v1/node/sync: stores what a node reports, and answers with the desired states.
  *
  * The answer is sent at once when it has something new for the node, else when something

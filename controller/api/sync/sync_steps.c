@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sync_steps.c - which steps a node should run or end, from those open in the ledger and those it reports. */
 #include <errno.h>
 #include <stdlib.h>

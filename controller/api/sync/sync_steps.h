@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sync_steps - which steps a node should run or end (docs/protocol.md, Steps). */
 #pragma once
 #include "controller/api/sync/desired.h"

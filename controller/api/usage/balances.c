@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* balances.c - GET /v1/balances: what each account has left, with its users, for operators; the document of
  * `reeve admin balances` comes from it. One answer reads accounts for a bounded time and says where the next one
  * goes on. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eff.c - GET /v1/eff: efficiency of jobs, users, accounts or clusters. */
 #include <errno.h>
 #include <stdio.h>

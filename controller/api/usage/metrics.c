@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* metrics.c - GET /metrics in the Prometheus text format, or as OpenMetrics for clients that accept it. No label has a job in it, since each
  * value of a label is a time series of its own. Which callers get figures by account:
  * metrics_usage.h. */

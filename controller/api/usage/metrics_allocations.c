@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* metrics_allocations.c - reads some allocations at each scrape, in turn, and writes what it has of all; see metrics_allocations.h. */
 #include <errno.h>
 #include <stdlib.h>

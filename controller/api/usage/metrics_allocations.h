@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* metrics_allocations - what accounts have used of their allocations, in GET /metrics.
  *
  * Reading one costs some queries, and a site may have tens of thousands: each scrape reads for at most METRICS_READ_NS, goes on where

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* metrics_usage.c - sums usage for GET /metrics, and checks the token that shows it by account;
  * see metrics_usage.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* metrics_usage - usage in GET /metrics, and which callers get it by account.
  *
  * The usage of an account is visible to its members and to operators (as in GET /v1/usage),

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prio.c - GET /v1/prio, the priorities of queued jobs: all by number, or those of the highest priority; with why=1 each one's
  * reason to wait and its latest start. */
 #include <errno.h>

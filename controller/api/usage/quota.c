@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota.c - GET /v1/quota: what is left of the allocations of accounts. */
 #include <errno.h>
 #include <stdio.h>

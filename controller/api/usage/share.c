@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* share.c - GET /v1/share, the share trees. */
 #include <errno.h>
 #include <inttypes.h>

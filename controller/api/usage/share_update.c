@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* share_update.c - adds usage deltas and adjustments to the share tree; see share_update.h. */
 #include "common/err.h"
 #include "common/log.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* share_update - adds what a route has committed to the share tree in memory.
  *
  * To be called after the commit. What cannot be added is logged: the ledger has it, and the

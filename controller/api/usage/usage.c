@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage.c - GET /v1/nodes, /v1/usage (by account, user or cluster) and /v1/cluster. */
 #include <errno.h>
 #include <stdio.h>

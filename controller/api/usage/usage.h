@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage - routes of usage, shares, quotas, efficiency and metrics. */
 #pragma once
 #include "controller/api/call.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage_query.c - reads the query of GET /v1/usage and narrows it to what the caller may see; see
  * usage_query.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage_query - the query of GET /v1/usage: whose usage, of which period, by what; and the periods that
  * a page offers. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* utilisation.c - GET /v1/utilisation: what a cluster could compute on each day and what of it was charged, the accounts that used most,
  * the users whose cores were idle most, and how long jobs waited. All from sums: no job is read. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ticket.c - makes a ticket for the pages; see ticket.h. */
 #include <errno.h>
 #include <stdio.h>

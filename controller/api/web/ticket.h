@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ticket - POST /v1/web/tickets: a link by which the caller's browser opens a session (controller/session). */
 #pragma once
 #include "controller/api/call.h"

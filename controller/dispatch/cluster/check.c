@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* check.c - for tests: what is kept of a cluster must be what the ledger has. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cluster.c - keeps nodes, placed jobs and the schedule of a cluster in step with the ledger. */
 #include <errno.h>
 #include <stdio.h>

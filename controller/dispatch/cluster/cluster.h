@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cluster - what the ledger has of a cluster, in memory, and as a schedule that follows it: nodes,
  * jobs that are allocated to them, and the queued jobs of an order.
  *

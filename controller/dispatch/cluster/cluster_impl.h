@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cluster_impl - what the files of a cluster share. */
 #pragma once
 #include "controller/dispatch/cluster/cluster.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobs.c - queued and placed jobs as those of a schedule, and what nodes have in use. */
 #include <errno.h>
 #include <stdlib.h>

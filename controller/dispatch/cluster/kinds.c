@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kinds.c - which kinds of nodes queued jobs ask for, and which bits nodes and jobs have of them. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kinds - which kinds of nodes queued jobs request, as the feature bits of a schedule.
  *
  * A kind is a type of node with features, as requests name them. A node has the bits of all

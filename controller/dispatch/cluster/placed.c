@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* placed.c - reads the jobs that are allocated to nodes, and mends the list by what has changed. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* placed - the jobs of a cluster that are allocated to nodes, kept in memory from cycle to cycle:
  * those that the ledger announces as changed are read again. */
 #pragma once

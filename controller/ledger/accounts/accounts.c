@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts.c - loads the accounts, applies changes of them and lists the log of changes. See
  * accounts/accounts.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts - stores the accounts as they were last applied, and the log of all changes; part of
  * store.h's contract.
  *

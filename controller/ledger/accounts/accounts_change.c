@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts_change.c - describes a change of the accounts as a document and applies it. See
  * accounts_change.h. */
 #include <errno.h>

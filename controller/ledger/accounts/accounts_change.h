@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* accounts_change - changes the accounts, for the running controller and for a ledger file alike: finds
  * the difference and the jobs of removed accounts, and applies all of it or nothing.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* archive.c - finds the jobs of whole months, and archives them month by month in batches. See archive.h. */
 #include <errno.h>
 #include <inttypes.h>

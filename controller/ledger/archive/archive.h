@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* archive - moves the jobs of whole months out of the ledger into CSV files; part of store.h's contract.
  *
  * A job is archived with the month of its end, when it ran under Reeve or ended in the queue, when its

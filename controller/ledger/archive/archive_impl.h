@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* archive_impl - a month that is being archived; shared by the files of this folder. */
 #pragma once
 #include "common/time_units.h"

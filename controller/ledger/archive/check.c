@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* check.c - compares archive files with what the ledger recorded of them; finds the archives that may have
  * a job. See archive.h. */
 #include <errno.h>

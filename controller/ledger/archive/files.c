@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* files.c - the CSV files of a month: opened at their recorded length, appended to and synced, named when
  * they are complete. See archive_impl.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* find.c - which archives may have a job that is not in the ledger. See archive.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rows.c - the rows of a batch of jobs: writes them as CSV, moves what is counted of them, deletes them.
  * See archive_impl.h. */
 #include <errno.h>

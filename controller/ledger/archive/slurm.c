@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm.c - what stays in the ledger of archived jobs of Slurm: a row for each attempt, by which slurmdbd's row of it is
  * recognised (slurm/counted.h) and compared (slurm/list.h). See archive_impl.h. */
 #include "controller/ledger/archive/archive_impl.h"

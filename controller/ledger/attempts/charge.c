@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* charge.c - turns a report's cumulative figures into deltas of charge and counts them. See
  * attempts/charge.h. */
 #include <stdio.h>

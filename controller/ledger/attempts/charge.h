@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* charge - what a report adds to the charge of its attempt, and where that is counted: the delta
  * between two cumulative tallies goes to the days' rollups, to the attempt's slices and to its run
  * intervals. For attempts/report.c and attempts/loss.c, in the transaction under way.

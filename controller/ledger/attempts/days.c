@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* days.c - on which days the figures of an attempt fall, so that the rollups can be
  * recomputed from the attempts. See store_sqlite.h.
  *

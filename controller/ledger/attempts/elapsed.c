@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* elapsed.c - bounds reported time by elapsed time. See attempts/elapsed.h. */
 #include <stdio.h>
 #include "common/err.h"

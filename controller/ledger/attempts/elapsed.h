@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* elapsed - bounds the time that a node reports of an attempt by the time since the
  * controller allocated it: by the controller's clock at both ends, so that a hostile or
  * broken node cannot charge more than elapsed wall time. In the transaction under way.

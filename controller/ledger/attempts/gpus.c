@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpus.c - GPUs of attempts: in use by model, used, idle. See attempts/gpus.h. */
 #include <errno.h>
 #include <stdio.h>

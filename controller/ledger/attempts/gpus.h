@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpus - GPUs in the ledger: by model, and how attempts used each of them. */
 #pragma once
 #include "common/model/gpus.h"

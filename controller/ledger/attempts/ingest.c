@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ingest.c - writes what a node said in one exchange, in one transaction: the node's row, its steps,
  * its reports, its output, and at the end its list of jobs, which is compared with the ledger's. The
  * order matters: a job that ended is closed by its report before its absence from the list could

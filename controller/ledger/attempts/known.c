@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* known.c - reads an attempt and its job for a report or a loss. See attempts/known.h. */
 #include <errno.h>
 #include <stdio.h>

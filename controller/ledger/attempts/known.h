@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* known - what the ledger knows of an attempt before a report or a loss changes it: the row of the
  * attempt, the terms of its job and, on several nodes, the part of the node that reports. For the
  * ledger's own files, in the transaction under way.

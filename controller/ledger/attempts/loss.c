@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* loss.c - ends an attempt by the decision of the controller, because its node is lost or lost the
  * job, and queues the job again where it asked for that. See nodes/lost.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* multinode.c - the parts of jobs on several nodes: their rows at the allocation, what they have in
  * use, and the list that people see. How they change and end is in attempts/part.c. See
  * attempts/multinode.h. */

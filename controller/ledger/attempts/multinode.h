@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* multinode - jobs on several nodes: what an attempt has on each of them, its parts. Part of the
  * contract of store.h; docs/protocol.md, "Jobs on several nodes", has the rules.
  *

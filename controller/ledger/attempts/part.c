@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* part.c - reads and writes one part of an attempt on several nodes: as its node's list shows it, as
  * its reports change it, and how it ends. Part 0 is shown by the attempt's own row. See
  * attempts/part.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* part - one part of an attempt on several nodes (attempts/multinode.h), as reports and lists of
  * its node change it. For the ledger's own files; all in the transaction under way.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* report.c - one report into the attempt, the job and the rollups, inside the caller's transaction:
  * load what is known, decide (known, refused, new), merge the cumulative figures, charge them,
  * write the attempt, the job, and the days. See store.h.

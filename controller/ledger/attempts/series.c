@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* series.c - keeps the latest series of each node of an attempt; see attempts/series.h. */
 #include <errno.h>
 #include "common/err.h"

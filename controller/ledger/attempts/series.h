@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* series - how the use of attempts went (common/model/series/series.h), as their nodes sent it: one row for each node of an attempt,
  * replaced by each newer series, deleted with the job's events (KeepEvents). */
 #pragma once

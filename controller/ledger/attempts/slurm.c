@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm.c - a sync document of a node of a Slurm cluster, from Slurm's ids to numbers of the ledger; see jobs/slurm.h. */
 #include <errno.h>
 #include <stdio.h>

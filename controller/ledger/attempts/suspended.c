@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* suspended.c - finds jobs that their owners suspended. See attempts/suspended.h. */
 #include "controller/ledger/attempts/suspended.h"
 #include "controller/ledger/store_sqlite.h"

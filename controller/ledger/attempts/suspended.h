@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* suspended - jobs that their owners suspended, and since when. Memory, jobfs and GPUs of
  * such a job stay allocated and are not charged, so the controller bounds it (MaxSuspend). A
  * suspension by the queue (preemption) or by an operator is not one of these.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* walltime.c - which part of a job's walltime has passed since its last report; see attempts/walltime.h. */
 #include <jansson.h>
 #include "common/err.h"

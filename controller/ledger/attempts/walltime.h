@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* walltime - notes in the journal that a part of a job's walltime has passed, where its user asked to be told
  * (--mail-type=TIME_LIMIT_80). For the ledger's own files.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* backup.c - makes a backup: copy, check, manifest, names; see backup.h. */
 #include <errno.h>
 #include <fcntl.h>

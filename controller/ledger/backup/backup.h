@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* backup - copies of a ledger in a file, and ledgers that are restored from them; part of store.h's contract.
  *
  * A backup is a copy of the file and, beside it, a manifest: FILE.json, with versions, time, sums and the copy's SHA-256. Both are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* backup_impl - what the files of this folder share; no other includes it. */
 #pragma once
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* files.c - copies, syncs and removes the files of a backup; see backup_impl.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* keep.c - which backups of a directory stay, and what killed ones left; see backup_impl.h. */
 #include <dirent.h>
 #include <errno.h>

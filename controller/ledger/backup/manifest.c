@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* manifest.c - the manifest of a backup as JSON, and what it counts in a ledger; see backup_impl.h. */
 #include <errno.h>
 #include <jansson.h>

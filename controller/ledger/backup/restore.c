@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* restore.c - makes a ledger of a backup; see backup.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* followed.c - which of the jobs that are about to be imported the ledger has as jobs of Slurm already, from reeve-slurm or
  * an agent, archived ones too: they were charged, and are not imported. See import_impl.h. */
 #include <stdlib.h>

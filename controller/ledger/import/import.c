@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* import.c - opens an import and adds its jobs: finds what a job belongs to, inserts many rows at a time,
  * and compares those that were there before. See import/import.h; import_batch.c ends a batch. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* import - writes finished jobs of another system to the ledger. Part of the contract of store.h.
  *
  * A file is read in batches. A batch is one transaction: its jobs, what they add to the rollups, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* import_batch.c - ends a batch of imported jobs: writes its sums, and how far the file was read, with
  * the jobs in one transaction. See import/import.h. */
 #include <errno.h>

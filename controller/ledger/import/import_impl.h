@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* import_impl - the state of an import, shared by import.c and import_batch.c. */
 #pragma once
 #include "controller/ledger/import/import.h"

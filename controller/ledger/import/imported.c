@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* imported.c - reads an imported job back from its row. See imported.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* imported - reads an imported job back from the ledger as its history recorded it: to price it again,
  * or to compute its efficiency.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reprice.c - prices all imported jobs again, and reads by which profiles they were priced. See
  * import/import.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* array.c - gives array tasks their numbers, and their rows when their turn comes (expanding). The
  * tasks without a row are ranges of ordinals in arrays.waiting (ranges.h). See jobs/array.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* array - job arrays, stored as one row until their tasks are about to start. Part of the contract of
  * store.h.
  *

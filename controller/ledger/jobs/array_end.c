@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* array_end.c - sets the desired state of arrays with their tasks, counts tasks that end, and ends the
  * array after the last. See jobs/array.h. */
 #include <errno.h>

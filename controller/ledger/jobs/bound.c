@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bound.c - turns filters of jobs that have no index into a range of job numbers, so that a list reads few rows of a large
  * ledger. See store_jobs_bound() in store.h, and segments.h. */
 #include "common/err.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* credential.c - stores what users signed of their jobs until these end. See jobs/credential.h. */
 #include <errno.h>
 #include <string.h>

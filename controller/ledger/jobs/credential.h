@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* credential - what a job's user signed of it, for the nodes that run it
  * (common/signature/signature.h): kept as it came, not read here. Part of the contract of
  * store.h.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* depend.c - resolves dependencies when jobs have ended: a list of ended jobs, to which the jobs that
  * fail because of them are added until it is worked off, in one transaction. See jobs/depend.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* depend - dependencies: jobs that wait until others have ended. Part of the contract of
  * store.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hold.c - holds and releases queued jobs: a row in holds, and a bit in jobs.withheld that the queue is
  * read by. See jobs/hold.h. */
 #include <errno.h>

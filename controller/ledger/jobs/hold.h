@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* hold - queued jobs that their owner or an operator does not let start. Part of the contract of
  * store.h.
  *

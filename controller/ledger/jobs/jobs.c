@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobs.c - sets desired states and priorities, allocates jobs to nodes, lists the queue, and marks nodes
  * as lost. See store.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* output.c - stores what streamed jobs and steps print, up to a limit for each stream, for all steps of
  * an attempt and for each user, and reads it. Output is kept in chunks with their offsets. See
  * store.h. */

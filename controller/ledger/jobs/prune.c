@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* prune.c - deletes what is kept for a time only (jobs/stored.h): output, steps, scripts and
  * environments of ended jobs, later their events and series. jobs.kept says how much of an ended job is still
  * there; an index of the jobs that have some finds the next ones. One call deletes one small batch. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ranges.c - sets of whole numbers as sorted arrays of ranges, read from and written as text. See
  * ranges.h. */
 #include <errno.h>

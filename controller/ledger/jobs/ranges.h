@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ranges - a set of whole numbers from 0 on, stored as text: "0-99,150,200-999".
  *
  * Pure. The tasks of an array that have no row yet are such a set: a few ranges, mostly one, also for

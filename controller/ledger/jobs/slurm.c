@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm.c - finds and makes the rows of jobs that Slurm started; see slurm.h. */
 #include <errno.h>
 #include <stdio.h>

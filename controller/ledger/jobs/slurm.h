@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm - jobs that Slurm starts and agents report: their numbers in the ledger, and their rows.
  *
  * Slurm's job id is unique in its cluster alone, and begins again at 1 after 67,043,328. In the ledger such a job has the number

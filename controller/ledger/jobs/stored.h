@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* stored - how many bytes of the ledger a user fills, and what is deleted of jobs that ended long ago.
  * Part of the contract of store.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* submit.c - stores submitted jobs, one or many in a transaction, and counts what is queued. See
  * store.h. */
 #include <errno.h>

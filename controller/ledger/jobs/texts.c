@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* texts.c - stores large texts once for each user, counts the rows that have them, and counts the bytes
  * that each user fills. See jobs/texts.h and stored.h. */
 #include <errno.h>

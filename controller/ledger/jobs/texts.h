@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* texts - large texts (scripts and environments of jobs, commands of steps), each stored once for a
  * user however many jobs and steps have it; and how many bytes of the ledger a user has filled with
  * these, with output and with steps.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* views.c - lists jobs and attempts as people see them, by filters that each have their statement and
  * their index. See store.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* waiting.c - reads queued jobs from the ledger: all that may start, those given by number, those that
  * are held, and those that start by a time or not at all. See jobs/waiting.h. */
 #include <stdlib.h>

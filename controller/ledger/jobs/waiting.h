@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* waiting - queued jobs, as the queue and the share tree read them. Part of the contract of store.h. */
 #pragma once
 #include "controller/ledger/store.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* compare.c - reads every table from both sides in the order of its key and compares the rows as COPY
  * writes them, byte by byte. See migrate_impl.h. */
 #include <errno.h>

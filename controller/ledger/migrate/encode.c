@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* encode.c - rows as lines of COPY's text format, byte for byte as PostgreSQL writes them: fields with tabs
  * between them, \N for NULL, control characters and backslashes escaped, blobs in hex. Compares and shows
  * the keys of such lines. See migrate_impl.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* migrate.c - the course of a migration: locks the source, copies its tables, makes the indices, compares.
  * See migrate.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* migrate - moves a ledger from a file (SQLite) to PostgreSQL; part of store.h's contract.
  *
  * Each table is copied in the order of its primary key, in transactions of a few MB, and then every row

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* migrate_impl - the tables of a ledger as a migration sees them; shared by the files of this folder. */
 #pragma once
 #include "controller/ledger/migrate/migrate.h"

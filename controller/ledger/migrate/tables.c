@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tables.c - reads from the source which tables a ledger has, their columns and primary keys, and makes
  * the SELECT that reads a table in the order of its key. See migrate_impl.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* target.c - the ledger in PostgreSQL while a migration fills it: whether it may be filled, its marker
  * (table reeve_migration, which pg.c reads), and the secondary indices, which are made after the rows are
  * there. See migrate_impl.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* allocated.c - reads the jobs that are allocated to nodes, with their parts. See nodes/allocated.h. */
 #include "controller/ledger/nodes/allocated.h"
 #include <errno.h>

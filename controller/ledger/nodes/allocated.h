@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* allocated - the jobs that are allocated to nodes, as the queue must know them. */
 #pragma once
 #include "controller/ledger/jobs/waiting.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* desired.c - the desired state of every attempt that a node has and has not finished. See
  * store.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* drain.c - drains nodes and ends drains. See nodes/drain.h. */
 #include <errno.h>
 #include "common/err.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* drain - nodes that operators take out of use: jobs that run there end as they would, no new ones
  * are allocated. A drain lasts until an operator ends it, over restarts of controller and node. */
 #pragma once

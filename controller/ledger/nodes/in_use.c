@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* in_use.c - nodes of a cluster with what jobs have in use there, for placing others. See store.h.
  * What jobs on several nodes use is added from their parts. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lost.c - ends the attempts and parts on nodes that are marked as lost, a bounded number in one
  * transaction. See nodes/lost.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lost - what becomes of jobs whose node is no longer there.
  *
  * An attempt whose node is lost ends as node-lost, charged to its node's last report. A job

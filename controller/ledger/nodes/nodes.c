@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* nodes.c - lists nodes with what their jobs have in use, all or a page of them. See store.h and nodes/page.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* page - some of many nodes, and the sums of all: for screens and pages that show a cluster of thousands again and again. Part of the
  * contract of store.h. */
 #pragma once

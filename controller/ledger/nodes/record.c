@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* record.c - writes changes of nodes where they happen, and replays them over a period. See record.h. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* record - when a node's state or size changed, a row each: what a cluster could have computed on each day.
  * Part of the contract of store.h. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* running.c - reads the open attempts and parts of nodes by the indices that end with the job. See running.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* running - the jobs that have cores of nodes, node by node: for maps of nodes. Part of the contract of store.h. */
 #pragma once
 #include "controller/ledger/store.h"

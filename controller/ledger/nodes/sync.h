@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sync - what one exchange with a node (common/wire/sync.h) brings into the ledger, and what the
  * ledger answers. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sync_number.c - refuses an exchange of a node that a later one has overtaken.
  *
  * A request may be held up in the network and come in after later ones: what it lists is no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* totals.c - the sums of all nodes, without a row for each: those of the table of nodes, of attempts on one node, and of parts. See
  * nodes/page.h. */
 #include "common/err.h"

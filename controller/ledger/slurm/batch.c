@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* batch.c - stores one document: new attempts that have ended (fresh.c), each other row at its attempt (settle.c writes what follows), then what has become due, then the
  * attempts that slurmctld no longer has, then the mark. See batch.h. */
 #include <errno.h>

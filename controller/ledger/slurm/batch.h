@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* batch - one document of reeve-slurm into the ledger, in one transaction: the jobs of a cluster of Slurm as slurmctld and
  * slurmdbd have them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* counted.c - reads archived_slurm and imported; see counted.h. */
 #include "common/err.h"
 #include "common/time_units.h"

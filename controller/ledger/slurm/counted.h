@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* counted - runs of Slurm's jobs that the ledger has counted already, and has no job of: those that were archived, and those
  * that were imported from a log. A job must not be made, and charged, a second time when Slurm or an agent tells of one.
  *

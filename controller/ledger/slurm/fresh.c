@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fresh.c - computes jobs that have ended as the ledger will have them, and their sums. See fresh.h. */
 #include <errno.h>
 #include <stdlib.h>

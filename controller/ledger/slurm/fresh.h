@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fresh - rows of attempts that have ended and of which the ledger knows nothing: nearly all that slurmdbd says of a past, and of
  * jobs that started and ended between two looks at slurmctld.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fresh_find.c - which rows of a document the ledger knows nothing of. See fresh_impl.h.
  *
  * In doubt a row is not fresh: batch.c asks what it has to ask of each of those.

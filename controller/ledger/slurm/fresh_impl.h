@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fresh_impl - shared by fresh.c, fresh_find.c and fresh_rows.c. */
 #pragma once
 #include "controller/ledger/attempts/charge.h"

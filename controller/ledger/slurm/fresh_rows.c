@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fresh_rows.c - the rows of jobs that have ended, gathered by table and written together; see fresh_impl.h. What a column has here
  * is what it has after all statements of settle.c. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* list.c - reads a page of attempts: those that Slurm has reported, and those that agents alone reported. See list.h. */
 #include <stdio.h>
 #include "common/err.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* list - the attempts of a cluster of Slurm as the ledger has them, to be compared with slurmdbd's rows. */
 #pragma once
 #include "common/wire/slurm_batch.h"

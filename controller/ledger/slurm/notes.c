@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* notes.c - what owners of jobs of Slurm are to know of them; see jobs/slurm.h. */
 #include <stdio.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rows.c - the SQL of slurm_attempts and slurm_marks; see rows.h. */
 #include <errno.h>
 #include <stdio.h>

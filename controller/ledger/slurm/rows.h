@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rows - the table slurm_attempts: what Slurm said of each attempt. For the ledger's own files, in the transaction under way. */
 #pragma once
 #include "common/wire/slurm_batch.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rule.c - mends the times of a row, decides whose figures count and when, and says how an attempt ended. See rule.h. */
 #include <stdio.h>
 #include <string.h>

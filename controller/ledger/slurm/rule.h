@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rule - what the ledger makes of what Slurm says of an attempt: whose times count, when it is written, and how the
  * attempt ended. Pure.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* settle.c - makes the rows of a job and its attempt, and writes Slurm's figures of it as a report, in the same way as an agent's
  * (attempts/report.c): one place charges, counts and ends. See settle.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* settle - writes what follows from what Slurm says of one attempt: the rows of the job and its attempt, its charge, its end.
  * For batch.c, in the transaction under way. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* steps.c - adds, lists, cancels and ends steps of running jobs. See steps/steps.h. */
 #include <errno.h>
 #include <stdio.h>

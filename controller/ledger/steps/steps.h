@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* steps - what is started inside running jobs (`reeve exec`): who wants which step on
  * which node, and what became of it. Part of the contract of store.h.
  *

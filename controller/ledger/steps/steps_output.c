@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* steps_output.c - reads the output of several steps in the order in which it came: chunks are numbered
  * as they are stored (chunks.id). See steps/steps.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* steps_place.c - where a step is, whose it is, and whether it has a console. See steps/steps.h. */
 #include <errno.h>
 #include <jansson.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* adjust.c - checks and writes adjustments (refunds and recharges), and lists them. See
  * usage/adjust.h. */
 #include <errno.h>

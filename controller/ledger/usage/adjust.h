@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* adjust - refunds and recharges: part of the contract of store.h.
  *
  * A charge is never edited. A refund (a charge below zero) or a recharge is an entry of its own with

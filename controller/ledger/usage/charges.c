@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* charges.c - reads and writes run intervals, and turns adjustments into charges. See usage/charges.h. */
 #include <errno.h>
 #include <stdlib.h>

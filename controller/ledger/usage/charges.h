@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* charges - when attempts ran: every charge of the ledger as a run interval, for the share tree,
  * which lets usage decay with its age. Part of the contract of store.h.
  *

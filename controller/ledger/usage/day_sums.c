@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* day_sums.c - the days from the totals of the clusters, accounts and users from the sums that are kept in memory. See day_sums.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* day_sums - the usage of a period by day, by account and by user, from sums that were made when it was written. Part of the contract of store.h. */
 #pragma once
 #include "controller/ledger/store.h"

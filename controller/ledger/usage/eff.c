@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eff.c - reads the attempts of a filter, with what they requested and used, from live jobs and from
  * imported ones. See usage/eff.h. */
 #include <errno.h>

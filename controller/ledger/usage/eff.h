@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eff - efficiency: what jobs requested beside what they used. Part of the contract of store.h.
  *
  * Covers the jobs that Reeve ran and imported ones alike. A job belongs to the period in which it

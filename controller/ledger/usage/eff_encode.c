@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eff_encode.c - encodes efficiency rows as a document, with advice and notes as text: for GET /v1/eff
  * and `reeve eff --ledger` alike. See usage/eff.h; its keys: docs/protocol.md. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eff_sums.c - sums up efficiency by job, user, account or cluster, and sorts the rows. See usage/eff.h. */
 #include <errno.h>
 #include <stdlib.h>

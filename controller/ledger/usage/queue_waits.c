@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* queue_waits.c - counts and reads how long jobs waited. See queue_waits.h. */
 #include "common/err.h"
 #include "controller/ledger/sql.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* queue_waits - how long jobs waited in the queue, counted by day, size and bucket (controller/policy/efficiency/waits.h), so that
  * no page reads jobs. Part of the contract of store.h. */
 #pragma once

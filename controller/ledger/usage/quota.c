@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota.c - reads the sums and the active jobs that quotas count, and notes what a quota did to a job.
  * See usage/quota.h. */
 #include <errno.h>

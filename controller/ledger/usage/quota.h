@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota - reads the sums and the active jobs that quotas and limits count; part of store.h's contract.
  * Charges are milli-unit-seconds; what counts against a quota is the charge with its adjustments. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* run_interval - writes the run intervals that usage/charges.h reads; for attempts/charge.c alone. */
 #pragma once
 #include "controller/ledger/store.h"

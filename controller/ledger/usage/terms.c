@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* terms.c - reads the terms that a job is charged by. See terms.h. */
 #include "common/err.h"
 #include "controller/ledger/attempts/gpus.h"

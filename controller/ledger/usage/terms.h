@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* terms - what a job was priced by when it was submitted: its request, and the bundle as the ledger keeps it. */
 #pragma once
 #include "controller/ledger/store.h"

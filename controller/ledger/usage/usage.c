@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage.c - sums up the usage of accounts, users and clusters over a period, by month too. See store.h.
  *
  * Whole months are read from the table months, and what is left of the period at both ends from the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rebuild.c - replaces all rollups and months by what is recomputed from the jobs, in days of another
  * time zone where one is given. See verify/verify.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verify.c - recomputes the rollups from the jobs, compares them with those that the ledger has, and
  * checks that the figures of each attempt agree with each other. See verify/verify.h.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verify - checks the rollups against the jobs, and rebuilds them from the jobs. Part of the contract
  * of store.h.
  *

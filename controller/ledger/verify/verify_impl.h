@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verify_impl - what verify.c and rebuild.c share. */
 #pragma once
 #include "controller/ledger/store_sqlite.h"

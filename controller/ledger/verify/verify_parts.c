@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verify_parts.c - checks the jobs on several nodes: what the parts of an attempt used sums to what
  * the attempt used, and no part stays open after the end of its attempt. See verify/verify.h. */
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verify_totals.c - compares the table totals with the days and months that it is made of. See verify/verify.h. */
 #include <string.h>
 #include "common/err.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* charge.c - exact fractions, the rate of a request and its charge over a running time; see
  * charge.h. Every product is formed in 128 bits and reduced before it is stored, so that
  * nothing is rounded but the final charge. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* charge - what a job costs: the core-equivalent and GPU-equivalent of its request.
  *
  * Source: Alliance, "Allocations and compute scheduling" (core equivalent, GPU equivalent).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tally.c - makes the cumulative tally of an attempt and splits its growth at the days; see
  * tally.h. */
 #include "controller/policy/charge/tally.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tally - cumulative figures of one attempt, and how they are spread over days.
  *
  * Pure. A report brings an attempt from one cumulative tally to the next. Between the two the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tariff.c - the rate of a request under a tariff, and the sentence that explains it; see
  * tariff.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tariff - the price of a request under a published policy: core and GPU equivalents, service
  * units, or core-hours.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* advice.c - proposes a request from what a finished job used; see advice.h. The thresholds are
  * those of advice.h; usage_has() is false for a figure that the node could not measure, and
  * such a figure never leads to advice. */

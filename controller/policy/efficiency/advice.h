@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* advice - what to request next time, in one line, and only where it matters.
  *
  * Pure. A request that is much larger than the use keeps others from the resources and is

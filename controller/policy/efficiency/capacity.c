@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* capacity.c - spreads the capacity of nodes over days, and splits a day's into used and free. See capacity.h. */
 #include "common/time_units.h"
 #include "controller/policy/efficiency/capacity.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* capacity - what the nodes of a cluster had on each day, by state: sums of cores x time and GPUs x time.
  *
  * Pure. Time before the first record of a node, and behind `now`, counts for nothing.

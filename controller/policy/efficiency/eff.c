@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eff.c - sums the use and the request of attempts, and what smaller requests would have saved;
  * see eff.h. Sums are in 128 bits: amount x milliseconds of many jobs passes 64. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eff - efficiency: used against requested, of one job or of many.
  *
  * Pure, exact integers. Each resource is a fraction: what was used over what was requested,

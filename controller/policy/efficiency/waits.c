@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* waits.c - buckets of waiting times, and quantiles of their counts. See waits.h. */
 #include "controller/policy/efficiency/waits.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* waits - how long jobs wait in the queue, by their size: counts in buckets, from which median and 90 % are read.
  *
  * Pure. A bucket is exact below 16 s; above, eight buckets share each doubling, so that a figure read from the counts is at most

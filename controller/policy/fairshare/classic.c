@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* classic.c - fairshare by the classic formula of Slurm's priority/multifactor plugin; see
  * fairshare.h. Computed from the root down, so that a row finds the values of its share parent.
  */

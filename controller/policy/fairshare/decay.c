@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* decay.c - exponential decay of charges, evaluated when it is read; see decay.h. */
 #include <errno.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* decay - usage that decays: what a charge still counts after a time, in closed form.
  *
  * Pure. After t a charge counts 2^(-t/h), h being the half-life; h = 0: no decay. There

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fair_tree.c - fairshare by the Fair Tree algorithm (slurm.schedmd.com/fair_tree.html); see
  * fairshare.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fairshare.c - checks the rows of a tree, finds share parents and levels, and sums usage,
  * before either algorithm runs; see fairshare.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fairshare - fairshare factors and ranks from shares and decayed usage: Fair Tree and the
  * classic formula. Source: slurm.schedmd.com/fair_tree.html and classic_fair_share.html; the
  * numbers are those of sshare in all six decimals.

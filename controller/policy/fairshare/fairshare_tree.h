@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fairshare_tree - the checked tree, as both algorithms walk it. Private to fairshare. */
 #pragma once
 #include "controller/policy/fairshare/fairshare.h"

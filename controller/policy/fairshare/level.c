@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* level.c - compares LevelFS exactly and sorts the rows of a level; see fairshare/level.h. */
 #include <math.h>
 #include <string.h>

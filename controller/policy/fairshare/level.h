@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* level - comparing and sorting the rows of one level. Private to fairshare.
  *
  * LevelFS is the fraction  shares * usage of the share parent / (level sum * usage).  Rows of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* shares.c - raw shares as accounts.conf, CSV files and sacctmgr write them. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fit.c - see fit.h. */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fit - does a job fit a node as the ledger has it, and in words what is missing.
  *
  * Pure. The schedule (controller/scheduler) decides the order of jobs and which job preempts

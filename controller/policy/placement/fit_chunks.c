@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fit_chunks.c - see fit_chunks.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fit_chunks - does a job of several chunks fit on the nodes, and in words what is missing.
  *
  * Pure. Chunks are put as the schedule puts them (controller/scheduler/place.c): kind by kind,

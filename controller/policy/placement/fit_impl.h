@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fit_impl - for the files of fit alone. See fit.h. */
 #pragma once
 #include "controller/policy/placement/fit.h"

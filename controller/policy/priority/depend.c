@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* depend.c - judges one dependency and words the verdict; see depend.h. */
 #include <stdio.h>
 #include "controller/policy/priority/depend.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* depend - is a dependency of a job (afterok, afterany) met, by the end of the job it waits
  * for?
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* priority.c - the factors of the multifactor priority and their sum in micro-points; see
  * priority.h. Factors are doubles in 0 ... 1; only products are stored, as integers. */
 #include <errno.h>

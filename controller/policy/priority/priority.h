@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* priority - the priority of a queued job: one number, the exact sum of the products shown.
  *
  * Pure. The multifactor priority of docs/fairshare.md (the algorithm of Slurm's

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eligible.c - checks running limits and the low-priority rule of windows; see eligible.h. */
 #include <stdio.h>
 #include "common/cleanup.h"

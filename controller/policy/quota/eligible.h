@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* eligible - may this job start now, by the limits that it counts against and by its quota?
  *
  * Pure. The caller passes once what is limited (scopes) and what runs there now, then checks

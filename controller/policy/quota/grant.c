@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* grant.c - what jobs use and reserve of a grant, and whether it covers one more; see grant.h.
  */
 #include <errno.h>

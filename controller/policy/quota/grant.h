@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* grant - service units awarded to a project for a period, and what is left of them.
  *
  * Pure, exact integers. Source: NCI National Facility, "Charging" and "Queue structure".

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* target.c - the state of a target at a moment and its projections; see target.h. */
 #include <errno.h>
 #include "controller/policy/quota/target.h"

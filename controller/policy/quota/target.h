@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* target - an allocation as a rate to average over a period; a job is never refused for it.
  *
  * Pure, exact integers. Source: Alliance, "What is an allocation?" and "What happens if my

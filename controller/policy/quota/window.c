@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* window.c - the monthly allowance over its window: parsing, sums, percentage and mode; see
  * window.h. */
 #include <errno.h>

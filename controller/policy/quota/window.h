@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* window - a monthly allowance that slides over its neighbours: how much may be used now.
  *
  * Pure, exact integers, no division but for the percentage shown. Source: RWTH "Resource

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* encode.c - writes the figures of projection rows, and the document of GET /v1/usage
  * (docs/protocol.md); see projection.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* order.c - puts rows of accounts into the order of the tree and sums what is below each; see
  * projection_impl.h. */
 #include <errno.h>

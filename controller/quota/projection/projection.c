@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* projection.c - reads the usage of a period and projects each row to the period's end; see
  * projection.h. */
 #include <errno.h>

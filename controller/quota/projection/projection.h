@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* projection - usage of a period beside its allocation: how much was allotted, how much of it
  * and of the period is gone, and the projected usage at the end.
  *

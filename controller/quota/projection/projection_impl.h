@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* projection_impl - shared by the files of projection. */
 #pragma once
 #include "controller/quota/projection/projection.h"

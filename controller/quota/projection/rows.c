@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rows.c - the rows of a projection, and the part of an allocation that is within its period;
  * see projection_impl.h. */
 #include <errno.h>

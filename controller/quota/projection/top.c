@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* top.c - the rows of a projection that count most, where the ledger finds them without reading the others; see
  * projection_impl.h. */
 #include <errno.h>

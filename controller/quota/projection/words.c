@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* words.c - the sentence on what a projection means for an allocation; see projection.h. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* preempt.c - one pass of the rule that suspends jobs: resumes and starts jobs, queue by queue.
  * The rule is in preempt.h. */
 #include <errno.h>

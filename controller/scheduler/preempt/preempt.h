@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* preempt - the rule SCHEDULE_PREEMPT: jobs may be suspended so that others run. This header has
  * the rule and the score that decides which running job is preempted.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* preempt_impl - what a pass of the rule SCHEDULE_PREEMPT works with, for the files of this folder. */
 #pragma once
 #include "controller/scheduler/preempt/preempt.h"

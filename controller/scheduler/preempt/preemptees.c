@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* preemptees.c - chooses the running jobs that a job preempts, and starts it. See preempt.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* room.c - counts the cores that victims free, node by node; see room.h. */
 #include <errno.h>
 #include <stdlib.h>

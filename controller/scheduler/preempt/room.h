@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* room - could a job fit once more victims are freed? By cores alone, counted beside the schedule's
  * nodes, which stay as they are: freeing the parts of victims on the nodes themselves, and taking
  * that back, costs many times as much. */

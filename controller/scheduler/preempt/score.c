@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* score.c - the XFactor of a job, and the score of a pair of preemptor and preemptee. preempt.h has
  * the formulas and their source. */
 #include <math.h>

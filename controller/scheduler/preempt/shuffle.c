@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* shuffle.c - orders the queued jobs of a queue by how much their users and groups have above them.
  *
  * The score of a job is the sum of the cores of all jobs above it, of the same user or group. It is

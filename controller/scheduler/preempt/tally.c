@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tally.c - sums by key in a hash table with linear probing; it is at most half full. */
 #include <errno.h>
 #include <stdlib.h>

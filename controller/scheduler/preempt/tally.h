@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tally - sums by user, by account (group) and by both: cores or jobs. */
 #pragma once
 #include <stddef.h>

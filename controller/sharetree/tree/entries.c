@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* entries.c - the associations of a share tree, in a hash table by account and user; see
  * tree.h. */
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rows.c - makes the rows of a share tree from the active accounts or, without any, from the
  * associations that were charged; see tree.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tree.c - counts decayed usage in the rows of a share tree and ranks them; see tree.h. Usage
  * is counted as of one moment (at_ns): decay multiplies all rows by the same factor, which
  * changes neither ratios nor ranks, so that a charge touches its own path only. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tree - one share tree: associations with their usage, rows, sums and ranks. Private to
  * sharetree. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* easy.c - EASY backfill on a pool of cores; see easy.h for the rule. */
 #include <errno.h>
 #include "controller/simulate/pool/easy.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* easy - first come, first served with backfill on one pool of cores, as EASY does it (Lifka,
  * "The ANL/IBM SP scheduling system", 1995; Mu'alem and Feitelson, "Utilization,
  * predictability, workloads, and user runtime estimates", 2001).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fcfs.c - first come, first served on a pool of cores; see fcfs.h. */
 #include "controller/simulate/pool/fcfs.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fcfs - first come, first served on one pool of cores: a job that cannot start keeps all later
  * ones waiting.
  *

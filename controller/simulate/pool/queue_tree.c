@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* queue_tree.c - a binary tree of minima in an array; see queue_tree.h. Node i has the children
  * 2i and 2i+1; leaves begin at `size`. */
 #include <errno.h>

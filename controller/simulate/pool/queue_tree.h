@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* queue_tree - a queue of jobs by place, in which the next job that could start is found
  * without looking at all of them: a tree over the places with the least cores and the least
  * estimate below each node.

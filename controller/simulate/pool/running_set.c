@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* running_set.c - running jobs by end, in short sorted blocks with their sums; see
  * running_set.h. */
 #include <errno.h>

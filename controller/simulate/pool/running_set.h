@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* running_set - the running jobs in the order of their estimated ends, with the
  * cores that each frees: when will a number of cores be free, and how many are free then?
  *

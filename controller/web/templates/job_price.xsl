@@ -1,4 +1,5 @@
 <?xml version="1.0" encoding="UTF-8"?>
+<!-- SPDX-License-Identifier: GPL-2.0-or-later -->
 <!-- Parts of a job's page: what it cost and why, the same request in the other queues, what to request next, its GPUs, its steps. -->
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
 	xmlns:f="https://reeve.example/format" exclude-result-prefixes="f">

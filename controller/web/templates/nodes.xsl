@@ -1,4 +1,5 @@
 <?xml version="1.0" encoding="UTF-8"?>
+<!-- SPDX-License-Identifier: GPL-2.0-or-later -->
 <!-- Nodes: what needs a look (silent nodes, late figures, idle GPUs and cores), what each has and how much of it is in use, which job
 	has which cores. -->
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"

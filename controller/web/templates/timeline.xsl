@@ -1,4 +1,5 @@
 <?xml version="1.0" encoding="UTF-8"?>
+<!-- SPDX-License-Identifier: GPL-2.0-or-later -->
 <!-- How a job's use went (/page/series, GET /v1/jobs/ID/series): one strip a metric over the job's time, its text, and the points as a table.
 	The document has all figures: only positions are computed here. -->
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"

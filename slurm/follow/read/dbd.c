@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dbd.c - builds the conditions of libslurm's queries and copies what they return; see dbd.h.
  *
  * slurmdbd cuts start and end of a job at the window that it is asked for, unless JOBCOND_FLAG_NO_TRUNC is set, and returns

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* dbd - questions to slurmdbd, through libslurm. */
 #pragma once
 #include "slurm/follow/read/record.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobtable.c - loads slurmctld's jobs and measures what that takes of slurmctld's time; see jobtable.h. */
 #include <errno.h>
 #include <slurm/slurm_errno.h>

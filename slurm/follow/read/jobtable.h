@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* jobtable - slurmctld's table of jobs, as it last answered: one question for all tasks that read it.
  *
  * An answer has all jobs of slurmctld, whatever has changed, and it builds it with its locks held: 20 ms with 10,000 jobs,

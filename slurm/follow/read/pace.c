@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pace.c - the least cost of a job in the last questions, and the rest that follows from it; see pace.h. */
 #include "common/time_units.h"
 #include "slurm/follow/read/pace.h"

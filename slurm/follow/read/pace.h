@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pace - how long slurmctld is left alone after a question, so that all of them take a small share of its time.
  *
  * Pure. The share is kept on average: a question that took 400 ms is followed by 80 s of rest where 5 ms of each second

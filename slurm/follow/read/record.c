@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* record.c - fields of libslurm's two records into one; see record.h. */
 #include <stdio.h>
 #include <string.h>

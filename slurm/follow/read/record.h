@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* record - a job of slurmctld, and a row of slurmdbd, as the batch to the controller has it.
  *
  * What Slurm does not know is left out; what contradicts itself is passed on: the controller's rule mends it and notes it.

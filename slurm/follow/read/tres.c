@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tres.c - reads one item after the other; see tres.h. */
 #include <stdbool.h>
 #include <stdio.h>

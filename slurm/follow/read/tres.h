@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tres - amounts in Slurm's list of trackable resources: "cpu=2,mem=400M,node=1,gres/gpu:a100=1".
  *
  * Pure. slurmctld writes names; slurmdbd numbers of a table of its own ("1=2,2=400,1001=1"), with memory in MiB.

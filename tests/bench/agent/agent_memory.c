@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* agent_memory.c - the two helpers of agent_memory.sh.
  *
  *	agent_memory fill STATE_DIR JOBS PROGRAM PROCESSES

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # agent_memory.sh [JOBS [PROCESSES]] - what a reeve-agent weighs that holds 1,000 jobs of 10
 # processes. The agent is the real one with the cgroup manager, below a cgroup of this bench's
 # own: it starts every job itself, samples without a controller, is killed, comes back, adopts.

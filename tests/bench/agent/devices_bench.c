@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* devices_bench.c - what the device gate costs a job at each open of a device that is not
  * gated, of a GPU of its own (the job is looked for too), and of another's; against the same
  * loop without the gate, taken in turns in one run. Argument: PIN_DIR. */

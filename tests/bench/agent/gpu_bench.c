@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* gpu_bench - one look at 8 GPUs with 64 processes, on the simulated driver: agent/gpu, beside
  * the exporters' way in the same run, which reads everything of every GPU each time, lists in two
  * calls, what accounting mode has of every pid, and looks each process up in /proc. usage:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* loop_watch.c - what the event loop of a process does between two waits, and how often it syncs files.
  *
  * As a shared object in LD_PRELOAD: notes each time from the return of epoll_wait() to the next one of the main thread,

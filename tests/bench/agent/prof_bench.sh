@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # prof_bench.sh - what Reeve costs at a context switch: which of its programs are there by
 # default, and the opt-in profile of one job on this host's kernel and on the virtual node's.
 set -u

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sample_bench.c - one sample of all jobs: our pass, against opening and reading five files a
  * job, against the same files kept open. Medians; ratios; what the process weighs. How many jobs ran
  * since the sample before decides how many tasks the pass walks: none, a tenth of them, all.

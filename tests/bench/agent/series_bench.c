@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* series_bench.c - what the series of a job costs the agent: a sample added to the points of each of 1,000 jobs, beside reading one
  * small file of /proc (the least that a sampler does for a job), and the whole series encoded for a report; bytes of memory and of the
  * report. Medians of nine rounds, processor time. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* spawn_floor.c - the least that a job can cost on this machine now: a cgroup, a process in it, its end, and one synced page.
  *
  * usage: spawn_floor CGROUP-DIRECTORY FILE N

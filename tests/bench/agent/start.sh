@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # start.sh [JOBS] - what a job of `true` costs on its node, and how long a user waits for it: a real controller, `reeve run` and a
 # real agent with the cgroup manager, ledger and state on disk. Beside it the least that this machine needs (spawn_floor.c).
 # Goals: `reeve run -- true` in 25 ms, 3 ms of the agent's processor time a job, no stop of its loop above 1 ms. Needs root.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* vmem_bench.c - how long a job lives beyond its limit, and what counting costs, as ratios
  * against the rivals in the same run.
  *

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # Time to death and cost of counting, per tier: tier 1 on the virtual node's kernel (emulated: read
 # the ratios), tier 2 and 3 on this host's.
 set -u

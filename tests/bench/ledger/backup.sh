@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # backup.sh [MB] - how long submissions take while the ledger of a running controller is backed up, against those before it; and how long the backup
 # takes, against cp of the same file. The ledger has MB (500) of old events.
 set -u

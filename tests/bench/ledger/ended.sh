@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # ended.sh [JOBS [DATABASE...]] - how fast a ledger takes the past of a Slurm cluster: JOBS (100000) jobs that slurmdbd says have ended, in
 # documents of 1,000, in SQLite and PostgreSQL (sqlite, postgres: one of them).
 #

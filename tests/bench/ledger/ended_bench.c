@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ended_bench - jobs a second that a ledger takes of what slurmdbd says of a past: documents of 1,000 jobs that have ended, from their JSON
  * text to the commit, as POST /v1/slurm/jobs takes them. Jobs come in the order in which they ended; one to twenty after each other are of
  * one user. tests/bench/ledger/ended.sh makes the ledger, and compares.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # partition.sh [JOBS [MONTHS]] - the ledger's tables jobs and attempts in PostgreSQL as they are, and partitioned by month, with the
 # same generated rows: hot queries, growth, deleting the oldest month, sizes. Ratios of the same run, in turns.
 # Partitions are ranges of job numbers, a month's each: a primary key must contain what rows are partitioned by, and the job's

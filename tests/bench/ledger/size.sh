@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # size.sh [JOBS [DATABASE...]] - a ledger of JOBS (1000000) jobs of one year, half of them Slurm's, 100,000 associations, 10,000 nodes, in
 # SQLite and PostgreSQL (sqlite, postgres: one of them): bytes a job, and what the controller asks again and again (size_bench.c) beside a
 # ledger of a hundredth. Goal: a ratio of 1. Progress goes to standard error.

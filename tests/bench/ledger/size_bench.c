@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* size_bench - what the controller asks of a large ledger again and again, by the controller's own functions: medians by the clock of
  * many rounds, each of another user, job or node. tests/bench/ledger/size.sh makes the ledger, and compares two of different size.
  *

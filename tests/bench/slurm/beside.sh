@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # beside.sh - Reeve and Debian's Slurm on the same cores, the same jobs, in turns: what a site waits for, what a person types, what the
 # daemons take. Slurm: slurmctld, slurmd, slurmdbd, MariaDB. Reeve: reeve-controller on SQLite, reeve-agent. Each side is in a cpuacct cgroup
 # of its own, from which its CPU time comes: daemons, commands and jobs. Medians of $ROUNDS (3) rounds; a table by ratio, losses first.

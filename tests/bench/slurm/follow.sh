@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # follow.sh [JOBS]... - what reeve-slurm costs slurmctld with JOBS (10000, then 100000) pending jobs, each a record of its own:
 # slurmctld's CPU time for one question of each kind, then its CPU time alone, with reeve-slurm at its default intervals, beside
 # `squeue` each 30 s, and alone again, while a job starts and one ends each second, so that every question is answered with data.

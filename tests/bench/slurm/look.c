@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* look.c - asks slurmctld one kind of question COUNT times, for follow.sh, which reads what each costs slurmctld.
  *
  * look jobs|steps|priorities|ID COUNT: the whole job table as `squeue` asks for it, the steps of all jobs that run, what

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # command.sh [QUEUED [ENDED]] - what the command `reeve` costs: CPU time, duration and memory of one run of its frequent verbs, of a list
 # of QUEUED jobs, and of a user with ENDED ended jobs; and a loop of submissions. A real controller on SQLite and munged. Beside, in
 # the same run: a program that does nothing (what the kernel takes for any process), `munge -n` (a credential, which each request

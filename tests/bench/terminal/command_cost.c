@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* command_cost.c - command_cost RUNS COMMAND [ARG]...: what one run of a command costs, output to
  * /dev/null: the medians of its CPU time (user and system, with its children) and of its duration,
  * and its largest resident size. Prints "CPU_MS WALL_MS RSS_KB". Exit status 1: a run failed, and

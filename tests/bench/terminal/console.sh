@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # console.sh [MEGABYTES [RUNS]] - bytes through an interactive command (`reeve exec --stdin`): a real controller, munge, command, relay and waiter
 # (tests/cluster/lib/interactive/console_node.c) on one machine, there, back, and both at once; beside them the same bytes through two processes of socat
 # over TCP, plain and with TLS. Each figure is the median of the runs, with the ratio to the rivals of the same run. Needs root and socat.

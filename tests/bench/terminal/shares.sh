@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shares.sh [ASSOCIATIONS] - `reeve share` of 100,000 associations below 3,000 accounts, from command to last row: clock and CPU of the
 # command, CPU of the controller, of each form of the output. Beside, in the same run, rivals that print the same rows: `sort` of the
 # printed lines, and sqlite3 from a table of these rows. A real controller on SQLite and munged. Goal: 100 ms by the clock.

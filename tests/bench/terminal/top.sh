@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # top.sh [NODES [RUNNING [QUEUED]]] - what the documents of `reeve top` cost the controller: bytes and CPU time of one answer, and from that what
 # one open screen costs. A real controller on SQLite, whose nodes and jobs are copies of played ones. Needs root.
 set -u

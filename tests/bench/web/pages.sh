@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # pages.sh [FILE.swf[.gz] | JOBS | --ledger PLACE] - every page of the controller over a large ledger: milliseconds by the clock, of the
 # controller's processor time and of PostgreSQL's, and bytes of each, beside the rows of its first document by the database's own program
 # (sqlite3, psql) in the same run. Without words: the CEA history of REEVE_TRACES. Goals: 100 ms, 200 KB. DATABASE=postgres: in

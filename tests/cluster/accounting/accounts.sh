@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # accounts.sh [KILLS [SEED]] - accounts live: a real munged, a real controller, `reeve` as several
 # users. What is applied, who sees what, what is refused, and what a kill -9 loses: nothing. TAP.
 # Needs root (to be several users) and build/bin; uses loopback only and leaves nothing behind.

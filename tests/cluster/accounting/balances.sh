@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # balances.sh - `reeve admin balances`: the file that Open OnDemand's dashboard reads (version 1 of its balance files), of a live
 # controller with played jobs. Needs root (to be several users), munged and build/bin; loopback only. TAP.
 set -u

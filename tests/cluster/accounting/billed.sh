@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # billed.sh - what is shown as billed is what fairshare counts, by whatever rule a site charges:
 # weights, sums, queue factors, weights of one queue. Of imported jobs, and of live ones through a
 # real controller with a real munged and a client that plays the node. TAP. The live part needs root.

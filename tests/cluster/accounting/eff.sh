@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # eff.sh - `reeve eff`: requested against used, of a history in a ledger file, and of jobs that a
 # real controller's node reported. TAP. The live part needs root (to be several users).
 set -u

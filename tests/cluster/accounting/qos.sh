@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # qos.sh - quality of service beside queues: its factor in the price, in what is billed and in
 # what fairshare counts; its priority; who may use it; its limits; the default of an account,
 # and that of the site.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # quota.sh - quotas and limits: the worked examples from a ledger of imported jobs, and a live
 # controller that keeps to them. Needs root (to be several users), munged and build/bin; uses
 # loopback only and leaves nothing behind. TAP.

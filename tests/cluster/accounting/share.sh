@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # share.sh - `reeve share` and `reeve prio`: on a ledger file, and of a real controller with a real
 # munged and a client that plays the node. TAP on standard output. The live part needs root (to be
 # several users); uses loopback only and leaves nothing behind.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shares.sh - shares over a run: a real controller with a real munged, and a client that plays two nodes
 # and their users. Hundreds of jobs of several sizes by fairshare; as long as every account has jobs that
 # wait, each is charged its share, within 5 %, also when one asks for three times as much. The nodes tell

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # usage.sh - days of the site's zone, sums by month, refunds and recharges: in a ledger file, and
 # through a real controller with a real munged. TAP. The live part needs root.
 # shellcheck disable=SC2317 # called by name

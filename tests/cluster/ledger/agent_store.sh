@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # agent_store.sh [all] - a job is killed, ended and reported whatever its node's store does, whatever bytes it
 # is called by, and however many there are: a real agent with real jobs on this machine; the controller
 # is played. "all": every change of the store fails once and for ever, which takes minutes. TAP.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # archive.sh [KILLS [SEED]] - `reeve admin archive`: the jobs of past months move from a ledger to files while it is killed at
 # random; no job is lost or twice, and usage, shares, quotas and verification answer as before. On SQLite and PostgreSQL. TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # backup.sh - the ledger of a running controller is copied and restored: whatever kills or fills the way, a backup that has its name is whole; and
 # after a restore what ran meanwhile is charged once, and no job number is given twice. Played nodes, then a real agent. TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # backup_postgres.sh - a ledger in PostgreSQL is dumped while its controller runs, restored by pg_restore and marked: what ran meanwhile is charged
 # once, and no job number is given twice. Nodes are played. TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # lead.sh - two real controllers on one ledger: one leads, the other stands by and takes over; a leader
 # that was stopped and wakes writes nothing. On a file, and on a PostgreSQL server of our own. TAP.
 set -u

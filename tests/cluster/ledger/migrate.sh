@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # migrate.sh [KILLS [SEED]] - `reeve admin migrate`: a ledger with everything in it moves from SQLite to PostgreSQL while it
 # is killed at random; every view and the controller answer the same from there; what differs is named. TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # old_sums.sh - a ledger of a version that had no sums of accounts and users (the table totals): who opens it says what it does; killed
 # in the middle it has none of them, and the next one makes them all. TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # postgres.sh - the ledger in PostgreSQL: a server of our own in a temporary directory, the tests of
 # the ledger and of the controller's protocol on it, and a server that goes away in between. TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # stored.sh - one user against the ledger's disk: steps on one node a thousand times, scripts without end,
 # output; what is removed of jobs that ended, and what never is. A real controller, signed HTTP. TAP.
 # shellcheck disable=SC2317 # functions are called by soon

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* attack.c - what a client without a credential can do to a port of loopback: hold connections
  * in every way there is, and reopen each as soon as it is closed.
  *

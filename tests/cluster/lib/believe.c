@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* believe - what a node believes of a controller's answer, without a node.
  *
  * usage: believe SOCKET NODE <ANSWER

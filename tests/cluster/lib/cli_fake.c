@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cli_fake - answers of a controller from files, so that what `reeve` prints can be pinned.
  *
  * Usage: cli_fake DIR MUNGE_SOCKET. Listens on a loopback port of its own choice and prints it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cli_http - one exchange by common/http, for a script to judge: prints "RESULT WORDS".
  *
  * Usage: cli_http loop|cancel|ask|twice|ahead|astray URL MUNGE_SOCKET ANSWER_UID PATH. The answer has one second.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # command_lib.sh - a controller with a copy of the command that other users may run, and a played node that runs interactive commands. To be
 # sourced after live_lib.sh and play_lib.sh. shellcheck shell=bash
 #

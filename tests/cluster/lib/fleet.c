@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fleet.c - many nodes with a running job each, which report as agents do, and how long that
  * takes.
  *

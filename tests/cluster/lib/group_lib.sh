@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # group_lib.sh - half an allocation year of a site with two clusters, three projects and their allocations, in
 # a ledger: what pages of group usage, quotas and shares show. To be sourced, after live_lib.sh.
 # shellcheck shell=bash

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* http_exchange.h - exchanges with the controller for test programs and benches: the daemons' client, on the calling
  * thread's own event loop.
  */

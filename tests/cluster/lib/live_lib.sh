@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # live_lib.sh - a real munged and a real controller in a directory of the test's own, for suites that
 # speak as several users (root's). To be sourced after tap_lib.sh. shellcheck shell=bash
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # past_lib.sh - reports of hours within seconds. A job is charged at most the time since its dispatch to
 # the node; suites whose nodes report longer times move the dispatch into the past. To be sourced.
 # shellcheck shell=bash

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_admin.h - statements to the PostgreSQL of the test, beside what is tested. */
 #pragma once
 #include <libpq-fe.h>

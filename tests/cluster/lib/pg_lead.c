@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_lead.c - who leads a ledger in PostgreSQL: each case as one process sees it, step by step.
  */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_lost.c - a PostgreSQL connection that goes away, two writers, and what is refused. */
 #include <errno.h>
 #include <libpq-fe.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # play_lib.sh - plays a node and its jobs over the protocol, and submits jobs, for suites with a real
 # controller. To be sourced after live_lib.sh; $amounts are the node's resources. shellcheck shell=bash
 #

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 """raw_answer.py PORT_FILE BYTES_FILE [keep] - a server that reads the head of a request, prints it, sends the bytes and closes;
 with `keep` it reads the next one of that connection first, until there is none."""
 import socket

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # server_lib.sh - a PostgreSQL server of the suite's own below $dir, for suites of ledgers in both databases. To be
 # sourced after live_lib.sh. shellcheck shell=bash
 #

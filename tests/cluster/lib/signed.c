@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* signed.c - one request to the controller, signed with munge, or wrongly on purpose.
  *
  * usage: signed URL SOCKET METHOD PATH [BODY-FILE] [HOW]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # slurm_lib.sh - a Slurm cluster with the real daemons in a directory of the test's own: MariaDB, slurmdbd, slurmctld, slurmd. To be
 # sourced after live_lib.sh, as root. Nothing of it uses the machine's own configuration, ports or sockets. shellcheck shell=bash
 #

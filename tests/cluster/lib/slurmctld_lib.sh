@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # slurmctld_lib.sh - a slurmctld of Debian in the suite's directory, without accounting and without nodes that run anything. To be
 # sourced after live_lib.sh, as root. shellcheck shell=bash
 #

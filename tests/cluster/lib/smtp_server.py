@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """smtp_server.py PORT FILE - an SMTP server that writes each mail it accepts to FILE, one JSON document a line: who sent it to whom, and
 what a mail program reads of it. It answers 451 while FILE.busy is there, 550 to recipients that begin with "gone"."""
 import asyncio

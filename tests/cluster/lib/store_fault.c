@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* store_fault.c - disks for the agent as it is installed, on a machine of any kind: one below
 * its database that fails on demand, and one for its jobs that has project quotas.
  *

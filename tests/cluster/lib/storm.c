@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* storm.c - a node under a controller that is killed with -9 again and again.
  *
  * usage: storm CONTROLLER CONFIG URL MUNGE-SOCKET N-JOBS N-KILLS SEED     (as root; prints TAP)

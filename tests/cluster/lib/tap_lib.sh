@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # tap_lib.sh - what shell suites say, as TAP. To be sourced; then the checks; then `tap_end`.
 # shellcheck shell=bash
 export CURL_HOME=$PWD/tests/cluster/lib # its .curlrc: no curl waits for ever

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # agent.sh - the metrics of a real agent with real jobs: what they say, who gets those of jobs, and that no client, however many and however
 # slow, keeps the agent from its work. TAP.
 set -u

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # agent_lib.sh - a real agent on this machine, whose jobs are real processes in cgroups of its own; without BPF, so that it needs
 # root and a cgroup v2 alone. To be sourced after live_lib.sh. shellcheck shell=bash
 #

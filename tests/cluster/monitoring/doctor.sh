@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # doctor.sh - `reeve admin doctor` on a machine with a real munged, controller and agent: things are broken one by one, and each is named with
 # what mends it. The bus, the clocks of other machines and the configuration of sshd are played. TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 # metrics_clients.py ADDRESS KIND - clients of the agent's metrics that misbehave; ADDRESS is a socket's path or HOST:PORT.
 #   garbage		requests of all sorts of bytes; prints how each was answered: a status, "closed" or "silence"
 #   slow SECONDS		a byte a second; prints how long it was let

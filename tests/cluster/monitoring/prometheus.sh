@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # prometheus.sh - metrics, alerts and dashboards with a real Prometheus: it scrapes a real controller (OpenMetrics, with the token) on which
 # played jobs run, end and exceed limits, and a real agent with a real job; promtool checks metrics and rules; each query of the dashboards has a result. TAP.
 set -u

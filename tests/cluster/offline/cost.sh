@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # cost.sh - the shipped profiles price every published example, with no controller and no
 # configuration anywhere; and check-config finds every fault. TAP on standard output.
 set -u

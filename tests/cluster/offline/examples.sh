@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # examples.sh - `reeve admin check-config --examples`: every figure that a site has published holds
 # under its profile, stands in the page that is named, and no longer holds where a weight is changed.
 # TAP. The pages are looked up in $REEVE_SOURCES, or in ../shared/sources where that is.

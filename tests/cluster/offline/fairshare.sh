@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # fairshare.sh - `reeve fairshare` on files: figures, forms, and every fault with its place.
 # TAP on standard output. Needs build/bin/reeve only: no controller, no configuration.
 set -u

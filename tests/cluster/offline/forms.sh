@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # forms.sh - every view that prints a table has every form, and the forms agree: json, csv, bars,
 # tabs, no header, chosen columns. Offline, with names that try to break rows. TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # growth.sh - listing shares grows with their number, not with its square: instructions counted by
 # valgrind, which are the same on every machine, for a tree and one of four times its size. TAP.
 set -u

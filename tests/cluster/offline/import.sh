@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # import.sh - histories into a ledger: exact totals, no double count, no silent loss. TAP.
 # Real traces are looked for in $REEVE_TRACES; without it those tests are skipped, visibly.
 set -u

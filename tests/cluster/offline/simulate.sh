@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # simulate.sh [FILES] - `reeve simulate`: job by job as an independent oracle says, over random
 # histories (FILES x 100, default 25) and, in $REEVE_TRACES, over real ones; figures, forms, faults.
 # With fewer than 25 files the shorter real trace alone, and fewer seeds of what groups get.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # usage.sh - usage against allocations: how much of it and of the year is gone, and where it
 # will end by both rules, from a ledger file. TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # attack.sh [SECONDS] - clients without a credential reach the port while 200 nodes report running jobs:
 # connections with half a body, 9,000 idle ones, slow headers, slow bodies, forged credentials; half of the
 # time from one address, which is the nodes' own, and half from fifty. No job may end, and 99 of 100 syncs must

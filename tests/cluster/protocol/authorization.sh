@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # authorization.sh - who sees and who changes what over HTTP: each route asked by everyone there is, from a stranger to
 # an operator, of a real controller with a real munged; figures for monitoring; the ledger's files.
 # TAP. Needs root to be those users.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # bombs.sh - small bodies that are large when they are looked at: what they cost the controller's memory,
 # twelve at once, from a user, from a node, and from who shows no credential. TAP. Needs root; loopback only.
 set -u

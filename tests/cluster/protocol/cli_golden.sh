@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # cli_golden.sh - what `reeve` prints, sends and exits with, against canned answers and a real munged.
 # TAP on standard output. Needs build/bin/reeve; leaves nothing behind.
 # shellcheck disable=SC2317 # stop() is called by the trap

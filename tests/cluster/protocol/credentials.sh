@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # credentials.sh - what users sign of their jobs and steps, from the command through a controller to a node; a real
 # munged, controller and command, and a played node that judges as an agent does. TAP.
 # shellcheck disable=SC2317 # functions are called by soon

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # dispatch.sh - decisions that survive: exchanges that come late, twice or out of order; nodes that are lost
 # and come back; unknown jobs; nodes that operators drain. A real controller; nodes are played. TAP.
 set -u

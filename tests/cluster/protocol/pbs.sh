@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # pbs.sh - jobs that PBS starts and agents report: ids, GPUs and their charges, jobs on several nodes. A real controller; agents with Engine=pbs
 # are played. TAP.
 set -u

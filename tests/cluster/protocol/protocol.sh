@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # protocol.sh [KILLS [SEED]] - the controller's protocol without a node: a real munged, a real controller,
 # a client that plays node and users. TAP on standard output. Needs root (to be several users) and
 # build/bin; uses loopback only and leaves nothing behind.

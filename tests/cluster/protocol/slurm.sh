@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # slurm.sh - jobs that Slurm starts and agents report: numbers, rows, charges, ends, requeues, and what the controller never orders. A real
 # controller; agents with Engine=slurm are played. TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # versions.sh - agents, controllers and commands of the former version with those of this one: a job through each pair; and the former controller
 # refuses the ledger of this one. The former version is the last tag, or where there is none the newest commit that is two days older; it is built in a
 # worktree below /tmp, which takes minutes. REEVE_FORMER: a folder with its programs, built already. TAP.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # each.sh - `reeve submit --each`: many scripts by one command, all or none of them read, each a job of its own. A real controller
 # and munged. Needs root. TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # exec.sh - steps of running jobs, and `reeve exec`: a real controller and a real command; nodes are played. TAP.
 # shellcheck disable=SC2317 # functions are called by soon
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # gpu.sh - GPUs through a real controller: a client plays nodes that have some. They are placed,
 # charged and shown by model; allocated but idle is a state. TAP. Needs root (to be several users).
 set -u

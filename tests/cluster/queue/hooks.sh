@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # hooks.sh - [Hooks]: a real controller runs a site's program for what happens to jobs and nodes,
 # while a client plays the node. TAP. Needs root (to be nodes and users).
 set -u

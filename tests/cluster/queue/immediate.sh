@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # immediate.sh - now or never: jobs that start in the first scheduling pass or within some seconds, or end with the reason, once, also
 # where the controller is killed in between. A real controller and a real command; the node is played (step_node.c). TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # interactive.sh - commands with standard input and with a terminal: a real controller, a real command, the agent's relay and the
 # waiter's console as they are (tests/cluster/lib/interactive/console_node.c); the node and the job around them are played (step_node.c). TAP.
 set -u

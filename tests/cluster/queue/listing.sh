@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # listing.sh - `reeve jobs` lists any number of jobs by one command, each once, in every form. Needs root.
 set -u
 cd "$(dirname "$0")/../../.." || exit 1

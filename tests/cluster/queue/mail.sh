@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # mail.sh - mails about jobs: a real controller runs reeve-mail, which speaks with a real SMTP server (python3-aiosmtpd) or a sendmail
 # program, while a client plays the node. TAP. Needs root (to be nodes and users).
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # no_jobfs.sh - a node without project quotas, where the site has chosen Jobfs = none: a real agent runs real jobs, in directories of their
 # own that nothing limits, and tells it wherever a user or an operator looks. TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # parts.sh - jobs on several nodes, over the wire: what each node gets and when, one kill for the whole
 # job, usage that adds up whatever is lost on the way, and a controller that is killed in between. A real
 # controller, on a file and on a PostgreSQL server of our own; nodes are played. TAP.

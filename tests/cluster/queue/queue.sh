@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # queue.sh - the queue of a real controller with a real munged, and a client that plays the nodes:
 # backfill, and the cycle that suspends: which job is preempted, which waits for it, which resumes, and what the user
 # reads about it. TAP on standard output. Needs root (to be several users); uses loopback only and leaves

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # select.sh - jobs in chunks on several nodes: a real controller with a real munged, and a client that
 # plays three nodes. Where chunks go, which node gets what, what is refused with which numbers, what
 # whole nodes cost, and a job on two nodes that is preempted and resumes. TAP on standard output. Needs

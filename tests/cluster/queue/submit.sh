@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # submit.sh - what is accepted and when it may start: holds, dependencies, arrays, queue limits. A
 # real munged and a real controller, the command as several users, and a client that plays the node.
 # Needs root (to be several users) and build/bin; uses loopback only. TAP.

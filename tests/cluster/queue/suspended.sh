@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # suspended.sh - owners suspend jobs for MaxSuspend at most: then these are resumed, or ended. A client
 # plays the node; the controller is real.
 set -u

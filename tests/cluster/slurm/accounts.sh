@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # accounts.sh - the accounts of Reeve and of a real slurmdbd are brought in step, both ways: differences first, one side the master. Needs
 # root, munged, MariaDB, slurmdbd, sacctmgr and build/bin; uses loopback only and leaves nothing behind. TAP. USERS: of the large site.
 set -u

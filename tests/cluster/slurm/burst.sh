@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # burst.sh - many jobs are submitted to a real slurmctld at once, before Reeve's ledger can have any: a grant holds all the same, and what Slurm
 # refuses for its own reasons frees what it reserved. Needs root, munged, MariaDB, slurmdbd, slurmctld, slurmd, reeve-slurm and build/bin;
 # uses loopback only and leaves nothing behind. TAP.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # federation.sh - two clusters of Slurm in a federation, with one slurmdbd, and a reeve-slurm beside each slurmctld: a job that Slurm offers
 # to both clusters, and runs on one, is in Reeve's ledger once, as a job of the cluster that ran it. Real slurmctld (two), slurmdbd, slurmd and
 # MariaDB. TAP.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # follow.sh [sqlite|postgres] - reeve-slurm beside the real slurmctld, slurmdbd, slurmd and MariaDB: every job of Slurm is in Reeve's
 # ledger once, with Slurm's seconds, whatever happens to the daemons. No agent runs. TAP.
 set -u

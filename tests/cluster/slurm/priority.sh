@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # priority.sh - a real slurmctld whose pending jobs get Reeve's fairshare as SiteFactor, by reeve-slurm: shown by sprio, explained by
 # reeve prio and reeve why. Needs root, munged, slurmctld and build/bin; uses loopback only and leaves nothing behind. TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # submit.sh - a real slurmctld with Reeve's job_submit.lua, reeve-slurm-submit and a controller: quotas and limits decide when a job is
 # submitted or changed; and slurmctld never waits longer than its limit. Needs root, munged, slurmctld and build/bin;
 # uses loopback only and leaves nothing behind. TAP.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # top.sh - `reeve top` against a real controller: in a terminal of 80x24 and 200x50 driven by keys, once for pipes and programs, and
 # what becomes of the terminal and of the data when a signal comes or the controller is lost. TAP.
 # shellcheck disable=SC2317 # functions are called by soon

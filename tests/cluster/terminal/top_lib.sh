@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # top_lib.sh - a controller with two played nodes, jobs of two users, and a terminal (tmux) in which `reeve top` runs. To be
 # sourced after tap_lib.sh, live_lib.sh, play_lib.sh and past_lib.sh. shellcheck shell=bash
 #

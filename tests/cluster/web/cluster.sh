@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # cluster.sh - the page of a cluster, of a real controller with played nodes: what of its core time was charged, free, drained, down, by day;
 # who used most; how long jobs waited; who sees what; days before nodes were recorded; the same as CSV and JSON. TAP.
 # shellcheck disable=SC2317 # functions are called by soon

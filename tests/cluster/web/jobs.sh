@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # jobs.sh - the pages of jobs, of a job, of the queue and of nodes, of a real controller with a played node: filters, pages of a long list, what a
 # job cost and would cost in other queues, who sees which job on the map of cores, hostile names; the same as CSV and JSON. TAP.
 # shellcheck disable=SC2317 # functions are called by soon

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # pages.sh - the pages of a real controller as a browser asks for them: entry by `reeve web`, rights, hostile names, the same figures as CSV
 # and JSON, headers. TAP.
 # shellcheck disable=SC2317 # functions are called by soon

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # proxy.sh - pages for a proxy that has signed its users in: a real nginx before the controller's unix socket, what it may say and who
 # else may not. TAP.
 set -u

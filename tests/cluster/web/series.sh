@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # series.sh - the use of jobs over their time, from a node's report to API, page and CSV, on a real controller: replaced by later reports, added up
 # over nodes, kept apart by attempt, refused to other users; what is no series is dropped, and the report counts. TAP.
 set -u

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # usage.sh - the pages of group usage, quotas and shares over half an allocation year of a site: the figures of the API, the same in HTML,
 # CSV and JSON, rights, hostile names. TAP.
 # shellcheck disable=SC2317 # functions are called by name

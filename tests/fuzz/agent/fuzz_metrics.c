@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_metrics - any bytes as a request for the agent's metrics, whole or in two pieces: it is complete or not, the
  * answer's status is one of six, and the headers that are found lie in the request. And any bytes as MetricsListen=.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_series.c - any bytes as a series: refused, or within its bounds, with one encoding: the same bytes. What is decoded
  * goes on with hostile samples, and adds up with itself.
  *

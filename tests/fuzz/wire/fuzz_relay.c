@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_relay.c - any bytes as a node's messages of interactive steps, or a user's: refused with words, or every message lies within the bytes
  * that came with the document.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_response - any bytes as a controller's answer: no crash, a body within its bound, a refusal has words, and pieces of any size
  * give what the whole gives.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fuzz_rowpack.c - any bytes: what is read as values is written as the same bytes again, texts end within the bytes, and reading ends.
  *
  * links: common/err common/utf8 common/wire/rows/rowpack

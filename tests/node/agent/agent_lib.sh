@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # agent_lib.sh - drive an agent without a controller: orders go over D-Bus, as root.
 # Sourced in the virtual node by the other scripts of this folder. shellcheck shell=bash
 # shellcheck source=tests/node/node_lib.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # crash.sh [KILLS] - kill -9 of the agent wherever it happens to be in the life of its jobs:
 # each runs once, to its own end, and is measured and reported once.
 # shellcheck source=tests/node/agent/agent_lib.sh

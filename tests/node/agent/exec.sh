@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # exec.sh MANAGER [TIER] - what is started in a job that runs (`reeve exec`) runs as the job's
 # own command does, in its limits, once, and is followed to its end.
 # shellcheck source=tests/node/agent/agent_lib.sh

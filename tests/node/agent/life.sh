@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # life.sh MANAGER [TIER] - the same life of jobs under systemd and under libcgroup alone.
 # shellcheck source=tests/node/agent/agent_lib.sh
 . "${AGENT_LIB:-/usr/local/lib/reeve-tests/agent_lib.sh}"

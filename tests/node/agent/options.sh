@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # options.sh - what is off unless the site asks for it: SwitchProfile, PidsAction=kill,
 # MaxProcesses.
 # shellcheck source=tests/node/agent/agent_lib.sh

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # parts.sh MANAGER - the part of a job whose command runs on another node: it is held, what is
 # put into it keeps to its limits, and it ends by order, by a limit, or with its holder.
 # shellcheck source=tests/node/agent/agent_lib.sh

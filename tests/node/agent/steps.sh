@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # steps.sh [PART PARTS] - kill -9 of the agent at every step of a job's start and end: where a
 # step of its life begins and where it ends, and before and after each effect in between (or at every
 # PARTS-th of them). A new job for each; the agent comes back and goes on with those before. Each

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # suite.sh SCRIPT [ARG]... - run tests/node/agent/SCRIPT.sh on a virtual node with the agent
 # installed and no controller. TAP comes out. `steps 0 1` does
 # every step, in twelve minutes or more under emulation.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # demo.sh - `make demo`: real jobs on a real node. On this machine when it is fit (root, systemd as
 # PID 1, cgroup v2), else on a virtual one; says which, and why. KEEP=1: its page is served until Ctrl-C.
 # A history is shown beside the demo's jobs: the last 20,000 jobs of DEMO_TRACE (a .swf.gz), else of the CEA trace of

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # guest.sh ROOT - real jobs on this node: one keeps to its request, the others exceed it; and
 # two with a simulated GPU each, of which one does nothing.
 # Runs as root on a machine with systemd and cgroup v2, from a tree installed below ROOT. It starts

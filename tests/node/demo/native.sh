@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # native.sh - `make demo` as it goes where the machine itself is fit: from a tree of its own, not
 # installed, on a node without a disk for jobs; and that it leaves nothing behind. TAP.
 set -eu

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # slurm.sh - `make demo-slurm`: Debian's Slurm with Reeve beside it on a virtual node, and what a user of Slurm sees.
 set -eu
 cd "$(dirname "$0")/../../.."

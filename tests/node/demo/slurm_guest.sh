@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # slurm_guest.sh - jobs of Slurm, with the commands of Slurm: some keep to what they requested of Reeve, others do not.
 . "$(dirname "$0")/node_lib.sh"
 . "$(dirname "$0")/slurm_lib.sh"

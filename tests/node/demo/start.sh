@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-or-later
 # start.sh COLOR KEEP [RECORD] - what the virtual node runs for `make demo`. With KEEP the host's port 8641 leads here; with RECORD
 # /out/terminal has what `reeve top` wrote to a terminal of 80x24.
 if [ -n "$2" ]; then

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # clock.sh - only running time counts: suspension is neither charged nor walltime, whatever program
 # suspends; the last slice of the shortest job is charged.
 . "$(dirname "$0")/node_lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # crash.sh - kill -9 of agent and controller under a running mix: nothing is lost, nothing
 # charged twice, limits hold throughout.       KILLS: how often the agent is killed (100)
 . "$(dirname "$0")/node_lib.sh"

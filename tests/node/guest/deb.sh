@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # deb.sh VERSION NEXT - the packages of /srv/deb (VERSION) and /srv/deb-next (NEXT) on this node, as an administrator uses them: a job
 # runs through an upgrade and the way back, its limit holds and every second of it is charged. TAP.
 . "$(dirname "$0")/node_lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck disable=SC1090,SC1091
 # `reeve admin doctor` on a node that is also the controller's host: a healthy one has no finding that fails; what is broken is found, and the
 # command that the finding names mends it. TAP.

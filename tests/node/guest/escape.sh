@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # escape.sh - no way out of a job's limits.
 . "$(dirname "$0")/node_lib.sh"
 RES=ncpus=1,vmem=500MB,jobfs=20MB,walltime=0:05:00

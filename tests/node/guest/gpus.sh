@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # gpus.sh - a job opens the GPUs that it was granted and no others, whatever becomes of
 # systemd's policy and of the agent; its environment names them; a GPU with leftovers is not allocated.
 . "$(dirname "$0")/gpus_lib.sh"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # gpus_lib.sh - a node with four simulated GPUs, and jobs on it that run commands on demand. Sourced by
 # gpus*.sh. shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/node_lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # gpus_options.sh - what a site may have otherwise of GPUs: launches counted, GPUs given though
 # nothing holds them, GPUs not looked for.
 . "$(dirname "$0")/gpus_lib.sh"

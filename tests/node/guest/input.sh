@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # input.sh - bad input: a clear error that says what and how to mend it; nothing left behind.
 . "$(dirname "$0")/node_lib.sh"
 node_start || { ok 1 "the node starts"; tap_end; }

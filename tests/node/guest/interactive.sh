@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # interactive.sh - commands with standard input and with a terminal of their own, in a job on a real node: what a user types, sees
 # and loses. /usr/local/bin/terminal is the user.
 . "$(dirname "$0")/node_lib.sh"

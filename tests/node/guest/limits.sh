@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # limits.sh - every limit holds, says why, and leaves the neighbour alone.
 . "$(dirname "$0")/node_lib.sh"
 

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # mpi.sh NODE PORT - a node of tests/node/mpi.sh, whose controller is on the host and whose other
 # node is at the end of a cable: names and addresses, munge and the agent, until the power is cut. Tells
 # on standard output what it sees of the jobs, whatever the agent says of them:

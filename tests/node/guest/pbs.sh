@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # pbs.sh - the hook of PBS (pbs/reeve.py) and an agent with Engine=pbs, with a fake of pbs_python and pbs_mom (tests/node/pbs): real agent, real
 # kernel, real systemd, real controller, and no PBS. TAP.
 #   tests/node/suite.sh pbs --with pbs

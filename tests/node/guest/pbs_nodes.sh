@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # pbs_nodes.sh NUMBER NODES - jobs of PBS that use several nodes: n1 has Reeve's controller and the job's script, each node an agent and a fake of
 # pbs_mom (tests/node/pbs). They are held on each of their nodes, end on all, and are one job in the ledger. TAP (of n1).
 #   tests/node/suite.sh pbs_nodes --nodes 2 --with pbs

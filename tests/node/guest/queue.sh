@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # queue.sh NODE PORT - a node of tests/node/queue.sh, whose controller is on the host: munge
 # and the agent, until the power is cut. Tells on standard output what it sees of the jobs' cgroups,
 # whatever the agent says of them:

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # series.sh - how the use of real jobs went over their time: the points equal what the job did, add up to what the ledger has,
 # and go on after the agent was killed.
 . "$(dirname "$0")/node_lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # slurm.sh - Reeve beside Slurm: the daemons of Debian (slurmctld, slurmdbd with MariaDB, slurmd), the SPANK plugin
 # and an agent with Engine=slurm hold Slurm's jobs to --vmem and --jobfs, and say why a job was ended. TAP.
 #   tests/node/suite.sh slurm --with slurm --net host

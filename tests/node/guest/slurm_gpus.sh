@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # slurm_gpus.sh - GPUs of Slurm's jobs: Slurm gives and holds them, Reeve measures what the job did on those that it has, and charges them. Three
 # simulated GPUs (tests/gpu/nvml_double.c, cuda_double.c), one of them split into two MIG instances; their device files are those of other
 # devices. gres.conf has them in another order than their numbers. TAP.

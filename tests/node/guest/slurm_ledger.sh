@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # slurm_ledger.sh - a cluster of Slurm in Reeve's ledger: what slurmd ran is there once, as requested and as used, charged, and with
 # its end message; a real controller, agent, and Slurm's daemons. TAP.
 #   tests/node/suite.sh slurm_ledger --with slurm --net host

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # slurm_mix.sh - a day of a Slurm cluster beside Reeve in some minutes: an array of $JOBS (100), jobs that are requeued, suspended and preempted,
 # and all daemons of both killed with SIGKILL meanwhile, $KILLS (25) times at random. At the end the ledger, slurmdbd and what the jobs wrote
 # of themselves must agree, and nothing may be there twice. TAP; $SEED repeats the order of the kills.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # slurm_nodes.sh NUMBER NODES - Reeve beside Slurm on several nodes: n1 has slurmctld, slurmdbd and Reeve's controller, each node slurmd and an
 # agent. Jobs that use them together are held on each of them, end on all, and are one job in the ledger. TAP (of n1).
 #   tests/node/suite.sh slurm_nodes --nodes 3 --with slurm

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # slurm_srun.sh - what the plugin and its guards add to `srun true`: steps in one allocation, with the plugin and without it in pairs,
 # the order of each pair reversed in the next, so that other work on the machine is in both. Prints the median of the pairs' differences;
 # judges nothing. TAP.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # slurm_v1.sh - Slurm on a host with cgroup v1, where Reeve can hold no job: it refuses each, and its users and admins read why. TAP.
 #   tests/node/suite.sh slurm_v1 --with slurm --net host --kernel-arg systemd.unified_cgroup_hierarchy=0
 . "$(dirname "$0")/node_lib.sh"

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # ssh.sh - ssh to a node as docs/operation.md sets it up: into the user's job, or not at all: a real
 # sshd and pam_reeve, and a terminal, sftp and a limit through them. TAP.
 #   tests/node/suite.sh ssh --with ssh

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* limits DIR [IMAGE] - on a real file system, as root: a job's limits are exact. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* removal DIR [IMAGE] - on a real file system, as root: whatever a job leaves is removed,
  * and a crash at any moment leaves nothing that is not found. */
 #include <errno.h>

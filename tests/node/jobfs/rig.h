@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rig.h - what the jobfs tests on a real file system share. */
 #pragma once
 #include <setjmp.h>

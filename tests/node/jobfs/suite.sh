@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # suite.sh ext4|xfs|image - the jobfs suite on a virtual node: on a disk with project
 # quota, or in an image file where the disk has none. TAP comes out.
 set -eu

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* conformance.c - the laws of manager.h, asked of either manager with real jobs.
  *
  *	conformance systemd|cgroup LAUNCHER PARENT DIR UID	TAP

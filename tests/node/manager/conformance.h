@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* conformance.h - one world for the laws of manager.h, whichever manager it is: the
  * manager under test, the agent's side of the launch socket, and what was heard of both.
  */

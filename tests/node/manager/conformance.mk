@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # The conformance test of the two managers, with the agent's own objects; no BPF in it.
 # make -f Makefile -f tests/node/manager/conformance.mk build/tests/node/manager/conformance
 CONFORMANCE := $(wildcard tests/node/manager/*.c agent/enforce/manager/*.c agent/enforce/manager/*/*.c) \

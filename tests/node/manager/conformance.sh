@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-or-later
 # conformance.sh systemd|cgroup|hybrid - the laws of agent/enforce/manager/manager.h, as TAP.
 #   systemd  the systemd manager on a virtual node
 #   cgroup   the manager of hosts without systemd, on a virtual node, in a cgroup that systemd
@@ -92,5 +93,5 @@ cd "$(dirname "$0")/../../.." || exit 1
 case ${1:-} in
 systemd | cgroup) in_node "$1" ;;
 hybrid) in_hybrid ;;
-*) sed -n '2,7s/^# \{0,1\}//p' "$0" >&2 && exit 64 ;;
+*) sed -n '3,8s/^# \{0,1\}//p' "$0" >&2 && exit 64 ;;
 esac

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* host.c - see host.h. */
 #include <fcntl.h>
 #include <grp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* host.h - what this host can and cannot hold, and the laws that only the
  * cgroup manager has: it has supervisors. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* world.c - see conformance.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
 # pbs.py - a fake of the module `pbs` that pbs_python of OpenPBS gives to a hook. It is no part of PBS, and nothing here was written by
 # its authors: it has what docs/pbs.md says of the module, as far as pbs/reeve.py uses it. fake_pbs_mom fills it from a file.
 import json

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-or-later
 """test_hook.py - what pbs/reeve.py reads of amounts, chunks and its configuration, without PBS, agent or root: its module `pbs` is empty here. TAP."""
 import importlib.util
 import os

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Laws of admission. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Laws of the running clock. */
 #include <setjmp.h>
 #include <stdarg.h>

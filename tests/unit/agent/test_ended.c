@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_ended - what is remembered of Slurm's jobs that have ended: the last attempt of each, for a while, and so many. */
 #include <setjmp.h>
 #include <stdarg.h>

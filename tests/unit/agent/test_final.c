@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_final - a final record is read whole or refused, and hostile texts in it are refused. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Jobs' directories where the site has chosen no limit (Jobfs = none): plain ones on any file
  * system. Needs root. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_metrics_page - where the agent's metrics are read, and what they say. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_metrics_request - what a client of the agent's metrics asked. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_pids - how many processes a node has for its jobs, and how many a job may have. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Laws of core placement, by enumeration of small machines. */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_stopped - when the processes of a cgroup count as stopped (manager_is_stopped()). Real processes; a folder stands in for the cgroup. */
 #include <pthread.h>
 #include <sched.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_topology - real and synthetic machines through hwloc into the placement tables, and a day of placements
  * on the largest of them. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_users - which users' jobs a node refuses, whatever the controller sends. */
 #include <errno.h>
 #include <setjmp.h>

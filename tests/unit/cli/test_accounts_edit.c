@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_accounts_edit - single changes as they are typed: what each does, and what it refuses.
  */
 #include <errno.h>

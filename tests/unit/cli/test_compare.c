@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_compare - the ledger's and slurmdbd's attempts side by side: every difference is named, once, and nothing else. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_decimal - every number is written as printf() writes it, ties and signs included.
  */
 #include <errno.h>

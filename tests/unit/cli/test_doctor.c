@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_doctor.c - what `reeve admin doctor` makes of the daemons, the kernel, files and databases (cli/admin/doctor/judge). */
 #include "tests/unit/rig/doctor_rig.h"
 

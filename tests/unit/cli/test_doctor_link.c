@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_doctor_link.c - what `reeve admin doctor` makes of the exchange with the controller and of ways out of jobs (cli/admin/doctor/judge). */
 #include "tests/unit/rig/doctor_rig.h"
 

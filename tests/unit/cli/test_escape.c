@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a user types to reeve itself: "~" and a letter at the beginning of a line, however the bytes come. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_packed_rows - columns are found by their names, others are passed over, and an answer that lacks one or is cut is refused.
  */
 #include <errno.h>

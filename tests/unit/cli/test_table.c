@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_table - the forms of the same rows; hostile text stays text; nothing measured is not 0.
  */
 #include <errno.h>

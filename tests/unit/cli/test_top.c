@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_top - the screen of `reeve top`: no line is wider than the screen, nothing that users or nodes write reaches the
  * terminal, bars are never longer than they may be, and sorting and filtering keep to what is shown. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_auth - a credential is good once and for its purpose alone; a munged that does not answer is an error. */
 #include <errno.h>
 #include <setjmp.h>

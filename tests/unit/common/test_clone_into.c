@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_clone_into - a process begins in its cgroup, with nothing of the caller's changed by it. Skipped without root and cgroup v2. */
 #include <errno.h>
 #include <fcntl.h>

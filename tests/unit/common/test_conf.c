@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_conf - every mistake in a configuration file is named with file, line and remedy. */
 #include <errno.h>
 #include <setjmp.h>

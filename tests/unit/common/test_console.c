@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Messages of interactive steps: what is encoded is decoded the same; what is cut or out of bounds is refused. */
 #include <errno.h>
 #include <setjmp.h>

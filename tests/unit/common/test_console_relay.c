@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The document in which messages of interactive steps travel between node and controller: whole, and none that reaches beyond its bytes. */
 #include <errno.h>
 #include <setjmp.h>

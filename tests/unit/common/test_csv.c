@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_csv - what RFC 4180 allows is read exactly; what it does not is refused with its place.
  */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_db - the strict use of SQLite: versions, cached statements, failed transactions. */
 #include <errno.h>
 #include <setjmp.h>

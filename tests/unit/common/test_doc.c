@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_doc.c - a document is complete or absent: no failed set is lost, no failed allocation
  * leaves a key out; bytes are standard base64, and nothing else is read as such. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_http_loop - calls of a command in an event loop, over sockets of its own. The test is the controller: it accepts, reads and
  * answers between two turns of the loop. Signatures are played. */
 #include <arpa/inet.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_log - what others can make happen as often as they like fills no log: one line in ten seconds, with a count. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_packets.c - messages in packets: any size, what is not a message, a full socket. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_private - files of a daemon that others could read are closed to them. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_replace_file - a file is replaced whole or not at all. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_response - a response is read the same in pieces of any size; what could be read in two ways is refused. */
 #include <errno.h>
 #include <setjmp.h>

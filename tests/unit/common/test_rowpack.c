@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_rowpack - what is put is read again, value by value; bytes that are no values are refused, wherever they are cut.
  */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_series - the points of a job's use: merging loses no CPU time and no maximum, gaps stay gaps, nothing but a
  * series is decoded.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_signature - a node starts only what its user signed, whatever request the controller sends. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The documents of a sync: what one side encodes the other decodes, every key of both, byte by
  * byte as docs/protocol.md has them. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_sync_gpus - the GPUs in a node's sync: counted by model; a contradictory list is named. */
 #include <errno.h>
 #include <setjmp.h>

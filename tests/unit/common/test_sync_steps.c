@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Steps on the wire: decoding returns what was encoded, and nothing malformed is acted on. */
 #include <errno.h>
 #include <setjmp.h>

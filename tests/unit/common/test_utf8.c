@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Any bytes become valid, printable UTF-8 that fits, and good text stays as it is. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_verb - a verb table parses, refuses with the remedy, and says what it can do. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_wire.c - what is encoded decodes to the same; every broken document is refused. */
 #include <errno.h>
 #include <setjmp.h>

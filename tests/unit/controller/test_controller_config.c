@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_controller_config - what controller.conf means, and what it must not accept. */
 #include <errno.h>
 #include <fcntl.h>

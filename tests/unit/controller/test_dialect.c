@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_dialect - the store's SQL as PostgreSQL reads it. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_hooks_events - which hooks each entry of the journal is for, in which order. */
 #include <setjmp.h>
 #include <stdarg.h>

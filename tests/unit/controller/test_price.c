@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_price - what a request costs, GPUs by model: every published example, as users type it. */
 #include <errno.h>
 #include <setjmp.h>

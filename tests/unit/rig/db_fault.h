@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* db_fault - let the n-th write of SQLite fail, as a full or broken disk would. */
 #pragma once
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* doctor_rig.h - a report of `reeve admin doctor`, and what its last finding is; included by one test each. */
 #pragma once
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* exact - a text that ends where its bytes do, without a NUL: the address sanitizer reports who reads on. */
 #pragma once
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fail_alloc.c - stands in front of the C library's allocations (or the sanitizer's); see fail_alloc.h. */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fail_alloc - makes the n-th allocation fail: malloc(), calloc(), realloc() and strdup() of the program under test. */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fail_vfs.c - wraps SQLite's default VFS and makes its n-th change fail; see fail_vfs.h. */
 #include <sqlite3.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* fail_vfs - SQLite's file layer that fails its n-th change of a file: write, sync, truncate.
  * Registered as the default, so the code under test knows nothing of it. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ledger_rig.c - makes the ledger on either database, and sends reports of its node; see ledger_rig.h. */
 #include <setjmp.h>
 #include <stdarg.h>

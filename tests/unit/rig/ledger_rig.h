@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ledger_rig - a ledger in a temporary directory, a job in it, and the reports of its node. */
 #pragma once
 #include "common/time_units.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* order_rig.c - submits jobs to a ledger, and plays its node. */
 #include <errno.h>
 #include <setjmp.h>

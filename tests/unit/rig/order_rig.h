@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* order_rig - jobs in the queue of a ledger, and a node that reports. */
 #pragma once
 #include "tests/unit/rig/sharetree_rig.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pages_rig.c - see pages_rig.h. */
 #include <setjmp.h>
 #include <stdarg.h>

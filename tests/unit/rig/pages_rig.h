@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pages_rig - the queries of the documents that pages show, and a past of sums and records for them to be found in: tests of plans. */
 #pragma once
 #include "tests/unit/rig/ledger_rig.h"

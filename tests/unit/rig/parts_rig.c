@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* parts_rig.c - submits and runs a job on three nodes, and reads its parts; see parts_rig.h. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* parts_rig - a job on three nodes in a ledger: of 2 cores and 1 GB on each, 6 core-seconds a
  * second. Times and figures as in ledger_rig.h. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* past_rig.c - see past_rig.h. */
 #include <setjmp.h>
 #include <stdarg.h>

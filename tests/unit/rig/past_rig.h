@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* past_rig - a ledger with a long past: jobs that have ended, of the user, account and node of rig_request_init() and the nodes n1 and n2;
  * and jobs of Slurm's cluster "east", whose numbers are larger than all of these. */
 #pragma once

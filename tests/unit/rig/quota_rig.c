@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota_rig.c - parses policy and accounts, submits and reports jobs; see quota_rig.h. */
 #include <setjmp.h>
 #include <stdarg.h>

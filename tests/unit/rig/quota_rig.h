@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota_rig - a ledger of ledger_rig with a policy and accounts, jobs of any rate in it. */
 #pragma once
 #include "controller/quota/quota.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sharetree_rig.c - builds share trees, charges them and reads their rows; see sharetree_rig.h. */
 #include <errno.h>
 #include <math.h>

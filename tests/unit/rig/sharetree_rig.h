@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* sharetree_rig - a share tree with a policy and declared accounts, to be charged and looked at.
  */
 #pragma once

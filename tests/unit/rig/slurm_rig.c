@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_rig - see slurm_rig.h. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_rig - rows of Slurm's jobs, as the unit tests of the ledger send them. */
 #pragma once
 #include "common/wire/slurm_batch.h"

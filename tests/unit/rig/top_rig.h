@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* top_rig - documents as a controller sends them, with hostile texts, and the views that `reeve top` makes of them. */
 #pragma once
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* verify_rig.h - the ledger of a test against its own sums; for tests that link the ledger's verify. */
 #pragma once
 #include "controller/ledger/verify/verify.h"

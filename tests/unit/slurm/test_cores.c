@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_cores.c - the cores that a job has on each of its nodes, as Slurm lists them (slurm/cores.h). */
 #include <errno.h>
 #include <setjmp.h>

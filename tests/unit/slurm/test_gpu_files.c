@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_gpu_files.c - the device files of a job's GPUs, from the list that slurmd writes (slurm/gpu_files.h). */
 #include <errno.h>
 #include <setjmp.h>

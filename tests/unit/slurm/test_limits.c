@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_limits - the limits of a job of Slurm: read from options, bounded by the site, carried with the job. */
 #include <errno.h>
 #include <setjmp.h>

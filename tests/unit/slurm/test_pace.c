@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_pace - how long slurmctld is left alone after a question. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a job requests, from the fields of Slurm's job description; and the answer as job_submit.lua reads it. */
 #include <errno.h>
 #include <setjmp.h>

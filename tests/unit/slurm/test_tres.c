@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_tres - amounts in Slurm's lists of trackable resources, by name and by slurmdbd's numbers. */
 #include <setjmp.h>
 #include <stdarg.h>

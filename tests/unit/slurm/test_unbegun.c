@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_unbegun - the mark of a job that no agent has taken lies beside the agent's socket, outlives every program, and
  * follows no link.
  */

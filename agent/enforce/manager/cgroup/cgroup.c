@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cgroup.c - runs jobs on hosts whose PID 1 is not systemd; see manager.h.
  *
  *	PARENT/jobs/reeve-job-N-A.service	a job; bounded together at PARENT/jobs

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* open.c - opens the cgroup manager: makes the levels of cgroups, finds the jobs that run already,
  * lists what this host cannot enforce. */
 #include <dirent.h>

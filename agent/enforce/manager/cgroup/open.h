@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* open.h - opens and closes the cgroup manager; see manager.h. */
 #pragma once
 #include "agent/enforce/manager/cgroup/unit.h"

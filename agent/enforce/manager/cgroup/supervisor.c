@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* supervisor.c - starts a job's supervisor and finds it again by its lock; see
  * manager/cgroup/supervisor.h. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* supervisor.h - the parent process of each job, which outlives the agent: its spec, its start,
  * and how a restarted agent finds it again.
  *

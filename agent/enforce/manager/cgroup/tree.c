@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tree.c - reads, writes, makes and removes cgroups; see manager/cgroup/tree.h. */
 #include <dirent.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* tree.h - the v2 cgroups of hosts without systemd, through libcgroup.
  *
  * libcgroup 2.0.2 handles a cgroup only through a controller, and on a hybrid host it uses the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* unit.c - follows a job on a host without systemd through its stages, and answers orders; see
  * manager/cgroup/unit.h. */
 #include <errno.h>

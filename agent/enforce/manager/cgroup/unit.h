@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* unit.h - a job of the cgroup manager, followed from start to end, and the answers to orders,
  * which come from the event loop as systemd's do. Private to agent/enforce/manager/cgroup/.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* access - who may run processes outside jobs: linger files, user managers, sshd's configuration, cron and at. `root` stands before every
  * path ("": this machine; else a directory that holds its files). */
 #pragma once

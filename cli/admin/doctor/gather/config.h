@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* config - the keys of agent.conf that say where the agent has its files and its controller. The command may include nothing of the agent, so
  * the few keys stand here again; whether the file is right the agent itself says (reeve-agent --check). */
 #pragma once

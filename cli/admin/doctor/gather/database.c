@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* database.c - see database.h. */
 #include <errno.h>
 #include <pwd.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* database - opens a database without changing it: a file of SQLite read-only, a PostgreSQL server as the controller's user. */
 #pragma once
 #include "cli/admin/doctor/judge/ledger.h"

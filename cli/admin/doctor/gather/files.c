@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* files.c - see files.h. */
 #include <errno.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* files - looks at owners, modes and free space. */
 #pragma once
 #include "cli/admin/doctor/judge/files.h"

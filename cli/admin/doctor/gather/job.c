@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job.c - see job.h. */
 #include <errno.h>
 #include <grp.h>

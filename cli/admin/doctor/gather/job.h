@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job - a test job of a user, from its submission to its output. */
 #pragma once
 #include "cli/admin/doctor/judge/link.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* link.c - see link.h. */
 #include <errno.h>
 #include <jansson.h>

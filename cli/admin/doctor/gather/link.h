@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* link - munge here, and the exchange with the controller. */
 #pragma once
 #include "cli/admin/doctor/judge/link.h"

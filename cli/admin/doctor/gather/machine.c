@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* machine.c - see machine.h. */
 #include <jansson.h>
 #include <linux/magic.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* machine - what the kernel, systemd and the agent on the bus say. Each call fills in what it could not find out as `why`. */
 #pragma once
 #include "cli/admin/doctor/judge/kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota - writes a file over a limit of its project, on the disk of the jobs. */
 #pragma once
 #include "cli/admin/doctor/judge/kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* run.c - see run.h. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* run - runs a program without a shell and keeps what it prints. */
 #pragma once
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* access.c - see access.h. */
 #include <ctype.h>
 #include <string.h>

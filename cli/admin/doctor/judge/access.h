@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* access - judges the ways by which a user may run processes on a node that belong to no job: lingering, user managers, sshd without
  * pam_reeve, cron and at. */
 #pragma once

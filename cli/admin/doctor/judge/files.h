@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* files - judges owners and modes of files and directories, and what is left on disks. */
 #pragma once
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kernel.c - see kernel.h. */
 #include <inttypes.h>
 #include <string.h>

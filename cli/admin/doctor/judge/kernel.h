@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* kernel - judges the kernel's features, the enforcement tier that the agent found, cgroups, and the test of project quotas. */
 #pragma once
 #include <stdint.h>

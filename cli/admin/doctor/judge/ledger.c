@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ledger.c - see ledger.h. */
 #include <inttypes.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ledger - judges a database: of a file its consistency and its schema, of a PostgreSQL server also version and settings. */
 #pragma once
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* link - judges munge, the exchange with the controller, the difference of the clocks, what the controller says of this node, and a test
  * job. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* report.c - see report.h. */
 #include <stdarg.h>
 #include <stdio.h>

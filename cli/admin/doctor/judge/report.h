@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* report - what `reeve admin doctor` found: a list of findings, each of one check, with a sentence and the command that mends it.
  *
  * The files of this folder are pure: each takes facts (facts.h, or a struct of its own) and adds findings. What could not be found out is a

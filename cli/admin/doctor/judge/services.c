@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* services.c - see services.h. */
 #include <inttypes.h>
 #include <string.h>

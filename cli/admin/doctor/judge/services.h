@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* services - judges the daemon's unit, its configuration, and the versions of what is installed and what runs. */
 #pragma once
 #include <stdint.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_job.c - finds the job that a path names by Slurm's id; see slurm_job.h. */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_job - finds the job that a path names by Slurm's id. */
 #pragma once
 #include "common/model/pbs/id.h"

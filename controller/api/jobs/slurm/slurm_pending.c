@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_pending.c - keeps the list of jobs that wait in Slurm, and computes their site factors; see slurm_pending.h. */
 #include <errno.h>
 #include <stdio.h>

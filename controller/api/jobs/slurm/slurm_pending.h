@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* slurm_pending - the jobs that wait in Slurm, as reeve-slurm last listed them: their site factors, and why they wait.
  *
  * In memory only: after a start it is empty until the next list, and nothing is charged by it. A list that is whole counts against

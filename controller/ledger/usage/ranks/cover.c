@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cover.c - divides a period into days, months and allocation periods. See cover.h. */
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/usage/ranks/cover.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cover - of which sums a period is made: whole allocation periods and months that are over, and days. Pure. */
 #pragma once
 #include "controller/ledger/usage/totals/totals.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* name_set.c - an array of texts, and a hash table of their numbers + 1, probed linearly, at most half full. See name_set.h. */
 #include <errno.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* name_set - texts with numbers: each text once, its number its place in the order in which they came. Memory only. */
 #pragma once
 #include <stddef.h>

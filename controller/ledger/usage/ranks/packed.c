@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* packed.c - packs sums as variable-length integers, and adds them up again. See packed.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* packed - the sums of names in one part of a period, kept in some 30 bytes a name, and sums by name, to which they are added.
  * Memory only.
  *

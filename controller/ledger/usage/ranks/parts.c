@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* parts.c - an array of parts; the one that was used longest ago goes first. See parts.h. */
 #include <errno.h>
 #include <stdlib.h>

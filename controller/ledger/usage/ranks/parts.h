@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* parts - the packed sums of parts of a period, of which those that were used last are kept in memory. A part has the version that
  * it was read with (ranks.c): one of another version is not found. */
 #pragma once

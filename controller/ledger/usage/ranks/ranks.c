@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ranks.c - reads the parts of a period that are not kept yet, or have changed, and adds all of them up. See ranks.h. */
 #include <errno.h>
 #include <stdlib.h>

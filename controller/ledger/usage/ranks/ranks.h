@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ranks - what each account or user had of a period, whichever it is: a page shows those that count most, and needs the sums of all to
  * find them.
  *

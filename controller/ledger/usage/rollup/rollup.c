@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rollup.c - adds usage to the rows of a day and of its month. See rollup.h. */
 #include "common/err.h"
 #include "common/time_units.h"

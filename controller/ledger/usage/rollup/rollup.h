@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rollup - the usage of an association (cluster, account and user) on a day, and its addition to the
  * tables rollups (by day) and months. */
 #pragma once

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rollup_find.c - looks associations up, and makes the missing ones. See rollup_find.h. */
 #include <errno.h>
 #include <stdlib.h>

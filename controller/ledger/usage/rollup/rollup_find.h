@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rollup_find - the ids of the associations of a set, some at a time: a question for each was the larger part of writing a set. */
 #pragma once
 #include "controller/ledger/usage/rollup/rollup_set.h"

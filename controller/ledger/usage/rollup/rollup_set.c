@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rollup_set.c - rollups in memory: two hash tables, of associations by name and of sums by day. Each has
  * its items in an array, and slots with their index + 1, probed linearly, at most half full. See
  * rollup_set.h. */

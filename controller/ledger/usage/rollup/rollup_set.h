@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rollup_set - rollups added up in memory: a batch of an import before it is written, a ledger that is
  * recomputed, or the rows of a usage view. Memory only.
  *

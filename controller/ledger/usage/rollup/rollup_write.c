@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rollup_write.c - adds usage to a day, its month and the totals; days and months of a set of sums in the order of their keys. See rollup_write.h. */
 #include <stdlib.h>
 #include <string.h>

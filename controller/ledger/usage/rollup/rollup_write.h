@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rollup_write - writes usage to the tables rollups, months and totals: one gain, or sums that were added up in memory
  * (rollup_set.h), each day and each month once. */
 #pragma once

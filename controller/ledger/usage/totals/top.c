@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* top.c - chooses among the sums of all accounts or users those that count most. See top.h. */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* top - the accounts or users that count most in a period: a table of a hundred thousand users shows some
  * hundred of them. Part of the contract of store.h. */
 #pragma once

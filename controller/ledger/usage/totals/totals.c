@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* totals.c - keeps the table totals: collects what a transaction adds to each row, and writes it before the commit. See totals.h. */
 #include <errno.h>
 #include <inttypes.h>

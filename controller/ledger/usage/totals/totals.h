@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* totals - the rollups of many associations added up: the usage of a cluster, of an account, of a user, each in a whole month and
  * in a whole allocation period, so that a view of all of them reads one row for each and not one for each association and
  * month. The table totals is written with the rollups, in the same transaction.

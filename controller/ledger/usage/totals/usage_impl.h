@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage_impl - what usage.c and top.c share. */
 #pragma once
 #include "controller/ledger/store_sqlite.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console_node.c - a node with one interactive step, for suites: the agent's relay (agent/step/console.c) and the waiter's console
  * (agent/launch/step/console.c) as they are, without a job around the command:
  *	console_node URL MUNGE_SOCKET CONTROLLER_USER NODE JOB STEP pty|pipes DIR COMMAND...

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* step_node.c - a node for suites about interactive steps, as one process with one exchange at a time, as an agent has:
  *	step_node URL MUNGE_SOCKET CONTROLLER_USER NODE DIR	(as root)
  * Jobs that come run until their main step ends, they are cancelled, or their walltime is over. A step runs in a process of

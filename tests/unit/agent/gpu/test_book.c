@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Thousands of processes that come and go: each is reported in every round, and
  * ended once. */
 #include <stdarg.h>

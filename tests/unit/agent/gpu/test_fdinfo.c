@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the kernel's document gpu/drm-usage-stats.rst says of fdinfo, key by key. */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_model - models that people type, from the product names of drivers: docs/gpu.md. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The environment of a job and of an MPI in it, and which variable replaces which. */
 #include <errno.h>
 #include <setjmp.h>

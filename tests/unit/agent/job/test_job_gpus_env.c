@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The GPU runtimes' variables name exactly the job's GPUs; without GPUs, none. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_launch - the launcher, with this test as the agent at the other end of its socket: it runs behind its
  * seccomp filter, a sister part has nothing open and ends by a signal, and an agent that is gone before it
  * answered is asked again. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The plan goes whole from agent to launcher, and nothing malformed is taken. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_series_sample - what a job used between two samples, or before the first one, is in its series; how often it is sent. */
 #include <setjmp.h>
 #include <stdarg.h>

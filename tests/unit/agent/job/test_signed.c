@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_signed - how old a user's signature may be, and that it is the signature of the user as whom the job is to run.
  * munged and the database are stood in for.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_step - which action an order for a step, or what is seen of the step on the node, leads to. */
 #include <errno.h>
 #include <setjmp.h>

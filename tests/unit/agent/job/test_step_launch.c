@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The waiter of a step (agent/launch/step/step.h) as it is started by the agent: a real cgroup, a
  * real mount namespace, another user. Needs root and cgroup v2.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_spool - reports wait for their acknowledgement, and the documents that carry them and their answers. */
 #include <errno.h>
 #include <setjmp.h>

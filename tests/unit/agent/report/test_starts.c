@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_starts - what was signed once starts once on a node, through restarts and repeats. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_state - what the agent has saved of its jobs is loaded again, whatever happens in between. */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_uplink - when the uplink sends, polls, backs off and ends its wait early. This file stands in for
  * common/http: it answers, fails or stays silent as each test says. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_amount.c - amounts are exact or refused, and what is printed can be read back. */
 #include <errno.h>
 #include <setjmp.h>

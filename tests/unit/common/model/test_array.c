@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_array - what an array is, what a job waits for, and how both are named. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_features - lists of words: one form for each set, and what has all of another. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_gpus - GPUs by model: what is free, what a typed model means; what a job used of each.
  */
 #include <errno.h>

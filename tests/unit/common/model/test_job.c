@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_job.c - merging usage takes nothing back; every end has its sentence and exit code. */
 #include <errno.h>
 #include <setjmp.h>

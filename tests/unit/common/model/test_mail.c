@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_mail - words, letters and addresses of mails; hostile addresses. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_no_memory - requests and series where memory ends, at each allocation: the error is returned, nothing is lost or freed twice, and
  * what was there stays. */
 #include <errno.h>

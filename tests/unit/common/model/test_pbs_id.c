@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_pbs_id - ids of PBS as numbers. */
 #include <errno.h>
 #include <setjmp.h>

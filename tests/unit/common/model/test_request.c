@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_request.c - one meaning of a request, wherever it is typed; bad input is named. */
 #include <errno.h>
 #include <setjmp.h>

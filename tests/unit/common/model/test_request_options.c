@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_request_options - each option of a request sets its own field, and each bound of a request is at the edge that its header has. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_script - the option lines of a job script: how words are cut, what each line says wrong, and where. */
 #include <errno.h>
 #include <setjmp.h>

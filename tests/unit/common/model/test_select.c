@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_select - requests in chunks: as typed, their sums, on the wire. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_usage_sums - sums of figures over random worlds: each figure is that of a plain reckoning, and a sum in which one addend changes is the
  * sum of all again. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_accounts - what accounts.conf means, what it must not have, and the laws of differences. */
 #include <errno.h>
 #include <setjmp.h>

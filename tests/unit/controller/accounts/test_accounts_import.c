@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_accounts_import - a dump of sacctmgr as accounts: what each option becomes, what is counted as not
  * represented, what is refused and in which line; a written dump reads the same. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_sacctmgr_plan - the commands of sacctmgr that remove a difference: a sacctmgr of the test's own carries them out, and then there is
  * none. They come in an order that slurmdbd accepts. */
 #include <errno.h>

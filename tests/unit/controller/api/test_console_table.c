@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The controller's table of interactive steps: which terminal is attached, in whatever order its messages come; lost terminals; bounds. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_round_robin - a user who submits thousands of jobs delays only themselves. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_routes - a path is exactly one of the table or none. */
 #include <setjmp.h>
 #include <stdarg.h>

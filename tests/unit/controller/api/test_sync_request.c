@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_sync_request - what a node receives of a stored request: its array task and its part, and nothing of
  * the others. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_kept - the queue in memory equals what the ledger has, whatever is written between two cycles; and what
  * the ledger announces. */
 #include <errno.h>

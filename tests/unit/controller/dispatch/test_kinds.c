@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_kinds - kinds of nodes as bits: a job's bit is among those of a node exactly when the
  * node is of its kind. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_order - queued jobs in the order of their priorities, and why each is where it is. */
 #include <errno.h>
 #include <setjmp.h>

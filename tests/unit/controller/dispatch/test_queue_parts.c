@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_queue_parts - the parts of a job on its nodes: no chunk is lost, no node is there twice, and the first
  * part is where the first chunk is. */
 #include <errno.h>

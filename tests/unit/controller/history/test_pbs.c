@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_pbs - what a record of a PBS accounting log is, and what it is not. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_sacct - what a line of sacct's 26 fields is, and what it is not. */
 #include <setjmp.h>
 #include <stdarg.h>

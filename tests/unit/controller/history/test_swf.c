@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_swf - what a line of the Standard Workload Format is, and what it is not. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_inflate - whatever the input, never more than the bound, and only whole gzip members. */
 #include <errno.h>
 #include <setjmp.h>

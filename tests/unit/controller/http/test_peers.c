@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_peers - a network has one quota, however many addresses it makes up. */
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_adjust - refunds and recharges are entries beside the charge: bounded by it, and part of the sums. */
 #include <errno.h>
 #include <setjmp.h>

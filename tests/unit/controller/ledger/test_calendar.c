@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_calendar.c - days of a zone: exact over every change of clocks, and the same as libc
  * says. */
 #include <errno.h>

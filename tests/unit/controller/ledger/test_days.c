@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_days - a ledger keeps the days of its zone, whatever clocks do. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_elapsed - the running time that a node reports is at most the time since the allocation. Times and
  * figures as in ledger_rig.h: rate 2.5. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_import - rollups of imported jobs and live attempts can be recomputed, also in ledgers of older
  * versions. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_lead - one controller leads a ledger in a file, by a lock that ends with its process. (PostgreSQL:
  * tests/cluster/lib/pg_lead.c.) Locks belong to open files, so that one process can be two controllers. */
 #include <errno.h>

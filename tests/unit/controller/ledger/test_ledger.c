@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_ledger - what a ledger must never do, whatever nodes say and whenever the disk fails. */
 #include <errno.h>
 #include <setjmp.h>

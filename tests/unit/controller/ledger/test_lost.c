@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_lost - lost nodes: what their jobs are charged, which jobs are queued again, and which reports of a
  * node that is back still count. Times and figures as in ledger_rig.h: rate 2.5. */
 #include <setjmp.h>

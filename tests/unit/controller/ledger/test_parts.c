@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_parts - jobs on several nodes in the ledger: which node starts which part and when, and what the
  * reports of all parts sum to. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_parts_end - how jobs on several nodes end: by their command, by a cancel, by one of their parts, or
  * with a node; the ledger recomputes afterwards. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_plans - cycles, exchanges with nodes and listings cost what is active now, not what has ended: a ledger
  * with 200,000 ended jobs, all of the user, account and node that keep working. In SQLite the plan of every
  * statement is checked, and the steps of its machine are counted beside those in an empty ledger; in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_ranges - a set kept as ranges is the same set, whatever is taken out in which order. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_ranks - the sums that are kept in memory are those of the ledger, whichever program changes it, of whatever parts a period is made. */
 #include <errno.h>
 #include <setjmp.h>

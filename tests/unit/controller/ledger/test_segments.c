@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_segments - jobs listed by their node are those that a walk over all jobs finds, in the same order, wherever the segments of
  * the indices begin and end; and a listing that has to skip segments reads few rows of them. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Jobs that start by a time or not at all: which they are, and that each ends once. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_store_accounts - the ledger stores applied accounts with their author, and nothing of a refused change. */
 #include <errno.h>
 #include <setjmp.h>

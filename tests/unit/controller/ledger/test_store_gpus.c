@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_store_gpus - GPUs in the ledger by model: what nodes have, what jobs have in use, what attempts used of
  * each. */
 #include <errno.h>

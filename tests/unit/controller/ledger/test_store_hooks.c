@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_store_hooks - events are read in order with what a hook needs of the job; an idle period of a GPU is
  * one event, also over restarts. */
 #include <errno.h>

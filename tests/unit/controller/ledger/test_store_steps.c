@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_store_steps - steps of running jobs in the ledger: which jobs may have some, which node's reports
  * count, how steps end. Times as in ledger_rig.h. */
 #include <errno.h>

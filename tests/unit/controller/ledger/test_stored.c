@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_stored - large texts are stored once for a user, and ended jobs are pruned in small batches without
  * what sums are computed from. Times as in ledger_rig.h. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_submission - holds, dependencies and arrays in the ledger: which jobs are eligible and when, and how
  * jobs that wait end. */
 #include <errno.h>

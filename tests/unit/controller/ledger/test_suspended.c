@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Jobs that their owners suspended: which they are, and since when. */
 #include <setjmp.h>
 #include <stdarg.h>

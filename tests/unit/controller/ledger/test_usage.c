@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_usage - a view of any period, by any key and filter, is the sum of its days; by month
  * too. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_lost_nodes - only silence that the controller was able to hear makes a node lost: not the time in which it was
  * stopped, in which its clock was set, or in which it refused connections. The ledger and the server are stood in for.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_advice - advice comes where it matters, suffices, and is left out otherwise. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_charge - the laws of charging, and every example of the published CPU and GPU rules. */
 #include <errno.h>
 #include <setjmp.h>

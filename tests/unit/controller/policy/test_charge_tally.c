@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_charge_tally - what an attempt has used, from what its node reports; and its growth spread over days: the days sum to the whole, each
  * has its part of the time, and charges are rounded once. Days of 10 s. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_decay - the laws of decaying usage, against numerical integration and exact halves. */
 #include <errno.h>
 #include <math.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_depend - which ends of a job meet a dependency, over all of them; and the sentence. */
 #include <setjmp.h>
 #include <stdarg.h>

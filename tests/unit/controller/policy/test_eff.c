@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_eff - sums weigh by what was allocated, idle time stays visible, a figure that was not measured is
  * never 0, and advice is worth its line. */
 #include <errno.h>

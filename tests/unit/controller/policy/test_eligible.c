@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_eligible - the laws of limits on running jobs, and the order of jobs when a quota is used up. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_fairshare - the published tables, the laws of ranks over small worlds, and every fault
  * of a tree. */
 #include <errno.h>

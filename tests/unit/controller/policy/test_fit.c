@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_fit - what fits, over every small world: no core is allocated twice, and a pending job has a reason
  * with numbers. */
 #include <setjmp.h>

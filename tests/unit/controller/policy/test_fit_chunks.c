@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_fit_chunks - jobs of several chunks over every small world: a request is refused exactly when the
  * schedule could never start it, is split only where it must be, and messages have the numbers. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_grant - the published charges, and granted = used + reserved + available throughout. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_priority - each factor of the table, and that what is shown adds up. */
 #include <errno.h>
 #include <math.h>

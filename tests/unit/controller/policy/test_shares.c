@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_shares - which texts are raw shares: numbers within what can be held, and "parent". */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_target - a rate over a period: nothing gained by an outage, nothing lost by extension.
  */
 #include <errno.h>

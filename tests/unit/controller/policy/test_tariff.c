@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_tariff - every example of the published charging rules, and the laws of all of them. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_utilisation - buckets of waits lose at most an eighth, quantiles are those of the sorted waits; the capacity of days adds up to the time, and
  * what is charged is taken from it once. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_window - the published examples of the sliding window, and its laws over small worlds.
  */
 #include <errno.h>

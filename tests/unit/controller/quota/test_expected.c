@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_expected.c - jobs of Slurm that the ledger does not have yet count once, from their acceptance on. */
 #include <errno.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_projection - usage of a period beside its allocation: whose rows a scope has, which rows a limit keeps, and
  * the sentence on when an allocation is used up. */
 #include <setjmp.h>

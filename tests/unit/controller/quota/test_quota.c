@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_quota - the state of accounts: granted = used + reserved + available after every event of small worlds,
  * the worked examples of windows, targets, and whose usage counts. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What may be submitted and what may start: every rule exactly at its limit. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_quota_qos - which QOS a job has, and whether it may have it: every rule at its edge. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_quota_queue - limits and quotas in the queue: other jobs pass a job at its limit, its reason names the
  * limit, and it starts as soon as it may. */
 #include <setjmp.h>

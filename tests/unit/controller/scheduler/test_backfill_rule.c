@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_backfill_rule - backfill by priority and strict order, reckoned plainly as schedule.h words them, over random clusters: each
  * pass starts the same jobs on the same nodes, makes the same reservation and names the same reason for each job that waits.
  * REEVE_WORLDS=N: so many of each rule (default 200); REEVE_SEED=N: from that seed on. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_nodes - what fits on a node, amount by amount and against a plain reckoning; GPUs by model, slices apart; the index of many nodes. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_preempt - edges of the rule that suspends jobs: who gets the reservation, what resumes, and why a job waits. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_preempt_rule - the rule that suspends jobs, reckoned plainly as preempt.h words it, over random clusters: each pass of the
  * scheduler has the same actions in the same order, on the same nodes. No job gets a reservation here: one that would is removed.
  * REEVE_WORLDS=N: so many (default 400); REEVE_SEED=N: from that seed on. */

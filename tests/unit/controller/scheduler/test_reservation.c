@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_reservation - what a reservation leaves on its nodes, at each edge; and when the one last found is used again: as long as nothing
  * has changed that could make another, and no longer. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_room - over random clusters: the count of cores beside the nodes never refuses a job that the
  * nodes themselves take, and the reservation of a suspended job is that of a plain reckoning. */
 #include <setjmp.h>

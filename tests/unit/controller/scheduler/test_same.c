@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_same - what follows the ledger by edits is what a fresh reading gives, over random edits; and every difference between two
  * schedules is found. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_schedule - passes over clusters: no core is allocated twice, a reservation is kept, and every job
  * starts. Allocations are counted again here, by the public calls alone. */
 #include <errno.h>

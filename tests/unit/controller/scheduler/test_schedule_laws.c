@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_schedule_laws - the laws of the scheduler over thousands of random clusters and jobs: after each pass
  * every allocation is counted again. REEVE_WORLDS=N: so many of each rule (default 60); REEVE_SEED=N: from
  * that seed on. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_schedule_limits - limits of the caller within a pass: who is asked, who is reported, and that none passes what is allowed. */
 #include <errno.h>
 #include <setjmp.h>

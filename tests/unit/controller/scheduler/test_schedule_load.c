@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_schedule_load - a cluster under load for long: what suspension costs suspended jobs, and how long any
  * job waits. Arrivals are such that the requested cores are a stated part of all cores; sizes are powers of
  * two, times are spread over four decades, walltimes are 1 to 4 times the run. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_schedule_memory - a schedule where memory ends, at each allocation of its life: the error is returned, and nothing is lost or freed
  * twice. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_score - edges of the score by which jobs suspend others: each curve at its bounds, what counts as time lost, and the sums by
  * owner. */
 #include <setjmp.h>

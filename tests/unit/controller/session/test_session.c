@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_session.c - tickets and sessions of the pages: used once, ended in time, bounded. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_sharetree - the share tree: what counts, for which user, for how long; the order and the slices of
  * charges change nothing. */
 #include <errno.h>

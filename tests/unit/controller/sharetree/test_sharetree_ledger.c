@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_sharetree_ledger - a share tree built from the ledger equals the one that was updated by reports. */
 #include <errno.h>
 #include <math.h>

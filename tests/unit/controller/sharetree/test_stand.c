@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_stand - where a user stands in a share tree: the published table of BMRC's 8,511 users, and the sentence. */
 #include <math.h>
 #include <setjmp.h>

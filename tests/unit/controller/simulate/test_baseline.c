@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_baseline - fcfs and easy behind the interface of a replay: which jobs each of them starts, and when. */
 #include <errno.h>
 #include <setjmp.h>

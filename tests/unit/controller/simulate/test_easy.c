@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_easy - over random worlds: no core is allocated twice, the first of the queue starts no later than when
  * all running jobs end at their estimates, fcfs keeps the order, and both start all they can. */
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_ends - the heap of ends gives them back by time, then by job, whatever the order in which they came. */
 #include <setjmp.h>
 #include <stdarg.h>

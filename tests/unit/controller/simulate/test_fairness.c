@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_fairness - what each group got and was entitled to, over random events against a reckoning second by second. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_names - the numbers of names are those of their first use, however many there are. */
 #include <setjmp.h>
 #include <stdarg.h>

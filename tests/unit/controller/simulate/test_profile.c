@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_profile - a site's profile in a replay: whole nodes and one chunk of the rest, when priorities are computed again, when it
  * wakes without an event, and what suspension does to the times of jobs. */
 #include <errno.h>

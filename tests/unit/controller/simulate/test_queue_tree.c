@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_queue_tree - the search in the tree finds the same job as a search through all jobs. */
 #include <setjmp.h>
 #include <stdarg.h>

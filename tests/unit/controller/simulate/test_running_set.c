@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_running_set - when how many cores are free, compared with a sum over all running jobs. */
 #include <errno.h>
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_sim_limits - what each user may run at once in a QOS, at its edge: cores and jobs, started, suspended, ended. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_sim_memory - a simulation where memory ends, at each allocation from the first line of the trace to the summary: the error is returned,
  * and nothing is lost or freed twice. */
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_sim_qos - what a QOS does in a replay: the limits of each user in it at their edge, its
  * priority, its factor in what fairshare counts; and how a history with names becomes a trace.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_sim_usage - usage and fairshare on the replay's clock equal those of decay.h and fairshare.h over every
  * run interval, charged one by one. */
 #include <math.h>

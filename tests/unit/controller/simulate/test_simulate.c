@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_simulate - the replay's clock, decisions of a policy that it refuses, and its sums. */
 #include <errno.h>
 #include <math.h>

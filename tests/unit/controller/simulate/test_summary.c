@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_summary - the figures of a replay against a plain reckoning over random ones: quantiles by nearest rank, jobs overtaken. */
 #include <setjmp.h>
 #include <stdarg.h>

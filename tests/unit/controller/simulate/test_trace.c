@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_trace - which lines of a history are jobs of a replay, at each bound; their order; the numbers of users and groups. */
 #include <setjmp.h>
 #include <stdarg.h>

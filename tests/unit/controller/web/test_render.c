@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_render.c - documents as XML, and figures and hostile texts as HTML by the stylesheets of the program. */
 #include <errno.h>
 #include <setjmp.h>

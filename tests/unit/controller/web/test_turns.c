@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_turns - pages that need several turns: each gets one after the other, and none is forgotten. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_slurm - numbers and rows of jobs that Slurm started, as agents report them. */
 #include <setjmp.h>
 #include <stdarg.h>

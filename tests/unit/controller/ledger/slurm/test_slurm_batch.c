@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_slurm_batch - rows of slurmctld and slurmdbd in any order, repeated or late, give one ledger. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_slurm_fresh - what fresh.c writes at once is what settle.c writes one statement after the other: the same rows in every table. A
  * row that is twice in a document is settle.c's, and counts once: so each document is stored once as it is, and in another ledger with
  * every row twice. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_slurm_rule - the rule for rows of Slurm: mended times, whose figures count, how attempts end. */
 #include <setjmp.h>
 #include <stdarg.h>
