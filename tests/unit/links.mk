@@ -9,7 +9,7 @@ $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
 $O/tests/unit/test_request_options: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
 $O/tests/unit/test_script: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
-$O/tests/unit/test_no_memory: tests/unit/rig/fail_alloc.c $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script series/series)
+$O/tests/unit/test_no_memory: tests/unit/rig/faults/fail_alloc.c $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script series/series)
 $O/tests/unit/test_usage_sums: $O/common/model/usage.o
 $O/tests/unit/test_job: $O/common/model/job.o $O/common/model/usage.o $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_wire: LDLIBS += -ljansson
@@ -161,7 +161,7 @@ $O/tests/unit/test_escape: $O/cli/client/session/escape.o
 $O/tests/unit/test_schedule: LDLIBS += -lm
 $O/tests/unit/test_schedule: $(SCHEDULE)
 $O/tests/unit/test_schedule_memory: LDLIBS += -lm
-$O/tests/unit/test_schedule_memory: tests/unit/rig/fail_alloc.c $(SCHEDULE)
+$O/tests/unit/test_schedule_memory: tests/unit/rig/faults/fail_alloc.c $(SCHEDULE)
 $O/tests/unit/test_nodes: LDLIBS += -lm
 $O/tests/unit/test_nodes: $(SCHEDULE)
 $O/tests/unit/test_schedule_limits: LDLIBS += -lm
@@ -176,7 +176,7 @@ $O/tests/unit/test_queue_tree: $O/controller/simulate/pool/queue_tree.o
 $O/tests/unit/test_running_set: $O/controller/simulate/pool/running_set.o
 $O/tests/unit/test_easy: $(patsubst %,$O/controller/simulate/pool/%.o,easy fcfs queue_tree running_set)
 $O/tests/unit/test_sim_memory: LDLIBS += -lm
-$O/tests/unit/test_sim_memory: tests/unit/rig/fail_alloc.c $(patsubst %,$O/controller/simulate/%.o,baseline ends fairness limits names profile replay summary trace usage pool/easy pool/fcfs pool/queue_tree pool/running_set) $(patsubst %,$O/controller/history/%.o,history swf) \
+$O/tests/unit/test_sim_memory: tests/unit/rig/faults/fail_alloc.c $(patsubst %,$O/controller/simulate/%.o,baseline ends fairness limits names profile replay summary trace usage pool/easy pool/fcfs pool/queue_tree pool/running_set) $(patsubst %,$O/controller/history/%.o,history swf) \
 	$(sort $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,quota/eligible priority/priority fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $(MODEL))
 $O/tests/unit/test_summary: LDLIBS += -lm
 $O/tests/unit/test_summary: $(patsubst %,$O/controller/simulate/%.o,summary fairness)

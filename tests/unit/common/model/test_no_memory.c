@@ -13,7 +13,7 @@
 #include "common/err.h"
 #include "common/model/request.h"
 #include "common/model/series/series.h"
-#include "tests/unit/rig/fail_alloc.h"
+#include "tests/unit/rig/faults/fail_alloc.h"
 
 /* ---- requests ---- */
 

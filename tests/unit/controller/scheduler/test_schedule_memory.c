@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "controller/scheduler/schedule.h"
-#include "tests/unit/rig/fail_alloc.h"
+#include "tests/unit/rig/faults/fail_alloc.h"
 
 #define NODES 3
 

@@ -15,7 +15,7 @@
 #include "controller/simulate/pool/running_set.h"
 #include "controller/simulate/profile.h"
 #include "controller/simulate/summary.h"
-#include "tests/unit/rig/fail_alloc.h"
+#include "tests/unit/rig/faults/fail_alloc.h"
 
 #define JOBS 6
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "tests/unit/rig/fail_alloc.h"
+#include "tests/unit/rig/faults/fail_alloc.h"
 
 static long left = -1; /* allocations until one fails; below 0: none does */
 static bool has_failed;
