@@ -26,6 +26,9 @@ is_charged() {
 		'BEGIN { d = (e - b - r) / 1e9; m = r / 1e6 - c; exit !(r > 0 && d > -0.5 && d < 0.5 && m > -1 && m < 1) }'
 }
 
+named_reeve() { find /etc /usr /run /var -xdev -name '*reeve*' ! -path '/var/lib/reeve*' ! -path '/var/log/*' | sort; }
+before=$(named_reeve)
+
 # ---- installed ----
 out=$(install_all /srv/deb)
 ok $? "five packages of $version are installed, with what they depend on" "$out"
@@ -116,7 +119,7 @@ ok $? "it is there"
 has "$out" 'the disk of the jobs stays: /var/lib/reeve/jobfs' "so does the disk of the jobs, which is a file system of its own"
 dpkg-query -W -f '${Status} ${Package}\n' 'reeve*' 2>/dev/null | grep -v 'unknown ok not-installed'
 ok $((!$?)) "dpkg knows nothing of them any more"
-left=$(find /etc /usr /lib /run /var -xdev -name '*reeve*' ! -path '/usr/local/*' ! -path '/var/lib/reeve*' ! -path '/var/log/*' | sort)
+left=$(comm -13 <(echo "$before") <(named_reeve))
 [ -z "$left" ] && [ "$(find /var/lib/reeve -xdev -mindepth 1)" = /var/lib/reeve/jobfs ]
 ok $? "nothing else of them is left" "$left $(find /var/lib/reeve -xdev)"
 tap_end
