@@ -22,7 +22,8 @@ enum scan_what { SCAN_CGROUPS = 1, SCAN_TASKS = 2 };
  * something changed since they were walked before: the job's CPU time (nothing of a task
  * changes that does not run: its faults, its run delay, its exit), its number of tasks (one was moved), or
  * its memory (pages were taken from it). Where the kernel does not give all three, and at each
- * SCAN_WHOLE_WALKS-th pass, they are walked in any case. */
+ * SCAN_WHOLE_WALKS-th pass, they are walked in any case. So the resident memory of a job that sleeps
+ * may be that many passes old where shared pages of another cgroup were unmapped; peaks are exact. */
 #define SCAN_WHOLE_WALKS 32
 int scan_pass(struct scan *s, const char *dir, unsigned what, struct err *err);
 /* The record of one job as of the last pass: sets what BPF measured and its `have` bits, and

@@ -2,8 +2,7 @@
 /* schema.c - the ledger's tables, as a list of migrations. See store.h.
  *
  * A migration never changes once it is released: ledgers have gone through it. A new one is appended to
- * store_migrations[]. PostgreSQL goes through the same list (controller/postgres/pg.h).
- */
+ * store_migrations[]. PostgreSQL goes through the same list (controller/postgres/pg.h). */
 #include "controller/ledger/store_sqlite.h"
 
 /* jobs.state is the state of the current attempt. The terms of charging (rate_, bundle_) are fixed at

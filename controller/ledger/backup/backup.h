@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* backup - copies of a ledger in a file, and ledgers that are restored from them; part of store.h's contract.
  *
- * A backup is a copy of the file and, beside it, a manifest: FILE.json, with versions, time, sums and the copy's SHA-256. Both are
- * written under other names and synced; the manifest gets its name first, the copy last. So a copy that has its name is whole.
+ * A backup is two files in one directory: FILE, the copy of the ledger, and FILE.json, its manifest (versions, time, sums, SHA-256 of the
+ * copy). Both are written to temporary names, synced, and renamed: the manifest first, then the copy. A copy under its final name is
+ * therefore complete.
  */
 #pragma once
 #include "controller/ledger/restored.h"

@@ -57,7 +57,7 @@ is "the ledger of a running controller is copied" 0 $?
 has "and verified" verified "$out"
 db=$(echo "$dir"/backups/ledger-*.db)
 is "it is named by its time, with a manifest" "$db $db.json" "$(echo "$dir"/backups/*)"
-is "nobody else reads either" "600 600" "$(stat -c %a "$db" "$db.json" | xargs)"
+is "only their owner can read copy and manifest" "600 600" "$(stat -c %a "$db" "$db.json" | xargs)"
 manifest=$(cat "$db.json")
 is "the manifest has its SHA-256" "$(sha256sum <"$db" | cut -d' ' -f1)" "$(member sha256 "$manifest")"
 is "how many jobs it has" 6 "$(member jobs "$manifest")"

@@ -220,7 +220,7 @@ finds "no user lingers" linger ok "no user lingers" "" node
 mkdir -p "$dir/root/var/lib/systemd/linger" "$dir/root/etc/pam.d" "$dir/root/etc/ssh" "$dir/root/usr/sbin" "$dir/root/lib/x/security"
 touch "$dir/root/var/lib/systemd/linger/daemon" "$dir/root/var/lib/systemd/linger/no-such-user"
 finds "a user who lingers" linger fail "user daemon (uid 1) lingers" "loginctl disable-linger daemon" node
-lacks "an old file of a user who is gone does not count" no-such-user "$(found linger node)"
+lacks "a linger file of a user that no longer exists does not count" no-such-user "$(found linger node)"
 rm "$dir/root/var/lib/systemd/linger/"*
 mkdir -p "$dir/root/sys/fs/cgroup/user.slice/user-2.slice/user@2.service"
 finds "a user manager" user-slice warn "user@2.service of user bin runs" "loginctl terminate-user bin" node
@@ -232,7 +232,7 @@ printf '@include common-auth\n@include common-account\n@include common-session\n
 printf 'UsePAM yes\n' >"$dir/root/etc/ssh/sshd_config"
 finds "sshd without pam_reeve" ssh fail "no account line of pam_reeve" "docs/operation.md" node
 printf 'AllowGroups admins\n' >>"$dir/root/etc/ssh/sshd_config"
-finds "where users may not log in that is well" ssh ok "restricts who may log in" "" node
+finds "sshd that allows some users alone is ok" ssh ok "allows some users alone to log in" "" node
 printf 'account required pam_reeve.so exempt=bin\n@include common-session\nsession [success=done default=die] pam_reeve.so exempt=bin\n' >"$dir/root/etc/pam.d/sshd"
 finds "a module that is not installed" ssh fail "is not installed" "reeve-agent" node
 touch "$dir/root/lib/x/security/pam_reeve.so"

@@ -155,7 +155,7 @@ static void a_pipe_gets_whole_texts_and_no_escape(void **state)
 	top_docs_done(&d);
 }
 
-static void a_cut_text_ends_with_a_mark_and_wide_characters_are_not_halved(void **state)
+static void a_cut_text_ends_with_a_mark_and_halves_no_wide_character(void **state)
 {
 	struct top_line l = { .text = NULL };
 
@@ -575,8 +575,7 @@ int main(void)
 		cmocka_unit_test(a_peak_is_shown_beyond_what_is_used),
 		cmocka_unit_test(every_line_of_every_view_fits_its_screen),
 		cmocka_unit_test(a_pipe_gets_whole_texts_and_no_escape),
-		cmocka_unit_test(
-			a_cut_text_ends_with_a_mark_and_wide_characters_are_not_halved),
+		cmocka_unit_test(a_cut_text_ends_with_a_mark_and_halves_no_wide_character),
 		cmocka_unit_test(the_page_of_keys_fits_80_columns_and_24_lines),
 		cmocka_unit_test(columns_fit_any_width_and_keep_the_first),
 		cmocka_unit_test(

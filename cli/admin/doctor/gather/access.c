@@ -84,7 +84,7 @@ static void add_lingering(const struct gather_users *how, struct judge_users *re
 	if (!d && errno != ENOENT)
 		snprintf(ret->why, sizeof(ret->why), "%.300s: %s", path, strerror(errno));
 	while (d && (e = readdir(d))) {
-		/* The file of a user who is gone starts nothing. */
+		/* systemd starts nothing for a user that no longer exists. */
 		if (e->d_name[0] == '.' || auth_user_lookup(e->d_name, &uid, &gid, &unused) < 0)
 			continue;
 		u = find_user(how, e->d_name, uid, ret);

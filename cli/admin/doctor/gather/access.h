@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* access - who may run processes outside jobs: linger files, user managers, sshd's configuration, cron and at. `root` stands before every
- * path ("": this machine; else a directory that holds its files). */
+/* access - which users may run processes outside jobs: linger files, user managers, sshd's configuration, cron and at.
+ *
+ * `root` is a prefix of every path: "" reads this machine, a directory reads the files of a machine below it. */
 #pragma once
 #include "cli/admin/doctor/judge/access.h"
 

@@ -184,8 +184,9 @@ void judge_sshd(struct judge_report *r, const struct judge_sshd *s)
 	} else if (has_both) {
 		judge_order(r, s);
 	} else if (s->is_restricted) {
-		judge_add(r, "ssh", JUDGE_OK,
-			  "sshd_config restricts who may log in (AllowUsers, AllowGroups)");
+		judge_add(
+			r, "ssh", JUDGE_OK,
+			"sshd_config allows some users alone to log in (AllowUsers, AllowGroups)");
 	} else {
 		judge_add(r, "ssh", JUDGE_FAIL,
 			  "/etc/pam.d/sshd has no %s line of pam_reeve: every user may log in, "
@@ -202,7 +203,8 @@ void judge_later(struct judge_report *r, const struct judge_later *l)
 	if (!l->is_installed) {
 		judge_add(r, l->name, JUDGE_NONE, "no %s is installed here", l->name);
 	} else if (l->has_allow) {
-		judge_add(r, l->name, JUDGE_OK, "%s names who may use %s", l->allow, l->name);
+		judge_add(r, l->name, JUDGE_OK, "%s lists the users that may use %s", l->allow,
+			  l->name);
 	} else {
 		judge_add(r, l->name, JUDGE_WARN,
 			  "there is no %s: users may start processes by %s, outside all jobs",

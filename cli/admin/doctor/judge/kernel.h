@@ -39,7 +39,7 @@ void judge_uplink(struct judge_report *r, const struct judge_agent *a);
 struct judge_cgroup {
 	const char *mount;	    /* "/sys/fs/cgroup" */
 	bool is_v2;		    /* the mount is a cgroup2 file system */
-	bool is_hybrid;		    /* version 1 controllers are mounted beside it */
+	bool is_hybrid;		    /* controllers of cgroup v1 are mounted too */
 	char controllers[256];	    /* of the root; by blanks */
 	char slice[JUDGE_PATH_MAX]; /* the cgroup above all jobs; "": there is none yet */
 	char slice_controllers[256];

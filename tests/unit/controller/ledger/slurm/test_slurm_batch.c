@@ -19,9 +19,7 @@
 static int set_price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
 		     struct err *err)
 {
-	(void)ctx;
-	(void)note;
-	(void)err;
+	(void)ctx, (void)note, (void)err;
 	job->terms = (struct tally_terms){ .rate = { job->request->res.ncpus, 1 },
 					   .ncpus = job->request->res.ncpus };
 	return 0;
