@@ -188,8 +188,8 @@ static void sshd_is_read_line_by_line(void **state)
 		{ ACCOUNT, "", "no session line", JUDGE_FAIL },
 		{ SESSION, "", "no account line", JUDGE_FAIL },
 		{ "#" ACCOUNT "#" SESSION, "", "no account line", JUDGE_FAIL },
-		{ "", "allowgroups admins\n", "restricts", JUDGE_OK },
-		{ "", "AllowUsers\tops\n", "restricts", JUDGE_OK },
+		{ "", "allowgroups admins\n", "allows some users alone", JUDGE_OK },
+		{ "", "AllowUsers\tops\n", "allows some users alone", JUDGE_OK },
 		{ "", "Match User x\nAllowGroups admins\n", "no account line", JUDGE_FAIL },
 	};
 
