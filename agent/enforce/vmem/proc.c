@@ -24,6 +24,31 @@ struct size {
 	unsigned long pages, private_pages;
 };
 
+#define SKIP_8 " %*s %*s %*s %*s %*s %*s %*s %*s"
+
+/* The name of the program, if wanted, and where its stack begins (another place after exec(), but without
+ * randomisation of addresses). "pid (name) state" and numbers: a name may have any byte but NUL. 0: not to be seen. */
+static unsigned long read_program(const char *stat_path, char *comm, size_t size)
+{
+	unsigned long stack = 0;
+	char text[1024];
+	char *name, *end;
+
+	if (read_at(AT_FDCWD, stat_path, text, sizeof(text)) <= 0)
+		return 0;
+	name = strchr(text, '(');
+	end = strrchr(text, ')');
+	if (!name || !end)
+		return 0;
+	*end = '\0';
+	if (comm)
+		snprintf(comm, size, "%s", name + 1);
+	/* Field 28; the third comes after the name. */
+	if (sscanf(end + 1, " %*c" SKIP_8 SKIP_8 SKIP_8 " %lu", &stack) != 1)
+		return 0;
+	return stack;
+}
+
 /* statm: size resident shared text lib data dt; data is data_vm + stack_vm. 0: no mm. */
 static struct size size_of(const char *statm_path)
 {
@@ -82,18 +107,21 @@ static int add_process(struct vmem_proc_list *list, unsigned int pid)
 
 	if (!p)
 		return -ENOMEM;
+	memset(p, 0, sizeof(*p));
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	p->stack = read_program(path, p->comm, sizeof(p->comm));
 	snprintf(path, sizeof(path), "/proc/%u/statm", pid);
 	s = size_of(path);
 	if (!s.pages)
 		s = size_by_thread(pid, &tid);
 	if (!s.pages)
 		return 0; /* ended, or a kernel thread */
-	memset(p, 0, sizeof(*p));
+	if (tid != pid) {
+		snprintf(path, sizeof(path), "/proc/%u/stat", tid);
+		p->stack = read_program(path, NULL, 0);
+	}
 	p->pid = tid;
 	p->bytes = s.pages * page;
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	read_at(AT_FDCWD, path, p->comm, sizeof(p->comm));
-	p->comm[strcspn(p->comm, "\n")] = '\0';
 	p->private_bytes = s.private_pages * page;
 	list->n++;
 	return 0;
@@ -183,6 +211,46 @@ int vmem_proc_audit(int cgroup_fd, struct vmem_proc_list *list, struct err *err)
 		qsort(list->at, list->n, sizeof(*list->at), by_space);
 	merge_sharers(list);
 	return 0;
+}
+
+/* The sum of its mappings; `otherwise` when they cannot be listed. The kernel's own page for old system calls lies
+ * above all others and is in no count. */
+static uint64_t mapped_bytes(unsigned int pid, uint64_t otherwise)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	_cleanup_free_ char *line = NULL;
+	unsigned long from, to;
+	uint64_t sum = 0;
+	size_t room = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT || errno == ESRCH ? 0 : otherwise;
+	while (getline(&line, &room, f) > 0)
+		if (sscanf(line, "%lx-%lx", &from, &to) == 2 && to > from && from <= LONG_MAX)
+			sum += to - from;
+	return ferror(f) && errno != ESRCH ? otherwise : sum;
+}
+
+static void check_process(struct vmem_process *p)
+{
+	uint64_t mapped = mapped_bytes(p->pid, p->bytes);
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", p->pid);
+	if (mapped < p->bytes && read_program(path, NULL, 0) == p->stack)
+		p->bytes = mapped;
+}
+
+void vmem_proc_check(struct vmem_proc_list *list)
+{
+	list->bytes = 0;
+	for (size_t i = 0; i < list->n; i++) {
+		check_process(&list->at[i]);
+		list->bytes += list->at[i].bytes;
+	}
 }
 
 void vmem_proc_done(struct vmem_proc_list *list)

@@ -291,6 +291,19 @@ bool vmem_table_latch(struct vmem *v, struct vmem_known *known, enum vmem_op op,
 	return true;
 }
 
+/* A new peak and an excess are checked; an excess twice, since mappings move while they are listed. */
+static void check_sum(const struct vmem *v, const struct vmem_job *job,
+		      struct vmem_proc_list *list)
+{
+	uint64_t peak = vmem_table_bytes(v, job->peak_pages);
+	uint64_t limit = vmem_table_bytes(v, job->limit_pages);
+
+	if (list->bytes > peak || (limit && list->bytes > limit))
+		vmem_proc_check(list);
+	if (limit && list->bytes > limit)
+		vmem_proc_check(list);
+}
+
 /* Tier 3: what /proc shows becomes the count. */
 static int proc_audit(struct vmem *v, struct vmem_known *known, struct err *err)
 {
@@ -305,6 +318,7 @@ static int proc_audit(struct vmem *v, struct vmem_known *known, struct err *err)
 		vmem_proc_done(&list);
 		return rc;
 	}
+	check_sum(v, job, &list);
 	job->used_pages = (int64_t)(list.bytes / v->page_bytes);
 	job->private_pages = (int64_t)(list.private_bytes / v->page_bytes);
 	job->n_spaces = (int64_t)list.n;

@@ -89,6 +89,7 @@ struct vmem_process {
 	char comm[16];
 	uint64_t bytes;
 	uint64_t private_bytes; /* see struct vmem_usage; 0 when is_gone */
+	uint64_t stack;		/* tier 3: where its stack begins, to notice an exec() */
 };
 
 struct vmem_job_info {
