@@ -45,7 +45,7 @@ $O/tests/bench/agent/gpu_bench: tests/bench/agent/gpu_bench.c $(GPU)
 	$(call say,BENCH,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(GPU_LIBS)
 
-# For a machine with a GPU: `make gpu-hardware`, then tests/gpu/hardware.sh. The test runs on the
+# For a machine with a GPU: `make check-gpu-hardware`; without one it skips, and says why. The test runs on the
 # simulated driver too, with a CUDA library that does nothing.
 $O/tests/gpu/libcuda.so.1: tests/gpu/cuda_double.c tests/gpu/nvml_double.h
 	$(call say,DOUBLE,$@)
@@ -59,8 +59,10 @@ $O/tests/gpu/hardware_test $O/tests/gpu/inventory: $O/tests/gpu/%: tests/gpu/%.c
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka $(GPU_LIBS)
 GPU_HARDWARE := $(patsubst %,$O/tests/gpu/%,load hardware_test inventory)
 gpu-hardware: $(GPU_HARDWARE)
+check-gpu-hardware: gpu-hardware
+	$(Q)tests/gpu/hardware.sh $O/tests/gpu
 gpu-tests: $(GPU_HARDWARE) $O/tests/gpu/libcuda.so.1
-.PHONY: gpu-hardware
+.PHONY: gpu-hardware check-gpu-hardware
 
 # Memory by uprobes, on the CUDA double.
 $O/agent/gpu/allocs.o: $O/bpf-skel/gpu.skel.h

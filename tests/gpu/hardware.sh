@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# hardware.sh [DIR] - agent/gpu on a machine with an NVIDIA GPU: `make gpu-hardware` builds what it
-# needs; DIR (default build/tests/gpu) may be copied there by itself, with this script. No network, no
-# CUDA toolkit, no package but the driver is needed. TAP. Figures go to docs/performance.md.
+# hardware.sh [DIR] - agent/gpu on a machine with an NVIDIA GPU, by `make check-gpu-hardware`; DIR (default build/tests/gpu) may be
+# copied there by itself, with this script. No network, no CUDA toolkit, no package but the driver is needed. TAP. Figures go to
+# docs/performance.md.
 set -uo pipefail
 dir=${1:-$(dirname "$0")/../../build/tests/gpu}
 n=0 bad=0
