@@ -59,5 +59,5 @@ int decimal_format(double v, int decimals, char *ret)
 	if (signbit(v))
 		*--at = '-';
 	memcpy(ret, at, (size_t)(text + sizeof(text) - at));
-	return 0;
+	return (int)(text + sizeof(text) - at) - 1;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* table.c - fills a table: rows, cells, totals, notes; see table.h. */
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include "cli/output/decimal.h"
@@ -41,18 +42,21 @@ static struct table_block *add_block(struct table *t, size_t n)
 	return t->texts = b;
 }
 
-/* A copy that lasts as long as the rows. NULL: out of memory. */
+/* A copy, ended by NUL, that lasts as long as the rows. NULL: out of memory. */
 static char *keep_text(struct table *t, const char *text, size_t size)
 {
 	size_t n = size + 1;
 	struct table_block *b = t->texts;
+	char *to;
 
 	if (!b || b->size - b->used < n)
 		b = add_block(t, n);
 	if (!b)
 		return NULL;
+	to = memcpy(b->bytes + b->used, text, size);
+	to[size] = '\0';
 	b->used += n;
-	return memcpy(b->bytes + b->used - n, text, n);
+	return to;
 }
 
 static void free_blocks(struct table *t)
@@ -69,6 +73,7 @@ static void free_blocks(struct table *t)
 void table_forget(struct table *t)
 {
 	free_blocks(t);
+	memset(t->widest, 0, sizeof(t->widest));
 	t->n_rows = t->n_totals = 0;
 }
 
@@ -135,7 +140,7 @@ int table_find_column(const struct table *t, const char *name, size_t size)
  * are compared first, since comparing letters took longer than printing. */
 static int find_cell_column(struct table *t, const char *name)
 {
-	for (int i = 0, at = t->last_column; i < t->n_columns; i++, at++) {
+	for (int i = 0, at = t->last_column + 1; i < t->n_columns; i++, at++) {
 		at = at < t->n_columns ? at : 0;
 		if (t->columns[at].name == name)
 			return t->last_column = at;
@@ -143,19 +148,24 @@ static int find_cell_column(struct table *t, const char *name)
 	return table_find_column(t, name, strlen(name));
 }
 
-/* NULL: no such column, no row yet, or no memory; the caller then sets nothing. */
-static struct table_cell *last_cell(struct table *t, const char *column)
+/* NULL: no such column, no row yet, or no memory; the caller then sets nothing. The column becomes as wide as `width`, a text's;
+ * -1: another kind of cell. */
+static struct table_cell *last_cell(struct table *t, const char *column, int width)
 {
 	int i = find_cell_column(t, column);
 
 	if (i < 0 || !t->n_rows || t->out_of_memory)
 		return NULL;
+	if (width < 0)
+		t->widest[i] = -1;
+	else if (t->widest[i] >= 0 && width > t->widest[i])
+		t->widest[i] = width;
 	return &t->cells[(t->n_rows - 1) * (size_t)t->n_columns + (size_t)i];
 }
 
 void table_int(struct table *t, const char *column, int64_t value)
 {
-	struct table_cell *c = last_cell(t, column);
+	struct table_cell *c = last_cell(t, column, -1);
 
 	if (!c)
 		return;
@@ -163,35 +173,59 @@ void table_int(struct table *t, const char *column, int64_t value)
 	c->n = value;
 }
 
-void table_text(struct table *t, const char *column, const char *text)
+int table_ascii_width(const char *text, size_t size)
 {
-	struct table_cell *c = last_cell(t, column);
+	unsigned char others = 0;
 
-	if (!c || !text)
+	for (size_t i = 0; i < size; i++)
+		others |= (unsigned char)(text[i] - ' ') > '~' - ' ';
+	return others || size > INT_MAX ? -1 : (int)size;
+}
+
+static void set_text(struct table *t, const char *column, const char *text, size_t size,
+		     int width)
+{
+	struct table_cell *c = last_cell(t, column, width);
+
+	if (!c)
 		return;
-	c->n = (int64_t)strlen(text);
-	c->text = keep_text(t, text, (size_t)c->n);
+	c->width = width;
+	c->n = (int64_t)size;
+	c->text = keep_text(t, text, size);
 	c->have = c->text != NULL;
 	t->out_of_memory |= !c->text;
 }
 
+void table_text_n(struct table *t, const char *column, const char *text, size_t size)
+{
+	if (text)
+		set_text(t, column, text, size, table_ascii_width(text, size));
+}
+
+void table_text(struct table *t, const char *column, const char *text)
+{
+	if (text)
+		table_text_n(t, column, text, strlen(text));
+}
+
 void table_decimal(struct table *t, const char *column, int decimals, double value)
 {
-	char text[TABLE_CELL_MAX];
+	char text[TABLE_CELL_MAX] = "inf";
+	int n = 3;
 
 	if (isnan(value))
 		return;
 	/* The largest usage of `reeve fairshare` has 39 digits before the point. */
-	if (isinf(value))
-		strcpy(text, "inf");
-	else if (decimal_format(value, decimals, text) < 0)
-		snprintf(text, sizeof(text), "%.*f", decimals, value);
-	table_text(t, column, text);
+	if (!isinf(value))
+		n = decimal_format(value, decimals, text);
+	if (n < 0)
+		n = snprintf(text, sizeof(text), "%.*f", decimals, value);
+	set_text(t, column, text, (size_t)n, n);
 }
 
 void table_null(struct table *t, const char *column)
 {
-	struct table_cell *c = last_cell(t, column);
+	struct table_cell *c = last_cell(t, column, 0);
 
 	if (c)
 		c->is_null = true;
@@ -218,6 +252,8 @@ int table_pick(struct table *t, const size_t *rows, size_t n)
 		memcpy(&picked[i * size], from, size * sizeof(*from));
 	}
 	free(t->cells);
+	for (int i = 0; i < t->n_columns; i++)
+		t->widest[i] = -1; /* it may not be among those kept */
 	t->cells = picked;
 	t->n_rows = t->room = n;
 	return 0;
@@ -248,7 +284,7 @@ bool table_has(const struct table *t, const char *column, enum table_want want)
 
 void table_tone(struct table *t, const char *column, enum table_cell_tone tone)
 {
-	struct table_cell *c = last_cell(t, column);
+	struct table_cell *c = last_cell(t, column, 0);
 
 	if (c)
 		c->tone = tone;

@@ -9,7 +9,8 @@
 struct table_cell {
 	bool have;
 	bool is_null; /* json says null; without `have` alone */
-	enum table_cell_tone tone;
+	enum table_cell_tone tone : 8;
+	int width;	  /* of a text, on a terminal; -1: it has other than printable ASCII */
 	int64_t n;	  /* of a text: its bytes */
 	const char *text; /* owned by the table */
 };
@@ -28,7 +29,9 @@ struct table {
 	int n_columns, last_column;    /* last: the column of the cell set last */
 	struct table_cell *cells;      /* row by row */
 	size_t n_rows, n_totals, room; /* the totals are the last of the rows */
-	struct table_block *texts;     /* of the cells */
+	/* The widest text of each column in these rows, where each is a text of printable ASCII; else less than 0. */
+	int widest[TABLE_COLUMNS_MAX];
+	struct table_block *texts; /* of the cells */
 	bool out_of_memory;
 	struct table_note notes[TABLE_NOTES_MAX];
 	int n_notes;
@@ -62,16 +65,22 @@ int table_choose(const struct table *t, const char *columns, struct table_choice
 
 typedef int (*table_render_fn)(const struct table *t, const struct table_choice *c,
 			       const struct table_format *f, struct err *err);
-/* For people: through libsmartcols; the second is for many rows, without it. */
+/* For people: through libsmartcols; the second without it, for many rows or where no line is wider than the terminal. */
 int table_render_columns(const struct table *t, const struct table_choice *c,
 			 const struct table_format *f, struct err *err);
 int table_render_plain(const struct table *t, const struct table_choice *c,
 		       const struct table_format *f, struct err *err);
+/* No terminal, or one that is wide enough for each line. */
+bool table_plain_fits(const struct table *t, const struct table_choice *c,
+		      const struct table_format *f);
 /* For programs. */
 int table_render_json(const struct table *t, const struct table_choice *c,
 		      const struct table_format *f, struct err *err);
 int table_render_rows(const struct table *t, const struct table_choice *c,
 		      const struct table_format *f, struct err *err);
+
+/* Width on a terminal. -1: it has other than printable ASCII. */
+int table_ascii_width(const char *text, size_t size);
 
 static inline bool table_column_is_right(const struct table_column *col)
 {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* table_plain.c - prints a table of many rows for people, as libsmartcols would.
+/* table_plain.c - prints a table for people, as libsmartcols would.
  *
  * libsmartcols keeps each cell as a string of its own and measures it several times: 108,000
- * rows of ten columns take it 1.5 s of CPU time. Here each cell is formatted twice, once to
- * measure and once to print, and none is kept. Unlike libsmartcols it does not cut lines that are
+ * rows of ten columns take it 1.5 s of CPU time. Here a text is measured when it is set, another cell is
+ * formatted twice, once to measure and once to print, and none is kept. Unlike libsmartcols it does not cut lines that are
  * wider than the terminal.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <wchar.h>
 #include "cli/output/table_data.h"
 #include "cli/output/text.h"
@@ -22,16 +23,6 @@ struct shown {
 	char *owned;
 	char buf[TABLE_CELL_MAX];
 };
-
-/* Width on a terminal. -1: it has other than printable ASCII. */
-static int ascii_width(const char *text, size_t size)
-{
-	unsigned char others = 0;
-
-	for (size_t i = 0; i < size; i++)
-		others |= (unsigned char)(text[i] - ' ') > '~' - ' ';
-	return others ? -1 : (int)size;
-}
 
 static int wide_width(const char *text)
 {
@@ -58,21 +49,22 @@ static int format_shown(const struct table_column *col, const struct table_cell 
 			struct shown *ret)
 {
 	ret->owned = NULL;
+	if (cell->have && cell->text && cell->width >= 0) {
+		ret->text = cell->text;
+		ret->size = (size_t)cell->n;
+		ret->width = cell->width;
+		return 0;
+	}
 	if (!cell->have)
 		ret->text = "-";
-	else if (cell->text)
-		ret->text = cell->text;
-	else
+	else if (!cell->text)
 		ret->text = table_format_cell(col->kind, cell->n, ret->buf);
-	ret->size = cell->have && cell->text ? (size_t)cell->n : strlen(ret->text);
-	ret->width = ascii_width(ret->text, ret->size);
-	if (ret->width >= 0)
-		return 0;
-	ret->text = ret->owned = text_safe(ret->text, TEXT_LINE);
-	if (!ret->owned)
+	else
+		ret->text = ret->owned = text_safe(cell->text, TEXT_LINE);
+	if (!ret->text)
 		return -ENOMEM;
-	ret->width = wide_width(ret->owned);
-	ret->size = strlen(ret->owned);
+	ret->size = strlen(ret->text);
+	ret->width = ret->owned ? wide_width(ret->text) : (int)ret->size;
 	return 0;
 }
 
@@ -81,28 +73,53 @@ static const char *title_of(const struct table_column *col)
 	return col->title + (col->title[0] == '-');
 }
 
-/* The widest cell of each column, the title included: the first of the two passes. */
+/* The widest cell of a column; an unset one is a dash. */
+static int measure_column(const struct table *t, int column, int *width)
+{
+	struct shown s;
+
+	for (size_t row = 0; row < t->n_rows; row++) {
+		if (format_shown(&t->columns[column], table_cell(t, row, column), &s) < 0)
+			return -ENOMEM;
+		if (s.width > *width)
+			*width = s.width;
+		free(s.owned);
+	}
+	return 0;
+}
+
+/* How wide the columns are, their titles included. */
 static int measure_columns(const struct table *t, const struct table_choice *c, bool has_header,
 			   int *widths)
 {
-	const struct table_column *col;
-	struct shown s;
-	int r = 0;
+	int r = 0, widest;
 
-	for (int k = 0; k < c->n; k++) {
+	for (int k = 0; k < c->n && r == 0; k++) {
+		widest = t->widest[c->column[k]];
 		widths[k] = has_header ? (int)strlen(title_of(&t->columns[c->column[k]])) : 1;
 		if (t->widths && t->widths[k] > widths[k])
 			widths[k] = t->widths[k];
+		if (widest < 0)
+			r = measure_column(t, c->column[k], &widths[k]);
+		else if (widest > widths[k])
+			widths[k] = widest;
 	}
-	for (size_t row = 0; row < t->n_rows && r == 0; row++)
-		for (int k = 0; k < c->n && r == 0; k++) {
-			col = &t->columns[c->column[k]];
-			r = format_shown(col, table_cell(t, row, c->column[k]), &s);
-			if (r == 0 && s.width > widths[k])
-				widths[k] = s.width;
-			free(s.owned);
-		}
 	return r;
+}
+
+bool table_plain_fits(const struct table *t, const struct table_choice *c,
+		      const struct table_format *f)
+{
+	struct winsize w = { .ws_col = 0 };
+	int widths[TABLE_COLUMNS_MAX], sum = c->n - 1;
+
+	if (ioctl(fileno(f->to), TIOCGWINSZ, &w) < 0)
+		return true;
+	if (!w.ws_col || measure_columns(t, c, !f->no_header, widths) < 0)
+		return false;
+	for (int k = 0; k < c->n; k++)
+		sum += widths[k];
+	return sum <= w.ws_col;
 }
 
 /* What is printed is put together here: a call of stdio for each cell took longer than formatting it. */
@@ -118,25 +135,12 @@ static void flush_lines(struct lines *l)
 	l->n = 0;
 }
 
-static void put_text(struct lines *l, const char *text, size_t n)
+/* Room for n bytes in one piece. NULL: more than there ever is. */
+static char *make_room(struct lines *l, size_t n)
 {
 	if (n > sizeof(l->buf) - l->n)
 		flush_lines(l);
-	if (n > sizeof(l->buf)) {
-		fwrite(text, 1, n, l->to);
-		return;
-	}
-	memcpy(l->buf + l->n, text, n);
-	l->n += n;
-}
-
-static void put_blanks(struct lines *l, int n)
-{
-	for (; n > 0; n--) {
-		if (l->n == sizeof(l->buf))
-			flush_lines(l);
-		l->buf[l->n++] = ' ';
-	}
+	return n > sizeof(l->buf) ? NULL : l->buf + l->n;
 }
 
 struct place {
@@ -146,19 +150,37 @@ struct place {
 	const char *color; /* "": none */
 };
 
+static char *add_blanks(char *at, int n)
+{
+	memset(at, ' ', (size_t)n);
+	return at + n;
+}
+
+#define COLOR_END "\033[0m"
+#define COLORS_MAX 16 /* bytes, of the beginning and the end */
+
 static void print_cell(const struct place *p, const struct shown *s)
 {
-	int fill = p->width - s->width;
+	int fill = p->width > s->width ? p->width - s->width : 0;
+	char *at = make_room(p->to, (size_t)fill + s->size + COLORS_MAX + 1);
 
+	if (!at) {
+		fprintf(p->to->to, "%*s%s%s%s%*s%c", p->is_right ? fill : 0, "", p->color,
+			s->text, *p->color ? COLOR_END : "",
+			p->is_right || p->is_last ? 0 : fill, "", p->is_last ? '\n' : ' ');
+		return;
+	}
 	if (p->is_right)
-		put_blanks(p->to, fill);
-	put_text(p->to, p->color, strlen(p->color));
-	put_text(p->to, s->text, s->size);
+		at = add_blanks(at, fill);
 	if (*p->color)
-		put_text(p->to, "\033[0m", 4);
+		at = stpcpy(at, p->color);
+	at = mempcpy(at, s->text, s->size);
+	if (*p->color)
+		at = stpcpy(at, COLOR_END);
 	if (!p->is_right && !p->is_last)
-		put_blanks(p->to, fill);
-	put_text(p->to, p->is_last ? "\n" : " ", 1);
+		at = add_blanks(at, fill);
+	*at++ = p->is_last ? '\n' : ' ';
+	p->to->n = (size_t)(at - p->to->buf);
 }
 
 static const char *color_of(const struct table_format *f, enum table_cell_tone tone)
@@ -211,7 +233,7 @@ int table_render_plain(const struct table *t, const struct table_choice *c,
 			print_cell(&places[k], &title);
 	}
 	for (size_t row = 0; row < t->n_rows && r == 0; row++) {
-		for (int k = 0; k < c->n; k++)
+		for (int k = 0; f->color && k < c->n; k++)
 			places[k].color = color_of(f, table_cell(t, row, c->column[k])->tone);
 		r = print_row(t, c, row, places);
 	}

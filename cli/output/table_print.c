@@ -100,8 +100,9 @@ static void drop_untitled(const struct table *t, struct table_choice *c)
 	c->n = n;
 }
 
-/* libsmartcols fits lines to a terminal, but is slow for many rows. */
-static table_render_fn choose_renderer(const struct table *t, const struct table_format *f)
+/* libsmartcols fits lines to a terminal, but is slow for many rows, and takes long to load for few. */
+static table_render_fn choose_renderer(const struct table *t, const struct table_choice *c,
+				       const struct table_format *f)
 {
 	static const table_render_fn renderers[_TABLE_OUTPUT_MAX] = {
 		[TABLE_TABLE] = table_render_columns, [TABLE_JSON] = table_render_json,
@@ -109,7 +110,8 @@ static table_render_fn choose_renderer(const struct table *t, const struct table
 		[TABLE_PARSABLE] = table_render_rows, [TABLE_PARSABLE2] = table_render_rows,
 	};
 
-	if (f->output == TABLE_TABLE && (t->n_rows > TABLE_MANY_ROWS || t->is_part))
+	if (f->output == TABLE_TABLE &&
+	    (t->n_rows > TABLE_MANY_ROWS || t->is_part || table_plain_fits(t, c, f)))
 		return table_render_plain;
 	return renderers[f->output];
 }
@@ -126,9 +128,11 @@ int table_print(const struct table *t, const struct table_format *f, struct err 
 	r = table_choose(t, f->columns, &c, err);
 	if (r < 0)
 		return r;
+	if (f->output == TABLE_TABLE && !t->n_rows && !t->is_part)
+		return 0;
 	if (!f->columns && f->output == TABLE_TABLE)
 		drop_untitled(t, &c);
-	return choose_renderer(t, f)(t, &c, f, err);
+	return choose_renderer(t, &c, f)(t, &c, f, err);
 }
 
 int table_print_part(struct table *t, const struct table_format *f, enum table_rest rest,

@@ -149,7 +149,7 @@ int table_render_columns(const struct table *t, const struct table_choice *c,
 		scols_table_set_stream(st, f->to);
 		scols_table_enable_colors(st, f->color);
 		scols_table_enable_noheadings(st, f->no_header);
-		r = t->n_rows ? scols_print_table(st) : 0;
+		r = scols_print_table(st);
 	}
 	scols_unref_table(st);
 	return r < 0 ? err_set(err, r, "cannot print the table: %s", strerror(-r)) : 0;

@@ -86,11 +86,23 @@ static bool is_wanted(struct show *s, const struct row *row)
 	return !is_user || is_asked;
 }
 
+static void add_shares(struct table *t, int64_t shares)
+{
+	char text[TABLE_CELL_MAX] = "parent";
+	int n = (int)strlen(text);
+
+	if (shares != FAIRSHARE_PARENT)
+		n = decimal_format((double)shares, 0, text);
+	if (n < 0) /* too large for a double to have each digit */
+		n = snprintf(text, sizeof(text), "%lld", (long long)shares);
+	table_text_n(t, "RawShares", text, (size_t)n);
+}
+
 static void add_row(struct show *s, const struct row *row)
 {
 	struct table *t = s->t;
-	char text[REQUEST_NAME_MAX + INDENT_MAX], shares[TABLE_CELL_MAX] = "parent";
-	size_t indent = s->indents && row->depth > 0 ? (size_t)row->depth : 0;
+	char text[REQUEST_NAME_MAX + INDENT_MAX];
+	size_t indent = s->indents && row->depth > 0 ? (size_t)row->depth : 0, size;
 
 	if (!is_wanted(s, row))
 		return;
@@ -99,14 +111,12 @@ static void add_row(struct show *s, const struct row *row)
 	table_text(t, "cluster", row->cluster);
 	table_text(t, "pool", row->pool);
 	indent = indent < INDENT_MAX ? indent : INDENT_MAX;
+	size = strnlen(row->account, REQUEST_NAME_MAX - 1);
 	memset(text, ' ', indent);
-	*stpncpy(text + indent, row->account, REQUEST_NAME_MAX - 1) = '\0';
-	table_text(t, "account", text);
+	memcpy(text + indent, row->account, size);
+	table_text_n(t, "account", text, indent + size);
 	table_text(t, "user", row->user);
-	if (row->raw_shares != FAIRSHARE_PARENT &&
-	    decimal_format((double)row->raw_shares, 0, shares) < 0)
-		snprintf(shares, sizeof(shares), "%lld", (long long)row->raw_shares);
-	table_text(t, "RawShares", shares);
+	add_shares(t, row->raw_shares);
 	table_decimal(t, "NormShares", DECIMALS, row->norm_shares);
 	table_decimal(t, "RawUsage", s->indents ? 0 : DECIMALS, row->raw_usage);
 	table_decimal(t, "NormUsage", DECIMALS, row->norm_usage);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* rowpack.c - see rowpack.h. */
+#include <endian.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -144,6 +145,10 @@ static int read_varint(struct rowpack_reader *r, uint64_t *ret)
 	unsigned shift = 0;
 	uint8_t b;
 
+	if (r->at < r->end && *r->at < 0x80) { /* most have one byte */
+		*ret = *r->at++;
+		return 0;
+	}
 	do {
 		if (r->at == r->end || shift > 63)
 			return -EPROTO;
@@ -174,8 +179,9 @@ static int read_real(struct rowpack_reader *r, struct rowpack_value *ret)
 
 	if ((size_t)(r->end - r->at) < sizeof(bits))
 		return -EPROTO;
-	for (size_t i = 0; i < sizeof(bits); i++)
-		bits |= (uint64_t)*r->at++ << (8 * i);
+	memcpy(&bits, r->at, sizeof(bits));
+	r->at += sizeof(bits);
+	bits = le64toh(bits);
 	memcpy(&ret->real, &bits, sizeof(bits));
 	return isnan(ret->real) ? -EPROTO : 0;
 }
@@ -215,13 +221,10 @@ static int read_value(struct rowpack_reader *r, struct rowpack_value *ret)
 
 int rowpack_next(struct rowpack_reader *r, struct rowpack_value *ret, struct err *err)
 {
-	struct rowpack_value v = { .kind = ROWPACK_NULL };
-
 	if (r->at == r->end)
 		return 0;
-	v.kind = (enum rowpack_kind) * r->at++;
-	if (read_value(r, &v) < 0)
+	*ret = (struct rowpack_value){ .kind = (enum rowpack_kind) * r->at++ };
+	if (read_value(r, ret) < 0)
 		return err_set(err, -EPROTO, "bytes that are no values of rows");
-	*ret = v;
 	return 1;
 }

@@ -128,6 +128,13 @@ is "the last form given wins" '14' "$("$reeve" jobs --json --csv -P -n -o job | 
 is "--output parsable is -p" "$("$reeve" jobs -p)" "$("$reeve" jobs --output parsable)"
 has "-o help lists the columns" $'unit|UNIT\nnote|NOTE' "$("$reeve" jobs -o help -P)"
 lacks "colour is for terminals" $'\033[' "$("$reeve" jobs)"
+on_terminal() { # COLUMNS: what the command shows on a terminal so wide
+	script -qec "stty cols $1; TERM=dumb '$reeve' jobs -o job,state,name" /dev/null </dev/null | tr -d '\r'
+}
+widest() { awk '{ n = length($0) > n ? length($0) : n } END { print n }'; }
+listed=$("$reeve" jobs -o job,state,name)
+is "a terminal that is wide enough shows what a pipe gets" "$listed" "$(on_terminal $(($(widest <<<"$listed") + 1)))"
+is "on a narrower one the last column is cut" 20 "$(on_terminal 20 | widest)"
 has "colour is there when asked for" $'\033[31mvmem limit' "$("$reeve" jobs --color always)"
 exits "unknown column is wrong usage" 2 "$reeve" jobs -o jbo
 has "... and the nearest is named" "did you mean 'job'?" "$err"

@@ -17,7 +17,9 @@ static void assert_as_printf(double v, int decimals)
 {
 	char got[DECIMAL_TEXT_MAX] = "", want[64];
 
-	assert_int_equal(decimal_format(v, decimals, got), 0);
+	int n = decimal_format(v, decimals, got);
+
+	assert_int_equal(n, strlen(got));
 	snprintf(want, sizeof(want), "%.*f", decimals, v);
 	assert_string_equal(got, want);
 }
