@@ -2,8 +2,8 @@
 /* store_fault.c - disks for the agent as it is installed, on a machine of any kind: one below
 * its database that fails on demand, and one for its jobs that has project quotas.
  *
- * As a shared object in LD_PRELOAD: changes of files named agent.db* fail as the words in the
-* file $STORE_FAULT say (empty: none fails, and none is looked at); project ids are kept in extended attributes and limits in memory, and
+ * As a shared object in LD_PRELOAD: changes of files named agent.db* ($STORE_FAULT_NAME: another name, as "/ledger.db") fail as the words in the
+* file $STORE_FAULT say (empty: none fails, and none is looked at), and the wall clock is ahead by what they say; project ids are kept in extended attributes and limits in memory, and
  * not enforced. As a program (-DCONTROL) it sets the words:
  *	store_fault N once|forever [ERRNO]	the N-th change from now fails, or all from it on
  *	store_fault N kill			SIGKILL ends the process instead of the N-th change
@@ -17,11 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 struct words {
 	int left; /* changes until one fails; 0: none does; -1: each does */
 	int forever, error, count, is_kill;
+	long long shift_ns; /* by which the wall clock is ahead */
 };
 
 static volatile struct words *map_words(void)
@@ -81,7 +83,7 @@ static int is_store(int fd)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	n = readlink(link, path, sizeof(path) - 1);
 	path[n < 0 ? 0 : n] = '\0';
-	return strstr(path, "/agent.db") != NULL;
+	return strstr(path, getenv("STORE_FAULT_NAME") ?: "/agent.db") != NULL;
 }
 
 static int write_fails(int fd)
@@ -131,6 +133,30 @@ int fsync(int fd)
 int fdatasync(int fd)
 {
 	return write_fails(fd) ? -1 : REAL(fdatasync)(fd);
+}
+
+int clock_gettime(clockid_t which, struct timespec *t)
+{
+	static int (*real)(clockid_t, struct timespec *);
+	volatile struct words *w = which == CLOCK_REALTIME ? map_words() : NULL;
+	long long ns;
+	int r;
+
+	if (!real)
+		real = REAL(clock_gettime);
+	r = real(which, t);
+	if (r < 0 || !w || !w->shift_ns)
+		return r;
+	ns = t->tv_sec * 1000000000LL + t->tv_nsec + w->shift_ns;
+	*t = (struct timespec){ .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+	return 0;
+}
+time_t time(time_t *ret)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return ret ? (*ret = t.tv_sec) : t.tv_sec;
 }
 
 /* ---- the disk of the jobs ---- */
