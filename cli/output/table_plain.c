@@ -88,15 +88,14 @@ static int measure_column(const struct table *t, int column, int *width)
 	return 0;
 }
 
-/* How wide the columns are, their titles included. */
-static int measure_columns(const struct table *t, const struct table_choice *c, bool has_header,
-			   int *widths)
+/* How wide the columns are, their titles included, printed or not. */
+static int measure_columns(const struct table *t, const struct table_choice *c, int *widths)
 {
 	int r = 0, widest;
 
 	for (int k = 0; k < c->n && r == 0; k++) {
 		widest = t->widest[c->column[k]];
-		widths[k] = has_header ? (int)strlen(title_of(&t->columns[c->column[k]])) : 1;
+		widths[k] = (int)strlen(title_of(&t->columns[c->column[k]]));
 		if (t->widths && t->widths[k] > widths[k])
 			widths[k] = t->widths[k];
 		if (widest < 0)
@@ -115,7 +114,7 @@ bool table_plain_fits(const struct table *t, const struct table_choice *c,
 
 	if (ioctl(fileno(f->to), TIOCGWINSZ, &w) < 0)
 		return true;
-	if (!w.ws_col || measure_columns(t, c, !f->no_header, widths) < 0)
+	if (!w.ws_col || measure_columns(t, c, widths) < 0)
 		return false;
 	for (int k = 0; k < c->n; k++)
 		sum += widths[k];
@@ -217,7 +216,7 @@ int table_render_plain(const struct table *t, const struct table_choice *c,
 	struct place places[TABLE_COLUMNS_MAX];
 	struct lines lines = { .to = f->to };
 	bool has_header = !f->no_header && t->n_before == 0;
-	int widths[TABLE_COLUMNS_MAX], r = measure_columns(t, c, has_header, widths);
+	int widths[TABLE_COLUMNS_MAX], r = measure_columns(t, c, widths);
 
 	if (t->widths)
 		memcpy(t->widths, widths, (size_t)c->n * sizeof(*widths));
