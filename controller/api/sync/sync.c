@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <systemd/sd-id128.h>
+#include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/sync/sync.h"
@@ -18,6 +20,7 @@
 #include "controller/api/sync/sent.h"
 #include "controller/api/sync/slurm.h"
 #include "controller/api/usage/share_update.h"
+#include "controller/ledger/attempts/clock_step.h"
 #include "controller/ledger/identity.h"
 
 #define RESEND_NS S_NS
@@ -172,6 +175,27 @@ static bool on_wake(void *ctx, enum long_poll_why why)
 
 /* --- the request --- */
 
+/* Before the time of a job is bounded by the clock. */
+static int note_clock(struct api *a, int64_t now_ns, struct err *err)
+{
+	char boot[SD_ID128_STRING_MAX] = "";
+	sd_id128_t id;
+	int64_t back_ns;
+
+	if (sd_id128_get_boot(&id) >= 0)
+		sd_id128_to_string(id, boot);
+	back_ns = store_clock_step(
+		a->c.store, &(struct store_clock){ boot, now_ns, clock_ns(CLOCK_BOOTTIME) },
+		err);
+	if (back_ns > 0)
+		log_line(
+			LOG_WARNING,
+			"the clock was set back by %lld s: jobs that run are taken to have been "
+			"dispatched as much earlier",
+			(long long)(back_ns / S_NS));
+	return back_ns < 0 ? (int)back_ns : 0;
+}
+
 /* Stores the exchange in one transaction; what follows (share tree, counters) is derived from
  * it. */
 static int ingest_sync(struct call *c, struct talk *t, struct err *err)
@@ -193,6 +217,9 @@ static int ingest_sync(struct call *c, struct talk *t, struct err *err)
 	snprintf(from.cluster, sizeof(from.cluster), "%s", cluster->name);
 	if (engine_is_foreign((enum engine)cluster->engine))
 		from.slurm = &slurm;
+	r = note_clock(c->api, from.now_ns, err);
+	if (r < 0)
+		return r;
 	r = store_ingest(c->api->c.store, t->in, &from, &t->result, err);
 	if (r == -ESTALE)
 		return call_refuse(c, 409, "overtaken", "");

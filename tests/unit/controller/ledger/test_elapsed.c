@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "controller/ledger/attempts/clock_step.h"
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/store_sqlite.h"
 #include "tests/unit/rig/ledger_rig.h"
@@ -49,6 +50,66 @@ static void the_last_report_is_bounded_too_and_the_job_ends(void **state)
 	assert_int_equal(rig_load_job(r, job).state, JOB_ENDED);
 	assert_int_equal(rig_load_job(r, job).charge_requested_ms, 30 * RATE_MS);
 	assert_int_equal(rig_number(r, SUM), 30 * RATE_MS);
+}
+
+static int64_t step_clock(struct rig *r, const char *boot, int64_t wall_s, int64_t boot_s)
+{
+	struct store_clock now = { boot, wall_s * S_NS, boot_s * S_NS };
+	struct err err;
+
+	return store_clock_step(r->store, &now, &err);
+}
+
+/* A job that was dispatched by a clock an hour ahead is charged all the same. */
+static void a_clock_that_is_set_back_takes_no_time_from_a_job(void **state)
+{
+	struct rig *r = *state;
+	int64_t job, noon_s = NOON / S_NS;
+
+	assert_int_equal(step_clock(r, "b1", noon_s + 3600, 100), 0);
+	job = rig_job(r, NOON + 3600 * S_NS);
+	assert_int_equal(step_clock(r, "b1", noon_s + 20, 120), 3600 * S_NS);
+	rig_send_report(r, rig_report(job, 1, JOB_ENDED, 18), NOON + 20 * S_NS);
+	assert_int_equal(rig_load_job(r, job).charge_requested_ms, 18 * RATE_MS);
+	assert_int_equal(rig_number(r, CLAMPS), 0);
+	assert_int_equal(step_clock(r, "b1", noon_s + 30, 130), 0);
+}
+
+static void a_clock_is_set_back_while_the_controller_is_away(void **state)
+{
+	struct rig *r = *state;
+	int64_t noon_s = NOON / S_NS, job;
+
+	assert_int_equal(step_clock(r, "b1", noon_s, 100), 0);
+	job = rig_job(r, NOON);
+	r->store->has_clock = false; /* as when it was opened */
+	assert_int_equal(step_clock(r, "b1", noon_s - 50, 110), 60 * S_NS);
+	assert_int_equal(rig_number(r, "SELECT given_ns FROM attempts"), NOON - 60 * S_NS);
+	/* In another boot nothing is known; an ended job stays as it is. */
+	rig_send_report(r, rig_report(job, 1, JOB_ENDED, 1), NOON);
+	r->store->has_clock = false;
+	assert_int_equal(step_clock(r, "b2", noon_s - 5000, 1), 0);
+	assert_int_equal(step_clock(r, "b2", noon_s - 9000, 1), 4000 * S_NS);
+	assert_int_equal(rig_number(r, "SELECT given_ns FROM attempts"), NOON - 60 * S_NS);
+}
+
+static void a_clock_that_is_set_forward_or_drifts_changes_nothing(void **state)
+{
+	struct rig *r = *state;
+	int64_t noon_s = NOON / S_NS;
+	struct err err;
+
+	assert_int_equal(step_clock(r, "b1", noon_s, 100), 0);
+	rig_job(r, NOON);
+	assert_int_equal(step_clock(r, "b1", noon_s + 7200, 200), 0);
+	for (int i = 1; i <= 5000; i++) { /* half a millisecond a second */
+		struct store_clock now = { "b1",
+					   (noon_s + 7200 + i) * S_NS - i * INT64_C(500000),
+					   (200 + i) * S_NS };
+
+		assert_int_equal(store_clock_step(r->store, &now, &err), 0);
+	}
+	assert_int_equal(rig_number(r, "SELECT given_ns FROM attempts"), NOON);
 }
 
 static void suspended_time_is_bounded_by_what_running_leaves(void **state)
@@ -180,6 +241,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG(running_time_is_at_most_the_time_since_the_allocation),
 		RIG(the_last_report_is_bounded_too_and_the_job_ends),
+		RIG(a_clock_that_is_set_back_takes_no_time_from_a_job),
+		RIG(a_clock_is_set_back_while_the_controller_is_away),
+		RIG(a_clock_that_is_set_forward_or_drifts_changes_nothing),
 		RIG(suspended_time_is_bounded_by_what_running_leaves),
 		RIG(clocks_that_differ_a_little_bound_nothing),
 		RIG(a_node_that_repeats_a_wrong_time_is_logged_once),
