@@ -94,9 +94,11 @@ $O/tests/unit/test_priority: LDLIBS += -lm
 $O/tests/unit/test_priority: $O/controller/policy/priority/priority.o
 $O/tests/unit/test_fairshare: LDLIBS += -lm
 $O/tests/unit/test_fairshare: $(patsubst %,$O/controller/policy/fairshare/%.o,fairshare level fair_tree classic) $O/common/err.o
+$O/tests/unit/test_history: $O/controller/history/history.o $(MODEL)
 $O/tests/unit/test_swf: $(patsubst %,$O/controller/history/%.o,history swf) $(MODEL)
 $O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct) $(MODEL)
 $O/tests/unit/test_pbs: $(patsubst %,$O/controller/history/%.o,history pbs pbs_resources) $(MODEL)
+$O/tests/unit/test_pbs_resources: $(patsubst %,$O/controller/history/%.o,history pbs_resources) $(MODEL)
 $O/tests/unit/test_import: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_import: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,import/import import/import_batch import/followed verify/verify verify/verify_totals verify/verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
