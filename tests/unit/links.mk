@@ -92,6 +92,8 @@ $O/tests/unit/test_decay: LDLIBS += -lm
 $O/tests/unit/test_decay: $(patsubst %,$O/controller/policy/%.o,fairshare/decay charge/charge) $O/common/err.o
 $O/tests/unit/test_priority: LDLIBS += -lm
 $O/tests/unit/test_priority: $O/controller/policy/priority/priority.o
+$O/tests/unit/test_fairshare_level: LDLIBS += -lm
+$O/tests/unit/test_fairshare_level: $(patsubst %,$O/controller/policy/fairshare/%.o,fairshare level) $O/common/err.o
 $O/tests/unit/test_fairshare: LDLIBS += -lm
 $O/tests/unit/test_fairshare: $(patsubst %,$O/controller/policy/fairshare/%.o,fairshare level fair_tree classic) $O/common/err.o
 $O/tests/unit/test_history: $O/controller/history/history.o $(MODEL)
