@@ -23,6 +23,7 @@ $O/tests/unit/test_rowpack: LDLIBS += -lm
 $O/tests/unit/test_decimal: $O/cli/output/decimal.o
 $O/tests/unit/test_decimal: LDLIBS += -lm
 $O/tests/unit/test_series: $O/common/model/series/series.o
+$O/tests/unit/test_series_laws: $O/common/model/series/series.o
 $O/tests/unit/test_series_sample: $O/agent/job/series/sample.o $O/common/model/series/series.o $O/common/model/usage.o
 $O/tests/unit/test_charge: $O/controller/policy/charge/charge.o $O/common/err.o
 $O/tests/unit/test_fit: $(patsubst %,$O/controller/policy/placement/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o
