@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 
 #define GROUPS_MAX PLACE_CORES_MAX
+#define ANY_SOCKET (-1)
 
 /* Free cores by NUMA node and by L3. */
 struct census {
@@ -97,7 +98,7 @@ static void sort_nodes(const struct census *c, int16_t *nodes, int n)
 	}
 }
 
-/* Nodes of `socket` (-1: all) with free cores, near or far ones, largest first. */
+/* Nodes of `socket`, or of all, with free cores, near or far ones, largest first. */
 static int list_nodes(const struct place_topology *t, const struct census *c, int socket,
 		      bool near, int16_t *ret)
 {
@@ -105,7 +106,7 @@ static int list_nodes(const struct place_topology *t, const struct census *c, in
 
 	for (int16_t i = 0; i < t->n_nodes; i++)
 		if (c->node_free[i] && c->node_near[i] == near &&
-		    (socket < 0 || c->node_socket[i] == socket))
+		    (socket == ANY_SOCKET || c->node_socket[i] == socket))
 			ret[n++] = i;
 	sort_nodes(c, ret, n);
 	return n;
@@ -168,7 +169,7 @@ static bool pick_nodes(const struct census *c, const int16_t *lists[2], const in
 	return false;
 }
 
-/* The best nodes within `socket` (-1: anywhere), as few as suffice. false: it has too few free cores. */
+/* The best nodes within `socket`, or anywhere, as few as suffice. false: it has too few free cores. */
 static bool pick_within(const struct place_topology *t, const struct census *c, int socket,
 			int ncpus, struct pick *ret)
 {
@@ -215,7 +216,7 @@ static void choose_nodes(const struct place_topology *t, const struct census *c,
 			*best = p;
 	}
 	if (!best->n)
-		pick_within(t, c, -1, ncpus, best);
+		pick_within(t, c, ANY_SOCKET, ncpus, best);
 }
 
 /* Moves up to `n` free cores of the L3 into `out`. Returns how many. */

@@ -93,6 +93,8 @@ $O/tests/unit/test_decay: LDLIBS += -lm
 $O/tests/unit/test_decay: $(patsubst %,$O/controller/policy/%.o,fairshare/decay charge/charge) $O/common/err.o
 $O/tests/unit/test_priority: LDLIBS += -lm
 $O/tests/unit/test_priority: $O/controller/policy/priority/priority.o
+$O/tests/unit/test_policy_memory: LDLIBS += -lm
+$O/tests/unit/test_policy_memory: tests/unit/rig/faults/fail_alloc.c $(patsubst %,$O/controller/policy/fairshare/%.o,fairshare level fair_tree classic) $(patsubst %,$O/controller/policy/placement/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o
 $O/tests/unit/test_fairshare_level: LDLIBS += -lm
 $O/tests/unit/test_fairshare_level: $(patsubst %,$O/controller/policy/fairshare/%.o,fairshare level) $O/common/err.o
 $O/tests/unit/test_fairshare: LDLIBS += -lm
