@@ -170,6 +170,8 @@ $O/tests/unit/test_schedule: LDLIBS += -lm
 $O/tests/unit/test_schedule: $(SCHEDULE)
 $O/tests/unit/test_schedule_memory: LDLIBS += -lm
 $O/tests/unit/test_schedule_memory: tests/unit/rig/faults/fail_alloc.c $(SCHEDULE)
+$O/tests/unit/test_shapes: LDLIBS += -lm
+$O/tests/unit/test_shapes: $(SCHEDULE)
 $O/tests/unit/test_nodes: LDLIBS += -lm
 $O/tests/unit/test_nodes: $(SCHEDULE)
 $O/tests/unit/test_schedule_limits: LDLIBS += -lm
