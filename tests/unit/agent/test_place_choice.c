@@ -19,6 +19,15 @@ static int pick(int low, int high)
 	return low + (int)(random() % (high - low + 1));
 }
 
+/* What is behind the end of each table looks like its first entry: who reads it counts that twice. */
+static void fill_behind(void)
+{
+	for (int i = topo.n_cores; i < PLACE_CORES_MAX; i++)
+		topo.cores[i] = topo.cores[0];
+	for (int i = topo.n_nodes; i < PLACE_NODES_MAX; i++)
+		topo.nodes[i] = topo.nodes[0];
+}
+
 /* Nodes, caches and cores in a random order; os_index is not the index. */
 static void make_topology(void)
 {
@@ -43,6 +52,7 @@ static void make_topology(void)
 		c->threads[0] = (int16_t)(60 + i);
 		c->threads[1] = (int16_t)(30 - i);
 	}
+	fill_behind();
 }
 
 /* Of some cores one thread alone is free. */
@@ -177,6 +187,16 @@ static void all_cpus_are_those_of_every_core(void **state)
 	place_all_cpus(&topo, &all);
 	assert_int_equal(cpulist_count(&all), 2 * topo.n_cores);
 	assert_int_equal(place_count_cores(&topo, &all), topo.n_cores);
+	for (int i = 0; i < CPULIST_MAX; i++)
+		if (!cpulist_has(&all, i))
+			assert_true(i != topo.cores[0].threads[0] &&
+				    i != topo.cores[0].threads[1]);
+	topo.n_cores = 0; /* the others are behind the end */
+	assert_int_equal(place_count_cores(&topo, &all), 0);
+	place_all_cpus(&topo, &all);
+	assert_int_equal(cpulist_count(&all), 0);
+	topo.n_cores = 3;
+	place_all_cpus(&topo, &all);
 	topo.cores[0].n_threads = 0; /* a core without threads is nobody's */
 	assert_int_equal(place_count_cores(&topo, &all), topo.n_cores - 1);
 }
@@ -240,6 +260,8 @@ static void gpus_are_those_of_the_rule(void **state)
 			g.nodes[i] = node < 0 ? -1 : topo.nodes[node].os_index;
 			g.is_chosen[i] = pick(0, 1); /* of a call before */
 		}
+		for (int i = g.n; i < PLACE_FREE_GPUS_MAX; i++)
+			g.nodes[i] = g.nodes[0];
 		g.ngpus = pick(1, g.n);
 		for (int left = (int)g.ngpus; left > 0;) {
 			int16_t node = g.nodes[find_gpu(&g, want, mask, left)];
@@ -294,7 +316,7 @@ static void fences_are_widened_where_memory_could_be_short_and_nowhere_else(void
 	(void)state;
 	srandom(4);
 	for (int world = 0; world < WORLDS; world++) {
-		struct place_fence jobs[4] = { 0 }, want[4];
+		struct place_fence jobs[5] = { 0 }, want[5];
 		struct cpulist all = { 0 };
 		int n = pick(1, 4);
 
@@ -307,6 +329,7 @@ static void fences_are_widened_where_memory_could_be_short_and_nowhere_else(void
 		}
 		for (int i = 0; i < n; i++)
 			jobs[i].bytes = pick(-1, 9);
+		jobs[n] = (struct place_fence){ 9, all }; /* not one of them */
 		memcpy(want, jobs, sizeof(jobs));
 		for (int i = 0; i < n; i++)
 			if (!cpulist_is_equal(&want[i].fence, &all) &&

@@ -389,6 +389,34 @@ static void only_a_figure_of_a_gpu_is_set(void **state)
 	assert_false(gpu_use_is_idle(&g, -1));
 }
 
+/* What is behind the end of a list is not of it. */
+static void only_so_many_models_count_as_there_are(void **state)
+{
+	struct gpus g = parse_gpus("a=2,b_1=3"), held = parse_gpus("a=1");
+	char buf[GPUS_TEXT_MAX];
+
+	(void)state;
+	for (int i = 0; i < GPUS_MODELS_MAX; i++) {
+		const char *model = i % 2 ? "a" : "";
+
+		if (i >= g.n)
+			snprintf(g.of[i].model, sizeof(g.of[i].model), "%s", model);
+		if (i >= held.n)
+			snprintf(held.of[i].model, sizeof(held.of[i].model), "%s", model);
+		g.of[i].n = i < g.n ? g.of[i].n : 50;
+		held.of[i].n = i < held.n ? held.of[i].n : 1;
+	}
+	assert_int_equal(gpus_count(&g, "a"), 2);
+	assert_int_equal(gpus_count(&g, ""), 2);
+	assert_int_equal(gpus_free(&g, &held, "a"), 1);
+	assert_int_equal(gpus_free(&g, &held, ""), 1);
+	assert_int_equal(gpus_free(&g, &held, "b_1"), 3);
+	assert_string_equal(gpus_format(&g, buf), "a=2,b_1=3");
+	assert_string_equal(gpus_words(&g, buf), "2 a, 3 b_1");
+	assert_int_equal(gpus_add(&g, "c", 4), 0);
+	assert_string_equal(gpus_format(&g, buf), "a=2,b_1=3,c=4");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -409,6 +437,7 @@ int main(void)
 		cmocka_unit_test(a_model_and_a_number_are_read_at_their_longest),
 		cmocka_unit_test(a_typed_model_is_cut_at_the_longest_name),
 		cmocka_unit_test(only_a_figure_of_a_gpu_is_set),
+		cmocka_unit_test(only_so_many_models_count_as_there_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

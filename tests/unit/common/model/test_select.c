@@ -365,6 +365,33 @@ static void chunks_are_counted_over_all_kinds(void **state)
 	expect_select("1:pids=5", "'pids' is no item of a chunk");
 }
 
+/* What is behind the end of the list is not of it. */
+static void only_so_many_kinds_count_as_there_are(void **state)
+{
+	struct select s = { .n = 2, .is_scattered = true };
+	const struct resources fill = { .ncpus = 7, .ngpus = 5 };
+	struct resources res = { 0 };
+	char text[SELECT_TEXT_MAX];
+
+	(void)state;
+	for (int i = 0; i < SELECT_MAX; i++)
+		s.of[i] = (struct select_chunk){ .n = i + 1, .vmem_bytes = GIB };
+	select_fill(&s, &fill);
+	assert_int_equal(s.of[2].ncpus, 0);
+	assert_int_equal(s.of[1].ncpus, 7);
+	assert_int_equal(s.of[1].vmem_bytes, GIB);
+	assert_int_equal(select_chunks(&s), 3);
+	assert_int_equal(select_total(&s, &res, NULL), 0);
+	assert_int_equal(res.ncpus, 21);
+	assert_int_equal(res.vmem_bytes, 3 * GIB);
+	assert_int_equal(res.ngpus, 15);
+	assert_string_equal(select_format(&s, "a", text),
+			    "1:ncpus=7:vmem=1GiB:ngpus=a:5+2:ncpus=7:vmem=1GiB:ngpus=a:5");
+	s.of[0].ngpus = 0;
+	assert_string_equal(select_format(&s, "a", text),
+			    "1:ncpus=7:vmem=1GiB+2:ncpus=7:vmem=1GiB:ngpus=a:5");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -380,6 +407,7 @@ int main(void)
 		cmocka_unit_test(a_request_is_split_into_equal_parts_or_not_at_all),
 		cmocka_unit_test(each_part_of_a_select_has_its_longest),
 		cmocka_unit_test(chunks_are_counted_over_all_kinds),
+		cmocka_unit_test(only_so_many_kinds_count_as_there_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
