@@ -122,23 +122,17 @@ static bool is_better_last(const struct census *c, int rest, int a, int b)
 	return c->node_free[a] < c->node_free[b];
 }
 
-/* Exchanges the last node of the pick for the best fit among the other nodes of its list: near for
- * near, far for far, so that the number of far nodes stays. */
-static void refit_last(const struct census *c, struct pick *p, int ncpus, const int16_t *list,
+/* Exchanges the last node of the pick for the best fit among the others of its list: near for near, far
+ * for far, so that the number of far nodes stays. */
+static void refit_last(const struct census *c, struct pick *p, int ncpus, const int16_t *others,
 		       int n)
 {
 	int16_t last = p->nodes[p->n - 1];
 	int rest = ncpus - (p->sum - c->node_free[last]);
 
-	for (int i = 0; i < n; i++) {
-		bool taken = false;
-
-		for (int j = 0; j < p->n - 1; j++)
-			taken |= p->nodes[j] == list[i];
-		if (!taken && c->node_free[list[i]] >= rest &&
-		    is_better_last(c, rest, list[i], last))
-			last = list[i];
-	}
+	for (int i = 0; i < n; i++)
+		if (c->node_free[others[i]] >= rest && is_better_last(c, rest, others[i], last))
+			last = others[i];
 	p->sum += c->node_free[last] - c->node_free[p->nodes[p->n - 1]];
 	p->nodes[p->n - 1] = last;
 }
@@ -152,7 +146,7 @@ static bool pick_nodes(const struct census *c, const int16_t *lists[2], const in
 	int k = want[0], ncpus = want[1];
 
 	for (int far = 0; far <= k; far++) {
-		int near = k - far;
+		int near = k - far, in_list = far > 0 ? far : near;
 
 		if (near > n[0] || far > n[1])
 			continue;
@@ -163,7 +157,7 @@ static bool pick_nodes(const struct census *c, const int16_t *lists[2], const in
 			p->sum += c->node_free[p->nodes[i]];
 		if (p->sum < ncpus)
 			continue;
-		refit_last(c, p, ncpus, lists[far > 0], n[far > 0]);
+		refit_last(c, p, ncpus, lists[far > 0] + in_list, n[far > 0] - in_list);
 		return true;
 	}
 	return false;
@@ -396,7 +390,7 @@ static bool is_fence_short(const struct place_topology *t, const struct place_fe
 
 	if (jobs[i].bytes <= 0)
 		return true;
-	for (int j = 0; j < n && room >= 0; j++) {
+	for (int j = 0; j < n; j++) {
 		struct cpulist both = common_nodes(&jobs[i].fence, &jobs[j].fence);
 		int64_t shared = fence_bytes(t, &both), take = jobs[j].bytes;
 

@@ -40,7 +40,7 @@ static int by_free_cores(const void *a, const void *b, void *ctx)
 
 	if (free_x != free_y)
 		return free_x < free_y ? -1 : 1;
-	return (x > y) - (x < y);
+	return x < y ? -1 : 1; /* no node is compared with itself */
 }
 
 /* As many as fit there, `left` at most. Returns how many. */
