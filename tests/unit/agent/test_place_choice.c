@@ -34,10 +34,10 @@ static void make_topology(void)
 	int16_t node_of[8];
 
 	memset(&topo, 0, sizeof(topo));
-	topo.n_nodes = pick(1, 4);
+	topo.n_nodes = pick(1, 6);
 	topo.n_sockets = pick(1, 2);
 	topo.n_l3 = pick(topo.n_nodes, 8);
-	topo.n_cores = pick(1, 12);
+	topo.n_cores = pick(1, 20);
 	for (int i = 0; i < topo.n_nodes; i++)
 		topo.nodes[i] = (struct place_node){ (int16_t)(11 - 2 * i), pick(1, 9) };
 	for (int i = 0; i < topo.n_l3; i++)
@@ -348,6 +348,86 @@ static void fences_are_widened_where_memory_could_be_short_and_nowhere_else(void
 	assert_true(n_wide > WORLDS / 10 && n_narrow > WORLDS / 10);
 }
 
+/* How good a choice within one socket is, by the rules in their order; smaller is better. -1: its last node is not to be told. */
+static int64_t cost_of(const struct place *p, unsigned mask, int ncpus,
+		       const struct cpulist *near)
+{
+	int n = 0, far = 0, sum = 0, partial = -1, rest = ncpus;
+
+	for (int i = 0; i < topo.n_nodes; i++) {
+		int free = count_free(mask, i, -1), used = 0;
+
+		if (!cpulist_has(&p->nodes, topo.nodes[i].os_index))
+			continue;
+		for (int k = 0; k < topo.n_cores; k++)
+			used += topo.cores[k].node == i &&
+				cpulist_has(&p->cpus, topo.cores[k].threads[0]);
+		n++;
+		far += !cpulist_has(near, topo.nodes[i].os_index);
+		sum += free;
+		if (used < free)
+			partial = partial == -1 ? i : -2;
+		else
+			rest -= used;
+	}
+	for (int i = 0; n == 1 && i < topo.n_nodes; i++)
+		if (cpulist_has(&p->nodes, topo.nodes[i].os_index))
+			partial = i, rest = ncpus;
+	if (partial < 0)
+		return -1;
+	return ((n * 100 + far) * 10 + !has_cache_for(mask, partial, rest)) * 100 + sum;
+}
+
+/* Of the choices within each socket alone the best one is that of the whole machine; of equal ones the first. */
+static void the_best_socket_is_chosen(void **state)
+{
+	int n_several = 0;
+
+	(void)state;
+	srandom(5);
+	for (int world = 0; world < 6 * WORLDS; world++) {
+		struct cpulist free, near = { 0 };
+		struct place_want ask = { pick(2, 6), &near };
+		struct place whole, best = { 0 };
+		int64_t least = INT64_MAX;
+		bool is_told = true;
+		unsigned mask;
+		int found = 0;
+
+		make_topology();
+		mask = free_some(&free);
+		for (int i = 0; i < topo.n_nodes; i++)
+			if (pick(0, 1))
+				cpulist_add(&near, topo.nodes[i].os_index);
+		for (int s = 0; s < topo.n_sockets; s++) {
+			struct cpulist own = free, others = { 0 };
+			struct place p;
+			int64_t cost;
+
+			for (int i = 0; i < topo.n_cores; i++)
+				for (int t = 0; topo.cores[i].socket != s && t < 2; t++)
+					cpulist_add(&others, topo.cores[i].threads[t]);
+			cpulist_remove(&own, &others);
+			if (place_choose(&topo, &own, &ask, &p) == PLACE_NO_ROOM)
+				continue;
+			cost = cost_of(&p, mask, (int)ask.ncpus, &near);
+			is_told &= cost >= 0;
+			found++;
+			if (cost < least) {
+				least = cost;
+				best = p;
+			}
+		}
+		if (found < 2 || !is_told)
+			continue;
+		assert_int_equal(place_choose(&topo, &free, &ask, &whole), 0);
+		if (!cpulist_is_equal(&whole.cpus, &best.cpus))
+			fail_msg("world %d", world);
+		n_several += cpulist_count(&whole.nodes) > 1;
+	}
+	assert_true(n_several > 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -356,6 +436,7 @@ int main(void)
 		cmocka_unit_test(gpus_are_those_of_the_rule),
 		cmocka_unit_test(
 			fences_are_widened_where_memory_could_be_short_and_nowhere_else),
+		cmocka_unit_test(the_best_socket_is_chosen),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
