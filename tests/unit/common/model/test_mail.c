@@ -195,7 +195,7 @@ static void each_character_is_allowed_where_it_may_be(void **state)
 
 static void messages_say_what_was_wrong(void **state)
 {
-	char address[MAIL_ADDRESS_MAX], text[64];
+	char address[MAIL_ADDRESS_MAX], text[64], long_one[66];
 	uint32_t types = 9;
 	struct err err = { "" };
 
@@ -215,6 +215,15 @@ static void messages_say_what_was_wrong(void **state)
 	assert_int_equal(mail_check_user("ann,b c,d", &err), -EINVAL);
 	assert_string_equal(err.text, "mail-user 'b c' is not an address; write USER or "
 				      "USER@HOST, several by commas");
+	memset(text, '-', sizeof(text)); /* 64 bytes of it */
+	memcpy(long_one, text, sizeof(text));
+	strcpy(long_one + sizeof(text), "+");
+	assert_int_equal(mail_check_user(long_one, &err), -EINVAL);
+	assert_null(strchr(err.text, '+'));
+	assert_non_null(strstr(err.text, "-' is not an address"));
+	long_one[sizeof(text) - 1] = '\0'; /* 63: all of it */
+	assert_int_equal(mail_check_user(long_one, &err), -EINVAL);
+	assert_non_null(strstr(err.text, long_one));
 	assert_null(mail_next_address(NULL, address));
 	assert_null(mail_next_address("", address));
 }

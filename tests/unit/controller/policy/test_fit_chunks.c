@@ -283,6 +283,21 @@ static const char *missing_of(const char *text, bool is_exclusive, bool is_close
 	return why;
 }
 
+/* Each on a node of its own: a node with room for two counts once. */
+static const char *missing_scattered(const char *text)
+{
+	static char why[FIT_WHY_MAX];
+	const struct fit_node nodes[] = { make_node("a", 16, 64), make_node("b", 16, 64),
+					  make_node("c", 8, 64) };
+	struct select s = select_of(text);
+	struct resources want = { 0 };
+	const struct fit_request ask = { &want, &s, false };
+
+	s.is_scattered = true;
+	fit_explain(nodes, 3, &ask, why);
+	return why;
+}
+
 static void a_request_that_waits_names_how_many_chunks_fit_now(void **state)
 {
 	(void)state;
@@ -299,6 +314,9 @@ static void a_request_that_waits_names_how_many_chunks_fit_now(void **state)
 			    "it needs 1 chunk of 16 cores (room for 1 now) and 2 chunks of 15 "
 			    "cores each (room for 2 now), all at once");
 	assert_string_equal(missing_of("2:ncpus=1", false, false), "");
+	assert_string_equal(missing_scattered("4:ncpus=8"),
+			    "it needs 4 nodes with 8 cores each; 3 have them free now");
+	assert_string_equal(missing_scattered("3:ncpus=8"), "");
 	assert_string_equal(missing_of("2:ncpus=1", false, true),
 			    "no node is up and not drained (3 registered)");
 }
