@@ -14,7 +14,7 @@
 
 static struct place_topology topo;
 
-static int pick(int low, int high)
+static int pick_number(int low, int high)
 {
 	return low + (int)(random() % (high - low + 1));
 }
@@ -34,18 +34,18 @@ static void make_topology(void)
 	int16_t node_of[8];
 
 	memset(&topo, 0, sizeof(topo));
-	topo.n_nodes = pick(1, 6);
-	topo.n_sockets = pick(1, 2);
-	topo.n_l3 = pick(topo.n_nodes, 8);
-	topo.n_cores = pick(1, 20);
+	topo.n_nodes = pick_number(1, 6);
+	topo.n_sockets = pick_number(1, 2);
+	topo.n_l3 = pick_number(topo.n_nodes, 8);
+	topo.n_cores = pick_number(1, 20);
 	for (int i = 0; i < topo.n_nodes; i++)
-		topo.nodes[i] = (struct place_node){ (int16_t)(11 - 2 * i), pick(1, 9) };
+		topo.nodes[i] = (struct place_node){ (int16_t)(11 - 2 * i), pick_number(1, 9) };
 	for (int i = 0; i < topo.n_l3; i++)
-		node_of[i] = (int16_t)(i < topo.n_nodes ? i : pick(0, topo.n_nodes - 1));
+		node_of[i] = (int16_t)(i < topo.n_nodes ? i : pick_number(0, topo.n_nodes - 1));
 	for (int i = 0; i < topo.n_cores; i++) {
 		struct place_core *c = &topo.cores[i];
 
-		c->l3 = (int16_t)pick(0, topo.n_l3 - 1);
+		c->l3 = (int16_t)pick_number(0, topo.n_l3 - 1);
 		c->node = node_of[c->l3];
 		c->socket = (int16_t)(c->node % topo.n_sockets);
 		c->n_threads = 2;
@@ -62,7 +62,7 @@ static unsigned free_some(struct cpulist *ret)
 
 	memset(ret, 0, sizeof(*ret));
 	for (int i = 0; i < topo.n_cores; i++) {
-		int state = pick(0, 4);
+		int state = pick_number(0, 4);
 
 		if (state != 0)
 			cpulist_add(ret, topo.cores[i].threads[0]);
@@ -157,9 +157,9 @@ static void cores_that_fit_on_one_node_are_those_of_the_rule(void **state)
 		make_topology();
 		mask = free_some(&free);
 		for (int i = 0; i < topo.n_nodes; i++)
-			if (pick(0, 1))
+			if (pick_number(0, 1))
 				cpulist_add(&near, topo.nodes[i].os_index);
-		ask.ncpus = pick(1, 4);
+		ask.ncpus = pick_number(1, 4);
 		node = find_node(mask, (int)ask.ncpus, ask.near);
 		if (node < 0)
 			continue;
@@ -197,7 +197,7 @@ static void all_cpus_are_those_of_every_core(void **state)
 	assert_int_equal(cpulist_count(&all), 0);
 	topo.n_cores = 3;
 	place_all_cpus(&topo, &all);
-	topo.cores[0].n_threads = 0; /* a core without threads is nobody's */
+	topo.cores[0].n_threads = 0; /* a core without threads counts nowhere */
 	assert_int_equal(place_count_cores(&topo, &all), topo.n_cores - 1);
 }
 
@@ -247,7 +247,7 @@ static void gpus_are_those_of_the_rule(void **state)
 	(void)state;
 	srandom(3);
 	for (int world = 0; world < WORLDS; world++) {
-		struct place_gpus g = { .ncpus = pick(0, 4), .n = pick(1, 10) };
+		struct place_gpus g = { .ncpus = pick_number(0, 4), .n = pick_number(1, 10) };
 		bool want[PLACE_FREE_GPUS_MAX] = { 0 };
 		struct cpulist free;
 		unsigned mask;
@@ -255,14 +255,14 @@ static void gpus_are_those_of_the_rule(void **state)
 		make_topology();
 		mask = free_some(&free);
 		for (int i = 0; i < g.n; i++) {
-			int node = pick(-1, topo.n_nodes - 1);
+			int node = pick_number(-1, topo.n_nodes - 1);
 
 			g.nodes[i] = node < 0 ? -1 : topo.nodes[node].os_index;
-			g.is_chosen[i] = pick(0, 1); /* of a call before */
+			g.is_chosen[i] = pick_number(0, 1); /* of a call before */
 		}
 		for (int i = g.n; i < PLACE_FREE_GPUS_MAX; i++)
 			g.nodes[i] = g.nodes[0];
-		g.ngpus = pick(1, g.n);
+		g.ngpus = pick_number(1, g.n);
 		for (int left = (int)g.ngpus; left > 0;) {
 			int16_t node = g.nodes[find_gpu(&g, want, mask, left)];
 
@@ -318,17 +318,17 @@ static void fences_are_widened_where_memory_could_be_short_and_nowhere_else(void
 	for (int world = 0; world < WORLDS; world++) {
 		struct place_fence jobs[5] = { 0 }, want[5];
 		struct cpulist all = { 0 };
-		int n = pick(1, 4);
+		int n = pick_number(1, 4);
 
 		make_topology();
 		for (int k = 0; k < topo.n_nodes; k++) {
 			cpulist_add(&all, topo.nodes[k].os_index);
 			for (int i = 0; i < n; i++)
-				if (pick(0, 2) == 0)
+				if (pick_number(0, 2) == 0)
 					cpulist_add(&jobs[i].fence, topo.nodes[k].os_index);
 		}
 		for (int i = 0; i < n; i++)
-			jobs[i].bytes = pick(-1, 9);
+			jobs[i].bytes = pick_number(-1, 9);
 		jobs[n] = (struct place_fence){ 9, all }; /* not one of them */
 		memcpy(want, jobs, sizeof(jobs));
 		for (int i = 0; i < n; i++)
@@ -387,7 +387,7 @@ static void the_best_socket_is_chosen(void **state)
 	srandom(5);
 	for (int world = 0; world < 6 * WORLDS; world++) {
 		struct cpulist free, near = { 0 };
-		struct place_want ask = { pick(2, 6), &near };
+		struct place_want ask = { pick_number(2, 6), &near };
 		struct place whole, best = { 0 };
 		int64_t least = INT64_MAX;
 		bool is_told = true;
@@ -397,7 +397,7 @@ static void the_best_socket_is_chosen(void **state)
 		make_topology();
 		mask = free_some(&free);
 		for (int i = 0; i < topo.n_nodes; i++)
-			if (pick(0, 1))
+			if (pick_number(0, 1))
 				cpulist_add(&near, topo.nodes[i].os_index);
 		for (int s = 0; s < topo.n_sockets; s++) {
 			struct cpulist own = free, others = { 0 };

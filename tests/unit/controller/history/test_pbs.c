@@ -275,82 +275,81 @@ static void no_record_is_read_beyond_its_end(void **state)
 	assert_int_equal(parse_line(line, &j), HISTORY_OK);
 }
 
-/* A line that is a job but for one thing. */
+/* Lines that are a job but for one thing. */
+#define CORES "Resource_List.ncpus=1 "
+static const struct {
+	const char *line;
+	int why;
+} parts_of_records[] = {
+	{ HEAD "17.s;" WHO WHEN CORES, HISTORY_OK },
+	{ "01/01/2025 10:00:00.9;E;17.s;" WHO WHEN CORES, HISTORY_OK },
+	{ "01/01/2025 10:00:00.;E;17.s;" WHO WHEN CORES, HISTORY_OK },
+	{ "01/01/2025 10:00:00x;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10:00:0;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10:00:00.x;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10:00:0/;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10:00:0:;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10.00:00;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10:00:00;;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10:00:00;E;;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10:00:00;E", HISTORY_MISSING_FIELDS },
+	{ "01/01/2025 10:00:00;E;17.s", HISTORY_MISSING_FIELDS },
+	{ HEAD "17;" WHO WHEN CORES, HISTORY_OK },
+	{ HEAD "17.;" WHO WHEN CORES, HISTORY_OK },
+	{ HEAD "17.a b;" WHO WHEN CORES, HISTORY_NO_NAME },
+	{ HEAD "17x.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17[3;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17[3;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17[3.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17[;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17[3]x;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17[3];" WHO WHEN CORES, HISTORY_OK },
+	{ HEAD "17-;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17-].s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17-3;" WHO WHEN CORES, HISTORY_OK },
+	{ HEAD "17[1048576].s;" WHO WHEN CORES, HISTORY_OUT_OF_RANGE },
+	{ HEAD "17.s;" WHO WHEN CORES "a='b c' x=\"d e\"", HISTORY_OK },
+	{ HEAD "17.s;" WHO WHEN CORES "a='b'c", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "a='b\" c", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "a= b=", HISTORY_OK },
+	{ HEAD "17.s;" WHO WHEN CORES "=", HISTORY_OK },
+	{ HEAD "17.s;" WHO WHEN CORES "a b=1", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "start=1010", HISTORY_GARBAGE },
+	{ HEAD "17.s;user=ann queue=\"a b\" " WHEN CORES, HISTORY_NO_NAME },
+	{ HEAD "17.s;user=ann project=\"a b\" " WHEN CORES, HISTORY_NO_NAME },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.qos=\"a b\"", HISTORY_NO_NAME },
+	{ HEAD "17.s;" WHO "start=x end=9 " CORES, HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO "start=1 end=x " CORES, HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO "end=9 " CORES, HISTORY_MISSING_FIELDS },
+	{ HEAD "17.s;" WHO "start=1 end=9 " CORES, HISTORY_OK },
+	{ HEAD "17.s;" WHO "ctime=x start=1 end=9 " CORES, HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO "qtime=x start=1 end=9 " CORES, HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO "etime=x start=1 end=9 " CORES, HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "resources_used.walltime=x", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "resources_used.mem=x", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.walltime=x", HISTORY_OK },
+	{ HEAD "17.s;" WHO WHEN CORES "total_execution_slots=x", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN "Resource_List.ncpus=x", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "exec_vnode=+", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.nodes=1:ppn=x", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.select=1:mem=x", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.select=1:ngpus=-1", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.select=1:ngpus=1:gpu_type=a=b",
+	  HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.select=1:gpu_type=", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.ngpus=1 Resource_List.accel_type='a b'",
+	  HISTORY_GARBAGE },
+};
+
 static void each_part_of_a_record_has_its_own_fault(void **state)
 {
-#define CORES "Resource_List.ncpus=1 "
-	static const struct {
-		const char *line;
-		int why;
-	} rows[] = {
-		{ HEAD "17.s;" WHO WHEN CORES, HISTORY_OK },
-		{ "01/01/2025 10:00:00.9;E;17.s;" WHO WHEN CORES, HISTORY_OK },
-		{ "01/01/2025 10:00:00.;E;17.s;" WHO WHEN CORES, HISTORY_OK },
-		{ "01/01/2025 10:00:00x;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ "01/01/2025 10:00:0;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ "01/01/2025 10:00:00.x;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ "01/01/2025 10:00:0/;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ "01/01/2025 10:00:0:;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ "01/01/2025 10.00:00;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ "01/01/2025 10:00:00;;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ "01/01/2025 10:00:00;E;;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ "01/01/2025 10:00:00;E", HISTORY_MISSING_FIELDS },
-		{ "01/01/2025 10:00:00;E;17.s", HISTORY_MISSING_FIELDS },
-		{ HEAD "17;" WHO WHEN CORES, HISTORY_OK },
-		{ HEAD "17.;" WHO WHEN CORES, HISTORY_OK },
-		{ HEAD "17.a b;" WHO WHEN CORES, HISTORY_NO_NAME },
-		{ HEAD "17x.s;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ HEAD "17[3;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ HEAD "17[3;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ HEAD "17[3.s;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ HEAD "17[;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ HEAD "17[3]x;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ HEAD "17[3];" WHO WHEN CORES, HISTORY_OK },
-		{ HEAD "17-;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ HEAD "17-].s;" WHO WHEN CORES, HISTORY_GARBAGE },
-		{ HEAD "17-3;" WHO WHEN CORES, HISTORY_OK },
-		{ HEAD "17[1048576].s;" WHO WHEN CORES, HISTORY_OUT_OF_RANGE },
-		{ HEAD "17.s;" WHO WHEN CORES "a='b c' x=\"d e\"", HISTORY_OK },
-		{ HEAD "17.s;" WHO WHEN CORES "a='b'c", HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN CORES "a='b\" c", HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN CORES "a= b=", HISTORY_OK },
-		{ HEAD "17.s;" WHO WHEN CORES "=", HISTORY_OK },
-		{ HEAD "17.s;" WHO WHEN CORES "a b=1", HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN CORES "start=1010", HISTORY_GARBAGE },
-		{ HEAD "17.s;user=ann queue=\"a b\" " WHEN CORES, HISTORY_NO_NAME },
-		{ HEAD "17.s;user=ann project=\"a b\" " WHEN CORES, HISTORY_NO_NAME },
-		{ HEAD "17.s;" WHO WHEN CORES "Resource_List.qos=\"a b\"", HISTORY_NO_NAME },
-		{ HEAD "17.s;" WHO "start=x end=9 " CORES, HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO "start=1 end=x " CORES, HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO "end=9 " CORES, HISTORY_MISSING_FIELDS },
-		{ HEAD "17.s;" WHO "start=1 end=9 " CORES, HISTORY_OK },
-		{ HEAD "17.s;" WHO "ctime=x start=1 end=9 " CORES, HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO "qtime=x start=1 end=9 " CORES, HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO "etime=x start=1 end=9 " CORES, HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN CORES "resources_used.walltime=x", HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN CORES "resources_used.mem=x", HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN CORES "Resource_List.walltime=x", HISTORY_OK },
-		{ HEAD "17.s;" WHO WHEN CORES "total_execution_slots=x", HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN "Resource_List.ncpus=x", HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN CORES "exec_vnode=+", HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN CORES "Resource_List.nodes=1:ppn=x", HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN CORES "Resource_List.select=1:mem=x", HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN CORES "Resource_List.select=1:ngpus=-1",
-		  HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN CORES "Resource_List.select=1:ngpus=1:gpu_type=a=b",
-		  HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN CORES "Resource_List.select=1:gpu_type=",
-		  HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN CORES
-		       "Resource_List.ngpus=1 Resource_List.accel_type='a b'",
-		  HISTORY_GARBAGE },
-	};
 	struct history_job j;
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (parse_line(rows[i].line, &j) != rows[i].why)
-			fail_msg("%s: %d", rows[i].line, parse_line(rows[i].line, &j));
+	for (size_t i = 0; i < ARRAY_LEN(parts_of_records); i++)
+		if (parse_line(parts_of_records[i].line, &j) != parts_of_records[i].why)
+			fail_msg("%s: %d", parts_of_records[i].line,
+				 parse_line(parts_of_records[i].line, &j));
 }
 
 /* The last moment that is recorded of created, queued, eligible, started; what the job did not run is suspended time. */

@@ -356,58 +356,59 @@ static void no_line_is_read_beyond_its_end(void **state)
 	}
 }
 
+static const struct {
+	int field;
+	const char *value;
+	int why;
+} changed_fields[] = {
+	{ 0, "JobID", SACCT_NO_JOB },
+	{ 0, "JobIDRaw", HISTORY_OK },
+	{ 1, "", HISTORY_GARBAGE },
+	{ 1, "1.0", SACCT_NO_JOB },
+	{ 2, "a b", HISTORY_NO_NAME },
+	{ 3, "a b", HISTORY_NO_NAME },
+	{ 4, "a b", HISTORY_NO_NAME },
+	{ 5, "a b", HISTORY_NO_NAME },
+	{ 6, "a b", HISTORY_OK },
+	{ 8, "a b", HISTORY_NO_NAME },
+	{ 10, "x", HISTORY_GARBAGE },
+	{ 12, "x", HISTORY_GARBAGE },
+	{ 12, "None", HISTORY_NOT_STARTED },
+	{ 13, "x", HISTORY_GARBAGE },
+	{ 13, "None", HISTORY_GARBAGE },
+	{ 17, "x", HISTORY_GARBAGE },
+	{ 17, "-1", HISTORY_OUT_OF_RANGE },
+	{ 18, "x", HISTORY_GARBAGE },
+	{ 18, "1000000001", HISTORY_OUT_OF_RANGE },
+	{ 19, "x", HISTORY_OK },
+	{ 22, "mem=1024P", HISTORY_OUT_OF_RANGE },
+	{ 22, "mem=1023.99P", HISTORY_OK },
+	{ 22, "mem=1099511627776P", HISTORY_OUT_OF_RANGE },
+	{ 22, "mem=10995116277760K", HISTORY_OK }, /* too many digits: not recorded */
+	{ 22,
+	  "gres/gpu:a=1,gres/gpu:b=1,gres/gpu:c=1,gres/gpu:d=1,gres/gpu:e=1,"
+	  "gres/gpu:f=1,gres/gpu:g=1,gres/gpu:h=1,gres/gpu:i=1",
+	  HISTORY_OK },
+	{ 22,
+	  "gres/gpu:a=1,gres/gpu:b=1,gres/gpu:c=1,gres/gpu:d=1,gres/gpu:e=1,"
+	  "gres/gpu:f=1,gres/gpu:g=1,gres/gpu:h=1,gres/gpu:i=1,gres/gpu:j=1",
+	  HISTORY_OUT_OF_RANGE },
+	{ 22,
+	  "gres/gpu:a=1,gres/gpu:b=1,gres/gpu:c=1,gres/gpu:d=1,gres/gpu:e=1,"
+	  "gres/gpu:f=1,gres/gpu:g=1,gres/gpu:h=1,gres/gpu:i=1,gres/gpu=10",
+	  HISTORY_OUT_OF_RANGE },
+	{ 22, "gres/gpu:a b=1", HISTORY_OK },
+	{ 23, "x", HISTORY_OK },
+};
+
 /* Each field is the only one that is changed. */
 static void each_field_has_its_own_fault(void **state)
 {
-	static const struct {
-		int field;
-		const char *value;
-		int why;
-	} of[] = {
-		{ 0, "JobID", SACCT_NO_JOB },
-		{ 0, "JobIDRaw", HISTORY_OK },
-		{ 1, "", HISTORY_GARBAGE },
-		{ 1, "1.0", SACCT_NO_JOB },
-		{ 2, "a b", HISTORY_NO_NAME },
-		{ 3, "a b", HISTORY_NO_NAME },
-		{ 4, "a b", HISTORY_NO_NAME },
-		{ 5, "a b", HISTORY_NO_NAME },
-		{ 6, "a b", HISTORY_OK },
-		{ 8, "a b", HISTORY_NO_NAME },
-		{ 10, "x", HISTORY_GARBAGE },
-		{ 12, "x", HISTORY_GARBAGE },
-		{ 12, "None", HISTORY_NOT_STARTED },
-		{ 13, "x", HISTORY_GARBAGE },
-		{ 13, "None", HISTORY_GARBAGE },
-		{ 17, "x", HISTORY_GARBAGE },
-		{ 17, "-1", HISTORY_OUT_OF_RANGE },
-		{ 18, "x", HISTORY_GARBAGE },
-		{ 18, "1000000001", HISTORY_OUT_OF_RANGE },
-		{ 19, "x", HISTORY_OK },
-		{ 22, "mem=1024P", HISTORY_OUT_OF_RANGE },
-		{ 22, "mem=1023.99P", HISTORY_OK },
-		{ 22, "mem=1099511627776P", HISTORY_OUT_OF_RANGE },
-		{ 22, "mem=10995116277760K", HISTORY_OK }, /* too many digits: not recorded */
-		{ 22,
-		  "gres/gpu:a=1,gres/gpu:b=1,gres/gpu:c=1,gres/gpu:d=1,gres/gpu:e=1,"
-		  "gres/gpu:f=1,gres/gpu:g=1,gres/gpu:h=1,gres/gpu:i=1",
-		  HISTORY_OK },
-		{ 22,
-		  "gres/gpu:a=1,gres/gpu:b=1,gres/gpu:c=1,gres/gpu:d=1,gres/gpu:e=1,"
-		  "gres/gpu:f=1,gres/gpu:g=1,gres/gpu:h=1,gres/gpu:i=1,gres/gpu:j=1",
-		  HISTORY_OUT_OF_RANGE },
-		{ 22,
-		  "gres/gpu:a=1,gres/gpu:b=1,gres/gpu:c=1,gres/gpu:d=1,gres/gpu:e=1,"
-		  "gres/gpu:f=1,gres/gpu:g=1,gres/gpu:h=1,gres/gpu:i=1,gres/gpu=10",
-		  HISTORY_OUT_OF_RANGE },
-		{ 22, "gres/gpu:a b=1", HISTORY_OK },
-		{ 23, "x", HISTORY_OK },
-	};
 	const struct sacct f = { 0 };
 	struct history_job j;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+	for (size_t i = 0; i < sizeof(changed_fields) / sizeof(*changed_fields); i++) {
 		static const char *const plain[] = { "7",
 						     "7",
 						     "c",
@@ -438,8 +439,9 @@ static void each_field_has_its_own_fault(void **state)
 
 		for (int k = 0; k < 26; k++)
 			sprintf(text + strlen(text), "%s%s", k ? "|" : "",
-				k == of[i].field ? of[i].value : plain[k]);
-		if (sacct_parse_line(&f, text, strlen(text), &j) != of[i].why)
+				k == changed_fields[i].field ? changed_fields[i].value
+							     : plain[k]);
+		if (sacct_parse_line(&f, text, strlen(text), &j) != changed_fields[i].why)
 			fail_msg("%s: %d", text, sacct_parse_line(&f, text, strlen(text), &j));
 	}
 }

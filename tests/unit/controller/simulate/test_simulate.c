@@ -497,7 +497,7 @@ static void waiting_and_cores_of_a_replay_are_those_of_its_groups(void **state)
 	/* Nothing was in use by those who waited; so nothing was owed. */
 	assert_true(g[0].got_s == 0 && g[1].got_s == 0);
 	assert_true(g[0].entitled_s == 0 && g[1].entitled_s == 0);
-	sim_fairness_hold(f, 0, 20, 4); /* nobody waits any more, nor has cores */
+	sim_fairness_hold(f, 0, 20, 4); /* no group waits any more, nor has cores */
 	sim_fairness_hold(f, 1, 30, 1);
 	sim_fairness_group(f, 0, &g[0]);
 	assert_true(g[0].used_s == 80 && g[0].got_s == 0);
