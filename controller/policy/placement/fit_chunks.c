@@ -95,7 +95,6 @@ static void say_most(const struct packing *p, int32_t kind, int64_t could,
 
 	if (could == 0 && !fit_is_possible(p->nodes, p->n, &one.res, why))
 		return; /* not even one */
-	why[0] = '\0';
 	fit_say(why, "its %lld chunk%s of ", (long long)c->n, c->n == 1 ? "" : "s");
 	fit_say_amounts(why, &one);
 	if (p->ask->select->is_scattered)

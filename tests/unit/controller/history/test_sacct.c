@@ -333,6 +333,10 @@ static void suspended_time_is_what_elapsed_leaves_out(void **state)
 		assert_string_equal(j.qos, "q");
 		assert_int_equal(j.nodes, 1);
 	}
+	snprintf(text, sizeof(text),
+		 "7|7|c1|p|q|phys|g|1|ann|2|1970-01-12T11:00:00|x|1970-01-12T11:00:00|"
+		 "1970-01-12T13:00:00|00:00:00|0:0|COMPLETED|1|1|1|1Gn|t|cpu=1|1:00:00|n1|a");
+	assert_int_equal(sacct_parse_line(&f, text, strlen(text), &j), HISTORY_NO_RUN_TIME);
 	memcpy(text, "JobID", 5); /* the line of headings */
 	assert_int_equal(sacct_parse_line(&f, "JobID|JobIDRaw||||||||||||||||||||||||", 38, &j),
 			 SACCT_NO_JOB);

@@ -81,7 +81,7 @@ static int64_t nodes_of_schedule(const struct fit_node *nodes, size_t n,
 static void assert_same(struct fit_node *nodes, size_t n, const struct fit_request *ask)
 {
 	int64_t taken = nodes_of_schedule(nodes, n, ask), ret = -1;
-	char why[FIT_WHY_MAX];
+	char why[FIT_WHY_MAX] = "of before";
 	int r = fit_pack(nodes, n, ask, &ret, why);
 	struct resources total = *ask->want, in_use = { 0 };
 
@@ -198,7 +198,9 @@ static struct cut cut_chunks(const struct fit_node *nodes, size_t n, const char 
 	struct cut c = { .r = 0 };
 
 	assert_int_equal(resources_parse(text, &want, NULL), 0);
+	strcpy(c.why, "of before");
 	c.r = fit_split(nodes, n, &want, &c.s, c.why);
+	assert_null(strstr(c.why, "of before"));
 	return c;
 }
 
@@ -279,6 +281,7 @@ static const char *missing_of(const char *text, bool is_exclusive, bool is_close
 	nodes[0].in_use.ncpus = 1;
 	for (int i = 0; i < 3; i++)
 		nodes[i].open = !is_closed;
+	strcpy(why, "of before");
 	fit_explain(nodes, 3, &ask, why);
 	return why;
 }
