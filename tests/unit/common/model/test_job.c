@@ -198,20 +198,20 @@ static void every_name_of_a_state_or_end_reads_back(void **state)
 {
 	(void)state;
 	for (int i = 0; i < _JOB_STATE_MAX; i++) {
-		enum job_state s;
+		enum job_state s = _JOB_STATE_MAX;
 
 		assert_int_equal(job_state_parse(job_state_name((enum job_state)i), &s), 0);
 		assert_int_equal(s, i);
 	}
 	for (int i = 0; i < _END_MAX; i++) {
-		enum job_end_kind k;
+		enum job_end_kind k = _END_MAX;
 
 		assert_int_equal(
 			job_end_kind_parse(job_end_kind_name((enum job_end_kind)i), &k), 0);
 		assert_int_equal(k, i);
 	}
 	for (int i = 0; i < _LIMIT_MAX; i++) {
-		enum limit_kind k;
+		enum limit_kind k = _LIMIT_MAX;
 
 		assert_int_equal(limit_kind_parse(limit_kind_name((enum limit_kind)i), &k), 0);
 		assert_int_equal(k, i);
@@ -257,7 +257,7 @@ static void what_is_no_name_is_refused_and_changes_nothing(void **state)
 {
 	enum job_state s = JOB_ENDING;
 	enum job_end_kind k = END_FAILED;
-	enum job_desired d;
+	enum job_desired d = _DESIRED_MAX;
 
 	(void)state;
 	for (int i = 0; i < _DESIRED_MAX; i++) {

@@ -99,6 +99,8 @@ static void allocated_amounts_count_before_requested_ones(void **state)
 		{ "Resource_List.select=ncpus=2:mem=8mw Resource_List.mem=1gb", 2, 0, 0, 1024,
 		  NULL },
 		{ "Resource_List.select=3", 3, 0, 0, -1, NULL },
+		{ "Resource_List.nodes=3", 3, 0, 0, -1, NULL },
+		{ "exec_vnode=(a)+(b) Resource_List.ncpus=5", 5, 0, 0, -1, NULL },
 		{ "Resource_List.ncpus=1 Resource_List.ngpus=4 Resource_List.gpu_type=v100", 1,
 		  0, 4, -1, "v100" },
 		{ "Resource_List.ncpus=1 Resource_List.ngpus=2", 1, 0, 2, -1, "" },

@@ -231,6 +231,21 @@ static void a_nul_byte_is_no_unit(void **state)
 	assert_int_equal(n, -7);
 }
 
+/* Every letter and what stands beside the letters. */
+static void a_model_is_in_small_letters(void **state)
+{
+	static const char typed[] = "@AMZ[`amz{09-_.", small[] = "@amz[`amz{09-_.";
+	char model[REQUEST_NAME_MAX];
+
+	(void)state;
+	assert_int_equal(pbs_copy_model((struct pbs_text){ typed, strlen(typed) }, model), 0);
+	assert_string_equal(model, small);
+	assert_int_equal(pbs_copy_model((struct pbs_text){ typed, 0 }, model), -EINVAL);
+	assert_int_equal(pbs_copy_model((struct pbs_text){ "a,b", 3 }, model), -EINVAL);
+	assert_int_equal(pbs_copy_model((struct pbs_text){ "a=b", 3 }, model), -EINVAL);
+	assert_int_equal(pbs_copy_model((struct pbs_text){ "a b", 3 }, model), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +256,7 @@ int main(void)
 		cmocka_unit_test(slots_of_hosts_end_at_the_largest_amount),
 		cmocka_unit_test(a_size_ends_at_the_largest_amount),
 		cmocka_unit_test(a_nul_byte_is_no_unit),
+		cmocka_unit_test(a_model_is_in_small_letters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -281,6 +281,7 @@ static void gpus_are_those_of_the_models_and_the_rest_without(void **state)
 		{ "cpu=1,gres/gpu=3", HISTORY_OK, 3, 0, 3 },
 		{ "gres/gpu=3,gres/gpu:a100=3", HISTORY_OK, 3, 3, 0 },
 		{ "gres/gpu:A100=2,gres/gpu=3", HISTORY_OK, 3, 2, 1 },
+		{ "gres/gpu:Z@[=1", HISTORY_OK, 1, 0, 1 },
 		{ "gres/gpu:a100=2", HISTORY_OK, 2, 2, 0 },
 		{ "gres/gpu:a100=2,gres/gpu=1", HISTORY_OK, 2, 2, 0 },
 		{ "gres/gpu:a100=0", HISTORY_OK, 0, 0, 0 },

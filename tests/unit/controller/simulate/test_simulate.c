@@ -376,31 +376,8 @@ static void lines_that_are_no_job_are_counted_by_reason(void **state)
 	}
 }
 
-static void the_machine_is_what_the_header_says(void **state)
-{
-	static const struct {
-		const char *line;
-		int64_t cores;
-	} cases[] = {
-		{ "; MaxProcs: 240", 240 },	{ ";MaxProcs:\t7 ", 7 },
-		{ "; MaxProcs: -1", -1 },	{ "; MaxProcs: many", -1 },
-		{ "; MaxProcs fields.", -1 },	{ "; MaxNodes: 12", -1 },
-		{ "; Note: MaxProcs: 12", -1 }, { "; MaxProcs", -1 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct sim_trace t;
-
-		sim_trace_init(&t);
-		assert_int_equal(sim_trace_line(&t, cases[i].line, strlen(cases[i].line)), 0);
-		assert_int_equal(t.max_procs, cases[i].cores);
-		sim_trace_done(&t);
-	}
-}
-
 /* What the policy of the next tests says when it is asked; 0: what the script says. */
-static int next_says, arrive_says;
+static int next_says, arrive_says, end_says;
 
 static int on_next_fault(void *self, int64_t now_s, struct sim_action *ret)
 {
@@ -411,6 +388,32 @@ static int on_arrive_fault(void *self, uint32_t job, int64_t now_s)
 {
 	on_arrive(self, job, now_s);
 	return arrive_says;
+}
+
+static int on_end_fault(void *self, uint32_t job, int64_t now_s)
+{
+	on_end(self, job, now_s);
+	return end_says;
+}
+
+static void a_policy_that_refuses_an_end_ends_the_replay(void **state)
+{
+	static const struct order orders[] = { { 0, SIM_START, 0 }, { 3, SIM_START, 1 } };
+	static const char *const small[] = { "1 0 10 1 10 1", "2 3 7 1 7 1" };
+	struct sim_policy_ops ops = script_ops;
+	struct script s = { orders, 2, 0, "" };
+	struct world w;
+
+	(void)state;
+	ops.end = on_end_fault;
+	open_world(&w, 4, small, 2);
+	end_says = -EINVAL;
+	w.policy = (struct sim_policy){ &ops, &s };
+	assert_int_equal(sim_replay_run(&w.replay, &w.err), -EINVAL);
+	assert_string_equal(w.err.text, "the policy refuses a job");
+	assert_string_equal(s.seen,
+			    "a0@0 a1@3 e0@10 "); /* the other of that moment is not told */
+	close_world(&w);
 }
 
 static void a_policy_that_fails_ends_the_replay(void **state)
@@ -564,7 +567,7 @@ int main(void)
 		cmocka_unit_test(percentiles_are_those_of_the_sorted_waits),
 		cmocka_unit_test(deviations_are_those_summed_second_by_second),
 		cmocka_unit_test(lines_that_are_no_job_are_counted_by_reason),
-		cmocka_unit_test(the_machine_is_what_the_header_says),
+		cmocka_unit_test(a_policy_that_refuses_an_end_ends_the_replay),
 		cmocka_unit_test(a_policy_that_fails_ends_the_replay),
 		cmocka_unit_test(an_action_names_a_job_that_is_there_and_cores_that_are_free),
 		cmocka_unit_test(waiting_and_cores_of_a_replay_are_those_of_its_groups),

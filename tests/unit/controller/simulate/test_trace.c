@@ -218,6 +218,29 @@ static void a_large_trace_keeps_every_job_in_order(void **state)
 	assert_int_equal(t.users.n, 7);
 }
 
+static void the_machine_is_what_the_header_says(void **state)
+{
+	static const struct {
+		const char *line;
+		int64_t cores;
+	} cases[] = {
+		{ "; MaxProcs: 240", 240 },	{ ";MaxProcs:\t7 ", 7 },
+		{ "; MaxProcs: -1", -1 },	{ "; MaxProcs: many", -1 },
+		{ "; MaxProcs fields.", -1 },	{ "; MaxNodes: 12", -1 },
+		{ "; Note: MaxProcs: 12", -1 }, { "; MaxProcs", -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct sim_trace t;
+
+		sim_trace_init(&t);
+		assert_int_equal(sim_trace_line(&t, cases[i].line, strlen(cases[i].line)), 0);
+		assert_int_equal(t.max_procs, cases[i].cores);
+		sim_trace_done(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +252,7 @@ int main(void)
 		cmocka_unit_test(a_history_with_names_counts_by_its_reasons),
 		cmocka_unit_test(every_reason_has_a_name),
 		cmocka_unit_test(a_large_trace_keeps_every_job_in_order),
+		cmocka_unit_test(the_machine_is_what_the_header_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
