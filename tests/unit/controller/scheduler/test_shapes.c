@@ -217,6 +217,26 @@ static void eight_are_tried_for_the_reservation(void **state)
 	schedule_free(a.s);
 }
 
+/* More cores are free than the index tells apart: a job of as many is tried, one of more is not. */
+static void so_many_as_are_free_are_tried(void **state)
+{
+	const struct schedule_action *actions;
+	struct asked a;
+	int32_t fits;
+	size_t n;
+
+	(void)state;
+	open_asked(&a, 4 * NODE_BUCKETS);
+	add_job(&a, 1, (struct schedule_chunk){ .cores = 2 * NODE_BUCKETS }, 100);
+	add_job(&a, 2, (struct schedule_chunk){ .cores = 4 * NODE_BUCKETS }, 100);
+	add_job(&a, 3, (struct schedule_chunk){ .cores = 2 * NODE_BUCKETS + 1 }, 100);
+	fits = add_job(&a, 4, (struct schedule_chunk){ .cores = 2 * NODE_BUCKETS }, 100);
+	assert_int_equal(schedule_pass(a.s, 0, &actions, &n), 0);
+	assert_int_equal(schedule_state(a.s, fits), SCHEDULE_RUNNING);
+	expect_asked(&a, 3, 0);
+	schedule_free(a.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -225,6 +245,7 @@ int main(void)
 		cmocka_unit_test(so_many_are_remembered),
 		cmocka_unit_test(who_cannot_fit_is_not_tried),
 		cmocka_unit_test(eight_are_tried_for_the_reservation),
+		cmocka_unit_test(so_many_as_are_free_are_tried),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
