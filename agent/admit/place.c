@@ -11,6 +11,7 @@
 #include "common/cleanup.h"
 
 #define GROUPS_MAX PLACE_CORES_MAX
+#define ANY_SOCKET (-1)
 
 /* Free cores by NUMA node and by L3. */
 struct census {
@@ -97,7 +98,7 @@ static void sort_nodes(const struct census *c, int16_t *nodes, int n)
 	}
 }
 
-/* Nodes of `socket` (-1: all) with free cores, near or far ones, largest first. */
+/* Nodes of `socket`, or of all, with free cores, near or far ones, largest first. */
 static int list_nodes(const struct place_topology *t, const struct census *c, int socket,
 		      bool near, int16_t *ret)
 {
@@ -105,7 +106,7 @@ static int list_nodes(const struct place_topology *t, const struct census *c, in
 
 	for (int16_t i = 0; i < t->n_nodes; i++)
 		if (c->node_free[i] && c->node_near[i] == near &&
-		    (socket < 0 || c->node_socket[i] == socket))
+		    (socket == ANY_SOCKET || c->node_socket[i] == socket))
 			ret[n++] = i;
 	sort_nodes(c, ret, n);
 	return n;
@@ -121,23 +122,17 @@ static bool is_better_last(const struct census *c, int rest, int a, int b)
 	return c->node_free[a] < c->node_free[b];
 }
 
-/* Exchanges the last node of the pick for the best fit among the other nodes of its list: near for
- * near, far for far, so that the number of far nodes stays. */
-static void refit_last(const struct census *c, struct pick *p, int ncpus, const int16_t *list,
+/* Exchanges the last node of the pick for the best fit among the others of its list: near for near, far
+ * for far, so that the number of far nodes stays. */
+static void refit_last(const struct census *c, struct pick *p, int ncpus, const int16_t *others,
 		       int n)
 {
 	int16_t last = p->nodes[p->n - 1];
 	int rest = ncpus - (p->sum - c->node_free[last]);
 
-	for (int i = 0; i < n; i++) {
-		bool taken = false;
-
-		for (int j = 0; j < p->n - 1; j++)
-			taken |= p->nodes[j] == list[i];
-		if (!taken && c->node_free[list[i]] >= rest &&
-		    is_better_last(c, rest, list[i], last))
-			last = list[i];
-	}
+	for (int i = 0; i < n; i++)
+		if (c->node_free[others[i]] >= rest && is_better_last(c, rest, others[i], last))
+			last = others[i];
 	p->sum += c->node_free[last] - c->node_free[p->nodes[p->n - 1]];
 	p->nodes[p->n - 1] = last;
 }
@@ -151,7 +146,7 @@ static bool pick_nodes(const struct census *c, const int16_t *lists[2], const in
 	int k = want[0], ncpus = want[1];
 
 	for (int far = 0; far <= k; far++) {
-		int near = k - far;
+		int near = k - far, in_list = far > 0 ? far : near;
 
 		if (near > n[0] || far > n[1])
 			continue;
@@ -162,13 +157,13 @@ static bool pick_nodes(const struct census *c, const int16_t *lists[2], const in
 			p->sum += c->node_free[p->nodes[i]];
 		if (p->sum < ncpus)
 			continue;
-		refit_last(c, p, ncpus, lists[far > 0], n[far > 0]);
+		refit_last(c, p, ncpus, lists[far > 0] + in_list, n[far > 0] - in_list);
 		return true;
 	}
 	return false;
 }
 
-/* The best nodes within `socket` (-1: anywhere), as few as suffice. false: it has too few free cores. */
+/* The best nodes within `socket`, or anywhere, as few as suffice. false: it has too few free cores. */
 static bool pick_within(const struct place_topology *t, const struct census *c, int socket,
 			int ncpus, struct pick *ret)
 {
@@ -215,7 +210,7 @@ static void choose_nodes(const struct place_topology *t, const struct census *c,
 			*best = p;
 	}
 	if (!best->n)
-		pick_within(t, c, -1, ncpus, best);
+		pick_within(t, c, ANY_SOCKET, ncpus, best);
 }
 
 /* Moves up to `n` free cores of the L3 into `out`. Returns how many. */
@@ -395,7 +390,7 @@ static bool is_fence_short(const struct place_topology *t, const struct place_fe
 
 	if (jobs[i].bytes <= 0)
 		return true;
-	for (int j = 0; j < n && room >= 0; j++) {
+	for (int j = 0; j < n; j++) {
 		struct cpulist both = common_nodes(&jobs[i].fence, &jobs[j].fence);
 		int64_t shared = fence_bytes(t, &both), take = jobs[j].bytes;
 

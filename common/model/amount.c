@@ -65,7 +65,7 @@ static int64_t find_byte_unit(const char *name, enum amount_units units)
 	if (!*name || (!rest[0] && (*name | 0x20) == 'b'))
 		return 1;
 	prefix = strchr(prefixes, *name | 0x20);
-	if (!prefix || !*prefix)
+	if (!prefix)
 		return 0;
 	is_binary = units == AMOUNT_BINARY || (units == AMOUNT_AS_WRITTEN && !*rest);
 	if ((*rest | 0x20) == 'i' && (rest[1] | 0x20) == 'b') {

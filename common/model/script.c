@@ -246,9 +246,9 @@ int request_parse_script(struct request *r, const char *text, size_t size, const
 
 		n = nl ? (size_t)(nl - p) : n;
 		at.number++;
-		if (n && *p != '#' && !is_blank(p, n))
+		if (*p != '#' && !is_blank(p, n))
 			break; /* the first command ends the directives */
-		if (n > 4 && *p == '#') {
+		if (*p == '#') {
 			rc = apply_line(r, p, n, ret_ignored, err);
 			if (rc < 0)
 				return at_line(at, rc, err);

@@ -89,8 +89,6 @@ bool usage_has(const struct usage *u, const int64_t *field)
 /* Cores beyond USAGE_CORES_MAX are not kept apart; cpu_ns has their time. */
 static void merge_cores(struct usage *u, const struct usage *later)
 {
-	if (!later->n_cores)
-		return;
 	for (int32_t i = 0; i < later->n_cores && i < USAGE_CORES_MAX; i++) {
 		const struct usage_core *c = &later->cores[i];
 		int32_t k = 0;

@@ -71,7 +71,7 @@ int pbs_parse_size(struct pbs_text t, int64_t *ret)
 	}
 	if (t.size && small_letter(*t.at) == 'w')
 		unit *= WORD_BYTES;
-	if (t.size > 1 || (t.size && !strchr("bBwW", *t.at)))
+	if (t.size > 1 || (t.size && !memchr("bBwW", *t.at, 4)))
 		return -EINVAL;
 	*ret = add_product(0, n, unit);
 	return 0;

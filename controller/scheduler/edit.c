@@ -62,7 +62,7 @@ static int compare_ends(const void *a, const void *b)
 
 	if (x->end_s != y->end_s)
 		return x->end_s < y->end_s ? -1 : 1;
-	return (x->job > y->job) - (x->job < y->job);
+	return x->job - y->job;
 }
 
 /* Sorts pairs of end and number: the comparison does not visit the jobs. */

@@ -110,8 +110,7 @@ static bool is_same_list(const struct schedule *a, const struct list *la,
 	bool is_same;
 
 	if (la->n != lb->n)
-		return describe_difference(d, "jobs that have not so many nodes as",
-					   (int64_t)lb->n);
+		return describe_difference(d, "not so many jobs on nodes as", (int64_t)lb->n);
 	x = list_by_id(a, la->jobs, la->n);
 	y = list_by_id(b, lb->jobs, lb->n);
 	is_same = are_same_lists(x, y, la->n, d);

@@ -255,7 +255,7 @@ static int add_nodes(struct engine *e)
 
 static int open_parts(struct engine *e, struct err *err)
 {
-	size_t n = e->trace->n ? e->trace->n : 1;
+	size_t n = e->trace->n;
 	int r = sim_limits_new(e->trace, &e->p.qos, &e->limits);
 	const struct schedule_config config = { .rule = e->p.rule,
 						.reserve_after_s = e->p.reserve_after_s,
@@ -266,9 +266,9 @@ static int open_parts(struct engine *e, struct err *err)
 	if (r == 0)
 		r = schedule_new(&config, &e->schedule);
 
-	e->number = malloc(n * sizeof(*e->number));
-	e->waiting = malloc(n * sizeof(*e->waiting));
-	e->place = malloc(n * sizeof(*e->place));
+	e->number = malloc((n + 1) * sizeof(*e->number));
+	e->waiting = malloc((n + 1) * sizeof(*e->waiting));
+	e->place = malloc((n + 1) * sizeof(*e->place));
 	if (r == 0 && (!e->number || !e->waiting || !e->place))
 		r = -ENOMEM;
 	if (r == 0)

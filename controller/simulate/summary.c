@@ -49,17 +49,24 @@ static int64_t select_nth(int64_t *v, size_t from, size_t to, size_t k)
 	return v[from];
 }
 
+/* Nearest rank of n > 0 values: place ceil(p n), counted from 0. */
+static size_t rank_of(size_t n, size_t percent)
+{
+	return (n * percent - 1) / 100;
+}
+
 static struct sim_quantiles find_quantiles(int64_t *v, size_t n)
 {
 	struct sim_quantiles q = { 0 };
+	size_t p50 = rank_of(n, 50), p95 = rank_of(n, 95), p99 = rank_of(n, 99);
 
 	if (n == 0)
 		return q;
-	/* Nearest rank: place ceil(p n) from 1. Each leaves the larger ones behind it. */
-	q.p50 = select_nth(v, 0, n, (n * 50 + 99) / 100 - 1);
-	q.p95 = select_nth(v, (n * 50 + 99) / 100 - 1, n, (n * 95 + 99) / 100 - 1);
-	q.p99 = select_nth(v, (n * 95 + 99) / 100 - 1, n, (n * 99 + 99) / 100 - 1);
-	q.max = select_nth(v, (n * 99 + 99) / 100 - 1, n, n - 1);
+	/* Each leaves the larger ones behind it. */
+	q.p50 = select_nth(v, 0, n, p50);
+	q.p95 = select_nth(v, p50, n, p95);
+	q.p99 = select_nth(v, p95, n, p99);
+	q.max = select_nth(v, p99, n, n - 1);
 	return q;
 }
 

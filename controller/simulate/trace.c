@@ -265,9 +265,7 @@ static int compare_jobs(const void *a, const void *b)
 {
 	const struct sim_job *x = a, *y = b;
 
-	if (is_before(x, y))
-		return -1;
-	return is_before(y, x);
+	return is_before(y, x) - is_before(x, y);
 }
 
 void sim_trace_finish(struct sim_trace *t, int64_t cores)

@@ -9,6 +9,7 @@ $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
 $O/tests/unit/test_request_options: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
 $O/tests/unit/test_script: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
+$O/tests/unit/test_empty_texts: $(MODEL)
 $O/tests/unit/test_no_memory: tests/unit/rig/faults/fail_alloc.c $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script series/series)
 $O/tests/unit/test_usage_sums: $O/common/model/usage.o
 $O/tests/unit/test_job: $O/common/model/job.o $O/common/model/usage.o $O/common/model/amount.o $O/common/err.o
@@ -23,6 +24,7 @@ $O/tests/unit/test_rowpack: LDLIBS += -lm
 $O/tests/unit/test_decimal: $O/cli/output/decimal.o
 $O/tests/unit/test_decimal: LDLIBS += -lm
 $O/tests/unit/test_series: $O/common/model/series/series.o
+$O/tests/unit/test_series_laws: $O/common/model/series/series.o
 $O/tests/unit/test_series_sample: $O/agent/job/series/sample.o $O/common/model/series/series.o $O/common/model/usage.o
 $O/tests/unit/test_charge: $O/controller/policy/charge/charge.o $O/common/err.o
 $O/tests/unit/test_fit: $(patsubst %,$O/controller/policy/placement/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o
@@ -33,6 +35,7 @@ $O/tests/unit/test_pids: $O/agent/admit/pids.o $(patsubst %,$O/common/model/%.o,
 $O/tests/unit/test_jobfs_unlimited: LDLIBS += -lsystemd
 $O/tests/unit/test_jobfs_unlimited: $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove remover wipe wipe_job) $O/common/err.o
 $O/tests/unit/test_place: $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
+$O/tests/unit/test_place_choice: $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
 $O/tests/unit/test_topology: LDLIBS += -lhwloc
 $O/tests/unit/test_topology: $O/agent/enforce/topology.o $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
 $O/tests/unit/test_conf: $(patsubst %,$O/common/%.o,conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
@@ -91,11 +94,17 @@ $O/tests/unit/test_decay: LDLIBS += -lm
 $O/tests/unit/test_decay: $(patsubst %,$O/controller/policy/%.o,fairshare/decay charge/charge) $O/common/err.o
 $O/tests/unit/test_priority: LDLIBS += -lm
 $O/tests/unit/test_priority: $O/controller/policy/priority/priority.o
+$O/tests/unit/test_policy_memory: LDLIBS += -lm
+$O/tests/unit/test_policy_memory: tests/unit/rig/faults/fail_alloc.c $(patsubst %,$O/controller/policy/fairshare/%.o,fairshare level fair_tree classic) $(patsubst %,$O/controller/policy/placement/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o
+$O/tests/unit/test_fairshare_level: LDLIBS += -lm
+$O/tests/unit/test_fairshare_level: $(patsubst %,$O/controller/policy/fairshare/%.o,fairshare level) $O/common/err.o
 $O/tests/unit/test_fairshare: LDLIBS += -lm
 $O/tests/unit/test_fairshare: $(patsubst %,$O/controller/policy/fairshare/%.o,fairshare level fair_tree classic) $O/common/err.o
+$O/tests/unit/test_history: $O/controller/history/history.o $(MODEL)
 $O/tests/unit/test_swf: $(patsubst %,$O/controller/history/%.o,history swf) $(MODEL)
 $O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct) $(MODEL)
 $O/tests/unit/test_pbs: $(patsubst %,$O/controller/history/%.o,history pbs pbs_resources) $(MODEL)
+$O/tests/unit/test_pbs_resources: $(patsubst %,$O/controller/history/%.o,history pbs_resources) $(MODEL)
 $O/tests/unit/test_import: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_import: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,import/import import/import_batch import/followed verify/verify verify/verify_totals verify/verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
@@ -162,6 +171,8 @@ $O/tests/unit/test_schedule: LDLIBS += -lm
 $O/tests/unit/test_schedule: $(SCHEDULE)
 $O/tests/unit/test_schedule_memory: LDLIBS += -lm
 $O/tests/unit/test_schedule_memory: tests/unit/rig/faults/fail_alloc.c $(SCHEDULE)
+$O/tests/unit/test_shapes: LDLIBS += -lm
+$O/tests/unit/test_shapes: $(SCHEDULE)
 $O/tests/unit/test_nodes: LDLIBS += -lm
 $O/tests/unit/test_nodes: $(SCHEDULE)
 $O/tests/unit/test_schedule_limits: LDLIBS += -lm

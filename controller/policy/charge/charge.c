@@ -115,7 +115,7 @@ int fraction_parse_or_zero(const char *text, struct fraction *ret, struct err *e
 {
 	size_t n = strlen(text);
 	const char *slash = memchr(text, '/', n);
-	struct fraction above, below = { 1, 1 };
+	struct fraction above, below = FRACTION_ONE;
 
 	if (parse_decimal(text, slash ? (size_t)(slash - text) : n, &above) &&
 	    (!slash || parse_decimal(slash + 1, strlen(slash + 1), &below)) &&
@@ -186,7 +186,7 @@ int charge_ratio(const struct charge_bundle *b, const struct charge_amounts *a,
 	if (a->side[side] < 0)
 		return -EINVAL;
 	if (per.num == 0) {
-		*ret = (struct fraction){ 0, 1 };
+		*ret = FRACTION_ZERO;
 		return 0;
 	}
 	return make_lowest((__int128)a->side[side] * per.den, per.num, ret);
@@ -202,8 +202,8 @@ static bool is_larger(struct fraction a, struct fraction b)
 int charge_rate_of(const struct charge_bundle *b, const struct charge_amounts *a,
 		   struct charge_rate *ret)
 {
-	struct charge_rate best = { { 0, 1 }, _CHARGE_SIDE_MAX };
-	struct fraction sum = { 0, 1 };
+	struct charge_rate best = { .decided_by = _CHARGE_SIDE_MAX };
+	struct fraction sum = FRACTION_ZERO;
 
 	for (enum charge_side s = 0; s < _CHARGE_SIDE_MAX; s++) {
 		struct fraction ratio;

@@ -40,6 +40,8 @@ int fraction_divide(struct fraction a, struct fraction b, struct fraction *ret);
 /* a + b, exact. -ERANGE. */
 int fraction_add(struct fraction a, struct fraction b, struct fraction *ret);
 
+#define FRACTION_ZERO ((struct fraction){ 0, 1 })
+#define FRACTION_ONE ((struct fraction){ 1, 1 })
 #define FRACTION_TEXT_MAX 96
 /* Exact: "2.5" where the decimals end within 18 places; otherwise the fraction with its value
  * cut after six places in front: "2.666666... (8/3)". */

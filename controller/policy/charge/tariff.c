@@ -90,8 +90,8 @@ static void choose_bundle(const struct tariff *t, struct tariff_price *p)
 		p->bundle = t->bundle[p->kind];
 	} else {
 		for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
-			p->bundle.side[s] = (struct fraction){ 0, 1 };
-		p->bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
+			p->bundle.side[s] = FRACTION_ZERO;
+		p->bundle.side[CHARGE_CORES] = FRACTION_ONE;
 	}
 	p->bundle.is_sum = t->is_sum;
 }
@@ -113,7 +113,7 @@ static int fold_factor(const struct charge_bundle *weighed, struct fraction fact
 
 	ret->is_sum = weighed->is_sum;
 	for (int s = 0; s < _CHARGE_SIDE_MAX && r == 0; s++) {
-		ret->side[s] = (struct fraction){ 0, 1 };
+		ret->side[s] = FRACTION_ZERO;
 		if (factor.num)
 			r = fraction_divide(weighed->side[s], factor, &ret->side[s]);
 	}
@@ -167,7 +167,7 @@ static void say_factor(const struct tariff_price *p, char *buf, size_t size)
 static void say_sum(struct tariff_price *p)
 {
 	char text[FRACTION_TEXT_MAX];
-	struct fraction sum = { 0, 1 };
+	struct fraction sum = FRACTION_ZERO;
 	int n = snprintf(p->rule, sizeof(p->rule), "the sum of the shares of one %s:",
 			 tariff_unit_name(p->unit, p->kind));
 	const char *between = " ";
@@ -223,11 +223,11 @@ static void say_rule(const struct tariff *t, struct tariff_price *p)
 int tariff_price(const struct tariff *t, const struct tariff_request *ask,
 		 struct tariff_price *ret, struct err *err)
 {
-	static const struct fraction one = { 1, 1 };
 	struct tariff_price p = { .unit = t->unit,
 				  .gpu_weight = t->gpu_weight,
 				  .queue_factor = t->factor,
-				  .qos_factor = t->qos_factor.den ? t->qos_factor : one };
+				  .qos_factor =
+					  t->qos_factor.den ? t->qos_factor : FRACTION_ONE };
 	struct charge_bundle weighed;
 	int r = fill_amounts(t, ask, &p, err);
 

@@ -301,7 +301,6 @@ static void explain_nearest(const struct fit_node *nodes, size_t n,
 	size_t n_open;
 	const struct fit_node *near = nearest_node(nodes, n, take, &n_open);
 
-	why[0] = '\0';
 	if (n == 0)
 		fit_say(why, "no node has registered with this cluster yet");
 	else if (n_open == 0) {

@@ -40,7 +40,7 @@ static int by_free_cores(const void *a, const void *b, void *ctx)
 
 	if (free_x != free_y)
 		return free_x < free_y ? -1 : 1;
-	return (x > y) - (x < y);
+	return x < y ? -1 : 1; /* no node is compared with itself */
 }
 
 /* As many as fit there, `left` at most. Returns how many. */
@@ -95,7 +95,6 @@ static void say_most(const struct packing *p, int32_t kind, int64_t could,
 
 	if (could == 0 && !fit_is_possible(p->nodes, p->n, &one.res, why))
 		return; /* not even one */
-	why[0] = '\0';
 	fit_say(why, "its %lld chunk%s of ", (long long)c->n, c->n == 1 ? "" : "s");
 	fit_say_amounts(why, &one);
 	if (p->ask->select->is_scattered)
@@ -182,15 +181,22 @@ static int64_t count_nodes_for(int64_t all, int64_t most)
 	return most > 0 && all > 0 ? (all - 1) / most + 1 : 1;
 }
 
+/* Could one node hold it but for its disk? That is a node's own: it is no reason to cut. */
+static bool fits_without_disk(const struct splitting *s, const struct resources *want)
+{
+	struct fit_taking no_disk = fit_taking(want, false);
+
+	no_disk.res.jobfs_bytes = 0;
+	return count_holders(s->nodes, s->n, &no_disk) > 0;
+}
+
 /* At least so many nodes; 0: no number of them. */
 static int64_t find_fewest(const struct splitting *s)
 {
-	struct fit_taking no_disk = fit_taking(s->want, false);
 	int64_t cores = 0, memory = 0, gpus = 0, n;
 
-	no_disk.res.jobfs_bytes = 0;
-	if (count_holders(s->nodes, s->n, &no_disk) > 0)
-		return 0; /* only for its disk: that is a node's own */
+	if (fits_without_disk(s, s->want))
+		return 0;
 	for (size_t i = 0; i < s->n; i++) {
 		const struct fit_node *node = &s->nodes[i];
 		struct fit_taking one_gpu = { .res = { .ngpus = 1 } };
@@ -227,7 +233,7 @@ static int64_t round_to(int64_t all, int64_t by, bool is_up)
 
 #define TRIES 8 /* numbers of nodes from the fewest on */
 
-/* The nearest number of cores with which it could be cut. */
+/* The nearest number of cores with which it would be cut. */
 static bool find_near(const struct splitting *s, bool is_up, struct resources *ret,
 		      int64_t *ret_by)
 {
@@ -240,7 +246,7 @@ static bool find_near(const struct splitting *s, bool is_up, struct resources *r
 		near.ncpus = round_to(near.ncpus, by, is_up);
 		if (near.ngpus)
 			near.ngpus = round_to(near.ngpus, by, is_up);
-		if (!can_split(s, &near, by, &cut))
+		if (fits_without_disk(s, &near) || !can_split(s, &near, by, &cut))
 			continue;
 		if (found &&
 		    llabs(near.ncpus - s->want->ncpus) >= llabs(ret->ncpus - s->want->ncpus))

@@ -114,11 +114,8 @@ static void set_value(struct priority *p)
 
 	p->clamped = points < 1 || points > PRIORITY_MAX;
 	if (p->held)
-		p->value = 0;
-	else if (points < 1)
-		p->value = 1;
-	else
-		p->value = points > PRIORITY_MAX ? PRIORITY_MAX : points;
+		return;
+	p->value = points > PRIORITY_MAX ? PRIORITY_MAX : points < 1 ? 1 : points;
 }
 
 int priority_explain(const struct priority_rule *rule, const struct priority_job *job,

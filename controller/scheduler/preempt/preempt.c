@@ -89,7 +89,7 @@ static int compare_xfactors(const void *a, const void *b)
 
 	if (x->xfactor != y->xfactor)
 		return x->xfactor > y->xfactor ? -1 : 1;
-	return (x->job > y->job) - (x->job < y->job);
+	return x->job - y->job;
 }
 
 /* Jobs without cores are left out before the rest is sorted: resuming others gives them none. */

@@ -134,7 +134,7 @@ static int compare_victims(const void *a, const void *b)
 
 	if (x->score != y->score)
 		return x->score > y->score ? -1 : 1;
-	return (x->job > y->job) - (x->job < y->job);
+	return x->job - y->job;
 }
 
 /* All jobs that this one may preempt, the highest score first, in preempt->victims: none, where

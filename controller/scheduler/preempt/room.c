@@ -41,7 +41,7 @@ static int64_t count_fits(const struct room *r, const struct schedule *s,
 {
 	int64_t fits = 0;
 
-	for (int32_t b = 0; b < s->end_bucket && b < NODE_BUCKETS - 1; b++)
+	for (int32_t b = 0; b < s->end_bucket; b++)
 		fits += s->in_bucket[b] * count_parts(r, c, b);
 	for (int32_t i = -1; (i = node_next(s, NODE_BUCKETS - 1, i, NULL)) >= 0;)
 		fits += count_parts(r, c, s->nodes[i].free_cores);

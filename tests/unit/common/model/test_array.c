@@ -238,6 +238,75 @@ static void a_task_has_its_numbers_in_its_environment(void **state)
 				    want[i]);
 }
 
+static void kinds_of_waiting_have_names(void **state)
+{
+	enum after_kind k = AFTER_ANY;
+
+	(void)state;
+	assert_string_equal(after_kind_name(AFTER_OK), "afterok");
+	assert_string_equal(after_kind_name(AFTER_ANY), "afterany");
+	assert_string_equal(after_kind_name(_AFTER_KIND_MAX), "?");
+	assert_string_equal(after_kind_name((enum after_kind)(int64_t)-1), "?");
+	assert_int_equal(after_kind_parse("afterok", &k), 0);
+	assert_int_equal(k, AFTER_OK);
+	assert_int_equal(after_kind_parse("after", &k), -EINVAL);
+	assert_int_equal(k, AFTER_OK);
+}
+
+/* One dependency is the kind, the job and the index; a word has at most 79 bytes. */
+static void a_dependency_is_new_where_any_of_its_parts_is(void **state)
+{
+	static const struct after of[] = { { AFTER_OK, { 1, 2 } },
+					   { AFTER_ANY, { 1, 2 } },
+					   { AFTER_OK, { 3, 2 } },
+					   { AFTER_OK, { 1, 4 } } };
+	struct after_list l = { 0 };
+	struct err err = { "" };
+	char text[100] = "afterok:";
+
+	(void)state;
+	for (int round = 0; round < 2; round++)
+		for (size_t i = 0; i < ARRAY_LEN(of); i++)
+			assert_int_equal(after_list_add(&l, of[i], NULL), 0);
+	assert_int_equal(l.n, ARRAY_LEN(of));
+	memset(text + 8, '0', 80);
+	text[8 + 80] = '\0';
+	assert_int_equal(after_parse(text, &l, &err), -EINVAL);
+	assert_string_equal(err.text, "afterok: a job number is missing");
+	text[8 + 79] = '\0';
+	text[8 + 78] = '7';
+	assert_int_equal(after_parse(text, &l, &err), 0);
+	assert_int_equal(l.at[l.n - 1].id.job, 7);
+	after_list_done(&l);
+}
+
+static void numbers_of_jobs_and_indices_are_bounded(void **state)
+{
+	static const struct array none = { .step = 1 };
+	struct array a;
+	struct job_id id;
+
+	(void)state;
+	assert_int_equal(job_id_parse("999999999999999999", &id, NULL), 0);
+	assert_true(id.job == 999999999999999999 && id.index == JOB_ID_NO_INDEX);
+	assert_int_equal(job_id_parse("1000000000000000000", &id, NULL), -EINVAL);
+	assert_int_equal(job_id_parse("1[999999999]", &id, NULL), 0);
+	assert_int_equal(id.index, 999999999);
+	assert_int_equal(job_id_parse("1[0]", &id, NULL), 0);
+	assert_int_equal(id.index, 0);
+	assert_int_equal(array_ordinal(&none, 0), -1);
+	assert_int_equal(array_parse("0-0:999999999%999999999", &a, NULL), 0);
+	assert_true(a.n == 1 && a.at_once == 999999999);
+	assert_int_equal(array_parse("3-12:4", &a, NULL), 0);
+	assert_int_equal(array_ordinal(&a, 2), -1);
+	assert_int_equal(array_ordinal(&a, 3), 0);
+	assert_int_equal(array_ordinal(&a, 11), 2);
+	assert_int_equal(array_ordinal(&a, 12), -1);
+	assert_int_equal(array_ordinal(&a, 15), -1);
+	assert_int_equal(array_parse("0-9:1", &a, NULL), 0);
+	assert_int_equal(a.n, 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -251,6 +320,9 @@ int main(void)
 		cmocka_unit_test(a_list_that_is_done_is_empty),
 		cmocka_unit_test(a_task_has_its_own_output),
 		cmocka_unit_test(a_task_has_its_numbers_in_its_environment),
+		cmocka_unit_test(kinds_of_waiting_have_names),
+		cmocka_unit_test(a_dependency_is_new_where_any_of_its_parts_is),
+		cmocka_unit_test(numbers_of_jobs_and_indices_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

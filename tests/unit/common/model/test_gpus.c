@@ -317,6 +317,106 @@ static void gpus_without_a_model_are_counted_in_words(void **state)
 	assert_string_equal(gpus_words(&g, buf), "999999999 a");
 }
 
+static void a_model_and_a_number_are_read_at_their_longest(void **state)
+{
+	char text[2 * REQUEST_NAME_MAX], model[REQUEST_NAME_MAX + 1];
+	char words[GPUS_TEXT_MAX], buf[GPUS_TEXT_MAX];
+	struct gpus g = { 0 };
+
+	(void)state;
+	memset(model, 'a', REQUEST_NAME_MAX);
+	model[REQUEST_NAME_MAX] = '\0';
+	snprintf(text, sizeof(text), "%s=999999999", model);
+	assert_int_equal(gpus_parse(text, &g), -EINVAL);
+	snprintf(text, sizeof(text), "%s=999999999", model + 1);
+	assert_int_equal(gpus_parse(text, &g), 0);
+	assert_int_equal(gpus_count(&g, model + 1), 999999999);
+	assert_string_equal(gpus_format(&g, buf), text);
+	assert_int_equal(gpus_parse("a=1,", &g), 0); /* as it is printed by older ones */
+	assert_int_equal(gpus_parse("a=,b=1", &g), -EINVAL);
+	assert_int_equal(gpus_parse("a=1x,b=1", &g), -EINVAL);
+	assert_int_equal(gpus_parse("a=0", &g), 0);
+	assert_int_equal(g.n, 0);
+	/* As many models as there may be, each of the longest name: no text is cut. */
+	g = (struct gpus){ 0 };
+	for (int i = 0; i < GPUS_MODELS_MAX; i++) {
+		model[1] = (char)('a' + i);
+		assert_int_equal(gpus_add(&g, model + 1, 7), 0);
+	}
+	assert_int_equal(strlen(gpus_format(&g, buf)), GPUS_MODELS_MAX * 66 - 1);
+	assert_int_equal(strlen(gpus_words(&g, words)), GPUS_MODELS_MAX * 67 - 2);
+	assert_non_null(strstr(words, "7 b"));
+}
+
+static void a_typed_model_is_cut_at_the_longest_name(void **state)
+{
+	char model[REQUEST_NAME_MAX + 8], ret[REQUEST_NAME_MAX] = "";
+	struct gpus_match m;
+
+	(void)state;
+	memset(model, 'A', sizeof(model));
+	model[REQUEST_NAME_MAX] = '\0';
+	gpus_match_begin(&m, model);
+	assert_int_equal(strlen(m.typed), REQUEST_NAME_MAX - 1);
+	gpus_match_begin(&m, "@AZ[`az{");
+	assert_string_equal(m.typed, "@az[`az{");
+	gpus_match_try(&m, "x");
+	gpus_match_try(&m, "@az[`az{");
+	assert_int_equal(gpus_match_end(&m, "", ret, NULL), 0);
+	assert_string_equal(ret, "@az[`az{");
+}
+
+static void only_a_figure_of_a_gpu_is_set(void **state)
+{
+	struct gpu_use g = { 0 };
+	int64_t other;
+
+	(void)state;
+	memset(&other, 0, sizeof(other));
+	gpu_use_set(&g, (int64_t *)(void *)g.uuid, 5);
+	assert_int_equal(g.have, 0);
+	assert_int_equal(g.uuid[0], 0);
+	for (size_t i = 0; gpu_use_fields[i].name; i++) {
+		int64_t *at = (int64_t *)(void *)((char *)&g + gpu_use_fields[i].offset);
+
+		g = (struct gpu_use){ 0 };
+		gpu_use_set(&g, at, 3);
+		assert_int_equal(g.have, 1U << i);
+		assert_int_equal(*at, 3);
+	}
+	gpu_use_set(&g, &g.idle_ns, 0);
+	assert_false(gpu_use_is_idle(&g, 1));
+	assert_false(gpu_use_is_idle(&g, -1));
+}
+
+/* What is behind the end of a list is not of it. */
+static void only_so_many_models_count_as_there_are(void **state)
+{
+	struct gpus g = parse_gpus("a=2,b_1=3"), held = parse_gpus("a=1");
+	char buf[GPUS_TEXT_MAX];
+
+	(void)state;
+	for (int i = 0; i < GPUS_MODELS_MAX; i++) {
+		const char *model = i % 2 ? "a" : "";
+
+		if (i >= g.n)
+			snprintf(g.of[i].model, sizeof(g.of[i].model), "%s", model);
+		if (i >= held.n)
+			snprintf(held.of[i].model, sizeof(held.of[i].model), "%s", model);
+		g.of[i].n = i < g.n ? g.of[i].n : 50;
+		held.of[i].n = i < held.n ? held.of[i].n : 1;
+	}
+	assert_int_equal(gpus_count(&g, "a"), 2);
+	assert_int_equal(gpus_count(&g, ""), 2);
+	assert_int_equal(gpus_free(&g, &held, "a"), 1);
+	assert_int_equal(gpus_free(&g, &held, ""), 1);
+	assert_int_equal(gpus_free(&g, &held, "b_1"), 3);
+	assert_string_equal(gpus_format(&g, buf), "a=2,b_1=3");
+	assert_string_equal(gpus_words(&g, buf), "2 a, 3 b_1");
+	assert_int_equal(gpus_add(&g, "c", 4), 0);
+	assert_string_equal(gpus_format(&g, buf), "a=2,b_1=3,c=4");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -334,6 +434,10 @@ int main(void)
 		cmocka_unit_test(a_model_is_named_once_and_by_its_whole_name),
 		cmocka_unit_test(gpus_without_a_model_are_counted_in_words),
 		cmocka_unit_test(the_jobs_figures_are_the_sums_and_absent_where_one_is),
+		cmocka_unit_test(a_model_and_a_number_are_read_at_their_longest),
+		cmocka_unit_test(a_typed_model_is_cut_at_the_longest_name),
+		cmocka_unit_test(only_a_figure_of_a_gpu_is_set),
+		cmocka_unit_test(only_so_many_models_count_as_there_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

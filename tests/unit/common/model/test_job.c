@@ -198,20 +198,20 @@ static void every_name_of_a_state_or_end_reads_back(void **state)
 {
 	(void)state;
 	for (int i = 0; i < _JOB_STATE_MAX; i++) {
-		enum job_state s;
+		enum job_state s = _JOB_STATE_MAX;
 
 		assert_int_equal(job_state_parse(job_state_name((enum job_state)i), &s), 0);
 		assert_int_equal(s, i);
 	}
 	for (int i = 0; i < _END_MAX; i++) {
-		enum job_end_kind k;
+		enum job_end_kind k = _END_MAX;
 
 		assert_int_equal(
 			job_end_kind_parse(job_end_kind_name((enum job_end_kind)i), &k), 0);
 		assert_int_equal(k, i);
 	}
 	for (int i = 0; i < _LIMIT_MAX; i++) {
-		enum limit_kind k;
+		enum limit_kind k = _LIMIT_MAX;
 
 		assert_int_equal(limit_kind_parse(limit_kind_name((enum limit_kind)i), &k), 0);
 		assert_int_equal(k, i);
@@ -253,6 +253,73 @@ static void exit_codes_are_those_documented(void **state)
 	assert_int_equal(job_end_exit_code(&e), 125);
 }
 
+static void what_is_no_name_is_refused_and_changes_nothing(void **state)
+{
+	enum job_state s = JOB_ENDING;
+	enum job_end_kind k = END_FAILED;
+	enum job_desired d = _DESIRED_MAX;
+
+	(void)state;
+	for (int i = 0; i < _DESIRED_MAX; i++) {
+		assert_int_equal(job_desired_parse(job_desired_name((enum job_desired)i), &d),
+				 0);
+		assert_int_equal(d, i);
+	}
+	assert_string_equal(job_desired_name(_DESIRED_MAX), "?");
+	assert_string_equal(job_desired_name((enum job_desired)(int64_t)-1), "?");
+	assert_int_equal(job_desired_parse("rerun", &d), -EINVAL);
+	assert_int_equal(job_state_parse("QUEUED", &s), -EINVAL);
+	assert_int_equal(job_end_kind_parse("", &k), -EINVAL);
+	assert_true(s == JOB_ENDING && k == END_FAILED && d == _DESIRED_MAX - 1);
+}
+
+/* Of each core the larger figure; beyond USAGE_CORES_MAX none is kept apart. */
+static void a_bounded_number_of_cores_is_kept_apart(void **state)
+{
+	struct usage a = { 0 }, b = { .n_cores = USAGE_CORES_MAX };
+
+	(void)state;
+	for (int i = 0; i < USAGE_CORES_MAX; i++)
+		b.cores[i] = (struct usage_core){ 100 + i, 5 };
+	usage_merge(&a, &b);
+	assert_int_equal(a.n_cores, USAGE_CORES_MAX);
+	assert_memory_equal(a.cores, b.cores, sizeof(a.cores));
+	b.cores[0] = (struct usage_core){ 7, 9 }; /* one more core */
+	b.cores[1].ns = 6;
+	b.cores[2].ns = 4;
+	usage_merge(&a, &b);
+	assert_int_equal(a.n_cores, USAGE_CORES_MAX);
+	assert_int_equal(a.cores[0].cpu, 100);
+	assert_int_equal(a.cores[0].ns, 5);
+	assert_int_equal(a.cores[1].ns, 6);
+	assert_int_equal(a.cores[2].ns, 5);
+	b.n_cores =
+		USAGE_CORES_MAX + 1; /* what no usage has: read to the end of the array alone */
+	usage_merge(&a, &b);
+	assert_int_equal(a.n_cores, USAGE_CORES_MAX);
+}
+
+/* A number that is no figure of the struct changes nothing, and is never there. */
+static void only_a_figure_is_set(void **state)
+{
+	struct usage u = { 0 };
+	int64_t *none = (int64_t *)(void *)&u.have;
+
+	(void)state;
+	usage_set(&u, none, 1);
+	assert_int_equal(u.have, 0);
+	u.have = UINT64_MAX;
+	assert_false(usage_has(&u, none));
+	for (size_t i = 0; usage_fields[i].name; i++) {
+		int64_t *at = (int64_t *)(void *)((char *)&u + usage_fields[i].offset);
+
+		u = (struct usage){ 0 };
+		usage_set(&u, at, 0);
+		assert_int_equal(u.have, UINT64_C(1) << i);
+		assert_true(usage_has(&u, at));
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -267,6 +334,9 @@ int main(void)
 		cmocka_unit_test(every_name_of_a_state_or_end_reads_back),
 		cmocka_unit_test(a_number_that_is_no_name_is_a_question_mark),
 		cmocka_unit_test(exit_codes_are_those_documented),
+		cmocka_unit_test(what_is_no_name_is_refused_and_changes_nothing),
+		cmocka_unit_test(a_bounded_number_of_cores_is_kept_apart),
+		cmocka_unit_test(only_a_figure_is_set),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

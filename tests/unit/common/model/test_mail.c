@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <stdbool.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "common/err.h"
@@ -165,6 +166,68 @@ static void test_hostile_addresses_are_refused(void **state)
 	assert_int_equal(mail_check_user(local, &err), -EINVAL);
 }
 
+/* Every character, as the only one, between others, and on both sides of an '@'. */
+static void each_character_is_allowed_where_it_may_be(void **state)
+{
+	static const char local[] = "!#$%&'*+/=?^_`{|}~-";
+
+	(void)state;
+	for (int c = 1; c < 256; c++) {
+		bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+				(c >= '0' && c <= '9');
+		bool is_local = is_plain || strchr(local, c);
+		char text[8] = { (char)c, '\0' };
+
+		if (c == ',' || c == '@')
+			continue;
+		assert_int_equal(mail_check_user(text, NULL),
+				 is_local && c != '-' ? 0 : -EINVAL);
+		snprintf(text, sizeof(text), "a%cb", c);
+		assert_int_equal(mail_check_user(text, NULL),
+				 is_local || c == '.' ? 0 : -EINVAL);
+		snprintf(text, sizeof(text), "a@b%cc", c);
+		assert_int_equal(mail_check_user(text, NULL),
+				 is_plain || c == '-' || c == '.' ? 0 : -EINVAL);
+		snprintf(text, sizeof(text), "a@%c", c);
+		assert_int_equal(mail_check_user(text, NULL), is_plain ? 0 : -EINVAL);
+	}
+}
+
+static void messages_say_what_was_wrong(void **state)
+{
+	char address[MAIL_ADDRESS_MAX], text[64], long_one[66];
+	uint32_t types = 9;
+	struct err err = { "" };
+
+	(void)state;
+	memset(text, 'X', sizeof(text));
+	text[41] = '\0';
+	assert_int_equal(mail_parse_types(text, &types, &err), -EINVAL);
+	assert_null(strstr(err.text, text)); /* 40 of its letters */
+	assert_non_null(strstr(err.text, text + 1));
+	assert_int_equal(mail_parse_points("ax", &types, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "-m 'ax': write letters of a (it fails)"));
+	assert_int_equal(mail_parse_points("bn", &types, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "or n alone"));
+	assert_int_equal(types, 9);
+	assert_int_equal(mail_parse_points("e", &types, &err), 0);
+	assert_int_equal(types, MAIL_END);
+	assert_int_equal(mail_check_user("ann,b c,d", &err), -EINVAL);
+	assert_string_equal(err.text, "mail-user 'b c' is not an address; write USER or "
+				      "USER@HOST, several by commas");
+	memset(text, '-', sizeof(text)); /* 64 bytes of it */
+	memcpy(long_one, text, sizeof(text));
+	strcpy(long_one + sizeof(text), "+");
+	assert_int_equal(mail_check_user(long_one, &err), -EINVAL);
+	assert_null(strchr(err.text, '+'));
+	assert_non_null(strstr(err.text, "-' is not an address"));
+	long_one[sizeof(text) - 1] = '\0'; /* 63: all of it */
+	assert_int_equal(mail_check_user(long_one, &err), -EINVAL);
+	assert_non_null(strstr(err.text, long_one));
+	assert_null(mail_next_address(NULL, address));
+	assert_null(mail_next_address("", address));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -174,6 +237,8 @@ int main(void)
 		cmocka_unit_test(each_length_is_bounded),
 		cmocka_unit_test(a_job_has_a_bounded_number_of_addresses),
 		cmocka_unit_test(test_hostile_addresses_are_refused),
+		cmocka_unit_test(each_character_is_allowed_where_it_may_be),
+		cmocka_unit_test(messages_say_what_was_wrong),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

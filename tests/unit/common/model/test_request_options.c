@@ -346,6 +346,71 @@ static void the_output_of_an_array_is_in_files(void **state)
 	expect_refused(&r, "is not an absolute path");
 }
 
+static void a_name_has_one_to_sixty_three_bytes(void **state)
+{
+	char name[REQUEST_NAME_MAX + 1] = "";
+	struct err err = { "" };
+
+	(void)state;
+	assert_int_equal(request_check_name("a", &err), 0);
+	assert_string_equal(err.text, "");
+	assert_int_equal(request_check_name("", &err), -EINVAL);
+	assert_non_null(strstr(err.text, "'' is not a name: 1 to 63"));
+	assert_int_equal(request_check_name("-a", NULL), -EINVAL);
+	assert_int_equal(request_check_name(".a", NULL), -EINVAL);
+	assert_int_equal(request_check_name("a-", NULL), 0);
+	assert_int_equal(request_check_name("a/", NULL), -EINVAL);
+	memset(name, 'n', REQUEST_NAME_MAX - 1);
+	assert_int_equal(request_check_name(name, NULL), 0);
+	name[REQUEST_NAME_MAX - 1] = 'n';
+	assert_int_equal(request_check_name(name, NULL), -EINVAL);
+}
+
+/* Items of a list that are not amounts, at the longest that is read. */
+static void an_item_that_is_too_long_is_refused(void **state)
+{
+	char list[2 * SELECT_TEXT_MAX];
+
+	(void)state;
+	for (int k = 0; k < 3; k++) {
+		static const char *const keys[] = { "select=", "place=", "qos=" };
+		size_t n = strlen(keys[k]);
+
+		snprintf(list, sizeof(list), "%s", keys[k]);
+		memset(list + n, '1', SELECT_TEXT_MAX);
+		list[SELECT_TEXT_MAX] = '\0';
+		refuse_option("resources", list, "is too long for a resource");
+		list[SELECT_TEXT_MAX - 1] = '\0';
+		refuse_option("resources", list,
+			      k == 0   ? "select:"
+			      : k == 1 ? "place '"
+				       : "is not a name");
+	}
+	memset(list, 'x', 200);
+	strcpy(list + 200, "=1");
+	refuse_option("resources", list, "is too long for a resource");
+	list[127] = '\0'; /* the longest: only its name is wrong */
+	refuse_option("resources", list, "is not NAME=AMOUNT");
+}
+
+/* Blanks around each item, at either end of the list. */
+static void blanks_beside_items_do_not_count(void **state)
+{
+	_cleanup_(request_done) struct request r;
+
+	(void)state;
+	request_init(&r);
+	set_option(&r, "resources", " \tqos=a\t , select=2:ncpus=3 \t,\tplace=scatter ");
+	assert_string_equal(r.qos, "a");
+	assert_int_equal(r.select.n, 1);
+	assert_true(r.select.is_scattered);
+	set_option(&r, "resources", "\t ncpus=3\t ,qos=b");
+	assert_int_equal(r.res.ncpus, 3);
+	set_option(&r, "resources", "features=x,qos=b, y ,z");
+	assert_string_equal(r.res.features, "x,y,z");
+	refuse_option("resources", "qos=b, ,ncpus=1", "an empty item");
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -363,6 +428,9 @@ int main(void)
 		cmocka_unit_test(each_name_is_checked),
 		cmocka_unit_test(what_runs_at_once_waits_for_nothing),
 		cmocka_unit_test(the_output_of_an_array_is_in_files),
+		cmocka_unit_test(a_name_has_one_to_sixty_three_bytes),
+		cmocka_unit_test(an_item_that_is_too_long_is_refused),
+		cmocka_unit_test(blanks_beside_items_do_not_count),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -299,6 +299,99 @@ static void a_request_is_split_into_equal_parts_or_not_at_all(void **state)
 	assert_false(select_split(&whole, 2, &s));
 }
 
+static void expect_select(const char *text, const char *says)
+{
+	struct select s = { .n = 7 };
+	char m[REQUEST_NAME_MAX] = "x";
+	struct err err = { "" };
+	int r = select_parse(text, &s, m, &err);
+
+	if (r != (says ? -EINVAL : 0) || (says && !strstr(err.text, says)))
+		fail_msg("%.40s: %d, %s", text, r, err.text);
+	assert_true(!says || (s.n == 7 && !strcmp(m, "x")));
+}
+
+static void each_part_of_a_select_has_its_longest(void **state)
+{
+	char text[2 * SELECT_TEXT_MAX];
+
+	(void)state;
+	memset(text, '1', sizeof(text));
+	text[127] = '\0'; /* an item has at most 127 bytes */
+	expect_select(text, "is not a whole number");
+	text[127] = '1';
+	text[128] = '\0';
+	expect_select(text, "an item is too long");
+	text[128] = '1';
+	text[SELECT_TEXT_MAX - 1] = '\0';
+	expect_select(text, "an item is too long");
+	text[SELECT_TEXT_MAX - 1] = '1';
+	text[SELECT_TEXT_MAX] = '\0';
+	expect_select(text, "a chunk is too long");
+	/* A model and its number, joined: one byte less, and one more than an item may have. */
+	memset(text, '1', sizeof(text));
+	memcpy(text, "ngpus=a", 7);
+	text[125] = ':';
+	text[127] = '\0';
+	expect_select(text, "is not a GPU model");
+	text[125] = 'a';
+	text[126] = ':';
+	text[127] = '1';
+	text[128] = '\0';
+	expect_select(text, "select: an item is too long");
+	memset(text, '1', sizeof(text));
+	memcpy(text, "ngpus=a:", 8);
+	text[8 + 128] = '\0';
+	expect_select(text, "an item is too long");
+}
+
+static void chunks_are_counted_over_all_kinds(void **state)
+{
+	(void)state;
+	expect_select("1+1+1+1+1+1+1+1", NULL);
+	expect_select("1+1+1+1+1+1+1+1+1", "more than 8 kinds of chunks");
+	expect_select("100000:ncpus=1", NULL);
+	expect_select("100001:ncpus=1", "100001 chunks; write 1 to 100000");
+	expect_select("0:ncpus=1", "0 chunks; write 1 to 100000");
+	expect_select("99999:ncpus=1+1:ncpus=2", NULL);
+	expect_select("99999:ncpus=1+2:ncpus=2", "100001 chunks; 100000 is the most");
+	expect_select("1:ngpus=a:1+1:ngpus=a:2", NULL);
+	expect_select("1:ngpus=a:1+1:ngpus=1", NULL);
+	expect_select("1:ngpus=a:1+1:ngpus=b:2", "GPUs of two models, a and b");
+	expect_select("1:ngpus=a:", "an item is empty");
+	expect_select("1:ngpus=1:", "an item is empty");
+	expect_select("1:walltime=60", "walltime is the job's");
+	expect_select("1:mem=1GiB:mem=1GiB", "mem is given twice");
+	expect_select("1:pids=5", "'pids' is no item of a chunk");
+}
+
+/* What is behind the end of the list is not of it. */
+static void only_so_many_kinds_count_as_there_are(void **state)
+{
+	struct select s = { .n = 2, .is_scattered = true };
+	const struct resources fill = { .ncpus = 7, .ngpus = 5 };
+	struct resources res = { 0 };
+	char text[SELECT_TEXT_MAX];
+
+	(void)state;
+	for (int i = 0; i < SELECT_MAX; i++)
+		s.of[i] = (struct select_chunk){ .n = i + 1, .vmem_bytes = GIB };
+	select_fill(&s, &fill);
+	assert_int_equal(s.of[2].ncpus, 0);
+	assert_int_equal(s.of[1].ncpus, 7);
+	assert_int_equal(s.of[1].vmem_bytes, GIB);
+	assert_int_equal(select_chunks(&s), 3);
+	assert_int_equal(select_total(&s, &res, NULL), 0);
+	assert_int_equal(res.ncpus, 21);
+	assert_int_equal(res.vmem_bytes, 3 * GIB);
+	assert_int_equal(res.ngpus, 15);
+	assert_string_equal(select_format(&s, "a", text),
+			    "1:ncpus=7:vmem=1GiB:ngpus=a:5+2:ncpus=7:vmem=1GiB:ngpus=a:5");
+	s.of[0].ngpus = 0;
+	assert_string_equal(select_format(&s, "a", text),
+			    "1:ncpus=7:vmem=1GiB+2:ncpus=7:vmem=1GiB:ngpus=a:5");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +405,9 @@ int main(void)
 		cmocka_unit_test(a_sum_of_chunks_may_be_the_most_of_one_job_and_no_more),
 		cmocka_unit_test(mem_is_summed_only_where_every_chunk_states_it),
 		cmocka_unit_test(a_request_is_split_into_equal_parts_or_not_at_all),
+		cmocka_unit_test(each_part_of_a_select_has_its_longest),
+		cmocka_unit_test(chunks_are_counted_over_all_kinds),
+		cmocka_unit_test(only_so_many_kinds_count_as_there_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

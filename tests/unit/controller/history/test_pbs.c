@@ -10,7 +10,6 @@
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "controller/history/pbs.h"
-#include "controller/history/pbs_resources.h"
 #include "tests/unit/rig/exact.h"
 
 #define HEAD "11/21/2025 10:00:00;E;"
@@ -100,6 +99,8 @@ static void allocated_amounts_count_before_requested_ones(void **state)
 		{ "Resource_List.select=ncpus=2:mem=8mw Resource_List.mem=1gb", 2, 0, 0, 1024,
 		  NULL },
 		{ "Resource_List.select=3", 3, 0, 0, -1, NULL },
+		{ "Resource_List.nodes=3", 3, 0, 0, -1, NULL },
+		{ "exec_vnode=(a)+(b) Resource_List.ncpus=5", 5, 0, 0, -1, NULL },
 		{ "Resource_List.ncpus=1 Resource_List.ngpus=4 Resource_List.gpu_type=v100", 1,
 		  0, 4, -1, "v100" },
 		{ "Resource_List.ncpus=1 Resource_List.ngpus=2", 1, 0, 2, -1, "" },
@@ -257,113 +258,6 @@ static void array_tasks_of_both_spellings_are_the_same(void **state)
 	assert_int_equal(pro.number, (1LL << 39) + (4 << 25) + 17);
 }
 
-static int parse_hosts(const char *text, int64_t *ret_slots, int64_t *ret_hosts)
-{
-	return pbs_parse_hosts((struct pbs_text){ text, strlen(text) }, ret_slots, ret_hosts);
-}
-
-static void slots_and_hosts_are_counted_in_every_form(void **state)
-{
-	static const struct {
-		const char *text;
-		int64_t slots, hosts;
-	} of[] = {
-		{ "a/0", 1, 1 },      { "a/0*4", 4, 1 },
-		{ "a/0-3", 4, 1 },    { "a/7-7", 1, 1 },
-		{ "a/0-1,4", 3, 1 },  { "a/0-1,4*2", 6, 1 },
-		{ "a/0+a/1", 2, 1 },  { "a/0+b/0+a/1", 3, 2 },
-		{ "a/0+ab/0", 2, 2 }, { "a/0+b/0+c/0+b/1", 4, 3 },
-		{ "a/0*0", 0, 1 },    { "", 0, 0 },
-	};
-	static const char *const bad[] = { "a",	    "a/",   "/0",   "a/x",   "a/0*x",
-					   "a/3-1", "a/-1", "a/0,", "a/0-x", "a/0+/1" };
-	int64_t slots, hosts;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(of); i++) {
-		assert_int_equal(parse_hosts(of[i].text, &slots, &hosts), 0);
-		if (slots != of[i].slots || hosts != of[i].hosts)
-			fail_msg("%s: %lld slots, %lld hosts", of[i].text, (long long)slots,
-				 (long long)hosts);
-	}
-	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
-		if (parse_hosts(bad[i], &slots, &hosts) != -EINVAL && strcmp(bad[i], "a/0,"))
-			fail_msg("%s is read", bad[i]);
-}
-
-/* More hosts than are looked at one by one; each comes twice, and is counted once. */
-static void thousands_of_hosts_are_each_counted_once(void **state)
-{
-	static char text[400000];
-	int64_t slots, hosts;
-	size_t n = 0;
-
-	(void)state;
-	for (int i = 0; i < 2 * 12288; i++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, "%sn%d/0", i ? "+" : "",
-				      i % 12288);
-	assert_int_equal(parse_hosts(text, &slots, &hosts), 0);
-	assert_int_equal(slots, 2 * 12288);
-	assert_int_equal(hosts, 12288);
-	snprintf(text + n, sizeof(text) - n, "+one_more/0");
-	assert_int_equal(parse_hosts(text, &slots, &hosts), -ERANGE);
-}
-
-static void sizes_and_times_are_read_in_every_unit(void **state)
-{
-	static const struct {
-		const char *text;
-		int64_t bytes;
-	} sizes[] = {
-		{ "7", 7 },	    { "7b", 7 },	  { "7B", 7 },
-		{ "2w", 16 },	    { "1kb", 1024 },	  { "1KB", 1024 },
-		{ "1k", 1024 },	    { "1kw", 8192 },	  { "3mb", 3 << 20 },
-		{ "1gb", 1 << 30 }, { "1tb", 1LL << 40 }, { "1PW", 1LL << 53 },
-		{ "0gb", 0 },	    { "", -1 },		  { "kb", -1 },
-		{ "1x", -1 },	    { "1kbb", -1 },	  { "1bk", -1 },
-		{ "-1kb", -1 },	    { "1.5gb", -1 },
-	};
-	static const struct {
-		const char *text;
-		int64_t ms;
-	} times[] = {
-		{ "0", 0 },
-		{ "59", 59000 },
-		{ "1.5", 1500 },
-		{ "2:03", 123000 },
-		{ "1:00:00", 3600000 },
-		{ "01:02:03.25", 3723250 },
-		{ "2:00:00:00", 172800000 },
-		{ "1:1:1:1", 90061000 },
-		{ "", -1 },
-		{ "1:2:3:4:5", -1 },
-		{ "-1", -1 },
-		{ "+1", -1 },
-		{ "1:-1", -1 },
-		{ "1:+1", -1 },
-		{ "1:", -1 },
-		{ ":1", -1 },
-		{ "x:1", -1 },
-	};
-	int64_t n;
-
-	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-		struct pbs_text t = { sizes[i].text, strlen(sizes[i].text) };
-		int r = pbs_parse_size(t, &n);
-
-		if (sizes[i].bytes < 0 ? r != -EINVAL : r != 0 || n != sizes[i].bytes)
-			fail_msg("%s: %lld", sizes[i].text, (long long)n);
-	}
-	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
-		struct pbs_text t = { times[i].text, strlen(times[i].text) };
-		int r = pbs_parse_time(t, &n);
-
-		if (times[i].ms < 0 ? r != -EINVAL : r != 0 || n != times[i].ms)
-			fail_msg("%s: %lld", times[i].text, (long long)n);
-	}
-}
-
 static void no_record_is_read_beyond_its_end(void **state)
 {
 	static const char line[] = HEAD
@@ -383,6 +277,135 @@ static void no_record_is_read_beyond_its_end(void **state)
 	assert_int_equal(parse_line(line, &j), HISTORY_OK);
 }
 
+/* Lines that are a job but for one thing. */
+#define CORES "Resource_List.ncpus=1 "
+static const struct {
+	const char *line;
+	int why;
+} parts_of_records[] = {
+	{ HEAD "17.s;" WHO WHEN CORES, HISTORY_OK },
+	{ "01/01/2025 10:00:00.9;E;17.s;" WHO WHEN CORES, HISTORY_OK },
+	{ "01/01/2025 10:00:00.;E;17.s;" WHO WHEN CORES, HISTORY_OK },
+	{ "01/01/2025 10:00:00x;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10:00:0;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10:00:00.x;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10:00:0/;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10:00:0:;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10.00:00;E;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10:00:00;;17.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10:00:00;E;;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ "01/01/2025 10:00:00;E", HISTORY_MISSING_FIELDS },
+	{ "01/01/2025 10:00:00;E;17.s", HISTORY_MISSING_FIELDS },
+	{ HEAD "17;" WHO WHEN CORES, HISTORY_OK },
+	{ HEAD "17.;" WHO WHEN CORES, HISTORY_OK },
+	{ HEAD "17.a b;" WHO WHEN CORES, HISTORY_NO_NAME },
+	{ HEAD "17x.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17[3;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17[3;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17[3.s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17[;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17[3]x;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17[3];" WHO WHEN CORES, HISTORY_OK },
+	{ HEAD "17-;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17-].s;" WHO WHEN CORES, HISTORY_GARBAGE },
+	{ HEAD "17-3;" WHO WHEN CORES, HISTORY_OK },
+	{ HEAD "17[1048576].s;" WHO WHEN CORES, HISTORY_OUT_OF_RANGE },
+	{ HEAD "17.s;" WHO WHEN CORES "a='b c' x=\"d e\"", HISTORY_OK },
+	{ HEAD "17.s;" WHO WHEN CORES "a='b'c", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "a='b\" c", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "a= b=", HISTORY_OK },
+	{ HEAD "17.s;" WHO WHEN CORES "=", HISTORY_OK },
+	{ HEAD "17.s;" WHO WHEN CORES "a b=1", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "start=1010", HISTORY_GARBAGE },
+	{ HEAD "17.s;user=ann queue=\"a b\" " WHEN CORES, HISTORY_NO_NAME },
+	{ HEAD "17.s;user=ann project=\"a b\" " WHEN CORES, HISTORY_NO_NAME },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.qos=\"a b\"", HISTORY_NO_NAME },
+	{ HEAD "17.s;" WHO "start=x end=9 " CORES, HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO "start=1 end=x " CORES, HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO "end=9 " CORES, HISTORY_MISSING_FIELDS },
+	{ HEAD "17.s;" WHO "start=1 end=9 " CORES, HISTORY_OK },
+	{ HEAD "17.s;" WHO "ctime=x start=1 end=9 " CORES, HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO "qtime=x start=1 end=9 " CORES, HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO "etime=x start=1 end=9 " CORES, HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "resources_used.walltime=x", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "resources_used.mem=x", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.walltime=x", HISTORY_OK },
+	{ HEAD "17.s;" WHO WHEN CORES "total_execution_slots=x", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN "Resource_List.ncpus=x", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "exec_vnode=+", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.nodes=1:ppn=x", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.select=1:mem=x", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.select=1:ngpus=-1", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.select=1:ngpus=1:gpu_type=a=b",
+	  HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.select=1:gpu_type=", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.ngpus=1 Resource_List.accel_type='a b'",
+	  HISTORY_GARBAGE },
+};
+
+static void each_part_of_a_record_has_its_own_fault(void **state)
+{
+	struct history_job j;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(parts_of_records); i++)
+		if (parse_line(parts_of_records[i].line, &j) != parts_of_records[i].why)
+			fail_msg("%s: %d", parts_of_records[i].line,
+				 parse_line(parts_of_records[i].line, &j));
+}
+
+/* The last moment that is recorded of created, queued, eligible, started; what the job did not run is suspended time. */
+static void times_are_taken_from_the_first_that_is_known(void **state)
+{
+	static const struct {
+		const char *told;
+		int64_t submit_s, suspended_s;
+	} rows[] = {
+		{ "start=40 end=50", 40, 0 },
+		{ "etime=30 start=40 end=50", 30, 0 },
+		{ "etime=30 qtime=20 start=40 end=50", 20, 0 },
+		{ "etime=30 qtime=20 ctime=10 start=40 end=50", 10, 0 },
+		{ "start=40 end=50 resources_used.walltime=10", 40, 0 },
+		{ "start=40 end=50 resources_used.walltime=9.999", 40, 1 },
+		{ "start=40 end=50 resources_used.walltime=11", 40, 0 },
+		{ "start=40 end=50 resources_used.walltime=1", 40, 9 },
+	};
+	struct history_job j;
+	char line[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		snprintf(line, sizeof(line), HEAD "1.s;%s Resource_List.ncpus=1 \r ",
+			 rows[i].told);
+		assert_int_equal(parse_line(line, &j), HISTORY_OK);
+		assert_int_equal(j.submit_s, rows[i].submit_s);
+		assert_int_equal(j.suspended_s, rows[i].suspended_s);
+		assert_int_equal(j.walltime_s, -1);
+		assert_int_equal(j.cpu_ms, -1);
+		assert_int_equal(j.mem_peak_bytes, -1);
+	}
+	snprintf(line, sizeof(line), HEAD "1.s;start=5 end=4 resources_used.walltime=1");
+	assert_int_equal(parse_line(line, &j), HISTORY_ENDS_TOO_SOON);
+}
+
+/* In its table each sequence that is too large for one row is in the next. */
+static void numbers_of_tasks_are_in_the_first_row_with_room(void **state)
+{
+	int64_t n = -7;
+
+	(void)state;
+	assert_int_equal(pbs_number(-1, -1, &n), -ERANGE);
+	assert_int_equal(pbs_number(-1, 0, &n), -ERANGE);
+	assert_int_equal(pbs_number(0, 1 << 20, &n), -ERANGE);
+	assert_int_equal(pbs_number(1 << 27, 256, &n), -ERANGE);
+	assert_int_equal(pbs_number(1 << 25, 1 << 11, &n), -ERANGE);
+	assert_int_equal(n, -7);
+	assert_int_equal(pbs_number(5, 3, &n), 0);
+	assert_int_equal(n, (1LL << 39) + (3 << 25) + 5);
+	assert_int_equal(pbs_number(1 << 25, 3, &n), 0);
+	assert_int_equal(n, (1LL << 38) + (3 << 27) + (1 << 25));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,9 +418,9 @@ int main(void)
 		cmocka_unit_test(no_record_is_read_beyond_its_end),
 		cmocka_unit_test(no_two_jobs_or_tasks_have_the_same_number),
 		cmocka_unit_test(array_tasks_of_both_spellings_are_the_same),
-		cmocka_unit_test(slots_and_hosts_are_counted_in_every_form),
-		cmocka_unit_test(thousands_of_hosts_are_each_counted_once),
-		cmocka_unit_test(sizes_and_times_are_read_in_every_unit),
+		cmocka_unit_test(each_part_of_a_record_has_its_own_fault),
+		cmocka_unit_test(times_are_taken_from_the_first_that_is_known),
+		cmocka_unit_test(numbers_of_tasks_are_in_the_first_row_with_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -281,6 +281,7 @@ static void gpus_are_those_of_the_models_and_the_rest_without(void **state)
 		{ "cpu=1,gres/gpu=3", HISTORY_OK, 3, 0, 3 },
 		{ "gres/gpu=3,gres/gpu:a100=3", HISTORY_OK, 3, 3, 0 },
 		{ "gres/gpu:A100=2,gres/gpu=3", HISTORY_OK, 3, 2, 1 },
+		{ "gres/gpu:Z@[=1", HISTORY_OK, 1, 0, 1 },
 		{ "gres/gpu:a100=2", HISTORY_OK, 2, 2, 0 },
 		{ "gres/gpu:a100=2,gres/gpu=1", HISTORY_OK, 2, 2, 0 },
 		{ "gres/gpu:a100=0", HISTORY_OK, 0, 0, 0 },
@@ -333,130 +334,14 @@ static void suspended_time_is_what_elapsed_leaves_out(void **state)
 		assert_string_equal(j.qos, "q");
 		assert_int_equal(j.nodes, 1);
 	}
+	snprintf(text, sizeof(text),
+		 "7|7|c1|p|q|phys|g|1|ann|2|1970-01-12T11:00:00|x|1970-01-12T11:00:00|"
+		 "1970-01-12T13:00:00|00:00:00|0:0|COMPLETED|1|1|1|1Gn|t|cpu=1|1:00:00|n1|a");
+	assert_int_equal(sacct_parse_line(&f, text, strlen(text), &j), HISTORY_NO_RUN_TIME);
 	memcpy(text, "JobID", 5); /* the line of headings */
 	assert_int_equal(sacct_parse_line(&f, "JobID|JobIDRaw||||||||||||||||||||||||", 38, &j),
 			 SACCT_NO_JOB);
 	assert_int_equal(sacct_parse_line(&f, "\r", 1, &j), SACCT_NO_JOB);
-}
-
-/* ---- what every format shares ---- */
-
-static struct history_job fair_job(void)
-{
-	struct history_job j;
-
-	history_init(&j);
-	j.number = 1;
-	j.submit_s = 10;
-	j.start_s = 20;
-	j.end_s = 30;
-	j.ncpus = 1;
-	return j;
-}
-
-static void a_job_is_judged_at_each_bound(void **state)
-{
-	static const struct {
-		size_t field;
-		int64_t least, most;
-		int below, above;
-	} of[] = {
-		{ offsetof(struct history_job, number), 0, HISTORY_NUMBER_MAX,
-		  HISTORY_OUT_OF_RANGE, HISTORY_OUT_OF_RANGE },
-		{ offsetof(struct history_job, submit_s), 0, 20, HISTORY_OUT_OF_RANGE,
-		  HISTORY_STARTS_TOO_SOON },
-		{ offsetof(struct history_job, suspended_s), 0, 9, HISTORY_TOO_LONG_SUSPENDED,
-		  HISTORY_NO_RUN_TIME },
-		{ offsetof(struct history_job, start_s), 10, 29, HISTORY_STARTS_TOO_SOON,
-		  HISTORY_NO_RUN_TIME },
-		{ offsetof(struct history_job, end_s), 21, 20 + HISTORY_RUN_MAX,
-		  HISTORY_NO_RUN_TIME, HISTORY_OUT_OF_RANGE },
-		{ offsetof(struct history_job, ncpus), 1, HISTORY_CORES_MAX, HISTORY_NO_CORES,
-		  HISTORY_OUT_OF_RANGE },
-		{ offsetof(struct history_job, ngpus), 0, HISTORY_CORES_MAX,
-		  HISTORY_OUT_OF_RANGE, HISTORY_OUT_OF_RANGE },
-		{ offsetof(struct history_job, nodes), 0, HISTORY_CORES_MAX,
-		  HISTORY_OUT_OF_RANGE, HISTORY_OUT_OF_RANGE },
-		{ offsetof(struct history_job, walltime_s), -1, HISTORY_AMOUNT_MAX - 1,
-		  HISTORY_OUT_OF_RANGE, HISTORY_OUT_OF_RANGE },
-		{ offsetof(struct history_job, mem_bytes), -1, HISTORY_AMOUNT_MAX - 1,
-		  HISTORY_OUT_OF_RANGE, HISTORY_OUT_OF_RANGE },
-		{ offsetof(struct history_job, mem_peak_bytes), -1, HISTORY_AMOUNT_MAX - 1,
-		  HISTORY_OUT_OF_RANGE, HISTORY_OUT_OF_RANGE },
-		{ offsetof(struct history_job, cpu_ms), -1, HISTORY_AMOUNT_MAX / 1000000,
-		  HISTORY_OUT_OF_RANGE, HISTORY_OUT_OF_RANGE },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
-		struct history_job j = fair_job();
-		int64_t *v = (int64_t *)((char *)&j + of[i].field);
-
-		*v = of[i].least;
-		assert_int_equal(history_judge(&j), HISTORY_OK);
-		*v = of[i].most;
-		assert_int_equal(history_judge(&j), HISTORY_OK);
-		*v = of[i].least - 1;
-		assert_int_equal(history_judge(&j), of[i].below);
-		*v = of[i].most + 1;
-		assert_int_equal(history_judge(&j), of[i].above);
-	}
-}
-
-static void a_job_longer_suspended_than_it_ran_is_refused(void **state)
-{
-	struct history_job j = fair_job();
-
-	(void)state;
-	j.suspended_s = 11;
-	assert_int_equal(history_judge(&j), HISTORY_TOO_LONG_SUSPENDED);
-	j.end_s = 19;
-	assert_int_equal(history_judge(&j), HISTORY_ENDS_TOO_SOON);
-	j = fair_job();
-	j.submit_s = HISTORY_TIME_MAX - 2;
-	j.start_s = HISTORY_TIME_MAX - 1;
-	j.end_s = HISTORY_TIME_MAX;
-	assert_int_equal(history_judge(&j), HISTORY_OK);
-	j.end_s++;
-	assert_int_equal(history_judge(&j), HISTORY_OUT_OF_RANGE);
-}
-
-static void numbers_are_read_whole_and_to_the_thousandth(void **state)
-{
-	static const struct {
-		const char *text;
-		int r;
-		int64_t whole, thousandths;
-	} of[] = {
-		{ "0", 0, 0, 0 },	   { "17", 0, 17, 17000 },  { "+17", 0, 17, 17000 },
-		{ "-17", 0, -17, -17000 }, { "1.5", 0, 1, 1500 },   { "-1.5", 0, -1, -1500 },
-		{ "1.2345", 0, 1, 1234 },  { "1.005", 0, 1, 1005 }, { "-0.25", 0, 0, -250 },
-		{ "", -22, 0, 0 },	   { "-", -22, 0, 0 },	    { "+", -22, 0, 0 },
-		{ ".5", -22, 0, 0 },	   { "1.", -22, 0, 0 },	    { "1.5x", -22, 0, 0 },
-		{ "1x", -22, 0, 0 },	   { "1.2.3", -22, 0, 0 },  { "1/", -22, 0, 0 },
-		{ "1:", -22, 0, 0 },
-	};
-	int64_t n;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
-		const char *t = of[i].text;
-
-		assert_int_equal(history_parse_int(t, strlen(t), &n), of[i].r);
-		if (of[i].r == 0)
-			assert_int_equal(n, of[i].whole);
-		assert_int_equal(history_parse_thousandths(t, strlen(t), &n), of[i].r);
-		if (of[i].r == 0)
-			assert_int_equal(n, of[i].thousandths);
-	}
-	assert_int_equal(history_parse_int("99999999999999999999999", 23, &n), 0);
-	assert_int_equal(n, HISTORY_AMOUNT_MAX);
-	assert_int_equal(history_parse_int("-99999999999999999999999", 24, &n), 0);
-	assert_int_equal(n, -HISTORY_AMOUNT_MAX);
-	assert_int_equal(history_parse_thousandths("99999999999999999999.5", 22, &n), 0);
-	assert_int_equal(n, HISTORY_AMOUNT_MAX);
-	assert_int_equal(history_parse_thousandths("-99999999999999999999.5", 23, &n), 0);
-	assert_int_equal(n, -HISTORY_AMOUNT_MAX);
 }
 
 static void no_line_is_read_beyond_its_end(void **state)
@@ -476,6 +361,121 @@ static void no_line_is_read_beyond_its_end(void **state)
 	}
 }
 
+static const struct {
+	int field;
+	const char *value;
+	int why;
+} changed_fields[] = {
+	{ 0, "JobID", SACCT_NO_JOB },
+	{ 0, "JobIDRaw", HISTORY_OK },
+	{ 1, "", HISTORY_GARBAGE },
+	{ 1, "1.0", SACCT_NO_JOB },
+	{ 2, "a b", HISTORY_NO_NAME },
+	{ 3, "a b", HISTORY_NO_NAME },
+	{ 4, "a b", HISTORY_NO_NAME },
+	{ 5, "a b", HISTORY_NO_NAME },
+	{ 6, "a b", HISTORY_OK },
+	{ 8, "a b", HISTORY_NO_NAME },
+	{ 10, "x", HISTORY_GARBAGE },
+	{ 12, "x", HISTORY_GARBAGE },
+	{ 12, "None", HISTORY_NOT_STARTED },
+	{ 13, "x", HISTORY_GARBAGE },
+	{ 13, "None", HISTORY_GARBAGE },
+	{ 17, "x", HISTORY_GARBAGE },
+	{ 17, "-1", HISTORY_OUT_OF_RANGE },
+	{ 18, "x", HISTORY_GARBAGE },
+	{ 18, "1000000001", HISTORY_OUT_OF_RANGE },
+	{ 19, "x", HISTORY_OK },
+	{ 22, "mem=1024P", HISTORY_OUT_OF_RANGE },
+	{ 22, "mem=1023.99P", HISTORY_OK },
+	{ 22, "mem=1099511627776P", HISTORY_OUT_OF_RANGE },
+	{ 22, "mem=10995116277760K", HISTORY_OK }, /* too many digits: not recorded */
+	{ 22,
+	  "gres/gpu:a=1,gres/gpu:b=1,gres/gpu:c=1,gres/gpu:d=1,gres/gpu:e=1,"
+	  "gres/gpu:f=1,gres/gpu:g=1,gres/gpu:h=1,gres/gpu:i=1",
+	  HISTORY_OK },
+	{ 22,
+	  "gres/gpu:a=1,gres/gpu:b=1,gres/gpu:c=1,gres/gpu:d=1,gres/gpu:e=1,"
+	  "gres/gpu:f=1,gres/gpu:g=1,gres/gpu:h=1,gres/gpu:i=1,gres/gpu:j=1",
+	  HISTORY_OUT_OF_RANGE },
+	{ 22,
+	  "gres/gpu:a=1,gres/gpu:b=1,gres/gpu:c=1,gres/gpu:d=1,gres/gpu:e=1,"
+	  "gres/gpu:f=1,gres/gpu:g=1,gres/gpu:h=1,gres/gpu:i=1,gres/gpu=10",
+	  HISTORY_OUT_OF_RANGE },
+	{ 22, "gres/gpu:a b=1", HISTORY_OK },
+	{ 23, "x", HISTORY_OK },
+};
+
+/* Each field is the only one that is changed. */
+static void each_field_has_its_own_fault(void **state)
+{
+	const struct sacct f = { 0 };
+	struct history_job j;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(changed_fields) / sizeof(*changed_fields); i++) {
+		static const char *const plain[] = { "7",
+						     "7",
+						     "c",
+						     "p",
+						     "q",
+						     "acc",
+						     "g",
+						     "1",
+						     "ann",
+						     "2",
+						     "2016-02-29T22:00:00",
+						     "x",
+						     "2016-02-29T23:00:00",
+						     "2016-03-01T01:00:00",
+						     "02:00:00",
+						     "0:0",
+						     "COMPLETED",
+						     "3",
+						     "12",
+						     "12",
+						     "1Gn",
+						     "t",
+						     "cpu=12",
+						     "1:00:00",
+						     "n1",
+						     "name" };
+		char text[1024] = "";
+
+		for (int k = 0; k < 26; k++)
+			sprintf(text + strlen(text), "%s%s", k ? "|" : "",
+				k == changed_fields[i].field ? changed_fields[i].value
+							     : plain[k]);
+		if (sacct_parse_line(&f, text, strlen(text), &j) != changed_fields[i].why)
+			fail_msg("%s: %d", text, sacct_parse_line(&f, text, strlen(text), &j));
+	}
+}
+
+static void memory_of_each_core_is_bounded_like_all(void **state)
+{
+	struct line l = good;
+	struct history_job j;
+
+	(void)state;
+	l.tres = "cpu=12";
+	l.cpus = "1000000000";
+	l.memory = "2147483647Mc"; /* beyond 2^63 in all */
+	assert_int_equal(parse_line(l, &j), HISTORY_OUT_OF_RANGE);
+	l.cpus = "12";
+	l.memory = "n";
+	assert_int_equal(parse_line(l, &j), HISTORY_OK);
+	assert_int_equal(j.mem_bytes, -1);
+	l.memory = "1.1234567M"; /* six digits of a fraction are read */
+	assert_int_equal(parse_line(l, &j), HISTORY_OK);
+	assert_int_equal(j.mem_bytes, (1LL << 20) + 123456 * (1LL << 20) / 1000000);
+	l.memory = "1.5x";
+	assert_int_equal(parse_line(l, &j), HISTORY_OK);
+	assert_int_equal(j.mem_bytes, -1);
+	l.memory = "1.G";
+	assert_int_equal(parse_line(l, &j), HISTORY_OK);
+	assert_int_equal(j.mem_bytes, 1LL << 30);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -489,9 +489,8 @@ int main(void)
 		cmocka_unit_test(memory_is_read_in_each_unit),
 		cmocka_unit_test(gpus_are_those_of_the_models_and_the_rest_without),
 		cmocka_unit_test(suspended_time_is_what_elapsed_leaves_out),
-		cmocka_unit_test(a_job_is_judged_at_each_bound),
-		cmocka_unit_test(a_job_longer_suspended_than_it_ran_is_refused),
-		cmocka_unit_test(numbers_are_read_whole_and_to_the_thousandth),
+		cmocka_unit_test(each_field_has_its_own_fault),
+		cmocka_unit_test(memory_of_each_core_is_bounded_like_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <stdio.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "controller/history/swf.h"
@@ -140,6 +141,121 @@ static void no_line_is_read_beyond_its_end(void **state)
 		}
 }
 
+static void a_header_is_its_key_a_colon_and_a_number(void **state)
+{
+	static const struct {
+		const char *line;
+		bool is_read;
+	} of[] = {
+		{ "; Key: 5", true },	 { ";Key:5", true },
+		{ "Key:5", true },	 { ";; \t\r;Key:\t5 \r", true },
+		{ "; Key: +5.9", true }, { "; Key:", false },
+		{ "; Key", false },	 { "; Ke", false },
+		{ "; Key 5", false },	 { "; Keys: 5", false },
+		{ "; aKey: 5", false },	 { "; Key: 5 6", false },
+		{ "; Key: x", false },	 { "", false },
+		{ ";", false },		 { "; Key:  ", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+		_cleanup_free_ char *copy = exact_copy(of[i].line, strlen(of[i].line));
+		int64_t n = 7;
+
+		if (swf_parse_header(copy, strlen(of[i].line), "Key", &n) != of[i].is_read)
+			fail_msg("'%s'", of[i].line);
+		assert_int_equal(n, of[i].is_read ? 5 : 7);
+	}
+}
+
+static void only_a_moment_that_can_be_is_the_epoch(void **state)
+{
+	static const char negative[] = "; UnixStartTime: -1", zero[] = "; UnixStartTime: 0";
+	struct swf f = { .epoch_s = 9 };
+	struct history_job j;
+
+	(void)state;
+	assert_int_equal(swf_parse_line(&f, negative, strlen(negative), &j), SWF_NO_JOB);
+	assert_int_equal(f.epoch_s, 9);
+	assert_int_equal(swf_parse_line(&f, zero, strlen(zero), &j), SWF_NO_JOB);
+	assert_int_equal(f.epoch_s, 0);
+	assert_int_equal(swf_parse_line(&f, "1 0 0 1 1 -1 -1" TAIL, 15 + strlen(TAIL), &j),
+			 HISTORY_OK);
+	assert_int_equal(j.submit_s, 0);
+}
+
+/* The fast way of reading a field and the slow one give the same, around the length where one takes over. */
+static void each_field_is_read_whatever_its_length(void **state)
+{
+	static const char *const fields[] = { "0",
+					      "-0",
+					      "123456789012345678",
+					      "-123456789012345678",
+					      "1234567890123456789",
+					      "-1152921504606846977",
+					      "+5",
+					      "7.5",
+					      "000000000000000000000000012" };
+	static const int64_t want[] = { 0,
+					0,
+					123456789012345678,
+					-123456789012345678,
+					HISTORY_AMOUNT_MAX,
+					-HISTORY_AMOUNT_MAX,
+					5,
+					7,
+					12 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+		int64_t v[_SWF_FIELD_MAX] = { 0 };
+		char line[1024] = "";
+
+		for (int k = 0; k < _SWF_FIELD_MAX; k++)
+			sprintf(line + strlen(line), "%s%s", k ? "\t " : "",
+				k % 2 ? fields[i] : "3");
+		assert_int_equal(swf_parse_fields(line, strlen(line), v), HISTORY_OK);
+		for (int k = 0; k < _SWF_FIELD_MAX; k++)
+			assert_int_equal(v[k], k % 2 ? want[i] : 3);
+		strcat(line, " \r");
+		assert_int_equal(swf_parse_fields(line, strlen(line), v), HISTORY_OK);
+		strcat(line, "1");
+		assert_int_equal(swf_parse_fields(line, strlen(line), v), HISTORY_EXTRA_FIELDS);
+	}
+}
+
+/* Memory and CPU time of all processors together, beyond all numbers. */
+static void amounts_beyond_the_numbers_are_out_of_range(void **state)
+{
+	static const struct {
+		const char *line;
+		int why;
+	} rows[] = {
+		/* of 1 processor: 2^50 KiB less one, 2^50, 2^53, and 2^60 */
+		{ "1 0 0 1 1 -1 1125899906842623" TAIL, HISTORY_OK },
+		{ "1 0 0 1 1 -1 1125899906842624" TAIL, HISTORY_OUT_OF_RANGE },
+		{ "1 0 0 1 1 -1 9007199254740992" TAIL, HISTORY_OUT_OF_RANGE },
+		{ "1 0 0 1 1 -1 1152921504606846976" TAIL, HISTORY_OUT_OF_RANGE },
+		/* 2^53 bytes of each of 1024 processors */
+		{ "1 0 0 1 1024 -1 8796093022208" TAIL, HISTORY_OUT_OF_RANGE },
+		{ "1 0 0 1 1024 9007199254740992 -1" TAIL, HISTORY_OUT_OF_RANGE },
+		{ "1 0 0 1 1000000000 9007199254740992 -1" TAIL, HISTORY_OUT_OF_RANGE },
+		{ "1 0 0 1 1 -1 -1 1 -5 -1 1 -1 -1 -1 -1 -1 -1 -1", HISTORY_OK },
+	};
+	struct history_job j;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (parse_line(rows[i].line, &j) != rows[i].why)
+			fail_msg("%s: %d", rows[i].line, parse_line(rows[i].line, &j));
+	assert_int_equal(j.walltime_s, -1);
+	assert_int_equal(j.mem_bytes, -1);
+	assert_string_equal(j.queue, "");
+	assert_int_equal(parse_line("\t 1 \t0\t0 1 2\t 0.0015 -1" TAIL, &j), HISTORY_OK);
+	assert_int_equal(j.cpu_ms, 2);
+	assert_string_equal(j.queue, "p4");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -149,6 +265,10 @@ int main(void)
 		cmocka_unit_test(the_header_says_when_time_began),
 		cmocka_unit_test(no_line_is_read_beyond_its_end),
 		cmocka_unit_test(every_digit_of_a_number_is_in_its_name),
+		cmocka_unit_test(a_header_is_its_key_a_colon_and_a_number),
+		cmocka_unit_test(only_a_moment_that_can_be_is_the_epoch),
+		cmocka_unit_test(each_field_is_read_whatever_its_length),
+		cmocka_unit_test(amounts_beyond_the_numbers_are_out_of_range),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

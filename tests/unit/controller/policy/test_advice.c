@@ -35,6 +35,8 @@ static void expect_advice(int64_t running_s, const char *expected)
 	struct advice_facts f = { &requested, &used, &end, running_s * S, engine };
 	char buf[ADVICE_MAX];
 
+	memset(buf, 'x', sizeof(buf) - 1); /* of before */
+	buf[sizeof(buf) - 1] = '\0';
 	assert_string_equal(advice_format(&f, buf), expected);
 }
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include "common/err.h"
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "common/time_units.h"
@@ -260,6 +261,187 @@ static void sides_and_pools_have_their_names_and_what_is_none_has_none(void **st
 	assert_string_equal(charge_pool_unit(_CHARGE_POOL_MAX), "none");
 }
 
+/* Of all small fractions: sums, products and quotients, by their cross products, in lowest terms. */
+static void fractions_are_reckoned_exactly_in_lowest_terms(void **state)
+{
+	(void)state;
+	for (int code = 0; code < 9 * 9 * 9 * 9; code++) {
+		int a = code % 9, b = code / 9 % 9 + 1, c = code / 81 % 9, d = code / 729 + 1;
+		struct fraction x, y, got[3];
+		const int64_t want[3][2] = { { a * d + c * b, b * d },
+					     { a * c, b * d },
+					     { a * d, b * c } };
+
+		assert_int_equal(fraction_make(a, b, &x), 0);
+		assert_int_equal(fraction_make(c, d, &y), 0);
+		assert_int_equal(fraction_add(x, y, &got[0]), 0);
+		assert_int_equal(fraction_multiply(x, y, &got[1]), 0);
+		assert_int_equal(fraction_divide(x, y, &got[2]), c ? 0 : -EINVAL);
+		for (int i = 0; i < (c ? 3 : 2); i++) {
+			assert_int_equal(got[i].num * want[i][1], got[i].den * want[i][0]);
+			for (int64_t g = 2; g <= got[i].den; g++)
+				assert_true(got[i].num % g || got[i].den % g);
+		}
+	}
+}
+
+static void a_fraction_beyond_the_numbers_is_an_error(void **state)
+{
+	const struct fraction most = { INT64_MAX, 1 }, least = { 1, INT64_MAX }, one = { 1, 1 };
+	struct fraction f = { 7, 7 };
+
+	(void)state;
+	assert_int_equal(fraction_make(-1, 1, &f), -EINVAL);
+	assert_int_equal(fraction_make(1, 0, &f), -EINVAL);
+	assert_int_equal(fraction_make(1, -1, &f), -EINVAL);
+	assert_int_equal(fraction_add(most, one, &f), -ERANGE);
+	assert_int_equal(fraction_add(least, (struct fraction){ 1, 2 }, &f), -ERANGE);
+	assert_int_equal(fraction_multiply(most, (struct fraction){ 2, 1 }, &f), -ERANGE);
+	assert_int_equal(fraction_divide(most, least, &f), -ERANGE);
+	assert_int_equal(f.num, 7);
+	assert_int_equal(fraction_multiply(most, least, &f), 0);
+	assert_true(f.num == 1 && f.den == 1);
+	assert_int_equal(fraction_multiply(most, one, &f), 0);
+	assert_true(f.num == INT64_MAX && f.den == 1);
+	assert_int_equal(fraction_multiply(least, one, &f), 0);
+	assert_true(f.num == 1 && f.den == INT64_MAX);
+}
+
+static void a_fraction_is_read_in_two_forms_and_printed_in_three(void **state)
+{
+	static const struct {
+		const char *text, *shown, *decimal; /* shown NULL: refused */
+	} of[] = {
+		{ "0", "0", "0" },
+		{ "0/5", "0", "0" },
+		{ "1/7", "0.142857... (1/7)", "0.142857142857142857" },
+		{ "0.5/0.25", "2", "2" },
+		{ "8/3", "2.666666... (8/3)", "2.666666666666666666" },
+		{ "123456789012345678", "123456789012345678", "123456789012345678" },
+		{ "1.23456789012345678", "1.23456789012345678", "1.23456789012345678" },
+		{ "1/0", NULL, NULL },
+		{ "1/", NULL, NULL },
+		{ "/1", NULL, NULL },
+		{ "/", NULL, NULL },
+		{ "1/2/3", NULL, NULL },
+		{ "1/-2", NULL, NULL },
+		{ "1234567890123456789", NULL, NULL },
+		{ "1.234567890123456789", NULL, NULL },
+		{ "1./2", NULL, NULL },
+	};
+	char buf[FRACTION_TEXT_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+		struct err err = { "" };
+		struct fraction f = { 7, 7 };
+		int r = fraction_parse_or_zero(of[i].text, &f, &err);
+
+		if (r != (of[i].shown ? 0 : -EINVAL))
+			fail_msg("%s: %d", of[i].text, r);
+		if (!of[i].shown) {
+			assert_non_null(strstr(err.text, "is not an amount; write it like 1"));
+			continue;
+		}
+		assert_string_equal(fraction_format(f, buf), of[i].shown);
+		assert_string_equal(fraction_format_decimal(f, buf), of[i].decimal);
+		r = fraction_parse(of[i].text, &f, &err);
+		assert_int_equal(r, *of[i].text == '0' && f.num == 0 ? -EINVAL : 0);
+	}
+}
+
+/* Every small bundle and request: the largest share, or their sum; ratios in halves are whole numbers. */
+static void a_rate_is_the_largest_share_or_the_sum(void **state)
+{
+	static const struct fraction sides[] = { { 0, 1 }, { 1, 2 }, { 1, 1 }, { 2, 1 } };
+	static const int64_t times[] = { 0, 4, 2, 1 };
+
+	(void)state;
+	for (int code = 0; code < 64 * 27 * 2; code++) {
+		struct charge_bundle b = { .is_sum = code >= 64 * 27 };
+		struct charge_amounts a = { 0 };
+		int64_t most = -1, sum = 0;
+		enum charge_side by = _CHARGE_SIDE_MAX;
+		struct charge_rate rate;
+		int side = code % 64, amount = code / 64 % 27;
+
+		for (int s = 0; s < _CHARGE_SIDE_MAX; s++, side /= 4, amount /= 3) {
+			int64_t share = times[side % 4] * (amount % 3);
+
+			b.side[s] = sides[side % 4];
+			a.side[s] = amount % 3;
+			sum += share;
+			if (side % 4 == 0 || share <= most)
+				continue;
+			most = share;
+			by = (enum charge_side)s;
+		}
+		assert_int_equal(charge_rate_of(&b, &a, &rate),
+				 by == _CHARGE_SIDE_MAX ? -EINVAL : 0);
+		if (by == _CHARGE_SIDE_MAX)
+			continue;
+		assert_int_equal(rate.decided_by, by);
+		assert_int_equal(rate.rate.num * 2, rate.rate.den * (b.is_sum ? sum : most));
+	}
+}
+
+/* Sides that were used, rounded once each: the largest half up, or the sum of what is whole. */
+static void what_was_used_is_rounded_once_a_side(void **state)
+{
+	(void)state;
+	for (int code = 0; code < 3 * 7 * 7 * 7 * 2; code++) {
+		const int64_t per = code % 3 + 1, ns = 499999 + code / 3 % 7 * 333334,
+			      peak = code / 21 % 7 - 1, gpus = code / 147 % 7 - 1;
+		const __int128 used[] = { gpus * ns, ns + 1, peak * ns };
+		const bool is_sum = code >= 3 * 7 * 7 * 7;
+		struct charge_bundle b = { .is_sum = is_sum };
+		struct charge_use u = { ns, ns + 1, peak, gpus };
+		int64_t ms, want = 0;
+
+		for (int s = 0; s < _CHARGE_SIDE_MAX; s++) {
+			__int128 d = (__int128)per * MS_NS, one;
+
+			b.side[s] = (struct fraction){ per, 1 };
+			one = is_sum ? used[s] / d : (2 * used[s] + d) / (2 * d);
+			if (used[s] < 0)
+				continue;
+			want = is_sum ? want + (int64_t)one : want > one ? want : (int64_t)one;
+		}
+		assert_int_equal(charge_used(&b, &u, &ms), 0);
+		assert_int_equal(ms, want);
+	}
+}
+
+static void use_beyond_the_numbers_is_an_error(void **state)
+{
+	struct charge_bundle b = make_bundle("1", NULL, 1);
+	struct charge_use u = { -1, 0, 0, 0 };
+	int64_t ms = 42;
+
+	(void)state;
+	assert_int_equal(charge_used(&b, &u, &ms), -EINVAL);
+	u.running_ns = INT64_MAX;
+	u.ngpus = INT64_MAX;
+	assert_int_equal(charge_used(&b, &u, &ms), -ERANGE);
+	u.ngpus = 0;
+	u.mem_peak_bytes = 1000000;
+	assert_int_equal(charge_used(&b, &u, &ms), 0);
+	assert_int_equal(ms, INT64_MAX);
+	u.ngpus = 1;
+	b.is_sum = true;
+	ms = 42;
+	assert_int_equal(charge_used(&b, &u, &ms), -ERANGE);
+	b.side[CHARGE_MEMORY].den = INT64_MAX;
+	u.mem_peak_bytes = INT64_MAX;
+	assert_int_equal(charge_used(&b, &u, &ms), -ERANGE);
+	assert_int_equal(ms, 42);
+	assert_int_equal(charge_part(9, -1, 3), 9);
+	assert_int_equal(charge_part(9, 0, 3), 0);
+	assert_int_equal(charge_part(9, 1, 3), 3);
+	assert_int_equal(charge_part(9, 2, 2), 9);
+	assert_int_equal(charge_part(9, 0, -3), 9);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +454,12 @@ int main(void)
 		cmocka_unit_test(used_is_the_smallest_request_that_would_have_served),
 		cmocka_unit_test(parts_rise_to_the_total),
 		cmocka_unit_test(fractions_are_strict_and_exact),
+		cmocka_unit_test(fractions_are_reckoned_exactly_in_lowest_terms),
+		cmocka_unit_test(a_fraction_beyond_the_numbers_is_an_error),
+		cmocka_unit_test(a_fraction_is_read_in_two_forms_and_printed_in_three),
+		cmocka_unit_test(a_rate_is_the_largest_share_or_the_sum),
+		cmocka_unit_test(what_was_used_is_rounded_once_a_side),
+		cmocka_unit_test(use_beyond_the_numbers_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

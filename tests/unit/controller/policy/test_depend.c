@@ -47,11 +47,42 @@ static void the_sentence_names_the_job_and_its_end(void **state)
 			    "waits for job 12[7] to end well (afterok)");
 }
 
+/* The sentence of each end reads on: "and that one was cancelled", "and that one ended by ...". */
+static void each_end_has_its_words(void **state)
+{
+	static const struct {
+		enum job_end_kind kind;
+		const char *words;
+	} of[] = {
+		{ END_SIGNALED, "and that one ended by signal 9 (KILL)" },
+		{ END_LIMIT, "and that one was killed: none limit" },
+		{ END_CANCELLED, "and that one was cancelled" },
+		{ END_FAILED, "and that one could not be started" },
+		{ END_NODE_LOST, "and that one was lost with its node" },
+		{ END_DEPENDENCY,
+		  "and that one never started, as what it waited for had failed" },
+	};
+	const struct after ok = { AFTER_OK, { 5, JOB_ID_NO_INDEX } };
+	const struct after any = { AFTER_ANY, { 5, JOB_ID_NO_INDEX } };
+	char buf[DEPEND_WORDS_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++) {
+		const struct job_end end = { .kind = of[i].kind, .signal = 9 };
+
+		if (!strstr(depend_words(ok, &end, buf), of[i].words))
+			fail_msg("%s", buf);
+		assert_string_equal(depend_words(any, &end, buf),
+				    "waits for job 5 to end (afterany)");
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(exit_0_alone_is_success_and_any_end_is_an_end),
 		cmocka_unit_test(the_sentence_names_the_job_and_its_end),
+		cmocka_unit_test(each_end_has_its_words),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

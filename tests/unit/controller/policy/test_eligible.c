@@ -247,6 +247,27 @@ static void amounts_are_told_in_their_unit(void **state)
 	assert_string_equal(why, "it needs 9 MB, and user alice may run 8 at once");
 }
 
+static void what_is_allowed_leaves_no_reason(void **state)
+{
+	struct eligible_scope s = user_scope(100);
+	struct eligible_world w = { &s, 1, 0 };
+	struct eligible_job j = job_of(100);
+	char why[ELIGIBLE_WHY_MAX] = "of before";
+
+	(void)state;
+	assert_true(eligible_is_possible(&w, &j, why));
+	assert_string_equal(why, "");
+	strcpy(why, "of before");
+	assert_true(eligible_check(&w, &j, why));
+	assert_string_equal(why, "");
+	j.want.cores = 101;
+	assert_false(eligible_is_possible(&w, &j, why));
+	assert_string_equal(why, "it needs 101 cores, and user alice may run 100 at once");
+	j.n_scopes = 0;
+	assert_true(eligible_is_possible(&w, &j, why));
+	assert_string_equal(why, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +281,7 @@ int main(void)
 		cmocka_unit_test(each_kind_of_scope_has_its_name),
 		cmocka_unit_test(amounts_are_told_in_their_unit),
 		cmocka_unit_test(without_quota_a_job_starts_only_when_no_job_with_quota_waits),
+		cmocka_unit_test(what_is_allowed_leaves_no_reason),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

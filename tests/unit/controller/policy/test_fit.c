@@ -41,6 +41,7 @@ static size_t place_jobs(struct fit_node *nodes, size_t n_nodes, struct test_job
 		const struct fit_request ask = { &jobs[i].want, NULL, jobs[i].is_exclusive };
 
 		jobs[i].node = -1;
+		strcpy(jobs[i].why, "of before");
 		fit_explain_one(nodes, n_nodes, &ask, jobs[i].why);
 		for (size_t k = 0; k < n_nodes && jobs[i].node < 0; k++)
 			if (fit_parts(&(struct fit_node *){ &nodes[k] }, &jobs[i].want, 1,

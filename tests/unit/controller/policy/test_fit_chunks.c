@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
+#include <stdio.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "controller/policy/placement/fit_chunks.h"
@@ -80,7 +81,7 @@ static int64_t nodes_of_schedule(const struct fit_node *nodes, size_t n,
 static void assert_same(struct fit_node *nodes, size_t n, const struct fit_request *ask)
 {
 	int64_t taken = nodes_of_schedule(nodes, n, ask), ret = -1;
-	char why[FIT_WHY_MAX];
+	char why[FIT_WHY_MAX] = "of before";
 	int r = fit_pack(nodes, n, ask, &ret, why);
 	struct resources total = *ask->want, in_use = { 0 };
 
@@ -197,7 +198,9 @@ static struct cut cut_chunks(const struct fit_node *nodes, size_t n, const char 
 	struct cut c = { .r = 0 };
 
 	assert_int_equal(resources_parse(text, &want, NULL), 0);
+	strcpy(c.why, "of before");
 	c.r = fit_split(nodes, n, &want, &c.s, c.why);
+	assert_null(strstr(c.why, "of before"));
 	return c;
 }
 
@@ -278,6 +281,22 @@ static const char *missing_of(const char *text, bool is_exclusive, bool is_close
 	nodes[0].in_use.ncpus = 1;
 	for (int i = 0; i < 3; i++)
 		nodes[i].open = !is_closed;
+	strcpy(why, "of before");
+	fit_explain(nodes, 3, &ask, why);
+	return why;
+}
+
+/* Each on a node of its own: a node with room for two counts once. */
+static const char *missing_scattered(const char *text)
+{
+	static char why[FIT_WHY_MAX];
+	const struct fit_node nodes[] = { make_node("a", 16, 64), make_node("b", 16, 64),
+					  make_node("c", 8, 64) };
+	struct select s = select_of(text);
+	struct resources want = { 0 };
+	const struct fit_request ask = { &want, &s, false };
+
+	s.is_scattered = true;
 	fit_explain(nodes, 3, &ask, why);
 	return why;
 }
@@ -298,6 +317,9 @@ static void a_request_that_waits_names_how_many_chunks_fit_now(void **state)
 			    "it needs 1 chunk of 16 cores (room for 1 now) and 2 chunks of 15 "
 			    "cores each (room for 2 now), all at once");
 	assert_string_equal(missing_of("2:ncpus=1", false, false), "");
+	assert_string_equal(missing_scattered("4:ncpus=8"),
+			    "it needs 4 nodes with 8 cores each; 3 have them free now");
+	assert_string_equal(missing_scattered("3:ncpus=8"), "");
 	assert_string_equal(missing_of("2:ncpus=1", false, true),
 			    "no node is up and not drained (3 registered)");
 }
@@ -323,6 +345,131 @@ static void parts_are_allocated_all_or_none(void **state)
 	assert_false(fit_parts(at, parts, 1, false));
 }
 
+/* On how many nodes, empty, a part of it fits. */
+static int64_t count_plainly(const struct fit_node *nodes, size_t n,
+			     const struct resources *want, int64_t by)
+{
+	int64_t count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct resources *has = &nodes[i].capacity;
+
+		count += has->ncpus * by >= want->ncpus && has->ngpus * by >= want->ngpus &&
+			 has->mem_bytes >= (want->vmem_bytes + by - 1) / by &&
+			 has->jobfs_bytes >= (want->jobfs_bytes + by - 1) / by;
+	}
+	return count;
+}
+
+/* The numbers that the refusal names can be had: the same request with these is cut so. */
+static void expect_offers(const struct fit_node *nodes, size_t n, const struct resources *want,
+			  const char *why)
+{
+	long long cores, gpus = 0, by, each;
+
+	for (const char *p = why; (p = strstr(p, "ncpus=")); p++) {
+		struct resources offered = *want;
+		struct select s;
+		char text[FIT_WHY_MAX];
+
+		if (want->ngpus)
+			assert_int_equal(sscanf(p, "ncpus=%lld,ngpus=%lld (%lld nodes, %lld",
+						&cores, &gpus, &by, &each),
+					 4);
+		else
+			assert_int_equal(
+				sscanf(p, "ncpus=%lld (%lld nodes, %lld", &cores, &by, &each),
+				3);
+		offered.ncpus = cores;
+		offered.ngpus = gpus;
+		assert_int_equal(each * by, cores);
+		assert_int_equal(gpus % by, 0);
+		assert_true(count_plainly(nodes, n, &offered, by) >= by);
+		assert_int_equal(fit_split(nodes, n, &offered, &s, text), 0);
+		assert_int_equal(s.n, 1);
+		assert_true(cores != want->ncpus || gpus != want->ngpus);
+	}
+}
+
+/* Random clusters and requests: cut by the smallest number of which each part has a node of its own. */
+static void a_request_is_cut_by_the_smallest_number_that_fits(void **state)
+{
+	int n_cut = 0, n_offers = 0;
+	uint64_t seed = 9;
+
+	(void)state;
+	for (int world = 0; world < 6000; world++) {
+		struct fit_node nodes[6];
+		size_t n = 1 + random_of(&seed, 6);
+		struct resources want = { .ncpus = 1 + random_of(&seed, 30),
+					  .vmem_bytes = random_of(&seed, 30) * GIB,
+					  .jobfs_bytes = random_of(&seed, 120) * GIB,
+					  .ngpus = random_of(&seed, 2) * random_of(&seed, 9) };
+		struct resources no_disk = want;
+		struct select s;
+		char why[FIT_WHY_MAX];
+		int64_t by = 1;
+		int r;
+
+		for (size_t i = 0; i < n; i++) {
+			nodes[i] = make_node("n", 1 + random_of(&seed, 8),
+					     1 + random_of(&seed, 8));
+			nodes[i].capacity.ngpus = random_of(&seed, 4);
+		}
+		no_disk.jobfs_bytes = 0;
+		while (by <= (int64_t)n && (want.ncpus % by || want.ngpus % by ||
+					    count_plainly(nodes, n, &want, by) < by))
+			by++;
+		r = fit_split(nodes, n, &want, &s, why);
+		if (by > 1 && count_plainly(nodes, n, &no_disk, 1) > 0)
+			by = (int64_t)n + 1; /* only for its disk: that is a node's own */
+		assert_int_equal(r, by > (int64_t)n);
+		assert_int_equal(s.n, r == 0 && by > 1);
+		if (s.n)
+			assert_int_equal(s.of[0].n, by);
+		n_cut += s.n;
+		n_offers += strstr(why, "in equal parts") != NULL;
+		if (r)
+			expect_offers(nodes, n, &want, why);
+	}
+	assert_true(n_cut > 50 && n_offers > 50);
+}
+
+static void parts_are_of_the_kind_that_is_asked_for(void **state)
+{
+	struct fit_node nodes[] = { make_node("a", 4, 64), make_node("b", 4, 64),
+				    make_node("c", 64, 64) };
+	struct cut c;
+
+	(void)state;
+	strcpy(nodes[0].capacity.node_type, "thin");
+	strcpy(nodes[1].capacity.node_type, "thin");
+	strcpy(nodes[2].capacity.node_type, "fat");
+	c = cut_chunks(nodes, 3, "ncpus=8,nodetype=thin");
+	assert_int_equal(c.r, 0);
+	assert_int_equal(c.s.of[0].n, 2);
+	c = cut_chunks(nodes, 3, "ncpus=12,nodetype=thin");
+	assert_int_equal(c.r, 1);
+	c = cut_chunks(nodes, 3, "ncpus=12,nodetype=other");
+	assert_int_equal(c.r, 1);
+	assert_null(strstr(c.why, "in equal parts"));
+}
+
+static void without_chunks_the_explanation_is_that_of_one_request(void **state)
+{
+	struct fit_node nodes[] = { make_node("a", 16, 64), make_node("b", 8, 64) };
+	struct resources want = { .ncpus = 12 };
+	const struct fit_request ask = { .want = &want };
+	char one[FIT_WHY_MAX], why[FIT_WHY_MAX];
+
+	(void)state;
+	nodes[0].in_use.ncpus = 5;
+	fit_explain_one(nodes, 2, &ask, one);
+	fit_explain(nodes, 2, &ask, why);
+	assert_string_equal(why, one);
+	assert_true(*why);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -334,6 +481,9 @@ int main(void)
 		cmocka_unit_test(a_request_that_cannot_be_split_names_the_nearest_numbers),
 		cmocka_unit_test(a_request_that_waits_names_how_many_chunks_fit_now),
 		cmocka_unit_test(parts_are_allocated_all_or_none),
+		cmocka_unit_test(a_request_is_cut_by_the_smallest_number_that_fits),
+		cmocka_unit_test(parts_are_of_the_kind_that_is_asked_for),
+		cmocka_unit_test(without_chunks_the_explanation_is_that_of_one_request),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

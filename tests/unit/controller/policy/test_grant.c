@@ -171,6 +171,46 @@ static void bad_figures_are_errors(void **state)
 	assert_string_equal(grant_verdict_name(GRANT_BONUS), "bonus");
 }
 
+static void figures_out_of_range_are_refused_one_by_one(void **state)
+{
+	const int64_t most = INT64_MAX;
+	struct grant_job job = { { 1, 1 }, 0, -1, false };
+	struct grant_job jobs[2] = { { { most, 1 }, 2000000, 1000000, false },
+				     { { most, 1 }, 2000000, 1000000, false } };
+	struct grant g = { .available = most };
+	struct grant_part part = { 7, 7 };
+	enum grant_verdict v = GRANT_BONUS;
+
+	(void)state;
+	assert_int_equal(grant_job_part(&job, &part), -EINVAL);
+	job = (struct grant_job){ { most, 1 }, 0, 2000000, false };
+	assert_int_equal(grant_job_part(&job, &part), -ERANGE);
+	job = (struct grant_job){ { most, 1 }, 2000000, 0, false };
+	assert_int_equal(grant_job_part(&job, &part), -ERANGE);
+	assert_int_equal(part.used, 7);
+	/* The sum of what is reserved, and of what was used. */
+	jobs[0] = jobs[1] = (struct grant_job){ { most, 1 }, 1000000, 0, false };
+	assert_int_equal(grant_sum(0, 0, &(struct grant_jobs){ jobs, 2 }, &g), -ERANGE);
+	jobs[0] = jobs[1] = (struct grant_job){ { most, 1 }, 0, 1000000, true };
+	assert_int_equal(grant_sum(0, 0, &(struct grant_jobs){ jobs, 2 }, &g), -ERANGE);
+	/* Used and reserved together are twice the largest number: of a grant of 0 that is below all numbers. */
+	jobs[1] = (struct grant_job){ { most, 1 }, 1000000, 0, false };
+	assert_int_equal(grant_sum(0, 0, &(struct grant_jobs){ jobs, 2 }, &g), -ERANGE);
+	assert_int_equal(grant_sum(most, 0, &(struct grant_jobs){ jobs, 2 }, &g), 0);
+	assert_int_equal(g.available, -most);
+	g.available = most;
+	assert_int_equal(
+		grant_admit(&g, &(struct grant_rule){ GRANT_COVER_ANY, 1, false }, 1, &v),
+		-ERANGE);
+	assert_int_equal(
+		grant_admit(&g, &(struct grant_rule){ .cover = _GRANT_COVER_MAX }, 1, &v),
+		-EINVAL);
+	assert_int_equal(v, GRANT_BONUS);
+	assert_string_equal(grant_verdict_name(GRANT_COVERED), "covered");
+	assert_string_equal(grant_verdict_name(GRANT_REFUSED), "refused");
+	assert_string_equal(grant_verdict_name(_GRANT_VERDICT_MAX), "none");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +220,7 @@ int main(void)
 		cmocka_unit_test(exhausted_means_bonus_at_the_exact_edge),
 		cmocka_unit_test(whole_cover_is_never_overdrawn),
 		cmocka_unit_test(bad_figures_are_errors),
+		cmocka_unit_test(figures_out_of_range_are_refused_one_by_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,6 +170,105 @@ static void bad_figures_are_errors(void **state)
 	assert_int_equal(v.total_ms, 42);
 }
 
+static void the_last_days_are_those_that_have_passed(void **state)
+{
+	/* On day 10 no more than 10 days can be the last ones: 20 core-days in them, 2 a day. */
+	struct target_pace p = { .use = { 40 * DAY_MS, 20 * DAY_MS, 0 },
+				 .whole_ns = 30 * DAY_NS,
+				 .passed_ns = 10 * DAY_NS };
+	int64_t by_year, by_recent, ns;
+
+	(void)state;
+	assert_int_equal(target_project(&p, &by_year, &by_recent), 0);
+	assert_int_equal(by_year, 120 * DAY_MS);
+	assert_int_equal(by_recent, 80 * DAY_MS);
+	assert_int_equal(target_find_end(&p, 60 * DAY_MS, &ns), 0);
+	assert_int_equal(ns, 10 * DAY_NS);
+	assert_int_equal(target_find_end(&p, 80 * DAY_MS, &ns), 0);
+	assert_int_equal(ns, 20 * DAY_NS); /* the last moment of the period */
+	assert_int_equal(target_find_end(&p, 80 * DAY_MS + 1, &ns), -ENOENT);
+	p.use.recent_ns = 5 * DAY_NS; /* counted over five days: 4 a day */
+	assert_int_equal(target_project(&p, &by_year, &by_recent), 0);
+	assert_int_equal(by_recent, 120 * DAY_MS);
+	assert_int_equal(target_find_end(&p, 60 * DAY_MS, &ns), 0);
+	assert_int_equal(ns, 5 * DAY_NS);
+	assert_int_equal(target_find_end(&p, 40 * DAY_MS, &ns), 0);
+	assert_int_equal(ns, 0);
+	assert_int_equal(target_find_end(&p, 40 * DAY_MS + 1, &ns), 0);
+	assert_true(ns > 0);
+}
+
+/* Rounding half up may make the projection the total though the time for it is a little longer. */
+static void an_end_is_never_behind_the_period(void **state)
+{
+	(void)state;
+	for (int64_t whole = 2; whole < 40; whole++)
+		for (int64_t recent = 0; recent < 6; recent++) {
+			struct target_pace p = { .use = { 7, recent, 3 },
+						 .whole_ns = whole,
+						 .passed_ns = whole / 2 };
+			int64_t last = p.passed_ns < 3 ? p.passed_ns : 3,
+				left = whole - p.passed_ns;
+			int64_t by_year, by_recent, ns = -1;
+
+			assert_int_equal(target_project(&p, &by_year, &by_recent), 0);
+			assert_int_equal(by_recent,
+					 7 + (2 * recent * left + last) / (2 * last));
+			assert_int_equal(by_year,
+					 (2 * 7 * whole + p.passed_ns) / (2 * p.passed_ns));
+			for (int64_t total = 8; total < 30; total++) {
+				int64_t need = recent ? (2 * (total - 7) * last + recent) /
+								(2 * recent)
+						      : 0;
+				int r = target_find_end(&p, total, &ns);
+
+				assert_int_equal(r, by_recent < total ? -ENOENT : 0);
+				if (r == 0)
+					assert_int_equal(ns, need < left ? need : left);
+			}
+		}
+}
+
+static void each_bad_figure_of_a_pace_is_refused(void **state)
+{
+	const struct target_pace good = { .use = { 5, 5, 1 }, .whole_ns = 4, .passed_ns = 4 };
+	const struct target t = { { 1, 1 }, 0, 1000000 };
+	struct target_pace p = good;
+	struct target_view v = { .total_ms = 42 };
+	int64_t a = 7, b = 7;
+
+	(void)state;
+	assert_int_equal(target_project(&p, &a, &b), 0);
+	assert_true(a == 5 && b == 5);
+	p.passed_ns = 5;
+	assert_int_equal(target_project(&p, &a, &b), -EINVAL);
+	p.passed_ns = -1;
+	assert_int_equal(target_project(&p, &a, &b), -EINVAL);
+	p = good;
+	p.use.recent_ms = 6;
+	assert_int_equal(target_project(&p, &a, &b), -EINVAL);
+	p.use.recent_ms = -1;
+	assert_int_equal(target_project(&p, &a, &b), -EINVAL);
+	p = (struct target_pace){ { INT64_MAX / 2 + 1, INT64_MAX / 2 + 1, 1 }, 2, 1 };
+	assert_int_equal(target_project(&p, &a, &b), -ERANGE); /* both together */
+	p.use = (struct target_use){ INT64_MAX / 2, INT64_MAX / 2, 1 };
+	assert_int_equal(target_project(&p, &a, &b), 0);
+	assert_true(a == INT64_MAX - 1 && b == INT64_MAX - 1);
+	/* A period so short that its total is nothing, and one of one millisecond. */
+	assert_int_equal(target_compute(&(struct target){ { 1, 3 }, 0, 1000000 },
+					&(struct target_use){ 0, 0, 0 }, 0, &v),
+			 -EINVAL);
+	assert_int_equal(v.total_ms, 42);
+	assert_int_equal(target_compute(&t, &(struct target_use){ 1, 1, 0 }, 0, &v), 0);
+	assert_int_equal(v.total_ms, 1);
+	assert_int_equal(v.due_ms, 0);
+	assert_int_equal(v.end_ns, -1);
+	assert_false(v.has_projection);
+	assert_int_equal(target_compute(&(struct target){ { 1, 0 }, 0, 1000000 },
+					&(struct target_use){ 0, 0, 0 }, 0, &v),
+			 -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +280,9 @@ int main(void)
 		cmocka_unit_test(longer_period_takes_nothing_away),
 		cmocka_unit_test(a_target_counts_nothing_before_and_after_its_period),
 		cmocka_unit_test(bad_figures_are_errors),
+		cmocka_unit_test(the_last_days_are_those_that_have_passed),
+		cmocka_unit_test(an_end_is_never_behind_the_period),
+		cmocka_unit_test(each_bad_figure_of_a_pace_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

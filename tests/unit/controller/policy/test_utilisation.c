@@ -25,6 +25,11 @@ static void every_wait_is_in_a_bucket_that_ends_at_most_an_eighth_above(void **s
 		assert_int_equal(waits_bucket(waits_bucket_end(bucket)), bucket);
 		assert_int_equal(waits_bucket(waits_bucket_end(bucket) + 1), bucket + 1);
 	}
+	for (int b = 0; b < WAITS_BUCKETS; b++) {
+		assert_int_equal(waits_bucket(waits_bucket_end(b)), b);
+		assert_int_equal(waits_bucket(waits_bucket_end(b) + 1),
+				 b + 1 < WAITS_BUCKETS ? b + 1 : b);
+	}
 	assert_int_equal(waits_bucket(-5), 0);
 	assert_int_equal(waits_bucket(INT64_MAX), WAITS_BUCKETS - 1);
 }

@@ -431,6 +431,136 @@ static void borrowed_is_what_both_months_used_beyond_their_own(void **state)
 	}
 }
 
+/* The rule of three months once more: of all windows of three months inside the period that have the month, the first one that leaves least. */
+static void the_tightest_three_months_decide_in_every_small_world(void **state)
+{
+	(void)state;
+	for (int world = 0; world < 1 << 15; world++) {
+		struct window_month m[5];
+		size_t n = (size_t)(1 + world % 5);
+		struct window_period p = make_period(m, n);
+
+		for (int i = 0; i < 5; i++) {
+			m[i].allowance = (world >> (3 * i) & 1) * 5 + i;
+			m[i].used = (world >> (3 * i + 1) & 3) * 4;
+		}
+		for (int at = 0; at < (int)n; at++) {
+			struct window w = compute_window(&p, JAN + at, WINDOW_THREE_MONTHS);
+			int64_t best = INT64_MAX;
+			int from = 0, to = (int)n - 1;
+
+			for (int first = 0; first < (int)n; first++) {
+				int64_t left = 0;
+				int last = n < 3 ? (int)n - 1 : first + 2;
+
+				if (last >= (int)n || first > at || last < at ||
+				    (n < 3 && first))
+					continue;
+				for (int i = first; i <= last; i++)
+					left += m[i].allowance - (i <= at ? m[i].used : 0);
+				if (left >= best)
+					continue;
+				best = left;
+				from = first;
+				to = last;
+			}
+			assert_int_equal(w.available, best);
+			assert_int_equal(w.first, JAN + from);
+			assert_int_equal(w.last, JAN + to);
+			assert_int_equal(w.sum_allowance - w.sum_used, best);
+		}
+	}
+}
+
+static void an_amount_ends_at_ten_thousand_millions(void **state)
+{
+	static const struct {
+		const char *text, *why; /* NULL: read */
+	} of[] = {
+		{ "10000000000.000000", NULL },
+		{ "0.0000010", NULL },
+		{ "9999999999.999999", NULL },
+		{ "10000000000.0000001", "more than six decimal places" },
+		{ "10000000000.000001", "more than 10^10" },
+		{ "10000000001", "more than 10^10" },
+		{ "9999999999999999", "more than 10^10" },
+		{ "10000000000000000", "more than 10^10" },
+		{ "10000000000000001", "more than 10^10" },
+		{ "-0", "it is negative" },
+		{ "1x", "not a plain decimal number" },
+		{ "", "not a plain decimal number" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(of); i++) {
+		struct err err = { "" };
+		int64_t v = 7;
+
+		assert_int_equal(window_amount_parse(of[i].text, &v, &err),
+				 of[i].why ? -EINVAL : 0);
+		if (of[i].why && !strstr(err.text, of[i].why))
+			fail_msg("%s: %s", of[i].text, err.text);
+		assert_true(!of[i].why || v == 7);
+	}
+}
+
+static void each_fault_of_a_period_has_its_words(void **state)
+{
+	struct window_month m[2] = { { JAN, 0, 0 }, { JAN + 1, 0, 0 } };
+	struct window_period p = { m, 2 };
+	struct window w;
+	struct err err = { "" };
+
+	(void)state;
+	assert_int_equal(window_compute(&p, JAN, _WINDOW_RULE_MAX, &w, &err), -EINVAL);
+	assert_string_equal(err.text, "unknown rule");
+	assert_int_equal(window_compute(&(struct window_period){ m, 0 }, JAN, 0, &w, &err),
+			 -EINVAL);
+	assert_string_equal(err.text, "the accounting period has no months");
+	m[1].allowance = WINDOW_AMOUNT_MAX + 1;
+	assert_int_equal(window_compute(&p, JAN, 0, &w, &err), -EINVAL);
+	assert_string_equal(err.text, "2012-02 has an amount out of bounds");
+	m[1].allowance = -1;
+	assert_int_equal(window_compute(&p, JAN, 0, &w, &err), -EINVAL);
+	m[1].allowance = WINDOW_AMOUNT_MAX;
+	m[1].used = WINDOW_AMOUNT_MAX;
+	assert_int_equal(window_compute(&p, JAN, 0, &w, &err), 0);
+	assert_string_equal(window_rule_name(_WINDOW_RULE_MAX), "none");
+	assert_string_equal(window_mode_name(WINDOW_NORMAL), "normal");
+	assert_string_equal(window_mode_name(WINDOW_STOPPED), "stopped");
+	assert_string_equal(window_mode_name(_WINDOW_MODE_MAX), "none");
+}
+
+/* What may be used in a period adds up to the largest number at most. */
+static void sums_of_a_period_are_refused_beyond_the_numbers(void **state)
+{
+	static struct window_month m[1000];
+	const size_t most = INT64_MAX / WINDOW_AMOUNT_MAX; /* 922 */
+	struct window_period p = make_period(m, 1000);
+	struct window w;
+	struct err err = { "" };
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		m[i].used = WINDOW_AMOUNT_MAX;
+	p.n = most;
+	assert_int_equal(window_compute(&p, JAN + (int)most - 1, 0, &w, &err), 0);
+	assert_int_equal(w.total_used, (int64_t)most * WINDOW_AMOUNT_MAX);
+	p.n = most + 1;
+	assert_int_equal(window_compute(&p, JAN + (int)most, 0, &w, &err), -ERANGE);
+	assert_string_equal(err.text, "the allowances or usages of the period are too large");
+	for (int i = 0; i < 1000; i++) {
+		m[i].used = 0;
+		m[i].allowance = WINDOW_AMOUNT_MAX;
+	}
+	assert_int_equal(window_compute(&p, JAN, 0, &w, &err), -ERANGE);
+	p.n = most / 2; /* the total stop is twice the sum */
+	assert_int_equal(window_compute(&p, JAN, 0, &w, &err), 0);
+	assert_int_equal(w.stop_total, 2 * (int64_t)(most / 2) * WINDOW_AMOUNT_MAX);
+	p.n++;
+	assert_int_equal(window_compute(&p, JAN, 0, &w, &err), -ERANGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +579,10 @@ int main(void)
 		cmocka_unit_test(largest_amounts_do_not_overflow),
 		cmocka_unit_test(months_and_amounts_are_strict),
 		cmocka_unit_test(every_rule_of_a_window_has_a_name),
+		cmocka_unit_test(the_tightest_three_months_decide_in_every_small_world),
+		cmocka_unit_test(an_amount_ends_at_ten_thousand_millions),
+		cmocka_unit_test(each_fault_of_a_period_has_its_words),
+		cmocka_unit_test(sums_of_a_period_are_refused_beyond_the_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

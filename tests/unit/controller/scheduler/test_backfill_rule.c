@@ -10,8 +10,9 @@
 #include <cmocka.h>
 #include "controller/scheduler/schedule.h"
 
-#define NODES_MAX 5
+#define NODES_MAX 130 /* in some worlds; in most of them 5 */
 #define JOBS_MAX 40
+#define SLOTS_MAX 96 /* an edit gives new jobs new numbers until it ends */
 #define PARTS_MAX 6
 #define PASSES 30
 #define RESERVATIONS 8 /* tried in a pass: for jobs that never fit */
@@ -45,9 +46,9 @@ struct world {
 	int n_nodes;
 	struct schedule_node nodes[NODES_MAX];
 	struct room rooms[NODES_MAX];
-	struct plain_job jobs[JOBS_MAX]; /* by the numbers that the schedule gives */
+	struct plain_job jobs[SLOTS_MAX]; /* by the numbers that the schedule gives */
 	struct plain_reservation r;
-	int32_t started[JOBS_MAX];
+	int32_t started[SLOTS_MAX];
 	int n_started;
 	int64_t now_s, id;
 };
@@ -165,7 +166,7 @@ static int64_t next_end(const struct world *w, int64_t at_s)
 {
 	int64_t next = INT64_MAX;
 
-	for (int i = 0; i < JOBS_MAX; i++)
+	for (int i = 0; i < SLOTS_MAX; i++)
 		if (w->jobs[i].is_here && w->jobs[i].is_running && w->jobs[i].end_s > at_s &&
 		    w->jobs[i].end_s < next)
 			next = w->jobs[i].end_s;
@@ -182,7 +183,7 @@ static void reserve_plainly(struct world *w, int32_t job)
 	for (int64_t at_s = INT64_MIN; (at_s = next_end(w, at_s)) < INT64_MAX;) {
 		int64_t moment_s = at_s > w->now_s ? at_s : w->now_s + 1;
 
-		for (int i = 0; i < JOBS_MAX; i++)
+		for (int i = 0; i < SLOTS_MAX; i++)
 			if (w->jobs[i].is_here && w->jobs[i].is_running &&
 			    w->jobs[i].end_s == at_s)
 				end_job(&future, &future.jobs[i]);
@@ -214,7 +215,7 @@ static int list_queue(const struct world *w, int32_t *ret)
 {
 	int n = 0;
 
-	for (int i = 0; i < JOBS_MAX; i++) {
+	for (int i = 0; i < SLOTS_MAX; i++) {
 		int at = n;
 
 		if (!w->jobs[i].is_here || w->jobs[i].is_running)
@@ -243,7 +244,7 @@ static bool start_plainly(struct world *w, int32_t job)
 
 static void run_plainly(struct world *w)
 {
-	int32_t order[JOBS_MAX];
+	int32_t order[SLOTS_MAX];
 	int n = list_queue(w, order), tried = 0;
 
 	w->r = (struct plain_reservation){ .job = -1, .at_s = SCHEDULE_FOREVER };
@@ -306,11 +307,12 @@ static enum schedule_wait find_wait(struct world *w, int32_t job, int position)
 static void open_world(struct world *w, uint64_t seed, enum schedule_rule rule)
 {
 	int64_t scale = seed % 5 ? 1 : 60; /* more cores than the index tells apart */
+	bool is_wide = seed % 7 == 4;	   /* a few open nodes, far apart in the index */
 
 	*w = (struct world){ .random = seed * UINT64_C(0x9e3779b97f4a7c15) | 1, .now_s = 1 };
 	w->config.rule = rule;
 	assert_int_equal(schedule_new(&w->config, &w->s), 0);
-	w->n_nodes = (int)pick_number(w, 1, NODES_MAX);
+	w->n_nodes = (int)(is_wide ? pick_number(w, 90, NODES_MAX) : pick_number(w, 1, 5));
 	for (int i = 0; i < w->n_nodes; i++) {
 		struct schedule_node *n = &w->nodes[i];
 
@@ -319,7 +321,8 @@ static void open_world(struct world *w, uint64_t seed, enum schedule_rule rule)
 					     .mem_bytes = pick_number(w, 10, 60),
 					     .jobfs_bytes = pick_number(w, 5, 30),
 					     .features = (uint64_t)pick_number(w, 0, 3),
-					     .is_open = pick_number(w, 0, 7) != 0 };
+					     .is_open = is_wide ? pick_number(w, 0, 24) == 0
+								: pick_number(w, 0, 7) != 0 };
 		n->gpus[MODEL] = (int16_t)pick_number(w, 0, 3);
 		if (seed % 3 == 0 && pick_number(w, 0, 1))
 			n->closed_from_s = pick_number(w, 100, 900);
@@ -358,17 +361,37 @@ static void add_job(struct world *w)
 	j.ask.n_chunks = j.ask.is_exclusive ? 1 : (int32_t)pick_number(w, 1, 2);
 	j.ask.chunks = j.chunks;
 	assert_int_equal(schedule_add(w->s, &j.ask, &job), 0);
-	assert_true(job >= 0 && job < JOBS_MAX);
+	assert_true(job >= 0 && job < SLOTS_MAX);
 	schedule_set_blocked(w->s, job, j.is_blocked);
 	w->jobs[job] = j;
 }
 
+/* Jobs that wait are moved in the queue, blocked and unblocked. */
+static void change_waiting(struct world *w)
+{
+	for (int i = 0; i < SLOTS_MAX; i++) {
+		struct plain_job *j = &w->jobs[i];
+
+		if (!j->is_here || j->is_running || pick_number(w, 0, 9))
+			continue;
+		j->ask.priority = pick_number(w, 0, 2);
+		schedule_set_priority(w->s, i, j->ask.priority);
+		j->is_blocked = pick_number(w, 0, 5) == 0;
+		schedule_set_blocked(w->s, i, j->is_blocked);
+	}
+}
+
+/* One by one, or all at once as an edit. */
 static void change_world(struct world *w)
 {
+	bool is_edit = pick_number(w, 0, 2) == 0;
 	int n = 0;
 
 	w->now_s += pick_number(w, 0, 30);
-	for (int i = 0; i < JOBS_MAX; i++) {
+	change_waiting(w);
+	if (is_edit)
+		schedule_edit_begin(w->s);
+	for (int i = 0; i < SLOTS_MAX; i++) {
 		struct plain_job *j = &w->jobs[i];
 		bool is_over = j->is_running && j->end_s + 20 < w->now_s;
 
@@ -385,11 +408,13 @@ static void change_world(struct world *w)
 	}
 	for (int64_t more = pick_number(w, 0, 6); more > 0 && n < JOBS_MAX; more--, n++)
 		add_job(w);
+	if (is_edit)
+		assert_int_equal(schedule_edit_end(w->s), 0);
 }
 
 static void expect_same(struct world *w, const struct schedule_action *a, size_t n)
 {
-	int32_t order[JOBS_MAX];
+	int32_t order[SLOTS_MAX];
 	int n_queued = list_queue(w, order);
 
 	assert_int_equal(n, w->n_started);

@@ -204,6 +204,150 @@ static void an_array_grows_to_what_is_asked(void **state)
 	free(p);
 }
 
+static void add_many(struct schedule *s, int n, int64_t cores)
+{
+	for (int i = 0; i < n; i++) {
+		struct schedule_node node = { .cores = cores, .is_open = true };
+
+		assert_int_equal(schedule_add_node(s, &node), 0);
+	}
+}
+
+/* Every pair of nodes, words apart, with and without one of them left out. */
+static void the_next_node_of_a_bucket_is_found_across_words(void **state)
+{
+	static const int32_t at[] = { 0, 1, 62, 63, 64, 65, 127, 128, 191, 192, 255, 256, 299 };
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(0);
+	enum { N = sizeof(at) / sizeof(*at) };
+
+	(void)state;
+	add_many(s, 300, 9);
+	for (int x = 0; x < N; x++)
+		for (int y = x + 1; y < N; y++) {
+			struct node *a = &s->nodes[at[x]], *b = &s->nodes[at[y]];
+			uint64_t without[8] = { 0 };
+
+			a->free_cores = b->free_cores = 3;
+			node_index(s, a);
+			node_index(s, b);
+			assert_int_equal(node_next(s, 3, -1, NULL), at[x]);
+			assert_int_equal(node_next(s, 3, at[x] - 1, NULL), at[x]);
+			assert_int_equal(node_next(s, 3, at[x], NULL), at[y]);
+			assert_int_equal(node_next(s, 3, at[y], NULL), -1);
+			assert_int_equal(node_next(s, 3, 299, NULL), -1);
+			without[at[x] / 64] |= UINT64_C(1) << at[x] % 64;
+			assert_int_equal(node_next(s, 3, -1, without), at[y]);
+			without[at[y] / 64] |= UINT64_C(1) << at[y] % 64;
+			assert_int_equal(node_next(s, 3, -1, without), -1);
+			a->free_cores = b->free_cores = 9;
+			node_index(s, a);
+			node_index(s, b);
+			assert_int_equal(node_next(s, 3, -1, NULL), -1);
+		}
+}
+
+static void buckets_end_behind_the_largest_node(void **state)
+{
+	static const struct {
+		int64_t cores;
+		int32_t end;
+	} of[] = { { 0, 1 },
+		   { 3, 4 },
+		   { 2, 4 },
+		   { NODE_BUCKETS - 3, NODE_BUCKETS - 2 },
+		   { NODE_BUCKETS - 2, NODE_BUCKETS - 1 },
+		   { NODE_BUCKETS - 1, NODE_BUCKETS - 1 },
+		   { NODE_BUCKETS * 2, NODE_BUCKETS - 1 } };
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(0);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
+		add_many(s, 1, of[i].cores);
+		assert_int_equal(s->end_bucket, of[i].end);
+	}
+	assert_int_equal(node_bucket(-1), 0);
+	assert_int_equal(node_bucket(NODE_BUCKETS - 1), NODE_BUCKETS - 1);
+	assert_int_equal(node_bucket(NODE_BUCKETS), NODE_BUCKETS - 1);
+}
+
+/* An exclusive job takes the whole of each of its nodes once, with the amounts that it keeps while it is suspended. */
+static void an_exclusive_job_takes_each_of_its_nodes_once(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(0);
+	const struct schedule_chunk chunks[] = { { .cores = 1, .n = 2 },
+						 { .cores = 2, .n = 1 } };
+	const int32_t nodes[] = { 0, 1, 0 };
+	struct job j = { .pub = { .chunks = chunks, .n_chunks = 2, .is_exclusive = true },
+			 .nodes = (int32_t *)nodes,
+			 .n_parts = 3 };
+
+	(void)state;
+	add_many(s, 2, 9);
+	for (int what = NODE_CORES; what <= NODE_ALL; what++) {
+		bool rest = what & NODE_REST;
+
+		node_allocate_job(s, &j, (enum node_amounts)what, 1);
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(s->nodes[i].n_whole, rest);
+			assert_int_equal(s->nodes[i].n_parts, rest ? 2 - i : 0);
+			assert_int_equal(s->nodes[i].bucket < 0, rest);
+			assert_int_equal(s->nodes[i].free_cores,
+					 what & NODE_CORES ? i ? 8 : 6 : 9);
+		}
+		assert_int_equal(s->indexed_cores, rest ? 0 : 14);
+		node_allocate_job(s, &j, (enum node_amounts)what, -1);
+		for (int i = 0; i < 2; i++)
+			assert_true(!s->nodes[i].n_whole && !s->nodes[i].n_parts &&
+				    s->nodes[i].bucket == 9);
+		assert_int_equal(s->indexed_cores, 18);
+	}
+	j.pub.is_exclusive = false;
+	node_allocate_job(s, &j, NODE_ALL, 1);
+	assert_int_equal(s->nodes[0].n_whole, 0);
+	assert_int_equal(s->nodes[0].bucket, 6);
+}
+
+static int32_t start_state(struct schedule *s, int64_t now_s, int32_t job)
+{
+	const struct schedule_action *a;
+	size_t n;
+
+	assert_int_equal(schedule_pass(s, now_s, &a, &n), 0);
+	return (int32_t)schedule_state(s, job);
+}
+
+/* Nothing runs on a node beyond the moment from which it is closed; that moment may be set and unset. */
+static void a_closed_node_takes_what_ends_before(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new_schedule(0);
+	const struct schedule_chunk c = { .cores = 1, .n = 1 };
+	struct schedule_job j = { .id = 1, .chunks = &c, .n_chunks = 1, .limit_s = 50 };
+	int32_t first, second, third;
+
+	(void)state;
+	add_many(s, 1, 9);
+	assert_false(s->has_closings);
+	s->reservation.cached_job = 5;
+	schedule_set_closed(s, 0, 100);
+	assert_true(s->has_closings);
+	assert_int_equal(s->reservation.cached_job, -1);
+	assert_int_equal(schedule_add(s, &j, &first), 0);
+	j.id = 2;
+	j.limit_s = 51;
+	assert_int_equal(schedule_add(s, &j, &second), 0);
+	assert_int_equal(start_state(s, 50, first), SCHEDULE_RUNNING); /* ends at 100 */
+	assert_int_equal(schedule_state(s, second), SCHEDULE_QUEUED);
+	s->reservation.cached_job = 5;
+	schedule_set_closed(s, 0, 0);
+	assert_int_equal(s->reservation.cached_job, -1);
+	assert_int_equal(start_state(s, 50, second), SCHEDULE_RUNNING);
+	schedule_set_closed(s, 0, 1000);
+	j.id = 3;
+	assert_int_equal(schedule_add(s, &j, &third), 0);
+	assert_int_equal(start_state(s, 950, third), SCHEDULE_QUEUED);
+	assert_int_equal(start_state(s, 949, third), SCHEDULE_RUNNING);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -213,6 +357,10 @@ int main(void)
 		cmocka_unit_test(no_amount_of_a_node_is_below_zero),
 		cmocka_unit_test(each_node_is_in_the_bucket_of_its_free_cores),
 		cmocka_unit_test(an_array_grows_to_what_is_asked),
+		cmocka_unit_test(the_next_node_of_a_bucket_is_found_across_words),
+		cmocka_unit_test(buckets_end_behind_the_largest_node),
+		cmocka_unit_test(an_exclusive_job_takes_each_of_its_nodes_once),
+		cmocka_unit_test(a_closed_node_takes_what_ends_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -173,6 +173,13 @@ static void of_equal_jobs_the_first_number_resumes(void **state)
 	assert_int_equal(schedule_state(r.s, first), SCHEDULE_RUNNING);
 	assert_int_equal(schedule_state(r.s, second), SCHEDULE_SUSPENDED);
 	schedule_free(r.s);
+	open_rig(&r, 0, 1); /* and where it is first in the list */
+	first = add_suspended(&r, 0, 10);
+	second = add_suspended(&r, 0, 10);
+	assert_int_equal(run_pass(&r, 1000), 1);
+	assert_int_equal(schedule_state(r.s, first), SCHEDULE_RUNNING);
+	assert_int_equal(schedule_state(r.s, second), SCHEDULE_SUSPENDED);
+	schedule_free(r.s);
 }
 
 static void the_first_that_waits_for_too_long_gets_the_reservation(void **state)

@@ -109,6 +109,8 @@ static void open_reserved(struct rig *r)
 	add_queued(r, head, 10);
 	run_pass(r, 0);
 	assert_int_equal(r->s->reservation.at_s, 100);
+	assert_int_equal(r->s->reservation.spare_of[0], 0);
+	assert_int_equal(r->s->reservation.spare_of[1], -1);
 }
 
 static void a_reservation_leaves_what_its_job_does_not_take(void **state)

@@ -102,6 +102,34 @@ static int64_t sum_free(const struct schedule *s)
 	return sum;
 }
 
+/* How many parts of a chunk the free cores of all nodes hold, that take jobs. */
+static int64_t count_plainly(const struct schedule *s, const struct job *j,
+			     const struct schedule_chunk *c)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < s->n_nodes; i++) {
+		int64_t free = s->nodes[i].free_cores, parts = 0;
+
+		if (s->nodes[i].bucket < 0 || free < c->cores)
+			continue;
+		if (j->pub.is_scattered)
+			parts = 1;
+		else if (!c->cores)
+			parts = INT32_MAX;
+		else
+			parts = free / c->cores;
+		sum += parts;
+	}
+	return sum;
+}
+
+static void expect_fits(const struct room *r, const struct schedule *s)
+{
+	for (int32_t c = 0; c < r->job->pub.n_chunks; c++)
+		assert_int_equal(r->fits[c], count_plainly(s, r->job, &r->job->pub.chunks[c]));
+}
+
 static void room_never_refuses_what_fits(void **state)
 {
 	int fitted = 0, refused = 0;
@@ -122,6 +150,8 @@ static void room_never_refuses_what_fits(void **state)
 			chunks[c].n *= 3;
 		assert_int_equal(schedule_add(w.s, &ask, &job), 0);
 		assert_int_equal(room_open(&room, w.s, job_at(w.s, job)), 0);
+		assert_int_equal(room.cores, sum_free(w.s));
+		expect_fits(&room, w.s);
 		for (int i = 0; i < w.n_running; i++) {
 			struct place_ask p = { .job = job_at(w.s, job) };
 			const struct job *freed = job_at(w.s, w.running[i]);
@@ -130,6 +160,7 @@ static void room_never_refuses_what_fits(void **state)
 			room_add(&room, w.s, freed);
 			node_allocate_job(w.s, freed, NODE_ALL, -1);
 			assert_int_equal(w.s->indexed_cores, sum_free(w.s));
+			expect_fits(&room, w.s);
 			refused += !room_may_fit(&room);
 			if (!place_job(w.s, &p))
 				continue;
@@ -230,11 +261,41 @@ static void suspended_job_has_its_own_nodes_reserved(void **state)
 	assert_true(late > WORLDS / 50);
 }
 
+/* Counters that would reach 0, which stands for never, leave it out. */
+static void counts_of_passes_and_rooms_leave_out_nothing(void **state)
+{
+	const struct schedule_chunk c = { .cores = 1, .n = 1 };
+	const struct job j = { .pub = { .chunks = &c, .n_chunks = 1 } };
+	const struct schedule_action *a;
+	struct room room = { 0 };
+	struct world w;
+	size_t n;
+
+	(void)state;
+	open_world(&w, 1);
+	assert_int_equal(room_open(&room, w.s, &j), 0);
+	assert_int_equal(room.stamp, 1);
+	room.stamp = UINT32_MAX - 1;
+	assert_int_equal(room_open(&room, w.s, &j), 0);
+	assert_int_equal(room.stamp, UINT32_MAX);
+	assert_int_equal(room_open(&room, w.s, &j), 0);
+	assert_int_equal(room.stamp, 1);
+	w.s->n_passes = UINT32_MAX - 1;
+	assert_int_equal(schedule_pass(w.s, 0, &a, &n), 0);
+	assert_int_equal(w.s->n_passes, UINT32_MAX);
+	assert_int_equal(schedule_pass(w.s, 0, &a, &n), 0);
+	assert_int_equal(w.s->n_passes, 1);
+	room_done(&room);
+	assert_null(room.nodes);
+	schedule_free(w.s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(room_never_refuses_what_fits),
 		cmocka_unit_test(suspended_job_has_its_own_nodes_reserved),
+		cmocka_unit_test(counts_of_passes_and_rooms_leave_out_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

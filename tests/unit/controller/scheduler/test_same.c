@@ -391,6 +391,35 @@ static void an_edited_schedule_is_the_one_that_is_read_again(void **state)
 		run_world(seed);
 }
 
+/* Without cores a suspended job holds as much as a running one: the nodes are the same. */
+static void a_running_job_is_not_a_suspended_one(void **state)
+{
+	static const struct schedule_config config = { .rule = SCHEDULE_PREEMPT };
+	const struct schedule_chunk c = { .mem_bytes = 1, .n = 1 };
+	const struct schedule_job j = { .id = 1, .chunks = &c, .n_chunks = 1, .limit_s = 5 };
+	const int32_t node = 0;
+	struct schedule *of[2] = { NULL, NULL };
+	char text[80] = "";
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		const struct schedule_allocation h = { i ? SCHEDULE_SUSPENDED
+							 : SCHEDULE_RUNNING,
+						       &node, 0 };
+		int32_t job;
+
+		assert_int_equal(schedule_new(&config, &of[i]), 0);
+		add_nodes(of[i]);
+		assert_int_equal(schedule_add_allocated(of[i], &j, &h, &job), 0);
+	}
+	assert_false(schedule_is_same(of[0], of[1], text, sizeof(text)));
+	assert_string_equal(text, "not so many jobs on nodes as 0");
+	assert_false(schedule_is_same(of[1], of[0], text, sizeof(text)));
+	assert_string_equal(text, "not so many jobs on nodes as 1");
+	schedule_free(of[0]);
+	schedule_free(of[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -399,6 +428,7 @@ int main(void)
 		cmocka_unit_test(where_and_since_when_counts_for_allocated_jobs_alone),
 		cmocka_unit_test(one_more_of_anything_is_a_difference),
 		cmocka_unit_test(an_edited_schedule_is_the_one_that_is_read_again),
+		cmocka_unit_test(a_running_job_is_not_a_suspended_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,6 +115,22 @@ static int64_t find_latest_start(const struct world *w, uint32_t job)
 	return best;
 }
 
+/* No job that waits behind the first could start: it ends by the moment promised to the first, or has no more cores than are left then. */
+static void expect_all_started(const struct world *w, uint32_t first, int64_t at)
+{
+	int64_t extra = w->free - w->jobs[first].cores;
+
+	for (uint32_t k = 0; k < w->arrived; k++)
+		if (w->start_s[k] != NEVER && end_of(w, k) > w->now_s &&
+		    w->start_s[k] + w->jobs[k].estimate_s <= at)
+			extra += w->jobs[k].cores;
+	assert_true(extra >= 0);
+	for (uint32_t k = first + 1; k < w->arrived; k++)
+		if (w->start_s[k] == NEVER && w->jobs[k].cores <= w->free)
+			assert_true(w->now_s + w->jobs[k].estimate_s > at &&
+				    w->jobs[k].cores > extra);
+}
+
 static void the_first_starts_no_later_than_promised(void **state)
 {
 	(void)state;
@@ -143,6 +159,7 @@ static void the_first_starts_no_later_than_promised(void **state)
 			at = find_latest_start(&w, first);
 			assert_true(at > w.now_s && at <= promised[first]);
 			promised[first] = at;
+			expect_all_started(&w, first, at);
 		}
 		assert_int_equal(first_waiting(&w), JOBS);
 	}

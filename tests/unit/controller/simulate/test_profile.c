@@ -249,6 +249,39 @@ static void it_wakes_by_itself_where_jobs_wait_or_are_suspended(void **state)
 	sim_trace_done(&w.trace);
 }
 
+/* A suspended job has no cores in use, and has them again when it goes on: the limit of its user is reached then. */
+static void suspension_counts_in_the_limits_of_a_user(void **state)
+{
+	static const struct sim_qos four[] = { { "four", 0, SIM_MICRO, 4, NONE },
+					       { "any", 0, SIM_MICRO, NONE, NONE } };
+	static const struct row rows[] = { { 0, 1000, 4, "s", 0 },
+					   { 10, 15, 16, "b", 1 },
+					   { 20, 10, 4, "s", 0 },
+					   { 30, 10, 4, "s", 0 } };
+	_cleanup_(sim_policy_done) struct sim_policy policy = { 0 };
+	struct sim_profile p = { .rule = SCHEDULE_PREEMPT };
+	struct sim_replay r;
+	struct err err = { "" };
+	struct world w;
+
+	(void)state;
+	set_machine(&p, 1, 16, 0, 0);
+	make_trace(&w, rows, 4);
+	p.qos = (struct sim_qos_use){ four, 2, w.of };
+	r = (struct sim_replay){ .trace = &w.trace,
+				 .cores = 16,
+				 .policy = &policy,
+				 .times = w.times,
+				 .order = w.order };
+	assert_int_equal(sim_profile_new(&p, &w.trace, &policy, &err), 0);
+	assert_int_equal(sim_replay_run(&r, &err), 0);
+	assert_int_equal(w.times[0].suspended_s, 15);
+	assert_int_equal(w.times[1].start_s, 10);
+	assert_int_equal(w.times[2].start_s, 25); /* with the first, which goes on then */
+	assert_int_equal(w.times[3].start_s, 1015);
+	sim_trace_done(&w.trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -258,6 +291,7 @@ int main(void)
 		cmocka_unit_test(the_size_of_a_job_counts_in_nodes_and_cores),
 		cmocka_unit_test(suspended_jobs_go_on_when_the_large_one_has_ended),
 		cmocka_unit_test(it_wakes_by_itself_where_jobs_wait_or_are_suspended),
+		cmocka_unit_test(suspension_counts_in_the_limits_of_a_user),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

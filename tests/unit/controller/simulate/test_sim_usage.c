@@ -143,10 +143,82 @@ static void factors_are_those_of_each_stretch_charged_alone(void **state)
 	}
 }
 
+#define MANY 3000
+
+struct many {
+	struct sim_job jobs[MANY];
+	int member[MANY], of[MANY]; /* member of a job; first job of a member */
+	double used[MANY];
+	struct fairshare_row rows[MANY + 41];
+	struct fairshare_result results[MANY + 41];
+};
+
+/* Numbers each pair of group and user by comparison with all before. */
+static int number_plainly(struct many *m)
+{
+	int n = 0;
+
+	for (int i = 0; i < MANY; i++) {
+		int k = 0;
+
+		m->jobs[i] = (struct sim_job){ .group = (uint32_t)rand() % 40,
+					       .user = (uint32_t)rand() % 50 };
+		while (k < n && (m->jobs[m->of[k]].group != m->jobs[i].group ||
+				 m->jobs[m->of[k]].user != m->jobs[i].user))
+			k++;
+		if (k == n)
+			m->of[n++] = i;
+		m->member[i] = k;
+	}
+	return n;
+}
+
+/* More jobs than the first table has room for, and usage beyond 64 bits of billionths. */
+static void each_pair_of_many_groups_and_users_counts_alone(void **state)
+{
+	static struct many m;
+	const struct sim_usage_rule rule = { .half_life_s = 0 };
+	struct sim_trace t = { .n = MANY, .jobs = m.jobs, .groups.n = 40 };
+	_cleanup_(sim_usage_freep) struct sim_usage *u = NULL;
+	_cleanup_(fairshare_tree_freep) struct fairshare_tree *tree = NULL;
+	struct err err;
+	int32_t fault;
+	int n;
+
+	(void)state;
+	srand(19);
+	n = number_plainly(&m);
+	assert_int_equal(sim_usage_new(&t, &rule, &u, &err), 0);
+	for (uint32_t i = 0; i < MANY; i++) {
+		int64_t cores = 1 + rand() % 1000, s = 1 + rand() % 100000000;
+
+		sim_usage_hold(u, i, 1000000000 * (int64_t)i, cores);
+		sim_usage_hold(u, i, 1000000000 * (int64_t)i + s, -cores);
+		m.used[m.member[i]] += (double)cores * (double)s;
+	}
+	m.rows[0] = (struct fairshare_row){ .parent = FAIRSHARE_NO_ROW, .raw_shares = 1 };
+	for (int g = 0; g < 40; g++)
+		m.rows[1 + g] = (struct fairshare_row){ .raw_shares = 1, .order = g };
+	for (int k = 0; k < n; k++)
+		m.rows[41 + k] = (struct fairshare_row){
+			.parent = (int32_t)(1 + m.jobs[m.of[k]].group),
+			.user = true,
+			.raw_shares = 1,
+			.order = k,
+			.leaf_usage = (fairshare_usage)(m.used[k]) * 1000000000,
+		};
+	assert_int_equal(fairshare_tree_new(m.rows, (size_t)(41 + n), &tree, &fault, &err), 0);
+	assert_int_equal(fairshare_fair_tree(tree, FAIRSHARE_TIES_MERGE, m.results, &err), 0);
+	assert_int_equal(sim_usage_rank(u, INT64_C(1) << 42, &err), 0);
+	for (uint32_t i = 0; i < MANY; i++)
+		assert_true(sim_usage_factor(u, i) == m.results[41 + m.member[i]].fairshare);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(factors_are_those_of_each_stretch_charged_alone),
+		cmocka_unit_test(each_pair_of_many_groups_and_users_counts_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

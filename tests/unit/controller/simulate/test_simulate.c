@@ -376,26 +376,184 @@ static void lines_that_are_no_job_are_counted_by_reason(void **state)
 	}
 }
 
-static void the_machine_is_what_the_header_says(void **state)
+/* What the policy of the next tests says when it is asked; 0: what the script says. */
+static int next_says, arrive_says, end_says;
+
+static int on_next_fault(void *self, int64_t now_s, struct sim_action *ret)
+{
+	return next_says ? next_says : on_next(self, now_s, ret);
+}
+
+static int on_arrive_fault(void *self, uint32_t job, int64_t now_s)
+{
+	on_arrive(self, job, now_s);
+	return arrive_says;
+}
+
+static int on_end_fault(void *self, uint32_t job, int64_t now_s)
+{
+	on_end(self, job, now_s);
+	return end_says;
+}
+
+static void a_policy_that_refuses_an_end_ends_the_replay(void **state)
+{
+	static const struct order orders[] = { { 0, SIM_START, 0 }, { 3, SIM_START, 1 } };
+	static const char *const small[] = { "1 0 10 1 10 1", "2 3 7 1 7 1" };
+	struct sim_policy_ops ops = script_ops;
+	struct script s = { orders, 2, 0, "" };
+	struct world w;
+
+	(void)state;
+	ops.end = on_end_fault;
+	open_world(&w, 4, small, 2);
+	end_says = -EINVAL;
+	w.policy = (struct sim_policy){ &ops, &s };
+	assert_int_equal(sim_replay_run(&w.replay, &w.err), -EINVAL);
+	assert_string_equal(w.err.text, "the policy refuses a job");
+	assert_string_equal(s.seen,
+			    "a0@0 a1@3 e0@10 "); /* the other of that moment is not told */
+	close_world(&w);
+}
+
+static void a_policy_that_fails_ends_the_replay(void **state)
 {
 	static const struct {
-		const char *line;
-		int64_t cores;
-	} cases[] = {
-		{ "; MaxProcs: 240", 240 },	{ ";MaxProcs:\t7 ", 7 },
-		{ "; MaxProcs: -1", -1 },	{ "; MaxProcs: many", -1 },
-		{ "; MaxProcs fields.", -1 },	{ "; MaxNodes: 12", -1 },
-		{ "; Note: MaxProcs: 12", -1 }, { "; MaxProcs", -1 },
+		int next, arrive;
+		const char *says;
+	} rows[] = { { -EIO, 0, "the policy failed at 0 s" },
+		     { 0, -EINVAL, "the policy refuses a job" },
+		     { 0, -ENOMEM, "out of memory" } };
+	struct sim_policy_ops ops = script_ops;
+
+	(void)state;
+	ops.next = on_next_fault;
+	ops.arrive = on_arrive_fault;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct script s = { NULL, 0, 0, "" };
+		struct world w;
+
+		open_world(&w, 4, two, 2);
+		next_says = rows[i].next;
+		arrive_says = rows[i].arrive;
+		w.policy = (struct sim_policy){ &ops, &s };
+		assert_int_equal(sim_replay_run(&w.replay, &w.err),
+				 rows[i].next ? rows[i].next : rows[i].arrive);
+		assert_string_equal(w.err.text, rows[i].says);
+		assert_string_equal(s.seen, "a0@0 ");
+		close_world(&w);
+	}
+}
+
+static void an_action_names_a_job_that_is_there_and_cores_that_are_free(void **state)
+{
+	static const struct order resumes[] = { { 0, SIM_START, 0 },
+						{ 3, SIM_SUSPEND, 0 },
+						{ 3, SIM_START, 1 },
+						{ 4, SIM_RESUME, 0 } };
+	static const struct order unknown[] = { { 0, (enum sim_act)(SIM_RESUME + 1), 0 } };
+	static const struct order behind[] = { { 0, SIM_START, 2 } };
+	static const struct {
+		const struct order *orders;
+		size_t n;
+		const char *says;
+	} rows[] = {
+		{ resumes, 4,
+		  "the policy resumes a job that does not fit: job 1 at 4 s, with 2 cores free" },
+		{ unknown, 1, "the policy names a job that does not exist" },
+		{ behind, 1, "the policy names a job that does not exist" },
 	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct sim_trace t;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct script s = { rows[i].orders, rows[i].n, 0, "" };
+		struct world w;
 
-		sim_trace_init(&t);
-		assert_int_equal(sim_trace_line(&t, cases[i].line, strlen(cases[i].line)), 0);
-		assert_int_equal(t.max_procs, cases[i].cores);
-		sim_trace_done(&t);
+		open_world(&w, 4, two, 2);
+		assert_int_equal(run_script(&w, &s), -EPROTO);
+		assert_string_equal(w.err.text, rows[i].says);
+		close_world(&w);
+	}
+}
+
+/* Job 0 of group 0 runs, waits suspended from 3 to 8, and runs on to 15; job 1 of group 1 waits from 1 to 3. */
+static void waiting_and_cores_of_a_replay_are_those_of_its_groups(void **state)
+{
+	static const char *const lines[] = { "1 0 10 4 10 1", "2 1 5 2 5 2" };
+	static const struct order orders[] = { { 0, SIM_START, 0 },
+					       { 3, SIM_SUSPEND, 0 },
+					       { 3, SIM_START, 1 },
+					       { 8, SIM_RESUME, 0 } };
+	struct script s = { orders, ARRAY_LEN(orders), 0, "" };
+	_cleanup_(sim_fairness_freep) struct sim_fairness *f = NULL;
+	struct sim_group g[2];
+	struct world w;
+
+	(void)state;
+	open_world(&w, 4, lines, 2);
+	assert_int_equal(sim_fairness_new(2, NULL, &f), 0);
+	w.replay.fair = f;
+	assert_int_equal(run_script(&w, &s), 0);
+	sim_fairness_group(f, 0, &g[0]);
+	sim_fairness_group(f, 1, &g[1]);
+	assert_true(g[0].used_s == 40 && g[1].used_s == 10);
+	/* Nothing was in use by those who waited; so nothing was owed. */
+	assert_true(g[0].got_s == 0 && g[1].got_s == 0);
+	assert_true(g[0].entitled_s == 0 && g[1].entitled_s == 0);
+	sim_fairness_hold(f, 0, 20, 4); /* no group waits any more, nor has cores */
+	sim_fairness_hold(f, 1, 30, 1);
+	sim_fairness_group(f, 0, &g[0]);
+	assert_true(g[0].used_s == 80 && g[0].got_s == 0);
+	close_world(&w);
+}
+
+static size_t n_told, told_last;
+
+static void on_progress(void *ctx, size_t done)
+{
+	assert_null(ctx);
+	n_told++;
+	told_last = done;
+}
+
+/* A policy that wakes each second tells of progress each 4096 instants. */
+static void progress_is_told_from_time_to_time(void **state)
+{
+	static const char *const lines[] = { "1 0 8200 4 8200 1", "2 5000 5 4 5 1" };
+	static const struct order orders[] = { { 0, SIM_START, 0 }, { 8200, SIM_START, 1 } };
+	struct script s = { orders, ARRAY_LEN(orders), 0, "" };
+	struct sim_policy_ops ops = script_ops;
+	struct world w;
+
+	(void)state;
+	ops.wake_s = on_each_second;
+	open_world(&w, 4, lines, 2);
+	w.policy = (struct sim_policy){ &ops, &s };
+	w.replay.on_progress = on_progress;
+	n_told = 0;
+	assert_int_equal(sim_replay_run(&w.replay, &w.err), 0);
+	assert_int_equal(n_told, 2);
+	assert_int_equal(told_last, 2); /* both are there, none has ended */
+	close_world(&w);
+}
+
+/* It has 100,000 instants to start a job that waits; the one after them is too late. */
+static void an_idle_policy_has_its_time_and_no_more(void **state)
+{
+	static const char *const lines[] = { "1 0 10 4 10 1" };
+	struct sim_policy_ops ops = script_ops;
+
+	(void)state;
+	ops.wake_s = on_each_second;
+	for (int late = 0; late < 2; late++) {
+		const struct order orders[] = { { 99999 + late, SIM_START, 0 } };
+		struct script s = { orders, 1, 0, "" };
+		struct world w;
+
+		open_world(&w, 4, lines, 1);
+		w.policy = (struct sim_policy){ &ops, &s };
+		assert_int_equal(sim_replay_run(&w.replay, &w.err), late ? -EPROTO : 0);
+		close_world(&w);
 	}
 }
 
@@ -409,7 +567,12 @@ int main(void)
 		cmocka_unit_test(percentiles_are_those_of_the_sorted_waits),
 		cmocka_unit_test(deviations_are_those_summed_second_by_second),
 		cmocka_unit_test(lines_that_are_no_job_are_counted_by_reason),
-		cmocka_unit_test(the_machine_is_what_the_header_says),
+		cmocka_unit_test(a_policy_that_refuses_an_end_ends_the_replay),
+		cmocka_unit_test(a_policy_that_fails_ends_the_replay),
+		cmocka_unit_test(an_action_names_a_job_that_is_there_and_cores_that_are_free),
+		cmocka_unit_test(waiting_and_cores_of_a_replay_are_those_of_its_groups),
+		cmocka_unit_test(progress_is_told_from_time_to_time),
+		cmocka_unit_test(an_idle_policy_has_its_time_and_no_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

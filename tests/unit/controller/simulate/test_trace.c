@@ -187,6 +187,60 @@ static void a_history_with_names_counts_by_its_reasons(void **state)
 	assert_string_equal(sim_trace_group(&t, 0, buf), "phys");
 }
 
+static void every_reason_has_a_name(void **state)
+{
+	(void)state;
+	assert_string_equal(sim_why_name(SIM_NO_RUN_TIME), "no-run-time");
+	assert_string_equal(sim_why_name(SIM_GARBAGE), "garbage");
+	assert_string_equal(sim_why_name(_SIM_WHY_MAX), "unknown");
+	for (int i = 0; i < _SIM_WHY_MAX; i++)
+		for (int k = 0; k < i; k++)
+			assert_string_not_equal(sim_why_name((enum sim_why)i),
+						sim_why_name((enum sim_why)k));
+}
+
+/* Beyond the first room for jobs, and the first one of each reason is noted once. */
+static void a_large_trace_keeps_every_job_in_order(void **state)
+{
+	_cleanup_(sim_trace_done) struct sim_trace t;
+
+	(void)state;
+	sim_trace_init(&t);
+	for (int i = 0; i < 10000; i++)
+		add_line(&t, (struct fields){ i, 10000 - i, 1, i % 100 ? 1 : 0, 1, i % 7, 0 });
+	assert_int_equal(t.rejected[SIM_NO_CORES], 100);
+	assert_int_equal(t.first_line[SIM_NO_CORES], 1);
+	sim_trace_finish(&t, 1);
+	assert_int_equal(t.n, 9900);
+	assert_int_equal(t.disordered, 9899);
+	for (size_t i = 1; i < t.n; i++)
+		assert_true(t.jobs[i].submit_s > t.jobs[i - 1].submit_s);
+	assert_int_equal(t.users.n, 7);
+}
+
+static void the_machine_is_what_the_header_says(void **state)
+{
+	static const struct {
+		const char *line;
+		int64_t cores;
+	} cases[] = {
+		{ "; MaxProcs: 240", 240 },	{ ";MaxProcs:\t7 ", 7 },
+		{ "; MaxProcs: -1", -1 },	{ "; MaxProcs: many", -1 },
+		{ "; MaxProcs fields.", -1 },	{ "; MaxNodes: 12", -1 },
+		{ "; Note: MaxProcs: 12", -1 }, { "; MaxProcs", -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct sim_trace t;
+
+		sim_trace_init(&t);
+		assert_int_equal(sim_trace_line(&t, cases[i].line, strlen(cases[i].line)), 0);
+		assert_int_equal(t.max_procs, cases[i].cores);
+		sim_trace_done(&t);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +250,9 @@ int main(void)
 		cmocka_unit_test(jobs_are_in_the_order_of_submission_then_number),
 		cmocka_unit_test(the_header_says_how_large_the_machine_was),
 		cmocka_unit_test(a_history_with_names_counts_by_its_reasons),
+		cmocka_unit_test(every_reason_has_a_name),
+		cmocka_unit_test(a_large_trace_keeps_every_job_in_order),
+		cmocka_unit_test(the_machine_is_what_the_header_says),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
