@@ -110,6 +110,7 @@ static void start_new(struct node *n, const struct sync_order *o)
 		job_free(j);
 		return;
 	}
+	uplink_list_grew(n->uplink);
 	job_enter_phase(j, j->s.end.kind == END_NONE ? PHASE_PREPARE : PHASE_FINAL);
 }
 

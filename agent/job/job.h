@@ -36,8 +36,9 @@ enum job_pause { /* which part of suspending or resuming is in progress */
 };
 
 enum job_due {
-	DUE_ACT,   /* its phase is to be acted on */
-	DUE_CLOCK, /* walltime, or the grace between TERM and KILL, may be over */
+	DUE_ACT,    /* its phase is to be acted on */
+	DUE_CLOCK,  /* walltime, or the grace between TERM and KILL, may be over */
+	DUE_REPORT, /* that it starts or runs is to be reported, unless it ends before */
 	_DUE_MAX
 };
 #define JOB_DUE_NEVER INT64_MAX

@@ -52,10 +52,7 @@ static int act_running(struct node *n, struct job *j)
 		j->is_begun = true;
 		limit_arm_clock(n, j);
 		job_output_watch(j);
-		if (j->is_reported)
-			uplink_kick(n->uplink);
-		else
-			report_change(n, j);
+		report_soon(j);
 	}
 	/* Resuming is like starting: not before the job is saved. */
 	if ((!j->unsaved_ns || j->order != DESIRED_RUN || j->pause != PAUSE_NONE) &&
@@ -70,6 +67,8 @@ static int act_unit(struct node *n, struct job *j)
 		job_enter_phase(j, PHASE_FINAL);
 		return 0;
 	}
+	if (!j->reported_ns)
+		report_soon(j);
 	return job_is_foreign(j) ? 0 : job_start_unit(n, j);
 }
 
@@ -104,7 +103,7 @@ static void wait_to_start(struct job *j, const struct err *why)
 }
 
 /* Acts that save the job before they do anything that a restarted agent would not do again from what is saved:
- *	RUNNING, first	it is saved as running already (on_opened()); its first report saves it
+ *	RUNNING, first	it is saved as running already (on_opened()), and its first report (report_soon()) syncs that
  *	FINAL		the record has all: from RUNNING a restarted agent comes here again, and DRAIN saves what was decided
  *	REPORT		the final report saves it
  * An end that is latched, a signature and what the store refused are saved first. */
@@ -127,21 +126,11 @@ static bool is_synced_later(const struct job *j)
 					 : j->phase == PHASE_CLEANUP;
 }
 
-/* UNIT begins with the job's first report: both in one transaction, which is synced once. */
 static int save_phase(struct node *n, struct job *j, struct err *err)
 {
-	int r;
-
 	if (act_saves(n, j))
 		return 0;
-	if (is_synced_later(j))
-		return job_save_lazy(j, err);
-	if (j->start || j->phase != PHASE_UNIT || j->reported_ns || has_record(n, j))
-		return job_save(j, err);
-	r = report_put(n, j, err);
-	if (n->uplink)
-		uplink_kick(n->uplink);
-	return r == REPORT_UNSAVED ? -EIO : r;
+	return is_synced_later(j) ? job_save_lazy(j, err) : job_save(j, err);
 }
 
 /* What save_phase(), and the acts that save by themselves, would do of a job alone. */
@@ -151,12 +140,7 @@ static enum job_together find_part(struct node *n, const struct job *j)
 		return TOGETHER_LAZY;
 	if (j->phase == PHASE_REPORT && act_saves(n, j))
 		return TOGETHER_REPORT;
-	if (has_record(n, j))
-		return act_saves(n, j) ? TOGETHER_NOTHING : TOGETHER_ROW;
-	if (j->phase == PHASE_UNIT)
-		return j->start || j->unsaved_ns || j->reported_ns ? TOGETHER_ROW
-								   : TOGETHER_REPORT;
-	return act_saves(n, j) ? TOGETHER_REPORT : TOGETHER_ROW;
+	return act_saves(n, j) ? TOGETHER_NOTHING : TOGETHER_ROW;
 }
 
 /* Save the job and act on its phase. What cannot be saved is not begun; all else is done. The job may be freed. */
@@ -181,8 +165,10 @@ static void on_due(struct node *n, struct job *j, enum job_due what)
 		job_save_together(n, j, find_part);
 	if (what == DUE_ACT)
 		act_on_phase(n, j);
-	else
+	else if (what == DUE_CLOCK)
 		limit_check_clock(n, j);
+	else
+		job_report_together(n, j);
 }
 
 /* The timer first: recovered jobs are due at once. */

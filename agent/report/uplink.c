@@ -36,9 +36,10 @@ struct uplink {
 	struct http *http;
 	sd_event_source *timer;
 	enum phase phase;
-	bool kicked;   /* something has changed since the last document was made */
-	bool waiting;  /* backing off: kicks do not shorten it */
-	bool up, told; /* told: on_link was called at least once */
+	bool kicked;	/* something has changed since the last document was made */
+	bool waiting;	/* backing off: kicks do not shorten it */
+	bool has_grown; /* so has the list of jobs, by the answer */
+	bool up, told;	/* told: on_link was called at least once */
 	int64_t exchanges, failed, failures, last_ok_ns;
 	int64_t started_ns; /* the exchange under way, or the last one */
 	int carried;	    /* reports and pieces of output in it */
@@ -89,8 +90,8 @@ static void fail_sync(struct uplink *u, const struct err *err)
 }
 
 /* When the next exchange starts: at once when something has changed here, when the answer acknowledged
- * something (BUSY_MS later where more will follow), or when the long poll lasted; else after CALM_MS, because
- * an answer that repeats desired states comes back at once. */
+ * something (BUSY_MS later where more will follow, as after a new job), or when the long poll lasted; else after CALM_MS,
+ * because an answer that repeats desired states comes back at once. */
 static void schedule_next(struct uplink *u, enum phase was, int n_acks)
 {
 	int64_t now = clock_ns(CLOCK_BOOTTIME), lasted_ms = (now - u->started_ns) / MS_NS,
@@ -101,7 +102,7 @@ static void schedule_next(struct uplink *u, enum phase was, int n_acks)
 	if (was == SENDING && u->carried && !n_acks)
 		pause_ms = CALM_MS;
 	if (was == POLLING && lasted_ms < CALM_MS && !n_acks)
-		pause_ms = CALM_MS - lasted_ms;
+		pause_ms = u->has_grown ? BUSY_MS : CALM_MS - lasted_ms;
 	u->failures = 0;
 	u->why.text[0] = '\0';
 	u->last_ok_ns = now;
@@ -191,7 +192,7 @@ static int start_sync(struct uplink *u, struct err *err)
 	char path[64];
 	int r;
 
-	u->kicked = false;
+	u->kicked = u->has_grown = false;
 	r = make_document(u, &doc, err);
 	if (r < 0)
 		return r;
@@ -269,6 +270,12 @@ void uplink_kick(struct uplink *u)
 	if (u->phase == POLLING)
 		http_cancel(u->http);
 	schedule_sync(u, 0);
+}
+
+void uplink_list_grew(struct uplink *u)
+{
+	if (u)
+		u->has_grown = true;
 }
 
 void uplink_retry(struct uplink *u)

@@ -108,7 +108,7 @@ static struct spool *spool;
 static sd_event *event;
 static struct uplink *uplink;
 static int n_up, n_down, n_wants, n_chunks;
-static bool kick_on_want;
+static bool kick_on_want, grow_on_want;
 
 static int describe_node(void *ctx, struct sync *ret)
 {
@@ -155,6 +155,8 @@ static void on_want(void *ctx, const struct sync_order *order)
 	n_wants++;
 	if (kick_on_want)
 		uplink_kick(uplink);
+	if (grow_on_want)
+		uplink_list_grew(uplink);
 }
 
 static const struct sync_handlers handlers = { .on_want = on_want };
@@ -173,7 +175,7 @@ static int set_up(void **unused)
 	snprintf(path, sizeof(path), "%s/agent.db", dir);
 	remove(path);
 	n_started = n_cancelled = n_up = n_down = n_wants = n_chunks = start_result = 0;
-	kick_on_want = is_busy = false;
+	kick_on_want = grow_on_want = is_busy = false;
 	n_addresses = 1;
 	n_failed = 0;
 	if (store_open(path, &db, NULL) != 0 || spool_open(db, 1 << 20, &spool, NULL) < 0 ||
@@ -352,6 +354,19 @@ static void an_order_repeated_in_every_answer_makes_no_storm(void **unused)
 	assert_in_range(run_event_loop(1500), 0, 350);
 }
 
+static void the_exchange_after_a_new_job_follows_soon(void **unused)
+{
+	(void)unused;
+	into_poll();
+	grow_on_want = true;
+	send_answer(0, "{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}");
+	assert_in_range(run_event_loop(1500), 15, 450);
+	assert_int_equal(last_wait, 25);
+	grow_on_want = false;
+	send_answer(0, "{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}");
+	assert_in_range(run_event_loop(1500), 700, 1300);
+}
+
 static void without_a_controller_it_backs_off_and_a_kick_retries_at_once(void **unused)
 {
 	static const int result[] = { -ECONNREFUSED, 503, -EACCES };
@@ -478,6 +493,7 @@ int main(void)
 		TEST(more_reports_than_fit_one_document_follow_at_once),
 		TEST(reports_that_are_not_acknowledged_are_not_sent_in_a_hurry),
 		TEST(an_order_repeated_in_every_answer_makes_no_storm),
+		TEST(the_exchange_after_a_new_job_follows_soon),
 		TEST(without_a_controller_it_backs_off_and_a_kick_retries_at_once),
 		TEST(exchanges_are_numbered_and_numbers_grow),
 		TEST(each_controller_is_asked_before_there_is_a_pause),
