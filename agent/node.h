@@ -85,7 +85,8 @@ struct node {
 	struct node_counts counts;
 	bool is_store_failing;	    /* job/save.h */
 	struct leftover *leftovers; /* job/save.c */
-	struct job_due_timer *due;  /* job/due.c */
+	int n_leftovers;
+	struct job_due_timer *due; /* job/due.c */
 
 	char notes[NODE_NOTES_MAX][512]; /* what cannot be enforced or measured here */
 	int n_notes;

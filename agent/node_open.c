@@ -390,6 +390,10 @@ int node_open(struct node *n, const struct agent_config *conf, struct err *err)
 /* Ends no job and detaches no pinned program: both outlive the agent. */
 void node_close(struct node *n)
 {
+	if (n->db && n->spool)
+		job_save_flush(
+			n,
+			NULL); /* where that fails, the next agent reports once more what was settled */
 	steps_close(n);
 	while (n->jobs)
 		job_free(n->jobs);
