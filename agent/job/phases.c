@@ -104,7 +104,7 @@ static void wait_to_start(struct job *j, const struct err *why)
 
 /* Acts that save the job before they do anything that a restarted agent would not do again from what is saved:
  *	RUNNING, first	it is saved as running already (on_opened()), and its first report (report_soon()) syncs that
- *	FINAL		the record has all: from RUNNING a restarted agent comes here again, and DRAIN saves what was decided
+ *	FINAL		the record has all: from RUNNING a restarted agent comes here again, and the next phase saves what was decided
  *	REPORT		the final report saves it
  * An end that is latched, a signature and what the store refused are saved first. */
 static bool act_saves(struct node *n, const struct job *j)
@@ -119,11 +119,12 @@ static bool act_saves(struct node *n, const struct job *j)
 }
 
 /* What a power cut may undo. Before UNIT nothing of the job has run: what is saved then syncs this too, and a job that is not
- * known is ordered again. DRAIN has saved how the job ended, and REPORT saves the rest. */
+ * known is ordered again. How the job ended is synced with its report, which follows the removal of its directory; no one
+ * has been told before. Where that takes long it is synced meanwhile. */
 static bool is_synced_later(const struct job *j)
 {
 	return j->s.end.kind == END_NONE ? j->phase == PHASE_PREPARE
-					 : j->phase == PHASE_CLEANUP;
+					 : j->phase == PHASE_CLEANUP && !j->is_removing;
 }
 
 static int save_phase(struct node *n, struct job *j, struct err *err)
