@@ -34,7 +34,8 @@ enum phase {
 struct uplink {
 	struct uplink_config config;
 	struct http *http;
-	sd_event_source *timer;
+	sd_event_source *timer,
+		*now; /* when the next exchange starts: one of them is enabled */
 	enum phase phase;
 	bool kicked;	/* something has changed since the last document was made */
 	bool waiting;	/* backing off: kicks do not shorten it */
@@ -54,6 +55,10 @@ static void schedule_sync(struct uplink *u, int64_t ms)
 }
 
 static void report_link(struct uplink *u, bool up)
+	sd_event_source_set_enabled(u->timer, SD_EVENT_OFF);
+	sd_event_source_set_enabled(u->now, ms > 0 ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+	if (ms <= 0)
+		return;
 {
 	bool is_change = !u->told || u->up != up;
 
@@ -206,14 +211,13 @@ static int start_sync(struct uplink *u, struct err *err)
 	return http_start(u->http, call, on_done, u, err);
 }
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *ctx)
+static int on_now(sd_event_source *source, void *ctx)
 {
 	struct uplink *u = ctx;
 	struct err err = { "" };
 	int r;
 
 	(void)source;
-	(void)usec;
 	u->waiting = false;
 	r = start_sync(u, &err);
 	if (r < 0)
@@ -246,6 +250,12 @@ int uplink_open(const struct uplink_config *c, struct uplink **ret, struct err *
 	}
 	*ret = TAKE_PTR(u);
 	return 0;
+static int on_timer(sd_event_source *source, uint64_t usec, void *ctx)
+{
+	(void)usec;
+	return on_now(source, ctx);
+}
+
 }
 
 struct uplink *uplink_close(struct uplink *u)
@@ -265,6 +275,10 @@ void uplink_kick(struct uplink *u)
 	if (!u)
 		return;
 	u->kicked = true;
+	if (r >= 0)
+		r = sd_event_source_set_enabled(u->timer, SD_EVENT_OFF);
+	if (r >= 0)
+		r = sd_event_add_defer(c->event, &u->now, on_now, u);
 	if (u->phase == SENDING || u->waiting)
 		return;
 	if (u->phase == POLLING)
@@ -281,6 +295,7 @@ void uplink_list_grew(struct uplink *u)
 void uplink_retry(struct uplink *u)
 {
 	u->waiting = false;
+	sd_event_source_disable_unref(u->now);
 	uplink_kick(u);
 }
 
