@@ -24,6 +24,10 @@
 /* A long poll that is cut short costs both sides an exchange and a connection. It begins this much later where a kick would cut it
  * short. Orders wait no longer than that. */
 #define BUSY_MS 20
+/* The first report of a new job follows within that. */
+#define GROWN_MS 40
+/* The controller may keep the acknowledgement of an end so long: the job that follows on the freed cores comes with it then. */
+#define LINGER_MS 20
 
 enum phase {
 	IDLE,	 /* the timer will start the next exchange */
@@ -44,21 +48,22 @@ struct uplink {
 	int64_t exchanges, failed, failures, last_ok_ns;
 	int64_t started_ns; /* the exchange under way, or the last one */
 	int carried;	    /* reports and pieces of output in it */
+	bool may_linger;    /* it carries the end of a job, and no output */
 	struct err why;
 };
 
 static void schedule_sync(struct uplink *u, int64_t ms)
 {
 	u->phase = IDLE;
+	sd_event_source_set_enabled(u->timer, SD_EVENT_OFF);
+	sd_event_source_set_enabled(u->now, ms > 0 ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+	if (ms <= 0)
+		return;
 	sd_event_source_set_time_relative(u->timer, (uint64_t)ms * 1000);
 	sd_event_source_set_enabled(u->timer, SD_EVENT_ONESHOT);
 }
 
 static void report_link(struct uplink *u, bool up)
-	sd_event_source_set_enabled(u->timer, SD_EVENT_OFF);
-	sd_event_source_set_enabled(u->now, ms > 0 ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
-	if (ms <= 0)
-		return;
 {
 	bool is_change = !u->told || u->up != up;
 
@@ -107,7 +112,9 @@ static void schedule_next(struct uplink *u, enum phase was, int n_acks)
 	if (was == SENDING && u->carried && !n_acks)
 		pause_ms = CALM_MS;
 	if (was == POLLING && lasted_ms < CALM_MS && !n_acks)
-		pause_ms = u->has_grown ? BUSY_MS : CALM_MS - lasted_ms;
+		pause_ms = CALM_MS - lasted_ms;
+	if (u->has_grown)
+		pause_ms = GROWN_MS;
 	u->failures = 0;
 	u->why.text[0] = '\0';
 	u->last_ok_ns = now;
@@ -164,6 +171,21 @@ static int add_output(struct uplink *u, json_t *doc, struct err *err)
 	return i;
 }
 
+static bool has_end(const json_t *reports)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(reports, i, one)
+	{
+		const char *state = json_string_value(json_object_get(one, "state"));
+
+		if (state && !strcmp(state, job_state_name(JOB_ENDED)))
+			return true;
+	}
+	return false;
+}
+
 static int make_document(struct uplink *u, json_t **ret, struct err *err)
 {
 	struct sync node = { 0 };
@@ -185,8 +207,9 @@ static int make_document(struct uplink *u, json_t **ret, struct err *err)
 	output = add_output(u, doc, err);
 	if (output < 0)
 		return output;
-	*ret = TAKE_PTR(doc);
+	u->may_linger = !output && has_end(sync_reports(doc));
 	u->carried = reports + output;
+	*ret = TAKE_PTR(doc);
 	return 0;
 }
 
@@ -205,6 +228,8 @@ static int start_sync(struct uplink *u, struct err *err)
 	call.wait_s = u->carried || !u->up ? 0 : u->config.wait_s;
 	call.body = doc;
 	snprintf(path, sizeof(path), "/v1/node/sync?wait=%ld", call.wait_s);
+	if (u->may_linger)
+		snprintf(path, sizeof(path), "/v1/node/sync?wait=0&linger_ms=%d", LINGER_MS);
 	call.path = path;
 	u->started_ns = clock_ns(CLOCK_BOOTTIME);
 	u->phase = call.wait_s ? POLLING : SENDING;
@@ -223,6 +248,12 @@ static int on_now(sd_event_source *source, void *ctx)
 	if (r < 0)
 		fail_sync(u, &err);
 	return 0;
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *ctx)
+{
+	(void)usec;
+	return on_now(source, ctx);
 }
 
 int uplink_open(const struct uplink_config *c, struct uplink **ret, struct err *err)
@@ -244,18 +275,16 @@ int uplink_open(const struct uplink_config *c, struct uplink **ret, struct err *
 		return r;
 	r = sd_event_add_time_relative(c->event, &u->timer, CLOCK_BOOTTIME, 0, TIMER_AT_ONCE_US,
 				       on_timer, u);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(u->timer, SD_EVENT_OFF);
+	if (r >= 0)
+		r = sd_event_add_defer(c->event, &u->now, on_now, u);
 	if (r < 0) {
 		errno = -r;
 		return err_set(err, r, "make the uplink's timer: %m");
 	}
 	*ret = TAKE_PTR(u);
 	return 0;
-static int on_timer(sd_event_source *source, uint64_t usec, void *ctx)
-{
-	(void)usec;
-	return on_now(source, ctx);
-}
-
 }
 
 struct uplink *uplink_close(struct uplink *u)
@@ -266,6 +295,7 @@ struct uplink *uplink_close(struct uplink *u)
 		http_cancel(u->http);
 	http_close(u->http);
 	sd_event_source_disable_unref(u->timer);
+	sd_event_source_disable_unref(u->now);
 	free(u);
 	return NULL;
 }
@@ -275,10 +305,6 @@ void uplink_kick(struct uplink *u)
 	if (!u)
 		return;
 	u->kicked = true;
-	if (r >= 0)
-		r = sd_event_source_set_enabled(u->timer, SD_EVENT_OFF);
-	if (r >= 0)
-		r = sd_event_add_defer(c->event, &u->now, on_now, u);
 	if (u->phase == SENDING || u->waiting)
 		return;
 	if (u->phase == POLLING)
@@ -295,7 +321,6 @@ void uplink_list_grew(struct uplink *u)
 void uplink_retry(struct uplink *u)
 {
 	u->waiting = false;
-	sd_event_source_disable_unref(u->now);
 	uplink_kick(u);
 }
 
