@@ -18,6 +18,7 @@
 #include "agent/job/phase/limit.h"
 #include "agent/job/phase/suspend.h"
 #include "agent/job/save.h"
+#include "agent/job/signed.h"
 #include "agent/slurm/ended.h"
 #include "agent/step/steps.h"
 #include "agent/state_dir.h"
@@ -398,6 +399,7 @@ void node_close(struct node *n)
 	while (n->jobs)
 		job_free(n->jobs);
 	job_due_close(n);
+	job_signed_forget(n);
 	uplink_close(n->uplink);
 	job_gpus_close(n);
 	prof_close(n->prof);

@@ -15,6 +15,7 @@
 #include "agent/job/report.h"
 #include "agent/job/phase/recover.h"
 #include "agent/job/save.h"
+#include "agent/job/signed.h"
 #include "agent/job/phase/start.h"
 #include "agent/job/together.h"
 #include "agent/job/phase/attach.h"
@@ -228,6 +229,7 @@ void job_phases_tick(struct node *n)
 	job_save_tick(n);
 	if (manager_list(n->ops->parent(n->manager), on_cgroup, n, &err) < 0)
 		log_line(LOG_WARNING, "%s", err.text);
+	job_signed_forget(n);
 	now = node_now_ns();
 	for (struct job *j = n->jobs; j; j = j->next) {
 		if (j->phase != PHASE_RUNNING)
