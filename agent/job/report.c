@@ -106,6 +106,8 @@ void report_save_baseline(struct node *n, struct job *j)
 
 	if (!j->is_attached || sample_cgroup(n->sampler, j->s.cgroup_id, &s, NULL) < 0)
 		return;
+	/* What subtract_baseline() takes. */
+	s.have &= SAMPLE_CPU | SAMPLE_CPU_SPLIT | SAMPLE_CPU_CORES;
 	add_sample(&s, &u);
 	if (state_base_set(&j->s, &u) < 0)
 		log_job(LOG_WARNING, j->s.job, "usage", "no memory: its start is counted too");
