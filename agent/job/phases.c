@@ -104,24 +104,27 @@ static void wait_to_start(struct job *j, const struct err *why)
 }
 
 /* Acts that save the job before they do anything that a restarted agent would not do again from what is saved:
+ *	PREPARE		nothing of the job runs, it is not listed (job_list()), and UNIT saves it
  *	RUNNING, first	it is saved as running already (on_opened()), and its first report (report_soon()) syncs that
  *	FINAL		the record has all: from RUNNING a restarted agent comes here again, and the next phase saves what was decided
  *	REPORT		the final report saves it
  * An end that is latched, a signature and what the store refused are saved first. */
 static bool act_saves(struct node *n, const struct job *j)
 {
+	if (j->phase == PHASE_PREPARE)
+		return !j->unsaved_ns && !j->is_told_to_wait && j->s.end.kind == END_NONE;
 	if (j->start || j->unsaved_ns)
 		return false;
 	if (j->phase == PHASE_RUNNING)
-		return !j->is_begun && j->s.end.kind == END_NONE;
+		return j->is_stored && !j->is_begun && j->s.end.kind == END_NONE;
 	if (j->phase == PHASE_FINAL)
 		return j->s.end.kind == END_NONE && j->clock.start_ns && has_record(n, j);
 	return j->phase == PHASE_REPORT && (n->uplink || !job_is_foreign(j));
 }
 
-/* What a power cut may undo. Before UNIT nothing of the job has run: what is saved then syncs this too, and a job that is not
- * known is ordered again. How the job ended is synced with its report, which follows the removal of its directory; no one
- * has been told before. Where that takes long it is synced meanwhile. */
+/* What a power cut may undo. Before UNIT nothing of the job has run, and a job that is not known is ordered again. How the job ended
+ * is synced with its report, which follows the removal of its directory; no one has been told before. Where that takes
+ * long it is synced meanwhile. */
 static bool is_synced_later(const struct job *j)
 {
 	return j->s.end.kind == END_NONE ? j->phase == PHASE_PREPARE
@@ -227,9 +230,9 @@ void job_phases_tick(struct node *n)
 	if (n->jobfs && jobfs_reclaim(n->jobfs, NULL, &err) < 0)
 		log_line(LOG_WARNING, "%s", err.text);
 	job_save_tick(n);
+	job_signed_forget(n);
 	if (manager_list(n->ops->parent(n->manager), on_cgroup, n, &err) < 0)
 		log_line(LOG_WARNING, "%s", err.text);
-	job_signed_forget(n);
 	now = node_now_ns();
 	for (struct job *j = n->jobs; j; j = j->next) {
 		if (j->phase != PHASE_RUNNING)

@@ -69,8 +69,10 @@ void job_save_done(struct job *j, int result, const struct err *err)
 
 	if (result < 0 && !was_unsaved)
 		j->unsaved_ns = node_now_ns();
-	if (result >= 0)
+	if (result >= 0) {
 		j->unsaved_ns = 0;
+		j->is_stored = true;
+	}
 	note_store_state(j->node, result, err);
 }
 
