@@ -33,6 +33,7 @@ struct gpuwork;
 struct steps;
 struct leftover;
 struct job_due_timer;
+struct signed_seal;
 struct ended_job;
 
 /* What happened since the agent started; for its metrics. */
@@ -85,7 +86,9 @@ struct node {
 	struct node_counts counts;
 	bool is_store_failing;	    /* job/save.h */
 	struct leftover *leftovers; /* job/save.c */
-	struct job_due_timer *due;  /* job/due.c */
+	int n_leftovers;
+	struct job_due_timer *due; /* job/due.c */
+	struct signed_seal *seal;  /* job/signed.c; NULL: none */
 
 	char notes[NODE_NOTES_MAX][512]; /* what cannot be enforced or measured here */
 	int n_notes;

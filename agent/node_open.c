@@ -18,6 +18,7 @@
 #include "agent/job/phase/limit.h"
 #include "agent/job/phase/suspend.h"
 #include "agent/job/save.h"
+#include "agent/job/signed.h"
 #include "agent/slurm/ended.h"
 #include "agent/step/steps.h"
 #include "agent/state_dir.h"
@@ -390,10 +391,15 @@ int node_open(struct node *n, const struct agent_config *conf, struct err *err)
 /* Ends no job and detaches no pinned program: both outlive the agent. */
 void node_close(struct node *n)
 {
+	if (n->db && n->spool)
+		job_save_flush(
+			n,
+			NULL); /* where that fails, the next agent reports once more what was settled */
 	steps_close(n);
 	while (n->jobs)
 		job_free(n->jobs);
 	job_due_close(n);
+	job_signed_forget(n);
 	uplink_close(n->uplink);
 	job_gpus_close(n);
 	prof_close(n->prof);

@@ -10,6 +10,7 @@
 #include "agent/job/phase/limit.h"
 #include "agent/job/desired.h"
 #include "agent/job/output.h"
+#include "agent/job/save.h"
 #include "agent/job/phase/recover.h"
 #include "agent/job/signed.h"
 #include "agent/job/phase/attach.h"
@@ -79,6 +80,8 @@ static void start_new(struct node *n, const struct sync_order *o)
 		return; /* no room in the list: the order comes again when others are gone */
 	/* The ledger was restored from a backup of when it ran: its report says how it ended. */
 	r = spool_repeat(n->spool, o->job, o->attempt, &err);
+	if (r == 0)
+		r = job_save_is_forgotten(n, (struct manager_id){ o->job, o->attempt }, &err);
 	if (r != 0) {
 		if (r < 0)
 			log_job(LOG_ERR, o->job, "order", "cannot be taken, trying again: %s",
@@ -110,6 +113,7 @@ static void start_new(struct node *n, const struct sync_order *o)
 		job_free(j);
 		return;
 	}
+	uplink_list_grew(n->uplink);
 	job_enter_phase(j, j->s.end.kind == END_NONE ? PHASE_PREPARE : PHASE_FINAL);
 }
 

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* due.c - one timer of the event loop for what is due of all jobs; see job/due.h. */
+/* due.c - one timer of the event loop for what is due of all jobs, and a source for what is due now; see job/due.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 #include "agent/job/due.h"
 #include "common/time_units.h"
 
+/* What is due now needs no timer, which makes a virtual machine leave the processor when it is set. Nor is it a deferred source: one
+ * that enables itself again is called before all others. */
 struct job_due_timer {
-	sd_event_source *timer;
+	sd_event_source *timer, *now;
+	int now_fd;    /* eventfd, watched by its edges: never read */
 	int64_t at_ns; /* CLOCK_BOOTTIME that the timer is set to; 0: off */
 	job_due_fn on_due;
 };
@@ -31,10 +38,9 @@ static struct due_entry find_first(const struct node *n)
 
 static int on_timer(sd_event_source *s, uint64_t usec, void *userdata);
 
-/* It may fire before anything is due; then it is set again. */
-static void arm_timer(struct node *n, int64_t at_ns)
+static int set_timer(struct node *n, int64_t at_ns)
 {
-	uint64_t usec = (uint64_t)(at_ns / 1000); /* what is due now must not wait */
+	uint64_t usec = (uint64_t)(at_ns / 1000);
 	int r;
 
 	n->due->at_ns = at_ns;
@@ -43,50 +49,76 @@ static void arm_timer(struct node *n, int64_t at_ns)
 				      TIMER_AT_ONCE_US, on_timer, n);
 	else
 		r = sd_event_source_set_time(n->due->timer, usec);
-	if (r >= 0)
-		r = sd_event_source_set_enabled(n->due->timer, SD_EVENT_ONESHOT);
-	if (r < 0) /* out of memory in the event loop itself: nothing else will work either */
+	return r < 0 ? r : sd_event_source_set_enabled(n->due->timer, SD_EVENT_ONESHOT);
+}
+
+/* The timer may fire before anything is due; then it is set again. A later time than it is set to needs no new setting. */
+static void wake_at(struct node *n, int64_t at_ns)
+{
+	int r = 0;
+
+	if (at_ns <= node_now_ns())
+		r = eventfd_write(n->due->now_fd, 1) < 0 ? -errno : 0;
+	else if (!n->due->at_ns || at_ns < n->due->at_ns)
+		r = set_timer(n, at_ns);
+	if (r < 0) /* the event loop itself has no memory: nothing else will work either */
 		sd_event_exit(n->event, r);
 }
 
 /* One entry each time: the callback may free any job, and the event loop gets its turn between two. */
-static int on_timer(sd_event_source *s, uint64_t usec, void *userdata)
+static int act_on_first(struct node *n)
 {
-	struct node *n = userdata;
 	struct due_entry t = find_first(n);
 
-	(void)s;
-	(void)usec;
-	n->due->at_ns = 0;
 	if (t.job && t.at_ns <= node_now_ns()) {
 		t.job->due_ns[t.what] = 0;
 		n->due->on_due(n, t.job, t.what); /* may free the job */
 		t = find_first(n);
 	}
 	if (t.job)
-		arm_timer(n, t.at_ns);
+		wake_at(n, t.at_ns);
 	return 0;
 }
 
-/* A later time than the timer is set to needs no new setting: on_timer() finds what is first. */
+static int on_timer(sd_event_source *s, uint64_t usec, void *userdata)
+{
+	struct node *n = userdata;
+
+	(void)s;
+	(void)usec;
+	n->due->at_ns = 0;
+	return act_on_first(n);
+}
+
+static int on_now(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+{
+	(void)s, (void)fd, (void)revents;
+	return act_on_first(userdata);
+}
+
 void job_due_set(struct job *j, enum job_due what, int64_t at_ns)
 {
-	struct node *n = j->node;
-
 	j->due_ns[what] = at_ns == JOB_DUE_NEVER ? 0 : at_ns;
 	if (what == DUE_ACT) /* something has changed */
 		j->is_saved = j->is_reported = false;
-	if (at_ns != JOB_DUE_NEVER && (!n->due->at_ns || at_ns < n->due->at_ns))
-		arm_timer(n, at_ns);
+	if (at_ns != JOB_DUE_NEVER)
+		wake_at(j->node, at_ns);
 }
 
 int job_due_open(struct node *n, job_due_fn on_due, struct err *err)
 {
+	int r;
+
 	n->due = calloc(1, sizeof(*n->due));
 	if (!n->due)
 		return err_set(err, -ENOMEM, "out of memory");
 	n->due->on_due = on_due;
-	return 0;
+	n->due->now_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (n->due->now_fd < 0)
+		return err_set(err, -errno, "eventfd: %m");
+	r = sd_event_add_io(n->event, &n->due->now, n->due->now_fd, EPOLLIN | EPOLLET, on_now,
+			    n);
+	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
 }
 
 void job_due_close(struct node *n)
@@ -94,6 +126,9 @@ void job_due_close(struct node *n)
 	if (!n->due)
 		return;
 	sd_event_source_disable_unref(n->due->timer);
+	sd_event_source_disable_unref(n->due->now);
+	if (n->due->now_fd >= 0)
+		close(n->due->now_fd);
 	free(n->due);
 	n->due = NULL;
 }

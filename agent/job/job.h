@@ -36,8 +36,9 @@ enum job_pause { /* which part of suspending or resuming is in progress */
 };
 
 enum job_due {
-	DUE_ACT,   /* its phase is to be acted on */
-	DUE_CLOCK, /* walltime, or the grace between TERM and KILL, may be over */
+	DUE_ACT,    /* its phase is to be acted on */
+	DUE_CLOCK,  /* walltime, or the grace between TERM and KILL, may be over */
+	DUE_REPORT, /* that it starts or runs is to be reported, unless it ends before */
 	_DUE_MAX
 };
 #define JOB_DUE_NEVER INT64_MAX
@@ -72,6 +73,7 @@ struct job {
 	bool is_begun;	      /* its clock is armed and its output watched */
 	bool is_killing;      /* TERM or KILL was sent */
 	bool is_removing;     /* jobfs removal is under way */
+	bool is_stored;	      /* the store has a row of it */
 	bool is_saved;	      /* for the act that is due, with `saved_end`; job/together.h */
 	bool is_reported;     /* and so is the report that the act begins with */
 	enum job_end_kind saved_end;
@@ -117,8 +119,8 @@ static inline bool job_is_pbs(const struct job *j)
 /* The attempt of this job that is in PHASE_RUNNING. */
 struct job *job_find_running(struct node *n, int64_t id);
 void job_free(struct job *j);
-/* All jobs as a sync lists them, in the malloc()ed `*ret`, which may be an earlier list. -ENOMEM leaves `*ret` as it
- * was. */
+/* All jobs as a sync lists them, in the malloc()ed `*ret`, which may be an earlier list. One that is not stored yet is left out:
+ * an agent that is restarted does not know it, and what was listed would count as lost. -ENOMEM leaves `*ret` as it was. */
 int job_list(const struct node *n, struct sync_job **ret, size_t *ret_n);
 
 /* Enter a phase: the job is saved, then the phase is acted on, from the event loop. */

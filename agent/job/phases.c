@@ -15,6 +15,7 @@
 #include "agent/job/report.h"
 #include "agent/job/phase/recover.h"
 #include "agent/job/save.h"
+#include "agent/job/signed.h"
 #include "agent/job/phase/start.h"
 #include "agent/job/together.h"
 #include "agent/job/phase/attach.h"
@@ -52,10 +53,7 @@ static int act_running(struct node *n, struct job *j)
 		j->is_begun = true;
 		limit_arm_clock(n, j);
 		job_output_watch(j);
-		if (j->is_reported)
-			uplink_kick(n->uplink);
-		else
-			report_change(n, j);
+		report_soon(j);
 	}
 	/* Resuming is like starting: not before the job is saved. */
 	if ((!j->unsaved_ns || j->order != DESIRED_RUN || j->pause != PAUSE_NONE) &&
@@ -70,6 +68,8 @@ static int act_unit(struct node *n, struct job *j)
 		job_enter_phase(j, PHASE_FINAL);
 		return 0;
 	}
+	if (!j->reported_ns)
+		report_soon(j);
 	return job_is_foreign(j) ? 0 : job_start_unit(n, j);
 }
 
@@ -104,44 +104,38 @@ static void wait_to_start(struct job *j, const struct err *why)
 }
 
 /* Acts that save the job before they do anything that a restarted agent would not do again from what is saved:
- *	RUNNING, first	it is saved as running already (on_opened()); its first report saves it
- *	FINAL		the record has all: from RUNNING a restarted agent comes here again, and DRAIN saves what was decided
+ *	PREPARE		nothing of the job runs, it is not listed (job_list()), and UNIT saves it
+ *	RUNNING, first	it is saved as running already (on_opened()), and its first report (report_soon()) syncs that
+ *	FINAL		the record has all: from RUNNING a restarted agent comes here again, and the next phase saves what was decided
  *	REPORT		the final report saves it
  * An end that is latched, a signature and what the store refused are saved first. */
 static bool act_saves(struct node *n, const struct job *j)
 {
+	if (j->phase == PHASE_PREPARE)
+		return !j->unsaved_ns && !j->is_told_to_wait && j->s.end.kind == END_NONE;
 	if (j->start || j->unsaved_ns)
 		return false;
 	if (j->phase == PHASE_RUNNING)
-		return !j->is_begun && j->s.end.kind == END_NONE;
+		return j->is_stored && !j->is_begun && j->s.end.kind == END_NONE;
 	if (j->phase == PHASE_FINAL)
 		return j->s.end.kind == END_NONE && j->clock.start_ns && has_record(n, j);
 	return j->phase == PHASE_REPORT && (n->uplink || !job_is_foreign(j));
 }
 
-/* What a power cut may undo. Before UNIT nothing of the job has run: what is saved then syncs this too, and a job that is not
- * known is ordered again. DRAIN has saved how the job ended, and REPORT saves the rest. */
+/* What a power cut may undo. Before UNIT nothing of the job has run, and a job that is not known is ordered again. How the job ended
+ * is synced with its report, which follows the removal of its directory; no one has been told before. Where that takes
+ * long it is synced meanwhile. */
 static bool is_synced_later(const struct job *j)
 {
 	return j->s.end.kind == END_NONE ? j->phase == PHASE_PREPARE
-					 : j->phase == PHASE_CLEANUP;
+					 : j->phase == PHASE_CLEANUP && !j->is_removing;
 }
 
-/* UNIT begins with the job's first report: both in one transaction, which is synced once. */
 static int save_phase(struct node *n, struct job *j, struct err *err)
 {
-	int r;
-
 	if (act_saves(n, j))
 		return 0;
-	if (is_synced_later(j))
-		return job_save_lazy(j, err);
-	if (j->start || j->phase != PHASE_UNIT || j->reported_ns || has_record(n, j))
-		return job_save(j, err);
-	r = report_put(n, j, err);
-	if (n->uplink)
-		uplink_kick(n->uplink);
-	return r == REPORT_UNSAVED ? -EIO : r;
+	return is_synced_later(j) ? job_save_lazy(j, err) : job_save(j, err);
 }
 
 /* What save_phase(), and the acts that save by themselves, would do of a job alone. */
@@ -151,12 +145,7 @@ static enum job_together find_part(struct node *n, const struct job *j)
 		return TOGETHER_LAZY;
 	if (j->phase == PHASE_REPORT && act_saves(n, j))
 		return TOGETHER_REPORT;
-	if (has_record(n, j))
-		return act_saves(n, j) ? TOGETHER_NOTHING : TOGETHER_ROW;
-	if (j->phase == PHASE_UNIT)
-		return j->start || j->unsaved_ns || j->reported_ns ? TOGETHER_ROW
-								   : TOGETHER_REPORT;
-	return act_saves(n, j) ? TOGETHER_REPORT : TOGETHER_ROW;
+	return act_saves(n, j) ? TOGETHER_NOTHING : TOGETHER_ROW;
 }
 
 /* Save the job and act on its phase. What cannot be saved is not begun; all else is done. The job may be freed. */
@@ -181,8 +170,10 @@ static void on_due(struct node *n, struct job *j, enum job_due what)
 		job_save_together(n, j, find_part);
 	if (what == DUE_ACT)
 		act_on_phase(n, j);
-	else
+	else if (what == DUE_CLOCK)
 		limit_check_clock(n, j);
+	else
+		job_report_together(n, j);
 }
 
 /* The timer first: recovered jobs are due at once. */
@@ -239,6 +230,7 @@ void job_phases_tick(struct node *n)
 	if (n->jobfs && jobfs_reclaim(n->jobfs, NULL, &err) < 0)
 		log_line(LOG_WARNING, "%s", err.text);
 	job_save_tick(n);
+	job_signed_forget(n);
 	if (manager_list(n->ops->parent(n->manager), on_cgroup, n, &err) < 0)
 		log_line(LOG_WARNING, "%s", err.text);
 	now = node_now_ns();

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "agent/enforce/final.h"
 #include "agent/enforce/devices.h"
+#include "agent/job/due.h"
 #include "agent/job/gpus/gpus.h"
 #include "agent/job/gpus/meter.h"
 #include "agent/job/phase/limit.h"
@@ -16,6 +17,7 @@
 #include "agent/job/phase/attach.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/time_units.h"
 #include "common/utf8.h"
 
 /* A figure of a sample, where it goes in struct usage, and the bit that says that it was measured. */
@@ -104,6 +106,8 @@ void report_save_baseline(struct node *n, struct job *j)
 
 	if (!j->is_attached || sample_cgroup(n->sampler, j->s.cgroup_id, &s, NULL) < 0)
 		return;
+	/* What subtract_baseline() takes. */
+	s.have &= SAMPLE_CPU | SAMPLE_CPU_SPLIT | SAMPLE_CPU_CORES;
 	add_sample(&s, &u);
 	if (state_base_set(&j->s, &u) < 0)
 		log_job(LOG_WARNING, j->s.job, "usage", "no memory: its start is counted too");
@@ -286,6 +290,7 @@ void report_written(struct job *j, const struct report *report)
 {
 	j->report_seq = report->seq;
 	j->reported_ns = node_now_ns();
+	job_due_set(j, DUE_REPORT, JOB_DUE_NEVER);
 }
 
 /* Report and state in one transaction. */
@@ -326,4 +331,12 @@ void report_change(struct node *n, struct job *j)
 		log_job(LOG_ERR, j->s.job, "report", "%s", err.text);
 	if (n->uplink)
 		uplink_kick(n->uplink);
+}
+
+/* Other nodes wait for a part of a job to run. */
+void report_soon(struct job *j)
+{
+	int64_t delay_ms = j->s.request.part.n ? 0 : REPORT_SOON_MS;
+
+	job_due_set(j, DUE_REPORT, node_now_ns() + delay_ms * MS_NS);
 }

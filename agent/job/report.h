@@ -20,5 +20,9 @@ void report_written(struct job *j, const struct report *report);
  * report is sent from memory and must be put again. < 0: out of memory. */
 #define REPORT_UNSAVED 1
 int report_put(struct node *n, struct job *j, struct err *err);
+/* Report within REPORT_SOON_MS that the job starts or runs: what changes until then makes one report, and a job that has ended
+ * by then has its final report alone. */
+#define REPORT_SOON_MS 25
+void report_soon(struct job *j);
 /* Report a change that the controller should know at once, and start a sync. Logs a failure. */
 void report_change(struct node *n, struct job *j);

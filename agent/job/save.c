@@ -10,8 +10,10 @@
 
 #define TROUBLE "store: "
 
-/* A row that could not be deleted. A restarted agent would report the job once more, and the controller ignores the
- * repeated report. */
+#define LEFTOVERS_MAX 32
+
+/* A row that is to be deleted. An agent that is restarted before that reports the job once more, and the controller ignores
+ * the repeated report. */
 struct leftover {
 	struct leftover *next;
 	struct manager_id id;
@@ -67,8 +69,10 @@ void job_save_done(struct job *j, int result, const struct err *err)
 
 	if (result < 0 && !was_unsaved)
 		j->unsaved_ns = node_now_ns();
-	if (result >= 0)
+	if (result >= 0) {
 		j->unsaved_ns = 0;
+		j->is_stored = true;
+	}
 	note_store_state(j->node, result, err);
 }
 
@@ -112,51 +116,78 @@ int job_save_lazy(struct job *j, struct err *err)
 	return r;
 }
 
-/* A failure is retried at each tick; a restart before that, or a power cut, reports the job once more, which changes nothing. */
-void job_save_forget(struct node *n, struct manager_id id)
+/* The attempt may be here again meanwhile: then the row belongs to it. */
+static int delete_leftovers(struct node *n, struct err *err)
 {
-	struct leftover *l;
-	struct err err;
-	int r;
+	int r = db_begin(n->db, err);
 
-	db_lazy(n->db, true, NULL);
-	r = state_forget(n->db, id.job, id.attempt, &err);
-	db_lazy(n->db, false, NULL);
-	if (r >= 0) {
-		n->has_forgotten = true;
-		return;
-	}
-	log_job(LOG_ERR, id.job, "state", "%s", err.text);
-	l = calloc(1, sizeof(*l));
-	if (!l)
-		return;
-	*l = (struct leftover){ n->leftovers, id };
-	n->leftovers = l;
+	for (const struct leftover *l = n->leftovers; l && r >= 0; l = l->next)
+		if (!job_find(n, l->id.job, l->id.attempt))
+			r = state_forget(n->db, l->id.job, l->id.attempt, err);
+	return db_is_begun(n->db) ? db_end(n->db, r, err) : r;
 }
 
-/* Stops at the first failure: the store fails, and the next tick tries again. */
-static void forget_leftovers(struct node *n)
+static void drop_leftovers(struct node *n)
 {
 	while (n->leftovers) {
 		struct leftover *l = n->leftovers;
 
-		/* The attempt may be here again meanwhile: then the row belongs to it. */
-		if (!job_find(n, l->id.job, l->id.attempt) &&
-		    state_forget(n->db, l->id.job, l->id.attempt, NULL) < 0)
-			return;
-		n->has_forgotten = true;
 		n->leftovers = l->next;
 		free(l);
 	}
+	n->n_leftovers = 0;
+}
+
+/* Not synced: a power cut has the same effect as a restart before the commit. A failure is retried at each tick. */
+int job_save_flush(struct node *n, struct err *err)
+{
+	int r;
+
+	db_lazy(n->db, true, NULL);
+	r = spool_flush(n->spool, err);
+	if (r >= 0 && n->leftovers) {
+		r = delete_leftovers(n, err);
+		if (r >= 0) {
+			n->has_forgotten = true;
+			drop_leftovers(n);
+		}
+	}
+	db_lazy(n->db, false, NULL);
+	return r;
+}
+
+/* Without memory the row stays until the agent is restarted, and reports the job once more. */
+void job_save_forget(struct node *n, struct manager_id id)
+{
+	struct leftover *l = calloc(1, sizeof(*l));
+	struct err err;
+
+	if (l) {
+		*l = (struct leftover){ n->leftovers, id };
+		n->leftovers = l;
+		n->n_leftovers++;
+	}
+	if (n->n_leftovers >= LEFTOVERS_MAX && job_save_flush(n, &err) < 0)
+		log_job(LOG_ERR, id.job, "state", "%s", err.text);
+}
+
+int job_save_is_forgotten(struct node *n, struct manager_id id, struct err *err)
+{
+	for (const struct leftover *l = n->leftovers; l; l = l->next)
+		if (l->id.job == id.job && l->id.attempt == id.attempt)
+			return job_save_flush(n, err);
+	return 0;
 }
 
 void job_save_tick(struct node *n)
 {
 	bool is_all_saved = true;
 	struct err err;
+	int r;
 
-	forget_leftovers(n);
-	spool_flush(n->spool);
+	r = job_save_flush(n, &err);
+	if (r < 0)
+		note_store_state(n, r, &err);
 	for (struct job *j = n->jobs; j; j = j->next) {
 		if (j->unsaved_ns && job_save(j, &err) >= 0)
 			job_act_after(j, 0); /* a start or resume waited for the save */
@@ -170,10 +201,5 @@ void job_save_tick(struct node *n)
 
 void job_save_close(struct node *n)
 {
-	while (n->leftovers) {
-		struct leftover *l = n->leftovers;
-
-		n->leftovers = l->next;
-		free(l);
-	}
+	drop_leftovers(n);
 }

@@ -20,8 +20,12 @@ void job_save_done(struct job *j, int result, const struct err *err);
 /* The row and the signature that the job was started on; and when that is committed. */
 int job_save_with_start(struct job *j, struct err *err);
 void job_save_start_done(struct job *j);
-/* The job is settled: delete its row, now or as soon as the store works. */
+/* The job is settled: delete its row, with those of others, at the next tick or sooner. */
 void job_save_forget(struct node *n, struct manager_id id);
+/* Bring the store up to what was settled and acknowledged. < 0: each tick retries. */
+int job_save_flush(struct node *n, struct err *err);
+/* 0: no row is left of an attempt that was settled before; < 0: it cannot be deleted. */
+int job_save_is_forgotten(struct node *n, struct manager_id id, struct err *err);
 /* Each SampleInterval: retry what could not be saved. */
 void job_save_tick(struct node *n);
 void job_save_close(struct node *n);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "agent/job/signed.h"
 #include "agent/report/starts.h"
@@ -42,13 +43,54 @@ static int check_unsigned(struct node *n, int64_t job, const char *what, struct 
 	return 0;
 }
 
-/* 0: the credential was opened, is younger than MaxQueueAge and was made by `uid`. *ret needs
- * auth_sealed_done(). */
+/* The credential that was opened last: all tasks of an array have the same. */
+struct signed_seal {
+	char *credential;
+	struct auth_sealed sealed;
+};
+
+void job_signed_forget(struct node *n)
+{
+	if (!n->seal)
+		return;
+	free(n->seal->credential);
+	auth_sealed_done(&n->seal->sealed);
+	free(n->seal);
+	n->seal = NULL;
+}
+
+/* *ret is n->seal's. The result of munged depends on the time only where the credential is from the future. */
+static int unseal_once(struct node *n, const char *credential, const struct auth_sealed **ret,
+		       struct err *err)
+{
+	int r;
+
+	if (!n->seal || strcmp(n->seal->credential, credential) != 0) {
+		job_signed_forget(n);
+		n->seal = calloc(1, sizeof(*n->seal));
+		if (n->seal)
+			n->seal->credential = strdup(credential);
+		if (!n->seal || !n->seal->credential)
+			r = err_set(err, -ENOMEM, "out of memory");
+		else
+			r = auth_unseal(n->conf->munge_socket, credential, &n->seal->sealed,
+					err);
+		if (r < 0) {
+			job_signed_forget(n);
+			return r;
+		}
+	}
+	*ret = &n->seal->sealed;
+	return 0;
+}
+
+/* 0: the credential was opened, is younger than MaxQueueAge and was made by `uid`. *ret is good until the next call, or
+ * job_signed_forget(). */
 static int open_seal(struct node *n, const char *credential, uint32_t uid,
-		     struct auth_sealed *ret, struct err *err)
+		     const struct auth_sealed **ret, struct err *err)
 {
 	struct err why = { "" };
-	int r = auth_unseal(n->conf->munge_socket, credential, ret, &why);
+	int r = unseal_once(n, credential, ret, &why);
 	int64_t age_s;
 
 	if (r == -EACCES)
@@ -56,17 +98,17 @@ static int open_seal(struct node *n, const char *credential, uint32_t uid,
 				    n->conf->node, why.text);
 	if (r < 0)
 		return err_set(err, r, "%s", why.text);
-	age_s = node_realtime_ns() / S_NS - ret->made_s;
+	age_s = node_realtime_ns() / S_NS - (*ret)->made_s;
 	if (age_s > n->conf->max_queue_age_s)
 		return refuse_start(err,
 				    "its user signed it %" PRId64
 				    " days ago, longer than node %s "
 				    "takes (MaxQueueAge); submit it again",
 				    age_s / DAY_S, n->conf->node);
-	if (ret->who.uid != uid)
+	if ((*ret)->who.uid != uid)
 		return refuse_start(err,
 				    "uid %u signed it, and not uid %u, as whom it is to run",
-				    ret->who.uid, uid);
+				    (*ret)->who.uid, uid);
 	return 0;
 }
 
@@ -147,11 +189,12 @@ static int check_job(const struct signature_job *s, const struct auth_sealed *se
 	return 0;
 }
 
-static int read_job(struct node *n, const struct sync_order *o, struct auth_sealed *seal,
-		    struct signed_start *ret, struct err *err)
+static int read_job(struct node *n, const struct sync_order *o, struct signed_start *ret,
+		    struct err *err)
 {
 	_cleanup_(signature_job_done) struct signature_job s = { .nonce = "" };
-	int r = open_seal(n, o->credential, o->request->uid, seal, err);
+	const struct auth_sealed *seal;
+	int r = open_seal(n, o->credential, o->request->uid, &seal, err);
 
 	if (r)
 		return r;
@@ -165,14 +208,12 @@ static int read_job(struct node *n, const struct sync_order *o, struct auth_seal
 int job_signed_check(struct node *n, const struct sync_order *o, struct signed_start *ret,
 		     struct err *err)
 {
-	_cleanup_(auth_sealed_done) struct auth_sealed seal = { .text = NULL };
-
 	*ret = (struct signed_start){ .is_signed = false };
 	if (n->is_roots_order)
 		return 0;
 	if (!o->credential)
 		return check_unsigned(n, o->job, "job", err);
-	return read_job(n, o, &seal, ret, err);
+	return read_job(n, o, ret, err);
 }
 
 /* ---- steps ---- */
@@ -195,12 +236,12 @@ static int read_step(struct node *n, const struct job *j, const struct sync_step
 		     struct signed_start *ret, struct err *err)
 {
 	_cleanup_(signature_step_done) struct signature_step s = { .nonce = "" };
-	_cleanup_(auth_sealed_done) struct auth_sealed seal = { .text = NULL };
+	const struct auth_sealed *seal;
 	int r = open_seal(n, o->command.credential, j->s.request.uid, &seal, err);
 
 	if (r)
 		return r;
-	r = signature_decode_step(seal.text, seal.size, &s, err);
+	r = signature_decode_step(seal->text, seal->size, &s, err);
 	if (r < 0)
 		return refuse_unreadable(r, err);
 	r = check_step(n, j, &s, o, err);
@@ -211,7 +252,7 @@ static int read_step(struct node *n, const struct job *j, const struct sync_step
 				      .job = o->id.job,
 				      .step = o->id.step,
 				      .attempt = o->id.attempt,
-				      .made_s = seal.made_s };
+				      .made_s = seal->made_s };
 	snprintf(ret->nonce, sizeof(ret->nonce), "%s", s.nonce);
 	return check_starts(n, ret, err);
 }

@@ -26,3 +26,5 @@ int job_signed_check_step(struct node *n, const struct job *j, const struct sync
 			  struct signed_start *ret, struct err *err);
 /* Store the start; nothing for an unsigned one. Within the caller's transaction, if there is one. */
 int job_signed_keep(struct node *n, const struct signed_start *s, struct err *err);
+/* Forgets the credential that was opened last, which is kept for the next task of its array; at each tick. */
+void job_signed_forget(struct node *n);

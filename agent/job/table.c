@@ -72,7 +72,9 @@ int job_list(const struct node *n, struct sync_job **ret, size_t *ret_n)
 	if (!list)
 		return -ENOMEM;
 	for (const struct job *j = n->jobs; j; j = j->next)
-		list[count++] = (struct sync_job){ j->s.job, j->s.attempt, job_state(j) };
+		if (j->is_stored || j->phase > PHASE_UNIT || j->unsaved_ns)
+			list[count++] =
+				(struct sync_job){ j->s.job, j->s.attempt, job_state(j) };
 	*ret = list;
 	*ret_n = count;
 	return 0;

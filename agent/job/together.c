@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* together.c - one commit for all jobs that are due; see job/together.h. */
+#include <errno.h>
 #include <stdlib.h>
 #include "agent/job/report.h"
 #include "agent/job/save.h"
@@ -18,24 +19,31 @@ bool job_together_is_saved(const struct job *j)
 	return j->is_saved && j->saved_end == j->s.end.kind;
 }
 
-static bool is_due(const struct job *j, int64_t now_ns)
+static bool is_due(const struct job *j, enum job_due what, int64_t now_ns)
 {
-	return j->due_ns[DUE_ACT] && j->due_ns[DUE_ACT] <= now_ns && !job_together_is_saved(j);
+	return j->due_ns[what] && j->due_ns[what] <= now_ns &&
+	       (what != DUE_ACT || !job_together_is_saved(j));
 }
 
-/* `first` is due no more, since its timer has fired. With parts NULL it counts alone. */
-static int find_due(const struct node *n, const struct job *first, struct part *parts)
+/* Those that are due besides `first`, whose timer has fired. NULL: of one part nothing is gained, or no memory. */
+static struct part *find_due(const struct node *n, struct job *first, enum job_due what,
+			     int *ret_n)
 {
 	int64_t now_ns = node_now_ns();
-	int count = 0;
+	struct part *parts;
+	int count = 1;
 
-	for (struct job *j = n->jobs; j && count < TOGETHER_MAX; j = j->next)
-		if (j == first || is_due(j, now_ns)) {
-			if (parts)
-				parts[count].job = j;
-			count++;
-		}
-	return count;
+	for (const struct job *j = n->jobs; j && count < TOGETHER_MAX; j = j->next)
+		count += j != first && is_due(j, what, now_ns);
+	parts = count < 2 ? NULL : calloc((size_t)count, sizeof(*parts));
+	if (!parts)
+		return NULL;
+	*ret_n = count;
+	parts[0].job = first;
+	for (struct job *j = n->jobs; j && count > 1; j = j->next)
+		if (j != first && is_due(j, what, now_ns))
+			parts[--count].job = j;
+	return parts;
 }
 
 /* How many of them have something to save; they come first then. */
@@ -84,19 +92,11 @@ static void mark_saved(const struct part *p)
 	job_save_done(j, 0, NULL);
 }
 
-/* Of one part nothing is gained. */
-void job_save_together(struct node *n, struct job *first, job_together_fn find_part)
+/* < 0: nothing is written, nor marked. */
+static int save_parts(struct node *n, struct part *parts, int count)
 {
-	int n_due = find_due(n, first, NULL), count, r;
-	_cleanup_free_ struct part *parts =
-		n_due < 2 ? NULL : calloc((size_t)n_due, sizeof(*parts));
+	int r;
 
-	if (!parts)
-		return;
-	find_due(n, first, parts);
-	count = find_parts(n, parts, n_due, find_part);
-	if (count < 2)
-		return;
 	for (int i = 0; i < count; i++)
 		if (parts[i].what == TOGETHER_REPORT)
 			report_make(n, parts[i].job, &parts[i].report);
@@ -109,4 +109,41 @@ void job_save_together(struct node *n, struct job *first, job_together_fn find_p
 	}
 	if (r >= 0 && n->uplink)
 		uplink_kick(n->uplink);
+	return r;
+}
+
+void job_save_together(struct node *n, struct job *first, job_together_fn find_part)
+{
+	int count;
+	_cleanup_free_ struct part *parts = find_due(n, first, DUE_ACT, &count);
+
+	if (!parts)
+		return;
+	count = find_parts(n, parts, count, find_part);
+	if (count > 1)
+		save_parts(n, parts, count);
+}
+
+static bool is_reportable(const struct job *j)
+{
+	return j->phase == PHASE_UNIT || j->phase == PHASE_RUNNING;
+}
+
+static enum job_together find_report(struct node *n, const struct job *j)
+{
+	(void)n;
+	return is_reportable(j) ? TOGETHER_REPORT : TOGETHER_NOTHING;
+}
+
+void job_report_together(struct node *n, struct job *first)
+{
+	int count, r = -ENOENT;
+	_cleanup_free_ struct part *parts = find_due(n, first, DUE_REPORT, &count);
+
+	if (parts)
+		count = find_parts(n, parts, count, find_report);
+	if (parts && count > 1 && is_reportable(first))
+		r = save_parts(n, parts, count);
+	if (r < 0 && is_reportable(first))
+		report_change(n, first);
 }

@@ -19,5 +19,7 @@ typedef enum job_together (*job_together_fn)(struct node *n, const struct job *j
 
 /* `first` and those that are due besides it; does nothing where it would be one. */
 void job_save_together(struct node *n, struct job *first, job_together_fn find_part);
+/* The report that is due of `first` (DUE_REPORT), with those of the others of which it is due. */
+void job_report_together(struct node *n, struct job *first);
 /* The act of the job that is due now needs no save. */
 bool job_together_is_saved(const struct job *j);

@@ -14,13 +14,15 @@
 
 #define PRUNE_EACH 1000 /* final reports */
 
-/* A change of one attempt that the store refused; it is newer than the attempt's row. */
+/* A change of one attempt that is not in the store: it was acknowledged since the last spool_flush(), or the store refused it. It
+ * is newer than the attempt's row. */
 struct unsaved {
 	struct unsaved *next;
 	int64_t job, seq;
 	int32_t attempt;
 	bool final;
-	char *body; /* NULL: nothing is to be sent, and the row is to go */
+	char *body;	     /* NULL: nothing is to be sent, and the row is to go */
+	int64_t acked_bytes; /* of the row's report, which was acknowledged; 0: none was */
 };
 
 struct spool {
@@ -33,7 +35,7 @@ struct spool {
 	int n_kept; /* since sent_prune() */
 };
 
-/* ---- what the store refused ---- */
+/* ---- what is not in the store ---- */
 
 static struct unsaved *find_unsaved(const struct spool *s, int64_t job, int32_t attempt)
 {
@@ -88,6 +90,7 @@ static int mark_sent(struct spool *s, int64_t job, int32_t attempt, bool is_fina
 		return -ENOMEM;
 	free(u->body);
 	u->body = NULL;
+	u->acked_bytes = 0;
 	u->final |= is_final;
 	return 0;
 }
@@ -113,6 +116,9 @@ static int write_ledger(struct spool *s, const char *id, int64_t restored_ns, st
 	char text[SYNC_LEDGER_MAX + 24];
 	int r;
 
+	r = spool_flush(s, err);
+	if (r < 0)
+		return r;
 	/* Of another ledger nothing is known here. */
 	if (strcmp(id, s->ledger) == 0)
 		r = sent_repeat_all(s->db, err);
@@ -157,6 +163,8 @@ void spool_name_ledger(struct spool *s, int max, char ret[static SYNC_LEDGER_MAX
 
 int spool_repeat(struct spool *s, int64_t job, int32_t attempt, struct err *err)
 {
+	if (find_unsaved(s, job, attempt) && spool_flush(s, err) < 0)
+		return -EIO;
 	return *s->ledger ? sent_repeat(s->db, job, attempt, err) : 0;
 }
 
@@ -225,7 +233,7 @@ void spool_lazy(struct spool *s, bool is_lazy)
 }
 
 struct row {
-	int64_t seq;
+	int64_t seq, bytes;
 	bool final, has_body;
 };
 
@@ -235,7 +243,7 @@ static int find_report(struct spool *s, int64_t job, int32_t attempt, struct row
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT seq, final, body IS NOT NULL FROM outbox "
+			 "SELECT seq, final, body IS NOT NULL, bytes FROM outbox "
 			 "WHERE job = ? AND attempt = ?",
 			 "ii", job, (int64_t)attempt);
 
@@ -244,7 +252,10 @@ static int find_report(struct spool *s, int64_t job, int32_t attempt, struct row
 		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
-	*ret = (struct row){ db_int(st, 0), db_int(st, 1), db_int(st, 2) };
+	*ret = (struct row){ .seq = db_int(st, 0),
+			     .bytes = db_int(st, 3),
+			     .final = db_int(st, 1),
+			     .has_body = db_int(st, 2) };
 	db_done(st);
 	return 1;
 }
@@ -383,28 +394,55 @@ int spool_put_unsaved(struct spool *s, struct report *r, struct err *err)
 	return 0;
 }
 
-/* The row of one that was acknowledged or forgotten while the store failed. */
-static int flush_one(struct spool *s, const struct unsaved *u)
+static int flush_one(struct spool *s, const struct unsaved *u, struct err *err)
 {
-	if (u->final)
-		return db_run(s->db, NULL, "DELETE FROM outbox WHERE job = ? AND attempt = ?",
-			      "ii", u->job, (int64_t)u->attempt);
-	return db_run(s->db, NULL,
-		      "UPDATE outbox SET body = NULL, bytes = 0, seq = MAX(seq, ?3) "
-		      "WHERE job = ?1 AND attempt = ?2",
-		      "iii", u->job, (int64_t)u->attempt, u->seq);
+	if (!u->final)
+		return db_run(s->db, err,
+			      "UPDATE outbox SET body = NULL, bytes = 0, seq = MAX(seq, ?3) "
+			      "WHERE job = ?1 AND attempt = ?2",
+			      "iii", u->job, (int64_t)u->attempt, u->seq);
+	/* Without room for that it is acknowledged all the same. */
+	if (u->acked_bytes)
+		(void)keep_sent(s, u->job, u->attempt, NULL);
+	return db_run(s->db, err, "DELETE FROM outbox WHERE job = ? AND attempt = ?", "ii",
+		      u->job, (int64_t)u->attempt);
 }
 
-void spool_flush(struct spool *s)
+static bool has_to_flush(const struct spool *s)
+{
+	for (const struct unsaved *u = s->unsaved; u; u = u->next)
+		if (!u->body)
+			return true;
+	return false;
+}
+
+static void remove_flushed(struct spool *s)
 {
 	for (struct unsaved *u = s->unsaved, *next; u; u = next) {
 		next = u->next;
-		if (u->body)
-			continue;
-		if (flush_one(s, u) < 0)
-			return;
-		remove_unsaved(s, u);
+		if (!u->body)
+			remove_unsaved(s, u);
 	}
+}
+
+int spool_flush(struct spool *s, struct err *err)
+{
+	int r;
+
+	if (!has_to_flush(s))
+		return 0;
+	r = spool_begin(s, err);
+	if (r < 0)
+		return r;
+	for (const struct unsaved *u = s->unsaved; u && r >= 0; u = u->next)
+		r = u->body ? 0 : flush_one(s, u, err);
+	if (r < 0)
+		spool_rollback(s);
+	else
+		r = spool_commit(s, err);
+	if (r >= 0)
+		remove_flushed(s);
+	return r < 0 ? r : 0;
 }
 
 static int append_report(const char *body, json_t *to)
@@ -485,7 +523,7 @@ int spool_fill(struct spool *s, int max, json_t *to, struct err *err)
 
 static int ack_unsaved(struct unsaved *u, int64_t seq)
 {
-	if (u->seq > seq)
+	if (!u->body || u->seq > seq)
 		return 0;
 	free(u->body);
 	u->body = NULL;
@@ -502,16 +540,10 @@ int spool_ack(struct spool *s, int64_t job, int32_t attempt, int64_t seq, struct
 		return ack_unsaved(u, seq);
 	if (r <= 0 || row.seq > seq || !row.has_body)
 		return r < 0 ? r : 0;
-	if (row.final) {
-		/* Without room for that it is acknowledged all the same. */
-		(void)keep_sent(s, job, attempt, NULL);
-		r = spool_forget(s, job, attempt, err);
-		return r < 0 ? r : SPOOL_FINAL;
-	}
-	r = db_run(s->db, err,
-		   "UPDATE outbox SET body = NULL, bytes = 0 WHERE job = ? AND attempt = ?",
-		   "ii", job, (int64_t)attempt);
-	return r < 0 ? mark_sent(s, job, attempt, false) : 0;
+	if (mark_sent(s, job, attempt, row.final) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	find_unsaved(s, job, attempt)->acked_bytes = row.bytes;
+	return row.final ? SPOOL_FINAL : 0;
 }
 
 int spool_forget(struct spool *s, int64_t job, int32_t attempt, struct err *err)
@@ -547,8 +579,14 @@ int spool_get_status(struct spool *s, struct spool_status *ret, struct err *err)
 
 	if (r < 0)
 		return r;
-	for (const struct unsaved *u = s->unsaved; u; u = u->next)
+	for (const struct unsaved *u = s->unsaved; u; u = u->next) {
 		now.unsaved += u->body != NULL;
+		if (!u->acked_bytes)
+			continue;
+		now.reports--;
+		now.final -= u->final;
+		now.bytes -= u->acked_bytes;
+	}
 	now.oldest_ns = find_oldest_ns(s);
 	*ret = now;
 	return 0;
@@ -558,6 +596,6 @@ bool spool_is_full(struct spool *s)
 {
 	struct spool_status now = { 0 };
 
-	return read_totals(s, &now, NULL) < 0 ||
+	return spool_get_status(s, &now, NULL) < 0 ||
 	       (now.bytes >= s->max_bytes && now.reports == now.final);
 }

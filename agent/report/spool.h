@@ -41,17 +41,18 @@ int spool_put(struct spool *s, struct report *r, struct err *err);
 /* The same in memory alone, for who cannot put it: it is sent like the others and must be put
  * again once the store works, which takes its place. < 0: out of memory. */
 int spool_put_unsaved(struct spool *s, struct report *r, struct err *err);
-/* Tries to bring the store up to what was acknowledged while it failed. */
-void spool_flush(struct spool *s);
+/* Brings the store up to what was acknowledged. An agent that ends before that sends it once more, and the controller acknowledges it
+ * once more. < 0: the store fails; nothing has changed. */
+int spool_flush(struct spool *s, struct err *err);
 
 /* Up to `max` reports as wire objects onto the array `to`. Goes round through all, so that one
  * which is never acknowledged blocks none. Returns how many; < 0: the store cannot be read, and
  * nothing is in memory. */
 int spool_fill(struct spool *s, int max, json_t *to, struct err *err);
 
-/* Forget what is committed up to `seq`. SPOOL_FINAL: with it the attempt's final report; its
- * row is gone and the state may be forgotten too. Unknown attempts are 0. A store that refuses
- * the change is no error; one that cannot be read is. */
+/* Forget what is committed up to `seq`: in memory, and in the store with the next spool_flush(). SPOOL_FINAL: with it
+ * the attempt's final report; the state may be forgotten too. What is forgotten or unknown is 0. A store that
+ * cannot be read is an error. */
 #define SPOOL_FINAL 1
 int spool_ack(struct spool *s, int64_t job, int32_t attempt, int64_t seq, struct err *err);
 /* The controller never gave us this attempt: forget all of it. */

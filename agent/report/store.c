@@ -9,19 +9,20 @@
 
 #define ASIDE_MAX 1000
 
-/* outbox_total is kept by triggers, so that it is right after any rollback. */
+/* outbox_total is kept by triggers, so that it is right after any rollback. Rows of some KB that are written often are in tables with
+ * a rowid: without one they would lie on pages of their own, of which each change frees some and takes others. */
 static const char *const migrations[] = {
 	"CREATE TABLE attempts ("
 	" job INTEGER NOT NULL, attempt INTEGER NOT NULL,"
 	" body TEXT NOT NULL, request TEXT NOT NULL,"
-	" PRIMARY KEY (job, attempt)) STRICT, WITHOUT ROWID;"
+	" PRIMARY KEY (job, attempt)) STRICT;"
 	"CREATE TABLE settings ("
 	" name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE outbox ("
 	" job INTEGER NOT NULL, attempt INTEGER NOT NULL,"
 	" seq INTEGER NOT NULL, at_ns INTEGER NOT NULL, final INTEGER NOT NULL,"
 	" body TEXT, bytes INTEGER NOT NULL," /* NULL and 0: nothing to send */
-	" PRIMARY KEY (job, attempt)) STRICT, WITHOUT ROWID;"
+	" PRIMARY KEY (job, attempt)) STRICT;"
 	"CREATE INDEX outbox_oldest ON outbox (final, at_ns) WHERE body IS NOT NULL;"
 	"CREATE TABLE outbox_total ("
 	" one INTEGER PRIMARY KEY CHECK (one = 1),"

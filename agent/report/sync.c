@@ -18,11 +18,10 @@ struct apply {
 
 /* ---- the spool ---- */
 
-static int forget_in_spool(struct apply *a)
+static int apply_acks(struct apply *a)
 {
 	int r = 0;
 
-	a->n_settled = 0;
 	for (size_t i = 0; i < a->answer.n_acks && r >= 0; i++) {
 		const struct sync_ack *ack = &a->answer.acks[i];
 
@@ -30,19 +29,24 @@ static int forget_in_spool(struct apply *a)
 		if (r == SPOOL_FINAL)
 			a->settled[a->n_settled++] = ack;
 	}
-	for (size_t i = 0; i < a->answer.n_refusals && r >= 0; i++)
-		r = spool_forget(a->spool, a->answer.refusals[i].job,
-				 a->answer.refusals[i].attempt, NULL);
 	return r < 0 ? r : 0;
 }
 
-/* Acks and refusals as one commit; where the store refuses that, one by one, which the spool
- * then remembers in memory. < 0: the spool cannot be read: what was acknowledged will be sent
- * again. */
-static int apply_to_spool(struct apply *a)
+static int forget_refused(struct apply *a)
 {
-	bool is_begun = spool_begin(a->spool, NULL) >= 0;
-	int r = forget_in_spool(a);
+	int r = 0;
+
+	for (size_t i = 0; i < a->answer.n_refusals && r >= 0; i++)
+		r = spool_forget(a->spool, a->answer.refusals[i].job,
+				 a->answer.refusals[i].attempt, NULL);
+	return r;
+}
+
+/* As one commit; where the store refuses that, one by one, which the spool then remembers in memory. */
+static int apply_refusals(struct apply *a)
+{
+	bool is_begun = a->answer.n_refusals && spool_begin(a->spool, NULL) >= 0;
+	int r = forget_refused(a);
 
 	if (!is_begun)
 		return r;
@@ -50,7 +54,15 @@ static int apply_to_spool(struct apply *a)
 		spool_rollback(a->spool);
 		return r;
 	}
-	return spool_commit(a->spool, NULL) >= 0 ? 0 : forget_in_spool(a);
+	return spool_commit(a->spool, NULL) >= 0 ? 0 : forget_refused(a);
+}
+
+/* < 0: the spool cannot be read: what was acknowledged will be sent again. */
+static int apply_to_spool(struct apply *a)
+{
+	int r = apply_acks(a), r2 = apply_refusals(a);
+
+	return r < 0 ? r : r2;
 }
 
 /* ---- the handlers ---- */

@@ -24,6 +24,10 @@
 /* A long poll that is cut short costs both sides an exchange and a connection. It begins this much later where a kick would cut it
  * short. Orders wait no longer than that. */
 #define BUSY_MS 20
+/* The first report of a new job follows within that. */
+#define GROWN_MS 40
+/* The controller may keep the acknowledgement of an end so long: the job that follows on the freed cores comes with it then. */
+#define LINGER_MS 20
 
 enum phase {
 	IDLE,	 /* the timer will start the next exchange */
@@ -34,20 +38,27 @@ enum phase {
 struct uplink {
 	struct uplink_config config;
 	struct http *http;
-	sd_event_source *timer;
+	sd_event_source *timer,
+		*now; /* when the next exchange starts: one of them is enabled */
 	enum phase phase;
-	bool kicked;   /* something has changed since the last document was made */
-	bool waiting;  /* backing off: kicks do not shorten it */
-	bool up, told; /* told: on_link was called at least once */
+	bool kicked;	/* something has changed since the last document was made */
+	bool waiting;	/* backing off: kicks do not shorten it */
+	bool has_grown; /* so has the list of jobs, by the answer */
+	bool up, told;	/* told: on_link was called at least once */
 	int64_t exchanges, failed, failures, last_ok_ns;
 	int64_t started_ns; /* the exchange under way, or the last one */
 	int carried;	    /* reports and pieces of output in it */
+	bool may_linger;    /* it carries the end of a job, and no output */
 	struct err why;
 };
 
 static void schedule_sync(struct uplink *u, int64_t ms)
 {
 	u->phase = IDLE;
+	sd_event_source_set_enabled(u->timer, SD_EVENT_OFF);
+	sd_event_source_set_enabled(u->now, ms > 0 ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+	if (ms <= 0)
+		return;
 	sd_event_source_set_time_relative(u->timer, (uint64_t)ms * 1000);
 	sd_event_source_set_enabled(u->timer, SD_EVENT_ONESHOT);
 }
@@ -89,8 +100,8 @@ static void fail_sync(struct uplink *u, const struct err *err)
 }
 
 /* When the next exchange starts: at once when something has changed here, when the answer acknowledged
- * something (BUSY_MS later where more will follow), or when the long poll lasted; else after CALM_MS, because
- * an answer that repeats desired states comes back at once. */
+ * something (BUSY_MS later where more will follow, as after a new job), or when the long poll lasted; else after CALM_MS,
+ * because an answer that repeats desired states comes back at once. */
 static void schedule_next(struct uplink *u, enum phase was, int n_acks)
 {
 	int64_t now = clock_ns(CLOCK_BOOTTIME), lasted_ms = (now - u->started_ns) / MS_NS,
@@ -102,6 +113,8 @@ static void schedule_next(struct uplink *u, enum phase was, int n_acks)
 		pause_ms = CALM_MS;
 	if (was == POLLING && lasted_ms < CALM_MS && !n_acks)
 		pause_ms = CALM_MS - lasted_ms;
+	if (u->has_grown)
+		pause_ms = GROWN_MS;
 	u->failures = 0;
 	u->why.text[0] = '\0';
 	u->last_ok_ns = now;
@@ -158,6 +171,21 @@ static int add_output(struct uplink *u, json_t *doc, struct err *err)
 	return i;
 }
 
+static bool has_end(const json_t *reports)
+{
+	const json_t *one;
+	size_t i;
+
+	json_array_foreach(reports, i, one)
+	{
+		const char *state = json_string_value(json_object_get(one, "state"));
+
+		if (state && !strcmp(state, job_state_name(JOB_ENDED)))
+			return true;
+	}
+	return false;
+}
+
 static int make_document(struct uplink *u, json_t **ret, struct err *err)
 {
 	struct sync node = { 0 };
@@ -179,8 +207,9 @@ static int make_document(struct uplink *u, json_t **ret, struct err *err)
 	output = add_output(u, doc, err);
 	if (output < 0)
 		return output;
-	*ret = TAKE_PTR(doc);
+	u->may_linger = !output && has_end(sync_reports(doc));
 	u->carried = reports + output;
+	*ret = TAKE_PTR(doc);
 	return 0;
 }
 
@@ -191,7 +220,7 @@ static int start_sync(struct uplink *u, struct err *err)
 	char path[64];
 	int r;
 
-	u->kicked = false;
+	u->kicked = u->has_grown = false;
 	r = make_document(u, &doc, err);
 	if (r < 0)
 		return r;
@@ -199,25 +228,32 @@ static int start_sync(struct uplink *u, struct err *err)
 	call.wait_s = u->carried || !u->up ? 0 : u->config.wait_s;
 	call.body = doc;
 	snprintf(path, sizeof(path), "/v1/node/sync?wait=%ld", call.wait_s);
+	if (u->may_linger)
+		snprintf(path, sizeof(path), "/v1/node/sync?wait=0&linger_ms=%d", LINGER_MS);
 	call.path = path;
 	u->started_ns = clock_ns(CLOCK_BOOTTIME);
 	u->phase = call.wait_s ? POLLING : SENDING;
 	return http_start(u->http, call, on_done, u, err);
 }
 
-static int on_timer(sd_event_source *source, uint64_t usec, void *ctx)
+static int on_now(sd_event_source *source, void *ctx)
 {
 	struct uplink *u = ctx;
 	struct err err = { "" };
 	int r;
 
 	(void)source;
-	(void)usec;
 	u->waiting = false;
 	r = start_sync(u, &err);
 	if (r < 0)
 		fail_sync(u, &err);
 	return 0;
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *ctx)
+{
+	(void)usec;
+	return on_now(source, ctx);
 }
 
 int uplink_open(const struct uplink_config *c, struct uplink **ret, struct err *err)
@@ -239,6 +275,10 @@ int uplink_open(const struct uplink_config *c, struct uplink **ret, struct err *
 		return r;
 	r = sd_event_add_time_relative(c->event, &u->timer, CLOCK_BOOTTIME, 0, TIMER_AT_ONCE_US,
 				       on_timer, u);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(u->timer, SD_EVENT_OFF);
+	if (r >= 0)
+		r = sd_event_add_defer(c->event, &u->now, on_now, u);
 	if (r < 0) {
 		errno = -r;
 		return err_set(err, r, "make the uplink's timer: %m");
@@ -255,6 +295,7 @@ struct uplink *uplink_close(struct uplink *u)
 		http_cancel(u->http);
 	http_close(u->http);
 	sd_event_source_disable_unref(u->timer);
+	sd_event_source_disable_unref(u->now);
 	free(u);
 	return NULL;
 }
@@ -269,6 +310,12 @@ void uplink_kick(struct uplink *u)
 	if (u->phase == POLLING)
 		http_cancel(u->http);
 	schedule_sync(u, 0);
+}
+
+void uplink_list_grew(struct uplink *u)
+{
+	if (u)
+		u->has_grown = true;
 }
 
 void uplink_retry(struct uplink *u)

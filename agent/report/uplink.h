@@ -43,6 +43,8 @@ DEFINE_CLEANUP(struct uplink *, uplink_close)
  * reports. Many kicks before the loop runs again make one exchange. While backing off it waits
  * for the next try. */
 void uplink_kick(struct uplink *u);
+/* A job that the answer wanted is in the list now: it is not repeated, so that the next exchange has not to be put off. */
+void uplink_list_grew(struct uplink *u);
 /* Try now whatever the backoff says (SIGHUP). */
 void uplink_retry(struct uplink *u);
 

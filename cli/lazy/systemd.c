@@ -11,6 +11,7 @@ static struct lazy library = { .file = "libsystemd.so.0", .package = "libsystemd
 LAZY(int, sd_event_add_child, (sd_event *a, sd_event_source **b, pid_t c, int d, sd_event_child_handler_t e, void *f), (a, b, c, d, e, f))
 LAZY(int, sd_event_add_io, (sd_event *a, sd_event_source **b, int c, uint32_t d, sd_event_io_handler_t e, void *f), (a, b, c, d, e, f))
 LAZY(int, sd_event_add_signal, (sd_event *a, sd_event_source **b, int c, sd_event_signal_handler_t d, void *e), (a, b, c, d, e))
+LAZY(int, sd_event_add_defer, (sd_event *a, sd_event_source **b, sd_event_handler_t c, void *d), (a, b, c, d))
 LAZY(int, sd_event_add_time_relative, (sd_event *a, sd_event_source **b, clockid_t c, uint64_t d, uint64_t e, sd_event_time_handler_t f, void *g), (a, b, c, d, e, f, g))
 LAZY(int, sd_event_exit, (sd_event *a, int b), (a, b))
 LAZY(int, sd_event_loop, (sd_event *a), (a))

@@ -106,11 +106,15 @@ static int set_lazy(struct db *d, bool is_lazy, struct err *err)
 
 /* ---- transactions ---- */
 
+static int run_kept(struct sqlite *d, const char *sql, struct err *err);
+
 /* IMMEDIATE takes the write lock at once: a transaction that read first and writes later would get
  * SQLITE_BUSY in the middle, which no waiting resolves. */
 static int begin_immediate(struct db *d, struct err *err)
 {
-	return exec_sql(sqlite_of(d), "BEGIN IMMEDIATE", err);
+	static const char sql[] = "BEGIN IMMEDIATE";
+
+	return run_kept(sqlite_of(d), sql, err);
 }
 
 static void rollback_transaction(struct db *db)
@@ -129,7 +133,8 @@ static void rollback_transaction(struct db *db)
  * the caller may begin again. */
 static int commit_transaction(struct db *d, struct err *err)
 {
-	int r = exec_sql(sqlite_of(d), "COMMIT", err);
+	static const char sql[] = "COMMIT";
+	int r = run_kept(sqlite_of(d), sql, err);
 
 	if (r < 0)
 		rollback_transaction(d);
@@ -320,6 +325,15 @@ static int step_statement(struct db_row *row, struct err *err)
 		r = set_sqlite_error(sqlite_of(row->db), err, ((struct statement *)row)->sql);
 	reset_statement(row);
 	return r;
+}
+
+/* A statement without values, prepared once. */
+static int run_kept(struct sqlite *d, const char *sql, struct err *err)
+{
+	struct statement *s = NULL;
+	int r = prepare_statement(d, sql, &s, err);
+
+	return r < 0 ? r : step_statement(&s->row, err);
 }
 
 static int64_t get_int(const struct db_row *row, int column)

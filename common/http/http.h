@@ -4,7 +4,7 @@
  * Two ways: http_ask() waits for the answer, http_start() is driven by an sd-event loop. Both use a socket of their own where the URL is
  * http://, and libcurl with https://, which is loaded when it is first needed: it brings 1.3 MB of memory of its own.
  *
- * Used by agent and CLI. Connections are kept open between calls. Bodies over 1 KiB are sent
+ * Used by agent and CLI. Connections are kept open between calls. Bodies over 4 KiB are sent
  * gzipped with "Content-Encoding: gzip"; the munge digest is over the body as sent on the
  * wire before compression.
  */

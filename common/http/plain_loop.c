@@ -21,7 +21,7 @@
 struct plain_loop {
 	struct plain_call call;
 	sd_event *event;
-	sd_event_source *io, *timer;
+	sd_event_source *io, *timer, *begin;
 	plain_loop_fn done;
 	void *ctx;
 	int64_t until_ns;	  /* of the whole call, CLOCK_MONOTONIC; INT64_MAX: none */
@@ -30,7 +30,7 @@ struct plain_loop {
 	struct addrinfo *found, *next; /* next: to be tried */
 	int n_left;		       /* from `next` on */
 	int connecting_fd;
-	bool has_begun, is_exchanging;
+	bool is_exchanging;
 	char head[PLAIN_HEAD_MAX];
 };
 
@@ -38,6 +38,7 @@ static void drop_sources(struct plain_loop *l)
 {
 	l->io = sd_event_source_disable_unref(l->io);
 	l->timer = sd_event_source_disable_unref(l->timer);
+	l->begin = sd_event_source_disable_unref(l->begin);
 }
 
 static void drop_connecting(struct plain_loop *l)
@@ -268,10 +269,7 @@ static int on_timer(sd_event_source *s, uint64_t usec, void *ctx)
 	int r;
 
 	(void)s, (void)usec;
-	if (!l->has_begun) {
-		l->has_begun = true;
-		begin_connection(l);
-	} else if (l->is_exchanging) {
+	if (l->is_exchanging) {
 		end_exchange(l, -ETIMEDOUT);
 	} else if (l->connecting_fd >= 0) {
 		drop_connecting(l);
@@ -280,6 +278,13 @@ static int on_timer(sd_event_source *s, uint64_t usec, void *ctx)
 		r = http_no_time(l->call.http, "its name was not resolved in time", &err);
 		finish_call(l, r, &err);
 	}
+	return 0;
+}
+
+static int on_begin(sd_event_source *s, void *ctx)
+{
+	(void)s;
+	begin_connection(ctx);
 	return 0;
 }
 
@@ -303,6 +308,10 @@ int plain_loop_start(struct http *h, struct sd_event *event, struct plain_loop_d
 		l->until_ns = clock_ns(CLOCK_MONOTONIC) + (h->timeout_s + h->wait_s) * S_NS;
 	r = sd_event_add_time_relative(event, &l->timer, CLOCK_MONOTONIC, 0, TIMER_AT_ONCE_US,
 				       on_timer, l);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(l->timer, SD_EVENT_OFF);
+	if (r >= 0)
+		r = sd_event_add_defer(event, &l->begin, on_begin, l);
 	if (r < 0)
 		return err_set(err, r, "event loop: %s", strerror(-r));
 	*ret = TAKE_PTR(l);

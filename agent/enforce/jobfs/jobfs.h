@@ -117,7 +117,9 @@ struct jobfs_removal {
  * this removal is under way. */
 int jobfs_remove(struct jobfs *fs, const struct jobfs_job *job, const struct jobfs_removal *how,
 		 struct err *err);
-/* The same, blocking; for tools and tests. */
+/* A removal of the job's directory is under way: it cannot be made now. */
+bool jobfs_is_removing(const struct jobfs *fs, const struct jobfs_job *job);
+/* The same as jobfs_remove(), blocking; for tools and tests. */
 int jobfs_remove_now(struct jobfs *fs, const struct jobfs_job *job, struct err *err);
 
 /* Clears the limits of removed directories of which nothing is left open, so that their project

@@ -74,7 +74,7 @@ static int on_verdict(sd_event_source *source, int fd, uint32_t events, void *ar
 	return 0;
 }
 
-static bool is_under_way(const struct jobfs *fs, const struct jobfs_job *job)
+bool jobfs_is_removing(const struct jobfs *fs, const struct jobfs_job *job)
 {
 	for (const struct jobfs_removing *rm = fs->removing; rm; rm = rm->next)
 		if (rm->job.job == job->job && rm->job.attempt == job->attempt)
@@ -89,7 +89,7 @@ int jobfs_remove(struct jobfs *fs, const struct jobfs_job *job, const struct job
 	struct jobfs_removing *rm;
 	int r;
 
-	if (is_under_way(fs, job))
+	if (jobfs_is_removing(fs, job))
 		return err_set(err, -EALREADY, "this removal is under way");
 	rm = calloc(1, sizeof(*rm));
 	if (!rm)

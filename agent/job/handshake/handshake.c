@@ -199,7 +199,7 @@ static void note_error_file(struct job *j, const struct plan_opened *o)
 }
 
 /* The job is saved as running before the user's first instruction: an agent that dies now charges the job
- * and finds it again. Its first report, which is due at once, syncs that. */
+ * and finds it again. Its first report, or its end, syncs that (report_soon()). */
 static int on_opened(struct handshake *g, const struct plan_opened *o)
 {
 	char cpus[CPULIST_TEXT_MAX];

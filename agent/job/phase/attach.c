@@ -102,6 +102,12 @@ static int move_to_work(const char *work, int32_t pid, struct err *err)
 	return write_at(work, "cgroup.procs", text, err);
 }
 
+/* Of a cgroup that the agent has made itself nothing was ever a user's. */
+static bool is_from_user(const struct job *j)
+{
+	return j->node->ops != &manager_cgroup;
+}
+
 /* Makes "work" below the unit, sees to it that the launcher is in it, opens its cgroup.kill, and notes both cgroup
  * ids. Root takes the unit's cgroup before anything is looked for in it: from then on the user can
  * change nothing there. */
@@ -113,8 +119,8 @@ static int enter_work(struct job *j, int32_t pid, struct err *err)
 	int r;
 
 	snprintf(work, sizeof(work), "%s/" JOB_WORK_CGROUP, job_cgroup(j, cgroup));
-	r = keep_for_root(cgroup, err);
-	if (!r)
+	r = is_from_user(j) ? keep_for_root(cgroup, err) : 0;
+	if (!r && is_from_user(j))
 		r = remove_made_before(cgroup, err);
 	if (r < 0)
 		return r;

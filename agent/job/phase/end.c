@@ -20,6 +20,7 @@
 #include "common/log.h"
 #include "common/time_units.h"
 
+#define SYNC_AFTER_MS 1000
 #define PATIENCE_S 5 /* how long to wait for the final record of a unit that is gone */
 
 /* The final record is complete only when the unit has ended. 1: it has, with a record in *f if
@@ -150,6 +151,18 @@ static void count_end(struct node *n, const struct job *j)
 		n->counts.killed[j->s.end.reason->limit]++;
 }
 
+/* Its output is a file on the job's disk, which CLEANUP removes. A job without disk, or one that never ran, has no output to
+ * wait for. */
+static bool can_wait(struct node *n, const struct job *j)
+{
+	return n->uplink && j->s.jobfs.projid && j->clock.start_ns && !job_is_foreign(j);
+}
+
+static bool has_to_wait(struct node *n, struct job *j)
+{
+	return can_wait(n, j) && !(job_output_is_taken(j) && steps_are_told(n, j));
+}
+
 /* The order matters: the last figures are read while the job is attached, the end is decided before the
  * message is written, and detaching removes the latch that decide_end() reads. */
 int job_finish(struct node *n, struct job *j)
@@ -175,27 +188,21 @@ int job_finish(struct node *n, struct job *j)
 	n->ops->forget(n->manager, (struct manager_id){ j->s.job, j->s.attempt }, NULL);
 	j->waits_until_ns = 0;
 	count_end(n, j);
-	job_enter_phase(j, PHASE_DRAIN);
+	job_enter_phase(j, has_to_wait(n, j) ? PHASE_DRAIN : PHASE_CLEANUP);
 	return 0;
 }
 
-/* Waits until the controller has all output of the job and the ends of its steps, at most OutputKeep seconds,
- * since the output is a file on the job's disk and CLEANUP removes that. A job without disk, or one that never
- * ran, has no output to wait for. */
+/* Waits until the controller has all output of the job and the ends of its steps, at most OutputKeep seconds. */
 int job_drain(struct node *n, struct job *j)
 {
-	bool can_wait =
-		n->uplink && j->s.jobfs.projid && j->clock.start_ns && !job_is_foreign(j);
-
 	if (!j->waits_until_ns)
 		j->waits_until_ns = node_now_ns() + n->conf->output_keep_s * S_NS;
-	if (can_wait && !(job_output_is_taken(j) && steps_are_told(n, j)) &&
-	    node_now_ns() < j->waits_until_ns) {
+	if (has_to_wait(n, j) && node_now_ns() < j->waits_until_ns) {
 		uplink_kick(n->uplink);
 		job_act_after(j, 1000);
 		return 0;
 	}
-	if (can_wait && !job_output_is_taken(j))
+	if (can_wait(n, j) && !job_output_is_taken(j))
 		job_note(j, "the controller did not take all of the job's output in time");
 	job_enter_phase(j, PHASE_CLEANUP);
 	return 0;
@@ -218,8 +225,8 @@ static void on_removed(void *ctx, const struct jobfs_job *what, int result,
 		job_enter_phase(j, PHASE_REPORT);
 }
 
-/* CLEANUP can be entered again while a removal runs: is_removing makes the second call return. -EALREADY: the
- * removal that is under way calls on_removed() too. */
+/* CLEANUP is acted on again while a removal takes long, to sync how the job ended (is_synced_later()): is_removing makes
+ * that call return. -EALREADY: the removal that is under way calls on_removed() too. */
 int job_clean(struct node *n, struct job *j)
 {
 	struct jobfs_removal how = { n->event, on_removed, n };
@@ -233,6 +240,7 @@ int job_clean(struct node *n, struct job *j)
 		return 0;
 	}
 	j->is_removing = true;
+	job_act_after(j, SYNC_AFTER_MS);
 	r = jobfs_remove(n->jobfs, &j->s.jobfs, &how, &err);
 	if (r < 0 && r != -EALREADY)
 		on_removed(n, &j->s.jobfs, r, &err);

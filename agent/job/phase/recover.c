@@ -58,6 +58,7 @@ static int on_row(void *ctx, struct state_attempt *a, bool bad, const struct err
 
 	if (!j)
 		return -ENOMEM;
+	j->is_stored = true;
 	if (!bad)
 		state_attempt_take(&j->s, a);
 	if (bad || job_phase_parse(j->s.step, &j->phase) < 0) {

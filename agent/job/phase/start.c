@@ -66,6 +66,7 @@ static bool lacks_only_pids(const struct admit_node *node, const struct resource
 
 #define PREPARE_WAITS 2
 #define PREPARE_AGAIN_MS 1000
+#define REMOVAL_AGAIN_MS 20
 
 /* 0: the node can hold the job now. PREPARE_WAITS: later. 1: never, the job has failed with the reason.
  * -ENOMEM. */
@@ -220,6 +221,14 @@ static int64_t compute_mem_max(struct node *n, const struct resources *res)
 	return admit_mem_bytes(res, &rule);
 }
 
+/* An agent that died before the job was saved has left a directory, which this one is removing. */
+static bool is_dir_removed(const struct node *n, const struct job *j)
+{
+	struct jobfs_job left = { .job = j->s.job, .attempt = j->s.attempt };
+
+	return n->jobfs && jobfs_is_removing(n->jobfs, &left);
+}
+
 /* Each step leaves what it chose in j->s, which is saved before UNIT: a job that was prepared half way is
  * prepared again from the start. job_fail() keeps the first reason. */
 int job_prepare(struct node *n, struct job *j)
@@ -234,8 +243,8 @@ int job_prepare(struct node *n, struct job *j)
 	}
 	if (!r)
 		r = admit_job(n, j);
-	if (r == PREPARE_WAITS) {
-		job_act_after(j, PREPARE_AGAIN_MS);
+	if (r == PREPARE_WAITS || is_dir_removed(n, j)) {
+		job_act_after(j, r == PREPARE_WAITS ? PREPARE_AGAIN_MS : REMOVAL_AGAIN_MS);
 		return 0;
 	}
 	if (!r && j->s.request.res.ngpus > 0) {

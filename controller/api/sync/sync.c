@@ -4,7 +4,8 @@
  * The answer is sent at once when it has something new for the node, else when something
  * changes or the time is up. A desired state that was just sent and not carried out yet (a
  * resume that waits for cores) is nothing new: it is sent again after RESEND_NS, so that
- * neither a lost answer nor a slow node makes either side spin.
+ * neither a lost answer nor a slow node makes either side spin. A node may say that acknowledgements are to wait for a
+ * moment (linger_ms): what follows its reports, such as the next job of a core that has become free, comes with them then.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #include "controller/ledger/identity.h"
 
 #define RESEND_NS S_NS
+#define LINGER_MAX_MS 10000
 
 /* One exchange until it is answered. */
 struct talk {
@@ -133,6 +135,13 @@ static void answer_node(struct talk *t, struct sync_desired *d)
 		sent->at_ns = api_monotonic_ns();
 	}
 	call_answer(t->api, t->x, doc, t->credential);
+}
+
+static bool has_new_orders(const struct talk *t, const struct sync_desired *d)
+{
+	const struct sync_sent *sent = sync_sent_find(&t->api->sent, t->in->node);
+
+	return !sent || (d->digest && d->digest != sent->digest);
 }
 
 /* Does the answer have something new for the node? Otherwise *ret_again_ns: when to send it
@@ -272,12 +281,49 @@ static int add_waiter(struct talk *t, int64_t again_ns, struct err *err)
 	return long_poll_add(t->api->c.poll, &w, err);
 }
 
+/* How long the node waits: for anything new, and with what it has reported for what follows that. */
+struct patience {
+	int64_t wait_s, linger_ms;
+};
+
+static int read_patience(struct call *c, struct patience *ret, struct err *err)
+{
+	static const int64_t none = 0;
+	int64_t lost_s = c->api->c.config->node_lost_s;
+	int r = call_query_int(c, "wait", (struct wire_int){ 0, WAIT_MAX_S, &none },
+			       &ret->wait_s, err);
+
+	if (r >= 0)
+		r = call_query_int(c, "linger_ms", (struct wire_int){ 0, LINGER_MAX_MS, &none },
+				   &ret->linger_ms, err);
+	/* A waiting node sends at least three requests before it would be lost. */
+	if (r >= 0 && ret->wait_s > lost_s / 3)
+		ret->wait_s = lost_s / 3;
+	return r;
+}
+
+/* Sets the deadline. False: the answer is to be sent now. */
+static bool can_wait(struct talk *t, const struct patience *p, const struct sync_desired *d,
+		     int64_t *ret_again_ns)
+{
+	int64_t now_ns = api_monotonic_ns();
+
+	t->deadline_ns = now_ns + p->wait_s * S_NS;
+	if (!has_something_new(t, d, ret_again_ns))
+		return p->wait_s > 0;
+	if (!p->linger_ms || has_new_orders(t, d))
+		return false;
+	t->deadline_ns = now_ns + p->linger_ms * MS_NS;
+	*ret_again_ns = INT64_MAX;
+	return true;
+}
+
 int route_sync(struct call *c, struct err *err)
 {
-	static const int64_t no_wait = 0;
 	_cleanup_(sync_desired_done) struct sync_desired d = { 0 };
 	_cleanup_(talk_freep) struct talk *t = calloc(1, sizeof(*t));
-	int64_t wait_s, again_ns;
+	struct patience p;
+	int64_t again_ns;
 	int r;
 
 	if (!t)
@@ -286,18 +332,13 @@ int route_sync(struct call *c, struct err *err)
 	t->x = c->x;
 	snprintf(t->credential, sizeof(t->credential), "%s",
 		 exchange_header(c->x, AUTH_REQUEST_HEADER));
-	r = call_query_int(c, "wait", (struct wire_int){ 0, WAIT_MAX_S, &no_wait }, &wait_s,
-			   err);
+	r = read_patience(c, &p, err);
 	if (r >= 0)
 		r = sync_decode(c->body, &t->in, err);
 	if (r >= 0)
 		r = ingest_sync(c, t, err);
 	if (r < 0)
 		return r;
-	/* A waiting node sends at least three requests before it would be lost. */
-	if (wait_s > c->api->c.config->node_lost_s / 3)
-		wait_s = c->api->c.config->node_lost_s / 3;
-	t->deadline_ns = api_monotonic_ns() + wait_s * S_NS;
 	/* A node has one exchange at a time: it has abandoned an earlier one that still waits.
 	 */
 	long_poll_replace(c->api->c.poll, LONG_POLL_NODE, t->in->node);
@@ -306,8 +347,7 @@ int route_sync(struct call *c, struct err *err)
 		r = sync_desired_read(c->api, t->in, &d, err);
 	if (r < 0)
 		return r;
-	if (has_something_new(t, &d, &again_ns) || wait_s == 0 ||
-	    add_waiter(t, again_ns, err) < 0)
+	if (!can_wait(t, &p, &d, &again_ns) || add_waiter(t, again_ns, err) < 0)
 		answer_node(t, &d);
 	else
 		TAKE_PTR(t);

@@ -40,6 +40,7 @@ until_has up is_up || bail "no node: $(tail -n 5 "$agent_dir/log")"
 true_job >"$dir/o" 2>&1 || bail "no job runs: $(cat "$dir/o"); $(tail -n 5 "$agent_dir/log")"
 
 cpu_us() { awk '{ ns += $1 } END { printf "%d\n", ns / 1000 }' /proc/"$agent_pid"/task/*/schedstat; } # of all its threads
+exchanges() { ask 0 GET /metrics | awk '$1 == "reeve_syncs_total" { print $2 }'; }
 now_us() { echo $(($(date +%s%N) / 1000)); }
 percentiles() { sort -n | awk '{ v[NR] = $1 } END { printf "p50 %.1f p99 %.1f least %.1f", v[int((NR + 1) / 2)], v[int((NR * 99 + 99) / 100)], v[1] }'; }
 settled() { [ "$(ask 0 GET '/v1/jobs?limit=500' | grep -oE '"state":"(queued|running|starting|pending)"' | wc -l)" = 0 ] && echo settled; }
@@ -51,7 +52,7 @@ echo "floor, means: $(cat "$dir/floor.out")"
 floor=$(awk '{ print $2 + $6 }' "$dir/floor.out")
 
 "$dir/watch" "$LOOP_WATCH" reset
-before=$(cpu_us)
+before=$(cpu_us) told=$(exchanges)
 for _ in $(seq "$jobs"); do
 	from=$(now_us)
 	true_job >/dev/null 2>&1 || bail "a job failed: $(tail -n 5 "$agent_dir/log")"
@@ -61,15 +62,17 @@ done >"$dir/times"
 until_has settled settled
 watched=$("$dir/watch" "$LOOP_WATCH") || bail "the loop was not watched"
 echo "reeve run -- true, ms: $(percentiles <"$dir/times"), x$(sort -n "$dir/times" | awk -v f="$floor" '{ v[NR] = $1 } END { printf "%.1f", v[int((NR + 1) / 2)] / f }') of the floor (a process in a cgroup, a synced page)"
-awk -v t=$(($(cpu_us) - before)) -v n="$jobs" '{ printf "agent: %.2f ms of processor time a job, %.1f syncs a job\n", t / 1000 / n, $12 / n }' <<<"$watched"
+awk -v t=$(($(cpu_us) - before)) -v e=$(($(exchanges) - told)) -v n="$jobs" \
+	'{ printf "agent: %.2f ms of processor time a job, %.1f exchanges, %.1f syncs a job\n", t / 1000 / n, e / n, $12 / n }' <<<"$watched"
 echo "its loop, us: $watched"
 
 "$dir/watch" "$LOOP_WATCH" reset
-before=$(cpu_us) from=$(now_us)
+before=$(cpu_us) told=$(exchanges) from=$(now_us)
 r submit --config "$dir/client.conf" -l ncpus=1 -d / -o /dev/null -e /dev/null -J "1-$jobs" -- /bin/true >"$dir/o" 2>&1 || bail "$(cat "$dir/o")"
 array_over() { r jobs -a --config "$dir/client.conf" --json 2>/dev/null | grep -oE '"state": ?"(queued|running|starting|pending|held)"' | wc -l; }
 for _ in $(seq 1200); do [ "$(array_over)" = 0 ] && break; sleep 0.2; done
 took=$(($(now_us) - from))
 watched=$("$dir/watch" "$LOOP_WATCH") || bail "the loop was not watched"
-awk -v t=$(($(cpu_us) - before)) -v n="$jobs" -v us=$took '{ printf "an array of %d, one core each: %.1f jobs/s; agent: %.2f ms of processor time a job, %.1f syncs a job\n", n, n * 1e6 / us, t / 1000 / n, $12 / n }' <<<"$watched"
+awk -v t=$(($(cpu_us) - before)) -v e=$(($(exchanges) - told)) -v n="$jobs" -v us=$took \
+	'{ printf "an array of %d, one core each: %.1f jobs/s; agent: %.2f ms of processor time a job, %.1f exchanges, %.1f syncs a job\n", n, n * 1e6 / us, t / 1000 / n, e / n, $12 / n }' <<<"$watched"
 echo "its loop, us: $watched"

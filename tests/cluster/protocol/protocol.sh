@@ -205,8 +205,17 @@ wait $reader
 has "output reaches who waits for it" '"data":"aGVsbG8K"' "$(cat "$dir/output")"
 has "output is read on from an offset" '"data":"bGxvCg=="' "$(ask $daemon GET '/v1/jobs/1/output?offset=2')"
 has "output of others does not exist" 404 "$(ask $bin GET /v1/jobs/1/output)"
-has "cancel reaches the node" '"want":"cancel","reason":"cancelled by daemon"' \
-	"$(ask $daemon POST /v1/jobs/1/cancel >/dev/null; ask 0 POST /v1/node/sync "$(node n1 "$list")")"
+from=$(date +%s%N)
+has "an acknowledgement" '"acks":[{"job":1,' "$(ask 0 POST '/v1/node/sync?wait=0&linger_ms=300' "$(node n1 "$list" "$(report 1 5 running 10)")")"
+[ $(($(date +%s%N) - from)) -ge 300000000 ]
+result $? "... waits as long as the node lets it"
+(ask 0 POST '/v1/node/sync?wait=0&linger_ms=10000' "$(node n1 "$list" "$(report 1 7 running 10)")" >"$dir/held") &
+held=$!
+for _ in $(seq 100); do curl -s "$url/metrics" | grep -q '^reeve_long_polls 1' && break; sleep 0.02; done
+ask $daemon POST /v1/jobs/1/cancel >/dev/null
+wait $held
+has "cancel reaches the node" '"want":"cancel","reason":"cancelled by daemon"' "$(cat "$dir/held")"
+has "... with the acknowledgement that waited for it" '"seq":7' "$(cat "$dir/held")"
 has "and is not taken twice" 409 "$(ask $daemon POST /v1/jobs/1/cancel)"
 
 # ---- clients that dawdle ----

@@ -141,7 +141,8 @@ static void test_both_killed(struct world *w)
 static void test_half_started(struct world *w)
 {
 	struct manager_spec s = world_spec(w);
-	struct supervisor_spec spec = { &s, &w->config, job_path(w, s.id) };
+	struct supervisor_groups groups = { .at_ns = 0 };
+	struct supervisor_spec spec = { &s, &w->config, job_path(w, s.id), &groups };
 	char file[300];
 
 	spec_of(w, s.id, file, sizeof(file));

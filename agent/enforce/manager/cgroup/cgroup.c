@@ -66,7 +66,7 @@ static int set_limits(struct manager *m, const char *path, const struct manager_
 static int start_supervisor(struct manager *m, const struct manager_spec *s, const char *path,
 			    struct err *err)
 {
-	struct supervisor_spec spec = { s, &m->c, path };
+	struct supervisor_spec spec = { s, &m->c, path, &m->groups };
 	char file[MANAGER_PATH_MAX];
 	const char *argv[] = { m->c.launcher, "--supervise", file, NULL };
 	struct unit *u;

@@ -21,21 +21,33 @@
 #include "agent/enforce/manager/cgroup/tree.h"
 #include "agent/launch/supervise.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/clone_into.h"
+#include "common/time_units.h"
 
 /* A user without a passwd entry has no further groups. More groups than fit are an error: left
  * out, they could change what the job may read. */
-static int write_groups(FILE *f, const struct manager_spec *s, struct err *err)
+static int find_groups(struct supervisor_groups *g, const struct manager_spec *s,
+		       struct err *err)
 {
-	struct passwd *pw = getpwuid(s->uid);
-	gid_t groups[SUPERVISE_GROUPS_MAX] = { s->gid };
-	int n = pw ? SUPERVISE_GROUPS_MAX : 1;
+	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	struct passwd *pw;
+	int n;
 
-	if (pw && getgrouplist(pw->pw_name, s->gid, groups, &n) < 0)
+	if (g->at_ns && g->uid == s->uid && g->gid == s->gid &&
+	    now_ns - g->at_ns < SUPERVISOR_GROUPS_S * S_NS)
+		return 0;
+	g->at_ns = 0;
+	pw = getpwuid(s->uid);
+	n = pw ? SUPERVISE_GROUPS_MAX : 1;
+	g->groups[0] = s->gid;
+	if (pw && getgrouplist(pw->pw_name, s->gid, g->groups, &n) < 0)
 		return err_set(err, -E2BIG, "user %s is in %d groups; at most %d can be taken",
 			       pw->pw_name, n, SUPERVISE_GROUPS_MAX);
-	for (int i = 0; i < n; i++)
-		fprintf(f, "group %" PRIu32 "\n", groups[i]);
+	g->n = n;
+	g->uid = s->uid;
+	g->gid = s->gid;
+	g->at_ns = now_ns;
 	return 0;
 }
 
@@ -68,9 +80,11 @@ int supervisor_write_spec(const char *path, const struct supervisor_spec *s, str
 	if (!f)
 		return err_set(err, -errno, "write %s: %m", path);
 	write_lines(f, s);
-	r = write_groups(f, s->job, err);
+	r = find_groups(s->groups, s->job, err);
 	if (r < 0)
 		return r;
+	for (int i = 0; i < s->groups->n; i++)
+		fprintf(f, "group %" PRIu32 "\n", s->groups->groups[i]);
 	return fflush(f) || ferror(f) ? err_set(err, -EIO, "write %s: %m", path) : 0;
 }
 

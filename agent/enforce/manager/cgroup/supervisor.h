@@ -11,11 +11,23 @@
 #include <stdbool.h>
 #include <sys/types.h>
 #include "agent/enforce/manager/manager.h"
+#include "agent/launch/supervise.h"
+
+/* The user that was looked up last: many jobs follow each other of one, and a user database may be on another machine. It counts for
+ * SUPERVISOR_GROUPS_S. */
+#define SUPERVISOR_GROUPS_S 10
+struct supervisor_groups {
+	int64_t at_ns; /* CLOCK_MONOTONIC; 0: none yet */
+	uid_t uid;
+	gid_t gid, groups[SUPERVISE_GROUPS_MAX];
+	int n;
+};
 
 struct supervisor_spec {
 	const struct manager_spec *job;
 	const struct manager_config *config;
 	const char *cgroup;
+	struct supervisor_groups *groups;
 };
 
 /* Writes the spec. -EPERM: root's jobs have no supervisor; -errno with words. */

@@ -11,6 +11,7 @@
 #pragma once
 #include <systemd/sd-event.h>
 #include "agent/enforce/manager/manager.h"
+#include "agent/enforce/manager/cgroup/supervisor.h"
 #include "agent/enforce/manager/cgroup/tree.h"
 
 enum unit_stage {
@@ -54,6 +55,7 @@ struct manager {
 	struct unit *units;
 	struct unit_answer *answers; /* that are due */
 	sd_event_source *defer;
+	struct supervisor_groups groups;
 };
 
 /* unit_answer_open() comes first; unit_answer_close() drops the answers that are due. */

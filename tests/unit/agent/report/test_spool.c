@@ -163,6 +163,52 @@ static void a_final_report_stays_until_it_is_acknowledged(void **unused)
 	assert_int_equal(get_status().final, 0);
 }
 
+/* An agent that is killed in between sends them once more. */
+static void what_is_acknowledged_changes_the_store_with_the_next_flush(void **unused)
+{
+	int64_t interim, final;
+
+	(void)unused;
+	put_report(5, 1, JOB_RUNNING, &interim);
+	put_report(6, 1, JOB_ENDED, &final);
+	for (int is_flushed = 0; is_flushed < 2; is_flushed++) {
+		assert_int_equal(get_status().reports, 2);
+		db_fault_left = 1;
+		assert_int_equal(spool_ack(spool, 5, 1, interim, NULL), 0);
+		assert_int_equal(spool_ack(spool, 6, 1, final, NULL), SPOOL_FINAL);
+		assert_int_equal(get_status().reports, 0);
+		assert_int_equal(get_status().final, 0);
+		assert_int_equal(get_status().bytes, 0);
+		assert_int_equal(db_fault_left, 1);
+		db_fault_left = 0;
+		if (is_flushed)
+			assert_int_equal(spool_flush(spool, NULL), 0);
+		reopen_spool(1 << 20);
+	}
+	assert_int_equal(get_status().reports, 0);
+	assert_int_equal(get_status().bytes, 0);
+	put_report(5, 0, JOB_RUNNING, &final);
+	assert_true(final > interim);
+}
+
+/* It is not started again, although the store has it in the outbox still. */
+static void an_order_of_a_job_that_was_acknowledged_repeats_its_report(void **unused)
+{
+	_cleanup_json_ json_t *out = json_array();
+	int64_t seq;
+
+	(void)unused;
+	assert_int_equal(spool_set_ledger(spool, "one", 0, NULL), 0);
+	put_report(5, 1, JOB_ENDED, &seq);
+	assert_int_equal(spool_ack(spool, 5, 1, seq, NULL), SPOOL_FINAL);
+	assert_int_equal(spool_fill(spool, 500, out, NULL), 0);
+	assert_int_equal(spool_repeat(spool, 5, 1, NULL), 1);
+	assert_int_equal(spool_fill(spool, 500, out, NULL), 1);
+	assert_int_equal(spool_ack(spool, 5, 1, seq, NULL), SPOOL_FINAL);
+	assert_int_equal(spool_set_ledger(spool, "one", 7, NULL), 0);
+	assert_int_equal(get_status().final, 1);
+}
+
 static void
 at_the_bound_the_oldest_interim_reports_are_dropped_and_final_ones_never(void **unused)
 {
@@ -489,7 +535,7 @@ static void a_store_that_fails_from_any_change_on_loses_no_report_and_no_order(v
 		assert_int_equal(sent_of(2), 0);
 		if (!fail_vfs_off())
 			break;
-		spool_flush(spool);
+		assert_int_equal(spool_flush(spool, NULL), 0);
 		assert_int_equal(get_status().reports, 0);
 	} while (n < 500);
 	assert_in_range(n, 20, 499);
@@ -522,6 +568,8 @@ int main(void)
 		TEST(report_numbers_grow_over_acknowledgements_and_a_lost_store),
 		TEST(an_ack_forgets_only_what_it_covers),
 		TEST(a_final_report_stays_until_it_is_acknowledged),
+		TEST(what_is_acknowledged_changes_the_store_with_the_next_flush),
+		TEST(an_order_of_a_job_that_was_acknowledged_repeats_its_report),
 		TEST(at_the_bound_the_oldest_interim_reports_are_dropped_and_final_ones_never),
 		TEST(a_spool_full_of_final_reports_drops_interim_ones_alone),
 		TEST(documents_are_filled_round_robin_so_that_no_report_is_blocked),

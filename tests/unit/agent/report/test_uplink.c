@@ -22,6 +22,7 @@ struct http {
 };
 
 static struct http line;
+static bool may_linger; /* the acknowledgement of the next exchange may be late */
 static int n_started, n_cancelled, last_reports, last_output, start_result;
 static long last_wait;
 static int64_t last_number;
@@ -58,6 +59,8 @@ int http_start(struct http *h, struct http_call call, http_done_fn done, void *c
 	if (start_result < 0)
 		return err_set(err, start_result, "no munge");
 	snprintf(path, sizeof(path), "/v1/node/sync?wait=%ld", call.wait_s);
+	if (may_linger)
+		strcat(path, "&linger_ms=20");
 	assert_string_equal(call.path, path);
 	*h = (struct http){ done, ctx, true };
 	n_started++;
@@ -108,7 +111,7 @@ static struct spool *spool;
 static sd_event *event;
 static struct uplink *uplink;
 static int n_up, n_down, n_wants, n_chunks;
-static bool kick_on_want;
+static bool kick_on_want, grow_on_want;
 
 static int describe_node(void *ctx, struct sync *ret)
 {
@@ -155,6 +158,8 @@ static void on_want(void *ctx, const struct sync_order *order)
 	n_wants++;
 	if (kick_on_want)
 		uplink_kick(uplink);
+	if (grow_on_want)
+		uplink_list_grew(uplink);
 }
 
 static const struct sync_handlers handlers = { .on_want = on_want };
@@ -173,7 +178,7 @@ static int set_up(void **unused)
 	snprintf(path, sizeof(path), "%s/agent.db", dir);
 	remove(path);
 	n_started = n_cancelled = n_up = n_down = n_wants = n_chunks = start_result = 0;
-	kick_on_want = is_busy = false;
+	kick_on_want = grow_on_want = is_busy = may_linger = false;
 	n_addresses = 1;
 	n_failed = 0;
 	if (store_open(path, &db, NULL) != 0 || spool_open(db, 1 << 20, &spool, NULL) < 0 ||
@@ -221,11 +226,17 @@ static int64_t run_event_loop(int ms)
 	return (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000;
 }
 
+static void put_state(int64_t job, enum job_state state)
+{
+	struct report r = { .job = job, .attempt = 1, .at_ns = 1, .state = state };
+
+	r.end.kind = state == JOB_ENDED ? END_EXITED : END_NONE;
+	assert_int_equal(spool_put(spool, &r, NULL), 0);
+}
+
 static void put_report(int64_t job)
 {
-	struct report r = { .job = job, .attempt = 1, .at_ns = 1, .state = JOB_RUNNING };
-
-	assert_int_equal(spool_put(spool, &r, NULL), 0);
+	put_state(job, JOB_RUNNING);
 }
 
 /* Brings it into an idle long poll. */
@@ -306,6 +317,27 @@ static void no_poll_begins_at_once_where_a_kick_would_cut_it_short(void **unused
 	assert_int_equal(n_cancelled, 2); /* the two polls that had begun */
 }
 
+/* Not of output, which would stand until the answer comes. */
+static void the_answer_to_an_end_may_wait_for_the_next_job(void **unused)
+{
+	(void)unused;
+	into_poll();
+	put_report(1);
+	put_state(2, JOB_ENDED);
+	uplink_kick(uplink);
+	may_linger = true;
+	run_event_loop(500);
+	assert_int_equal(n_started, 3);
+	send_answer(0, "{\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":1}]}");
+	n_chunks = 1;
+	may_linger = false;
+	uplink_kick(uplink);
+	run_event_loop(500);
+	assert_int_equal(n_started, 4);
+	assert_int_equal(last_reports, 1);
+	assert_int_equal(last_output, 1);
+}
+
 static void more_reports_than_fit_one_document_follow_at_once(void **unused)
 {
 	char acks[64 * 1024] = "{\"acks\":[";
@@ -350,6 +382,19 @@ static void an_order_repeated_in_every_answer_makes_no_storm(void **unused)
 	kick_on_want = true;
 	send_answer(0, "{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}");
 	assert_in_range(run_event_loop(1500), 0, 350);
+}
+
+static void the_exchange_after_a_new_job_follows_soon(void **unused)
+{
+	(void)unused;
+	into_poll();
+	grow_on_want = true;
+	send_answer(0, "{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}");
+	assert_in_range(run_event_loop(1500), 30, 450);
+	assert_int_equal(last_wait, 25);
+	grow_on_want = false;
+	send_answer(0, "{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}");
+	assert_in_range(run_event_loop(1500), 700, 1300);
 }
 
 static void without_a_controller_it_backs_off_and_a_kick_retries_at_once(void **unused)
@@ -475,9 +520,11 @@ int main(void)
 		TEST(a_kick_ends_the_wait_and_many_kicks_make_one_exchange),
 		TEST(a_kick_while_reports_are_under_way_waits_for_them),
 		TEST(no_poll_begins_at_once_where_a_kick_would_cut_it_short),
+		TEST(the_answer_to_an_end_may_wait_for_the_next_job),
 		TEST(more_reports_than_fit_one_document_follow_at_once),
 		TEST(reports_that_are_not_acknowledged_are_not_sent_in_a_hurry),
 		TEST(an_order_repeated_in_every_answer_makes_no_storm),
+		TEST(the_exchange_after_a_new_job_follows_soon),
 		TEST(without_a_controller_it_backs_off_and_a_kick_retries_at_once),
 		TEST(exchanges_are_numbered_and_numbers_grow),
 		TEST(each_controller_is_asked_before_there_is_a_pause),
