@@ -21,7 +21,7 @@ struct grower {
 	pid_t pid;
 };
 
-/* Enters the cgroup that lies deepest below the job, then grows by GROWTH each time it is told to. */
+/* Enters the cgroup that lies deepest below the job, then grows by GROWTH at each signal. */
 static int grower_main(void *ctx)
 {
 	struct grower *g = ctx;

@@ -227,23 +227,25 @@ static void the_points_of_a_job_survive_the_agent(void **unused)
 	static struct state_attempt a;
 	struct series_sample x = { 25000, { 40000, 1024, -1, -1, -1, -1, -1 }, 0 };
 	struct db *db = open_store();
-	struct series points;
+	struct series points, back;
 	struct seen *s;
 
 	(void)unused;
 	fill_attempt(&a, 7);
 	series_init(&points, 10000);
 	assert_int_equal(series_add(&points, &x), 0);
-	a.series = &points;
+	assert_int_equal(state_series_set(&a, &points), 0);
 	assert_int_equal(state_save(db, &a, NULL), 0);
 	s = load_states(db);
 	assert_int_equal(s->bad, 0);
 	assert_non_null(s->a.series);
-	assert_int_equal(series_points(s->a.series), 3);
+	assert_int_equal(state_series_get(&s->a, &back), 0);
+	assert_int_equal(series_points(&back), 3);
 	x.elapsed_ms = 35000;
 	x.value[SERIES_CPU_MS] = 60000;
-	assert_int_equal(series_add(s->a.series, &x), 0);
-	assert_int_equal(series_total(s->a.series, SERIES_CPU_MS), 60000);
+	assert_int_equal(series_add(&back, &x), 0);
+	assert_int_equal(series_total(&back, SERIES_CPU_MS), 60000);
+	series_done(&back);
 	assert_int_equal(db_run(db, NULL,
 				"UPDATE attempts SET body = json_set(body, '$.series', 'AAAA')",
 				""),
@@ -253,6 +255,7 @@ static void the_points_of_a_job_survive_the_agent(void **unused)
 	assert_int_equal(s->bad, 0);
 	assert_null(s->a.series);
 	series_done(&points);
+	free(a.series);
 	db_close(db);
 }
 
