@@ -9,12 +9,6 @@
 #include "common/err.h"
 #include "common/wire/doc.h"
 
-/* A struct usage up to the last core that it names. */
-struct state_usage {
-	size_t size;
-	char bytes[];
-};
-
 /* What series_encode() wrote. */
 struct state_series {
 	uint32_t size;
@@ -172,47 +166,24 @@ void state_end_get(const struct state_attempt *a, struct job_end *ret)
 		ret->reason = *a->end.reason;
 }
 
-/* Most jobs use few cores of many: only as many as were measured are kept in memory. */
-static int pack_usage(struct state_usage **at, const struct usage *u)
-{
-	size_t size = offsetof(struct usage, cores) + (size_t)u->n_cores * sizeof(u->cores[0]);
-	struct state_usage *kept = *at;
-
-	if (!kept || kept->size != size)
-		kept = realloc(kept, sizeof(*kept) + size);
-	if (!kept)
-		return -ENOMEM;
-	kept->size = size;
-	memcpy(kept->bytes, u, size);
-	*at = kept;
-	return 0;
-}
-
-static void unpack_usage(const struct state_usage *kept, struct usage *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	if (kept)
-		memcpy(ret, kept->bytes, kept->size);
-}
-
 int state_usage_set(struct state_attempt *a, const struct usage *u)
 {
-	return pack_usage(&a->usage, u);
+	return packed_set(&a->usage, u);
 }
 
 void state_usage_get(const struct state_attempt *a, struct usage *ret)
 {
-	unpack_usage(a->usage, ret);
+	packed_get(a->usage, ret);
 }
 
 int state_base_set(struct state_attempt *a, const struct usage *u)
 {
-	return pack_usage(&a->base, u);
+	return packed_set(&a->base, u);
 }
 
 void state_base_get(const struct state_attempt *a, struct usage *ret)
 {
-	unpack_usage(a->base, ret);
+	packed_get(a->base, ret);
 }
 
 static int keep_series(struct state_attempt *a, const uint8_t *bytes, size_t size)

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include "agent/admit/cpulist.h"
 #include "agent/enforce/jobfs/jobfs.h"
+#include "agent/report/packed.h"
 #include "common/db/db.h"
 #include "common/model/job.h"
 #include "common/model/series/series.h"
@@ -37,7 +38,6 @@ struct state_end {
 };
 
 struct state_series;
-struct state_usage;
 
 struct state_attempt {
 	int64_t job;
@@ -64,8 +64,8 @@ struct state_attempt {
 	char *gpu_use;		     /* owned; its use of them, JSON; NULL: nothing */
 	struct state_series *series; /* owned; by state_series_set() */
 	struct state_end end;	     /* latched at the first excess; by state_end_set() */
-	struct state_usage *usage;   /* owned; by state_usage_set() */
-	struct state_usage *base;    /* owned; by state_base_set() */
+	struct packed_usage *usage;  /* owned; by state_usage_set() */
+	struct packed_usage *base;   /* owned; by state_base_set() */
 	struct request request;	     /* owned */
 };
 

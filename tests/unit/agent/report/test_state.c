@@ -259,6 +259,33 @@ static void the_points_of_a_job_survive_the_agent(void **unused)
 	db_close(db);
 }
 
+/* Figures that were measured as 0 stay apart from those that were not, and the cores from both, also when fewer or more are
+ * measured than before. */
+static void a_usage_keeps_what_was_measured_and_no_more(void **unused)
+{
+	static struct state_attempt a;
+	struct usage u = { 0 }, back;
+
+	(void)unused;
+	state_usage_get(&a, &back);
+	assert_int_equal(back.have, 0);
+	for (int i = 0; usage_fields[i].name; i++) {
+		int64_t *field = (int64_t *)((char *)&u + usage_fields[i].offset);
+
+		usage_set(&u, field, i % 3 ? INT64_C(1) << (i % 50) : 0);
+		u.cores[u.n_cores++] = (struct usage_core){ i, 1000 + i };
+		assert_int_equal(state_usage_set(&a, &u), 0);
+		state_usage_get(&a, &back);
+		assert_memory_equal(&back, &u, sizeof(u));
+	}
+	u = (struct usage){ 0 };
+	usage_set(&u, &u.gpu_busy_ns, 7);
+	assert_int_equal(state_usage_set(&a, &u), 0);
+	state_usage_get(&a, &back);
+	assert_memory_equal(&back, &u, sizeof(u));
+	free(a.usage);
+}
+
 static void a_second_save_changes_all_but_the_request(void **unused)
 {
 	static struct state_attempt a;
@@ -551,6 +578,7 @@ int main(void)
 		TEST(a_saved_attempt_is_loaded_whole),
 		TEST(a_row_of_an_older_agent_is_whole),
 		TEST(the_points_of_a_job_survive_the_agent),
+		TEST(a_usage_keeps_what_was_measured_and_no_more),
 		TEST(a_second_save_changes_all_but_the_request),
 		TEST(a_command_that_was_dropped_from_memory_is_loaded_again),
 		TEST(rows_may_be_deleted_while_they_are_listed),
