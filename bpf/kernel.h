@@ -51,6 +51,7 @@ struct bpf_raw_tracepoint_args { /* UAPI */
 
 struct cgroup_subsys_state {
 	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
 };
 
 struct hlist_head {

@@ -15,82 +15,14 @@
 #include "bpf/vmem_abi.h"
 #include "bpf/vmem_core.h"
 #include "bpf/vmem_call.h"
+#include "bpf/vmem_op.h"
 #include "bpf/vmem_refused.h"
 
 #define EAGAIN 11
-#define ENOMEM 12
 #define CLONE_VM 0x100
 #define PF_FORKNOEXEC 0x40 /* forked, and no exec since */
 
 char LICENSE[] SEC("license") = "GPL";
-
-INLINE struct op *op_of(struct task_struct *task)
-{
-	return bpf_task_storage_get(&ops, task, 0, 0);
-}
-
-/* Begins a call of the current task, and ends what an earlier call that failed on the way left
- * promised. Returns NULL when the task is in no job, or its storage cannot be allocated: the
- * growth is then seen when it is done. */
-INLINE struct op *op_begin(struct task_struct *task, __u32 kind, __s64 pages)
-{
-	struct vmem_space *space;
-	struct op *op;
-	__u32 slot;
-
-	if (!task->mm || is_outside(control_entry(), task))
-		return (void *)0;
-	space = space_of(task->mm);
-	slot = space ? slot_of_word(READ(space->used)) : slot_of_current();
-	if (!slot)
-		return (void *)0;
-	op = bpf_task_storage_get(&ops, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!op)
-		return op;
-	promise_end(op);
-	room_end(op);
-	op->kind = kind;
-	op->slot = slot;
-	op->pages = pages;
-	op->is_entered = 0;
-	return op;
-}
-
-INLINE void op_drop(struct op *op)
-{
-	if (!op || !op->kind)
-		return;
-	promise_end(op);
-	room_end(op);
-	op->kind = VMEM_OP_NONE;
-}
-
-INLINE void op_end(void)
-{
-	op_drop(op_of(bpf_get_current_task_btf()));
-}
-
-/* Returns 0 when `pages` are promised to the call, -ENOMEM when they would exceed the limit or
- * the job is being killed. */
-INLINE int op_promise(struct op *op, __s64 pages)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct vmem_job *job = job_at(op->slot);
-	struct excess x = { .op = op->kind, .is_refused = 1, .is_own = 1, .task = task };
-
-	if (!job)
-		return 0;
-	if (READ(job->latch.state) == VMEM_X_KILLED)
-		x.reached = READ(job->held_pages) + pages;
-	else
-		x.reached = promise_pages(op, job, pages);
-	if (!x.reached)
-		return 0;
-	x.slot = op->slot;
-	x.asked = pages;
-	latch_excess(job, &x);
-	return -ENOMEM;
-}
 
 /* True: the address space is new, and entered. Without room for it the job is killed. */
 INLINE bool enter_or_kill(struct mm_struct *mm, __u32 slot, struct op *op, struct excess *x)
@@ -179,14 +111,20 @@ int BPF_PROG(mmap_check, void *file, unsigned long prot, unsigned long flags, in
 SEC("?fentry/do_brk_flags")
 int BPF_PROG(brk_begin)
 {
-	op_begin(bpf_get_current_task_btf(), VMEM_OP_BRK, 0);
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!is_outside(control_entry(), task))
+		op_begin(task, VMEM_OP_BRK, 0);
 	return 0;
 }
 
 SEC("?fentry/expand_downwards")
 int BPF_PROG(stack_begin)
 {
-	op_begin(bpf_get_current_task_btf(), VMEM_OP_STACK, 0);
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (!is_outside(control_entry(), task))
+		op_begin(task, VMEM_OP_STACK, 0);
 	return 0;
 }
 
@@ -233,7 +171,7 @@ int BPF_PROG(fork_check, void *child, unsigned long flags, int ret)
 		return ret;
 	task = bpf_get_current_task_btf();
 	mm = task->mm;
-	if (!mm)
+	if (!mm || is_outside(control_entry(), task))
 		return 0;
 	pages = mm->total_vm;
 	op = op_begin(task, VMEM_OP_FORK, pages);
@@ -430,6 +368,17 @@ int BPF_PROG(exit_done, struct mm_struct *mm)
 
 /* ---- tier 2 ---- */
 
+/* Not inlined: what all processes of the node run through stays short. */
+static __noinline int lock_sync(struct mm_struct *mm)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	bool is_own = task->mm == mm;
+
+	if (!sync_with(mm, task, (void *)0, VMEM_OP_OTHER, READING_LOCKED) && is_own)
+		refusal_seen(mm, task);
+	return 0;
+}
+
 /* Most frequent of all hooks: it fires for every process of the node. */
 SEC("?tp_btf/mmap_lock_released")
 int BPF_PROG(lock_released, struct mm_struct *mm)
@@ -440,11 +389,9 @@ int BPF_PROG(lock_released, struct mm_struct *mm)
 	if (!c || !c->n_jobs)
 		return 0;
 	task = bpf_get_current_task_btf();
-	if (task->mm != mm && !space_of(mm))
+	if (task->mm == mm ? is_outside(c, task) : !space_of(mm))
 		return 0;
-	if (!sync_own(mm, VMEM_OP_OTHER, READING_LOCKED) && task->mm == mm)
-		refusal_seen(mm, task);
-	return 0;
+	return lock_sync(mm);
 }
 
 SEC("?tp_btf/sched_process_fork")

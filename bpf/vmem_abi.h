@@ -6,13 +6,14 @@
  */
 #pragma once
 
-#define VMEM_VERSION 6 /* of everything below but the first part of struct vmem_job */
+#define VMEM_VERSION 7 /* of everything below but the first part of struct vmem_job */
 
 enum {
 	VMEM_MAX_JOBS =
 		2048, /* slot 0 means "no job"; some are still emptied by dying processes */
 	VMEM_MAX_LEVELS = 4,
 	VMEM_PAGE_BITS = 44, /* of a charge word: job slot above, pages below */
+	VMEM_ID_BITS = 56,   /* of vmem_control.within: depth above, cgroup id below */
 };
 
 enum vmem_op {
@@ -114,8 +115,12 @@ struct vmem_control {
 	__u32 version;
 	__u32 n_jobs;		      /* 0: every hook returns at once */
 	__u32 level[VMEM_MAX_LEVELS]; /* depths at which job cgroups live; 0 ends the list */
-	__u32 tier;		      /* of the programs pinned beside */
-	__u32 hooks;		      /* bit set of the programs pinned beside */
+	/* A cgroup that all jobs lie below, and its depth, in one word: read as a whole. Of the id the
+	 * lowest VMEM_ID_BITS: two cgroups that agree in them are taken for the same, which costs time alone. 0: there is no such
+	 * cgroup, or none is known. */
+	__u64 within;
+	__u32 tier;  /* of the programs pinned beside */
+	__u32 hooks; /* bit set of the programs pinned beside */
 	/* The audit: set by user space, summed by the iterator. */
 	__u64 audit_cgroup_id;
 	__u32 audit_level;

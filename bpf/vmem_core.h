@@ -47,23 +47,51 @@ INLINE __u32 slot_of_id(__u64 id)
 	return slot ? *slot : 0;
 }
 
-/* True: the task is in no job, since the node has none, or none as deep in the tree as this
- * task. The quick answer for most tasks of a node: a few loads, no helper call. */
-INLINE bool is_outside(struct vmem_control *c, struct task_struct *task)
+/* From a cgroup upwards; of a deeper one it is not known where it lies. */
+#define WITHIN_STEPS 8
+
+/* False: the cgroup does not lie below the one of vmem_control.within. Through typed pointers, since each helper
+ * call would cost as much as all of these loads. */
+INLINE bool may_be_below(struct cgroup *cg, __u64 within)
 {
-	__u32 level = task->cgroups->dfl_cgrp->level, at;
+	int up = cg->level - (int)(within >> VMEM_ID_BITS), i;
+	struct cgroup_subsys_state *css;
+
+	if (up <= 0)
+		return false;
+	css = cg->self.parent;
+	for (i = 1; i < WITHIN_STEPS && i < up; i++)
+		css = css->parent;
+	return up > WITHIN_STEPS ||
+	       !((css->cgroup->kn->id ^ within) & ((1ULL << VMEM_ID_BITS) - 1));
+}
+
+INLINE bool is_above_all_jobs(struct vmem_control *c, struct cgroup *cg)
+{
+	__u32 at;
 	int i;
 
-	if (!c || !c->n_jobs)
-		return true;
 	for (i = 0; i < VMEM_MAX_LEVELS; i++) {
 		at = c->level[i];
 		if (!at)
 			break;
-		if (at <= level)
+		if (at <= (__u32)cg->level)
 			return false;
 	}
 	return true;
+}
+
+/* True: the task is in no job, since the node has none, or all have their cgroups in another part of the tree. The
+ * quick answer for most tasks of a node: a few loads, no helper call. */
+INLINE bool is_outside(struct vmem_control *c, struct task_struct *task)
+{
+	struct cgroup *cg = task->cgroups->dfl_cgrp;
+	__u64 within;
+
+	if (!c || !c->n_jobs)
+		return true;
+	within = READ(c->within);
+	return within ? !may_be_below(cg, within) : is_above_all_jobs(c, cg);
 }
 
 INLINE __u32 slot_of_current(void)

@@ -84,8 +84,9 @@ struct job {
 	int64_t waits_until_ns; /* deadline of DRAIN, or of waiting for a final record */
 	int64_t reported_ns;	/* CLOCK_BOOTTIME of the last report */
 	int64_t series_sent_ns; /* CLOCK_BOOTTIME of the last report with its series; 0: none */
-	int64_t report_seq;	/* sequence number of that; 0: none by this agent */
-	int64_t unsaved_ns;	/* CLOCK_BOOTTIME since which it could not be saved; 0: it is */
+	int64_t series_interval_ms; /* of its points; 0: none was added by this agent */
+	int64_t report_seq;	    /* sequence number of that; 0: none by this agent */
+	int64_t unsaved_ns; /* CLOCK_BOOTTIME since which it could not be saved; 0: it is */
 	struct job_stream streams[2];
 	struct signed_start *start; /* owned; stored with the first save; job/signed.h */
 	struct handshake *handshake;

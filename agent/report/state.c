@@ -7,13 +7,12 @@
 #include <string.h>
 #include "agent/report/state.h"
 #include "common/err.h"
-#include "common/model/series/series.h"
 #include "common/wire/doc.h"
 
-/* A struct usage up to the last core that it names. */
-struct state_usage {
-	size_t size;
-	char bytes[];
+/* What series_encode() wrote. */
+struct state_series {
+	uint32_t size;
+	uint8_t bytes[];
 };
 
 enum kind { INT32, INT64, UINT32, UINT64, TEXT, OWNED, CPUS };
@@ -167,55 +166,67 @@ void state_end_get(const struct state_attempt *a, struct job_end *ret)
 		ret->reason = *a->end.reason;
 }
 
-/* Most jobs use few cores of many: only as many as were measured are kept in memory. */
-static int pack_usage(struct state_usage **at, const struct usage *u)
+int state_usage_set(struct state_attempt *a, const struct usage *u)
 {
-	size_t size = offsetof(struct usage, cores) + (size_t)u->n_cores * sizeof(u->cores[0]);
-	struct state_usage *kept = *at;
+	return packed_set(&a->usage, u);
+}
+
+void state_usage_get(const struct state_attempt *a, struct usage *ret)
+{
+	packed_get(a->usage, ret);
+}
+
+int state_base_set(struct state_attempt *a, const struct usage *u)
+{
+	return packed_set(&a->base, u);
+}
+
+void state_base_get(const struct state_attempt *a, struct usage *ret)
+{
+	packed_get(a->base, ret);
+}
+
+static int keep_series(struct state_attempt *a, const uint8_t *bytes, size_t size)
+{
+	struct state_series *kept = a->series;
 
 	if (!kept || kept->size != size)
 		kept = realloc(kept, sizeof(*kept) + size);
 	if (!kept)
 		return -ENOMEM;
-	kept->size = size;
-	memcpy(kept->bytes, u, size);
-	*at = kept;
+	kept->size = (uint32_t)size;
+	memcpy(kept->bytes, bytes, size);
+	a->series = kept;
 	return 0;
 }
 
-static void unpack_usage(const struct state_usage *kept, struct usage *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	if (kept)
-		memcpy(ret, kept->bytes, kept->size);
-}
-
-int state_usage_set(struct state_attempt *a, const struct usage *u)
-{
-	return pack_usage(&a->usage, u);
-}
-
-void state_usage_get(const struct state_attempt *a, struct usage *ret)
-{
-	unpack_usage(a->usage, ret);
-}
-
-int state_base_set(struct state_attempt *a, const struct usage *u)
-{
-	return pack_usage(&a->base, u);
-}
-
-void state_base_get(const struct state_attempt *a, struct usage *ret)
-{
-	unpack_usage(a->base, ret);
-}
-
-static void encode_series(const struct series *s, struct doc *d)
+int state_series_set(struct state_attempt *a, const struct series *s)
 {
 	uint8_t buf[SERIES_BYTES_MAX];
 
-	if (s && series_points(s))
-		doc_bytes(d, "series", buf, series_encode(s, buf));
+	return keep_series(a, buf, series_encode(s, buf));
+}
+
+int state_series_get(const struct state_attempt *a, struct series *ret)
+{
+	if (a->series)
+		return series_decode(a->series->bytes, a->series->size, ret);
+	*ret = (struct series){ 0 };
+	return 0;
+}
+
+size_t state_series_bytes(const struct state_attempt *a, const uint8_t **ret)
+{
+	if (!a->series)
+		return 0;
+	*ret = a->series->bytes;
+	return a->series->size;
+}
+
+static void encode_series(const struct state_attempt *a, struct doc *d)
+{
+	if (a->series)
+		doc_bytes(d, "series", a->series->bytes, a->series->size);
 }
 
 /* Not in the rows of older agents. Points that cannot be read are dropped: the job itself must not be lost for them. */
@@ -229,20 +240,8 @@ static int decode_series(const json_t *j, struct state_attempt *a, struct err *e
 	if (!text || doc_decode_bytes(text, SERIES_BYTES_MAX, &bytes, &size, NULL) < 0 ||
 	    series_decode(bytes, size, &s) < 0)
 		return 0;
-	a->series = malloc(sizeof(s));
-	if (!a->series) {
-		series_done(&s);
-		return err_set(err, -ENOMEM, "out of memory");
-	}
-	*a->series = s;
-	return 0;
-}
-
-static void free_series(struct state_attempt *a)
-{
-	if (a->series)
-		series_done(a->series);
-	free(a->series);
+	series_done(&s);
+	return keep_series(a, bytes, size) < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
 static char *encode_body(const struct state_attempt *a)
@@ -259,7 +258,7 @@ static char *encode_body(const struct state_attempt *a)
 	doc_set(&d, "end", wire_encode_end(&end));
 	doc_set(&d, "usage", wire_encode_usage(&usage));
 	doc_set(&d, "base", wire_encode_usage(&base));
-	encode_series(a->series, &d);
+	encode_series(a, &d);
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
 		doc_set(&d, fields[i].name, encode_field(&fields[i], a));
 	j = doc_take(&d);
@@ -317,11 +316,10 @@ void state_attempt_init(struct state_attempt *a)
 void state_attempt_take(struct state_attempt *to, struct state_attempt *from)
 {
 	*to = *from;
-	from->err_path = from->cgroup = from->note = from->gpus = NULL;
-	from->gpu_use = NULL;
+	from->err_path = from->cgroup = from->note = from->gpus = from->gpu_use = NULL;
+	from->usage = from->base = NULL;
 	from->series = NULL;
 	from->end.reason = NULL;
-	from->usage = from->base = NULL;
 	request_init(&from->request);
 }
 
@@ -332,7 +330,7 @@ void state_attempt_done(struct state_attempt *a)
 	free(a->note);
 	free(a->gpus);
 	free(a->gpu_use);
-	free_series(a);
+	free(a->series);
 	free(a->end.reason);
 	free(a->usage);
 	free(a->base);

@@ -11,8 +11,10 @@
 #include <stdint.h>
 #include "agent/admit/cpulist.h"
 #include "agent/enforce/jobfs/jobfs.h"
+#include "agent/report/packed.h"
 #include "common/db/db.h"
 #include "common/model/job.h"
+#include "common/model/series/series.h"
 
 #define STATE_BOOT_MAX 40
 #define STATE_PATH_MAX 4096
@@ -35,8 +37,7 @@ struct state_end {
 	struct reason *reason; /* owned; NULL: none, or there was no memory for the words */
 };
 
-struct series;
-struct state_usage;
+struct state_series;
 
 struct state_attempt {
 	int64_t job;
@@ -57,15 +58,15 @@ struct state_attempt {
 	char *err_path; /* owned; the job's error file as opened, NULL: none, and which file
 			 * it was */
 	uint64_t err_dev, err_ino;
-	char *cgroup;		   /* owned; path below the cgroup mount, NULL: not known */
-	char *note;		   /* owned; NULL: none */
-	char *gpus;		   /* owned; uuids with commas, NULL: none */
-	char *gpu_use;		   /* owned; its use of them, JSON; NULL: nothing */
-	struct series *series;	   /* owned; how its use went; NULL: nothing was sampled yet */
-	struct state_end end;	   /* latched at the first excess; by state_end_set() */
-	struct state_usage *usage; /* owned; by state_usage_set() */
-	struct state_usage *base;  /* owned; by state_base_set() */
-	struct request request;	   /* owned */
+	char *cgroup;		     /* owned; path below the cgroup mount, NULL: not known */
+	char *note;		     /* owned; NULL: none */
+	char *gpus;		     /* owned; uuids with commas, NULL: none */
+	char *gpu_use;		     /* owned; its use of them, JSON; NULL: nothing */
+	struct state_series *series; /* owned; by state_series_set() */
+	struct state_end end;	     /* latched at the first excess; by state_end_set() */
+	struct packed_usage *usage;  /* owned; by state_usage_set() */
+	struct packed_usage *base;   /* owned; by state_base_set() */
+	struct request request;	     /* owned */
 };
 
 void state_attempt_init(struct state_attempt *a);
@@ -84,6 +85,13 @@ void state_usage_get(const struct state_attempt *a, struct usage *ret);
 /* What the unit had used before the user's program began: not the job's. */
 int state_base_set(struct state_attempt *a, const struct usage *u);
 void state_base_get(const struct state_attempt *a, struct usage *ret);
+
+/* How its use went, encoded: a fraction of the memory of struct series. _get: all zero before the first _set; the caller calls
+ * series_done(). -ENOMEM: what was set before stays. */
+int state_series_set(struct state_attempt *a, const struct series *s);
+int state_series_get(const struct state_attempt *a, struct series *ret);
+/* The same bytes, which are not copied; 0: nothing was set. */
+size_t state_series_bytes(const struct state_attempt *a, const uint8_t **ret);
 
 /* All of *a; the request only when the row is new. Text that is not UTF-8 is mended: it never
  * keeps a job from being saved. -ENOSPC, -EIO, ... */

@@ -25,7 +25,7 @@ bench_srun() {
 	$MAKE all && tests/node/suite.sh slurm_srun --with slurm --net host
 }
 bench_vmem() {
-	$MAKE $O/tests/bench/agent/vmem_bench && tests/bench/agent/vmem_bench.sh
+	$MAKE $O/tests/bench/agent/vmem_bench && tests/bench/agent/vmem_bench.sh ${VMEM_BENCH:-}
 }
 bench_switch() {
 	$MAKE $O/tests/bpf/prof_test all && tests/bench/agent/prof_bench.sh

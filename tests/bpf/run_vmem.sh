@@ -44,7 +44,7 @@ say()
 on_host()
 {
 	for tier in 2 3; do
-		for t in storm attack room restart idle moves refused; do
+		for t in storm attack room restart idle moves refused places; do
 			name="$t, tier $tier on $(uname -r)"
 			if [ "$(id -u)" != 0 ]; then
 				skip "$name" "needs root"
@@ -62,7 +62,7 @@ on_vm()
 {
 	for tier in 1 2; do
 		[ "$tier" = 1 ] && many=$ops || many=$((ops / 4))
-		for t in storm attack room restart idle moves refused; do
+		for t in storm attack room restart idle moves refused places; do
 			# A kernel that preempts itself interrupts between the release of a lock and
 			# the hook behind it: where `moves` is dangerous.
 			[ "$t" = moves ] && preempt=full || preempt=voluntary

@@ -18,7 +18,7 @@ $$O/tests/$1: $$(call objs,$2 $3)
 	$$(call say,LINK,$$@)
 	$$(Q)mkdir -p $$(@D) && $$(CC) -static -o $$@ $$^ -lbpf -lelf -lz -lpthread
 endef
-$(eval $(call SCAN_TEST,bpf/scan_test,tests/bpf/scan_test.c tests/bpf/scan_changes.c,$(SCAN_OBJS)))
+$(eval $(call SCAN_TEST,bpf/scan_test,tests/bpf/scan_test.c tests/bpf/scan/changes.c,$(SCAN_OBJS)))
 $(eval $(call SCAN_TEST,bpf/events_test,tests/bpf/events_test.c,$(EVENTS_OBJS)))
 $(eval $(call SCAN_TEST,bpf/guard_test,tests/bpf/guard_test.c,$(GUARD_OBJS)))
 $(eval $(call SCAN_TEST,bpf/devices_test,tests/bpf/devices_test.c,$(DEVICES_OBJS)))

@@ -19,7 +19,7 @@
 #include <fcntl.h>
 #include <bpf/libbpf.h>
 #include "agent/sample/sample.h"
-#include "tests/bpf/scan_changes.h"
+#include "tests/bpf/scan/changes.h"
 #include "tests/bpf/testjob.h"
 
 #define PATIENCE_NS 60000000000u /* ends early on an idle machine */

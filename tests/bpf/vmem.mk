@@ -4,7 +4,8 @@
 VMEM_OBJS := $(wildcard agent/enforce/vmem/*.c) common/err.c tests/bpf/testjob.c \
 	     tests/bpf/vmem_test.c
 VMEM_BINS := $O/tests/bpf/vmem_storm $O/tests/bpf/vmem_attack $O/tests/bpf/vmem_restart $O/tests/bpf/vmem_room \
-	     $O/tests/bpf/vmem_moves $O/tests/bpf/vmem_idle $O/tests/bpf/vmem_refused $O/tests/bench/agent/vmem_bench
+	     $O/tests/bpf/vmem_moves $O/tests/bpf/vmem_idle $O/tests/bpf/vmem_refused $O/tests/bpf/vmem_places \
+	     $O/tests/bench/agent/vmem_bench
 
 define VMEM_TEST
 $$O/tests/$1: $$(call objs,tests/$1.c $(VMEM_OBJS))
@@ -19,10 +20,11 @@ $(eval $(call VMEM_TEST,bpf/vmem_room))
 $(eval $(call VMEM_TEST,bpf/vmem_moves))
 $(eval $(call VMEM_TEST,bpf/vmem_idle))
 $(eval $(call VMEM_TEST,bpf/vmem_refused))
+$(eval $(call VMEM_TEST,bpf/vmem_places))
 $(eval $(call VMEM_TEST,bench/agent/vmem_bench))
 vmem-tests: $(VMEM_BINS)
 .PHONY: vmem-tests
 # The skeleton is a system header to the compiler, so that no dependency file names it.
 $O/agent/enforce/vmem/kernel.o: $O/bpf-skel/vmem.skel.h
 # The kernel side in several files.
-$O/bpf/vmem.bpf.o: bpf/vmem_core.h bpf/vmem_maps.h bpf/vmem_room.h bpf/vmem_call.h bpf/vmem_refused.h bpf/lib/ancestor.h
+$O/bpf/vmem.bpf.o: bpf/vmem_core.h bpf/vmem_maps.h bpf/vmem_room.h bpf/vmem_call.h bpf/vmem_op.h bpf/vmem_refused.h bpf/lib/ancestor.h

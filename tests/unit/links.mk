@@ -46,11 +46,11 @@ $O/tests/unit/test_top: LDLIBS += -ljansson -lsmartcols
 $O/tests/unit/test_top: $(patsubst %,$O/cli/top/%.o,$(addprefix draw/,line bar columns layout help) $(addprefix views/,rates view subjects sums cluster node_rows node job_rows job) ui once) $(patsubst %,$O/cli/output/%.o,decimal table table_print table_render table_plain table_programs text) $(patsubst %,$O/cli/views/%.o,job_view job_parts) $O/cli/answer_text.o $O/common/csv/csv_write.o $O/common/nearest.o $(MODEL) $(WIRE)
 $O/tests/unit/test_advice: $O/controller/policy/efficiency/advice.o $(MODEL)
 $O/tests/unit/test_state: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_state: $(MODEL) $(WIRE) $(DB) $O/agent/admit/cpulist.o $(patsubst %,$O/agent/report/%.o,store state)
+$O/tests/unit/test_state: $(MODEL) $(WIRE) $(DB) $O/agent/admit/cpulist.o $(patsubst %,$O/agent/report/%.o,store packed state)
 $O/tests/unit/test_spool: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_spool: tests/unit/rig/fail_vfs.c $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store state sent spool sync) $O/agent/admit/cpulist.o
+$O/tests/unit/test_spool: tests/unit/rig/fail_vfs.c $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store packed state sent spool sync) $O/agent/admit/cpulist.o
 $O/tests/unit/test_uplink: LDLIBS += -lpq -lsqlite3 -ljansson -lsystemd
-$O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store state sent spool sync uplink) $O/agent/admit/cpulist.o
+$O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store packed state sent spool sync uplink) $O/agent/admit/cpulist.o
 JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove remover wipe wipe_job) $O/common/err.o
 $O/tests/node/jobfs/limits $O/tests/node/jobfs/removal: $O/tests/node/jobfs/%: tests/node/jobfs/%.c tests/node/jobfs/rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd

@@ -45,11 +45,17 @@ static int update_known(struct vmem *v, struct vmem_known *known, const struct v
 {
 	struct vmem_job *job = &v->jobs[known->slot];
 	int fd = fcntl(r->cgroup_fd, F_DUPFD_CLOEXEC, 3);
+	uint64_t within;
+	uint32_t level;
 
 	if (fd < 0)
 		return err_set(err, -errno, "keep the cgroup's directory: %m");
 	closep(&known->cgroup_fd);
 	known->cgroup_fd = fd;
+	/* It may be gone by now: the programs then look its tasks up, as long as it is in the table. */
+	if (vmem_table_level(fd, &level, &within, NULL) < 0)
+		within = 0;
+	vmem_table_place(v, known, within);
 	job->job_id = r->job_id;
 	job->is_parted = r->part_depth > 0; /* an older version's table did not have it */
 	__atomic_store_n(&job->max_spaces, max_spaces(r), __ATOMIC_RELEASE);
@@ -91,6 +97,7 @@ int vmem_add(struct vmem *v, const struct vmem_request *r, struct err *err)
 		.action = (uint32_t)r->action,
 		.is_parted = r->part_depth > 0,
 	};
+	uint64_t within;
 	int rc = check_action(v, r->action, err);
 
 	if (rc < 0)
@@ -101,7 +108,7 @@ int vmem_add(struct vmem *v, const struct vmem_request *r, struct err *err)
 		return err_set(
 			err, -EOPNOTSUPP,
 			"without BPF (tier 3) the address space of a job of Slurm or PBS cannot be told from that of slurmstepd or pbs_mom");
-	rc = vmem_table_level(r->cgroup_fd, &head.level, err);
+	rc = vmem_table_level(r->cgroup_fd, &head.level, &within, err);
 	if (rc < 0)
 		return rc;
 	head.level += r->part_depth;
@@ -109,7 +116,7 @@ int vmem_add(struct vmem *v, const struct vmem_request *r, struct err *err)
 		return err_set(err, -ESRCH, "the cgroup root cannot be a job");
 	rc = v->kernel ? vmem_hot_attach(v->kernel, v->config.pin_dir, err) : 0;
 	if (rc == 0)
-		rc = vmem_table_enter(v, &head, &known, err);
+		rc = vmem_table_enter(v, &head, within, &known, err);
 	if (rc < 0) {
 		vmem_excess_idle(v);
 		return rc;

@@ -72,9 +72,15 @@ static void known_remove(struct vmem *v, struct vmem_known *known)
 	memmove(known, known + 1, (v->n_known - i) * sizeof(*known));
 }
 
-int vmem_table_level(int cgroup_fd, uint32_t *ret, struct err *err)
+static uint64_t within_word(uint32_t level, uint64_t cgroup_id)
+{
+	return (uint64_t)level << VMEM_ID_BITS | (cgroup_id & ((1ULL << VMEM_ID_BITS) - 1));
+}
+
+int vmem_table_level(int cgroup_fd, uint32_t *ret, uint64_t *ret_within, struct err *err)
 {
 	_cleanup_close_ int fd = openat(cgroup_fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	uint64_t parent = 0;
 	struct stat st, up;
 	uint32_t level;
 	int next;
@@ -90,8 +96,10 @@ int vmem_table_level(int cgroup_fd, uint32_t *ret, struct err *err)
 		if (up.st_dev != st.st_dev || (up.st_ino == st.st_ino))
 			return err_set(err, -ESRCH, "not below a whole cgroup v2 mount");
 		st = up;
+		parent = parent ? parent : (uint64_t)st.st_ino;
 	}
 	*ret = level;
+	*ret_within = level ? within_word(level - 1, parent) : 0;
 	return 0;
 }
 
@@ -108,6 +116,26 @@ static int level_enter(struct vmem_control *c, uint32_t level)
 		return -E2BIG;
 	__atomic_store_n(&c->level[i], level, __ATOMIC_RELEASE);
 	return 0;
+}
+
+/* The word that the programs read must hold for every job in `slots` at any moment: call it before a job
+ * is shown there, and after one was removed. */
+static void show_within(struct vmem *v)
+{
+	uint64_t within = v->n_known ? v->known[0].within : 0;
+
+	if (!v->kernel)
+		return;
+	for (size_t i = 0; i < v->n_known; i++)
+		if (v->known[i].within != within)
+			within = 0;
+	__atomic_store_n(&v->kernel->control->within, within, __ATOMIC_SEQ_CST);
+}
+
+void vmem_table_place(struct vmem *v, struct vmem_known *known, uint64_t within)
+{
+	known->within = within;
+	show_within(v);
 }
 
 /* Removes a depth that no job has any more: the last one is copied over it, then cut off. */
@@ -158,8 +186,8 @@ static int kernel_enter(struct vmem *v, const struct vmem_job *head, uint32_t sl
 
 /* cgroup_id is stored last, then the slot is shown to the hooks (`slots`): a hook never sees a half-filled job. A
  * crash in between leaves a job that vmem_table_learn() finds. */
-int vmem_table_enter(struct vmem *v, const struct vmem_job *head, struct vmem_known **ret,
-		     struct err *err)
+int vmem_table_enter(struct vmem *v, const struct vmem_job *head, uint64_t within,
+		     struct vmem_known **ret, struct err *err)
 {
 	uint32_t slot = slot_free(v);
 	struct vmem_job *job = &v->jobs[slot];
@@ -181,11 +209,13 @@ int vmem_table_enter(struct vmem *v, const struct vmem_job *head, struct vmem_kn
 	job->max_spaces = head->max_spaces;
 	job->is_parted = head->is_parted;
 	job->latch = head->latch;
+	vmem_table_place(v, known, within);
 	__atomic_store_n(&job->cgroup_id, head->cgroup_id, __ATOMIC_RELEASE);
 	rc = v->kernel ? kernel_enter(v, head, slot) : 0;
 	if (rc < 0) {
 		job->cgroup_id = 0;
 		known_remove(v, known);
+		show_within(v);
 		return err_set(err, rc, "%s",
 			       rc == -E2BIG ? "job cgroups at more than 4 depths"
 					    : "enter a cgroup in the kernel's table");
@@ -232,6 +262,7 @@ int vmem_table_leave(struct vmem *v, struct vmem_known *known, struct err *err)
 	}
 	__atomic_sub_fetch(&v->kernel->control->n_jobs, 1, __ATOMIC_SEQ_CST);
 	level_leave(v, level);
+	show_within(v);
 	if (has_gone)
 		forget_gone(v, id);
 	return 0;
@@ -252,6 +283,7 @@ int vmem_table_learn(struct vmem *v, struct err *err)
 		rc = known_insert(v, v->jobs[slot].cgroup_id, slot, &known);
 		if (rc < 0)
 			return err_set(err, rc, "out of memory");
+		known->within = v->kernel->control->within;
 		n++;
 	}
 	/* The earlier agent may have died between its change of the table and of this number. */

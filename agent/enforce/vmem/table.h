@@ -14,7 +14,8 @@
 struct vmem_known {
 	uint64_t cgroup_id;
 	uint32_t slot;
-	int cgroup_fd;		    /* -1: taken over, not added again yet */
+	int cgroup_fd;	 /* -1: taken over, not added again yet */
+	uint64_t within; /* a word as vmem_control.within, of its own; 0: not known */
 	struct vmem_proc_list last; /* tier 3: the last audit; kept when the limit is reached */
 };
 
@@ -35,10 +36,12 @@ struct vmem {
 
 struct vmem_known *vmem_table_find(struct vmem *v, uint64_t cgroup_id);
 
-/* Enter a job whose head (id, cgroup, level, limit, action, peak, latch) is filled in.
- * Counting begins with the return; processes already inside need an audit. */
-int vmem_table_enter(struct vmem *v, const struct vmem_job *head, struct vmem_known **ret,
-		     struct err *err);
+/* Enter a job whose head (id, cgroup, level, limit, action, peak, latch) is filled in; `within` as in struct
+ * vmem_known. Counting begins with the return; processes already inside need an audit. */
+int vmem_table_enter(struct vmem *v, const struct vmem_job *head, uint64_t within,
+		     struct vmem_known **ret, struct err *err);
+/* `known` lies below the cgroup of this word, which the programs use once that holds for all jobs. */
+void vmem_table_place(struct vmem *v, struct vmem_known *known, uint64_t within);
 /* Remove the job. Its address spaces that still exist keep the slot in use until they end. */
 int vmem_table_leave(struct vmem *v, struct vmem_known *known, struct err *err);
 
@@ -91,5 +94,6 @@ void vmem_excess_idle(struct vmem *v);
 /* Make vmem_fd() readable, so that the next dispatch looks at all latches. */
 void vmem_excess_wake(const struct vmem *v);
 
-/* Depth of a cgroup directory below the root of its mount. */
-int vmem_table_level(int cgroup_fd, uint32_t *ret, struct err *err);
+/* Depth of a cgroup directory below the root of its mount, and its parent as a word for vmem_control.within (0: it is the
+ * root). */
+int vmem_table_level(int cgroup_fd, uint32_t *ret, uint64_t *ret_within, struct err *err);

@@ -105,7 +105,7 @@ static int carry_job(void *ctx, const struct vmem_job *head, struct err *err)
 		return 0;
 	if (job.latch.state == VMEM_X_FILLING)
 		memset(&job.latch, 0, sizeof(job.latch));
-	rc = vmem_table_enter(v, &job, &known, err);
+	rc = vmem_table_enter(v, &job, 0, &known, err);
 	return rc < 0 ? rc : vmem_table_audit(v, known, err);
 }
 

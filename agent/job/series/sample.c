@@ -64,9 +64,9 @@ void series_sample_fill(const struct series *s, const struct usage *all,
 		ret->value[m] = read_source(s, m, all, sampled);
 }
 
-int64_t series_sample_send_ns(const struct series *s)
+int64_t series_sample_send_ns(int64_t interval_ms)
 {
-	int64_t interval_ns = s->interval_ms * MS_NS;
+	int64_t interval_ns = interval_ms * MS_NS;
 
 	return interval_ns > SERIES_SEND_NS ? interval_ns : SERIES_SEND_NS;
 }

@@ -14,5 +14,5 @@
  * SERIES_NONE. */
 void series_sample_fill(const struct series *s, const struct usage *all,
 			const struct usage *sampled, struct series_sample *ret);
-/* How long after it was sent the series is sent again: 60 s, or one of its intervals where that is longer. */
-int64_t series_sample_send_ns(const struct series *s);
+/* How long after it was sent a series of such intervals is sent again: 60 s, or one interval where that is longer. */
+int64_t series_sample_send_ns(int64_t interval_ms);

@@ -7,50 +7,42 @@
 #include "common/model/series/series.h"
 #include "common/time_units.h"
 
-/* The series of the job, made with its first sample. NULL: no memory. */
-static struct series *series_of(struct node *n, struct job *j)
-{
-	if (!j->s.series) {
-		j->s.series = malloc(sizeof(*j->s.series));
-		if (j->s.series)
-			series_init(j->s.series, n->conf->sample_interval_s * (S_NS / MS_NS));
-	}
-	return j->s.series;
-}
-
 void job_series_add(struct node *n, struct job *j, const struct usage *sampled)
 {
 	int64_t now = node_now_ns(), suspended_ns = clock_suspended_ns(&j->clock, now);
-	struct series *s = j->clock.start_ns ? series_of(n, j) : NULL;
+	_cleanup_(series_done) struct series s = { 0 };
 	struct series_sample x;
 	struct usage all;
 
-	if (!s)
+	if (!j->clock.start_ns || state_series_get(&j->s, &s) < 0)
 		return;
+	if (!s.interval_ms)
+		series_init(&s, n->conf->sample_interval_s * (S_NS / MS_NS));
 	state_usage_get(&j->s, &all);
 	x.elapsed_ms = (clock_running_ns(&j->clock, now) + suspended_ns) / MS_NS;
-	series_sample_fill(s, &all, sampled, &x);
+	series_sample_fill(&s, &all, sampled, &x);
 	if (suspended_ns > 0)
 		x.value[SERIES_SUSPENDED_MS] = suspended_ns / MS_NS;
 	x.gpus = __builtin_popcountll(j->gpus);
-	(void)series_add(s, &x);
+	if (series_add(&s, &x) < 0 || !series_points(&s))
+		return;
+	(void)state_series_set(&j->s, &s);
+	j->series_interval_ms = s.interval_ms;
 }
 
 void job_series_report(struct job *j, struct report *r)
 {
-	uint8_t buf[SERIES_BYTES_MAX];
+	const uint8_t *bytes;
+	size_t size = state_series_bytes(&j->s, &bytes);
 	int64_t now = node_now_ns();
 
-	if (!j->s.series || !series_points(j->s.series) ||
-	    (r->state != JOB_ENDED && j->series_sent_ns &&
-	     now - j->series_sent_ns < series_sample_send_ns(j->s.series)))
+	if (!size || (r->state != JOB_ENDED && j->series_sent_ns &&
+		      now - j->series_sent_ns < series_sample_send_ns(j->series_interval_ms)))
 		return;
-	r->series_size = series_encode(j->s.series, buf);
-	r->series = malloc(r->series_size);
-	if (!r->series) {
-		r->series_size = 0;
+	r->series = malloc(size);
+	if (!r->series)
 		return;
-	}
-	memcpy(r->series, buf, r->series_size);
+	r->series_size = size;
+	memcpy(r->series, bytes, size);
 	j->series_sent_ns = now;
 }

@@ -8,7 +8,9 @@
 #pragma once
 #include "agent/job/job.h"
 
-/* Adds the job's use as of now. `sampled`: what this sample measured; counters are those of the job (state_usage_get()), which
+/* The series is decoded for that, and encoded again: kept as points it would be the largest part of a job's memory.
+ *
+ * Adds the job's use as of now. `sampled`: what this sample measured; counters are those of the job (state_usage_get()), which
  * also has what the GPU sampler counted. A job whose clock has not started has no points. Without memory the
  * points stay as they were. */
 void job_series_add(struct node *n, struct job *j, const struct usage *sampled);

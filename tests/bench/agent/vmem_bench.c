@@ -7,9 +7,10 @@
  * each second and kills the cgroup. The 30-second loop usual in batch systems is not waited
  * for: it is computed from the 1-second runs (same reaction once it looks, same rate of
  * touching, phase spread evenly over the interval), and marked so. (b) mmap + munmap, without
- * programs, with them on a node without a job, outside a job while one runs, and in a job.
+ * programs, with them on a node without a job, outside a job while one runs (in a cgroup above all jobs, and in
+ * one as deep as theirs, as of a service or a session), and in a job.
  *
- * usage: vmem_bench [--tier N] [--ops N]     (ops: pairs a sample of (b), 4000)
+ * usage: vmem_bench [--tier N] [--ops N] [cost]     (ops: pairs a sample of (b), 4000; cost: (b) alone)
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -322,7 +323,8 @@ static int pairs_main(void *ctx)
 }
 
 #define ROUNDS 4
-#define SAMPLES 25 /* of each place in a round */
+#define SAMPLES 24 /* of each place in a round */
+#define IN_TURN 4
 
 static void sample_pairs(const struct testjob *j, unsigned long n, double *plain,
 			 double *touched)
@@ -347,49 +349,85 @@ static void wait_until_idle(struct vmem_test *t)
 	}
 }
 
-enum place { PLACE_NONE, PLACE_IDLE, PLACE_OUTSIDE, PLACE_INSIDE, PLACES };
+enum place { PLACE_NONE, PLACE_IDLE, PLACE_ABOVE, PLACE_BESIDE, PLACE_INSIDE, PLACES };
 
 struct cost {
 	double ns[PLACES][2][ROUNDS * SAMPLES];
 };
 
-/* A round: the loop alone, then on a node with the programs, each place in turn and many times for a
- * short while, so that other work on the machine is in all of them. */
+static void sample_place(struct vmem_test *t, const struct testjob *j, struct cost *c,
+			 enum place place, int at)
+{
+	sample_pairs(j, t->ops, &c->ns[place][0][at], &c->ns[place][1][at]);
+}
+
+/* Each place in turn and many times for a short while, so that other work on the machine is in all of them. To attach
+ * and detach the programs takes longer than a sample: several are taken between. */
+static void sample_places(struct vmem_test *t, struct cost *c, int at)
+{
+	struct vmem_request roomy = { .limit_bytes = 1024 * 1024 * MIB };
+	struct testjob beside, j;
+
+	wait_until_idle(t);
+	for (int i = at; i < at + IN_TURN; i++)
+		sample_place(t, NULL, c, PLACE_IDLE, i);
+	vmem_test_job(t, &j, "jobs/cost", &roomy);
+	testjob_make(&beside, "others/cost", 0);
+	for (int i = at; i < at + IN_TURN; i++) {
+		sample_place(t, NULL, c, PLACE_ABOVE, i);
+		sample_place(t, &beside, c, PLACE_BESIDE, i);
+		sample_place(t, &j, c, PLACE_INSIDE, i);
+	}
+	vmem_test_drop(t, &j);
+	testjob_remove(&beside);
+}
+
+/* A round: the loop alone, then on a node with the programs. */
 static void sample_round(struct vmem_test *t, const struct vmem_config *config, struct cost *c,
 			 int at)
 {
-	struct vmem_request roomy = { .limit_bytes = 1024 * 1024 * MIB };
 	struct err err = { "" };
-	struct testjob j;
 
 	t->v = vmem_close(t->v);
 	for (int i = at; i < at + SAMPLES; i++)
-		sample_pairs(NULL, t->ops, &c->ns[PLACE_NONE][0][i], &c->ns[PLACE_NONE][1][i]);
+		sample_place(t, NULL, c, PLACE_NONE, i);
 	if (vmem_open(config, &t->v, &err) < 0) {
 		printf("Bail out! %s\n", err.text);
 		exit(1);
 	}
-	for (int i = at; i < at + SAMPLES; i++) {
-		wait_until_idle(t);
-		sample_pairs(NULL, t->ops, &c->ns[PLACE_IDLE][0][i], &c->ns[PLACE_IDLE][1][i]);
-		vmem_test_job(t, &j, "cost", &roomy);
-		sample_pairs(NULL, t->ops, &c->ns[PLACE_OUTSIDE][0][i],
-			     &c->ns[PLACE_OUTSIDE][1][i]);
-		sample_pairs(&j, t->ops, &c->ns[PLACE_INSIDE][0][i],
-			     &c->ns[PLACE_INSIDE][1][i]);
-		vmem_test_drop(t, &j);
-	}
+	for (int i = at; i < at + SAMPLES; i += IN_TURN)
+		sample_places(t, c, i);
+}
+
+static const char *const what[] = { "mmap+munmap", "mmap+16 touches+munmap" };
+static const char *const where[PLACES] = { "no programs", "node without a job",
+					   "outside, above the jobs",
+					   "outside, as deep as the jobs", "in a job" };
+
+static double ratio_to(struct cost *c, int w, enum place place, enum place rival, double q)
+{
+	return compute_quantile(c->ns[place][w], ROUNDS * SAMPLES, q) /
+	       compute_quantile(c->ns[rival][w], ROUNDS * SAMPLES, q);
 }
 
 /* Ratios of the fastest tenth and the fastest quarter of the samples: what disturbs a loop only makes
- * it slower. */
+ * it slower. To the loop without programs, and to the node without a job, where none of these programs runs either and
+ * which was measured nearer in time. */
+static void print_ratio(struct vmem_test *t, struct cost *c, int w, enum place place)
+{
+	printf("tier %d %s: %s x%.3f and x%.3f; of the node without a job x%.3f and x%.3f\n",
+	       vmem_tier(t->v), what[w], where[place], ratio_to(c, w, place, PLACE_NONE, 0.1),
+	       ratio_to(c, w, place, PLACE_NONE, 0.25), ratio_to(c, w, place, PLACE_IDLE, 0.1),
+	       ratio_to(c, w, place, PLACE_IDLE, 0.25));
+}
+
 static void bench_cost(struct vmem_test *t, const struct vmem_config *config)
 {
-	static const char *const what[] = { "mmap+munmap", "mmap+16 touches+munmap" };
-	static const char *const where[PLACES] = { "no programs", "node without a job",
-						   "outside, while a job runs", "in a job" };
 	static struct cost c;
+	struct testjob above;
 
+	testjob_make(&above, "jobs", 0);
+	testjob_make(&above, "others", 0);
 	for (int i = 0; i < ROUNDS; i++)
 		sample_round(t, config, &c, i * SAMPLES);
 	for (int w = 0; w < 2; w++) {
@@ -399,10 +437,7 @@ static void bench_cost(struct vmem_test *t, const struct vmem_config *config)
 		printf("tier %d %s: %s %.0f and %.0f ns\n", vmem_tier(t->v), what[w], where[0],
 		       tenth, quarter);
 		for (int p = PLACE_IDLE; p < PLACES; p++)
-			printf("tier %d %s: %s x%.3f and x%.3f\n", vmem_tier(t->v), what[w],
-			       where[p],
-			       compute_quantile(c.ns[p][w], ROUNDS * SAMPLES, 0.1) / tenth,
-			       compute_quantile(c.ns[p][w], ROUNDS * SAMPLES, 0.25) / quarter);
+			print_ratio(t, &c, w, (enum place)p);
 	}
 }
 
@@ -424,7 +459,8 @@ int main(int argc, char **argv)
 	config.scratch_dir = testjob_root("vmem-bench");
 	if (t.tier < 3)
 		bench_cost(&t, &config);
-	bench_death(&t);
+	if (strcmp(argv[argc - 1], "cost") != 0)
+		bench_death(&t);
 	vmem_close(t.v);
 	return 0;
 }

@@ -227,23 +227,25 @@ static void the_points_of_a_job_survive_the_agent(void **unused)
 	static struct state_attempt a;
 	struct series_sample x = { 25000, { 40000, 1024, -1, -1, -1, -1, -1 }, 0 };
 	struct db *db = open_store();
-	struct series points;
+	struct series points, back;
 	struct seen *s;
 
 	(void)unused;
 	fill_attempt(&a, 7);
 	series_init(&points, 10000);
 	assert_int_equal(series_add(&points, &x), 0);
-	a.series = &points;
+	assert_int_equal(state_series_set(&a, &points), 0);
 	assert_int_equal(state_save(db, &a, NULL), 0);
 	s = load_states(db);
 	assert_int_equal(s->bad, 0);
 	assert_non_null(s->a.series);
-	assert_int_equal(series_points(s->a.series), 3);
+	assert_int_equal(state_series_get(&s->a, &back), 0);
+	assert_int_equal(series_points(&back), 3);
 	x.elapsed_ms = 35000;
 	x.value[SERIES_CPU_MS] = 60000;
-	assert_int_equal(series_add(s->a.series, &x), 0);
-	assert_int_equal(series_total(s->a.series, SERIES_CPU_MS), 60000);
+	assert_int_equal(series_add(&back, &x), 0);
+	assert_int_equal(series_total(&back, SERIES_CPU_MS), 60000);
+	series_done(&back);
 	assert_int_equal(db_run(db, NULL,
 				"UPDATE attempts SET body = json_set(body, '$.series', 'AAAA')",
 				""),
@@ -253,7 +255,35 @@ static void the_points_of_a_job_survive_the_agent(void **unused)
 	assert_int_equal(s->bad, 0);
 	assert_null(s->a.series);
 	series_done(&points);
+	free(a.series);
 	db_close(db);
+}
+
+/* Figures that were measured as 0 stay apart from those that were not, and the cores from both, also when fewer or more are
+ * measured than before. */
+static void a_usage_keeps_what_was_measured_and_no_more(void **unused)
+{
+	static struct state_attempt a;
+	struct usage u = { 0 }, back;
+
+	(void)unused;
+	state_usage_get(&a, &back);
+	assert_int_equal(back.have, 0);
+	for (int i = 0; usage_fields[i].name; i++) {
+		int64_t *field = (int64_t *)((char *)&u + usage_fields[i].offset);
+
+		usage_set(&u, field, i % 3 ? INT64_C(1) << (i % 50) : 0);
+		u.cores[u.n_cores++] = (struct usage_core){ i, 1000 + i };
+		assert_int_equal(state_usage_set(&a, &u), 0);
+		state_usage_get(&a, &back);
+		assert_memory_equal(&back, &u, sizeof(u));
+	}
+	u = (struct usage){ 0 };
+	usage_set(&u, &u.gpu_busy_ns, 7);
+	assert_int_equal(state_usage_set(&a, &u), 0);
+	state_usage_get(&a, &back);
+	assert_memory_equal(&back, &u, sizeof(u));
+	free(a.usage);
 }
 
 static void a_second_save_changes_all_but_the_request(void **unused)
@@ -548,6 +578,7 @@ int main(void)
 		TEST(a_saved_attempt_is_loaded_whole),
 		TEST(a_row_of_an_older_agent_is_whole),
 		TEST(the_points_of_a_job_survive_the_agent),
+		TEST(a_usage_keeps_what_was_measured_and_no_more),
 		TEST(a_second_save_changes_all_but_the_request),
 		TEST(a_command_that_was_dropped_from_memory_is_loaded_again),
 		TEST(rows_may_be_deleted_while_they_are_listed),

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* scan_changes.c - see scan_changes.h. */
+/* changes.c - see scan/changes.h. */
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "tests/bpf/scan_changes.h"
+#include "tests/bpf/scan/changes.h"
 #include "tests/bpf/testjob.h"
 
 #define PATIENCE_NS 60000000000u /* ends early on an idle machine */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* scan_changes.h - a part of scan_test: sample_all() walks the tasks of a job only where something changed. */
+/* changes.h - a part of scan_test: sample_all() walks the tasks of a job only where something changed. */
 #pragma once
 #include "agent/sample/sample.h"
 
