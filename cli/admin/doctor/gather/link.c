@@ -42,7 +42,9 @@ static int ask_controller(const struct gather_link *link, const char *path, int6
 				      .munge_socket = link->munge_socket,
 				      .timeout_s = link->timeout_s,
 				      .answer_uid = uid,
-				      .ca_file = link->ca_file };
+				      .ca_file = link->ca_file,
+				      .client_certificate = link->client_certificate,
+				      .client_key = link->client_key };
 	const struct http_call call = { .method = "GET", .path = path };
 	_cleanup_(http_closep) struct http *h = NULL;
 	uint32_t reader, gid;
