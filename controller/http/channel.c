@@ -73,7 +73,7 @@ static void end_channel(struct channel *ch)
 	c.on_end(c.ctx, why);
 }
 
-/* The client is told why. What it sends until it closes is read: else closing would reset the connection, and it might
+/* The client has been sent the reason. What it sends until it closes is read: else closing would reset the connection, and it might
  * not read that. */
 static int refuse_client(struct channel *ch, const char *why)
 {
@@ -167,7 +167,7 @@ static int open_inner(struct channel *ch)
 
 /* ---- its bytes ---- */
 
-/* 0: the plain end takes no more for now; STEP_DONE: all that was kept has gone. What nobody reads any more is
+/* 0: the plain end takes no more for now; STEP_DONE: all that was kept has gone. What is not read any more is
  * dropped: an answer to what came before may still be on its way. */
 static int send_kept(struct channel *ch)
 {

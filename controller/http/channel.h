@@ -3,10 +3,10 @@
  * end of a socket pair, whose other end is libmicrohttpd's. Private to this room.
  *
  * Not by libmicrohttpd's own TLS: its epoll loop (0.9.75) runs without a pause while the handshake of any
- * connection is unfinished, so that one silent client would use up a core.
+ * connection is unfinished, so that one client that does not finish it would use up a core.
  *
  * A client that sends nothing costs this struct and a descriptor: the session is made when its first byte
- * arrives. One that speaks plain HTTP is told so, and closed.
+ * arrives. One that speaks plain HTTP gets an answer with what to write, and is closed.
  */
 #pragma once
 #include <stdbool.h>

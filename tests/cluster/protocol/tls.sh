@@ -164,7 +164,7 @@ has "an unknown authority is refused: address, reason, remedy" \
 client "CaFile = $tls/none.pem"
 has "a file of authorities that is not there" 'check CaFile=' "$(reeve $daemon jobs)"
 client "CaFile = $tls/ca.pem"
-has "http:// is told to be https://" 'this address of the controller is for https alone; write https:// instead of http://' \
+has "with http:// the command says to write https://" 'this address of the controller is for https alone; write https:// instead of http://' \
 	"$(address=http://127.0.0.1:$port; reeve $daemon jobs)"
 client
 is "its exit status says that the controller was not reached" 3 "$(reeve $daemon jobs >/dev/null; echo $?)"
@@ -225,6 +225,15 @@ use soon
 hup
 soon "one that expires soon is warned of" "the certificate in $tls/now.pem expires in 71 hours: put a new one there" log
 has "and used" 'CN = soon' "$(subject)"
+
+# ---- the doctor ----
+doctor() { # what it finds of the certificate
+	address=$url REEVE_CONTROLLER=$url build/bin/reeve admin doctor controller --config "$dir/client.conf" --controller-config "$dir/controller.conf" \
+		--agent-config /none --csv -n -o check,state,finding,remedy 2>&1 | grep '^certificate,'
+}
+out=$(doctor)
+has "the doctor warns of one that expires soon" 'certificate,warn,the certificate that the controller uses expires in 2 days' "$out"
+has "with what to do" "put a new one into $tls/now.pem; systemctl reload reeve-controller" "$out"
 
 # ---- clients without a handshake ----
 cat >"$dir/flood.py" <<-'PY'
@@ -289,13 +298,14 @@ has "those beyond are counted" 'reeve_tls_handshakes_total{result="failed"} ' "$
 # ---- an agent ----
 use second
 hup
+soon "the doctor finds nothing wrong with the next one" 'certificate,ok,the certificate that the controller uses expires in 19 days' doctor
 address=
 if agent_possible; then
 	trap 'agent_end; live_end' EXIT
 	agent_no_quota=1
 	agent_open 'Jobfs = none' "CaFile = $tls/other.pem"
 	agent_log() { cat "$agent_dir/log"; }
-	soon "the agent refuses an unknown authority, and says so" "no https with $url: no authority that is known here has signed" agent_log
+	soon "the agent refuses an unknown authority, and logs it" "no https with $url: no authority that is known here has signed" agent_log
 	agent_stop
 	sed -i "s|other.pem|ca.pem|" "$agent_dir/agent.conf"
 	agent_start
@@ -336,7 +346,7 @@ for max in 1.2 1.3; do
 	is "TLS $max: nor one of another authority" 000 "$(with forged --tls-max $max)"
 	is "TLS $max: nor a certificate for servers" 000 "$(with second --tls-max $max)"
 done
-has "the command is told what to set" 'one that it accepts in ClientCertificate= and ClientKey=' "$(reeve $daemon jobs)"
+has "the command names the keys to set" 'one that it accepts in ClientCertificate= and ClientKey=' "$(reeve $daemon jobs)"
 client "CaFile = $tls/ca.pem" "ClientCertificate = $tls/client.pem" "ClientKey = $tls/client.key"
 has "and lists with it" true "$(reeve $daemon jobs --all)"
 client "CaFile = $tls/ca.pem" "ClientCertificate = $tls/client.pem" "ClientKey = $tls/second.key"
@@ -353,7 +363,7 @@ live_stop
 client "CaFile = $tls/ca.pem"
 sed -i '/Certificate/d' "$dir/controller.conf"
 url=http://127.0.0.1:$port live_start
-has "https:// to a controller without it is told to be http://" 'if the controller there has no Certificate= in controller.conf, write http://' \
+has "with https:// to a controller without it the command says to write http://" 'if the controller there has no Certificate= in controller.conf, write http://' \
 	"$(reeve $daemon jobs)"
 has "both addresses in a list: the one that answers is used" true "$(address="https://127.0.0.1:$port, http://127.0.0.1:$port"; reeve $daemon jobs --all)"
 hup

@@ -108,6 +108,8 @@ void gather_about(const struct gather_link *link, struct judge_about *ret)
 	version = cli_text(answer, "version");
 	utf8_format(ret->version, sizeof(ret->version), "%s", version ? version : "");
 	ret->now_ns = cli_int(answer, "now_ns", 0);
+	ret->has_certificate = json_object_get(answer, "certificate_left_s");
+	ret->certificate_left_s = cli_int(answer, "certificate_left_s", 0);
 	ask_signed(link, ret);
 }
 
