@@ -93,6 +93,12 @@ static int read_waste(struct channel *ch)
 
 /* ---- the handshake ---- */
 
+static int lack_room(struct channel *ch, int r)
+{
+	ch->config.on_no_room(ch->config.ctx, strerror(-r));
+	return r;
+}
+
 static int begin_session(struct channel *ch)
 {
 	unsigned char first;
@@ -110,10 +116,8 @@ static int begin_session(struct channel *ch)
 	ch->why = ch->config.on_begin(ch->config.ctx);
 	if (ch->why)
 		return -EBUSY;
-	if (certificate_begin(ch->config.certificate, &ch->session, &ch->set) < 0) {
-		ch->why = "out of memory";
-		return -ENOMEM;
-	}
+	if (certificate_begin(ch->config.certificate, &ch->session, &ch->set) < 0)
+		return lack_room(ch, -ENOMEM);
 	gnutls_transport_set_int(ch->session, ch->config.fd);
 	ch->phase = CHANNEL_HANDSHAKE;
 	return STEP_DONE;
@@ -154,12 +158,12 @@ static int open_inner(struct channel *ch)
 	int pair[2], r;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
-		return -errno;
+		return lack_room(ch, -errno);
 	ch->inner_fd = pair[0];
 	r = sd_event_add_io(ch->config.event, &ch->inner, pair[0], EPOLLIN, on_inner, ch);
 	if (r < 0) {
 		close(pair[1]);
-		return r;
+		return lack_room(ch, r);
 	}
 	ch->phase = CHANNEL_READY;
 	return ch->config.on_ready(ch->config.ctx, pair[1]);

@@ -24,6 +24,8 @@ struct channel_config {
 	const char *(*on_begin)(void *ctx);
 	/* The handshake is done: `inner` is the plain end, which belongs to the callee. < 0: close. */
 	int (*on_ready)(void *ctx, int inner);
+	/* There is no memory or descriptor for its TLS; it ends. */
+	void (*on_no_room)(void *ctx, const char *why);
 	/* Called last, once: the client's descriptor is closed and the channel is freed. why: what was wrong with
 	 * its handshake, or NULL. */
 	void (*on_end)(void *ctx, const char *why);

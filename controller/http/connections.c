@@ -260,13 +260,16 @@ static const struct peer_rate handshake_rate = { S_NS / 50, 400 },
 
 static const char *begin_handshake(void *ctx)
 {
+	static const char why[] = "too many TLS handshakes without a credential";
 	struct connection *c = ctx;
 	struct server *s = c->server;
 	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
 	if (!peer_has_credit(c->address->tls_ns, handshake_rate, now_ns) ||
-	    (!c->address->is_node && !peer_has_credit(s->tls_ns, all_handshake_rate, now_ns)))
-		return "too many connections without a credential";
+	    (!c->address->is_node && !peer_has_credit(s->tls_ns, all_handshake_rate, now_ns))) {
+		server_note_shed(s, c->address, why);
+		return why;
+	}
 	peer_charge(&c->address->tls_ns, handshake_rate, now_ns);
 	peer_charge(&s->tls_ns, all_handshake_rate, now_ns);
 	return NULL;
@@ -288,6 +291,13 @@ static int take_inner(void *ctx, int inner)
 
 	c->server->counts.handshakes++;
 	return hand_over(c->server, c, inner, &local, sizeof(local.sa_family));
+}
+
+static void note_no_room(void *ctx, const char *why)
+{
+	const struct connection *c = ctx;
+
+	server_note_shed(c->server, c->address, why);
 }
 
 static void end_connection(void *ctx, const char *why)
@@ -314,6 +324,7 @@ static int open_channel(struct server *s, struct connection *c)
 					       .certificate = s->config.certificate,
 					       .on_begin = begin_handshake,
 					       .on_ready = take_inner,
+					       .on_no_room = note_no_room,
 					       .on_end = end_connection,
 					       .ctx = c };
 	int r = channel_open(&config, &c->channel);

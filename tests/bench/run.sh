@@ -104,7 +104,7 @@ bench_submit() {
 	$MAKE all && tests/bench/submit.sh
 }
 bench_tls() {
-	$MAKE all && tests/bench/tls.sh "${TLS_BENCH:-5}"
+	$MAKE all && tests/bench/web/tls.sh "${TLS_BENCH:-5}"
 }
 # Ten minutes; ATTACK_SECONDS for less.
 bench_attack() {

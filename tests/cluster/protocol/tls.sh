@@ -289,6 +289,18 @@ refused=$(($(failures) - failed_before))
 [ $refused -ge $(((3000 - 400 - 50 * took) / 2)) ]
 tap_result $? "handshakes of one address are bounded in time too" "$refused refused of 3000 in $took s"
 
+# ---- a standby ----
+sed "s/^Listen = .*/Listen = 127.0.0.1:$((port + 2))/" "$dir/controller.conf" >"$dir/standby.conf"
+build/bin/reeve-controller --config "$dir/standby.conf" 2>"$dir/standby.log" &
+standby=$!
+standing() { curl -s -m 5 -w ' %{http_code}' "https://127.0.0.1:$((port + 2))/metrics"; }
+soon "a controller that stands by answers over https" ' 503' standing
+has "and which one leads" "at 127.0.0.1:$port, process $controller," "$(standing)"
+use second
+kill -HUP $standby
+soon "it reads its certificate again too" 'CN=second' cat "$dir/standby.log"
+live_end_pid $standby
+
 # ---- an agent ----
 use second
 hup

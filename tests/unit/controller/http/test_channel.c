@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <systemd/sd-event.h>
@@ -34,6 +35,7 @@ struct rig {
 	int inner;		 /* -1: no handshake yet */
 	const char *refusal;	 /* of on_begin */
 	const char *why;	 /* of on_end */
+	int n_no_room;
 	int client_fd;
 	gnutls_session_t client;
 	gnutls_certificate_credentials_t trust;
@@ -100,6 +102,11 @@ static int on_ready(void *ctx, int inner)
 	return 0;
 }
 
+static void on_no_room(void *ctx, const char *why)
+{
+	((struct rig *)ctx)->n_no_room += *why != '\0';
+}
+
 static void on_end(void *ctx, const char *why)
 {
 	struct rig *g = ctx;
@@ -111,9 +118,11 @@ static void on_end(void *ctx, const char *why)
 static void rig_open(struct rig *g)
 {
 	const struct certificate_files files = { .certificate = pem_path, .key = key_path };
-	struct channel_config c = {
-		.on_begin = on_begin, .on_ready = on_ready, .on_end = on_end, .ctx = g
-	};
+	struct channel_config c = { .on_begin = on_begin,
+				    .on_ready = on_ready,
+				    .on_no_room = on_no_room,
+				    .on_end = on_end,
+				    .ctx = g };
 	struct err err = { "" };
 	int pair[2];
 
@@ -374,6 +383,33 @@ static void a_handshake_that_is_refused_makes_no_session(void **state)
 	rig_close(&g);
 }
 
+/* The controller holds nodes' loss back for it, so it must learn of it. */
+static void a_lack_of_descriptors_is_reported(void **state)
+{
+	struct rlimit before, none;
+	struct rig g;
+	int r = GNUTLS_E_AGAIN, next;
+
+	(void)state;
+	rig_open(&g);
+	next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = before;
+	none.rlim_cur = (rlim_t)next;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	for (int i = 0; i < TURNS && g.channel; i++) {
+		if (r == GNUTLS_E_AGAIN)
+			r = gnutls_handshake(g.client);
+		run_due(&g);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_null(g.channel);
+	assert_int_equal(g.n_no_room, 1);
+	assert_int_equal(g.inner, -1);
+	rig_close(&g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -385,6 +421,7 @@ int main(void)
 		cmocka_unit_test(plain_http_is_told_to_be_https),
 		cmocka_unit_test(garbage_ends_with_a_reason),
 		cmocka_unit_test(a_handshake_that_is_refused_makes_no_session),
+		cmocka_unit_test(a_lack_of_descriptors_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, make_certificate, remove_certificate);

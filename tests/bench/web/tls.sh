@@ -3,7 +3,7 @@
 # tls.sh [ROUNDS] - what https of the controller costs beside http, in turns, the median of the rounds: a submission over a connection that
 # is kept, a command that submits, and a handshake alone, with certificates of two kinds. The ledger is in memory. Needs root and openssl.
 set -uo pipefail
-cd "$(dirname "$0")/../.." || exit 1
+cd "$(dirname "$0")/../../.." || exit 1
 rounds=${1:-5} commands=40 handshakes=300
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
