@@ -314,6 +314,18 @@ if agent_possible; then
 	soon "the agent refuses an unknown authority, and logs it" "no https with $url: no authority that is known here has signed" agent_log
 	agent_stop
 	sed -i "s|other.pem|ca.pem|" "$agent_dir/agent.conf"
+	for fault in "expired old its certificate has expired" "elsewhere elsewhere target host name '127.0.0.1'"; do
+		read -r certificate key why <<<"$fault"
+		play "$certificate" "$key"
+		sed "s|^Controller = .*|Controller = $address|" "$agent_dir/agent.conf" >"$agent_dir/other.conf"
+		timeout 20 build/bin/reeve-agent --config "$agent_dir/other.conf" 2>"$agent_dir/other.log" &
+		other=$!
+		other_log() { cat "$agent_dir/other.log"; }
+		soon "the agent refuses a certificate: $certificate" "$why" other_log
+		live_end_pid $other
+		live_end_pid $player
+	done
+	address=
 	agent_start
 	nodes() { reeve 0 nodes; }
 	soon "with the right one it reports over https" 'n9' nodes
@@ -324,6 +336,13 @@ if agent_possible; then
 	use first
 	hup
 	soon "while it runs the certificate is replaced" 'CN = first' subject
+	held=$(reeve $daemon submit -o /dev/null -e /dev/null -- sleep 120)
+	running() { reeve $daemon jobs; }
+	soon "another job runs" running running
+	head -c 3000000 /dev/urandom >"$dir/bytes" && chmod 644 "$dir/bytes"
+	reeve $daemon exec -j "$held" --stdin -- cat <"$dir/bytes" >"$dir/bytes.back"
+	is "what goes to a program in a job comes back, 3 MB each way" "$(sha256sum <"$dir/bytes")" "$(sha256sum <"$dir/bytes.back")"
+	reeve $daemon cancel "$held" >/dev/null
 	wait $run
 	is "the command that waited for it has its status" 0 $?
 	has "and its output" ended "$(cat "$dir/run.out")"
