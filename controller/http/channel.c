@@ -134,14 +134,12 @@ static const char *word_failure(const struct channel *ch, int r)
 
 static int step_handshake(struct channel *ch)
 {
-	int r;
+	int r = gnutls_handshake(ch->session);
 
-	do
-		r = gnutls_handshake(ch->session);
-	while (r == GNUTLS_E_INTERRUPTED || r == GNUTLS_E_WARNING_ALERT_RECEIVED);
 	if (r == GNUTLS_E_SUCCESS)
 		return STEP_DONE;
-	if (r == GNUTLS_E_AGAIN)
+	/* Also after a warning: a client that sends nothing else must not keep the loop. */
+	if (!gnutls_error_is_fatal(r))
 		return 0;
 	if (r == GNUTLS_E_PREMATURE_TERMINATION || r == GNUTLS_E_PULL_ERROR)
 		return -ECONNRESET; /* it went away */
