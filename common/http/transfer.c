@@ -227,6 +227,8 @@ int transfer_set(struct http *h, struct err *err)
 	"where it asks for certificates of its clients: one that it accepts in ClientCertificate= and ClientKey="
 #define REMEDY_FILES                                                                           \
 	"check ClientCertificate= and ClientKey=: a certificate and its key in PEM form, which this user may read"
+#define REMEDY_BROKEN                                                                          \
+	"try again; where it stays so, the controller's log has the reason (no TLS with ...)"
 #define REMEDY_PLAIN                                                                           \
 	"if the controller there has no Certificate= in controller.conf, write http://"
 
@@ -257,6 +259,13 @@ static bool is_refusal(const struct http *h, const char *why)
 	return !strncmp(h->url, "https:", 6) && strstr(why, "alert");
 }
 
+/* By the words of GnuTLS, and of OpenSSL. */
+static bool is_broken_off(const char *why)
+{
+	return strstr(why, "non-properly terminated") || strstr(why, "SSL_ERROR_SYSCALL") ||
+	       strstr(why, "unexpected eof") || strstr(why, "reset by peer");
+}
+
 /* The TLS errors of curl; 0: it is none. */
 static int no_tls(const struct http *h, CURLcode code, const char *why, struct err *err)
 {
@@ -272,6 +281,7 @@ static int no_tls(const struct http *h, CURLcode code, const char *why, struct e
 	case CURLE_SSL_CONNECT_ERROR:
 		remedy = is_refusal(h, why)		   ? REMEDY_CLIENT
 			 : strstr(why, "certificate file") ? REMEDY_FILES
+			 : is_broken_off(why)		   ? REMEDY_BROKEN
 							   : REMEDY_PLAIN;
 		return http_no_trust(h, why, remedy, err);
 	case CURLE_RECV_ERROR:

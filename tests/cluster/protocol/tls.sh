@@ -196,6 +196,22 @@ has "one with another name" "target host name '127.0.0.1'" "$out"
 has "and what to do" 'write a name that its certificate has in Controller=' "$out"
 has "one of another authority" 'no authority that is known here has signed' "$(played stranger stranger)"
 
+python3 - $((port + 1)) <<-'PY' &
+	import socket, sys
+	s = socket.create_server(("127.0.0.1", int(sys.argv[1])))
+	while True:
+	    c = s.accept()[0]
+	    if c.recv(100):
+	        c.shutdown(socket.SHUT_WR)
+	        c.recv(10000)
+	    c.close()
+PY
+player=$!
+until (: <"/dev/tcp/127.0.0.1/$((port + 1))") 2>/dev/null; do sleep 0.02; done
+has "a handshake that is broken off: where the reason is" "the controller's log has the reason" \
+	"$(address=https://127.0.0.1:$((port + 1)); reeve $daemon jobs)"
+live_end_pid $player
+
 # ---- new certificates while it runs ----
 log() { cat "$dir/controller.log"; }
 hup() { kill -HUP "$controller"; }
