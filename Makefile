@@ -45,7 +45,7 @@ OBJS       := $(call objs,$(COMMON) $(MAIL) $(CONTROLLER) $(AGENT) $(LAUNCH) $(C
 
 LIB_COMMON := -lsystemd -ljansson -lmunge -lsqlite3 -lnettle -lz -lm
 LIB_AGENT  := $(LIB_COMMON) -lbpf -lelf -lcgroup -lhwloc
-LIB_CTL    := $(LIB_COMMON) -lmicrohttpd -lxslt -lxml2
+LIB_CTL    := $(LIB_COMMON) -lmicrohttpd -lgnutls -lxslt -lxml2
 $O/controller/web/%.o: ALLFLAGS += $(shell pkg-config --cflags libxslt)
 # The rest is loaded when it is needed: cli/lazy.
 LIB_CLI    := -ljansson -lmunge -lnettle

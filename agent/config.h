@@ -27,6 +27,8 @@ struct agent_config {
 	char *controller;		  /* URL; NULL: none, orders come over D-Bus alone */
 	char *controller_user;
 	char *munge_socket; /* NULL: munge's default */
+	char *ca_file, *client_certificate,
+		*client_key; /* of https; NULL: the system's, none */
 	int64_t min_uid, min_gid;
 	bool require_user_credential; /* job/signed.h */
 	int64_t max_queue_age_s;

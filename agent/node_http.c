@@ -14,6 +14,9 @@ int node_http_config(const struct agent_config *conf, struct http_config *ret, u
 				     .munge_socket = conf->munge_socket,
 				     .timeout_s = 30,
 				     .answer_uid = *uid,
-				     .reader = uid };
+				     .reader = uid,
+				     .ca_file = conf->ca_file,
+				     .client_certificate = conf->client_certificate,
+				     .client_key = conf->client_key };
 	return r < 0 ? err_prefix(err, r, "ControllerUser=%s", conf->controller_user) : 0;
 }

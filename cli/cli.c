@@ -26,6 +26,8 @@ int cli_connect(const struct cli *c, struct http **ret, struct err *err)
 		.answer_uid = -1,
 		.reader = c->config.has_controller_uid ? &c->config.controller_uid : NULL,
 		.ca_file = c->config.ca_file,
+		.client_certificate = c->config.client_certificate,
+		.client_key = c->config.client_key,
 	};
 	_cleanup_(http_closep) struct http *h = NULL;
 	int r = http_open(&config, &h, err);

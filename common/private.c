@@ -11,6 +11,7 @@
 #include "common/private.h"
 
 #define OTHERS 077
+#define NOT_SECRET (S_IWGRP | S_IRWXO)
 
 /* NAME, NAME-wal, NAME.bak ... but not NAMEx. */
 static bool is_meant(const struct private_files *files, const char *name)
@@ -85,4 +86,20 @@ int private_mend_database(const char *path, struct err *err)
 	files.name = slash + 1;
 	files.dir = slash == real ? "/" : real;
 	return private_mend(&files, err);
+}
+
+int private_check(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return err_set(err, -errno, "%.200s: %m", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, -EINVAL, "%.200s is not a regular file", path);
+	if (st.st_mode & NOT_SECRET)
+		return err_set(
+			err, -EINVAL,
+			"%.200s has mode %03o: others may use what is in it; chmod 640 it",
+			path, st.st_mode & 0777);
+	return 0;
 }

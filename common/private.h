@@ -23,3 +23,6 @@ int private_mend(const struct private_files *files, struct err *err);
 /* The same of a database file, its write-ahead log and copies beside it. 0 where `path` does
  * not exist yet. */
 int private_mend_database(const char *path, struct err *err);
+/* Is `path` a regular file that others than its owner and group may not read, nor the group write: the mode that a
+ * file with a secret must have? -EINVAL: it is not; -errno: it cannot be looked at. */
+int private_check(const char *path, struct err *err);

@@ -17,6 +17,7 @@
 #include "common/verb/verb.h"
 #include "common/version.h"
 #include "controller/api/api.h"
+#include "controller/http/certificate.h"
 #include "controller/http/long_poll.h"
 #include "controller/http/server.h"
 #include "controller/ledger/lead.h"
@@ -32,6 +33,7 @@
 
 struct controller {
 	struct config *config;
+	struct certificate *certificate; /* NULL: plain HTTP */
 	sd_event *event;
 	struct store_lead *lead;
 	struct store *store;
@@ -68,6 +70,7 @@ static void controller_done(struct controller *c)
 	close_rooms(c);
 	if (c->listen_fd >= 0)
 		close(c->listen_fd);
+	c->certificate = certificate_close(c->certificate);
 	c->config = config_free(c->config);
 }
 
@@ -119,6 +122,50 @@ static int open_socket(struct controller *c, struct err *err)
 	return server_listen(c->config->listen, &c->listen_fd, err);
 }
 
+/* ---- TLS ---- */
+
+static void log_certificate(const struct controller *c, const char *what)
+{
+	int64_t left_s = certificate_left_s(c->certificate);
+	char words[CERTIFICATE_WORDS_MAX];
+
+	certificate_format(c->certificate, words);
+	log_line(LOG_INFO, "%s: %s", what, words);
+	if (left_s < CERTIFICATE_WARN_S)
+		log_line(
+			LOG_WARNING,
+			"the certificate in %s expires in %lld hours: put a new one there, and "
+			"run 'systemctl reload reeve-controller'",
+			c->config->certificate, (long long)(left_s / 3600));
+}
+
+static int open_certificate(struct controller *c, struct err *err)
+{
+	const struct certificate_files files = { c->config->certificate,
+						 c->config->certificate_key,
+						 c->config->client_certificates,
+						 c->config->require_client_certificate };
+
+	return files.certificate ? certificate_open(&files, &c->certificate, err) : 0;
+}
+
+/* Reads the certificate again. The rest of the configuration is read at start alone. */
+static int on_hup(sd_event_source *source, const struct signalfd_siginfo *si, void *ctx)
+{
+	struct controller *c = ctx;
+	struct err err = { "" };
+
+	(void)source;
+	(void)si;
+	if (!c->certificate)
+		log_line(LOG_NOTICE, "nothing to read again: there is no Certificate=");
+	else if (certificate_reload(c->certificate, &err) < 0)
+		log_line(LOG_ERR, "the certificate in use stays: %s", err.text);
+	else
+		log_certificate(c, "new connections get the certificate that was read now");
+	return 0;
+}
+
 static int block_signals(struct err *err)
 {
 	sigset_t set;
@@ -126,6 +173,7 @@ static int block_signals(struct err *err)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
 	signal(SIGPIPE, SIG_IGN);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_set(err, -errno, "signals: %m");
@@ -144,6 +192,8 @@ static int open_event(struct controller *c, struct err *err)
 		r = sd_event_add_signal(c->event, NULL, SIGTERM, NULL, NULL);
 	if (r >= 0)
 		r = sd_event_add_signal(c->event, NULL, SIGINT, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_add_signal(c->event, NULL, SIGHUP, on_hup, c);
 	if (r >= 0)
 		r = sd_event_set_watchdog(c->event, true);
 	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
@@ -272,6 +322,7 @@ static int open_server(struct controller *c, struct err *err)
 		s.ctx = c->web;
 	}
 	s.listen_fd = c->listen_fd;
+	s.certificate = c->certificate;
 	r = server_open(&s, &c->server, err);
 	return r < 0 ? r : api_set_server(c->api, c->server, err);
 }
@@ -294,6 +345,7 @@ static int stand_by(struct controller *c, struct err *err)
 	s.event = c->event;
 	s.lead = c->lead;
 	s.listen_fd = c->listen_fd;
+	s.certificate = c->certificate;
 	return standby_wait(&s, err);
 }
 
@@ -382,6 +434,9 @@ static int run_controller(const struct verb_call *call, struct err *err)
 	r = config_load(path, &c.config, err);
 	if (r < 0)
 		return r;
+	r = open_certificate(&c, err);
+	if (r < 0)
+		return r;
 	if (verb_count(call, "check")) {
 		printf("%s: ok: %zu cluster%s, %zu account%s, %zu node%s\n", path,
 		       c.config->n_clusters, c.config->n_clusters == 1 ? "" : "s",
@@ -389,6 +444,8 @@ static int run_controller(const struct verb_call *call, struct err *err)
 		       c.config->n_nodes, c.config->n_nodes == 1 ? "" : "s");
 		return 0;
 	}
+	if (c.certificate)
+		log_certificate(&c, "certificate");
 	return serve_requests(&c, err);
 }
 

@@ -91,6 +91,7 @@ static int open_server(struct standby *s, struct err *err)
 	const struct server_config config = {
 		.event = c->event,
 		.listen_fd = c->listen_fd,
+		.certificate = c->certificate,
 		.max_connections = (unsigned)c->config->max_connections,
 		.request_timeout_s = c->config->request_timeout_s,
 		.on_headers = answer_standby, /* whatever it is: bodies are not read */

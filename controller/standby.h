@@ -5,6 +5,7 @@
 #pragma once
 #include <stdbool.h>
 
+struct certificate;
 struct config;
 struct err;
 struct sd_event;
@@ -14,7 +15,8 @@ struct standby_config {
 	struct sd_event *event; /* signals that end the program are set up in it */
 	const struct config *config;
 	struct store_lead *lead;
-	int listen_fd; /* answers 503 here; -1: not listening */
+	int listen_fd;			 /* answers 503 here; -1: not listening */
+	struct certificate *certificate; /* NULL: plain HTTP */
 };
 
 /* Waits for the lead. 1: this controller leads; 0: a signal ended the wait. Returns at once

@@ -6,12 +6,12 @@ set -eu
 packages='
 	build-essential clang llvm bpftool pkg-config
 	libbpf-dev libelf-dev zlib1g-dev libsystemd-dev libcgroup-dev libpam0g-dev libhwloc-dev
-	libmicrohttpd-dev libxslt1-dev libcurl4-gnutls-dev libjansson-dev libmunge-dev munge
+	libmicrohttpd-dev libgnutls28-dev libxslt1-dev libcurl4-gnutls-dev libjansson-dev libmunge-dev munge
 	libsqlite3-dev libpq-dev libslurm-dev postgresql libsmartcols-dev libncurses-dev nettle-dev linux-libc-dev xfslibs-dev
 	liblua5.1-0-dev slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins mariadb-server
 	libcmocka-dev libclang-rt-14-dev clang-format scdoc debhelper lintian
 	qemu-system-x86 mmdebstrap e2fsprogs xfsprogs busybox-static cpio zstd kmod
-	valgrind nginx-light curl util-linux procps sqlite3 python3 python3-aiosmtpd prometheus uidmap tmux'
+	valgrind nginx-light openssl curl util-linux procps sqlite3 python3 python3-aiosmtpd prometheus uidmap tmux'
 missing=
 for p in $packages; do
 	dpkg-query -W -f '${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed ||

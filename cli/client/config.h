@@ -15,6 +15,7 @@ struct err;
 
 struct cli_config {
 	char *controller, *munge_socket, *ca_file; /* NULL: not set */
+	char *client_certificate, *client_key;	   /* NULL: not set */
 	char *controller_user;			   /* as typed; NULL: not set */
 	bool has_controller_uid;		   /* false: anyone may read our credentials */
 	uint32_t controller_uid;

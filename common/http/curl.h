@@ -15,6 +15,7 @@ struct err;
 
 #define CURL_FUNCTIONS(X)                                                                      \
 	X(global_init)                                                                         \
+	X(version)                                                                             \
 	X(easy_init)                                                                           \
 	X(easy_perform)                                                                        \
 	X(easy_cleanup)                                                                        \

@@ -140,6 +140,11 @@ int http_no_use(const struct http *h, const char *why, struct err *err)
 	return err_set(err, -EPROTO, "no usable answer from %s: %s", h->call_url, why);
 }
 
+int http_no_trust(const struct http *h, const char *why, const char *remedy, struct err *err)
+{
+	return err_set(err, -EPROTO, "no https with %s: %s; %s", h->url, why, remedy);
+}
+
 int http_too_large(const struct http *h, struct err *err)
 {
 	return err_set(err, -EPROTO, "the answer of %s is larger than %d MiB", h->url,

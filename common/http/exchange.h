@@ -20,7 +20,8 @@ struct http {
 	size_t n_urls, n_failed; /* n_failed: addresses that failed since the last answer */
 	struct err said;	 /* what a leader that was not available answered */
 	bool has_said;
-	char *munge_socket, *ca_file; /* of the configuration */
+	char *munge_socket, *ca_file, *client_certificate,
+		*client_key; /* of the configuration */
 	long timeout_s;
 	int64_t answer_uid;
 	uint32_t reader_uid;
@@ -65,6 +66,7 @@ int http_no_connection(const struct http *h, int r, const char *why, struct err 
 int http_no_time(const struct http *h, const char *why, struct err *err);
 int http_no_use(const struct http *h, const char *why, struct err *err);
 int http_too_large(const struct http *h, struct err *err);
+int http_no_trust(const struct http *h, const char *why, const char *remedy, struct err *err);
 
 /* http_loop.c */
 struct http_loop *http_loop_free(struct http_loop *l);

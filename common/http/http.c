@@ -60,6 +60,12 @@ static int copy_urls(struct http *h, const char *list, struct err *err)
 	return r;
 }
 
+static bool copy_text(const char *from, char **ret)
+{
+	*ret = from ? strdup(from) : NULL;
+	return !from || *ret;
+}
+
 static int copy_config(struct http *h, const struct http_config *c, struct err *err)
 {
 	h->timeout_s = c->timeout_s;
@@ -68,9 +74,10 @@ static int copy_config(struct http *h, const struct http_config *c, struct err *
 		h->reader_uid = *c->reader;
 		h->reader = &h->reader_uid;
 	}
-	h->munge_socket = c->munge_socket ? strdup(c->munge_socket) : NULL;
-	h->ca_file = c->ca_file ? strdup(c->ca_file) : NULL;
-	if ((c->munge_socket && !h->munge_socket) || (c->ca_file && !h->ca_file))
+	if (!copy_text(c->munge_socket, &h->munge_socket) ||
+	    !copy_text(c->ca_file, &h->ca_file) ||
+	    !copy_text(c->client_certificate, &h->client_certificate) ||
+	    !copy_text(c->client_key, &h->client_key))
 		return err_set(err, -ENOMEM, "out of memory");
 	return copy_urls(h, c->url, err);
 }
@@ -104,6 +111,8 @@ struct http *http_close(struct http *h)
 		free(h->urls[i]);
 	free(h->munge_socket);
 	free(h->ca_file);
+	free(h->client_certificate);
+	free(h->client_key);
 	free(h->answer.data);
 	free(h);
 	return NULL;

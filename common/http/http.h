@@ -24,7 +24,8 @@ struct http_config {
 	int64_t answer_uid;	  /* >= 0: the answer must be signed by this uid (agent) */
 	/* The controller's uid, which alone can decode what we sign; NULL: any. Copied. */
 	const uint32_t *reader;
-	const char *ca_file; /* https: NULL = system's */
+	const char *ca_file;			     /* https: NULL = system's */
+	const char *client_certificate, *client_key; /* https: PEM files; NULL: none */
 };
 
 int http_open(const struct http_config *c, struct http **ret, struct err *err);

@@ -75,17 +75,30 @@ static int on_progress(void *ctx, curl_off_t to_get, curl_off_t got, curl_off_t 
 
 /* ---- open and close ---- */
 
-/* Options that are the same for every call. */
-static int set_always(struct http *h, struct err *err)
+/* A library has its own order of versions: what is older than TLS 1.2 is refused on this side too. */
+static CURLcode set_tls(struct http *h)
 {
 	CURL *c = h->transfer->easy;
-	CURLcode r = 0;
+	CURLcode r = curl.easy_setopt(c, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
 
 	/* The certificate directory is read in full on each TLS connection; the bundle is not.
 	 */
 	r |= curl.easy_setopt(c, CURLOPT_CAPATH, NULL);
 	if (h->ca_file)
 		r |= curl.easy_setopt(c, CURLOPT_CAINFO, h->ca_file);
+	if (h->client_certificate)
+		r |= curl.easy_setopt(c, CURLOPT_SSLCERT, h->client_certificate);
+	if (h->client_key)
+		r |= curl.easy_setopt(c, CURLOPT_SSLKEY, h->client_key);
+	return r;
+}
+
+/* Options that are the same for every call. */
+static int set_always(struct http *h, struct err *err)
+{
+	CURL *c = h->transfer->easy;
+	CURLcode r = set_tls(h);
+
 	r |= curl.easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
 	r |= curl.easy_setopt(c, CURLOPT_PROXY, ""); /* ignore http_proxy */
 	r |= curl.easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
@@ -198,13 +211,97 @@ int transfer_set(struct http *h, struct err *err)
 	return 0;
 }
 
+/* ---- what went wrong ---- */
+
+/* Of GnuTLS (gnutls_certificate_status_t); OpenSSL's own words say it. */
+#define STATUS_SIGNER_NOT_FOUND (1 << 6)
+#define STATUS_NOT_ACTIVATED (1 << 9)
+#define STATUS_EXPIRED (1 << 10)
+
+#define REMEDY_CA                                                                              \
+	"name the authority that signed its certificate in CaFile= (one that signs itself is its own)"
+#define REMEDY_EXPIRED                                                                         \
+	"check the clock here; else the controller needs a new certificate (Certificate= in controller.conf)"
+#define REMEDY_NAME "write a name that its certificate has in Controller="
+#define REMEDY_CLIENT                                                                          \
+	"where it asks for certificates of its clients: one that it accepts in ClientCertificate= and ClientKey="
+#define REMEDY_FILES                                                                           \
+	"check ClientCertificate= and ClientKey=: a certificate and its key in PEM form, which this user may read"
+#define REMEDY_BROKEN                                                                          \
+	"try again; where it stays so, the controller's log has the reason (no TLS with ...)"
+#define REMEDY_PLAIN                                                                           \
+	"if the controller there has no Certificate= in controller.conf, write http://"
+
+/* The certificate of the controller is not accepted. */
+static int word_distrust(const struct http *h, const char *why, struct err *err)
+{
+	bool is_gnutls = strstr(curl.version(), "GnuTLS/");
+	long status = 0;
+
+	curl.easy_getinfo(h->transfer->easy, CURLINFO_SSL_VERIFYRESULT, &status);
+	if (!is_gnutls)
+		status = 0;
+	if (status & STATUS_EXPIRED || strstr(why, "expired"))
+		return http_no_trust(h, "its certificate has expired", REMEDY_EXPIRED, err);
+	if (status & STATUS_NOT_ACTIVATED || strstr(why, "not yet valid"))
+		return http_no_trust(h, "its certificate is not valid yet", REMEDY_EXPIRED,
+				     err);
+	if (strstr(why, "does not match") || strstr(why, "no alternative certificate"))
+		return http_no_trust(h, why, REMEDY_NAME, err);
+	if (status & STATUS_SIGNER_NOT_FOUND)
+		why = "no authority that is known here has signed its certificate";
+	return http_no_trust(h, why, REMEDY_CA, err);
+}
+
+/* Does an alert of the controller end it? With TLS 1.3 it comes when the client's handshake is over. */
+static bool is_refusal(const struct http *h, const char *why)
+{
+	return !strncmp(h->url, "https:", 6) && strstr(why, "alert");
+}
+
+/* By the words of GnuTLS, and of OpenSSL. */
+static bool is_broken_off(const char *why)
+{
+	return strstr(why, "non-properly terminated") || strstr(why, "SSL_ERROR_SYSCALL") ||
+	       strstr(why, "unexpected eof") || strstr(why, "reset by peer");
+}
+
+/* The TLS errors of curl; 0: it is none. */
+static int no_tls(const struct http *h, CURLcode code, const char *why, struct err *err)
+{
+	const char *remedy;
+
+	switch (code) {
+	case CURLE_PEER_FAILED_VERIFICATION:
+		return word_distrust(h, why, err);
+	case CURLE_SSL_CACERT_BADFILE:
+		return http_no_trust(h, why, "check CaFile=: a file in PEM form", err);
+	case CURLE_SSL_CERTPROBLEM:
+		return http_no_trust(h, why, REMEDY_FILES, err);
+	case CURLE_SSL_CONNECT_ERROR:
+		remedy = is_refusal(h, why)		   ? REMEDY_CLIENT
+			 : strstr(why, "certificate file") ? REMEDY_FILES
+			 : is_broken_off(why)		   ? REMEDY_BROKEN
+							   : REMEDY_PLAIN;
+		return http_no_trust(h, why, remedy, err);
+	case CURLE_RECV_ERROR:
+	case CURLE_SEND_ERROR:
+		return is_refusal(h, why) ? http_no_trust(h, why, REMEDY_CLIENT, err) : 0;
+	default:
+		return 0;
+	}
+}
+
 /* < 0: curl's error as an errno, with what to check. */
 static int no_answer(const struct http *h, CURLcode code, struct err *err)
 {
 	const struct http_transfer *t = h->transfer;
 	const char *why = t->why[0] ? t->why : curl.easy_strerror(code);
 	long os_errno = 0;
+	int r = no_tls(h, code, why, err);
 
+	if (r < 0)
+		return r;
 	curl.easy_getinfo(t->easy, CURLINFO_OS_ERRNO, &os_errno);
 	switch (code) {
 	case CURLE_COULDNT_RESOLVE_HOST:

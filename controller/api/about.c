@@ -6,6 +6,18 @@
 #include "common/version.h"
 #include "common/wire/doc.h"
 #include "controller/api/about.h"
+#include "controller/http/server.h"
+
+/* Seconds until its certificate expires, where it has one. */
+static void put_certificate(struct doc *d, const struct api *a)
+{
+	struct server_counts n = { 0 };
+
+	if (a->server)
+		server_get_counts(a->server, &n);
+	if (n.has_certificate)
+		doc_int(d, "certificate_left_s", n.certificate_left_s);
+}
 
 static int make_answer(struct call *c, json_t **ret, struct err *err)
 {
@@ -14,6 +26,7 @@ static int make_answer(struct call *c, json_t **ret, struct err *err)
 	doc_text(&d, "version", REEVE_VERSION);
 	doc_int(&d, "now_ns", api_now_ns());
 	doc_text(&d, "time_zone", store_zone(c->api->c.store));
+	put_certificate(&d, c->api);
 	return doc_finish(&d, ret, err);
 }
 

@@ -203,6 +203,8 @@ struct config_hooks {
 
 struct config {
 	char *listen, *database, *munge_socket, *operators;
+	char *certificate, *certificate_key, *client_certificates; /* files; NULL: none */
+	bool require_client_certificate;		      /* with client_certificates */
 	char *metrics_token;				      /* a file; NULL: none */
 	bool web;					      /* serves pages */
 	char *web_socket, *web_socket_user, *web_user_header; /* of a proxy; NULL: none */

@@ -39,6 +39,9 @@ int config_check_percents(void *object, const char *value, struct err *err);
 int config_check_hook(void *object, const char *value, struct err *err);
 /* token.c: of MetricsToken=. */
 int config_check_token(void *object, const char *value, struct err *err);
+/* certificate.c: of Certificate= and ClientCertificates=, and of CertificateKey=. */
+int config_check_certificate(void *object, const char *value, struct err *err);
+int config_check_key(void *object, const char *value, struct err *err);
 
 /* places.c: file and line of statements, for faults found after reading. */
 int config_note(struct config *c, const struct conf_place *place, struct err *err);

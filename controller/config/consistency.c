@@ -184,6 +184,34 @@ static void check_web(struct cross *x)
 			     c->web_user_header);
 }
 
+static void check_certificate(struct cross *x)
+{
+	const struct config *c = x->c;
+
+	if (c->certificate && !c->certificate_key)
+		report_fault(
+			x, c, "Certificate",
+			"[Controller] Certificate = %.200s without CertificateKey=: name the "
+			"file with its key",
+			c->certificate);
+	if (c->certificate_key && !c->certificate)
+		report_fault(
+			x, c, "CertificateKey",
+			"[Controller] CertificateKey = %.200s without Certificate=: name the "
+			"file with the certificate",
+			c->certificate_key);
+	if (c->client_certificates && !c->certificate)
+		report_fault(
+			x, c, "ClientCertificates",
+			"[Controller] ClientCertificates = %.200s without Certificate=: only "
+			"https has certificates",
+			c->client_certificates);
+	if (!c->require_client_certificate && !c->client_certificates)
+		report_fault(x, c, "RequireClientCertificate",
+			     "[Controller] RequireClientCertificate = no without "
+			     "ClientCertificates=: no client is asked for a certificate");
+}
+
 static void check_hooks(struct cross *x)
 {
 	const struct config_hooks *h = &x->c->hooks;
@@ -204,6 +232,7 @@ int config_check_all(const struct config *c, const struct config_faults *to)
 	check_policy(&x);
 	check_default_qos(&x);
 	check_web(&x);
+	check_certificate(&x);
 	check_hooks(&x);
 	return x.n;
 }

@@ -72,6 +72,18 @@ static const char *const beyond_words[] = { "bonus", "refuse", NULL };
 
 const struct conf_key config_keys[] = {
 	MAIN(CONF_TEXT, "Listen", listen, "address and port to listen on", "0.0.0.0:8640"),
+	MAIN(CONF_TEXT, "Certificate", certificate,
+	     "file (PEM) with the certificate for https, its chain behind it; not set: plain http",
+	     "/etc/reeve/tls/controller.pem"),
+	MAIN(CONF_TEXT, "CertificateKey", certificate_key,
+	     "file (PEM) with its key, which others may not read",
+	     "/etc/reeve/tls/controller.key"),
+	MAIN(CONF_TEXT, "ClientCertificates", client_certificates,
+	     "file (PEM) with the authorities of client certificates; not set: none is asked for",
+	     "/etc/reeve/tls/clients.pem"),
+	MAIN(CONF_BOOL, "RequireClientCertificate", require_client_certificate,
+	     "with ClientCertificates: clients without a certificate are refused; no: only those with a wrong one",
+	     "yes"),
 	MAIN(CONF_TEXT, "Database", database,
 	     "the ledger: a file (SQLite), or postgresql://USER@HOST/NAME",
 	     "/var/lib/reeve-controller/ledger.db"),

@@ -185,6 +185,7 @@ int config_new(struct config **ret, struct err *err)
 	c->lead_lease_s = 15;
 	c->max_connections = 4096;
 	c->web = true;
+	c->require_client_certificate = true;
 	c->max_array_size = 10000;
 	c->max_queued_per_user = 100000;
 	c->max_stored_per_user = 1000000000;

@@ -14,8 +14,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <systemd/sd-event.h>
+#include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
+#include "common/time_units.h"
 #include "controller/http/server_impl.h"
 
 #define ACCEPT_BATCH 32 /* connections passed to libmicrohttpd before any of them is read */
@@ -112,11 +114,12 @@ static void release_count(struct server *s, struct connection *c)
 	s->n_people -= c->is_person;
 }
 
-/* libmicrohttpd sees the shutdown as the end of input and closes the descriptor itself. */
+/* libmicrohttpd, or the channel, sees the shutdown as the end of input and closes the descriptor itself. */
 void connection_cut(struct server *s, struct connection *c)
 {
 	release_count(s, c);
-	shutdown(c->fd, SHUT_RDWR);
+	if (c->fd >= 0)
+		shutdown(c->fd, SHUT_RDWR);
 }
 
 /* ---- which is closed ---- */
@@ -205,6 +208,18 @@ static void remove_connection(struct server *s, struct connection *c)
 	free(c);
 }
 
+/* libmicrohttpd is done with it. A channel sends what is left of the answer before it ends. */
+static void forget_mhd(struct server *s, struct connection *c)
+{
+	c->mhd = NULL;
+	if (!c->channel) {
+		remove_connection(s, c);
+		return;
+	}
+	c->phase = PHASE_WRITE;
+	c->since_ns = server_clock_ns(s);
+}
+
 /* MHD_add_connection() calls this back before it returns: s->accepted is the connection being
  * added. */
 void server_on_connection(void *ctx, struct MHD_Connection *mhd, void **socket_ctx,
@@ -217,13 +232,124 @@ void server_on_connection(void *ctx, struct MHD_Connection *mhd, void **socket_c
 		s->accepted->mhd = mhd;
 		s->accepted = NULL;
 	} else if (*socket_ctx) {
-		remove_connection(s, *socket_ctx);
+		forget_mhd(s, *socket_ctx);
 		*socket_ctx = NULL;
 	}
 }
 
-/* Passes an accepted descriptor to libmicrohttpd, which owns and closes it from then on, also
- * when it refuses it. 1: the connection was refused and closed here. */
+/* Passes a descriptor to libmicrohttpd, which owns and closes it from then on, also when it refuses
+ * it. -EIO: it does; then `c` may be gone. */
+static int hand_over(struct server *s, struct connection *c, int fd,
+		     const struct sockaddr *from, socklen_t size)
+{
+	s->accepted = c;
+	if (MHD_add_connection(s->daemon, fd, from, size) == MHD_YES)
+		return 0;
+	server_note_shed(s, NULL, "libmicrohttpd refused it");
+	if (s->accepted)
+		forget_mhd(s, TAKE_PTR(s->accepted));
+	return -EIO;
+}
+
+/* ---- TLS ---- */
+
+/* A handshake costs the controller up to a few milliseconds: 50 a second from one address, 400 from all, with bursts of
+ * 400 and 1600. One that a good credential follows does not count. */
+static const struct peer_rate handshake_rate = { S_NS / 50, 400 },
+			      all_handshake_rate = { S_NS / 400, 1600 };
+
+static const char *begin_handshake(void *ctx)
+{
+	static const char why[] = "too many TLS handshakes without a credential";
+	struct connection *c = ctx;
+	struct server *s = c->server;
+	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (!peer_has_credit(c->address->tls_ns, handshake_rate, now_ns) ||
+	    (!c->address->is_node && !peer_has_credit(s->tls_ns, all_handshake_rate, now_ns))) {
+		server_note_shed(s, c->address, why);
+		return why;
+	}
+	peer_charge(&c->address->tls_ns, handshake_rate, now_ns);
+	peer_charge(&s->tls_ns, all_handshake_rate, now_ns);
+	return NULL;
+}
+
+/* A good credential has come over the connection. */
+static void return_handshake(struct connection *c)
+{
+	if (!c->channel)
+		return;
+	c->address->tls_ns -= handshake_rate.every_ns;
+	c->server->tls_ns -= all_handshake_rate.every_ns;
+}
+
+static int take_inner(void *ctx, int inner)
+{
+	static const struct sockaddr local = { .sa_family = AF_UNIX };
+	struct connection *c = ctx;
+
+	c->server->counts.handshakes++;
+	return hand_over(c->server, c, inner, &local, sizeof(local.sa_family));
+}
+
+static void note_no_room(void *ctx, const char *why)
+{
+	const struct connection *c = ctx;
+
+	server_note_shed(c->server, c->address, why);
+}
+
+static void end_connection(void *ctx, const char *why)
+{
+	struct connection *c = ctx;
+	struct server *s = c->server;
+	char text[PEER_TEXT_MAX];
+
+	c->channel = NULL;
+	c->fd = -1;
+	if (why) {
+		s->counts.handshakes_failed++;
+		log_limited(&s->tls_log, LOG_NOTICE, "no TLS with %s: %s",
+			    peer_key_format(&c->address->key, text), why);
+	}
+	if (!c->mhd)
+		remove_connection(s, c);
+}
+
+static int open_channel(struct server *s, struct connection *c)
+{
+	const struct channel_config config = { .event = s->config.event,
+					       .fd = c->fd,
+					       .certificate = s->config.certificate,
+					       .on_begin = begin_handshake,
+					       .on_ready = take_inner,
+					       .on_no_room = note_no_room,
+					       .on_end = end_connection,
+					       .ctx = c };
+	int r = channel_open(&config, &c->channel);
+
+	if (r >= 0)
+		return 0;
+	server_note_shed(s, NULL, strerror(-r));
+	close(c->fd);
+	remove_connection(s, c);
+	return r;
+}
+
+void connection_close_channels(struct server *s)
+{
+	struct connection *c;
+
+	while ((c = s->connections)) {
+		c->channel = channel_close(c->channel);
+		remove_connection(s, c);
+	}
+}
+
+/* ---- accepting ---- */
+
+/* Passes an accepted descriptor on. 1: the connection was refused and closed here. */
 static int add_connection(struct server *s, int fd, const struct sockaddr_storage *from,
 			  socklen_t size)
 {
@@ -239,6 +365,7 @@ static int add_connection(struct server *s, int fd, const struct sockaddr_storag
 		close(fd);
 		return 1;
 	}
+	c->server = s;
 	c->fd = fd;
 	c->pool = c->address->is_node ? POOL_NODES : POOL_ANY;
 	if (is_idler(s, fd, c->address, &s->pools[c->pool])) {
@@ -252,11 +379,10 @@ static int add_connection(struct server *s, int fd, const struct sockaddr_storag
 	c->address->n_refs++;
 	enter_pool(s, c);
 	link_connection(s, c);
-	s->accepted = c;
-	if (MHD_add_connection(s->daemon, fd, (const struct sockaddr *)from, size) != MHD_YES)
-		server_note_shed(s, NULL, "libmicrohttpd refused it");
-	if (s->accepted)
-		remove_connection(s, TAKE_PTR(s->accepted));
+	if (s->config.certificate)
+		open_channel(s, c);
+	else
+		hand_over(s, c, fd, (const struct sockaddr *)from, size);
 	return 0;
 }
 
@@ -368,6 +494,8 @@ const char *connection_know(struct server *s, struct MHD_Connection *mhd, uint32
 	release_count(s, c);
 	if (c->user)
 		c->user->n_refs--;
+	else
+		return_handshake(c);
 	c->is_released = false;
 	c->user = user;
 	c->is_person = uid != 0;

@@ -141,7 +141,7 @@ struct peer *peers_get(struct peers *p, const struct peer_key *key)
 static bool is_idle(const struct peer *one, int64_t now_ns)
 {
 	return !one->n_open && !one->n_refs && !one->body_bytes && !one->is_node &&
-	       one->credit_ns <= now_ns && one->ask_ns <= now_ns;
+	       one->credit_ns <= now_ns && one->ask_ns <= now_ns && one->tls_ns <= now_ns;
 }
 
 void peers_prune(struct peers *p, int64_t now_ns)

@@ -30,6 +30,7 @@ struct peer {
 	struct peer_key key;
 	int64_t credit_ns;  /* peer_charge(): of wrong credentials */
 	int64_t ask_ns;	    /* the same, of requests without one */
+	int64_t tls_ns;	    /* the same, of TLS handshakes that no credential followed */
 	int64_t n_open;	    /* connections; of an address: those without a good credential */
 	int64_t n_refs;	    /* pointers to it in connections: not freed while there are any */
 	int64_t body_bytes; /* of requests that are under way */

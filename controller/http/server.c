@@ -17,6 +17,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/time_units.h"
+#include "controller/http/certificate.h"
 #include "controller/http/server_impl.h"
 
 #define SWEEP_US 500000 /* between looks for late connections */
@@ -82,11 +83,16 @@ static int64_t allowed_s(const struct server *s, const struct connection *c)
 		[PHASE_IDLE] = 5, [PHASE_READ] = 5, [PHASE_WRITE] = 20
 	};
 
-	if (c->phase == PHASE_HANDLE)
+	enum connection_phase phase = c->phase;
+
+	/* libmicrohttpd is done with an answer when the channel has it. */
+	if (phase == PHASE_IDLE && c->channel && channel_is_sending(c->channel))
+		phase = PHASE_WRITE;
+	if (phase == PHASE_HANDLE)
 		return INT32_MAX;
 	if (!c->user)
-		return unknown[c->phase];
-	switch (c->phase) {
+		return unknown[phase];
+	switch (phase) {
 	case PHASE_IDLE:
 		return IDLE_S;
 	case PHASE_READ:
@@ -262,6 +268,7 @@ struct server *server_close(struct server *s)
 			MHD_run(s->daemon);
 		} while (s->has_resumed);
 		MHD_stop_daemon(s->daemon);
+		connection_close_channels(s);
 	}
 	sd_event_source_disable_unref(s->io);
 	sd_event_source_disable_unref(s->timer);
@@ -380,4 +387,7 @@ void server_get_counts(const struct server *s, struct server_counts *ret)
 {
 	*ret = s->counts;
 	snprintf(ret->shed_from, sizeof(ret->shed_from), "%s", s->shed_from);
+	ret->has_certificate = s->config.certificate;
+	if (s->config.certificate)
+		ret->certificate_left_s = certificate_left_s(s->config.certificate);
 }

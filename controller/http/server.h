@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include "common/cleanup.h"
 
+struct certificate;
 struct err;
 struct sd_event;
 struct server;
@@ -33,6 +34,7 @@ struct server_config {
 	/* listen_fd is a unix socket: processes of root and of this uid alone may connect, as the
 	 * kernel says (SO_PEERCRED). NULL: any client. */
 	const uint32_t *only_uid;
+	struct certificate *certificate; /* TLS alone is served; NULL: plain HTTP */
 	server_admit_fn on_headers;
 	server_request_fn on_request;
 	void *ctx;
@@ -57,7 +59,10 @@ struct server_counts {
 	int64_t shed;	    /* connections and requests refused or dropped for want of room */
 	int64_t shed_nodes; /* of these: may have been a node's */
 	int64_t late;	    /* connections closed because too little came in time */
+	int64_t handshakes, handshakes_failed; /* of TLS, since start: done, and not */
 	char shed_from[64]; /* the latest of shed_nodes: an address, or "all" */
+	bool has_certificate;
+	int64_t certificate_left_s; /* certificate_left_s() */
 };
 void server_get_counts(const struct server *s, struct server_counts *ret);
 /* Counts a request that could not be served, without an address. */

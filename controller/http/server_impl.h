@@ -4,6 +4,7 @@
 #include <microhttpd.h>
 #include "common/clock.h"
 #include "common/log.h"
+#include "controller/http/channel.h"
 #include "controller/http/exchange.h"
 #include "controller/http/peers.h"
 #include "controller/http/server.h"
@@ -31,13 +32,15 @@ struct server_pool {
 struct connection {
 	struct connection *next, *previous;
 	struct connection *peer_next, *peer_previous; /* of the same address, in the pool */
-	struct MHD_Connection *mhd;
+	struct server *server;
+	struct MHD_Connection *mhd; /* NULL: not yet, or not any more */
+	struct channel *channel;    /* NULL: without TLS, or the client is gone */
 	struct peer *address,
 		*user; /* user NULL: no good credential so far, it is in its pool */
 	enum connection_phase phase;
 	enum server_pool_kind pool;
 	int64_t pool_at;
-	int fd;
+	int fd;		  /* the client's; -1: closed */
 	bool is_person;	  /* its user is not root: not a node */
 	bool is_released; /* cut: no longer counted */
 	int64_t since_ns; /* server_clock_ns(): of the phase */
@@ -67,10 +70,10 @@ struct server {
 	bool is_busy;	/* the last batch was full: more may wait to be accepted */
 	uint32_t drops; /* the kernel's count of dropped connections, as last read */
 	int64_t body_bytes, people_bytes;
-	int64_t wrong_ns, open_ns; /* peer_charge(): of all addresses together */
+	int64_t wrong_ns, open_ns, tls_ns; /* peer_charge(): of all addresses together */
 	struct server_counts counts;
 	char shed_from[64];
-	struct log_limit shed_log;
+	struct log_limit shed_log, tls_log;
 };
 
 /* CLOCK_MONOTONIC without the time in which this program was stalled: no client is late because
@@ -88,6 +91,8 @@ void server_check_drops(struct server *s);
 void server_on_connection(void *ctx, struct MHD_Connection *mhd, void **socket_ctx,
 			  enum MHD_ConnectionNotificationCode what);
 void connection_cut(struct server *s, struct connection *c);
+/* Once libmicrohttpd has ended: sends what is left, and closes. */
+void connection_close_channels(struct server *s);
 void connection_set_phase(struct server *s, struct MHD_Connection *mhd,
 			  enum connection_phase phase);
 void connection_note_body(struct MHD_Connection *mhd, size_t size);

@@ -23,7 +23,8 @@
 
 #define COOKIE "reeve"
 #define COOKIE_ATTRIBUTES "; Path=/web; HttpOnly; SameSite=Strict"
-#define FORM_MAX 1024 /* bytes of a POST */
+#define COOKIE_SECURE "; Secure" /* where the controller itself speaks https */
+#define FORM_MAX 1024		 /* bytes of a POST */
 #define PAGE_TURN_NS 40000000
 /* A page that has had so many reads the rest in one turn: what it reads is pushed out of memory again (usage/ranks/parts.h). */
 #define PAGE_TURNS_MAX 500
@@ -235,8 +236,8 @@ static void open_session(struct web *w, struct exchange *x)
 		return;
 	}
 	snprintf(cookie, sizeof(cookie),
-		 "Set-Cookie: " COOKIE "=%s; Max-Age=%d" COOKIE_ATTRIBUTES "\n", token,
-		 SESSION_S);
+		 "Set-Cookie: " COOKIE "=%s; Max-Age=%d" COOKIE_ATTRIBUTES "%s\n", token,
+		 SESSION_S, w->api->c.config->certificate ? COOKIE_SECURE : "");
 	send_redirect(x, "/web/", cookie);
 }
 

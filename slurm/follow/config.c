@@ -34,6 +34,10 @@ const struct conf_key follow_config_keys[] = {
 	     "/run/munge/munge.socket.2"),
 	TEXT("CaFile", ca_file, "certificate authorities for https; default: the system's",
 	     "/etc/reeve/ca.pem"),
+	TEXT("ClientCertificate", client_certificate,
+	     "file (PEM) with a certificate, where the controller asks for one",
+	     "/etc/reeve/tls/slurm.pem"),
+	TEXT("ClientKey", client_key, "file (PEM) with its key", "/etc/reeve/tls/slurm.key"),
 	TEXT("Since", since_typed,
 	     "day (UTC) from which on slurmdbd's jobs are taken into a ledger that has none yet; "
 	     "default: from the first exchange on",

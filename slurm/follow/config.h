@@ -18,8 +18,9 @@ struct follow_config {
 	char *slurm_conf;	    /* NULL: where libslurm finds it */
 	char *controller, *controller_user; /* URL; the user who alone can read what is sent */
 	char *munge_socket, *ca_file;	    /* NULL: the defaults */
-	char *since_typed;		    /* a day; NULL: from the first exchange on */
-	int64_t since_s;		    /* real time; 0: not stated */
+	char *client_certificate, *client_key; /* of https; NULL: none */
+	char *since_typed;		       /* a day; NULL: from the first exchange on */
+	int64_t since_s;		       /* real time; 0: not stated */
 	int64_t live_s, live_max_s, progress_s, accounting_s, overlap_s, window_s; /* seconds */
 	int64_t load_limit_ms; /* of slurmctld's time in each second */
 	int64_t batch;	       /* jobs of one exchange */

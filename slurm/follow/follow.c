@@ -22,7 +22,9 @@ static int open_http(struct follow *f, struct err *err)
 				      .timeout_s = (long)c->timeout_s,
 				      .answer_uid = -1,
 				      .reader = &f->controller_uid,
-				      .ca_file = c->ca_file };
+				      .ca_file = c->ca_file,
+				      .client_certificate = c->client_certificate,
+				      .client_key = c->client_key };
 	uint32_t gid;
 	int r = auth_user_lookup(c->controller_user, &f->controller_uid, &gid, err);
 

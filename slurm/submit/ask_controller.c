@@ -39,7 +39,9 @@ int ask_controller_open(const struct follow_config *c, struct ask_controller **r
 				      .munge_socket = c->munge_socket,
 				      .timeout_s = (long)c->timeout_s,
 				      .answer_uid = -1,
-				      .ca_file = c->ca_file };
+				      .ca_file = c->ca_file,
+				      .client_certificate = c->client_certificate,
+				      .client_key = c->client_key };
 	uint32_t gid;
 	int r;
 

@@ -103,6 +103,9 @@ bench_past() {
 bench_submit() {
 	$MAKE all && tests/bench/submit.sh
 }
+bench_tls() {
+	$MAKE all && tests/bench/web/tls.sh "${TLS_BENCH:-5}"
+}
 # Ten minutes; ATTACK_SECONDS for less.
 bench_attack() {
 	$MAKE all && tests/cluster/protocol/attack.sh "${ATTACK_SECONDS:-600}"
@@ -149,7 +152,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent agent-start jobfs fairshare import usage ledger backup ended partition share schedule cycle submit start series past command shares top console simulate pages slurm beside srun attack"
+all="gpu devices sample switch vmem agent agent-start jobfs fairshare import usage ledger backup ended partition share schedule cycle submit tls start series past command shares top console simulate pages slurm beside srun attack"
 by_name_only="size" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0

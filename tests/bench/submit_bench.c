@@ -4,6 +4,7 @@
  * usage: submit_bench URL MUNGE-SOCKET SECONDS UID:CONNECTIONS:PAUSE_MS...      (as root)
  * Each connection submits a job, waits for the answer and PAUSE_MS, and again. Prints for each
  * UID:... how many were taken, how many a second, and how long an answer took: p50, p99, most.
+ * SUBMIT_BENCH_CA: the authority, of a controller with https.
  * Exit status 1 when one was refused.
  */
 #include <errno.h>
@@ -51,9 +52,11 @@ static json_t *make_body(void)
 
 static void hand_in(struct group *g)
 {
-	const struct http_config config = {
-		.url = url, .munge_socket = socket_path, .timeout_s = 60, .answer_uid = -1
-	};
+	const struct http_config config = { .url = url,
+					    .munge_socket = socket_path,
+					    .timeout_s = 60,
+					    .answer_uid = -1,
+					    .ca_file = getenv("SUBMIT_BENCH_CA") };
 	_cleanup_(http_closep) struct http *h = NULL;
 	const struct timespec pause = { g->pause_ms / 1000, g->pause_ms % 1000 * 1000000 };
 	struct err err = { "" };

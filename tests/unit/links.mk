@@ -73,13 +73,17 @@ $O/tests/unit/test_replace_file: $O/common/replace_file.o $O/common/err.o
 $O/tests/unit/test_auth: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz
+$O/tests/unit/test_channel: LDLIBS += -lgnutls -lsystemd
+$O/tests/unit/test_channel: $(patsubst %,$O/controller/http/%.o,channel certificate) $(patsubst %,$O/common/%.o,err private utf8)
 $O/tests/unit/test_http_loop: LDLIBS += -ljansson -lsystemd -lz
 $O/tests/unit/test_http_loop: $(MODEL) $(WIRE) $(patsubst %,$O/common/http/%.o,buffer curl exchange http http_loop plain plain_call plain_loop resolve response transfer)
 $O/tests/unit/test_response: $(patsubst %,$O/common/http/%.o,response buffer)
 $O/tests/unit/test_peers: $O/controller/http/peers.o
 $O/tests/unit/test_inflate: $O/controller/http/inflate.o $O/common/err.o
-CONFIG := $(patsubst %,$O/controller/config/%.o,config objects lookup hooks token keys profiles setting units values places consistency tariff profile) \
-	$(patsubst %,$O/controller/policy/charge/%.o,charge tariff) $(patsubst %,$O/common/%.o,token conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
+$O/tests/unit/test_channel: LDLIBS += -lgnutls -lsystemd
+$O/tests/unit/test_channel: $(patsubst %,$O/controller/http/%.o,channel certificate) $(patsubst %,$O/common/%.o,err private utf8)
+CONFIG := $(patsubst %,$O/controller/config/%.o,config objects lookup certificate hooks token keys profiles setting units values places consistency tariff profile) \
+	$(patsubst %,$O/controller/policy/charge/%.o,charge tariff) $(patsubst %,$O/common/%.o,token private conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
 $O/tests/unit/test_controller_config: $(CONFIG)
 $O/tests/unit/test_routes: LDLIBS += -ljansson
 $O/tests/unit/test_routes: $O/controller/api/routes.o

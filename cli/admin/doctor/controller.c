@@ -115,6 +115,7 @@ void doctor_controller(struct doctor *d)
 	if (d->controller) {
 		check_ledger(d);
 		check_hooks(d);
+		judge_certificate(d->report, &d->about, d->controller->certificate);
 	} else {
 		judge_add(d->report, "ledger", JUDGE_UNCHECKED,
 			  "where the ledger is, is not known: controller.conf cannot be read");

@@ -81,18 +81,19 @@ static void read_controller(struct doctor *d)
 	c.is_good = config_load(d->controller_path, &d->controller, &err) >= 0;
 	utf8_format(c.words, sizeof(c.words), "%s", err.text);
 	judge_config(d->report, &c);
-	if (d->controller && d->controller->listen)
+	if (d->controller && d->controller->listen && !d->controller->certificate)
 		find_listen_url(d);
 }
 
-/* The address to use instead of the one in reeve.conf: the one typed; on a node the agent's; on a controller its own. */
+/* The address to use instead of the one in reeve.conf: the one typed; on a node the agent's; on a controller its own, but for
+ * https, where the certificate has the name. */
 static const char *choose_url(const struct doctor *d)
 {
 	if (d->typed_url)
 		return d->typed_url;
 	if (d->is_node)
 		return d->agent.controller ? d->agent.controller : "";
-	return d->is_controller ? d->listen_url : NULL;
+	return d->is_controller && *d->listen_url ? d->listen_url : NULL;
 }
 
 static void read_client(struct doctor *d)
@@ -107,12 +108,17 @@ static void read_client(struct doctor *d)
 	d->link = (struct gather_link){ .url = c->controller,
 					.munge_socket = c->munge_socket,
 					.ca_file = c->ca_file,
+					.client_certificate = c->client_certificate,
+					.client_key = c->client_key,
 					.controller_user = c->controller_user
 								   ? c->controller_user
 								   : CLI_CONFIG_CONTROLLER,
 					.timeout_s = c->timeout_s ? (long)c->timeout_s : 30 };
 	if (d->is_node) {
 		d->link.munge_socket = d->agent.munge_socket;
+		d->link.ca_file = d->agent.ca_file;
+		d->link.client_certificate = d->agent.client_certificate;
+		d->link.client_key = d->agent.client_key;
 		d->link.controller_user = d->agent.controller_user;
 	} else if (d->controller && d->controller->munge_socket) {
 		d->link.munge_socket = d->controller->munge_socket;

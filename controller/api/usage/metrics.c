@@ -246,6 +246,24 @@ static void put_kills(struct metrics_text *t, const struct api_counts *n)
 			limit_kind_name((enum limit_kind)i), (long long)n->killed[i]);
 }
 
+static void put_tls(struct metrics_text *t, const struct api *a)
+{
+	const struct server_counts server = counts_of(a->server);
+
+	if (!server.has_certificate)
+		return;
+	metrics_head(t, "reeve_certificate_left_seconds", "gauge",
+		     "Time until the controller's certificate expires.");
+	fprintf(t->f, "reeve_certificate_left_seconds %lld\n",
+		(long long)server.certificate_left_s);
+	metrics_head(t, "reeve_tls_handshakes_total", "counter",
+		     "TLS handshakes, by how they ended.");
+	fprintf(t->f, "reeve_tls_handshakes_total{result=\"done\"} %lld\n",
+		(long long)server.handshakes);
+	fprintf(t->f, "reeve_tls_handshakes_total{result=\"failed\"} %lld\n",
+		(long long)server.handshakes_failed);
+}
+
 static void put_counters(struct metrics_text *t, const struct api *a)
 {
 	const struct api_counts *n = &a->counts;
@@ -306,6 +324,7 @@ static int put_all(struct metrics_text *t, struct call *c, bool by_account, stru
 	int r;
 
 	put_counters(t, a);
+	put_tls(t, a);
 	put_kills(t, &a->counts);
 	put_hooks(t, a->hooks);
 	r = put_nodes(t, store, err);

@@ -46,6 +46,37 @@ static void a_slow_exchange_is_no_wrong_clock(void **state)
 	assert_finding(JUDGE_OK, "(to 10000 ms)");
 }
 
+static void a_certificate_is_warned_of_before_it_expires(void **state)
+{
+	static const struct {
+		int64_t left_s;
+		enum judge_state state;
+		const char *says;
+	} cases[] = {
+		{ 14 * 86400, JUDGE_OK, "in 14 days" },
+		{ 14 * 86400 - 1, JUDGE_WARN, "in 13 days" },
+		{ 2 * 86400, JUDGE_WARN, "in 2 days" },
+		{ 2 * 86400 - 1, JUDGE_FAIL, "in 1 days" },
+		{ -5, JUDGE_FAIL, "in 0 days" },
+	};
+	struct judge_about a = good_about();
+
+	(void)state;
+	judge_certificate(&report, &a, NULL);
+	assert_finding(JUDGE_NONE, "plain http");
+	judge_certificate(&report, &a, "/etc/c.pem");
+	assert_finding(JUDGE_WARN, "started before Certificate= was set");
+	a.has_certificate = true;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		a.certificate_left_s = cases[i].left_s;
+		judge_certificate(&report, &a, "/etc/c.pem");
+		assert_finding(cases[i].state, cases[i].says);
+	}
+	a.status = -111;
+	judge_certificate(&report, &a, "/etc/c.pem");
+	assert_finding(JUDGE_UNCHECKED, "/etc/c.pem");
+}
+
 static void a_refused_credential_names_the_clock(void **state)
 {
 	struct judge_about a = good_about();
@@ -307,6 +338,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(clocks_may_differ_by_less_than_reports_allow),
 		TEST(a_slow_exchange_is_no_wrong_clock),
+		TEST(a_certificate_is_warned_of_before_it_expires),
 		TEST(a_refused_credential_names_the_clock),
 		TEST(each_side_decodes_the_others),
 		TEST(nodes_that_the_controller_has),

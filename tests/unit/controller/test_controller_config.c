@@ -155,6 +155,61 @@ static void a_token_is_one_that_only_its_owner_and_group_know(void **state)
 	assert_int_equal(token_read(path, token, &err), -ENOENT);
 }
 
+/* Values of Certificate=, CertificateKey= and ClientCertificates=; NULL: the key is not there. */
+struct tls_keys {
+	const char *certificate, *key, *clients;
+};
+
+/* r is the result, and the error has the word. */
+static void expect_tls(struct tls_keys k, int r, const char *word)
+{
+	_cleanup_(config_freep) struct config *c = NULL;
+	char typed[512];
+	struct err err = { "" };
+
+	snprintf(typed, sizeof(typed), "[Controller]\n%s%s%s%s%s%s",
+		 k.certificate ? "Certificate = " : "", k.certificate ? k.certificate : "",
+		 k.key ? "\nCertificateKey = " : "", k.key ? k.key : "",
+		 k.clients ? "\nClientCertificates = " : "", k.clients ? k.clients : "");
+	assert_int_equal(config_parse(typed, strlen(typed), &c, &err), r);
+	if (!strstr(err.text, word))
+		fail_msg("'%s' is not in '%s'", word, err.text);
+}
+
+static void a_certificate_has_a_key_that_others_cannot_read(void **state)
+{
+	char pem[] = "/tmp/reeve-pem-XXXXXX", key[] = "/tmp/reeve-key-XXXXXX";
+	int pem_fd = mkstemp(pem), key_fd = mkstemp(key);
+
+	(void)state;
+	assert_true(pem_fd >= 0 && key_fd >= 0);
+	assert_int_equal(fchmod(pem_fd, 0644), 0);
+	expect_tls((struct tls_keys){ pem, key, NULL }, 0, "");
+	expect_tls((struct tls_keys){ pem, key, pem }, 0, "");
+	expect_tls((struct tls_keys){ pem, pem, NULL }, -EINVAL,
+		   "line 3: CertificateKey = /tmp/reeve-pem");
+	expect_tls((struct tls_keys){ "/nonexistent/a", key, NULL }, -EINVAL,
+		   "line 2: Certificate = /nonexistent/a");
+	expect_tls((struct tls_keys){ "a.pem", key, NULL }, -EINVAL,
+		   "it is not an absolute path");
+	expect_tls((struct tls_keys){ "/tmp", key, NULL }, -EINVAL, "it is not a regular file");
+	expect_tls((struct tls_keys){ pem, NULL, NULL }, -EINVAL, "without CertificateKey=");
+	expect_tls((struct tls_keys){ NULL, key, NULL }, -EINVAL, "without Certificate=");
+	expect_tls((struct tls_keys){ NULL, NULL, pem }, -EINVAL,
+		   "only https has certificates");
+	for (mode_t others = 0; others <= 077; others++) {
+		bool is_secret = !(others & 027); /* the group may read and execute */
+
+		assert_int_equal(fchmod(key_fd, 0600 | others), 0);
+		expect_tls((struct tls_keys){ pem, key, NULL }, is_secret ? 0 : -EINVAL,
+			   is_secret ? "" : "chmod 640");
+	}
+	close(pem_fd);
+	close(key_fd);
+	unlink(pem);
+	unlink(key);
+}
+
 static void a_contradictory_value_is_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -163,6 +218,7 @@ static void a_contradictory_value_is_refused(void **state)
 		"[Controller]\nOperators=a,,b\n",
 		"[Controller]\nOperators=a b\n",
 		"[Controller]\nMaxConnections=0\n",
+		"[Controller]\nRequireClientCertificate=no\n",
 		"[Cluster c]\nBundleCores=0\n",
 		"[Cluster c]\nBundleCores=1e3\n",
 		"[Cluster c]\nBundleMemory=-4GB\n",
@@ -522,6 +578,7 @@ int main(void)
 		cmocka_unit_test(bundles_are_exact),
 		cmocka_unit_test(a_password_in_the_configuration_is_refused_and_not_repeated),
 		cmocka_unit_test(a_token_is_one_that_only_its_owner_and_group_know),
+		cmocka_unit_test(a_certificate_has_a_key_that_others_cannot_read),
 		cmocka_unit_test(a_contradictory_value_is_refused),
 		cmocka_unit_test(a_hook_that_cannot_run_is_refused),
 		cmocka_unit_test(the_tariff_is_of_cluster_node_type_model_and_queue),

@@ -12,6 +12,7 @@ struct err;
 struct gather_config {
 	char node[REQUEST_NAME_MAX];
 	char *controller, *controller_user, *munge_socket;
+	char *ca_file, *client_certificate, *client_key;
 	char *run_dir, *state_dir, *jobfs_dir, *pin_dir, *launcher, *slice, *metrics_token;
 	char *jobfs_image;
 	int64_t spool_max_bytes, min_uid;

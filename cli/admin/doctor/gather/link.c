@@ -42,7 +42,9 @@ static int ask_controller(const struct gather_link *link, const char *path, int6
 				      .munge_socket = link->munge_socket,
 				      .timeout_s = link->timeout_s,
 				      .answer_uid = uid,
-				      .ca_file = link->ca_file };
+				      .ca_file = link->ca_file,
+				      .client_certificate = link->client_certificate,
+				      .client_key = link->client_key };
 	const struct http_call call = { .method = "GET", .path = path };
 	_cleanup_(http_closep) struct http *h = NULL;
 	uint32_t reader, gid;
@@ -106,6 +108,8 @@ void gather_about(const struct gather_link *link, struct judge_about *ret)
 	version = cli_text(answer, "version");
 	utf8_format(ret->version, sizeof(ret->version), "%s", version ? version : "");
 	ret->now_ns = cli_int(answer, "now_ns", 0);
+	ret->has_certificate = json_object_get(answer, "certificate_left_s");
+	ret->certificate_left_s = cli_int(answer, "certificate_left_s", 0);
 	ask_signed(link, ret);
 }
 

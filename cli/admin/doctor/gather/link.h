@@ -12,7 +12,8 @@ struct gather_link {
 	const char *why;		    /* not NULL: nothing is asked, for this reason */
 	const char *url;		    /* several by commas; NULL: none is configured */
 	const char *munge_socket, *ca_file; /* NULL: default */
-	const char *controller_user;	    /* who must have signed its answers */
+	const char *client_certificate, *client_key; /* NULL: none */
+	const char *controller_user;		     /* who must have signed its answers */
 	long timeout_s;
 };
 /* Two questions: one whose answer may be of anyone, and as root one whose answer must be the controller's. */

@@ -10,6 +10,9 @@
 #define CLOCK_WARN_MS 2000
 #define CLOCK_FAIL_MS 30000
 #define SILENT_WARN_S 90
+#define DAY_S 86400
+#define CERTIFICATE_WARN_S (14 * DAY_S)
+#define CERTIFICATE_FAIL_S (2 * DAY_S)
 #define UNAUTHENTICATED 401
 #define UNAVAILABLE 503
 
@@ -131,6 +134,40 @@ void judge_clock(struct judge_report *r, const struct judge_about *a)
 	if (by_ms >= CLOCK_WARN_MS)
 		judge_remedy(r, "chronyc makestep; or timedatectl set-ntp true (on the machine "
 				"whose clock is wrong)");
+}
+
+void judge_certificate(struct judge_report *r, const struct judge_about *a, const char *path)
+{
+	if (!path) {
+		judge_add(r, "certificate", JUDGE_NONE,
+			  "the controller has no Certificate=: it serves plain http");
+		return;
+	}
+	if (*a->why || a->status) {
+		judge_add(
+			r, "certificate", JUDGE_UNCHECKED,
+			"when the certificate in %s expires is not known: the controller did not "
+			"answer",
+			path);
+		return;
+	}
+	if (!a->has_certificate) {
+		judge_add(
+			r, "certificate", JUDGE_WARN,
+			"the controller was started before Certificate= was set: it serves plain "
+			"http");
+		judge_remedy(r, "systemctl restart reeve-controller");
+		return;
+	}
+	judge_add(r, "certificate",
+		  a->certificate_left_s < CERTIFICATE_FAIL_S   ? JUDGE_FAIL
+		  : a->certificate_left_s < CERTIFICATE_WARN_S ? JUDGE_WARN
+							       : JUDGE_OK,
+		  "the certificate that the controller uses expires in %" PRId64 " days",
+		  a->certificate_left_s / DAY_S);
+	if (a->certificate_left_s < CERTIFICATE_WARN_S)
+		judge_remedy(r, "put a new one into %s; systemctl reload reeve-controller",
+			     path);
 }
 
 /* ---- nodes ---- */

@@ -20,8 +20,10 @@ struct judge_about {
 	int status; /* 0: it answered; > 0: it refused with this HTTP status; < 0: it did not answer */
 	char words[JUDGE_WHY_MAX]; /* of a refusal or a failure */
 	char version[JUDGE_WORD_MAX];
-	int64_t now_ns;		   /* by its clock */
-	int64_t asked_ns, told_ns; /* by ours: the question, the answer */
+	int64_t now_ns;		    /* by its clock */
+	int64_t asked_ns, told_ns;  /* by ours: the question, the answer */
+	bool has_certificate;	    /* it serves https itself */
+	int64_t certificate_left_s; /* until it expires */
 	/* The same question with a signed answer; as status. */
 	char signed_why[JUDGE_WHY_MAX]; /* it was not asked */
 	int signed_status;
@@ -30,6 +32,8 @@ struct judge_about {
 /* Whether it decodes our credentials, and we its. */
 void judge_about(struct judge_report *r, const struct judge_about *a);
 void judge_clock(struct judge_report *r, const struct judge_about *a);
+/* On the controller's host: how long its certificate is still valid. `path`: where it is, or NULL. */
+void judge_certificate(struct judge_report *r, const struct judge_about *a, const char *path);
 
 /* What GET /v1/nodes says of this node. */
 struct judge_registered {
