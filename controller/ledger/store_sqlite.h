@@ -45,7 +45,7 @@ struct store {
 	struct store_totals totals;
 	struct ranks *ranks; /* usage/ranks/ranks.c; NULL: not asked yet */
 	struct store_turn turn;
-	bool has_clock;		 /* attempts/clock_step.h: */
+	bool has_clock;		 /* attempts/bound/clock_step.h: */
 	int64_t clock_offset_ns; /* of the wall clock and CLOCK_BOOTTIME */
 };
 

@@ -21,7 +21,7 @@
 #include "controller/api/sync/sent.h"
 #include "controller/api/sync/slurm.h"
 #include "controller/api/usage/share_update.h"
-#include "controller/ledger/attempts/clock_step.h"
+#include "controller/ledger/attempts/bound/clock_step.h"
 #include "controller/ledger/identity.h"
 
 #define RESEND_NS S_NS

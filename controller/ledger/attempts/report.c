@@ -9,7 +9,7 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/charge.h"
-#include "controller/ledger/attempts/elapsed.h"
+#include "controller/ledger/attempts/bound/elapsed.h"
 #include "controller/ledger/attempts/walltime.h"
 #include "controller/ledger/restored.h"
 #include "controller/ledger/sql.h"

@@ -15,7 +15,7 @@
 
 /* Clocks of two nodes of one job differ by less, and Slurm gives no id again so soon. */
 #define SAME_START_NS (60 * S_NS)
-/* A start before that is taken for one then: it bounds what a late report may charge (attempts/elapsed.h). */
+/* A start before that is taken for one then: it bounds what a late report may charge (attempts/bound/elapsed.h). */
 #define EARLIEST_START_NS (366 * DAY_NS)
 
 /* The job of the last generation of an id. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/attempts/elapsed.h"
+#include "controller/ledger/attempts/bound/elapsed.h"
 #include "controller/ledger/slurm/fresh_impl.h"
 #include "controller/ledger/usage/rollup/rollup_write.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/ledger/attempts/clock_step.h"
+#include "controller/ledger/attempts/bound/clock_step.h"
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/store_sqlite.h"
 #include "tests/unit/rig/ledger_rig.h"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* clock_step.c - see attempts/clock_step.h. */
+/* clock_step.c - see attempts/bound/clock_step.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/attempts/clock_step.h"
+#include "controller/ledger/attempts/bound/clock_step.h"
 #include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/store_sqlite.h"
 

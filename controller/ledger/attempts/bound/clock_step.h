@@ -2,7 +2,7 @@
 /* clock_step - notices that the controller's clock was set back.
  *
  * By a clock that was ahead a job was dispatched later than it was, or in the future, and the time that its node reports would be
- * bounded by too little (attempts/elapsed.h): used, and not charged. So what runs is taken to have been dispatched as much earlier as
+ * bounded by too little (attempts/bound/elapsed.h): used, and not charged. So what runs is taken to have been dispatched as much earlier as
  * the clock was set back. After a clock that is set forward the bound is wider than it need be, and stays so: the machine may have slept,
  * and its nodes worked on.
  *

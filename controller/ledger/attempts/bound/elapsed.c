@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* elapsed.c - bounds reported time by elapsed time. See attempts/elapsed.h. */
+/* elapsed.c - bounds reported time by elapsed time. See attempts/bound/elapsed.h. */
 #include <stdio.h>
 #include "common/err.h"
 #include "common/time_units.h"
-#include "controller/ledger/attempts/elapsed.h"
+#include "controller/ledger/attempts/bound/elapsed.h"
 #include "controller/ledger/jobs/slurm.h"
 
 static int64_t lesser(int64_t a, int64_t b)
