@@ -14,7 +14,7 @@
  *
  * links: controller/config/lookup controller/config/objects
  *
- * links: controller/config/keys controller/config/token common/token
+ * links: controller/config/keys controller/config/token controller/config/certificate common/token common/private
  *
  * links: controller/config/values controller/config/units
  *
