@@ -136,8 +136,8 @@ has "plain http gets the answer that says what to write" '"remedy":"write https:
 is "with 400" 400 "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/metrics")"
 is "also where the client sends a body" 400 \
 	"$(head -c 300000 /dev/zero | curl -s -o /dev/null -w '%{http_code}' --data-binary @- "http://127.0.0.1:$port/v1/jobs")"
-for _ in {1..40}; do echo "url = $url/metrics"; done >"$dir/many"
-is "many requests over a few connections" 40 "$(curl -s -K "$dir/many" -o /dev/null -w '%{http_code}\n' -Z --parallel-max 8 2>/dev/null | grep -c 200)"
+for _ in {1..40}; do printf 'url = %s/metrics\noutput = /dev/null\n' "$url"; done >"$dir/many"
+is "many requests over a few connections" 40 "$(curl -s -K "$dir/many" -w '%{http_code}\n' -Z --parallel-max 8 2>/dev/null | grep -cx 200)"
 is "a page is served" 401 "$(curl -s -o /dev/null -w '%{http_code}' "$url/web/")"
 
 # ---- the command ----
