@@ -26,6 +26,8 @@ static int read_kept(struct store *s, const char *boot, int64_t offset_ns, struc
 	s->has_clock = !strncmp(kept, boot, n) && kept[n] == ' ';
 	if (s->has_clock)
 		s->clock_offset_ns = strtoll(kept + n + 1, NULL, 10);
+	if (r > 0)
+		db_done(st);
 	return 0;
 }
 
