@@ -46,7 +46,7 @@ for name, (at_once, rest) in ways.items():
     s = socket.create_connection(("127.0.0.1", port))
     s.sendall(at_once)
     open_[s] = [name, rest]
-while open_ and time.time() - start < 14:
+while open_ and time.time() - start < 24:
     for s in select.select(list(open_), [], [], 0.25)[0]:
         try: said = s.recv(99)
         except OSError: said = b""
@@ -133,7 +133,7 @@ has "8 MiB without a credential are refused by the headers" 401 "$out"
 wait $slow
 for what in nothing line headers body; do
 	took=$(sed -n "s/^$what \([0-9]*\) closed/\1/p" "$dir/slow")
-	[ "${took:-99}" -ge 4 ] && [ "$took" -le 20 ] # a loaded machine is late; without the rule it is minutes
+	[ "${took:-99}" -ge 4 ] && [ "$took" -le 22 ] # a loaded machine is late, and then the line is whole: 5 s more; without the rule it is minutes
 	tap_result $? "who sends no more than a byte of its $what at a time is cut off after 5 s" "$(cat "$dir/slow")"
 done
 has "who sends 24 kB a second is heard: it is no JSON" "400" "$(grep enough "$dir/slow")"
