@@ -36,7 +36,7 @@ until_has "$note" reeve nodes --json || bail "the node does not come: $(tail -n 
 has "the node's notes have it" "$note" "$(reeve nodes)"
 is "it has a disk of its size" yes "$(reeve nodes --json | grep -q "\"jobfs_bytes\": *[1-9]" && echo yes)"
 # shellcheck disable=SC2016 # for the job's shell
-id=$(reeve submit -A physics -l ncpus=1,vmem=300MB,jobfs=1MB,walltime=600 -o /dev/null -e /dev/null -- /bin/sh -c \
+id=$(reeve submit -A physics --workdir / -l ncpus=1,vmem=300MB,jobfs=1MB,walltime=600 -o /dev/null -e /dev/null -- /bin/sh -c \
 	'head -c 3000000 /dev/zero >"$REEVE_JOBFS/data" && [ "$(stat -c %s "$TMPDIR/data")" = 3000000 ] && mkdir "/tmp/$(id -un)" && exec sleep 600')
 [ -n "$id" ] || bail "no job is submitted"
 job_dir=$agent_dir/jobfs/$id-1
