@@ -25,7 +25,7 @@ has "$(as alice srun --help)" '--vmem=SIZE' "srun --help has the options"
 # ---- limits ----
 out=$(as alice srun --vmem=100M echo hello 2>&1)
 [ "$out" = hello ]; ok $? "a job within its limits runs, and reads nothing of Reeve" "$out"
-slurm_batch alice --vmem=100M <<<'echo begins; load map 300; echo not reached'
+slurm_batch alice --vmem=100M <<<'echo begins; load map 300; sleep 5; echo not reached'
 has "$out" 'begins' "a batch job begins"
 has "$out" 'reeve: vmem limit exceeded on .* requested 100 MiB, reached 3[0-9]+ MiB' "its error file says which limit it exceeded, and by what"
 ! grep -qx 'not reached' <<<"$out"; ok $? "and it is killed" "$out"
