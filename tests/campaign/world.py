@@ -4,7 +4,7 @@
 Each agent speaks to the controller through a Network of its own, which is a TCP relay that can be cut, slow, torn, or send what it
 relayed once more. Disks fail and clocks step by tests/cluster/lib/store_fault.c, which is preloaded.
 """
-import mmap, os, random, shutil, signal, socket, struct, subprocess, tempfile, threading, time
+import mmap, os, random, shutil, signal, socket, struct, subprocess, tempfile, threading, time, urllib.error, urllib.request
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BIN = os.path.join(os.environ.get("BUILD", os.path.join(TOP, "build")), "bin")
@@ -32,6 +32,17 @@ def free_port():
                 return port
             except OSError:
                 pass
+
+
+def http_status(port):
+    """Of /metrics, which a controller that leads answers with 200, a standby with 503. 0: no answer."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=3) as answer:
+            return answer.status
+    except urllib.error.HTTPError as e:
+        return e.code
+    except OSError:
+        return 0
 
 
 class Words:
@@ -289,7 +300,9 @@ class World:
         self.disk = Disk(os.path.join(self.dir, "ledger"), 96)
         self.ledger = os.path.join(self.disk.path, "ledger.db")
         self.words = Words(os.path.join(self.dir, "words"))
-        self.write_configuration()
+        self.second_port = free_port()
+        self.write_configuration("controller", self.port)
+        self.write_configuration("second", self.second_port)
         self.controller = self.make_controller("controller")
         self.agents = [Agent(self, i + 1) for i in range(n_agents)]
 
@@ -300,10 +313,10 @@ class World:
         must("munged", "--force", *(f"--{k}-file={self.dir}/munge.{k}" for k in ("key", "pid", "log", "seed")),
              f"--socket={self.dir}/munge.sock")
 
-    def write_configuration(self):
-        with open(f"{self.dir}/controller.conf", "w") as f:
+    def write_configuration(self, name, port):
+        with open(f"{self.dir}/{name}.conf", "w") as f:
             f.write(f"""[Controller]
-Listen = 127.0.0.1:{self.port}
+Listen = 127.0.0.1:{port}
 Database = {self.ledger}
 MungeSocket = {self.dir}/munge.sock
 Operators = root
@@ -322,7 +335,7 @@ Users = daemon
             f.write(f"[Client]\nController = {self.url}\nControllerUser = root\nMungeSocket = {self.dir}/munge.sock\n")
 
     def make_controller(self, name):
-        return Program(name, [os.path.join(BIN, "reeve-controller"), "--config", f"{self.dir}/controller.conf"], f"{self.dir}/{name}.log",
+        return Program(name, [os.path.join(BIN, "reeve-controller"), "--config", f"{self.dir}/{name}.conf"], f"{self.dir}/{name}.log",
                        {"LD_PRELOAD": self.fault, "STORE_FAULT": self.words.path, "STORE_FAULT_NAME": "/ledger.db"})
 
     def reeve(self, *args, uid=0, timeout=60):
