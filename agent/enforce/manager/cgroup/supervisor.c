@@ -47,7 +47,7 @@ static int find_groups(struct supervisor_groups *g, const struct manager_spec *s
 	g->n = n;
 	g->uid = s->uid;
 	g->gid = s->gid;
-	g->at_ns = now_ns;
+	g->at_ns = pw ? now_ns : 0; /* the next job asks again for a user who was not found */
 	return 0;
 }
 
