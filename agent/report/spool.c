@@ -114,9 +114,8 @@ static void load_ledger(struct spool *s)
 static int write_ledger(struct spool *s, const char *id, int64_t restored_ns, struct err *err)
 {
 	char text[SYNC_LEDGER_MAX + 24];
-	int r;
+	int r = spool_flush(s, err);
 
-	r = spool_flush(s, err);
 	if (r < 0)
 		return r;
 	/* Of another ledger nothing is known here. */
