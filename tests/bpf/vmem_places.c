@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 	check_growth(&t, &far, "the job elsewhere, alone");
 	grower_start(&t, &a, "jobs/b");
 	check_growth(&t, &a, "a later job");
-	check_growth(&t, &far, "the job elsewhere, beside it");
+	check_growth(&t, &far, "the job elsewhere, while a later job runs");
 	grower_stop(&t, &a);
 	grower_stop(&t, &far);
 	vmem_close(t.v);

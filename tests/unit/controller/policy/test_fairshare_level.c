@@ -63,7 +63,8 @@ static int compare_plainly(const struct world *w)
 	return (a < b) - (a > b);
 }
 
-/* The second row is the first times m, or one unit of usage beside that; then all usages times a power of two: nothing changes. */
+/* The shares of the second row are m times those of the first, and its usage is m times that of the first, or one unit more or
+ * less. Then all usages are multiplied by a power of two: the order does not change. */
 static void fractions_compare_to_the_last_unit(void **state)
 {
 	int n[3] = { 0 };

@@ -117,7 +117,7 @@ static void so_many_are_remembered(void **state)
 	schedule_free(s);
 }
 
-/* ---- who is asked in a pass ---- */
+/* ---- which jobs a pass tries ---- */
 
 struct asked {
 	struct schedule *s;
@@ -196,7 +196,7 @@ static void who_cannot_fit_is_not_tried(void **state)
 	}
 }
 
-/* Eight that never fit are tried for the reservation; after them who is larger than what is free is not tried. */
+/* Eight jobs that never fit are tried for the reservation. After them a job that is larger than what is free is not tried. */
 static void eight_are_tried_for_the_reservation(void **state)
 {
 	const struct schedule_action *actions;
