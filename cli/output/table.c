@@ -173,7 +173,8 @@ void table_int(struct table *t, const char *column, int64_t value)
 	c->n = value;
 }
 
-int table_ascii_width(const char *text, size_t size)
+/* Width on a terminal. -1: it has other than printable ASCII. */
+static int ascii_width(const char *text, size_t size)
 {
 	unsigned char others = 0;
 
@@ -199,7 +200,7 @@ static void set_text(struct table *t, const char *column, const char *text, size
 void table_text_n(struct table *t, const char *column, const char *text, size_t size)
 {
 	if (text)
-		set_text(t, column, text, size, table_ascii_width(text, size));
+		set_text(t, column, text, size, ascii_width(text, size));
 }
 
 void table_text(struct table *t, const char *column, const char *text)
@@ -220,6 +221,8 @@ void table_decimal(struct table *t, const char *column, int decimals, double val
 		n = decimal_format(value, decimals, text);
 	if (n < 0)
 		n = snprintf(text, sizeof(text), "%.*f", decimals, value);
+	if (n >= (int)sizeof(text)) /* no figure of Reeve's */
+		n = snprintf(text, sizeof(text), "%.*e", decimals, value);
 	set_text(t, column, text, (size_t)n, n);
 }
 

@@ -81,6 +81,7 @@ void table_note_int(struct table *t, const char *key, int64_t value);
 void table_row(struct table *t);
 void table_int(struct table *t, const char *column, int64_t value);
 void table_text(struct table *t, const char *column, const char *text); /* NULL: not set */
+/* The same for a text of `size` bytes, which needs no NUL behind it. */
 void table_text_n(struct table *t, const char *column, const char *text, size_t size);
 /* A text with so many decimals, or "inf"; NaN: not set. */
 void table_decimal(struct table *t, const char *column, int decimals, double value);

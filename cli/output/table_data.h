@@ -79,9 +79,6 @@ int table_render_json(const struct table *t, const struct table_choice *c,
 int table_render_rows(const struct table *t, const struct table_choice *c,
 		      const struct table_format *f, struct err *err);
 
-/* Width on a terminal. -1: it has other than printable ASCII. */
-int table_ascii_width(const char *text, size_t size);
-
 static inline bool table_column_is_right(const struct table_column *col)
 {
 	return col->kind != CELL_TEXT && col->kind != CELL_TIME_NS;
