@@ -20,6 +20,11 @@ int db_cache(struct db *d, int64_t bytes, struct err *err)
 	return d->ops->cache ? d->ops->cache(d, bytes, err) : 0;
 }
 
+int db_forget_statistics(struct db *d, struct err *err)
+{
+	return d->ops->forget_statistics ? d->ops->forget_statistics(d, err) : 0;
+}
+
 /* What was asked for is not forgotten where it fails: is_lazy stays, and wants_lazy does not. */
 int db_lazy(struct db *d, bool is_lazy, struct err *err)
 {

@@ -28,6 +28,11 @@ DEFINE_CLEANUP(struct db *, db_close)
  * program that writes all over a large file. Does nothing for a server's database. */
 int db_cache(struct db *d, int64_t bytes, struct err *err);
 
+/* Removes what ANALYZE or PRAGMA optimize of some other program has left in the file, as db_open() does. The statements are
+ * written for the plans that SQLite makes without it, and their tests see those alone; with it SQLite reads all rows where a
+ * table that holds little now was empty then. 1: there was something. Not inside a transaction. Nothing for a server's database. */
+int db_forget_statistics(struct db *d, struct err *err);
+
 /* Commits between db_lazy(d, true) and db_lazy(d, false) are not synced: the end of this process, by kill -9 too,
  * loses none of them, a power cut may lose the last ones, and each synced commit makes those before it safe. Not inside a
  * transaction. Does nothing for a server's database. < 0: as before; where commits cannot be made synced

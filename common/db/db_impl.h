@@ -30,6 +30,7 @@ struct db_ops {
 	int (*cache)(struct db *d, int64_t bytes, struct err *err); /* NULL: has none */
 	int (*lazy)(struct db *d, bool is_lazy,
 		    struct err *err); /* NULL: every commit is synced */
+	int (*forget_statistics)(struct db *d, struct err *err); /* NULL: the server needs them */
 	int (*begin)(struct db *d, struct err *err);
 	int (*commit)(struct db *d, struct err *err);
 	void (*rollback)(struct db *d);

@@ -221,6 +221,25 @@ static int set_pragmas(struct sqlite *d, struct err *err)
 	return 0;
 }
 
+/* ---- statistics ---- */
+
+static int forget_statistics(struct db *db, struct err *err)
+{
+	struct sqlite *d = sqlite_of(db);
+	int64_t n;
+	int r = get_pragma(d, "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'", &n,
+			   err);
+
+	if (r < 0 || !n)
+		return r;
+	/* This connection has read them: ANALYZE of the schema alone gathers none, and reads what there is again. */
+	r = exec_sql(d,
+		     "DROP TABLE IF EXISTS sqlite_stat4; DROP TABLE IF EXISTS sqlite_stat1;"
+		     "ANALYZE sqlite_schema; DROP TABLE IF EXISTS sqlite_stat1",
+		     err);
+	return r < 0 ? r : 1;
+}
+
 /* ---- statements ---- */
 
 static int cache_add(struct sqlite *d, struct statement *s, struct err *err)
@@ -393,6 +412,7 @@ static const struct db_ops sqlite_ops = {
 	.close = close_database,
 	.cache = set_cache_size,
 	.lazy = set_lazy,
+	.forget_statistics = forget_statistics,
 	.begin = begin_immediate,
 	.commit = commit_transaction,
 	.rollback = rollback_transaction,
@@ -431,6 +451,8 @@ int db_open(const char *path, const char *const *migrations, struct db **ret, st
 	if (r < 0)
 		return r;
 	r = apply_migrations(d, migrations, err);
+	if (r >= 0)
+		r = forget_statistics(db, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(db);

@@ -264,7 +264,9 @@ static int prune_batch(struct batch *b, const struct store_retention *keep, stru
 int store_prune(struct store *s, const struct store_retention *keep, struct err *err)
 {
 	struct batch b = { .s = s, .rows = ROWS_MAX };
-	int r = db_begin(s->db, err);
+	int r = db_forget_statistics(s->db, err);
 
+	if (r >= 0)
+		r = db_begin(s->db, err);
 	return r < 0 ? r : db_end(s->db, prune_batch(&b, keep, err), err);
 }

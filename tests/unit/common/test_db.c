@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sqlite3.h>
 #include <cmocka.h>
 #include "common/db/db.h"
 #include "common/err.h"
@@ -342,6 +343,63 @@ static void what_cannot_be_synced_again_is_not_begun(void **state)
 	db_close(d);
 }
 
+/* 1: the plan of a join begins with all rows of `jobs`, of which none is looked for. `i`: one more than in the call before,
+ * since a statement is prepared once, and a plan that is only explained is not made again. */
+static int64_t scans_all_jobs(struct db *d, int i)
+{
+#define PLAN                                                                                   \
+	"EXPLAIN QUERY PLAN SELECT j.job FROM arrays a JOIN jobs j ON j.job = a.job"           \
+	" WHERE j.state = 0 AND j.held = 8 ORDER BY a.job"
+	static const char plan[][sizeof(PLAN)] = { PLAN, PLAN, PLAN };
+	struct db_row *st;
+	int64_t n = 0;
+
+	assert_int_equal(db_query(d, NULL, &st, plan[i], ""), 0);
+	while (db_step(d, st, NULL) > 0)
+		n += !strncmp(db_text(st, 3), "SCAN j", 6);
+	return n;
+}
+
+static void analyse(const char *what)
+{
+	sqlite3 *other;
+
+	assert_int_equal(sqlite3_open(path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, what, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(other);
+}
+
+/* Of arrays there were none when another program analysed the file. */
+static void statistics_of_another_program_change_no_plan(void **state)
+{
+	static const char *const schema[] = {
+		"CREATE TABLE arrays(job INTEGER PRIMARY KEY) STRICT;"
+		"CREATE TABLE jobs(job INTEGER PRIMARY KEY, state INTEGER, held INTEGER) STRICT;"
+		"CREATE INDEX jobs_active ON jobs(state, job) WHERE state < 5;"
+		"CREATE INDEX jobs_held ON jobs(held, job);"
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)"
+		" INSERT INTO jobs SELECT i, 5, 0 FROM n",
+		NULL
+	};
+	struct db *d;
+
+	(void)state;
+	d = open_or_fail(schema);
+	assert_int_equal(scans_all_jobs(d, 0), 0);
+	assert_int_equal(db_forget_statistics(d, NULL), 0);
+	analyse("ANALYZE");
+	assert_int_equal(query_number(d, "SELECT COUNT(*) FROM arrays"), 0); /* reads the schema */
+	assert_int_equal(scans_all_jobs(d, 1), 1);
+	assert_int_equal(db_forget_statistics(d, NULL), 1);
+	assert_int_equal(scans_all_jobs(d, 2), 0);
+	assert_int_equal(db_forget_statistics(d, NULL), 0);
+	analyse("ANALYZE");
+	db_close(d);
+	d = open_or_fail(schema);
+	assert_int_equal(scans_all_jobs(d, 0), 0);
+	db_close(d);
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -357,6 +415,7 @@ int main(void)
 		T(a_transaction_is_stored_whole_or_not_at_all),
 		T(rows_of_integers_say_what_each_changed),
 		T(a_callback_sees_the_end_of_each_transaction),
+		T(statistics_of_another_program_change_no_plan),
 		T(deleted_rows_are_overwritten_on_disk),
 	};
 

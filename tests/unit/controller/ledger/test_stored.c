@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sqlite3.h>
 #include <cmocka.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
@@ -209,6 +210,39 @@ static int64_t run_jobs(struct rig *r, int n)
 	return job;
 }
 
+static int count_tables(void *ctx, int n, char **values, char **names)
+{
+	(void)n, (void)values, (void)names;
+	++*(int *)ctx;
+	return 0;
+}
+
+static int count_statistics(sqlite3 *db)
+{
+	int n = 0;
+
+	assert_int_equal(sqlite3_exec(db, "SELECT * FROM sqlite_schema WHERE name LIKE 'sqlite_stat%'",
+				      count_tables, &n, NULL),
+			 SQLITE_OK);
+	return n;
+}
+
+/* Another program may analyse the ledger while it is open. */
+static void what_analyze_leaves_is_removed_too(void **state)
+{
+	struct rig *r = *state;
+	sqlite3 *other;
+
+	if (!rig_is_sqlite())
+		skip();
+	assert_int_equal(sqlite3_open(r->path, &other), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(other, "ANALYZE", NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(count_statistics(other), 1);
+	assert_int_equal(prune_all(r, LATER(100), 100), 1);
+	assert_int_equal(count_statistics(other), 0);
+	sqlite3_close(other);
+}
+
 static void ended_jobs_are_pruned_in_small_batches_and_sums_stay(void **state)
 {
 	struct rig *r = *state;
@@ -300,6 +334,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG(a_script_is_stored_once_for_a_user),
 		RIG(a_stored_text_is_removed_with_the_last_job_that_uses_it),
+		RIG(what_analyze_leaves_is_removed_too),
 		RIG(ended_jobs_are_pruned_in_small_batches_and_sums_stay),
 		RIG(events_that_no_hook_has_read_yet_are_kept),
 		RIG(beyond_the_bound_steps_are_refused_and_output_is_cut),
