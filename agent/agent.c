@@ -68,6 +68,13 @@ static void scrub_store(struct node *n)
 		n->has_forgotten = false;
 }
 
+/* More often at first: a start touches much once, and so do the first exchanges, with all jobs that were found again. */
+static bool is_give_back_tick(unsigned tick)
+{
+	return tick % GIVE_BACK_TICKS == 0 ||
+	       (tick < GIVE_BACK_TICKS && (tick & (tick - 1)) == 0);
+}
+
 static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
 {
 	struct daemon *d = userdata;
@@ -79,8 +86,7 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
 	job_gpus_tick(&d->node);
 	steps_tick(&d->node);
 	state_dir_settle(&d->node);
-	/* Twice at first: the first tick comes before the first exchange with the controller. */
-	if (d->n_ticks++ % GIVE_BACK_TICKS < 2) {
+	if (is_give_back_tick(d->n_ticks++)) {
 		scrub_store(&d->node);
 		memory_give_back();
 	}

@@ -35,6 +35,7 @@ void request_done(struct request *r)
 	free(r->out_path);
 	free(r->err_path);
 	free(r->part.hosts);
+	free(r->mail_user);
 	after_list_done(&r->after);
 	memset(r, 0, sizeof(*r));
 }
@@ -77,14 +78,15 @@ int request_copy(const struct request *from, struct request *ret, struct err *er
 
 	to.script = to.workdir = to.out_path = to.err_path = NULL;
 	to.argv = to.env = NULL;
-	to.part.hosts = NULL;
+	to.part.hosts = to.mail_user = NULL;
 	to.after = (struct after_list){ 0 };
 	if (copy_after(&from->after, &to.after) < 0 ||
 	    copy_text(from->script, &to.script) < 0 || copy_list(from->argv, &to.argv) < 0 ||
 	    copy_list(from->env, &to.env) < 0 || copy_text(from->workdir, &to.workdir) < 0 ||
 	    copy_text(from->out_path, &to.out_path) < 0 ||
 	    copy_text(from->err_path, &to.err_path) < 0 ||
-	    copy_text(from->part.hosts, &to.part.hosts) < 0) {
+	    copy_text(from->part.hosts, &to.part.hosts) < 0 ||
+	    copy_text(from->mail_user, &to.mail_user) < 0) {
 		request_done(&to);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -124,22 +126,26 @@ static int set_name(char to[static REQUEST_NAME_MAX], const char *key, const cha
 	return 0;
 }
 
-/* Replaces a path; `key` is for the message. */
-static int set_text(char **to, const char *key, const char *value, struct err *err)
+static int replace_text(char **to, const char *value, struct err *err)
 {
-	char *copy;
+	char *copy = strdup(value);
 
-	if (!*value)
-		return err_set(err, -EINVAL, "%s needs a path", key);
-	if (strlen(value) >= 4096)
-		return err_set(err, -EINVAL, "%s '%.64s...' is longer than a path may be", key,
-			       value);
-	copy = strdup(value);
 	if (!copy)
 		return err_set(err, -ENOMEM, "out of memory");
 	free(*to);
 	*to = copy;
 	return 0;
+}
+
+/* Replaces a path; `key` is for the message. */
+static int set_text(char **to, const char *key, const char *value, struct err *err)
+{
+	if (!*value)
+		return err_set(err, -EINVAL, "%s needs a path", key);
+	if (strlen(value) >= 4096)
+		return err_set(err, -EINVAL, "%s '%.64s...' is longer than a path may be", key,
+			       value);
+	return replace_text(to, value, err);
 }
 
 static int set_join(struct request *r, const char *value, struct err *err)
@@ -275,9 +281,7 @@ static int set_mail_user(struct request *r, const char *value, struct err *err)
 {
 	int rc = mail_check_user(value, err);
 
-	if (rc >= 0)
-		snprintf(r->mail_user, sizeof(r->mail_user), "%s", value);
-	return rc;
+	return rc < 0 ? rc : replace_text(&r->mail_user, value, err);
 }
 
 /* When, how often and under which condition a job runs, and which mails tell about it. */

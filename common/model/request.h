@@ -76,7 +76,7 @@ struct request {
 	bool is_immediate;   /* ended instead of waiting for longer than immediate_s */
 	int64_t immediate_s; /* 0: the first scheduling pass that considers it decides */
 	uint32_t mail_types; /* MAIL_BEGIN ...; 0: no mails */
-	char mail_user[MAIL_USER_MAX]; /* addresses; "": the user's own */
+	char *mail_user;     /* addresses; NULL: the user's own */
 	enum amount_units units;       /* what MB, G ... mean while texts are read onto it */
 };
 

@@ -176,7 +176,7 @@ static void set_mail(struct doc *d, const struct request *r)
 	char types[MAIL_TYPES_MAX];
 
 	doc_text_if(d, "mail_type", mail_format_types(r->mail_types, types));
-	doc_text_if(d, "mail_user", r->mail_user);
+	set_string(d, "mail_user", r->mail_user);
 }
 
 json_t *wire_encode_request(const struct request *r)
