@@ -553,48 +553,26 @@ static const char schema_segments[] =
 	"CREATE INDEX jobs_account_node ON jobs((job >> 16), account, node, job)"
 	" WHERE node IS NOT NULL;";
 
+/* Of a user or an account the newest active jobs, in their order; the state is looked at in the index. */
+static const char schema_newest[] =
+	"DROP INDEX jobs_active_user;DROP INDEX jobs_active_account;"
+	"CREATE INDEX jobs_active_user ON jobs(user, job, state) WHERE state < 5;"
+	"CREATE INDEX jobs_active_account ON jobs(account, job, state) WHERE state < 5;";
+
+/* clang-format off */
 const char *const store_migrations[] = {
-	schema_1,
-	schema_2,
-	schema_3,
-	schema_stretches,
-	schema_accounts,
-	schema_terms,
-	schema_indices,
-	schema_ends,
-	schema_weights,
-	schema_gpus,
-	schema_active,
-	schema_drained,
-	schema_preempt,
-	schema_submission,
-	schema_kinds,
-	schema_dispatch,
-	schema_maintenance,
-	schema_parts,
-	schema_steps,
-	schema_sums,
-	schema_hot,
-	schema_eligible,
-	schema_credentials,
-	schema_texts,
-	schema_history,
-	schema_qos,
-	schema_suspended,
-	schema_user_node,
-	schema_account_node,
-	schema_slurm,
-	schema_archives,
-	schema_archived_slurm,
-	schema_slurm_ended,
-	schema_pbs,
-	schema_utilisation,
-	schema_series,
-	schema_start_by,
-	schema_totals,
-	schema_versions,
+	schema_1, schema_2, schema_3, schema_stretches, schema_accounts, schema_terms,
+	schema_indices, schema_ends, schema_weights, schema_gpus, schema_active,
+	schema_drained, schema_preempt, schema_submission, schema_kinds, schema_dispatch,
+	schema_maintenance, schema_parts, schema_steps, schema_sums, schema_hot,
+	schema_eligible, schema_credentials, schema_texts, schema_history, schema_qos,
+	schema_suspended, schema_user_node, schema_account_node, schema_slurm,
+	schema_archives, schema_archived_slurm, schema_slurm_ended, schema_pbs,
+	schema_utilisation, schema_series, schema_start_by, schema_totals, schema_versions,
 	schema_segments,
 	/* restored.h */
 	"ALTER TABLE nodes ADD COLUMN restored_ns INTEGER NOT NULL DEFAULT 0;",
+	schema_newest,
 	NULL,
 };
+/* clang-format on */

@@ -14,6 +14,7 @@ sizes=(0 "$@")
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/server_lib.sh
+server_shared=128MB # what PostgreSQL has by default
 live_dir past-bench
 live_tool tests/bench/past_bench.c -O2
 live_munge

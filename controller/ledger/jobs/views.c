@@ -102,33 +102,16 @@ enum { VIEW_COLUMNS(SQL_NAME) VIEW_REQUEST, VIEW_ADJUSTED_MS };
 	SQL_IN_SEGMENT("j.job", "?9")                                                          \
 	" AND j.node = ?3 AND j.job < ?5 AND j.job >= ?9 AND j.node IS NOT NULL"
 #define NEWEST_1(c1) " ORDER BY " c1 " DESC, j.job DESC LIMIT ?6"
-/* Of the active jobs the numbers alone are sorted; the rest of the columns, some of them long, is read of those that are listed. */
+/* Of all active jobs the numbers alone are sorted; the rest of the columns, some of them long, is read of those that are listed. */
 #define FEW(where)                                                                             \
 	LIST_SELECT                                                                            \
 	" FROM (" where ") AS k CROSS JOIN jobs j ON j.job = k.chosen"                         \
 	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"                     \
 	" AND j.state <> " SQL_JOB_QUEUED " LEFT JOIN nodes n ON n.node = a.node"              \
 	" ORDER BY j.job DESC"
-#define NUMBERS(where)                                                                         \
+#define NEWEST_NUMBERS(where)                                                                  \
 	"SELECT j.job AS chosen FROM jobs j WHERE " where " AND j.state < " SQL_JOB_ENDED      \
-	" AND" FILTERS ON_NODE
-#define NEWEST_NUMBERS(where) NUMBERS(where) " ORDER BY +j.job DESC LIMIT ?6"
-/* The index has them by state and number: the newest of each state are the ends of five ranges of it, which are spelled as for
- * BEHIND_1(). */
-/* clang-format off */
-#define OF_STATE(c1, p1, state) \
-	"SELECT * FROM (" NUMBERS( \
-		"(" c1 ", j.state, j.job) < (" p1 ", " state ", ?5) AND (" c1 ", j.state, j.job) >= (" p1 ", " state ", ?9)") \
-	" ORDER BY " c1 " DESC, j.state DESC, j.job DESC LIMIT ?6) AS s" state
-#define NEWEST_BY_STATE(c1, p1) \
-	"SELECT * FROM (" OF_STATE(c1, p1, SQL_JOB_QUEUED) \
-	" UNION ALL " OF_STATE(c1, p1, SQL_JOB_STARTING) \
-	" UNION ALL " OF_STATE(c1, p1, SQL_JOB_RUNNING) \
-	" UNION ALL " OF_STATE(c1, p1, SQL_JOB_SUSPENDED) \
-	" UNION ALL " OF_STATE(c1, p1, SQL_JOB_ENDING) \
-	") AS u ORDER BY chosen DESC LIMIT ?6"
-/* clang-format on */
-
+	" AND" FILTERS ON_NODE " ORDER BY +j.job DESC LIMIT ?6"
 /* The + keeps SQLite from reading all jobs, newest first, in search of those that have such parts. */
 #define PARTS(where)                                                                           \
 	LIST_SELECT                                                                            \
@@ -138,6 +121,10 @@ enum { VIEW_COLUMNS(SQL_NAME) VIEW_REQUEST, VIEW_ADJUSTED_MS };
 	" WHERE " where " AND p.job < ?5 AND p.job >= ?9 AND p.part > 0 AND" FILTERS           \
 	" ORDER BY p.job DESC LIMIT ?6"
 #define JOBS(where) LIST_SELECT CURRENT_ATTEMPT " WHERE " where " AND" FILTERS
+/* The index of active jobs has them in this order. */
+#define ACTIVE(column, parameter)                                                              \
+	JOBS(BEHIND_1(column, parameter) " AND j.state < " SQL_JOB_ENDED)                      \
+	ON_NODE NEWEST_1(column)
 /* jobs.node is the first node of a job on several; it has parts on the others. */
 #define NODES(jobs, newest, parts)                                                             \
 	"SELECT * FROM (" JOBS(jobs) newest ") AS x UNION ALL SELECT * FROM (" PARTS(          \
@@ -161,10 +148,10 @@ static const char *choose_sql(const struct store_filter *f)
 	static const char of_array[] =
 		JOBS("j.array_job = ?8 AND j.array_job > 0") ON_NODE NEWEST;
 	static const char by_user[] = JOBS(BEHIND_1("j.user", "?1")) ON_NODE NEWEST_1("j.user");
-	static const char active_of_user[] = FEW(NEWEST_BY_STATE("j.user", "?1"));
+	static const char active_of_user[] = ACTIVE("j.user", "?1");
 	static const char by_account[] =
 		JOBS(BEHIND_1("j.account", "?2")) ON_NODE NEWEST_1("j.account");
-	static const char active_of_account[] = FEW(NEWEST_BY_STATE("j.account", "?2"));
+	static const char active_of_account[] = ACTIVE("j.account", "?2");
 	static const char by_node[] = NODES(ON_NODE_BEHIND, NEWEST, "p.node = ?3");
 	static const char by_user_and_node[] =
 		NODES("j.user = ?1 AND " ON_NODE_BEHIND, NEWEST, "p.user = ?1 AND p.node = ?3");
