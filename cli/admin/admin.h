@@ -24,5 +24,5 @@ extern const struct verb admin_verb_check_config, admin_verb_verify, admin_verb_
 extern const struct verb admin_verb_reprice, admin_verb_migrate, admin_verb_archive;
 extern const struct verb admin_verb_reconcile;
 extern const struct verb admin_verb_doctor;
-extern const struct verb admin_verb_backup, admin_verb_restore;
+extern const struct verb admin_verb_backup, admin_verb_restore, admin_verb_downgrade;
 extern const struct verb admin_verb_accounts, admin_verb_balances;

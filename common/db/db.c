@@ -20,6 +20,11 @@ int db_cache(struct db *d, int64_t bytes, struct err *err)
 	return d->ops->cache ? d->ops->cache(d, bytes, err) : 0;
 }
 
+int db_set_schema(struct db *d, int version, struct err *err)
+{
+	return d->ops->set_schema(d, version, err);
+}
+
 int db_forget_statistics(struct db *d, struct err *err)
 {
 	return d->ops->forget_statistics ? d->ops->forget_statistics(d, err) : 0;

@@ -33,6 +33,9 @@ int db_cache(struct db *d, int64_t bytes, struct err *err);
  * table that holds little now was empty then. 1: there was something. Not inside a transaction. Nothing for a server's database. */
 int db_forget_statistics(struct db *d, struct err *err);
 
+/* In the transaction under way: what db_open() takes for the version of the schema. */
+int db_set_schema(struct db *d, int version, struct err *err);
+
 /* Commits between db_lazy(d, true) and db_lazy(d, false) are not synced: the end of this process, by kill -9 too,
  * loses none of them, a power cut may lose the last ones, and each synced commit makes those before it safe. Not inside a
  * transaction. Does nothing for a server's database. < 0: as before; where commits cannot be made synced

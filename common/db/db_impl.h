@@ -30,7 +30,9 @@ struct db_ops {
 	int (*cache)(struct db *d, int64_t bytes, struct err *err); /* NULL: has none */
 	int (*lazy)(struct db *d, bool is_lazy,
 		    struct err *err); /* NULL: every commit is synced */
-	int (*forget_statistics)(struct db *d, struct err *err); /* NULL: the server needs them */
+	int (*forget_statistics)(struct db *d,
+				 struct err *err); /* NULL: the server needs them */
+	int (*set_schema)(struct db *d, int version, struct err *err);
 	int (*begin)(struct db *d, struct err *err);
 	int (*commit)(struct db *d, struct err *err);
 	void (*rollback)(struct db *d);

@@ -159,20 +159,26 @@ static int get_pragma(struct sqlite *d, const char *pragma, int64_t *ret, struct
 
 /* user_version is in the file's header and changes with the transaction: after a crash the schema is
  * that of the old version or of the new one. */
-static int apply_migration(struct sqlite *d, const char *sql, int64_t to, struct err *err)
+static int set_schema(struct db *db, int version, struct err *err)
 {
-	char version[64];
+	char pragma[64];
+
+	snprintf(pragma, sizeof(pragma), "PRAGMA user_version=%d", version);
+	return exec_sql(sqlite_of(db), pragma, err);
+}
+
+static int apply_migration(struct sqlite *d, const char *sql, int to, struct err *err)
+{
 	int r = begin_immediate(&d->db, err);
 
 	if (r < 0)
 		return r;
-	snprintf(version, sizeof(version), "PRAGMA user_version=%lld", (long long)to);
 	r = exec_sql(d, sql, err);
 	if (r >= 0)
-		r = exec_sql(d, version, err);
+		r = set_schema(&d->db, to, err);
 	if (r < 0) {
 		rollback_transaction(&d->db);
-		return err_prefix(err, r, "making schema version %lld", (long long)to);
+		return err_prefix(err, r, "making schema version %d", to);
 	}
 	return commit_transaction(&d->db, err);
 }
@@ -187,13 +193,15 @@ static int apply_migrations(struct sqlite *d, const char *const *migrations, str
 	while (migrations[known])
 		known++;
 	if (have > known)
-		return err_set(err, -EPROTO,
-			       "database %s has schema version %lld; this program knows up to "
-			       "%lld: use the newer program, or a backup of before the upgrade",
-			       sqlite3_db_filename(d->handle, "main"), (long long)have,
-			       (long long)known);
+		return err_set(
+			err, -EPROTO,
+			"database %s has schema version %lld; this program knows up to "
+			"%lld: use the newer program, or its reeve admin downgrade, or a "
+			"backup of before the upgrade",
+			sqlite3_db_filename(d->handle, "main"), (long long)have,
+			(long long)known);
 	for (; have < known; have++) {
-		r = apply_migration(d, migrations[have], have + 1, err);
+		r = apply_migration(d, migrations[have], (int)have + 1, err);
 		if (r < 0)
 			return r;
 	}
@@ -227,8 +235,8 @@ static int forget_statistics(struct db *db, struct err *err)
 {
 	struct sqlite *d = sqlite_of(db);
 	int64_t n;
-	int r = get_pragma(d, "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'", &n,
-			   err);
+	int r = get_pragma(d, "SELECT COUNT(*) FROM sqlite_schema WHERE name = 'sqlite_stat1'",
+			   &n, err);
 
 	if (r < 0 || !n)
 		return r;
@@ -413,6 +421,7 @@ static const struct db_ops sqlite_ops = {
 	.cache = set_cache_size,
 	.lazy = set_lazy,
 	.forget_statistics = forget_statistics,
+	.set_schema = set_schema,
 	.begin = begin_immediate,
 	.commit = commit_transaction,
 	.rollback = rollback_transaction,

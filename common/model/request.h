@@ -71,13 +71,13 @@ struct request {
 	char *err_path;
 	struct array array; /* n 0: one job */
 	struct after_list after;
-	bool is_held;	     /* by its owner, from the start */
-	bool requeue;	     /* queued again when its node is lost */
-	bool is_immediate;   /* ended instead of waiting for longer than immediate_s */
-	int64_t immediate_s; /* 0: the first scheduling pass that considers it decides */
-	uint32_t mail_types; /* MAIL_BEGIN ...; 0: no mails */
-	char *mail_user;     /* addresses; NULL: the user's own */
-	enum amount_units units;       /* what MB, G ... mean while texts are read onto it */
+	bool is_held;		 /* by its owner, from the start */
+	bool requeue;		 /* queued again when its node is lost */
+	bool is_immediate;	 /* ended instead of waiting for longer than immediate_s */
+	int64_t immediate_s;	 /* 0: the first scheduling pass that considers it decides */
+	uint32_t mail_types;	 /* MAIL_BEGIN ...; 0: no mails */
+	char *mail_user;	 /* addresses; NULL: the user's own */
+	enum amount_units units; /* what MB, G ... mean while texts are read onto it */
 };
 
 void request_init(struct request *r); /* all zero and empty */

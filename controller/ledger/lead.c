@@ -17,6 +17,8 @@
 #include "controller/postgres/pg.h"
 #include "controller/postgres/pg_lead.h"
 
+#define COMMAND_LEASE_S 30
+
 struct store_lead {
 	struct pg_lead *pg; /* NULL: a file */
 	char *place, *path; /* path: of the lock */
@@ -203,4 +205,23 @@ void store_lead_guard(struct store_lead *l, struct store *s, store_lead_lost_fn 
 	l->on_lost = on_lost;
 	l->ctx = ctx;
 	db_guard(s->db, check_lead, l);
+}
+
+int store_lead_take(const char *place, const char *verb, struct store_lead **ret,
+		    struct err *err)
+{
+	_cleanup_(store_lead_closep) struct store_lead *l = NULL;
+	const struct store_lead_config c = { place, verb, COMMAND_LEASE_S };
+	int r = store_lead_open(&c, &l, err);
+
+	if (r >= 0)
+		r = store_lead_try(l, err);
+	if (r == 0)
+		return err_set(err, -EBUSY,
+			       "a controller has the ledger %.200s: %.200s; stop it first",
+			       place, store_lead_who(l));
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(l);
+	return 0;
 }

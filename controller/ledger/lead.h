@@ -27,6 +27,11 @@ int store_lead_open(const struct store_lead_config *c, struct store_lead **ret,
 struct store_lead *store_lead_close(struct store_lead *l);
 DEFINE_CLEANUP(struct store_lead *, store_lead_close)
 
+/* For a command that must be alone with the ledger: leads for 30 s, which it may extend. `verb` is what a controller that tries
+ * meanwhile names. -EBUSY: a controller leads; err names it. */
+int store_lead_take(const char *place, const char *verb, struct store_lead **ret,
+		    struct err *err);
+
 /* 1: this process leads from now on; 0: another does. A standby calls it again and again. */
 int store_lead_try(struct store_lead *l, struct err *err);
 /* The leader calls it at least three times in a lease. 1: it leads; 0: another has taken over, or the

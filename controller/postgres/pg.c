@@ -106,8 +106,17 @@ static void close_database(struct db *d)
 	free(p);
 }
 
+static int set_schema(struct db *d, int version, struct err *err)
+{
+	char sql[64];
+
+	snprintf(sql, sizeof(sql), "UPDATE reeve_schema SET version = %d", version);
+	return pg_exec(pg_of(d), sql, err);
+}
+
 static const struct db_ops pg_ops = {
 	.close = close_database,
+	.set_schema = set_schema,
 	.begin = begin_transaction,
 	.commit = commit_transaction,
 	.rollback = rollback_transaction,
@@ -134,7 +143,6 @@ static const struct db_ops pg_ops = {
 static int apply_migration(struct pg *p, const char *sql, int version, struct err *err)
 {
 	_cleanup_free_ char *translated = NULL;
-	char note[64];
 	int r = dialect_schema(sql, &translated);
 
 	if (r < 0)
@@ -145,8 +153,7 @@ static int apply_migration(struct pg *p, const char *sql, int version, struct er
 		r = pg_exec(p, translated, err);
 	if (r < 0)
 		return err_prefix(err, r, "making schema version %d", version);
-	snprintf(note, sizeof(note), "UPDATE reeve_schema SET version = %d", version);
-	return pg_exec(p, note, err);
+	return set_schema(&p->db, version, err);
 }
 
 /* Version 0: a new ledger. */
@@ -187,7 +194,8 @@ static int apply_migrations(struct pg *p, const char *const *migrations, struct 
 		r = err_set(
 			err, -EPROTO,
 			"database %s has schema version %d; this program knows up to %d: use "
-			"the newer program, or a backup of before the upgrade",
+			"the newer program, or its reeve admin downgrade, or a backup of before "
+			"the upgrade",
 			p->place, have, known);
 	for (; r >= 0 && have < known; have++)
 		r = apply_migration(p, migrations[have], have + 1, err);

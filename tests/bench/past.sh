@@ -24,8 +24,8 @@ configure() { # PLACE
 	printf '%s\n' '[Cluster main]' 'DefaultResources = jobfs=100MB' '[Account physics]' 'Users = daemon' \
 		>>"$dir/controller.conf"
 }
-fill() { # DATABASE PLACE N: that many jobs that have ended
-	local zeros='zeroblob(945)' run=(sqlite3 -bail "$2")
+fill() { # DATABASE PLACE N: that many jobs that have ended, within the last hour: nothing of them is removed while the bench runs
+	local zeros='zeroblob(945)' run=(sqlite3 -bail "$2") at="($(date +%s%N) - 3600000000000 + i)"
 	[ "$1" = sqlite ] || { zeros="decode(repeat('00', 945), 'hex')"; run=(psql -q -v ON_ERROR_STOP=1 "$2"); }
 	"${run[@]}" <<-SQL
 		BEGIN;
@@ -34,13 +34,13 @@ fill() { # DATABASE PLACE N: that many jobs that have ended
 		 jobfs_bytes, walltime_s, ngpus, submitted_ns, started_ns, ended_ns, pool, decided_by, rate_num, rate_den,
 		 bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den, bundle_memory_num, bundle_memory_den, request)
 		SELECT i, 1, 5, 1, 'daemon', 'physics', 'main', 'normal', 'old', 'n1', 1, 1000000, 0, 100000000, 60, 0,
-		 i, i, i, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1,
+		 $at, $at, $at, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1,
 		 '{"schema":"reeve/1","argv":["/bin/true"],"env":[],"workdir":"/"}' FROM n;
 		INSERT INTO attempts(job, attempt, node, given_ns, state, shown, closed, seq, at_ns, started_ns, ended_ns,
-		 running_ns, end_kind, exit_status) SELECT i, 1, 'n1', i, 5, 1, 1, 2, i, i, i, 0, 1, 0 FROM n;
-		INSERT INTO series(job, attempt, part, at_ns, data) SELECT i, 1, 0, i, $zeros FROM n;
+		 running_ns, end_kind, exit_status) SELECT i, 1, 'n1', $at, 5, 1, 1, 2, $at, $at, $at, 0, 1, 0 FROM n;
+		INSERT INTO series(job, attempt, part, at_ns, data) SELECT i, 1, 0, $at, $zeros FROM n;
 		INSERT INTO events(at_ns, job, node, what, text)
-		SELECT i, i, 'n1', what, '' FROM n CROSS JOIN (SELECT 'submit' AS what UNION ALL SELECT 'give'
+		SELECT $at, i, 'n1', what, '' FROM n CROSS JOIN (SELECT 'submit' AS what UNION ALL SELECT 'give'
 		 UNION ALL SELECT 'running' UNION ALL SELECT 'ended') w;
 		COMMIT;
 		ANALYZE;

@@ -224,6 +224,8 @@ $O/tests/unit/test_sim_usage: LDLIBS += -lm
 $O/tests/unit/test_sim_usage: $O/controller/simulate/usage.o $(patsubst %,$O/controller/policy/%.o,fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $O/common/err.o
 $O/tests/unit/test_lead: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_lead: $(LEDGER) $O/controller/ledger/lead.o $O/controller/postgres/pg_lead.o
+$O/tests/unit/test_downgrade: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_downgrade: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/downgrade.o $O/controller/ledger/lead.o $O/controller/postgres/pg_lead.o
 $O/tests/unit/test_schedule_load: LDLIBS += -lm
 $O/tests/unit/test_schedule_load: $(SCHEDULE)
 $O/tests/unit/test_round_robin: $O/controller/api/submit/round_robin.o

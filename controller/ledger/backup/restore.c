@@ -14,32 +14,13 @@
 #include "controller/ledger/store_sqlite.h"
 #include "controller/postgres/pg.h"
 
-#define LEASE_S 30
+#define VERB "reeve admin restore"
 
 struct restoring {
 	const struct store_restoration *how;
 	struct store_restored_result *out;
 	char part[STORE_BACKUP_PATH_MAX], manifest[STORE_BACKUP_PATH_MAX];
 };
-
-/* With the leader's lock, so that no controller opens the ledger meanwhile. */
-static int take_lead(const char *place, struct store_lead **ret, struct err *err)
-{
-	_cleanup_(store_lead_closep) struct store_lead *l = NULL;
-	const struct store_lead_config c = { place, "reeve admin restore", LEASE_S };
-	int r = store_lead_open(&c, &l, err);
-
-	if (r >= 0)
-		r = store_lead_try(l, err);
-	if (r == 0)
-		return err_set(err, -EBUSY,
-			       "a controller has the ledger %.200s: %.200s; stop it first",
-			       place, store_lead_who(l));
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(l);
-	return 0;
-}
 
 static int check_empty(const char *place, struct err *err)
 {
@@ -163,7 +144,7 @@ int store_restore(const struct store_restoration *how, struct store_restored_res
 	if (r >= 0)
 		r = backup_path(lock, how->to, ".lead", err);
 	if (r >= 0)
-		r = take_lead(how->to, &lead, err);
+		r = store_lead_take(how->to, VERB, &lead, err);
 	if (r >= 0)
 		r = give_to_owner(lock, how->to, err);
 	if (r >= 0)
@@ -186,7 +167,7 @@ int store_restore_mark(const char *to, const struct store_restored *how, int64_t
 {
 	_cleanup_(store_lead_closep) struct store_lead *lead = NULL;
 	_cleanup_(store_closep) struct store *s = NULL;
-	int r = take_lead(to, &lead, err);
+	int r = store_lead_take(to, VERB, &lead, err);
 
 	if (r >= 0)
 		r = store_open(store_lead_place(lead), &s, err);

@@ -114,6 +114,15 @@ if [ "$schema" = "$before" ]; then
 else
 	words=$("$former/reeve-controller" --config "$dir/controller.conf" 2>&1)
 	is "the former controller does not open the upgraded ledger" 1 $?
-	has "and names both versions and the remedy" "has schema version $schema; this program knows up to $before: use the newer program, or a backup of before the upgrade" "$words"
+	has "and names both versions and the remedy" "has schema version $schema; this program knows up to $before: use the newer program, or" "$words"
+	words=$("$now/reeve" admin downgrade --ledger "$dir/ledger.db" 2>&1)
+	is "the ledger goes back" 0 $?
+	has "and its version is said" "schema version $schema is now $before" "$words"
+	programs "$former" "$now"
+	live_start || bail "the former controller does not start: $(tail -n 3 "$dir/controller.log")"
+	listed "the former controller has the job that ran before" "$former" "$job"
+	submit 1
+	ran "this agent, the former controller on the ledger that went back" "$job"
+	live_stop
 fi
 tap_end

@@ -360,7 +360,7 @@ static int64_t scans_all_jobs(struct db *d, int i)
 	return n;
 }
 
-static void analyse(const char *what)
+static void run_elsewhere(const char *what)
 {
 	sqlite3 *other;
 
@@ -387,13 +387,14 @@ static void statistics_of_another_program_change_no_plan(void **state)
 	d = open_or_fail(schema);
 	assert_int_equal(scans_all_jobs(d, 0), 0);
 	assert_int_equal(db_forget_statistics(d, NULL), 0);
-	analyse("ANALYZE");
-	assert_int_equal(query_number(d, "SELECT COUNT(*) FROM arrays"), 0); /* reads the schema */
+	run_elsewhere("ANALYZE");
+	assert_int_equal(query_number(d, "SELECT COUNT(*) FROM arrays"),
+			 0); /* reads the schema */
 	assert_int_equal(scans_all_jobs(d, 1), 1);
 	assert_int_equal(db_forget_statistics(d, NULL), 1);
 	assert_int_equal(scans_all_jobs(d, 2), 0);
 	assert_int_equal(db_forget_statistics(d, NULL), 0);
-	analyse("ANALYZE");
+	run_elsewhere("ANALYZE");
 	db_close(d);
 	d = open_or_fail(schema);
 	assert_int_equal(scans_all_jobs(d, 0), 0);

@@ -221,9 +221,10 @@ static int count_statistics(sqlite3 *db)
 {
 	int n = 0;
 
-	assert_int_equal(sqlite3_exec(db, "SELECT * FROM sqlite_schema WHERE name LIKE 'sqlite_stat%'",
-				      count_tables, &n, NULL),
-			 SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(db, "SELECT * FROM sqlite_schema WHERE name LIKE 'sqlite_stat%'",
+			     count_tables, &n, NULL),
+		SQLITE_OK);
 	return n;
 }
 
