@@ -37,6 +37,7 @@
 
 #define DEFAULT_CONFIG "/etc/reeve/agent.conf"
 #define GIVE_BACK_TICKS 10
+#define GIVE_BACK_BYTES (1 << 20)
 #define OUTPUT_PIECES_MAX 2000 /* in one sync */
 
 struct daemon {
@@ -48,6 +49,7 @@ struct daemon {
 	struct sync_slurm_job *slurm_jobs;
 	sd_event_source *tick, *final, *vmem, *events, *guard;
 	unsigned n_ticks;
+	int64_t files;		       /* memory_files() after pages were given back */
 	int n_pieces;		       /* of jobs' own output, in the document that is made */
 	struct sync_job *jobs, *found; /* owned; what the last document lists */
 	struct sync_gpu gpus[SYNC_GPUS_MAX];
@@ -68,11 +70,14 @@ static void scrub_store(struct node *n)
 		n->has_forgotten = false;
 }
 
-/* More often at first: a start touches much once, and so do the first exchanges, with all jobs that were found again. */
-static bool is_give_back_tick(unsigned tick)
+/* What a start or an exchange touched once is given back when it is a megabyte, and the rest now and then. */
+static void give_back(struct daemon *d)
 {
-	return tick % GIVE_BACK_TICKS == 0 ||
-	       (tick < GIVE_BACK_TICKS && (tick & (tick - 1)) == 0);
+	if (d->n_ticks++ % GIVE_BACK_TICKS && memory_files() < d->files + GIVE_BACK_BYTES)
+		return;
+	scrub_store(&d->node);
+	memory_give_back();
+	d->files = memory_files();
 }
 
 static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
@@ -86,10 +91,7 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
 	job_gpus_tick(&d->node);
 	steps_tick(&d->node);
 	state_dir_settle(&d->node);
-	if (is_give_back_tick(d->n_ticks++)) {
-		scrub_store(&d->node);
-		memory_give_back();
-	}
+	give_back(d);
 	r = sd_event_source_set_time_relative(s, step);
 	return r < 0 ? r : sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }

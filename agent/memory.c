@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include "agent/memory.h"
 #include "common/cleanup.h"
 
@@ -45,4 +46,14 @@ void memory_give_back(void)
 		if (sscanf(line, "Anonymous: %ld kB", &kib) == 1 && kib == 0)
 			madvise((void *)m.from, m.to - m.from, MADV_DONTNEED);
 	}
+}
+
+int64_t memory_files(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/self/statm", "re");
+	long pages = 0;
+
+	if (!f || fscanf(f, "%*d %*d %ld", &pages) != 1)
+		return 0;
+	return pages * sysconf(_SC_PAGESIZE);
 }
