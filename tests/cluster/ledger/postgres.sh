@@ -81,6 +81,22 @@ usage --by account --csv
 admin verify --json
 VERBS
 
+# Back to the tables of the release before, and forward again.
+indices() {
+	psql -qAt "$REEVE_TEST_POSTGRES" -c "SELECT indexdef FROM pg_indexes WHERE schemaname = 'history' ORDER BY 1"
+}
+schema() { psql -qAt "$REEVE_TEST_POSTGRES" -c "SELECT version FROM history.reeve_schema"; }
+newest=$(schema) there_are=$(indices)
+said=$("$reeve" admin downgrade --ledger "$there" 2>&1)
+if [ $? = 0 ] && [ "$(schema)" = "$(sed -n 's|^#define STORE_SCHEMA_BEFORE ||p' controller/ledger/downgrade.h)" ] && [ "$(indices)" != "$there_are" ]; then echo "ok - a ledger goes back by one release"; else
+	echo "# $(schema): $said"; echo "not ok - a ledger goes back by one release"; status=1
+fi
+if "$reeve" admin verify --ledger "$there" >"$dir/said" 2>&1 && [ "$(schema)" = "$newest" ] && [ "$(indices)" = "$there_are" ]; then
+	echo "ok - and forward again"
+else
+	sed 's/^/# /' "$dir/said"; echo "not ok - and forward again"; status=1
+fi
+
 # Scripts and environments of everyone are in it: a role that was given nothing reads nothing.
 psql -q "$REEVE_TEST_POSTGRES" -c "CREATE ROLE stranger LOGIN"
 can=$(psql -qAt "$REEVE_TEST_POSTGRES" -c "SELECT count(*), count(*) FILTER (WHERE has_table_privilege('stranger', c.oid,
