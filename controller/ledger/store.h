@@ -168,6 +168,7 @@ struct store_job {
 	int64_t submitted_ns, started_ns, ended_ns; /* 0: not yet */
 	int64_t running_ns, suspended_ns;
 	int64_t charge_requested_ms, charge_used_ms;
+	const char *hold; /* of a listed job that is held, for store_hold_parse(); else NULL */
 	int64_t adjusted_ms; /* of the whole job: its refunds (< 0) and recharges */
 	bool node_is_lost;
 	bool is_withheld;		/* queued, and not to be scheduled: jobs/hold.h */

@@ -79,7 +79,8 @@ enum store_withheld {
 	STORE_IS_ARRAY = 8,	 /* its elements are offered, not itself */
 	STORE_COUNTED = 16,	 /* an element that has ended, counted in its array */
 	STORE_NOT_ITS_TURN = 32, /* an element that has a row ahead of time */
-	STORE_HELD_OR_DEPENDS = STORE_HELD_USER | STORE_HELD_OPERATOR | STORE_DEPENDS,
+	STORE_HELD = STORE_HELD_USER | STORE_HELD_OPERATOR,
+	STORE_HELD_OR_DEPENDS = STORE_HELD | STORE_DEPENDS,
 };
 
 /* jobs.kept: how much of an ended job is still there (jobs/prune.c) */

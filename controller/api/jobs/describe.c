@@ -56,8 +56,9 @@ static void set_attempt(struct doc *d, const struct store_job *row)
 	set_charges(d, row);
 }
 
-void describe_why(const struct api *a, const struct store_job *row,
-		  char why[static DISPATCH_WHY_MAX])
+/* The first reason that applies, of those that are no hold, dependency or limit of an array. */
+static void describe_why(const struct api *a, const struct store_job *row,
+			 char why[static DISPATCH_WHY_MAX])
 {
 	const size_t size = DISPATCH_WHY_MAX;
 
@@ -98,6 +99,17 @@ static void set_gpu_idle(struct doc *d, const struct api *a, const struct store_
 	if (after_ns && row->gpus)
 		doc_int(d, "gpu_idle_after_ns", after_ns);
 	doc_flag(d, "gpu_idle", describe_is_gpu_idle(a, row, json_object_get(d->j, "usage")));
+}
+
+void describe_reason(const struct api *a, const struct store_job *row,
+		     char why[static DISPATCH_WHY_MAX])
+{
+	struct err err;
+
+	if (describe_queue_why(a, row, why, &err) < 0)
+		log_job(LOG_ERR, row->job, "describe", "%s", err.text);
+	if (!*why)
+		describe_why(a, row, why);
 }
 
 /* "why": a hold, a dependency or the array's limit, if one holds the job back; else the

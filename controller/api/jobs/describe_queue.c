@@ -33,20 +33,32 @@ static int set_array(const struct api *api, int64_t job, struct doc *d, struct e
 	return 0;
 }
 
-static int set_holder(const struct store_held *h, struct doc *d, char *buf, size_t size)
+static void set_holder(const struct store_held *h, struct doc *d)
 {
 	static const char *const kinds[] = { "user", "operator" };
-	char at[AMOUNT_TEXT_MAX];
 
 	_Static_assert(ARRAY_LEN(kinds) == _STORE_HOLDER_MAX, "a word a holder");
 	doc_text(d, "held_by", h->author);
 	doc_text(d, "held_as", kinds[h->kind]);
 	doc_int(d, "held_ns", h->at_ns);
-	snprintf(buf, size, "held by %s%s since %s%s",
+}
+
+static void word_hold(const struct store_held *h, char buf[static DESCRIBE_WHY_MAX])
+{
+	char at[AMOUNT_TEXT_MAX];
+
+	snprintf(buf, DESCRIBE_WHY_MAX, "held by %s%s since %s%s",
 		 h->kind == STORE_HOLD_OPERATOR ? "operator " : "", h->author,
 		 amount_format_utc(h->at_ns, at),
 		 h->kind == STORE_HOLD_OPERATOR ? "; only operators release it" : "");
-	return 0;
+}
+
+static int find_hold(const struct api *a, const struct store_job *row, struct store_held *ret,
+		     struct err *err)
+{
+	if (row->hold && store_hold_parse(row->hold, ret))
+		return 1;
+	return store_held(a->c.store, row->job, ret, err);
 }
 
 /* A task that waits for nothing but its array's limit of tasks at once. */
@@ -65,21 +77,35 @@ static int word_array_limit(const struct api *api, int64_t array, char *buf, str
 	return r < 0 ? r : 0;
 }
 
+/* `d`: NULL, where the words alone are wanted. */
 static int set_withheld_why(const struct api *a, const struct store_job *row, struct doc *d,
 			    char buf[static DESCRIBE_WHY_MAX], struct err *err)
 {
 	char words[DEPEND_WORDS_MAX];
 	struct store_held held;
-	int r = store_held(a->c.store, row->job, &held, err);
+	int r = find_hold(a, row, &held, err);
 
+	if (r > 0 && d)
+		set_holder(&held, d);
+	if (r > 0)
+		word_hold(&held, buf);
 	if (r != 0)
-		return r < 0 ? r : set_holder(&held, d, buf, DESCRIBE_WHY_MAX);
+		return r < 0 ? r : 0;
 	r = store_depend_words(a->c.store, row->job, words, err);
 	if (r > 0)
 		snprintf(buf, DESCRIBE_WHY_MAX, "%s", words);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	return row->array_job ? word_array_limit(a, row->array_job, buf, err) : 0;
+}
+
+int describe_queue_why(const struct api *a, const struct store_job *row,
+		       char why[static DESCRIBE_WHY_MAX], struct err *err)
+{
+	*why = '\0';
+	return row->state == JOB_QUEUED && row->is_withheld
+		       ? set_withheld_why(a, row, NULL, why, err)
+		       : 0;
 }
 
 /* Of a job of Slurm or PBS: the cluster and its own id, as commands take it. */

@@ -13,5 +13,8 @@
  */
 int describe_queue(const struct api *a, const struct store_job *row, struct doc *d,
 		   char why[static DESCRIBE_WHY_MAX], struct err *err);
+/* The words of `why` alone. */
+int describe_queue_why(const struct api *a, const struct store_job *row,
+		       char why[static DESCRIBE_WHY_MAX], struct err *err);
 /* Turns an array's document into that of a task which has no row. */
 int describe_queue_folded(const struct api *a, struct job_id id, json_t *job, struct err *err);

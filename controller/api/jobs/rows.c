@@ -134,11 +134,11 @@ int rows_add(const struct api *a, const struct store_job *j, struct rowpack_writ
 {
 	struct row r = { .api = a, .job = j };
 
-	if (j->is_array || j->is_withheld || j->array_job || store_is_slurm(j->job)) {
+	if (j->is_array || j->array_job || store_is_slurm(j->job)) {
 		r.place = doc_object();
 		describe_place(a, j, &r.place);
 	} else {
-		describe_why(a, j, r.why);
+		describe_reason(a, j, r.why);
 	}
 	w->has_failed = w->has_failed || r.place.has_failed;
 	put_values(w, &r);

@@ -134,6 +134,22 @@ int store_release(struct store *s, const struct store_hold *h, struct err *err)
 
 enum held_column { HELD_KIND, HELD_AUTHOR, HELD_AT_NS };
 
+bool store_hold_parse(const char *text, struct store_held *ret)
+{
+	char *end;
+	long kind = strtol(text, &end, 10);
+
+	if (end == text || *end != ' ' || kind < 0 || kind >= _STORE_HOLDER_MAX)
+		return false;
+	ret->kind = (enum store_holder)kind;
+	text = end + 1;
+	ret->at_ns = strtoll(text, &end, 10);
+	if (end == text || *end != ' ')
+		return false;
+	snprintf(ret->author, sizeof(ret->author), "%s", end + 1);
+	return true;
+}
+
 int store_held(struct store *s, int64_t job, struct store_held *ret, struct err *err)
 {
 	struct db_row *st;

@@ -30,3 +30,9 @@ struct store_held {
 };
 /* The hold of the job or of its array; an operator's first. 1: it is held. */
 int store_held(struct store *s, int64_t job, struct store_held *ret, struct err *err);
+/* The same as one text, in a statement that reads many jobs, of the job with this alias: KIND AT_NS AUTHOR. */
+#define STORE_HOLD_TEXT(alias)                                                                    \
+	"(SELECT h.kind || ' ' || h.at_ns || ' ' || h.author FROM holds h WHERE h.job IN (" alias \
+	".job, " alias ".array_job) ORDER BY h.kind DESC LIMIT 1)"
+/* false: it is none. */
+bool store_hold_parse(const char *text, struct store_held *ret);

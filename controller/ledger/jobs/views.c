@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/archive/archive.h"
+#include "controller/ledger/jobs/hold.h"
 #include "controller/ledger/segments.h"
 #include "controller/ledger/jobs/texts.h"
 #include "controller/ledger/sql.h"
@@ -61,16 +62,17 @@
 	X(VIEW_WALLTIME_S,             ", j.walltime_s") \
 	X(VIEW_GPU_MODEL,              ", j.gpu_model")
 /* clang-format on */
-enum { VIEW_COLUMNS(SQL_NAME) VIEW_REQUEST, VIEW_ADJUSTED_MS };
+enum { VIEW_COLUMNS(SQL_NAME) VIEW_REQUEST, VIEW_ADJUSTED_MS, VIEW_HOLD };
 #define ADJUSTED                                                                               \
 	"(SELECT COALESCE(SUM(x.charge_ms), 0) FROM adjustments x"                             \
 	" WHERE x.cluster = j.cluster AND x.job = j.job)"
-#define VIEW_SELECT "SELECT " VIEW_COLUMNS(SQL_COLUMN) ", " REQUEST ", " ADJUSTED
+#define VIEW_SELECT "SELECT " VIEW_COLUMNS(SQL_COLUMN) ", " REQUEST ", " ADJUSTED ", NULL"
 /* Of a list; ?14 is 0: without what costs most and is not shown in brief. */
 #define LIST_SELECT                                                                            \
 	"SELECT " VIEW_COLUMNS(SQL_COLUMN) ", CASE WHEN ?14 = 0 THEN NULL ELSE " REQUEST       \
 					   " END, CASE WHEN ?14 = 0 THEN 0 ELSE " ADJUSTED     \
-					   " END"
+					   " END, CASE WHEN (j.withheld & " SQL_STORE_HELD     \
+					   ") <> 0 THEN " STORE_HOLD_TEXT("j") " END"
 /* A job in the queue, also one that was queued again, has no present attempt. */
 #define CURRENT_ATTEMPT                                                                        \
 	" FROM jobs j LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"         \
@@ -214,6 +216,7 @@ static void read_job(struct db_row *st, struct store_job *j)
 		.unit = (enum tariff_unit)(int)db_int(st, VIEW_UNIT),
 		.rule = store_text(st, VIEW_RULE),
 		.adjusted_ms = db_int(st, VIEW_ADJUSTED_MS),
+		.hold = db_text(st, VIEW_HOLD),
 		.gpus = db_text(st, VIEW_GPUS),
 		.is_withheld = (db_int(st, VIEW_WITHHELD) & ~(int64_t)STORE_IS_ARRAY) != 0,
 		.is_array = (db_int(st, VIEW_WITHHELD) & STORE_IS_ARRAY) != 0,
