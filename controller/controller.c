@@ -11,6 +11,7 @@
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 #include "common/clock.h"
+#include "common/conf/reload_log.h"
 #include "common/err.h"
 #include "common/log.h"
 #include "common/private.h"
@@ -24,6 +25,7 @@
 #include "controller/maintenance/maintenance.h"
 #include "controller/postgres/pg.h"
 #include "controller/dispatch/cycle.h"
+#include "controller/reload.h"
 #include "controller/standby.h"
 #include "controller/web/web.h"
 #include "controller/sharetree/sharetree.h"
@@ -32,6 +34,7 @@
 #define STEPPED_DOWN 1
 
 struct controller {
+	const char *path; /* of the configuration */
 	struct config *config;
 	struct certificate *certificate; /* NULL: plain HTTP */
 	sd_event *event;
@@ -149,20 +152,32 @@ static int open_certificate(struct controller *c, struct err *err)
 	return files.certificate ? certificate_open(&files, &c->certificate, err) : 0;
 }
 
-/* Reads the certificate again. The rest of the configuration is read at start alone. */
-static int on_hup(sd_event_source *source, const struct signalfd_siginfo *si, void *ctx)
+static void reload_certificate(struct controller *c)
 {
-	struct controller *c = ctx;
 	struct err err = { "" };
 
-	(void)source;
-	(void)si;
 	if (!c->certificate)
-		log_line(LOG_NOTICE, "nothing to read again: there is no Certificate=");
-	else if (certificate_reload(c->certificate, &err) < 0)
+		return;
+	if (certificate_reload(c->certificate, &err) < 0)
 		log_line(LOG_ERR, "the certificate in use stays: %s", err.text);
 	else
 		log_certificate(c, "new connections get the certificate that was read now");
+}
+
+/* Configuration and certificate, each for itself: where one has a mistake the other is still read. */
+static int on_hup(sd_event_source *source, const struct signalfd_siginfo *si, void *ctx)
+{
+	struct controller *c = ctx;
+	const struct reload r = { c->path, c->config, c->api, c->maintenance };
+	struct reload_log log;
+
+	(void)source;
+	(void)si;
+	reload_log_begin(&log);
+	reload_config(&r, &log);
+	reload_certificate(c);
+	reload_log_end(&log);
+	log_set_max(LOG_ERR + c->config->log_level);
 	return 0;
 }
 
@@ -431,9 +446,11 @@ static int run_controller(const struct verb_call *call, struct err *err)
 
 	if (!path)
 		path = DEFAULT_CONFIG;
+	c.path = path;
 	r = config_load(path, &c.config, err);
 	if (r < 0)
 		return r;
+	log_set_max(LOG_ERR + c.config->log_level);
 	r = open_certificate(&c, err);
 	if (r < 0)
 		return r;
