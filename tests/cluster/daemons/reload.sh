@@ -13,7 +13,7 @@ agent_possible || { echo "1..0 # SKIP no cgroup v2 that jobs may be made in"; ex
 live_dir reload
 trap 'agent_end; live_end' EXIT
 live_munge
-export LC_ALL=C.UTF-8 TZ=UTC
+export LC_ALL=C.UTF-8 TZ=UTC REEVE_PROFILES=$PWD/units/profiles
 conf=$dir/controller.conf
 configure() {
 	printf '%s\nNodeLost = 600\n[Policy]\nUsageHalfLife = 7d\n[Cluster main]\nDefaultResources = ncpus=1,jobfs=1MB,vmem=100MB,walltime=1:00:00\n[Account physics]\nUsers = daemon\n' \
@@ -44,11 +44,12 @@ job=$(reeve submit -A physics --workdir / -o /dev/null -e /dev/null -- /bin/slee
 [ -n "$job" ] || bail "no job is submitted"
 until_has running reeve job "$job" || bail "no job runs: $(reeve job "$job"; tail -n 5 "$agent_dir/log")"
 pid_of_job() { cat "$agent_group/jobs/reeve-job-$job-1.service"/{,*/}cgroup.procs 2>/dev/null | sort -n | tail -n 1; }
+comm_of_job() { cat "/proc/$(pid_of_job)/comm" 2>/dev/null; }
+until_has sleep comm_of_job || bail "no process of the job: $out"
 job_pid=$(pid_of_job)
 reeve run -A physics --workdir / -- /bin/sh -c 'echo begun; sleep 8; echo ended' >"$dir/run.out" 2>&1 &
 run=$!
 soon "a command waits for a job that runs" begun cat "$dir/run.out"
-connections() { curl -s "$url/metrics" | sed -n 's/^reeve_connections //p'; }
 
 # ---- the controller ----
 hup ''
@@ -100,6 +101,19 @@ has "with each key that it states" '[Queue express] added' "$(log)"
 rm -r "$conf.d"
 hup ''
 soon "and gone again" '[Policy] Profile: nci -> not set' log
+
+printf '#!/bin/sh\necho "$REEVE_EVENT" >>%s/hooked\n' "$dir" >"$dir/hook" && chmod 755 "$dir/hook"
+printf '[Hooks]\nProgram = %s/hook\nEvents = job-submitted\n' "$dir" >>"$conf"
+hup ''
+soon "a program for events is taken over" "[Hooks] Program: not set -> $dir/hook" log
+reeve submit -A physics --workdir / --hold -- true >/dev/null
+soon "and runs for the next one" job-submitted cat "$dir/hooked"
+hup '/^\[Hooks\]/,$d'
+soon "without it no more is run" "[Hooks] Program: $dir/hook -> not set" log
+ran=$(wc -l <"$dir/hooked")
+reeve submit -A physics --workdir / --hold -- true >/dev/null
+sleep 0.5 # hooks look for events each 0.2 s
+is "... for a later event" "$ran" "$(wc -l <"$dir/hooked")"
 
 # ---- the level of the log ----
 hup 's/^NodeLost.*/&\nLogLevel = debug/'
