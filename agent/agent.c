@@ -26,6 +26,7 @@
 #include "agent/job/phase/start.h"
 #include "agent/memory.h"
 #include "agent/metrics/server.h"
+#include "agent/reload.h"
 #include "agent/slurm/protocol.h"
 #include "agent/step/steps.h"
 #include "agent/state_dir.h"
@@ -42,6 +43,7 @@
 
 struct daemon {
 	struct node node;
+	const struct agent_reload *config;
 	struct handshake_server *gate;
 	struct adopt_server *adopter;
 	struct foreign_server *foreign; /* NULL: Engine=reeve */
@@ -126,14 +128,18 @@ static int on_guard(sd_event_source *s, int fd, uint32_t revents, void *userdata
 	return 0;
 }
 
+/* The next exchange with the controller, which describes the node as it is now, begins at once. */
 static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
 {
-	struct node *n = userdata;
+	struct daemon *d = userdata;
+	struct node *n = &d->node;
 
 	(void)s, (void)si;
+	agent_reload(n, d->config);
 	if (n->uplink)
 		uplink_retry(n->uplink);
-	return 0;
+	return sd_event_source_set_time_relative(d->tick, (uint64_t)n->conf->sample_interval_s *
+								  1000000);
 }
 
 /* Events of limits are handled before everything else that is due. */
@@ -166,7 +172,7 @@ static int watch_all(struct daemon *d, struct err *err)
 	if (r >= 0)
 		r = sd_event_add_signal(e, NULL, SIGINT, NULL, NULL);
 	if (r >= 0)
-		r = sd_event_add_signal(e, NULL, SIGHUP, on_hup, &d->node);
+		r = sd_event_add_signal(e, NULL, SIGHUP, on_hup, d);
 	if (r >= 0)
 		r = sd_event_set_watchdog(e, 1);
 	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
@@ -374,7 +380,7 @@ static int on_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 	return 0;
 }
 
-static int run_daemon(const struct agent_config *conf, struct err *err)
+static int run_daemon(const struct agent_reload *config, struct err *err)
 {
 	struct daemon *d = calloc(1, sizeof(*d));
 	sd_event_source **sources[] = { &d->tick, &d->final, &d->vmem, &d->events, &d->guard };
@@ -384,7 +390,8 @@ static int run_daemon(const struct agent_config *conf, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	umask(0077); /* what others may reach is given its mode where it is made */
 	libbpf_set_print(on_libbpf);
-	r = open_all(d, conf, err);
+	d->config = config;
+	r = open_all(d, config->conf, err);
 	d->gate = handshake_server_close(d->gate);
 	d->adopter = adopt_server_close(d->adopter);
 	d->foreign = foreign_server_close(d->foreign);
@@ -430,17 +437,20 @@ static int run_agent(const struct verb_call *call, struct err *err)
 {
 	const char *path = verb_value(call, "config");
 	struct agent_config conf;
+	const struct agent_reload config = { path ? path : DEFAULT_CONFIG, &conf,
+					     verb_count(call, "debug") > 0 };
 	int r;
 
 	if (verb_count(call, "status"))
 		return dbus_print_status(err);
-	r = agent_config_load(path ? path : DEFAULT_CONFIG, &conf, err);
+	r = agent_config_load(config.path, &conf, err);
 	if (r < 0)
 		return r;
+	log_set_max(agent_reload_level(&config));
 	if (verb_count(call, "check"))
-		printf("%s: fine\n", path ? path : DEFAULT_CONFIG);
+		printf("%s: fine\n", config.path);
 	else
-		r = run_daemon(&conf, err);
+		r = run_daemon(&config, err);
 	agent_config_done(&conf);
 	return r;
 }

@@ -5,6 +5,7 @@
 #include "common/conf/conf.h"
 #include "common/model/request.h"
 
+struct conf_changes;
 struct err;
 
 enum config_manager { CONFIG_MANAGER_AUTO, CONFIG_MANAGER_SYSTEMD, CONFIG_MANAGER_CGROUP };
@@ -52,6 +53,7 @@ struct agent_config {
 	char *nvml;			     /* library; NULL: the driver's own */
 	char *cuda; /* libcuda.so.1 whose allocations are probed; NULL: none */
 	int engine, manager, vmem_tier, pids_action, gpus;
+	int log_level; /* enum log_level */
 	bool switch_profile;
 	bool gpu_launch_profile;
 };
@@ -61,4 +63,16 @@ extern const struct conf_key agent_config_keys[];
 /* Defaults, then FILE and FILE.d/, then a check of what the keys mean together. A missing FILE
  * is an error. The caller owns *ret after success. */
 int agent_config_load(const char *path, struct agent_config *ret, struct err *err);
+/* The same, but reports every fault. Returns how many there were; 0: *ret is the configuration. < 0: it
+ * could not be read at all. */
+struct agent_config_faults {
+	void (*tell)(void *ctx, const struct conf_fault *fault);
+	void *ctx;
+};
+int agent_config_check(const char *path, const struct agent_config_faults *to,
+		       struct agent_config *ret, struct err *err);
+/* Tells what differs in `fresh`, and takes over what may change while the agent runs (CONF_LIVE). *fresh
+ * gets the values that are no longer in force: agent_config_done() once no module has them. Pure. */
+void agent_config_reload(struct agent_config *now, struct agent_config *fresh,
+			 struct conf_changes *to);
 void agent_config_done(struct agent_config *c);

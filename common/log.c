@@ -24,6 +24,11 @@ void log_open(const char *program, int max_priority)
 	to.journal = !isatty(STDERR_FILENO) && !access("/run/systemd/journal/socket", W_OK);
 }
 
+void log_set_max(int max_priority)
+{
+	to.max_priority = max_priority;
+}
+
 /* To a terminal without the <N> prefix, which is for journald and its like to read. */
 static void to_stderr(int priority, const char *text)
 {
@@ -71,7 +76,7 @@ void log_limited(struct log_limit *l, int priority, const char *fmt, ...)
 	log_line(priority, "%s%s", text, more);
 }
 
-/* ---- events of jobs ---- */
+/* ---- events ---- */
 
 /* In the order of the words. The MESSAGE_ID of an event never changes: sites select by it. Its text is in
  * units/reeve.catalog. */
@@ -102,9 +107,11 @@ static const struct event {
 	{ "note", "7aa1caa066de4e968867119277832f1d" },
 	{ "oom", "83f11b2d9bbc46858cc3323c673940a8" },
 	{ "order", "510adc2735aa450a8d7af233a7ffb088" },
+	{ "phase", "6bc5c2b70f194ed3be11dafe3f5aebf9" },
 	{ "quota", "d9a3ce9ecbc14674812d1e51dd71029e" },
 	{ "refused", "d4e9fa63331343f08fa057702e2677a6" },
 	{ "released", "65ae2ffda43641f38dcb161ad81d3a39" },
+	{ "reload", "1a75a3ee5a2b405d90e21a1ed8e07f8e" },
 	{ "report", "138b0edce01243888da40df5317bbb14" },
 	{ "request", "98067601e5374aea8aa60f386a9bb2c4" },
 	{ "resume", "7cefd5c5638547688e5deaa1ef2cd05a" },
@@ -152,5 +159,23 @@ void log_job(int priority, int64_t job, const char *event, const char *fmt, ...)
 	if (!to.journal || sd_journal_send("MESSAGE=%s", text, "PRIORITY=%i", priority,
 					   "REEVE_JOB=%lld", (long long)job, "REEVE_EVENT=%s",
 					   event, id ? message_id : NULL, NULL) < 0)
+		to_stderr(priority, text);
+}
+
+void log_event(int priority, const char *event, const char *fmt, ...)
+{
+	const char *id = find_event_id(event);
+	char text[2048], message_id[64];
+	va_list ap;
+
+	if (priority > to.max_priority)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	snprintf(message_id, sizeof(message_id), "MESSAGE_ID=%s", id ? id : "");
+	if (!to.journal ||
+	    sd_journal_send("MESSAGE=%s", text, "PRIORITY=%i", priority, "REEVE_EVENT=%s",
+			    event, id ? message_id : NULL, NULL) < 0)
 		to_stderr(priority, text);
 }

@@ -12,6 +12,9 @@
 /* `program` is kept, not copied. `max_priority`: LOG_DEBUG shows everything. */
 void log_open(const char *program, int max_priority);
 
+/* Another max_priority, from the next line on. */
+void log_set_max(int max_priority);
+
 /* A line about the daemon itself. `priority` as in syslog.h. */
 void log_line(int priority, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -27,3 +30,7 @@ void log_limited(struct log_limit *l, int priority, const char *fmt, ...)
  * (a stable lower-case word: "start", "end", "limit", "suspend", ...), and the MESSAGE_ID of that word. */
 void log_job(int priority, int64_t job, const char *event, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
+
+/* The same about the daemon itself: without REEVE_JOB. */
+void log_event(int priority, const char *event, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));

@@ -11,6 +11,7 @@
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 #include "common/clock.h"
+#include "common/conf/reload_log.h"
 #include "common/err.h"
 #include "common/log.h"
 #include "common/private.h"
@@ -19,11 +20,13 @@
 #include "controller/api/api.h"
 #include "controller/http/certificate.h"
 #include "controller/http/long_poll.h"
+#include "controller/http/passed.h"
 #include "controller/http/server.h"
 #include "controller/ledger/lead.h"
 #include "controller/maintenance/maintenance.h"
 #include "controller/postgres/pg.h"
 #include "controller/dispatch/cycle.h"
+#include "controller/reload.h"
 #include "controller/standby.h"
 #include "controller/web/web.h"
 #include "controller/sharetree/sharetree.h"
@@ -32,6 +35,7 @@
 #define STEPPED_DOWN 1
 
 struct controller {
+	const char *path; /* of the configuration */
 	struct config *config;
 	struct certificate *certificate; /* NULL: plain HTTP */
 	sd_event *event;
@@ -43,10 +47,11 @@ struct controller {
 	struct api *api;
 	struct maintenance *maintenance;
 	struct server *server;
-	struct web *web; /* NULL: Web = no */
-	int listen_fd;
-	bool is_deposed; /* another controller leads */
-	bool is_unsure;	 /* the last check of the lead failed; logged once */
+	struct web *web;	       /* NULL: Web = no */
+	struct passed_sockets sockets; /* web_fd: -1 unless it was passed */
+	char address[PASSED_TEXT_MAX]; /* of listen_fd */
+	bool is_deposed;	       /* another controller leads */
+	bool is_unsure;		       /* the last check of the lead failed; logged once */
 };
 
 /* In this order: waiters answer their exchanges, the server sends the answers; nothing is
@@ -68,8 +73,10 @@ static void close_rooms(struct controller *c)
 static void controller_done(struct controller *c)
 {
 	close_rooms(c);
-	if (c->listen_fd >= 0)
-		close(c->listen_fd);
+	if (c->sockets.listen_fd >= 0)
+		close(c->sockets.listen_fd);
+	if (c->sockets.web_fd >= 0)
+		close(c->sockets.web_fd);
 	c->certificate = certificate_close(c->certificate);
 	c->config = config_free(c->config);
 }
@@ -104,22 +111,54 @@ static int on_lead_check(sd_event_source *source, uint64_t us, void *ctx)
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* One socket from systemd, or one that is opened here; kept until the end of the program. */
+/* Kept until the end of the program. */
 static int open_socket(struct controller *c, struct err *err)
 {
-	int n = c->listen_fd < 0 ? sd_listen_fds(1) : 0;
+	return c->sockets.listen_fd >= 0
+		       ? 0
+		       : server_listen(c->config->listen, &c->sockets.listen_fd, err);
+}
 
-	if (c->listen_fd >= 0)
+/* A socket of systemd's for pages that are served nowhere would keep clients waiting for ever. */
+static int check_web_socket(const struct controller *c, struct err *err)
+{
+	char text[PASSED_TEXT_MAX];
+
+	if (c->sockets.web_fd < 0)
 		return 0;
-	if (n < 0)
-		return err_set(err, n, "sockets from systemd: %s", strerror(-n));
-	if (n > 1)
-		return err_set(err, -EINVAL, "%d sockets from systemd; one is expected", n);
-	if (n == 1) {
-		c->listen_fd = SD_LISTEN_FDS_START;
-		return 0;
+	passed_format(c->sockets.web_fd, text);
+	if (!c->config->web_socket)
+		return err_set(
+			err, -EINVAL,
+			"systemd passed the socket %s, and WebSocket= is not set: set it "
+			"and WebSocketUser=, or take the path out of the socket unit",
+			text);
+	log_line(LOG_INFO, "the proxy's socket %s is systemd's", text);
+	if (strcmp(text, c->config->web_socket))
+		log_line(LOG_NOTICE, "it is used in place of WebSocket = %s",
+			 c->config->web_socket);
+	return 0;
+}
+
+/* Those of systemd are used in place of Listen= and WebSocket=. */
+static int take_sockets(struct controller *c, struct err *err)
+{
+	int r = passed_take(&c->sockets, err);
+
+	if (r < 0)
+		return r;
+	snprintf(c->address, sizeof(c->address), "%s", c->config->listen);
+	if (c->sockets.listen_fd >= 0) {
+		passed_format(c->sockets.listen_fd, c->address);
+		log_line(LOG_INFO,
+			 "the socket %s is systemd's: connections wait in it while the "
+			 "controller restarts",
+			 c->address);
+		if (!passed_is_at(c->sockets.listen_fd, c->config->listen))
+			log_line(LOG_NOTICE, "it is used in place of Listen = %s",
+				 c->config->listen);
 	}
-	return server_listen(c->config->listen, &c->listen_fd, err);
+	return check_web_socket(c, err);
 }
 
 /* ---- TLS ---- */
@@ -149,20 +188,32 @@ static int open_certificate(struct controller *c, struct err *err)
 	return files.certificate ? certificate_open(&files, &c->certificate, err) : 0;
 }
 
-/* Reads the certificate again. The rest of the configuration is read at start alone. */
-static int on_hup(sd_event_source *source, const struct signalfd_siginfo *si, void *ctx)
+static void reload_certificate(struct controller *c)
 {
-	struct controller *c = ctx;
 	struct err err = { "" };
 
-	(void)source;
-	(void)si;
 	if (!c->certificate)
-		log_line(LOG_NOTICE, "nothing to read again: there is no Certificate=");
-	else if (certificate_reload(c->certificate, &err) < 0)
+		return;
+	if (certificate_reload(c->certificate, &err) < 0)
 		log_line(LOG_ERR, "the certificate in use stays: %s", err.text);
 	else
 		log_certificate(c, "new connections get the certificate that was read now");
+}
+
+/* Configuration and certificate, each for itself: where one has a mistake the other is still read. */
+static int on_hup(sd_event_source *source, const struct signalfd_siginfo *si, void *ctx)
+{
+	struct controller *c = ctx;
+	const struct reload r = { c->path, c->config, c->api, c->maintenance };
+	struct reload_log log;
+
+	(void)source;
+	(void)si;
+	reload_log_begin(&log);
+	reload_config(&r, &log);
+	reload_certificate(c);
+	reload_log_end(&log);
+	log_set_max(LOG_ERR + c->config->log_level);
 	return 0;
 }
 
@@ -313,7 +364,7 @@ static int open_server(struct controller *c, struct err *err)
 	if (r >= 0 && c->config->web)
 		r = web_open(c->api, &c->web, err);
 	if (r >= 0 && c->web)
-		r = web_listen_proxied(c->web, c->event, err);
+		r = web_listen_proxied(c->web, c->event, c->sockets.web_fd, err);
 	if (r < 0)
 		return r;
 	if (c->web) {
@@ -321,7 +372,7 @@ static int open_server(struct controller *c, struct err *err)
 		s.on_request = web_handle;
 		s.ctx = c->web;
 	}
-	s.listen_fd = c->listen_fd;
+	s.listen_fd = c->sockets.listen_fd;
 	s.certificate = c->certificate;
 	r = server_open(&s, &c->server, err);
 	return r < 0 ? r : api_set_server(c->api, c->server, err);
@@ -331,7 +382,7 @@ static int open_server(struct controller *c, struct err *err)
  * have the same address until it ends (-EADDRINUSE); this one then waits without answering. */
 static int stand_by(struct controller *c, struct err *err)
 {
-	const struct store_lead_config l = { c->config->database, c->config->listen,
+	const struct store_lead_config l = { c->config->database, c->address,
 					     c->config->lead_lease_s };
 	struct standby_config s = { .config = c->config };
 	int r = open_event(c, err);
@@ -344,7 +395,7 @@ static int stand_by(struct controller *c, struct err *err)
 		return r;
 	s.event = c->event;
 	s.lead = c->lead;
-	s.listen_fd = c->listen_fd;
+	s.listen_fd = c->sockets.listen_fd;
 	s.certificate = c->certificate;
 	return standby_wait(&s, err);
 }
@@ -364,8 +415,8 @@ static int lead_cluster(struct controller *c, struct err *err)
 	if (r < 0)
 		return c->is_deposed ? STEPPED_DOWN : r;
 	log_line(LOG_INFO, "version %s, ledger %s, listening on %s", REEVE_VERSION,
-		 store_place(c->store), c->config->listen);
-	sd_notifyf(0, "READY=1\nSTATUS=Listening on %s", c->config->listen);
+		 store_place(c->store), c->address);
+	sd_notifyf(0, "READY=1\nSTATUS=Listening on %s", c->address);
 	r = sd_event_loop(c->event);
 	if (r < 0)
 		return err_set(err, r, "event loop: %s", strerror(-r));
@@ -381,8 +432,10 @@ static int lead_cluster(struct controller *c, struct err *err)
 
 static int serve_requests(struct controller *c, struct err *err)
 {
-	int r;
+	int r = take_sockets(c, err);
 
+	if (r < 0)
+		return r;
 	umask(0077);
 	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	mallopt(M_TRIM_THRESHOLD, HEAP_TOP_BYTES);
@@ -425,15 +478,17 @@ static const struct verb_tool tool = {
 
 static int run_controller(const struct verb_call *call, struct err *err)
 {
-	_cleanup_(controller_done) struct controller c = { .listen_fd = -1 };
+	_cleanup_(controller_done) struct controller c = { .sockets = { -1, -1 } };
 	const char *path = verb_value(call, "config");
 	int r;
 
 	if (!path)
 		path = DEFAULT_CONFIG;
+	c.path = path;
 	r = config_load(path, &c.config, err);
 	if (r < 0)
 		return r;
+	log_set_max(LOG_ERR + c.config->log_level);
 	r = open_certificate(&c, err);
 	if (r < 0)
 		return r;

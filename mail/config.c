@@ -10,7 +10,7 @@
 #define AT(field) offsetof(struct mail_config, field)
 #define TEXT(key, field, help, example)                                                        \
 	{                                                                                      \
-		"Mail", key, CONF_TEXT, AT(field), 0, 0, NULL, help, example                   \
+		"Mail", key, CONF_TEXT, AT(field), 0, 0, NULL, help, example, CONF_RESTART     \
 	}
 
 static const char *const tls_words[] = { "no", "try", "require", NULL };
@@ -22,7 +22,7 @@ const struct conf_key mail_config_keys[] = {
 	     "a program that takes mails as sendmail does, instead of Relay",
 	     "/usr/sbin/sendmail"),
 	{ "Mail", "StartTls", CONF_ENUM, AT(tls), 0, 0, tls_words,
-	  "encrypt the connection to smtp://", "require" },
+	  "encrypt the connection to smtp://", "require", CONF_RESTART },
 	TEXT("CaFile", ca_file, "certificate authorities; default: the system's",
 	     "/etc/reeve/ca.pem"),
 	TEXT("RelayUser", relay_user, "log in to the relay as this user", "reeve"),
@@ -35,9 +35,10 @@ const struct conf_key mail_config_keys[] = {
 	     "domains to which mails are sent, by commas; default: all",
 	     "example.org,hpc.example.org"),
 	{ "Mail", "PerHour", CONF_COUNT, AT(per_hour), 1, 100000, NULL,
-	  "mails of one user in an hour; more are dropped", "60" },
+	  "mails of one user in an hour; more are dropped", "60", CONF_RESTART },
 	{ "Mail", "TimeLimit", CONF_SECONDS, AT(time_limit_s), 1, 3600, NULL,
-	  "for one mail; less than TimeLimit of [Hooks] in controller.conf", "20" },
+	  "for one mail; less than TimeLimit of [Hooks] in controller.conf", "20",
+	  CONF_RESTART },
 	TEXT("State", state, "what was sent, so that nothing is sent twice",
 	     "/var/lib/reeve-controller/mail.db"),
 	{ 0 },

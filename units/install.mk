@@ -26,7 +26,7 @@ install: all
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/reeve/pbs pbs/reeve.py pbs/reeve.json
 	$(if $(HAS_LUA),$(INSTALL) -D -m 644 -t $(luadir) $O/lib/reeve_lua.so)
 	$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-agent.service units/reeve-controller.service \
-		units/reeve.slice units/reeve-backup.service units/reeve-backup.timer
+		units/reeve-controller.socket units/reeve.slice units/reeve_agent.slice units/reeve-backup.service units/reeve-backup.timer
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/systemd/catalog units/reeve.catalog
 	$(INSTALL) -D -m 644 units/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/reeve.conf
 	$(INSTALL) -D -m 644 units/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/reeve.conf

@@ -45,6 +45,7 @@ int64_t job_now_ns(const struct job *j)
 /* The act runs from the event loop, never inside the caller: callers may still use the job after this call. */
 void job_enter_phase(struct job *j, enum job_phase phase)
 {
+	log_job(LOG_DEBUG, j->s.job, "phase", "phase %s", job_phase_name(phase));
 	j->phase = phase;
 	job_act_after(j, 0);
 }

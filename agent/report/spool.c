@@ -192,6 +192,11 @@ int spool_open(struct db *db, int64_t max_bytes, struct spool **ret, struct err 
 	return 0;
 }
 
+void spool_set_max(struct spool *s, int64_t max_bytes)
+{
+	s->max_bytes = max_bytes;
+}
+
 struct spool *spool_close(struct spool *s)
 {
 	while (s && s->unsaved)
@@ -302,19 +307,14 @@ static int read_totals(struct spool *s, struct spool_status *ret, struct err *er
 	return 0;
 }
 
-/* Drops the oldest interim reports until the bound is kept; final ones stay. The rows stay too: they have
- * seq. Returns how many were dropped. */
+/* Drops the oldest interim reports until the bound is kept; their rows, which have seq, stay. Returns how many. */
 static int make_room(struct spool *s, struct err *err)
 {
 	struct spool_status now = { 0 };
 	int n = 0, r;
 
-	for (;;) {
-		r = read_totals(s, &now, err);
-		if (r < 0)
-			return r;
-		if (now.bytes <= s->max_bytes || now.reports == now.final)
-			return n;
+	while ((r = read_totals(s, &now, err)) >= 0 && now.bytes > s->max_bytes &&
+	       now.reports != now.final) {
 		r = db_run(
 			s->db, err,
 			"UPDATE outbox SET body = NULL, bytes = 0 WHERE (job, attempt) = "
@@ -325,6 +325,7 @@ static int make_room(struct spool *s, struct err *err)
 			return r;
 		n++;
 	}
+	return r < 0 ? r : n;
 }
 
 /* At least the time in ms, so that seq grows also when the store was lost. */

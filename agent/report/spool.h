@@ -20,6 +20,8 @@
 struct spool;
 
 int spool_open(struct db *db, int64_t max_bytes, struct spool **ret, struct err *err);
+/* Another bound from now on; reports that are beyond it already are dropped with the next one. */
+void spool_set_max(struct spool *s, int64_t max_bytes);
 struct spool *spool_close(struct spool *s);
 DEFINE_CLEANUP(struct spool *, spool_close)
 

@@ -10,6 +10,7 @@
 #include "agent/report/uplink.h"
 #include "common/clock.h"
 #include "common/err.h"
+#include "common/log.h"
 #include "common/time_units.h"
 #include "common/wire/wire.h"
 
@@ -127,11 +128,14 @@ static void on_done(void *ctx, int result, json_t *answer_owned, const struct er
 	_cleanup_json_ json_t *answer = answer_owned;
 	struct uplink *u = ctx;
 	enum phase was = u->phase;
+	int64_t took_ms = (clock_ns(CLOCK_BOOTTIME) - u->started_ns) / MS_NS;
 	struct err err = *why;
 	int r;
 
 	u->exchanges++;
 	u->phase = IDLE;
+	log_line(LOG_DEBUG, "sync: %s after %" PRId64 " ms%s%s", result ? "failed" : "answered",
+		 took_ms, result ? ": " : "", result ? why->text : "");
 	/* Another controller may lead: try each once before the backoff. */
 	if (result && http_has_next(u->http)) {
 		u->failed++;
@@ -233,6 +237,8 @@ static int start_sync(struct uplink *u, struct err *err)
 	call.path = path;
 	u->started_ns = clock_ns(CLOCK_BOOTTIME);
 	u->phase = call.wait_s ? POLLING : SENDING;
+	log_line(LOG_DEBUG, "sync: begins: %d reports and pieces of output, waits %ld s",
+		 u->carried, call.wait_s);
 	return http_start(u->http, call, on_done, u, err);
 }
 

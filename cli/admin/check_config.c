@@ -11,11 +11,9 @@
 #define DEFAULT_FILE "/etc/reeve/controller.conf"
 
 static const struct table_column key_columns[] = {
-	{ "section", "SECTION", CELL_TEXT },
-	{ "key", "KEY", CELL_TEXT },
-	{ "example", "EXAMPLE", CELL_TEXT },
-	{ "meaning", "MEANING", CELL_TEXT },
-	{ 0 },
+	{ "section", "SECTION", CELL_TEXT },	{ "key", "KEY", CELL_TEXT },
+	{ "example", "EXAMPLE", CELL_TEXT },	{ "meaning", "MEANING", CELL_TEXT },
+	{ "applied", "APPLIED BY", CELL_TEXT }, { 0 },
 };
 
 /* *ret is the path of a file, or of the shipped profile with that name. A file of that name in the
@@ -41,6 +39,7 @@ static int show_keys(const struct cli *c, struct err *err)
 		table_text(t, "key", k->key);
 		table_text(t, "example", k->example);
 		table_text(t, "meaning", k->help);
+		table_text(t, "applied", k->reload == CONF_LIVE ? "reload" : "restart");
 	}
 	return table_print(t, &c->format, err);
 }

@@ -2,6 +2,7 @@
 /* systemd.c - event loops, of the verbs that have one; see lazy.h. */
 #include <errno.h>
 #include <systemd/sd-journal.h>
+#include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 #include "cli/lazy/lazy.h"
 
@@ -25,6 +26,7 @@ LAZY(int, sd_event_source_set_enabled, (sd_event_source *a, int b), (a, b))
 LAZY(int, sd_event_source_set_io_events, (sd_event_source *a, uint32_t b), (a, b))
 LAZY(int, sd_event_source_set_time_relative, (sd_event_source *a, uint64_t b), (a, b))
 LAZY(sd_event*, sd_event_unref, (sd_event *a), (a))
+LAZY(int, sd_notify, (int a, const char *b), (a, b))
 
 /* The command writes to stderr; the journal is the daemons'. */
 int sd_journal_send_with_location(const char *file, const char *line, const char *func, const char *format, ...)

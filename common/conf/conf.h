@@ -26,6 +26,12 @@ enum conf_type {
 	CONF_ENUM,	/* int: index into `words` */
 };
 
+/* When a changed value of a key counts, in a daemon that reads its configuration again (SIGHUP). */
+enum conf_reload {
+	CONF_RESTART, /* at the next start: it decides what is opened, or what runs was made by it */
+	CONF_LIVE, /* at once: it is read wherever it is needed, or the daemon applies it */
+};
+
 struct conf_key {
 	const char *section, *key;
 	enum conf_type type;
@@ -33,6 +39,7 @@ struct conf_key {
 	int64_t min, max;	  /* COUNT, BYTES, SECONDS; both 0: only >= 0 */
 	const char *const *words; /* ENUM: NULL-terminated */
 	const char *help, *example;
+	enum conf_reload reload;
 };
 
 struct conf_section {
@@ -82,6 +89,10 @@ int conf_load(const char *path, const struct conf_key *keys,
 	      const struct conf_section *sections, void *target, struct err *err);
 int conf_parse(const char *text, size_t size, const char *name, const struct conf_key *keys,
 	       const struct conf_section *sections, void *target, struct err *err);
+/* What a CONF_TEXT that is NULL, or a CONF_ENUM below 0, is called. */
+#define CONF_NOT_SET "not set"
+/* The value of a key, which is at `at`, as a file would state it; CONF_NOT_SET. Returns buf. */
+const char *conf_format_value(const struct conf_key *k, const void *at, char *buf, size_t size);
 /* Frees the CONF_TEXT values of the keys that belong to `section`. NULL: of all keys, which is
  * right only for a table without named sections; else call it once a section and object. */
 void conf_done(const struct conf_key *keys, const char *section, void *object);

@@ -126,3 +126,47 @@ int conf_set_value(const struct conf_key *k, const char *value, void *at, struct
 {
 	return setters[k->type](k, value, at, err);
 }
+
+/* ---- and back ---- */
+
+static const char *format_amount(const struct conf_key *k, int64_t n, char *buf, size_t size)
+{
+	char text[AMOUNT_TEXT_MAX];
+
+	if (k->type == CONF_BYTES)
+		amount_format_bytes_exact(n, text);
+	else if (k->type == CONF_SECONDS)
+		amount_format_seconds(n, text);
+	else
+		snprintf(text, sizeof(text), "%" PRId64, n);
+	snprintf(buf, size, "%s", text);
+	return buf;
+}
+
+const char *conf_format_value(const struct conf_key *k, const void *at, char *buf, size_t size)
+{
+	const char *text = NULL;
+
+	switch (k->type) {
+	case CONF_TEXT:
+		text = *(char *const *)at;
+		break;
+	case CONF_NAME:
+		text = at;
+		break;
+	case CONF_BOOL:
+		text = *(const bool *)at ? "yes" : "no";
+		break;
+	case CONF_ENUM:
+		text = *(const int *)at < 0 ? NULL : k->words[*(const int *)at];
+		break;
+	case CONF_COUNT:
+	case CONF_BYTES:
+	case CONF_SECONDS:
+		return format_amount(k, *(const int64_t *)at, buf, size);
+	case CONF_RESOURCES:
+		return resources_format(at, buf, size);
+	}
+	snprintf(buf, size, "%s", text ? text : CONF_NOT_SET);
+	return buf;
+}

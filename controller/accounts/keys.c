@@ -14,7 +14,7 @@
 #define LIMIT(section, base, key, type, max, field, help, example)                             \
 	{                                                                                      \
 		section, key, type, base + offsetof(struct accounts_limits, field), 0, max,    \
-			NULL, help, example                                                    \
+			NULL, help, example, CONF_RESTART                                      \
 	}
 #define LIMITS(section, base)                                                                  \
 	LIMIT(section, base, "MaxRunningCores", CONF_COUNT, COUNT_MAX, running_cores,          \
@@ -36,20 +36,22 @@
 	  BYTES_MAX,                                                                           \
 	  NULL,                                                                                \
 	  "walltime of one job",                                                               \
-	  "4h" },                                                                              \
+	  "4h",                                                                                \
+	  CONF_RESTART },                                                                      \
 		{ section,    "MaxJobfs",                                                      \
 		  CONF_BYTES, base + offsetof(struct accounts_bounds, jobfs_bytes),            \
 		  1,	      BYTES_MAX,                                                       \
 		  NULL,	      "jobfs of one job",                                              \
-		  "100GB" },                                                                   \
+		  "100GB",    CONF_RESTART },                                                  \
 	{                                                                                      \
 		section, "MaxMemory", CONF_BYTES,                                              \
 			base + offsetof(struct accounts_bounds, memory_bytes), 1, BYTES_MAX,   \
-			NULL, "memory of one job", "192GB"                                     \
+			NULL, "memory of one job", "192GB", CONF_RESTART                       \
 	}
 #define KEY(section, key, type, s, field, help, example)                                       \
 	{                                                                                      \
-		section, key, type, offsetof(struct s, field), 0, 0, NULL, help, example       \
+		section, key, type, offsetof(struct s, field), 0, 0, NULL, help, example,      \
+			CONF_RESTART                                                           \
 	}
 #define ACCOUNT(key, type, field, help, example)                                               \
 	KEY("Account", key, type, accounts_typed_account, field, help, example)
@@ -92,11 +94,11 @@ const struct conf_key accounts_keys[] = {
 		"for jobs that name none; not set: that of the account above", "normal"),
 	LIMITS("Account", offsetof(struct accounts_typed_account, a.limits)),
 	{ "Allocation", "Kind", CONF_ENUM, offsetof(struct accounts_typed_allocation, kind), 0,
-	  0, kind_words, "what the amount means", "target" },
+	  0, kind_words, "what the amount means", "target", CONF_RESTART },
 	ALLOCATION("Cluster", CONF_NAME, cluster, "where; not set: all clusters together",
 		   "main"),
 	{ "Allocation", "Pool", CONF_ENUM, offsetof(struct accounts_typed_allocation, pool), 0,
-	  0, pool_words, "cpu or gpu", "cpu" },
+	  0, pool_words, "cpu or gpu", "cpu", CONF_RESTART },
 	ALLOCATION("Amount", CONF_TEXT, amount,
 		   "core-years a year, service units, core-hours a month, or bytes", "100"),
 	ALLOCATION("From", CONF_TEXT, from, "first day", "2026-04-01"),

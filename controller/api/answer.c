@@ -104,8 +104,22 @@ static void answer_call(struct call *c)
 	exchange_answer(c->x, a);
 }
 
+/* Before the answer, with which the exchange may end. Without the query: that of a page may hold a ticket. */
+static void log_call(const struct call *c, int r, const struct err *err)
+{
+	const char *target = exchange_target(c->x);
+
+	log_line(LOG_DEBUG, "%s %.*s%s%s: %s%s", exchange_method(c->x),
+		 (int)strcspn(target, "?"), target, *c->user ? " of " : "", c->user,
+		 r == CALL_DEFERRED ? "waits"
+		 : r < 0	    ? "refused: "
+				    : "answered",
+		 r < 0 ? err->text : "");
+}
+
 void answer_finish(struct call *c, int r, const struct err *err)
 {
+	log_call(c, r, err);
 	if (r < 0)
 		answer_refusal(c, r, err);
 	else if (r != CALL_DEFERRED)

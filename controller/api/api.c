@@ -13,11 +13,13 @@
 #include "controller/api/sync/sent.h"
 #include "controller/api/usage/metrics_allocations.h"
 #include "controller/api/usage/metrics_usage.h"
+#include "controller/dispatch/cycle.h"
 #include "controller/hooks/hooks.h"
 #include "controller/http/server.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/jobs/stored.h"
 #include "controller/ledger/nodes/lost.h"
+#include "controller/sharetree/sharetree.h"
 
 static int open_hooks(struct api *a, struct err *err)
 {
@@ -30,6 +32,13 @@ static int open_hooks(struct api *a, struct err *err)
 	return hooks_open(&c, &a->hooks, err);
 }
 
+static void set_store(const struct api *a)
+{
+	store_set_max_requeues(a->c.store, a->c.config->max_requeues);
+	store_set_max_stored(a->c.store, a->c.config->max_stored_per_user);
+	store_set_gpu_idle(a->c.store, config_gpu_idle_ns(a->c.config));
+}
+
 int api_open(const struct api_config *c, struct api **ret, struct err *err)
 {
 	_cleanup_(api_closep) struct api *a = calloc(1, sizeof(*a));
@@ -38,9 +47,7 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err)
 	if (!a)
 		return err_set(err, -ENOMEM, "out of memory");
 	a->c = *c;
-	store_set_max_requeues(c->store, c->config->max_requeues);
-	store_set_max_stored(c->store, c->config->max_stored_per_user);
-	store_set_gpu_idle(c->store, config_gpu_idle_ns(c->config));
+	set_store(a);
 	r = active_accounts_open(a, err);
 	if (r >= 0)
 		r = open_hooks(a, err);
@@ -74,11 +81,42 @@ static int add_node(void *ctx, const struct store_node *n, struct err *err)
 	return 0;
 }
 
+static void add_configured_nodes(struct api *a)
+{
+	for (size_t i = 0; i < a->c.config->n_nodes; i++)
+		if (a->c.config->nodes[i]->address)
+			server_add_node(a->server, a->c.config->nodes[i]->address);
+}
+
 int api_set_server(struct api *a, struct server *s, struct err *err)
 {
 	a->server = s;
-	for (size_t i = 0; i < a->c.config->n_nodes; i++)
-		if (a->c.config->nodes[i]->address)
-			server_add_node(s, a->c.config->nodes[i]->address);
+	add_configured_nodes(a);
 	return store_nodes(a->c.store, add_node, s, err);
+}
+
+/* A program that is only another one is the next that runs; programs that run go on. */
+static int reload_hooks(struct api *a, struct err *err)
+{
+	if ((a->hooks != NULL) == (a->c.config->hooks.program != NULL))
+		return 0;
+	a->hooks = hooks_close(a->hooks);
+	return open_hooks(a, err);
+}
+
+int api_reload(struct api *a, struct err *err)
+{
+	int r = 0;
+
+	set_store(a);
+	sharetree_reload(a->c.sharetree);
+	cycle_reload(a->c.cycle);
+	if (a->server)
+		add_configured_nodes(a);
+	if (!a->accounts_revision)
+		r = active_accounts_reload(a, err);
+	if (r >= 0)
+		r = reload_hooks(a, err);
+	api_request_cycle(a);
+	return r;
 }

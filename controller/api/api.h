@@ -11,6 +11,9 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err);
 struct api *api_close(struct api *a);
 DEFINE_CLEANUP(struct api *, api_close)
 
+/* The configuration has changed: passes on what modules have of it. A failure leaves the rest applied. */
+int api_reload(struct api *a, struct err *err);
+
 /* Called once the server exists, which is made after the api that it calls. Passes it the
  * addresses of all known nodes. */
 int api_set_server(struct api *a, struct server *s, struct err *err);

@@ -216,6 +216,7 @@ struct config {
 	int64_t max_array_size, max_queued_per_user, max_queued_per_account; /* 0: no bound */
 	int64_t max_stored_per_user; /* bytes; 0: no bound */
 	int64_t keep_output_s, keep_events_s;
+	int log_level; /* enum log_level */
 	struct config_cluster **clusters;
 	struct config_account **accounts;
 	struct config_node **nodes;
@@ -243,6 +244,12 @@ int config_check(const char *path, const struct config_faults *to, struct config
 /* The same from memory. */
 int config_parse(const char *text, size_t size, struct config **ret, struct err *err);
 struct config *config_free(struct config *c);
+/* Tells what differs in `fresh`, and makes `now` the configuration in force: what may change while the
+ * controller runs (CONF_LIVE, objects of sections) as in `fresh`, the rest as it was. *fresh gets what is
+ * no longer in force: config_free() once every module has been told. The struct stays where it is; its
+ * objects do not. Pure. */
+struct conf_changes;
+void config_reload(struct config *now, struct config *fresh, struct conf_changes *to);
 DEFINE_CLEANUP(struct config *, config_free)
 
 /* May the controller run the program? Its path is absolute; file and folders above belong to

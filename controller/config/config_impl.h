@@ -10,6 +10,12 @@ extern const struct conf_key config_keys[];
 int config_new(struct config **ret, struct err *err);
 extern const struct conf_section config_sections[];
 int config_add_cluster(void *target, const char *name, void **ret_object, struct err *err);
+/* The lists of objects of named sections: where in struct config. Ends with section NULL. */
+struct config_list {
+	const char *section;
+	size_t objects, n; /* offsets of a list of pointers, and of its length */
+};
+extern const struct config_list config_lists[];
 int config_set_text(char **to, const char *text, struct err *err);
 
 /* values.c: checks one statement by itself, and parses its value further. */

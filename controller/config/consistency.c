@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* consistency.c - checks that sections and keys agree with each other; see config_impl.h. */
+/* consistency.c - checks that sections and keys agree with each other; see config_impl.h.
+ *
+ * Keys that are checked against each other are of one kind, CONF_LIVE or CONF_RESTART: a reload takes over
+ * all of them or none, so that what is in force agrees too. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,9 @@
 /* objects.c - makes and frees a configuration and the objects of its sections, with their
  * defaults; see config_impl.h. */
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
+#include "common/conf/log_level.h"
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/config/config_impl.h"
@@ -192,6 +194,7 @@ int config_new(struct config **ret, struct err *err)
 	c->keep_output_s = 14 * DAY_S;
 	c->keep_events_s = 90 * DAY_S;
 	c->request_timeout_s = 30;
+	c->log_level = LOG_LEVEL_INFO;
 	c->policy.year_start_month = 4;
 	c->policy.year_start_day = 1;
 	c->policy.usage_half_life_s = 7 * DAY_S;
@@ -222,10 +225,29 @@ int config_new(struct config **ret, struct err *err)
 	return 0;
 }
 
-static void free_list(const char *section, void **objects, size_t n)
+#define LIST_AT(section, of)                                                                   \
+	{                                                                                      \
+		section, offsetof(struct config, of), offsetof(struct config, n_##of)          \
+	}
+
+const struct config_list config_lists[] = {
+	LIST_AT("Cluster", clusters),
+	LIST_AT("NodeType", node_types),
+	LIST_AT("GpuModel", gpu_models),
+	LIST_AT("Queue", queues),
+	LIST_AT("Qos", qos),
+	LIST_AT("Account", accounts),
+	LIST_AT("Node", nodes),
+	{ 0 },
+};
+
+static void free_list(struct config *c, const struct config_list *l)
 {
+	void **objects = *(void ***)(void *)((char *)c + l->objects);
+	size_t n = *(size_t *)(void *)((char *)c + l->n);
+
 	for (size_t i = 0; i < n; i++) {
-		conf_done(config_keys, section, objects[i]);
+		conf_done(config_keys, l->section, objects[i]);
 		free(objects[i]);
 	}
 	free(objects);
@@ -235,13 +257,8 @@ struct config *config_free(struct config *c)
 {
 	if (!c)
 		return NULL;
-	free_list("Cluster", (void **)c->clusters, c->n_clusters);
-	free_list("NodeType", (void **)c->node_types, c->n_node_types);
-	free_list("GpuModel", (void **)c->gpu_models, c->n_gpu_models);
-	free_list("Queue", (void **)c->queues, c->n_queues);
-	free_list("Qos", (void **)c->qos, c->n_qos);
-	free_list("Account", (void **)c->accounts, c->n_accounts);
-	free_list("Node", (void **)c->nodes, c->n_nodes);
+	for (const struct config_list *l = config_lists; l->section; l++)
+		free_list(c, l);
 	conf_done(config_keys, "Controller", c);
 	conf_done(config_keys, "Policy", c);
 	conf_done(config_keys, "Hooks", c);

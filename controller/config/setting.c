@@ -44,38 +44,10 @@ static void format_text(const char *text, struct config_text ret)
 
 static void format_value(const struct conf_key *k, const void *at, struct config_text ret)
 {
-	char text[AMOUNT_TEXT_MAX];
-	int64_t n = k->type == CONF_COUNT || k->type == CONF_BYTES || k->type == CONF_SECONDS
-			    ? *(const int64_t *)at
-			    : 0;
-
-	switch (k->type) {
-	case CONF_TEXT:
+	if (k->type == CONF_TEXT)
 		format_text(*(char *const *)at, ret);
-		break;
-	case CONF_NAME:
-		snprintf(ret.at, ret.size, "%s", (const char *)at);
-		break;
-	case CONF_BOOL:
-		snprintf(ret.at, ret.size, "%s", *(const bool *)at ? "yes" : "no");
-		break;
-	case CONF_COUNT:
-		snprintf(ret.at, ret.size, "%lld", (long long)n);
-		break;
-	case CONF_BYTES:
-		snprintf(ret.at, ret.size, "%s", amount_format_bytes_exact(n, text));
-		break;
-	case CONF_SECONDS:
-		snprintf(ret.at, ret.size, "%s", amount_format_seconds(n, text));
-		break;
-	case CONF_ENUM:
-		snprintf(ret.at, ret.size, "%s",
-			 *(const int *)at < 0 ? "not set" : k->words[*(const int *)at]);
-		break;
-	case CONF_RESOURCES:
-		resources_format(at, ret.at, ret.size);
-		break;
-	}
+	else
+		conf_format_value(k, at, ret.at, ret.size);
 }
 
 /* Formats a value as a file would state it. */

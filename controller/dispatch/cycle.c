@@ -93,6 +93,16 @@ static int add_cluster(struct cycle *c, const char *cluster, struct cycle_cluste
 	return 0;
 }
 
+void cycle_summarize(const struct cycle *c, const char *cluster, struct cycle_summary *ret)
+{
+	const struct cycle_cluster *cl = cycle_find_cluster(c, cluster);
+
+	*ret = (struct cycle_summary){ 0 };
+	if (cl)
+		*ret = (struct cycle_summary){ cl->order.n, cl->cluster.placed.n, cl->n_limited,
+					       cl->pending.n };
+}
+
 bool cycle_is_starting(const struct cycle *c, const char *cluster, int64_t job)
 {
 	const struct cycle_cluster *cl = cycle_find_cluster(c, cluster);
@@ -243,6 +253,13 @@ static void drop_memory(struct cycle_cluster *cl)
 	forecast_done(&cl->forecast);
 	cl->needs.n = 0;
 	cl->changes.is_all = true;
+}
+
+void cycle_reload(struct cycle *c)
+{
+	c->is_ranked = rank_is_used(sharetree_policy(c->sharetree));
+	for (struct cycle_cluster *cl = c->clusters; cl; cl = cl->next)
+		drop_memory(cl);
 }
 
 /* Reads what has changed since the last cycle, or everything. The order of the steps matters: ranks

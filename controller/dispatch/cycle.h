@@ -25,6 +25,8 @@ struct cycle;
 int cycle_new(struct store *s, struct sharetree *sharetree, struct cycle **ret,
 	      struct err *err);
 struct cycle *cycle_free(struct cycle *c);
+/* The configuration has changed: the next cycles read everything again. Pending starts stay. */
+void cycle_reload(struct cycle *c);
 DEFINE_CLEANUP(struct cycle *, cycle_free)
 
 enum cycle_action { CYCLE_ALLOCATED, CYCLE_SUSPENDED, CYCLE_RESUMED };
@@ -49,6 +51,13 @@ struct cycle_run {
 		*accounts; /* limits and quotas; NULL: none. For this cycle alone */
 };
 int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err);
+/* What the last cycle of a cluster left, for the log; all 0 where none has run. */
+struct cycle_summary {
+	size_t queued, allocated; /* jobs that wait; jobs on nodes */
+	size_t limited;		  /* of those that wait, held back by limits or quotas */
+	size_t pending;		  /* starts that wait for cores */
+};
+void cycle_summarize(const struct cycle *c, const char *cluster, struct cycle_summary *ret);
 /* Is it decided that the job starts, as soon as the jobs that it preempts are suspended? */
 bool cycle_is_starting(const struct cycle *c, const char *cluster, int64_t job);
 /* May time alone let a job start? Either limits or a quota held one back in the last cycles, which

@@ -11,7 +11,7 @@
 #define AT(field) offsetof(struct example, field)
 #define TEXT(section, key, field, help, example)                                               \
 	{                                                                                      \
-		section, key, CONF_TEXT, AT(field), 0, 0, NULL, help, example                  \
+		section, key, CONF_TEXT, AT(field), 0, 0, NULL, help, example, CONF_RESTART    \
 	}
 #define COMMON(section)                                                                        \
 	TEXT(section, "Source", source, "file and line of the published figure",               \
@@ -27,11 +27,12 @@ static const struct conf_key keys[] = {
 	TEXT("Cost", "NodeType", cost.node_type, "type of node", "t4-16-4"),
 	TEXT("Cost", "GpuModel", cost.gpu_model, "model of the GPUs", "a100-40"),
 	TEXT("Cost", "Request", cost.request, "as with -l", "ncpus=2,mem=10GB"),
-	{ "Cost", "Nodes", CONF_COUNT, AT(cost.nodes), 1, 1000000, NULL, "nodes held", "2" },
+	{ "Cost", "Nodes", CONF_COUNT, AT(cost.nodes), 1, 1000000, NULL, "nodes held", "2",
+	  CONF_RESTART },
 	{ "Cost", "Running", CONF_SECONDS, AT(cost.running_s), 1, 3153600000, NULL,
-	  "time in the running state", "1:30:00" },
+	  "time in the running state", "1:30:00", CONF_RESTART },
 	{ "Cost", "Suspended", CONF_SECONDS, AT(cost.suspended_s), 0, 3153600000, NULL,
-	  "time suspended beside it", "0:30:00" },
+	  "time suspended beside it", "0:30:00", CONF_RESTART },
 	TEXT("Cost", "Rate", cost.rate, "the published rate", "2.5"),
 	TEXT("Cost", "Charge", cost.charge, "the published charge of Running", "24"),
 	TEXT("Cost", "Unit", cost.unit, "of what", "core-equivalent"),
@@ -46,7 +47,7 @@ static const struct conf_key keys[] = {
 	TEXT("Window", "Mode", window.mode, "normal, low-priority or stopped", "normal"),
 	COMMON("Tree"),
 	{ "Tree", "Algorithm", CONF_ENUM, AT(tree.algorithm), 0, 0, algorithm_words,
-	  "default: the profile's", "classic" },
+	  "default: the profile's", "classic", CONF_RESTART },
 	TEXT("Tree", "Shares", tree.tree, "accounts, their shares and users",
 	     "g=5; g.high<g=100: alice=parent bob=parent; rest=95: *10"),
 	TEXT("Tree", "Usage", tree.usage, "of accounts or users, in whole units",

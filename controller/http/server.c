@@ -306,22 +306,10 @@ static int split_where(const char *where, char *host, size_t size, const char **
 	return 0;
 }
 
-static int bind_one(const struct addrinfo *a, int *ret_fd)
-{
-	_cleanup_close_ int fd = socket(
-		a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, a->ai_protocol);
-	int one = 1;
+_Static_assert(sizeof(socklen_t) == sizeof(uint32_t), "sizes of addresses");
 
-	if (fd < 0)
-		return -errno;
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, a->ai_addr, a->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0)
-		return -errno;
-	*ret_fd = TAKE_FD(fd);
-	return 0;
-}
-
-int server_listen(const char *where, int *ret_fd, struct err *err)
+int server_find_address(const char *where, struct sockaddr_storage *ret, uint32_t *ret_size,
+			struct err *err)
 {
 	const struct addrinfo hints = { .ai_flags = AI_PASSIVE | AI_NUMERICHOST,
 					.ai_socktype = SOCK_STREAM };
@@ -336,7 +324,35 @@ int server_listen(const char *where, int *ret_fd, struct err *err)
 	if (r != 0)
 		return err_set(err, -EINVAL, "Listen=%s: %s; write a numeric ADDRESS:PORT",
 			       where, gai_strerror(r));
-	r = bind_one(found, ret_fd);
+	memcpy(ret, found->ai_addr, found->ai_addrlen);
+	*ret_size = found->ai_addrlen;
+	return 0;
+}
+
+static int bind_address(const struct sockaddr_storage *a, uint32_t size, int *ret_fd)
+{
+	_cleanup_close_ int fd =
+		socket(a->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int one = 1;
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, (const struct sockaddr *)a, size) < 0 || listen(fd, SOMAXCONN) < 0)
+		return -errno;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int server_listen(const char *where, int *ret_fd, struct err *err)
+{
+	struct sockaddr_storage a;
+	uint32_t size;
+	int r = server_find_address(where, &a, &size, err);
+
+	if (r < 0)
+		return r;
+	r = bind_address(&a, size, ret_fd);
 	if (r < 0)
 		return err_set(err, r, "listen on %s: %s; is another controller running?",
 			       where, strerror(-r));

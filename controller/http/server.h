@@ -47,6 +47,10 @@ DEFINE_CLEANUP(struct server *, server_close)
 
 /* `where` is "ADDRESS:PORT", "[V6]:PORT" or ":PORT". *ret_fd is bound and listening. */
 int server_listen(const char *where, int *ret_fd, struct err *err);
+/* The address that it would be bound to. -EINVAL: not such a text. */
+struct sockaddr_storage;
+int server_find_address(const char *where, struct sockaddr_storage *ret, uint32_t *ret_size,
+			struct err *err);
 /* A unix socket that every process may connect to (server_config.only_uid decides). One that a controller
  * before this one left at `path` is replaced; anything else there is -EEXIST. */
 int server_listen_local(const char *path, int *ret_fd, struct err *err);

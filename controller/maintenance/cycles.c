@@ -43,6 +43,18 @@ static bool waits_for_nodes(struct api *a)
 	return r != 0;
 }
 
+static void log_cycle(struct api *a, const char *cluster, int64_t started, int64_t took_ns)
+{
+	struct cycle_summary s;
+
+	cycle_summarize(a->c.cycle, cluster, &s);
+	log_line(LOG_DEBUG,
+		 "cluster %s: cycle in %.1f ms: %lld started; %zu queued, of which limits hold "
+		 "back %zu and %zu wait for cores; %zu on nodes",
+		 cluster, (double)took_ns / 1e6, (long long)started, s.queued, s.limited,
+		 s.pending, s.allocated);
+}
+
 static void run_clusters(struct api *a)
 {
 	struct err err;
@@ -53,6 +65,7 @@ static void run_clusters(struct api *a)
 	for (size_t i = 0; i < a->c.config->n_clusters; i++) {
 		struct cycle_run run = { a->c.config->clusters[i]->name, api_now_ns(),
 					 on_decision, a, a->accounts };
+		int64_t given = a->counts.given, begun_ns = api_monotonic_ns();
 
 		if (engine_is_foreign((enum engine)a->c.config->clusters[i]->engine))
 			continue; /* slurmctld or pbs_sched decides there */
@@ -61,6 +74,8 @@ static void run_clusters(struct api *a)
 				 err.text);
 		else
 			start_by_check(a, run.cluster);
+		log_cycle(a, run.cluster, a->counts.given - given,
+			  api_monotonic_ns() - begun_ns);
 	}
 	start_by_plan(a);
 }

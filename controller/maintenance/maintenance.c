@@ -119,3 +119,9 @@ int maintenance_open(struct api *a, struct maintenance **ret, struct err *err)
 	*ret = TAKE_PTR(m);
 	return 0;
 }
+
+int maintenance_reload(struct maintenance *m, struct err *err)
+{
+	m->allocations = allocations_close(m->allocations);
+	return allocations_open(m->api, &m->allocations, err);
+}

@@ -11,5 +11,7 @@ struct maintenance;
 
 /* From now on a->cycle_source runs scheduling cycles. */
 int maintenance_open(struct api *a, struct maintenance **ret, struct err *err);
+/* The configuration has changed. */
+int maintenance_reload(struct maintenance *m, struct err *err);
 struct maintenance *maintenance_close(struct maintenance *m);
 DEFINE_CLEANUP(struct maintenance *, maintenance_close)

@@ -259,6 +259,12 @@ void sharetree_set_accounts(struct sharetree *s, const struct accounts *a)
 		tree_forget_rows(s->trees[i]);
 }
 
+void sharetree_reload(struct sharetree *s)
+{
+	s->rule.fairshare = s->config->policy.fairshare;
+	sharetree_set_accounts(s, s->rule.accounts);
+}
+
 /* ---- views ---- */
 
 /* Sums the usage of associations without a row of their own, which counts higher in the tree.

@@ -55,6 +55,9 @@ int sharetree_charge(struct sharetree *s, const struct store_charge *c, int64_t 
 /* Adds the usage delta of one report. */
 int sharetree_add_delta(struct sharetree *s, const struct sync_usage_delta *g, int64_t now_ns,
 			struct err *err);
+/* The configuration has changed: its Fairshare= counts from the next view on. How usage fades does not
+ * change while the share tree exists. */
+void sharetree_reload(struct sharetree *s);
 /* Replaces the active accounts; the pointer is kept. Usage is counted in the new rows. */
 void sharetree_set_accounts(struct sharetree *s, const struct accounts *a);
 

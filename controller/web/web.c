@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* web.c - the chain of a request for a page: whose session, which page, the answer with its headers; see web.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -444,7 +445,15 @@ static void handle_proxied(void *ctx, struct exchange *x)
 	answer_entry(w, x, why);
 }
 
-int web_listen_proxied(struct web *w, struct sd_event *event, struct err *err)
+static int open_proxied(struct web *w, int passed_fd, struct err *err)
+{
+	if (passed_fd < 0)
+		return server_listen_local(w->api->c.config->web_socket, &w->proxied_fd, err);
+	w->proxied_fd = fcntl(passed_fd, F_DUPFD_CLOEXEC, 3);
+	return w->proxied_fd < 0 ? err_set(err, -errno, "the socket from systemd: %m") : 0;
+}
+
+int web_listen_proxied(struct web *w, struct sd_event *event, int passed_fd, struct err *err)
 {
 	const struct config *c = w->api->c.config;
 	struct server_config s = { .event = event,
@@ -461,7 +470,7 @@ int web_listen_proxied(struct web *w, struct sd_event *event, struct err *err)
 		return 0;
 	r = auth_user_lookup(c->web_socket_user, &w->proxy_uid, &gid, err);
 	if (r >= 0)
-		r = server_listen_local(c->web_socket, &w->proxied_fd, err);
+		r = open_proxied(w, passed_fd, err);
 	if (r < 0)
 		return err_prefix(err, r, "WebSocket");
 	s.listen_fd = w->proxied_fd;

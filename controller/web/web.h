@@ -23,8 +23,9 @@ struct web *web_close(struct web *w);
 DEFINE_CLEANUP(struct web *, web_close)
 /* Serves the pages at WebSocket= too, if there is one, to a proxy that has signed its users in (an SSO, Open
  * OnDemand): processes of WebSocketUser= alone may connect, and each request names its user in WebUserHeader=.
- * Such a reader has no cookie and cannot leave; the API is not there. */
-int web_listen_proxied(struct web *w, struct sd_event *event, struct err *err);
+ * Such a reader has no cookie and cannot leave; the API is not there. `passed_fd`: a socket that is open already,
+ * which the caller keeps; -1: none. */
+int web_listen_proxied(struct web *w, struct sd_event *event, int passed_fd, struct err *err);
 
 /* The server's callbacks: pages are answered here, all else by the api. ctx is the web. */
 void web_admit(void *ctx, struct exchange *x);

@@ -12,16 +12,16 @@
 #define AT(field) offsetof(struct follow_config, field)
 #define TEXT(key, field, help, example)                                                        \
 	{                                                                                      \
-		"Slurm", key, CONF_TEXT, AT(field), 0, 0, NULL, help, example                  \
+		"Slurm", key, CONF_TEXT, AT(field), 0, 0, NULL, help, example, CONF_RESTART    \
 	}
 #define NUMBER(key, type, field, min, max, help, example)                                      \
 	{                                                                                      \
-		"Slurm", key, type, AT(field), min, max, NULL, help, example                   \
+		"Slurm", key, type, AT(field), min, max, NULL, help, example, CONF_RESTART     \
 	}
 
 const struct conf_key follow_config_keys[] = {
 	{ "Slurm", "Cluster", CONF_NAME, AT(cluster), 0, 0, NULL,
-	  "[Cluster NAME] of controller.conf whose jobs these are", "vc" },
+	  "[Cluster NAME] of controller.conf whose jobs these are", "vc", CONF_RESTART },
 	TEXT("SlurmCluster", slurm_cluster,
 	     "what Slurm calls it (ClusterName= of slurm.conf); default: as Cluster", "vc"),
 	TEXT("SlurmConf", slurm_conf, "slurm.conf, where it is not the usual one",

@@ -29,16 +29,16 @@ struct site {
 static const char *const modes[] = { "slow", "fast", NULL };
 #define S(f) offsetof(struct site, f)
 static const struct conf_key keys[] = {
-	{ "M", "T", CONF_TEXT, S(text), 0, 0, NULL, "", "x" },
-	{ "M", "N", CONF_NAME, S(name), 0, 0, NULL, "", "x" },
-	{ "M", "F", CONF_BOOL, S(flag), 0, 0, NULL, "", "yes" },
-	{ "M", "C", CONF_COUNT, S(count), 1, 10, NULL, "", "1" },
-	{ "M", "B", CONF_BYTES, S(bytes), 0, 0, NULL, "", "1" },
-	{ "M", "S", CONF_SECONDS, S(seconds), 0, 99, NULL, "", "1" },
-	{ "M", "R", CONF_RESOURCES, S(res), 0, 0, NULL, "", "ncpus=1" },
-	{ "M", "E", CONF_ENUM, S(mode), 0, 0, modes, "", "fast" },
-	{ "X", "T", CONF_TEXT, S(text), 0, 0, NULL, "", "x" },
-	{ NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL },
+	{ "M", "T", CONF_TEXT, S(text), 0, 0, NULL, "", "x", CONF_RESTART },
+	{ "M", "N", CONF_NAME, S(name), 0, 0, NULL, "", "x", CONF_RESTART },
+	{ "M", "F", CONF_BOOL, S(flag), 0, 0, NULL, "", "yes", CONF_RESTART },
+	{ "M", "C", CONF_COUNT, S(count), 1, 10, NULL, "", "1", CONF_RESTART },
+	{ "M", "B", CONF_BYTES, S(bytes), 0, 0, NULL, "", "1", CONF_RESTART },
+	{ "M", "S", CONF_SECONDS, S(seconds), 0, 99, NULL, "", "1", CONF_RESTART },
+	{ "M", "R", CONF_RESOURCES, S(res), 0, 0, NULL, "", "ncpus=1", CONF_RESTART },
+	{ "M", "E", CONF_ENUM, S(mode), 0, 0, modes, "", "fast", CONF_RESTART },
+	{ "X", "T", CONF_TEXT, S(text), 0, 0, NULL, "", "x", CONF_RESTART },
+	{ NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, CONF_RESTART },
 };
 
 static struct site named;

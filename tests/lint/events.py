@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Each event that log_job() is given has an id in common/log.c and a text in units/reeve.catalog, and none has two."""
+"""Each event that log_job() or log_event() is given has an id in common/log.c and a text in units/reeve.catalog, and none has two."""
 import glob
 import re
 import sys
@@ -18,6 +18,7 @@ seen = set()
 for path in (p for room in ("agent", "common", "controller", "mail", "slurm") for p in glob.glob(room + "/**/*.c", recursive=True)):
     for call in re.findall(r"\blog_job\(\s*(LOG_\w+|priority)\s*,(.*?)\);", open(path).read(), re.S):
         seen.update(re.findall(r'^[^"]*,[^"]*"([a-z]+)"', call[1]) + re.findall(r'[?:] "([a-z]+)"(?=\s*[:,])', call[1].split('"%')[0]))
+    seen.update(re.findall(r'\blog_event\(\s*[^",;]+,\s*"([a-z]+)"', open(path).read()))
 seen |= {"held", "released"}  # controller/api/jobs/hold.c passes the word on
 for word in sorted(seen - set(words)):
     bad.append("log_job() with the event '%s', which common/log.c does not have" % word)

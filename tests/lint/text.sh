@@ -21,4 +21,9 @@ for table in agent/config.c:reeve-agent.8 slurm/follow/config.c:reeve-slurm.8 cl
 		grep -q "\*$key\*" "$page" || { echo "lint: $page has no $key of ${table%%:*}"; bad=1; }
 	done
 done
+# Of the agent's, the paragraph on SIGHUP lists those that a reload applies.
+live=$(awk '/(TEXT|NUMBER|WORD)\("|\{ "Agent", "/ { key = $0; sub(/.*(\("|"Agent", ")/, "", key); sub(/".*/, "", key) }
+	/CONF_LIVE/ { print key }' agent/config.c | sort)
+said=$(sed -n '/^SIGHUP /,/^$/p' docs/man/reeve-agent.8.scd | grep -oE '\*[A-Za-z]+\*' | tr -d '*' | sort)
+[ -n "$live" ] && [ "$live" = "$said" ] || { echo "lint: docs/man/reeve-agent.8.scd: SIGHUP applies:" $live; bad=1; }
 exit $bad

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# suite.sh GUEST [--nodes N] [VM-OPTION...] - run tests/node/guest/GUEST.sh on a virtual node with Reeve
+# suite.sh GUEST [--nodes N] [VM-OPTION...] - run tests/node/guest/GUEST.sh (GUEST: with a folder, or without) on a virtual node with Reeve
 # installed and configured as in tests/node/etc. TAP comes out; what it leaves in /out goes to
 # build/check/GUEST. With --nodes, on N nodes in one network, each as `GUEST.sh NUMBER N`, with one
 # munge key: TAP is that of node 1, and the others are switched off when it ends; what they say is in
 # build/check/GUEST/node-NUMBER.log. REEVE_SUITE_S: seconds it may take (1800).
 set -eu
 cd "$(dirname "$0")/../.."
-guest=$1 nodes=1
+script=tests/node/guest/$1.sh nodes=1
+guest=${1##*/}
 shift
 if [ "${1:-}" = --nodes ]; then
 	nodes=$2
@@ -27,7 +28,7 @@ for p in load escape sql terminal; do
 	make --no-print-directory -s $O/tests/node/$p
 	install -D -m 755 $O/tests/node/$p "$tree/usr/local/bin/$p"
 done
-install -D -m 755 -t "$tree/usr/local/lib/reeve-tests" tests/node/{node,slurm,pbs}_lib.sh "tests/node/guest/$guest.sh"
+install -D -m 755 -t "$tree/usr/local/lib/reeve-tests" tests/node/{node,slurm,pbs}_lib.sh "$script"
 if [[ $guest = pbs* ]]; then # a fake of pbs_python and pbs_mom
 	install -m 755 -D -t "$tree/usr/local/lib/reeve-tests/pbs" tests/node/pbs/{pbs.py,fake_pbs_python,fake_pbs_mom}
 fi

@@ -39,6 +39,9 @@ $O/tests/unit/test_place_choice: $O/agent/admit/place.o $O/agent/admit/cpulist.o
 $O/tests/unit/test_topology: LDLIBS += -lhwloc
 $O/tests/unit/test_topology: $O/agent/enforce/topology.o $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
 $O/tests/unit/test_conf: $(patsubst %,$O/common/%.o,conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
+$O/tests/unit/test_change: $(patsubst %,$O/common/%.o,conf/change conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
+$O/tests/unit/test_agent_config: LDLIBS += -lmunge -lnettle
+$O/tests/unit/test_agent_config: $(patsubst %,$O/agent/%.o,config users metrics/address) $O/common/auth/auth.o $(patsubst %,$O/common/%.o,conf/change conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
 $O/tests/unit/test_verb: $(patsubst %,$O/common/%.o,verb/verb verb/verb_help nearest err)
 $O/tests/unit/test_table: LDLIBS += -ljansson -lsmartcols
 $O/tests/unit/test_table: $(patsubst %,$O/cli/output/%.o,decimal table table_print table_render table_plain table_programs text) $O/common/csv/csv_write.o $O/common/nearest.o $O/common/model/job.o $(MODEL) $(WIRE)
@@ -85,6 +88,7 @@ $O/tests/unit/test_channel: $(patsubst %,$O/controller/http/%.o,channel certific
 CONFIG := $(patsubst %,$O/controller/config/%.o,config objects lookup certificate hooks token keys profiles setting units values places consistency tariff profile) \
 	$(patsubst %,$O/controller/policy/charge/%.o,charge tariff) $(patsubst %,$O/common/%.o,token private conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
 $O/tests/unit/test_controller_config: $(CONFIG)
+$O/tests/unit/test_config_reload: $O/controller/config/reload.o $O/common/conf/change.o $(CONFIG)
 $O/tests/unit/test_routes: LDLIBS += -ljansson
 $O/tests/unit/test_routes: $O/controller/api/routes.o
 $O/tests/unit/test_csv: $(patsubst %,$O/common/%.o,csv/csv nearest err)

@@ -250,6 +250,8 @@ static int ingest_sync(struct call *c, struct talk *t, struct err *err)
 	c->api->counts.ingest_ns += took_ns;
 	if (took_ns > c->api->counts.ingest_max_ns)
 		c->api->counts.ingest_max_ns = took_ns;
+	log_line(LOG_DEBUG, "node %s: sync with %zu reports, %zu new, stored in %.1f ms",
+		 t->in->node, t->in->n_reports, t->result.n_accepted, (double)took_ns / 1e6);
 	return 0;
 }
 

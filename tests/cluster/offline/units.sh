@@ -16,7 +16,7 @@ for unit in units/*.service; do
 		tap_result 1 "$name is rated $was at most" "docs/security.md has '$was', systemd-analyze says '$is'"
 	fi
 done
-wrong=$(systemd-analyze verify --man=no units/*.service units/*.timer units/reeve.slice 2>&1 | grep -E '^[^ ]*units/|reeve-.*:' |
+wrong=$(systemd-analyze verify --man=no units/*.service units/*.timer units/*.socket units/*.slice 2>&1 | grep -E '^[^ ]*units/|reeve-.*:' |
 	grep -vE 'is not executable|not-found|Failed to (load|add)')
 is "no unit has a mistake" "" "$wrong"
 tap_end

@@ -408,5 +408,5 @@ has "with https:// to a controller without it the command says to write http://"
 	"$(reeve $daemon jobs)"
 has "both addresses in a list: the one that answers is used" true "$(address="https://127.0.0.1:$port, http://127.0.0.1:$port"; reeve $daemon jobs --all)"
 hup
-soon "SIGHUP without a certificate ends nothing" 'nothing to read again: there is no Certificate=' log
+soon "SIGHUP without a certificate ends nothing" 'configuration reloaded: nothing changed' log
 tap_end

@@ -94,7 +94,7 @@ look_for_strays() {
 	for pid in $(pgrep -u $user); do
 		{ read -r cgroup <"/proc/$pid/cgroup" && read -r comm <"/proc/$pid/comm"; } 2>/dev/null || continue
 		# The agent itself, which writes a killed job's sentence into its file as the user.
-		[ "$comm $cgroup" != "reeve-agent 0::/system.slice/reeve-agent.service" ] || continue
+		[ "$comm $cgroup" != "reeve-agent 0::/reeve_agent.slice/reeve-agent.service" ] || continue
 		if [[ $cgroup = */reeve-job-* ]] || [ -n "${stray[$pid]:-}" ]; then continue; fi
 		stray[$pid]=1
 		echo "$node stray $pid $comm in $cgroup"

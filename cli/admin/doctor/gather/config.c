@@ -22,11 +22,11 @@ static const char *const jobfs_words[] = {
 #define AT(field) offsetof(struct gather_config, field)
 #define TEXT(key, field)                                                                       \
 	{                                                                                      \
-		"Agent", key, CONF_TEXT, AT(field), 0, 0, NULL, "", ""                         \
+		"Agent", key, CONF_TEXT, AT(field), 0, 0, NULL, "", "", CONF_RESTART           \
 	}
 
 static const struct conf_key keys[] = {
-	{ "Agent", "Node", CONF_NAME, AT(node), 0, 0, NULL, "", "" },
+	{ "Agent", "Node", CONF_NAME, AT(node), 0, 0, NULL, "", "", CONF_RESTART },
 	TEXT("Controller", controller),
 	TEXT("ControllerUser", controller_user),
 	TEXT("MungeSocket", munge_socket),
@@ -41,10 +41,11 @@ static const struct conf_key keys[] = {
 	TEXT("LaunchProgram", launcher),
 	TEXT("Slice", slice),
 	TEXT("MetricsToken", metrics_token),
-	{ "Agent", "SpoolMax", CONF_BYTES, AT(spool_max_bytes), 0, 0, NULL, "", "" },
-	{ "Agent", "MinUid", CONF_COUNT, AT(min_uid), 0, 0, NULL, "", "" },
-	{ "Agent", "Jobfs", CONF_ENUM, AT(jobfs), 0, 0, jobfs_words, "", "" },
-	{ "Agent", "Engine", CONF_ENUM, AT(engine), 0, 0, engine_words, "", "" },
+	{ "Agent", "SpoolMax", CONF_BYTES, AT(spool_max_bytes), 0, 0, NULL, "", "",
+	  CONF_RESTART },
+	{ "Agent", "MinUid", CONF_COUNT, AT(min_uid), 0, 0, NULL, "", "", CONF_RESTART },
+	{ "Agent", "Jobfs", CONF_ENUM, AT(jobfs), 0, 0, jobfs_words, "", "", CONF_RESTART },
+	{ "Agent", "Engine", CONF_ENUM, AT(engine), 0, 0, engine_words, "", "", CONF_RESTART },
 	{ 0 },
 };
 

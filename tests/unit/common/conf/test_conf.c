@@ -37,17 +37,17 @@ static const char *const modes[] = { "slow", "fast", NULL };
 #define S(f) offsetof(struct site, f)
 #define N(f) offsetof(struct node, f)
 static const struct conf_key keys[] = {
-	{ "Main", "Listen", CONF_TEXT, S(listen), 0, 0, NULL, "", "0.0.0.0:1" },
-	{ "Main", "User", CONF_NAME, S(user), 0, 0, NULL, "", "alice" },
-	{ "Main", "Verbose", CONF_BOOL, S(verbose), 0, 0, NULL, "", "yes" },
-	{ "Main", "Count", CONF_COUNT, S(count), 1, 10, NULL, "", "3" },
-	{ "Main", "Memory", CONF_BYTES, S(memory), 0, 1000000, NULL, "", "1MB" },
-	{ "Main", "Grace", CONF_SECONDS, S(grace), 0, 0, NULL, "", "30s" },
-	{ "Main", "Defaults", CONF_RESOURCES, S(res), 0, 0, NULL, "", "ncpus=1" },
-	{ "Main", "Mode", CONF_ENUM, S(mode), 0, 0, modes, "", "fast" },
-	{ "Node", "Cores", CONF_COUNT, N(cores), 0, 0, NULL, "", "8" },
-	{ "Node", "Address", CONF_TEXT, N(address), 0, 0, NULL, "", "10.0.0.1" },
-	{ NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL },
+	{ "Main", "Listen", CONF_TEXT, S(listen), 0, 0, NULL, "", "0.0.0.0:1", CONF_RESTART },
+	{ "Main", "User", CONF_NAME, S(user), 0, 0, NULL, "", "alice", CONF_RESTART },
+	{ "Main", "Verbose", CONF_BOOL, S(verbose), 0, 0, NULL, "", "yes", CONF_RESTART },
+	{ "Main", "Count", CONF_COUNT, S(count), 1, 10, NULL, "", "3", CONF_RESTART },
+	{ "Main", "Memory", CONF_BYTES, S(memory), 0, 1000000, NULL, "", "1MB", CONF_RESTART },
+	{ "Main", "Grace", CONF_SECONDS, S(grace), 0, 0, NULL, "", "30s", CONF_RESTART },
+	{ "Main", "Defaults", CONF_RESOURCES, S(res), 0, 0, NULL, "", "ncpus=1", CONF_RESTART },
+	{ "Main", "Mode", CONF_ENUM, S(mode), 0, 0, modes, "", "fast", CONF_RESTART },
+	{ "Node", "Cores", CONF_COUNT, N(cores), 0, 0, NULL, "", "8", CONF_RESTART },
+	{ "Node", "Address", CONF_TEXT, N(address), 0, 0, NULL, "", "10.0.0.1", CONF_RESTART },
+	{ NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, CONF_RESTART },
 };
 
 static int add_node(void *target, const char *x, void **ret, struct err *err)
