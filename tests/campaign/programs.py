@@ -61,7 +61,7 @@ class Words:
 
 
 class Program:
-    """A daemon; its log is kept. `inside`: the command that puts it where it runs, made anew for each start."""
+    """A daemon; its log is kept. `inside`: the command that puts it where it runs, made for each start."""
 
     def __init__(self, args, log, env=None, inside=lambda: []):
         self.args, self.log, self.inside = args, log, inside
