@@ -21,11 +21,13 @@ from world import USER, World
 
 
 def wait_for_end(world, seconds):
-    """Until the ledger has no job that has not ended; what its owner suspended is resumed. What is left then."""
-    end = time.monotonic() + seconds
+    """Until the ledger has no job that has not ended, or none has ended for so long; what its owner suspended is resumed. What is left then."""
+    end, least = time.monotonic() + seconds, None
     while True:
         status, out, err = world.reeve("jobs", "-n", "-P", "-o", "job,state,node", "--limit", "0")
         left = out.splitlines() if status == 0 else [f"reeve jobs: {err}"]
+        if status == 0 and (least is None or len(left) < least):
+            end, least = time.monotonic() + seconds, len(left)
         if not left or time.monotonic() > end:
             return left
         world.heal()
@@ -59,7 +61,7 @@ def play(ok, seed, a):
         jobs.stop.set()
         jobs.thread.join()
         world.heal()
-        left = wait_for_end(world, 240)
+        left = wait_for_end(world, 120)
         tell(world, faults)
         check(ok, world, jobs, faults, left)
         keep = a.keep or ok.bad > bad

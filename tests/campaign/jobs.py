@@ -29,7 +29,7 @@ class Jobs:
                         act()
             except subprocess.SubprocessError:
                 pass
-            self.stop.wait(self.random.expovariate(1 / 0.5))
+            self.stop.wait(self.random.expovariate(1 / 0.8))
 
     def submit(self):
         self.number += 1
