@@ -31,7 +31,7 @@ def wait_for_end(world, seconds):
         if not left or time.monotonic() > end:
             return left
         world.heal()
-        for line in left:
+        for line in world.reeve("jobs", "--array", "-n", "-P", "-o", "job,state,node", "--limit", "0")[1].splitlines():
             if "|suspended|" in line:
                 world.reeve("resume", line.split("|")[0], uid=USER)
         time.sleep(1)

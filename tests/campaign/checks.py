@@ -4,7 +4,7 @@ import collections, os, struct
 
 TOLERANCE_S = 2.0  # between what a job records of itself and what the ledger has: its start and end are seen by others
 # A node without power has lost what its jobs ran since its last report; the reports go out each second, but not through every fault.
-POWER_S = 12.0
+POWER_S = 6.0
 S = 1e9
 
 Run = collections.namedtuple("Run", "attempt seconds begun_s ended_s is_whole")
@@ -61,6 +61,7 @@ class Ledger:
         self.attempts = collections.defaultdict(dict)
         for job, attempt, running, charge in read("SELECT job, attempt, running_ns, charge_requested_ms FROM attempts"):
             self.attempts[job][attempt] = (running, charge)
+        self.n_suspended, self.suspended_s = read("SELECT COUNT(*), COALESCE(SUM(suspended_ns) / 1000000000, 0) FROM attempts WHERE suspended_ns > 0")[0]
         self.nodes = collections.defaultdict(set)
         for job, attempt, node in read("SELECT job, attempt, node FROM attempts UNION SELECT job, attempt, node FROM parts"):
             self.nodes[job, attempt].add(node)
@@ -137,4 +138,4 @@ def check(ok, world, jobs, faults, left):
     ran = [j for j in ledger.rows if truth.get(j)]
     ok("jobs ran", [] if ran else ["none"], f": {len(ledger.rows)} jobs, {len(ran)} ran ({sum(j in ledger.spread for j in ran)} on several "
        f"nodes, {sum(ledger.rows[j][2] > 0 for j in ran)} tasks of arrays), {sum(map(len, truth.values()))} runs recorded, {len(jobs.cancelled)} cancelled, "
-       f"{jobs.suspensions} suspended by their owner, {jobs.refused} submissions not acknowledged")
+       f"{jobs.suspensions} suspended by their owner, {ledger.n_suspended} runs suspended in all (for {int(float(ledger.suspended_s))} s), {jobs.refused} submissions not acknowledged")
