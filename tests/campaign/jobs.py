@@ -24,7 +24,7 @@ class Jobs:
         while not self.stop.is_set():
             try:
                 self.submit()
-                for act, chance in ((self.cancel, 0.1), (self.suspend, 0.25), (self.resume, 0.35)):
+                for act, chance in ((self.cancel, 0.1), (self.suspend, 0.6), (self.resume, 0.4)):
                     if self.known and self.random.random() < chance:
                         act()
             except subprocess.SubprocessError:
