@@ -63,6 +63,7 @@ def play(ok, seed, a):
         world.heal()
         left = wait_for_end(world, 120)
         tell(world, faults)
+        print(f"# not acknowledged: {'; '.join(f'{n} x {why}' for why, n in jobs.refused.most_common(5))}")
         check(ok, world, jobs, faults, left)
         keep = a.keep or ok.bad > bad
     finally:

@@ -138,4 +138,4 @@ def check(ok, world, jobs, faults, left):
     ran = [j for j in ledger.rows if truth.get(j)]
     ok("jobs ran", [] if ran else ["none"], f": {len(ledger.rows)} jobs, {len(ran)} ran ({sum(j in ledger.spread for j in ran)} on several "
        f"nodes, {sum(ledger.rows[j][2] > 0 for j in ran)} tasks of arrays), {sum(map(len, truth.values()))} runs recorded, {len(jobs.cancelled)} cancelled, "
-       f"{jobs.suspensions} suspended by their owner, {ledger.n_suspended} runs suspended in all (for {int(float(ledger.suspended_s))} s), {jobs.refused} submissions not acknowledged")
+       f"{jobs.suspensions} suspended by their owner, {ledger.n_suspended} runs suspended in all (for {int(float(ledger.suspended_s))} s), {jobs.refused.total()} submissions not acknowledged")

@@ -153,7 +153,7 @@ class Faults:
 
     def link(self, agent, **way):
         agent.link.set(**way)
-        self.wait(1, 8)
+        self.wait(2, 15)
         agent.link.set()
 
     def do_packets_lost(self, agent):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """jobs.py - submits jobs of several kinds, cancels, suspends and resumes them, and remembers what was acknowledged."""
-import random, subprocess, threading, time
+import collections, random, subprocess, threading, time
 
 from world import USER
 
@@ -13,7 +13,7 @@ class Jobs:
         self.world, self.random = world, random.Random(f"{seed} jobs")
         self.number = 0          # of submissions
         self.known = {}          # job: (name, kind, when it was acknowledged, by the monotonic clock)
-        self.refused = 0         # submissions without an acknowledgement
+        self.refused = collections.Counter()  # why submissions were not acknowledged
         self.cancelled = set()
         self.suspended = []      # by their owner, and not resumed
         self.suspensions = self.resumptions = 0
@@ -45,13 +45,13 @@ class Jobs:
         if self.random.random() < 0.3:
             more += ["-r", "y"]
         more += ["-q", self.random.choice(["normal", "normal", "express"])]
-        status, out, _ = self.world.reeve(
+        status, out, err = self.world.reeve(
             "submit", "-A", "physics", "--name", name, "-l", f"{request},walltime={limit}", "-o", "/dev/null", "-j", "oe", *more, "--",
             f"{self.world.dir}/job", self.world.truth, str(seconds), str(self.random.choice([0, 3])), uid=USER, timeout=30)
         if status == 0 and out.split():
             self.known[int(out.split()[-1].split("[")[0])] = (name, kind, time.monotonic())
         else:
-            self.refused += 1
+            self.refused[" ".join(w for w in err.split()[:14] if "http" not in w)] += 1
 
     def some_job(self):
         """Most often a recent one."""
