@@ -47,8 +47,8 @@ struct events {
 
 static const struct skeleton_hook hooks[] = {
 	{ "events_frozen_flip", SKELETON_TRACEPOINT, NULL,
-	  "frozen time is read from cgroup.events: late by milliseconds, and not kept while "
-	  "the agent is down" },
+	  "frozen time is read from cgroup.events: late by milliseconds, and what root freezes or thaws while "
+	  "the agent is down is not seen" },
 	{ "events_populated_flip", SKELETON_TRACEPOINT, NULL,
 	  "an empty job is noticed through cgroup.events, some milliseconds late" },
 	{ "events_oom_kill", SKELETON_TRAMPOLINE, NULL,

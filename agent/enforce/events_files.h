@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* events_files.h - events without BPF: inotify on a job's cgroup.events and memory.events. The
  * kernel notifies of each file at most every 10 ms, so a change and its opposite between two
- * reads go unseen. Used by events.c alone, for the events that no BPF hook reports here. */
+ * reads go unseen. Used by events.c, for the events that no BPF hook reports here; events_files_read() by
+ * the recovery of jobs too. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

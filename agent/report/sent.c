@@ -13,6 +13,14 @@ int sent_keep(struct db *db, int64_t job, int32_t attempt, struct err *err)
 		      "ii", job, (int64_t)attempt);
 }
 
+int sent_keep_body(struct db *db, const struct sent_report *r, struct err *err)
+{
+	return db_run(db, err,
+		      "INSERT OR REPLACE INTO sent(job, attempt, seq, at_ns, body)"
+		      " VALUES(?1, ?2, ?3, ?4, ?5)",
+		      "iiiit", r->job, (int64_t)r->attempt, r->seq, r->at_ns, r->body);
+}
+
 int sent_prune(struct db *db, struct err *err)
 {
 	int r = db_run(db, err,

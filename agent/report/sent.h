@@ -14,6 +14,13 @@ struct err;
 
 /* Keeps the attempt's report that is in the outbox now. */
 int sent_keep(struct db *db, int64_t job, int32_t attempt, struct err *err);
+/* Keeps one that is not in the outbox: the store had refused it. */
+struct sent_report {
+	int64_t job, seq, at_ns;
+	int32_t attempt;
+	const char *body;
+};
+int sent_keep_body(struct db *db, const struct sent_report *r, struct err *err);
 /* Removes what is older than SENT_KEEP_DAYS before the newest report, and beyond SENT_MAX. */
 int sent_prune(struct db *db, struct err *err);
 /* Puts them all into the outbox again. */

@@ -18,10 +18,11 @@
  * is newer than the attempt's row. */
 struct unsaved {
 	struct unsaved *next;
-	int64_t job, seq;
+	int64_t job, seq, at_ns;
 	int32_t attempt;
 	bool final;
-	char *body;	     /* NULL: nothing is to be sent, and the row is to go */
+	char *body; /* NULL: nothing is to be sent, and the row is to go */
+	char *acked; /* the final report that was acknowledged before the store had it; or NULL */
 	int64_t acked_bytes; /* of the row's report, which was acknowledged; 0: none was */
 };
 
@@ -78,6 +79,7 @@ static void remove_unsaved(struct spool *s, struct unsaved *u)
 		return;
 	*at = u->next;
 	free(u->body);
+	free(u->acked);
 	free(u);
 }
 
@@ -167,10 +169,13 @@ int spool_repeat(struct spool *s, int64_t job, int32_t attempt, struct err *err)
 	return *s->ledger ? sent_repeat(s->db, job, attempt, err) : 0;
 }
 
-/* Before the row of a final report goes. */
-static int keep_sent(struct spool *s, int64_t job, int32_t attempt, struct err *err)
+/* Before the row of a final report goes, or where there was none. */
+static int keep_sent(struct spool *s, const struct unsaved *u, struct err *err)
 {
-	int r = *s->ledger ? sent_keep(s->db, job, attempt, err) : 0;
+	const struct sent_report sent = { u->job, u->seq, u->at_ns, u->attempt, u->acked };
+	int r = !*s->ledger ? 0
+		: u->acked  ? sent_keep_body(s->db, &sent, err)
+			    : sent_keep(s->db, u->job, u->attempt, err);
 
 	if (r < 0 || ++s->n_kept < PRUNE_EACH)
 		return r;
@@ -246,14 +251,12 @@ static int find_report(struct spool *s, int64_t job, int32_t attempt, struct row
 		       struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT seq, final, body IS NOT NULL, bytes FROM outbox "
-			 "WHERE job = ? AND attempt = ?",
-			 "ii", job, (int64_t)attempt);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT seq, final, body IS NOT NULL, bytes FROM outbox "
+			       "WHERE job = ? AND attempt = ?",
+			       "ii", job, (int64_t)attempt);
 
 	*ret = (struct row){ 0 };
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	*ret = (struct row){ .seq = db_int(st, 0),
@@ -294,10 +297,9 @@ static int write_row(struct spool *s, const struct report *r, struct err *err)
 static int read_totals(struct spool *s, struct spool_status *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, "SELECT reports, final, bytes FROM outbox_total", "");
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT reports, final, bytes FROM outbox_total", "");
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r < 0 ? r : err_set(err, -EBADMSG, "the spool has no totals");
 	ret->reports = db_int(st, 0);
@@ -390,6 +392,7 @@ int spool_put_unsaved(struct spool *s, struct report *r, struct err *err)
 	free(u->body);
 	u->body = body;
 	u->seq = r->seq;
+	u->at_ns = r->at_ns;
 	u->final = r->state == JOB_ENDED;
 	return 0;
 }
@@ -402,8 +405,8 @@ static int flush_one(struct spool *s, const struct unsaved *u, struct err *err)
 			      "WHERE job = ?1 AND attempt = ?2",
 			      "iii", u->job, (int64_t)u->attempt, u->seq);
 	/* Without room for that it is acknowledged all the same. */
-	if (u->acked_bytes)
-		(void)keep_sent(s, u->job, u->attempt, NULL);
+	if (u->acked_bytes || u->acked)
+		(void)keep_sent(s, u, NULL);
 	return db_run(s->db, err, "DELETE FROM outbox WHERE job = ? AND attempt = ?", "ii",
 		      u->job, (int64_t)u->attempt);
 }
@@ -525,6 +528,8 @@ static int ack_unsaved(struct unsaved *u, int64_t seq)
 {
 	if (!u->body || u->seq > seq)
 		return 0;
+	if (u->final)
+		u->acked = TAKE_PTR(u->body);
 	free(u->body);
 	u->body = NULL;
 	return u->final ? SPOOL_FINAL : 0;
@@ -560,15 +565,10 @@ int spool_forget(struct spool *s, int64_t job, int32_t attempt, struct err *err)
 
 static int64_t find_oldest_ns(struct spool *s)
 {
-	struct db_row *st;
 	int64_t at = 0;
 
-	if (db_query(s->db, NULL, &st, "SELECT MIN(at_ns) FROM outbox WHERE body IS NOT NULL",
-		     "") < 0)
-		return 0;
-	if (db_step(s->db, st, NULL) > 0)
-		at = db_int(st, 0);
-	db_done(st);
+	(void)db_query_int(s->db, NULL, &at,
+			   "SELECT MIN(at_ns) FROM outbox WHERE body IS NOT NULL", "");
 	return at;
 }
 

@@ -73,6 +73,13 @@ int store_identity_restored(struct store *s, const struct store_restored *how,
 	return 0;
 }
 
+int store_restored_set_back(struct store *s, int64_t back_ns, struct err *err)
+{
+	return s->identity.restored_ns
+		       ? set_meta_number(s, "taken_ns", s->identity.taken_ns - back_ns, err)
+		       : 0;
+}
+
 /* ---- until all nodes have sent their reports ---- */
 
 int store_restored_waits(struct store *s, struct err *err)

@@ -28,6 +28,8 @@ int store_restored_waits(struct store *s, struct err *err);
 bool store_restored_is_told(const struct store *s, const struct sync *in);
 /* It has, and runs no job that the ledger does not have. In the transaction of the exchange. */
 int store_restored_told(struct store *s, const char *node, struct err *err);
+/* The controller's clock was set back by back_ns: the backup was made as much earlier. In the transaction of clock_step.h. */
+int store_restored_set_back(struct store *s, int64_t back_ns, struct err *err);
 /* A node has this attempt, and the ledger has its job as queued: it was dispatched after the backup. Then the attempt is written as that of
  * the node, and 1 returned; 0: there is no such job, and none gets its number, or it is one on several nodes. In the transaction of the exchange. */
 int store_restored_adopt(struct store *s, const struct store_at *at, int64_t now_ns,

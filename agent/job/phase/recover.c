@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/enforce/events_files.h"
 #include "agent/enforce/final.h"
 #include "agent/job/phase/end.h"
 #include "agent/job/gpus/gpus.h"
@@ -85,6 +86,17 @@ static void end_lost(struct node *n, struct job *j)
 	j->phase = PHASE_CLEANUP;
 }
 
+/* Where the kernel keeps no account of it (tier 3): a job that was suspended and is frozen was so since its last figures were saved. One that is
+ * not was resumed at a time that is not known, and the whole of it is charged. */
+static void recover_frozen(struct job *j, const char *path)
+{
+	if (job_is_foreign(j) || j->s.state != JOB_SUSPENDED ||
+	    events_files_read(path, "frozen") != 1)
+		return;
+	clock_freeze(&j->clock, j->s.clock.at_ns);
+	j->is_frozen = true;
+}
+
 /* A job that cannot be attached keeps running under what the manager and the kernel enforce; a note says that
  * the agent does not guard it. */
 static void attach_again(struct node *n, struct job *j)
@@ -98,6 +110,7 @@ static void attach_again(struct node *n, struct job *j)
 		job_attach_remains(n, j); /* it has ended: FINAL reads its record */
 		return;
 	}
+	recover_frozen(j, path);
 	if (job_attach(n, j, 0, &err) < 0) {
 		log_job(LOG_ERR, j->s.job, "adopt", "%s", err.text);
 		job_note(j, "not guarded since the agent came back: %.180s", err.text);

@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "controller/ledger/attempts/bound/clock_step.h"
 #include "controller/ledger/jobs/slurm.h"
+#include "controller/ledger/restored.h"
 #include "controller/ledger/store_sqlite.h"
 
 #define KEPT_MAX 96 /* "BOOT OFFSET" */
@@ -41,10 +42,11 @@ static int write_step(struct store *s, const char *kept, int64_t back_ns, struct
 
 	if (r < 0 || !back_ns)
 		return r;
-	return db_run(s->db, err,
-		      "UPDATE attempts SET given_ns = given_ns - ?1"
-		      " WHERE closed = 0 AND job < ?2",
-		      "ii", back_ns, STORE_SLURM_FROM);
+	r = db_run(s->db, err,
+		   "UPDATE attempts SET given_ns = given_ns - ?1"
+		   " WHERE closed = 0 AND job < ?2",
+		   "ii", back_ns, STORE_SLURM_FROM);
+	return r < 0 ? r : store_restored_set_back(s, back_ns, err);
 }
 
 int64_t store_clock_step(struct store *s, const struct store_clock *now, struct err *err)
@@ -69,5 +71,6 @@ int64_t store_clock_step(struct store *s, const struct store_clock *now, struct 
 		return r;
 	s->has_clock = true;
 	s->clock_offset_ns = offset_ns;
+	s->identity.taken_ns -= back_ns;
 	return back_ns;
 }

@@ -3,7 +3,7 @@
  *
  * By a clock that was ahead a job was dispatched later than it was, or in the future, and the time that its node reports would be
  * bounded by too little (attempts/bound/elapsed.h): used, and not charged. So what runs is taken to have been dispatched as much earlier as
- * the clock was set back. After a clock that is set forward the bound is wider than it need be, and stays so: the machine may have slept,
+ * the clock was set back; likewise what is found on nodes after a restore, which counts as dispatched when the backup was made. After a clock that is set forward the bound is wider than it need be, and stays so: the machine may have slept,
  * and its nodes worked on.
  *
  * The clock is compared with CLOCK_BOOTTIME, also across a restart of the controller, within one boot of its machine.

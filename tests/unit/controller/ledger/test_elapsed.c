@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "controller/ledger/attempts/bound/clock_step.h"
 #include "controller/ledger/nodes/lost.h"
+#include "controller/ledger/restored.h"
 #include "controller/ledger/store_sqlite.h"
 #include "tests/unit/rig/ledger_rig.h"
 #include "tests/unit/rig/parts_rig.h"
@@ -91,6 +92,33 @@ static void a_clock_is_set_back_while_the_controller_is_away(void **state)
 	assert_int_equal(step_clock(r, "b2", noon_s - 5000, 1), 0);
 	assert_int_equal(step_clock(r, "b2", noon_s - 9000, 1), 4000 * S_NS);
 	assert_int_equal(rig_number(r, "SELECT given_ns FROM attempts"), NOON - 60 * S_NS);
+}
+
+/* What was dispatched after the backup counts as dispatched when that was made: an hour ahead, by the clock of then. */
+static void
+a_clock_that_is_set_back_takes_no_time_from_a_job_found_after_a_restore(void **state)
+{
+	struct rig *r = *state;
+	int64_t noon_s = NOON / S_NS, ahead_ns = 3600 * S_NS, first_job, job;
+	const struct store_restored how = { .taken_ns = NOON + ahead_ns,
+					    .now_ns = NOON + ahead_ns + 5 * S_NS };
+	struct err err;
+
+	assert_int_equal(step_clock(r, "b1", noon_s + 3600, 100), 0);
+	job = rig_job(r, NOON + ahead_ns);
+	assert_int_equal(db_begin(r->store->db, &err), 0);
+	assert_int_equal(db_run(r->store->db, &err, "DELETE FROM attempts", ""), 0);
+	assert_int_equal(
+		db_run(r->store->db, &err, "UPDATE jobs SET state = 0, attempt = 0", ""), 0);
+	assert_int_equal(db_end(r->store->db,
+				store_identity_restored(r->store, &how, &first_job, &err),
+				&err),
+			 0);
+	rig_reopen(r);
+	assert_int_equal(step_clock(r, "b1", noon_s + 20, 120), 3600 * S_NS);
+	rig_send_report(r, rig_report(job, 1, JOB_ENDED, 18), NOON + 20 * S_NS);
+	assert_int_equal(rig_load_job(r, job).charge_requested_ms, 18 * RATE_MS);
+	assert_int_equal(rig_number(r, CLAMPS), 0);
 }
 
 static void a_clock_that_is_set_forward_or_drifts_changes_nothing(void **state)
@@ -243,6 +271,7 @@ int main(void)
 		RIG(the_last_report_is_bounded_too_and_the_job_ends),
 		RIG(a_clock_that_is_set_back_takes_no_time_from_a_job),
 		RIG(a_clock_is_set_back_while_the_controller_is_away),
+		RIG(a_clock_that_is_set_back_takes_no_time_from_a_job_found_after_a_restore),
 		RIG(a_clock_that_is_set_forward_or_drifts_changes_nothing),
 		RIG(suspended_time_is_bounded_by_what_running_leaves),
 		RIG(clocks_that_differ_a_little_bound_nothing),
