@@ -266,6 +266,11 @@ void long_poll_replace(struct long_poll *p, enum long_poll_kind kind, const char
 	wake_matching(p, has_key, &(struct key){ kind, key }, LONG_POLL_REPLACED);
 }
 
+void long_poll_drop(struct long_poll *p, enum long_poll_kind kind, const char *key)
+{
+	wake_matching(p, has_key, &(struct key){ kind, key }, LONG_POLL_ABANDONED);
+}
+
 int64_t long_poll_count(const struct long_poll *p)
 {
 	return (int64_t)p->n;

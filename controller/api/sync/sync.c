@@ -149,8 +149,8 @@ static bool on_wake(void *ctx, enum long_poll_why why)
 	struct err err = { "" };
 	int64_t again_ns;
 
-	if (why == LONG_POLL_REPLACED) {
-		/* The node has closed its connection: this is read by no one, and not worth a signature. */
+	if (why == LONG_POLL_ABANDONED) {
+		/* This is read by no one, and not worth a signature. */
 		exchange_answer(t->x, (struct exchange_answer){ .status = 409 });
 	} else if (sync_desired_read(t->api, t->in, &d, &err) < 0) {
 		answer_failure(t, &err);
@@ -260,7 +260,7 @@ static void note_stored(struct talk *t)
 	share_update_usage(t->api, &t->result);
 	/* A node has one exchange at a time: it has abandoned an earlier one that still waits.
 	 */
-	long_poll_replace(t->api->c.poll, LONG_POLL_NODE, t->in->node);
+	long_poll_drop(t->api->c.poll, LONG_POLL_NODE, t->in->node);
 }
 
 /* 1: it was answered; 0: it waits. */
