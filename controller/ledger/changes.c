@@ -105,6 +105,8 @@ static void on_transaction_end(void *ctx, enum db_end how)
 		a->changes = (struct store_changes){ .jobs = a->changes.jobs,
 						     .max = a->changes.max };
 	a->changes.is_all |= how == DB_UNKNOWN;
+	if (how != DB_COMMITTED)
+		((struct store *)ctx)->has_no_steps = false;
 	rollup_collect_forget(ctx);
 	deliver_changes(a);
 }

@@ -42,6 +42,7 @@ struct store {
 	int64_t gpu_idle_after_ns; /* attempts/gpus.h */
 	int64_t max_requeues;	   /* nodes/lost.h */
 	int64_t max_stored;	   /* jobs/stored.h */
+	bool has_no_steps;	   /* that are open: steps/steps.c, are_open() */
 	struct store_announced announced;
 	struct store_totals totals;
 	struct ranks *ranks; /* usage/ranks/ranks.c; NULL: not asked yet */
