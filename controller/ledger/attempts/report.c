@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/charge.h"
 #include "controller/ledger/attempts/bound/elapsed.h"
@@ -27,7 +28,6 @@ static int write_attempt(struct store *s, const struct store_known *k,
 
 	if (!usage || (has_ended && !end))
 		return err_set(err, -ENOMEM, "out of memory");
-	store_announce_job(s, rep->job);
 	return db_run_later(
 		s->db, err,
 		"UPDATE attempts SET seq = ?3, at_ns = ?4, state = ?5,"
@@ -117,6 +117,25 @@ static void set_changed(struct store_report_case *c, const struct store_known *k
 		usage_has(&k->usage, &k->usage.gpu_idle_ns) ? k->usage.gpu_idle_ns : -1;
 }
 
+#define SAME_PACE_NS (S_NS / 20)
+#define ANNOUNCED_EACH 16
+
+/* The job runs on as the queue computes it from its last report and the clock. Most reports are such, and if each were announced the queue would
+ * read thousands of jobs again in each cycle. One in ANNOUNCED_EACH is, so that small differences do not add up. To be asked before *k changes.
+ */
+static bool runs_on(const struct store_known *k, const struct report *rep,
+		    const struct tally_span *span)
+{
+	int64_t gained_ns = span->after.running_ns - span->before.running_ns,
+		late_ns = rep->at_ns - k->at_ns - gained_ns;
+
+	return k->closed == STORE_OPEN && k->state == JOB_RUNNING &&
+	       rep->state == JOB_RUNNING && !k->is_several && k->at_ns && k->started_ns &&
+	       k->job_attempt == rep->attempt && k->job_state == JOB_RUNNING &&
+	       span->after.suspended_ns == span->before.suspended_ns &&
+	       late_ns > -SAME_PACE_NS && late_ns < SAME_PACE_NS && rep->seq % ANNOUNCED_EACH;
+}
+
 static int accept_report(struct store *s, struct store_report_case *c, struct store_known *k,
 			 const struct tally_span *span, struct err *err)
 {
@@ -124,6 +143,8 @@ static int accept_report(struct store *s, struct store_report_case *c, struct st
 	enum job_state was = k->state;
 	int r = store_charge_write_days(s, k, c, span, err);
 
+	if (!runs_on(k, rep, span))
+		store_announce_job(s, rep->job);
 	if (r >= 0)
 		r = store_charge_write_interval(s, k, c, span, err);
 	if (r < 0)
