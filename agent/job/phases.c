@@ -219,12 +219,25 @@ static void on_cgroup(void *ctx, struct manager_id id)
 		log_job(LOG_WARNING, id.job, "kill", "%s", err.text);
 }
 
+/* How old the oldest report of a job that runs is. */
+static int64_t oldest_report_ns(const struct node *n, int64_t now)
+{
+	int64_t ret = 0;
+
+	for (const struct job *j = n->jobs; j; j = j->next)
+		if (j->phase == PHASE_RUNNING && now - j->reported_ns > ret)
+			ret = now - j->reported_ns;
+	return ret;
+}
+
 /* Repeats what events may have missed: samples, removals that were interrupted, saves that failed, units
- * without a job, records. */
+ * without a job, records. When the report of one job is due, those of the others go with it unless they are recent: from then on all are due
+ * together, and one exchange and one connection has them all, however many jobs began at different times. */
 void job_phases_tick(struct node *n)
 {
+	int64_t now, interval_ns = n->conf->report_interval_s * S_NS;
 	struct err err;
-	int64_t now;
+	bool is_due;
 
 	report_measure(n);
 	if (n->jobfs && jobfs_reclaim(n->jobfs, NULL, &err) < 0)
@@ -234,12 +247,13 @@ void job_phases_tick(struct node *n)
 	if (manager_list(n->ops->parent(n->manager), on_cgroup, n, &err) < 0)
 		log_line(LOG_WARNING, "%s", err.text);
 	now = node_now_ns();
+	is_due = oldest_report_ns(n, now) >= interval_ns;
 	for (struct job *j = n->jobs; j; j = j->next) {
 		if (j->phase != PHASE_RUNNING)
 			continue;
 		if (has_record(n, j)) /* inotify may lose an event; the file stays */
 			job_enter_phase(j, PHASE_FINAL);
-		else if (now - j->reported_ns >= n->conf->report_interval_s * S_NS)
+		else if (is_due && now - j->reported_ns >= interval_ns / 2)
 			report_change(n, j);
 	}
 }

@@ -8,6 +8,8 @@
 #include "common/model/gpus.h"
 #include "common/wire/wire.h"
 
+#define NODES_TOGETHER "500"
+
 static const struct table_column columns[] = {
 	{ "node", "NODE", CELL_TEXT },
 	{ "state", "STATE", CELL_TEXT },
@@ -221,12 +223,39 @@ static const struct verb_option options[] = {
 	{ 0 },
 };
 
+/* All nodes, a part of them in a request: while the controller answers one, everything else waits. */
+static int get_nodes(struct cli *c, json_t **ret, struct err *err)
+{
+	_cleanup_json_ json_t *all = json_array(), *answer = NULL;
+	_cleanup_free_ char *next = NULL;
+	int r;
+
+	do {
+		_cleanup_free_ char *path = strdup("/v1/nodes?limit=" NODES_TOGETHER);
+
+		r = path && all ? 0 : err_set(err, -ENOMEM, "out of memory");
+		if (r == 0 && next)
+			r = cli_query(&path, "from", next, err);
+		answer = wire_unref(answer);
+		if (r >= 0)
+			r = cli_get(c, path, &answer, err);
+		if (r < 0)
+			return r;
+		free(next);
+		next = cli_text(answer, "next") ? strdup(cli_text(answer, "next")) : NULL;
+		if (json_array_extend(all, json_object_get(answer, "nodes")) < 0)
+			return err_set(err, -EPROTO, "the controller sent no list of nodes");
+	} while (next);
+	*ret = TAKE_PTR(all);
+	return 0;
+}
+
 static int run_nodes(const struct verb_call *call, void *ctx, struct err *err)
 {
-	_cleanup_json_ json_t *answer = NULL;
+	_cleanup_json_ json_t *list = NULL;
 	_cleanup_(table_freep) struct table *t = NULL;
 	struct cli *c = ctx;
-	json_t *list, *node;
+	json_t *node;
 	size_t i;
 	int r = cli_begin(c, call, err);
 
@@ -235,10 +264,9 @@ static int run_nodes(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0)
 		r = table_new("nodes", columns, &t, err);
 	if (r == 0)
-		r = cli_get(c, "/v1/nodes", &answer, err);
+		r = get_nodes(c, &list, err);
 	if (r < 0)
 		return r;
-	list = json_object_get(answer, "nodes");
 	json_array_foreach(list, i, node)
 	{
 		r = put_node(t, node, err);

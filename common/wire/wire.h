@@ -68,6 +68,8 @@ json_t *wire_string(const char *text);
 json_t *wire_encode_resources(const struct resources *r);
 json_t *wire_encode_request(const struct request *r);
 json_t *wire_encode_usage(const struct usage *u);
+/* wire_format() of that, without making the tree. */
+char *wire_format_usage(const struct usage *u);
 json_t *wire_encode_gpus(const struct gpu_use *list, int32_t n);
 json_t *wire_encode_end(const struct job_end *e);
 json_t *wire_encode_report(const struct report *r);
@@ -78,6 +80,8 @@ int wire_decode_resources(const json_t *j, const char *at, struct resources *ret
 			  struct err *err);
 int wire_decode_request(const json_t *j, const char *at, struct request *ret, struct err *err);
 int wire_decode_usage(const json_t *j, const char *at, struct usage *ret, struct err *err);
+/* Of a text as wire_format_usage() has it. -EINVAL: it has another form, and may be read all the same by the general way. */
+int wire_parse_usage(const char *text, struct usage *ret);
 /* At most GPU_USE_MAX, each uuid once. *ret is malloc()ed; NULL when there are none. */
 int wire_decode_gpus(const json_t *j, const char *at, struct gpu_use **ret, int32_t *ret_n,
 		     struct err *err);

@@ -11,6 +11,7 @@
 #include "controller/quota/expected.h"
 #include "controller/api/submit/batch.h"
 #include "controller/api/sync/sent.h"
+#include "controller/api/sync/sync_batch.h"
 #include "controller/api/usage/metrics_allocations.h"
 #include "controller/api/usage/metrics_usage.h"
 #include "controller/dispatch/cycle.h"
@@ -65,6 +66,7 @@ struct api *api_close(struct api *a)
 	a->metrics_usage = metrics_usage_free(a->metrics_usage);
 	a->metrics_allocations = metrics_allocations_free(a->metrics_allocations);
 	submit_batches_close(a->batches);
+	sync_batches_close(a->sync_batches);
 	slurm_pending_free(a->slurm_pending);
 	expected_free(a->expected);
 	a->consoles = console_free_all(a->consoles);

@@ -32,7 +32,8 @@ struct session_table;
 struct sharetree;
 struct slurm_pending_table;
 struct submit_batches;
-struct sync_sent;
+struct sync_batches;
+struct sync_sent_table;
 
 struct api_config {
 	struct sd_event *event;
@@ -45,7 +46,7 @@ struct api_config {
 
 struct api_counts {
 	int64_t syncs, reports, reports_new, refusals, submits, denied, failures, cycles, given,
-		batches;
+		batches, sync_batches;
 	int64_t ingest_ns, ingest_max_ns, cycle_ns;
 	int64_t killed
 		[_LIMIT_MAX]; /* jobs, or their parts on a node, by the limit that they exceeded */
@@ -60,10 +61,11 @@ struct api {
 	int64_t accounts_revision;
 	struct sd_event_source *cycle_source; /* runs a scheduling cycle: maintenance/ */
 	struct sd_event_source
-		*start_by_source;	/* requests one when a job's time to start is over */
-	int64_t cycle_due_ns;		/* CLOCK_MONOTONIC: the next cycle not before this */
-	struct submit_batches *batches; /* made by the first submission */
-	struct sync_sent *sent;		/* desired states last sent to each node */
+		*start_by_source;	   /* requests one when a job's time to start is over */
+	int64_t cycle_due_ns;		   /* CLOCK_MONOTONIC: the next cycle not before this */
+	struct submit_batches *batches;	   /* made by the first submission */
+	struct sync_batches *sync_batches; /* made by the first exchange with a node */
+	struct sync_sent_table *sent;	   /* desired states last sent to each node */
 	struct slurm_pending_table *slurm_pending; /* NULL until reeve-slurm sends a list */
 	struct expected *expected;	/* NULL until a job of Slurm is (quota/expected.h) */
 	struct consoles *consoles;	/* of interactive steps; NULL until the first one */

@@ -242,8 +242,10 @@ void server_on_connection(void *ctx, struct MHD_Connection *mhd, void **socket_c
 static int hand_over(struct server *s, struct connection *c, int fd,
 		     const struct sockaddr *from, socklen_t size)
 {
+	c->lane = &s->lanes[s->next_lane++ % SERVER_LANES];
+	c->lane->has_new = true;
 	s->accepted = c;
-	if (MHD_add_connection(s->daemon, fd, from, size) == MHD_YES)
+	if (MHD_add_connection(c->lane->daemon, fd, from, size) == MHD_YES)
 		return 0;
 	server_note_shed(s, NULL, "libmicrohttpd refused it");
 	if (s->accepted)
@@ -518,6 +520,13 @@ struct peer *connection_address(struct MHD_Connection *mhd)
 	const struct connection *c = connection_of(mhd);
 
 	return c ? c->address : NULL;
+}
+
+struct server_lane *connection_lane(struct MHD_Connection *mhd)
+{
+	const struct connection *c = connection_of(mhd);
+
+	return c ? c->lane : NULL;
 }
 
 void connection_set_phase(struct server *s, struct MHD_Connection *mhd,

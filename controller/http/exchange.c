@@ -306,11 +306,13 @@ static void suspend_exchange(struct exchange *x)
 
 /* libmicrohttpd has no thread of its own here that would notice a resumed connection: the timer
  * runs it again at once. */
-static void note_resume(struct server *s)
+static void note_resume(struct server_lane *l)
 {
-	s->has_resumed = true;
-	sd_event_source_set_time_relative(s->timer, 0);
-	sd_event_source_set_enabled(s->timer, SD_EVENT_ONESHOT);
+	if (!l || l->has_resumed)
+		return;
+	l->has_resumed = true;
+	sd_event_source_set_time_relative(l->timer, 0);
+	sd_event_source_set_enabled(l->timer, SD_EVENT_ONESHOT);
 }
 
 static void resume_exchange(struct exchange *x)
@@ -323,7 +325,7 @@ static void resume_exchange(struct exchange *x)
 		x->next->previous = x->previous;
 	x->state = EXCHANGE_READY;
 	MHD_resume_connection(x->mhd);
-	note_resume(x->server);
+	note_resume(connection_lane(x->mhd));
 }
 
 /* The body is complete. A handler that has not answered when it returns answers later. */

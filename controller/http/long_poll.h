@@ -16,9 +16,10 @@ struct long_poll;
 /* LONG_POLL_CONSOLE: a node that waits for input of interactive steps. */
 enum long_poll_kind { LONG_POLL_NODE, LONG_POLL_JOB, LONG_POLL_CONSOLE };
 enum long_poll_why {
-	LONG_POLL_WOKEN,    /* something about the key has changed */
-	LONG_POLL_EXPIRED,  /* the time is over */
-	LONG_POLL_REPLACED, /* another waiter took its place */
+	LONG_POLL_WOKEN,     /* something about the key has changed */
+	LONG_POLL_EXPIRED,   /* the time is over */
+	LONG_POLL_REPLACED,  /* another waiter took its place, or it is to ask again */
+	LONG_POLL_ABANDONED, /* its client has closed the connection */
 	LONG_POLL_CLOSED,
 };
 
@@ -46,4 +47,6 @@ void long_poll_wake(struct long_poll *p, enum long_poll_kind kind, const char *k
 void long_poll_wake_all(struct long_poll *p, enum long_poll_kind kind, const char *key);
 /* Ends the waiters of the key with LONG_POLL_REPLACED. */
 void long_poll_replace(struct long_poll *p, enum long_poll_kind kind, const char *key);
+/* The same with LONG_POLL_ABANDONED. */
+void long_poll_drop(struct long_poll *p, enum long_poll_kind kind, const char *key);
 int64_t long_poll_count(const struct long_poll *p);

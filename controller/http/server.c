@@ -28,27 +28,27 @@
 #define PER_ADDRESS_MAX 64
 
 /* Sets the timer for when libmicrohttpd wants to run again without an event. */
-static int arm_timer(struct server *s)
+static int arm_timer(struct server_lane *l)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
 
-	if (MHD_get_timeout(s->daemon, &ms) != MHD_YES)
-		return sd_event_source_set_enabled(s->timer, SD_EVENT_OFF);
+	if (MHD_get_timeout(l->daemon, &ms) != MHD_YES)
+		return sd_event_source_set_enabled(l->timer, SD_EVENT_OFF);
 	if (ms > 60000)
 		ms = 60000;
-	sd_event_source_set_time_relative(s->timer, ms * 1000);
-	return sd_event_source_set_enabled(s->timer, SD_EVENT_ONESHOT);
+	sd_event_source_set_time_relative(l->timer, ms * 1000);
+	return sd_event_source_set_enabled(l->timer, SD_EVENT_ONESHOT);
 }
 
 /* MHD_run() does not process connections that a handler resumed meanwhile: it is run until none
  * was. */
-static int run_daemon(struct server *s)
+static int run_lane(struct server_lane *l)
 {
 	do {
-		s->has_resumed = false;
-		MHD_run(s->daemon);
-	} while (s->has_resumed);
-	return arm_timer(s);
+		l->has_resumed = false;
+		MHD_run(l->daemon);
+	} while (l->has_resumed);
+	return arm_timer(l);
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *ctx)
@@ -56,24 +56,30 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *ctx)
 	(void)source;
 	(void)fd;
 	(void)events;
-	return run_daemon(ctx);
+	return run_lane(ctx);
 }
 
 static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
 {
 	(void)source;
 	(void)us;
-	return run_daemon(ctx);
+	return run_lane(ctx);
 }
 
 static int on_accept(sd_event_source *source, int fd, uint32_t events, void *ctx)
 {
-	int r = server_accept(ctx);
+	struct server *s = ctx;
+	int r = server_accept(s);
 
 	(void)source;
 	(void)fd;
 	(void)events;
-	return r < 0 ? r : run_daemon(ctx);
+	for (int i = 0; i < SERVER_LANES && r >= 0; i++)
+		if (s->lanes[i].has_new) {
+			s->lanes[i].has_new = false;
+			r = run_lane(&s->lanes[i]);
+		}
+	return r;
 }
 
 /* Seconds that a connection may stay in its phase; without a good credential much less. */
@@ -179,20 +185,25 @@ static int set_limits(struct server *s)
 
 /* We accept connections and pass them in. libmicrohttpd's own limit is above ours, for
  * connections that were cut and that it has not closed yet. */
-static int start_daemon(struct server *s, struct err *err)
+static int start_daemons(struct server *s, struct err *err)
 {
 	const struct server_config *c = &s->config;
 
-	s->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL,
-		NULL, exchange_access, s, MHD_OPTION_CONNECTION_LIMIT,
-		c->max_connections + 1024, MHD_OPTION_CONNECTION_TIMEOUT,
-		(unsigned)c->request_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-		(size_t)32768, MHD_OPTION_URI_LOG_CALLBACK, exchange_begin, s,
-		MHD_OPTION_NOTIFY_COMPLETED, exchange_end, s, MHD_OPTION_NOTIFY_CONNECTION,
-		server_on_connection, s, MHD_OPTION_END);
-	if (!s->daemon)
-		return err_set(err, -EIO, "the HTTP server did not start: %m");
+	for (int i = 0; i < SERVER_LANES; i++) {
+		struct server_lane *l = &s->lanes[i];
+
+		l->server = s;
+		l->daemon = MHD_start_daemon(
+			MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0,
+			NULL, NULL, exchange_access, s, MHD_OPTION_CONNECTION_LIMIT,
+			c->max_connections + 1024, MHD_OPTION_CONNECTION_TIMEOUT,
+			(unsigned)c->request_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+			(size_t)32768, MHD_OPTION_URI_LOG_CALLBACK, exchange_begin, s,
+			MHD_OPTION_NOTIFY_COMPLETED, exchange_end, s,
+			MHD_OPTION_NOTIFY_CONNECTION, server_on_connection, s, MHD_OPTION_END);
+		if (!l->daemon)
+			return err_set(err, -EIO, "the HTTP server did not start: %m");
+	}
 	return 0;
 }
 
@@ -210,19 +221,24 @@ static int open_peers(struct server *s, struct err *err)
 	return 0;
 }
 
-static int attach_events(struct server *s, struct err *err)
+static int attach_lane(struct server_lane *l, struct sd_event *event)
 {
 	const union MHD_DaemonInfo *info =
-		MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	int r;
+		MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	int r = info ? sd_event_add_io(event, &l->io, info->epoll_fd, EPOLLIN, on_io, l) : -EIO;
 
-	if (!info)
-		return err_set(err, -EIO, "libmicrohttpd has no epoll descriptor");
-	r = sd_event_add_io(s->config.event, &s->io, info->epoll_fd, EPOLLIN, on_io, s);
-	if (r >= 0)
-		/* 1 us: an accuracy of 0 means sd-event's default, 250 ms. */
-		r = sd_event_add_time_relative(s->config.event, &s->timer, CLOCK_MONOTONIC, 0,
-					       1, on_timer, s);
+	/* 1 us: an accuracy of 0 means sd-event's default, 250 ms. */
+	return r < 0 ? r
+		     : sd_event_add_time_relative(event, &l->timer, CLOCK_MONOTONIC, 0, 1,
+						  on_timer, l);
+}
+
+static int attach_events(struct server *s, struct err *err)
+{
+	int r = 0;
+
+	for (int i = 0; i < SERVER_LANES && r >= 0; i++)
+		r = attach_lane(&s->lanes[i], s->config.event);
 	/* A socket from systemd blocks until O_NONBLOCK is set. */
 	if (r >= 0 && fcntl(s->config.listen_fd, F_SETFL, O_NONBLOCK) < 0)
 		r = -errno;
@@ -245,7 +261,7 @@ int server_open(const struct server_config *c, struct server **ret, struct err *
 	s->config = *c;
 	r = open_peers(s, err);
 	if (r >= 0)
-		r = start_daemon(s, err);
+		r = start_daemons(s, err);
 	if (r >= 0)
 		r = attach_events(s, err);
 	if (r < 0)
@@ -254,24 +270,33 @@ int server_open(const struct server_config *c, struct server **ret, struct err *
 	return 0;
 }
 
+/* MHD_stop_daemon() must not be called while connections are suspended. */
+static void stop_daemons(struct server *s)
+{
+	s->is_closing = true;
+	exchange_drop_suspended(s);
+	for (int i = 0; i < SERVER_LANES; i++) {
+		struct server_lane *l = &s->lanes[i];
+
+		do {
+			l->has_resumed = false;
+			if (l->daemon)
+				MHD_run(l->daemon);
+		} while (l->has_resumed);
+		if (l->daemon)
+			MHD_stop_daemon(l->daemon);
+		sd_event_source_disable_unref(l->io);
+		sd_event_source_disable_unref(l->timer);
+	}
+	connection_close_channels(s);
+}
+
 struct server *server_close(struct server *s)
 {
 	if (!s)
 		return NULL;
 	sd_event_source_disable_unref(s->accept);
-	if (s->daemon) {
-		s->is_closing = true;
-		exchange_drop_suspended(s);
-		/* MHD_stop_daemon() must not be called while connections are suspended. */
-		do {
-			s->has_resumed = false;
-			MHD_run(s->daemon);
-		} while (s->has_resumed);
-		MHD_stop_daemon(s->daemon);
-		connection_close_channels(s);
-	}
-	sd_event_source_disable_unref(s->io);
-	sd_event_source_disable_unref(s->timer);
+	stop_daemons(s);
 	sd_event_source_disable_unref(s->sweep);
 	for (int i = 0; i < _POOL_MAX; i++)
 		free(s->pools[i].at);

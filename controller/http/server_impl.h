@@ -34,6 +34,7 @@ struct connection {
 	struct connection *peer_next, *peer_previous; /* of the same address, in the pool */
 	struct server *server;
 	struct MHD_Connection *mhd; /* NULL: not yet, or not any more */
+	struct server_lane *lane;   /* that has `mhd` */
 	struct channel *channel;    /* NULL: without TLS, or the client is gone */
 	struct peer *address,
 		*user; /* user NULL: no good credential so far, it is in its pool */
@@ -47,14 +48,26 @@ struct connection {
 	int64_t body_bytes;
 };
 
+/* libmicrohttpd walks all suspended connections of a daemon to find those that were resumed. With ten thousand nodes that wait, that was the
+ * most of its time: the connections are spread over several daemons in the same thread. */
+#define SERVER_LANES 16
+struct server_lane {
+	struct server *server;
+	struct MHD_Daemon *daemon;
+	struct sd_event_source *io, *timer;
+	bool has_resumed; /* libmicrohttpd is to be run again */
+	bool has_new;	  /* a connection was passed to it */
+};
+
 struct server_limits {
 	int64_t per_address, per_user, people, known;
 };
 
 struct server {
 	struct server_config config;
-	struct MHD_Daemon *daemon;
-	struct sd_event_source *io, *timer, *sweep, *accept;
+	struct server_lane lanes[SERVER_LANES];
+	unsigned next_lane; /* of the next connection */
+	struct sd_event_source *sweep, *accept;
 	struct connection *connections, *accepted; /* all; the one libmicrohttpd is given */
 	struct peers *peers;
 	struct server_pool pools[_POOL_MAX];
@@ -63,7 +76,6 @@ struct server {
 	uint64_t random;
 	int64_t swept_ns, stalled_ns; /* server_clock_ns() */
 	struct exchange *suspended;   /* all exchanges between suspend and resume */
-	bool has_resumed;	      /* libmicrohttpd is to be run again */
 	bool is_closing;	      /* new requests are answered with 503 */
 	bool has_freed;		      /* memory that may go back to the kernel */
 	bool has_drops;
@@ -101,6 +113,7 @@ void connection_note_body(struct MHD_Connection *mhd, size_t size);
 const char *connection_know(struct server *s, struct MHD_Connection *mhd, uint32_t uid);
 struct peer *connection_user(struct MHD_Connection *mhd); /* NULL: no good credential so far */
 struct peer *connection_address(struct MHD_Connection *mhd);
+struct server_lane *connection_lane(struct MHD_Connection *mhd);
 
 /* Callbacks of libmicrohttpd, in exchange.c; it prescribes their parameters. */
 void *exchange_begin(void *cls, const char *uri, struct MHD_Connection *mhd);

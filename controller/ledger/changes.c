@@ -6,7 +6,7 @@
 #include "controller/ledger/changes.h"
 #include "controller/ledger/sql.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/usage/totals/totals.h"
+#include "controller/ledger/usage/rollup/rollup_collect.h"
 
 void store_changes_done(struct store_changes *c)
 {
@@ -105,7 +105,9 @@ static void on_transaction_end(void *ctx, enum db_end how)
 		a->changes = (struct store_changes){ .jobs = a->changes.jobs,
 						     .max = a->changes.max };
 	a->changes.is_all |= how == DB_UNKNOWN;
-	totals_forget(ctx);
+	if (how != DB_COMMITTED)
+		((struct store *)ctx)->has_no_steps = false;
+	rollup_collect_forget(ctx);
 	deliver_changes(a);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/usage/rollup/rollup_collect.h"
 #include "controller/ledger/usage/ranks/ranks.h"
 #include "controller/ledger/usage/rollup/rollup_set.h"
 #include "controller/ledger/usage/totals/totals.h"
@@ -79,6 +80,7 @@ int store_open_zone(const char *path, const char *zone, struct store **ret, stru
 		r = totals_open(s, err);
 	if (r < 0)
 		return r;
+	rollup_collect_start(s);
 	store_announced_start(s);
 	*ret = TAKE_PTR(s);
 	return 0;
@@ -114,6 +116,11 @@ const char *store_zone(const struct store *s)
 	return calendar_zone(s->calendar);
 }
 
+int store_cache(struct store *s, int64_t bytes, struct err *err)
+{
+	return db_cache(s->db, bytes, err);
+}
+
 struct store *store_close(struct store *s)
 {
 	if (!s)
@@ -122,6 +129,7 @@ struct store *store_close(struct store *s)
 	db_close(s->db);
 	store_announced_done(s);
 	rollup_set_free(s->totals.pending);
+	rollup_set_free(s->totals.days);
 	ranks_free(s->ranks);
 	free(s);
 	return NULL;

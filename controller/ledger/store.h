@@ -37,6 +37,8 @@ const char *store_zone(const struct store *s);
 /* The ledger's day of a moment, and the moment at which a day begins. */
 int64_t store_day(struct store *s, int64_t at_ns);
 int64_t store_first_ns(struct store *s, int64_t day);
+/* How many bytes of the ledger's file may be kept in memory; of a server: nothing. */
+int store_cache(struct store *s, int64_t bytes, struct err *err);
 struct store *store_close(struct store *s);
 int64_t store_schema_newest(void); /* the version of the schema that this program writes */
 /* Where the ledger is, for messages: a path, or "NAME on HOST, schema S"; never a password. */
@@ -109,6 +111,9 @@ int store_set_desired(struct store *s, const struct store_desired_change *w,
  * uses the node's name. */
 int store_ingest(struct store *s, const struct sync *in, const struct sync_from *from,
 		 struct sync_result *ret, struct err *err);
+/* The same in the transaction under way; after a failure it is to be rolled back. */
+int store_ingest_within(struct store *s, const struct sync *in, const struct sync_from *from,
+			struct sync_result *ret, struct err *err);
 
 /* What is allocated to a job on one of its nodes. */
 struct store_part {
@@ -120,8 +125,8 @@ struct store_desired {
 	int32_t attempt;
 	enum job_desired want;
 	enum job_state state;
-	const char *reason, *request; /* request: JSON; of an array task, its array's */
-	struct job_id array;	      /* of an array task; else job 0 */
+	const char *reason;
+	struct job_id array; /* of an array task; else job 0 */
 	/* Of a job on several nodes, its part on this one; part.n 0: all of it is here. */
 	struct job_part part; /* hosts is borrowed */
 	struct store_part share;
@@ -130,6 +135,9 @@ typedef int (*store_desired_fn)(void *ctx, const struct store_desired *g, struct
 /* Calls fn for each attempt that was allocated to this node and has not ended there. */
 int store_desired(struct store *s, const char *node, store_desired_fn fn, void *ctx,
 		  struct err *err);
+/* The request of such an attempt as JSON, of an array task its array's; malloc()ed. A node needs it once, and it may be large. */
+int store_desired_request(struct store *s, const struct store_desired *g, char **ret,
+			  struct err *err);
 
 /* --- the queue --- */
 /* 1: a job of the cluster is queued, and neither held nor dependent on others; 0: none is. */

@@ -18,9 +18,10 @@ struct store_announced {
 	void *ctx;
 };
 
-/* What usage/totals.c collects until the commit. */
+/* What is collected until the commit, by usage/totals/ and usage/rollup/. */
 struct store_totals {
 	struct rollup_set *pending; /* NULL: nothing yet */
+	struct rollup_set *days;    /* NULL: nothing in this transaction */
 	int64_t months,
 		first; /* of an allocation period: how many; the month of a year, from 0 */
 };
@@ -41,6 +42,7 @@ struct store {
 	int64_t gpu_idle_after_ns; /* attempts/gpus.h */
 	int64_t max_requeues;	   /* nodes/lost.h */
 	int64_t max_stored;	   /* jobs/stored.h */
+	bool has_no_steps;	   /* that are open: steps/steps.c, are_open() */
 	struct store_announced announced;
 	struct store_totals totals;
 	struct ranks *ranks; /* usage/ranks/ranks.c; NULL: not asked yet */
@@ -125,11 +127,13 @@ struct store_end {
 int store_end_encode(const struct store_end *e, char **ret, struct err *err);
 
 /* One report of one attempt, in the transaction under way. */
+struct store_known;
 struct store_report_case {
 	const struct report *report;
 	const char *node;
 	int64_t now_ns;
-	bool may_adopt; /* store_restored_adopt() */
+	bool may_adopt;			  /* store_restored_adopt() */
+	const struct store_known *loaded; /* attempts/known.h; NULL: it is to be read */
 	/* It is made of what Slurm says (slurm/rule.h), not by the agent: it has no sequence number, and an end that it
 	 * brings can still be replaced by the agent's. */
 	bool is_followed;

@@ -138,6 +138,10 @@ bench_backup() {
 bench_ended() {
 	$MAKE all && tests/bench/ledger/ended.sh "${ENDED_BENCH:-100000}"
 }
+# Ten minutes for each database; seconds by LOAD_SECONDS or the second word: run.sh load SECONDS; see the file for LOAD_NODES and the others.
+bench_load() {
+	$MAKE all && tests/bench/load/load.sh "${LOAD_SECONDS:-600}"
+}
 # Jobs by SIZE_BENCH, or the second word: run.sh size JOBS; see the file for SIZE_DIR and the other variables.
 bench_size() {
 	$MAKE all && tests/bench/ledger/size.sh "${SIZE_BENCH:-1000000}"
@@ -153,10 +157,11 @@ bench_gpu() {
 }
 
 all="gpu devices sample switch vmem agent agent-start jobfs fairshare import usage ledger backup ended partition share schedule cycle submit tls start series past command shares top console simulate pages slurm beside srun attack"
-by_name_only="size" # minutes to hours, and tens of gigabytes
+by_name_only="size load" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0
 if [ $# = 2 ] && [ "$1" = size ] && [[ $2 =~ ^[0-9]+$ ]]; then SIZE_BENCH=$2 && set -- size; fi
+if [ $# = 2 ] && [ "$1" = load ] && [[ $2 =~ ^[0-9]+$ ]]; then LOAD_SECONDS=$2 && set -- load; fi
 [ $# -gt 0 ] || set -- $all
 for name; do
 	case " $all $by_name_only " in

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include "common/err.h"
 #include "controller/api/submit/submit.h"
+#include "controller/ledger/nodes/allocated.h"
 #include "controller/policy/placement/fit.h"
 #include "controller/policy/placement/fit_chunks.h"
 
@@ -35,7 +36,8 @@ static int split_request(const struct known_nodes *nodes, struct request *q,
 	return select_total(&q->select, &q->res, err);
 }
 
-/* Splits the request if need be. 1: the nodes could never hold it; `why` says how much they
+/* Whether nodes could ever hold it does not depend on what they hold now, which would be a sum over all jobs that run. Splits the request if
+ * need be. 1: the nodes could never hold it; `why` says how much they
  * could. */
 static int find_nodes(const struct call *c, struct submit_job *s, char why[static FIT_WHY_MAX],
 		      struct err *err)
@@ -44,7 +46,7 @@ static int find_nodes(const struct call *c, struct submit_job *s, char why[stati
 	const struct fit_request ask = { &q->res, &q->select, submit_is_exclusive(c, q) };
 	_cleanup_free_ struct fit_node *at = NULL;
 	struct known_nodes nodes;
-	int r = store_nodes_in_use(c->api->c.store, q->cluster, &at, &nodes.n, err);
+	int r = store_bare_nodes(c->api->c.store, q->cluster, &at, &nodes.n, err);
 
 	if (r < 0)
 		return r;

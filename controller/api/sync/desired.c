@@ -50,9 +50,12 @@ static uint64_t mix_digest(uint64_t digest, uint64_t value)
 static int set_request(struct store *s, const struct store_desired *g,
 		       struct sync_desired_job *to, struct err *err)
 {
+	_cleanup_free_ char *request = NULL;
 	int r = store_credential(s, g->array.job ? g->array.job : g->job, &to->credential, err);
 
-	return r < 0 ? r : sync_request_encode(g, &to->request, err);
+	if (r >= 0)
+		r = store_desired_request(s, g, &request, err);
+	return r < 0 ? r : sync_request_encode(g, request, &to->request, err);
 }
 
 static int make_room(struct sync_desired *d, struct err *err)

@@ -116,10 +116,11 @@ static int narrow_request(struct request *q, const struct store_desired *g, stru
 	return r;
 }
 
-int sync_request_encode(const struct store_desired *g, json_t **ret, struct err *err)
+int sync_request_encode(const struct store_desired *g, const char *request, json_t **ret,
+			struct err *err)
 {
 	json_error_t why;
-	_cleanup_json_ json_t *stored = json_loads(g->request, 0, &why);
+	_cleanup_json_ json_t *stored = json_loads(request, 0, &why);
 	_cleanup_(request_done) struct request q;
 	int r;
 

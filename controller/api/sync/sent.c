@@ -1,33 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sent.c - the list of nodes with what each was last sent; see sent.h. A list: a lookup for
- * each exchange, of thousands of nodes at most. */
+/* sent.c - a hash table of nodes with what each was last sent; see sent.h. A lookup or more for each exchange, of ten thousand nodes. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "controller/api/sync/sent.h"
 
-struct sync_sent *sync_sent_find(struct sync_sent **list, const char *node)
-{
-	struct sync_sent *t = *list;
+#define BUCKETS 16384 /* a power of two: one node in a bucket or two */
 
-	while (t && strcmp(t->node, node) != 0)
-		t = t->next;
-	if (t)
-		return t;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return NULL;
-	snprintf(t->node, sizeof(t->node), "%s", node);
-	t->next = *list;
-	*list = t;
-	return t;
+struct sync_sent_table {
+	struct sync_sent *at[BUCKETS];
+};
+
+/* FNV-1a */
+static struct sync_sent **bucket_of(struct sync_sent_table *t, const char *node)
+{
+	uint64_t h = 14695981039346656037ULL;
+
+	for (; *node; node++)
+		h = (h ^ (uint8_t)*node) * 1099511628211ULL;
+	return &t->at[(h ^ h >> 32) & (BUCKETS - 1)];
 }
 
-void sync_sent_free(struct sync_sent *list)
+struct sync_sent *sync_sent_find(struct sync_sent_table **t, const char *node)
 {
-	while (list) {
-		struct sync_sent *next = list->next;
+	struct sync_sent **bucket, *one;
 
-		free(list);
-		list = next;
-	}
+	if (!*t)
+		*t = calloc(1, sizeof(**t));
+	if (!*t)
+		return NULL;
+	bucket = bucket_of(*t, node);
+	for (one = *bucket; one; one = one->next)
+		if (!strcmp(one->node, node))
+			return one;
+	one = calloc(1, sizeof(*one));
+	if (!one)
+		return NULL;
+	snprintf(one->node, sizeof(one->node), "%s", node);
+	one->next = *bucket;
+	*bucket = one;
+	return one;
+}
+
+void sync_sent_free(struct sync_sent_table *t)
+{
+	for (size_t i = 0; t && i < BUCKETS; i++)
+		while (t->at[i]) {
+			struct sync_sent *gone = t->at[i];
+
+			t->at[i] = gone->next;
+			free(gone);
+		}
+	free(t);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sync.c - POST /v1/node/sync: stores what a node reports, and answers with the desired states.
+/* sync.c - POST /v1/node/sync: has what a node reports stored (sync_batch.h), and answers with the desired states.
  *
  * The answer is sent at once when it has something new for the node, else when something
  * changes or the time is up. A desired state that was just sent and not carried out yet (a
@@ -15,38 +15,19 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/sync/sync.h"
+#include "controller/api/answer.h"
 #include "controller/api/call.h"
 #include "controller/api/jobs/parts.h"
 #include "controller/api/sync/desired.h"
 #include "controller/api/sync/sent.h"
 #include "controller/api/sync/slurm.h"
+#include "controller/api/sync/sync_batch.h"
 #include "controller/api/usage/share_update.h"
 #include "controller/ledger/attempts/bound/clock_step.h"
 #include "controller/ledger/identity.h"
 
 #define RESEND_NS S_NS
 #define LINGER_MAX_MS 10000
-
-/* One exchange until it is answered. */
-struct talk {
-	struct api *api;
-	struct exchange *x;
-	struct sync *in;
-	struct sync_result result;
-	char credential[AUTH_HEADER_MAX];
-	int64_t deadline_ns;
-};
-
-static struct talk *talk_free(struct talk *t)
-{
-	if (!t)
-		return NULL;
-	sync_free(t->in);
-	sync_result_done(&t->result);
-	free(t);
-	return NULL;
-}
-DEFINE_CLEANUP(struct talk *, talk_free)
 
 /* An agent that does not wait for orders would get some, or one that does would get none. */
 static int check_engine(struct call *c, const struct sync *in, const struct config_cluster *cl,
@@ -168,7 +149,10 @@ static bool on_wake(void *ctx, enum long_poll_why why)
 	struct err err = { "" };
 	int64_t again_ns;
 
-	if (sync_desired_read(t->api, t->in, &d, &err) < 0) {
+	if (why == LONG_POLL_ABANDONED) {
+		/* This is read by no one, and not worth a signature. */
+		exchange_answer(t->x, (struct exchange_answer){ .status = 409 });
+	} else if (sync_desired_read(t->api, t->in, &d, &err) < 0) {
 		answer_failure(t, &err);
 	} else {
 		/* Woken because something changed: any open desired state is worth an answer.
@@ -205,56 +189,6 @@ static int note_clock(struct api *a, int64_t now_ns, struct err *err)
 	return back_ns < 0 ? (int)back_ns : 0;
 }
 
-/* Stores the exchange in one transaction; what follows (share tree, counters) is derived from
- * it. */
-static int ingest_sync(struct call *c, struct talk *t, struct err *err)
-{
-	struct sync_from from = { .now_ns = api_now_ns(),
-				  .lost_ns = c->api->c.config->node_lost_s * S_NS };
-	int64_t start_ns = api_monotonic_ns(), took_ns;
-	const struct config_cluster *cluster = NULL;
-	struct slurm_pricing pricing = { .api = c->api };
-	const struct store_slurm slurm = { .doc = t->in,
-					   .is_pbs = t->in->engine == ENGINE_PBS,
-					   .price = slurm_find_price,
-					   .ctx = &pricing };
-	int r = admit_node(c, t->in, &cluster, err);
-
-	if (r < 0)
-		return r;
-	snprintf(from.address, sizeof(from.address), "%s", c->who.host);
-	snprintf(from.cluster, sizeof(from.cluster), "%s", cluster->name);
-	if (engine_is_foreign((enum engine)cluster->engine))
-		from.slurm = &slurm;
-	r = note_clock(c->api, from.now_ns, err);
-	if (r < 0)
-		return r;
-	r = store_ingest(c->api->c.store, t->in, &from, &t->result, err);
-	if (r == -ESTALE)
-		return call_refuse(c, 409, "overtaken", "");
-	if (r < 0)
-		return r;
-	exchange_mark_node(c->x);
-	if (t->result.n_bad_series)
-		log_line(LOG_WARNING,
-			 "node %s: %zu series of jobs are not readable and were dropped",
-			 t->in->node, t->result.n_bad_series);
-	share_update_usage(c->api, &t->result);
-	took_ns = api_monotonic_ns() - start_ns;
-	c->api->counts.syncs++;
-	c->api->counts.reports += (int64_t)t->in->n_reports;
-	c->api->counts.reports_new += (int64_t)t->result.n_accepted;
-	c->api->counts.refusals += (int64_t)t->result.n_refusals;
-	for (int i = 0; i < _LIMIT_MAX; i++)
-		c->api->counts.killed[i] += t->result.n_killed[i];
-	c->api->counts.ingest_ns += took_ns;
-	if (took_ns > c->api->counts.ingest_max_ns)
-		c->api->counts.ingest_max_ns = took_ns;
-	log_line(LOG_DEBUG, "node %s: sync with %zu reports, %zu new, stored in %.1f ms",
-		 t->in->node, t->in->n_reports, t->result.n_accepted, (double)took_ns / 1e6);
-	return 0;
-}
-
 /* After the commit: readers of jobs, output and steps, other nodes of the same jobs, the
  * scheduler. */
 static int wake_others(struct api *a, const struct talk *t, struct err *err)
@@ -283,12 +217,7 @@ static int add_waiter(struct talk *t, int64_t again_ns, struct err *err)
 	return long_poll_add(t->api->c.poll, &w, err);
 }
 
-/* How long the node waits: for anything new, and with what it has reported for what follows that. */
-struct patience {
-	int64_t wait_s, linger_ms;
-};
-
-static int read_patience(struct call *c, struct patience *ret, struct err *err)
+static int read_patience(struct call *c, struct talk_patience *ret, struct err *err)
 {
 	static const int64_t none = 0;
 	int64_t lost_s = c->api->c.config->node_lost_s;
@@ -305,8 +234,8 @@ static int read_patience(struct call *c, struct patience *ret, struct err *err)
 }
 
 /* Sets the deadline. False: the answer is to be sent now. */
-static bool can_wait(struct talk *t, const struct patience *p, const struct sync_desired *d,
-		     int64_t *ret_again_ns)
+static bool can_wait(struct talk *t, const struct talk_patience *p,
+		     const struct sync_desired *d, int64_t *ret_again_ns)
 {
 	int64_t now_ns = api_monotonic_ns();
 
@@ -320,38 +249,83 @@ static bool can_wait(struct talk *t, const struct patience *p, const struct sync
 	return true;
 }
 
+/* What follows from the exchange outside the ledger. */
+static void note_stored(struct talk *t)
+{
+	exchange_mark_node(t->x);
+	if (t->result.n_bad_series)
+		log_line(LOG_WARNING,
+			 "node %s: %zu series of jobs are not readable and were dropped",
+			 t->in->node, t->result.n_bad_series);
+	share_update_usage(t->api, &t->result);
+	/* A node has one exchange at a time: it has abandoned an earlier one that still waits.
+	 */
+	long_poll_drop(t->api->c.poll, LONG_POLL_NODE, t->in->node);
+}
+
+/* 1: it was answered; 0: it waits. */
+static int answer_or_wait(struct talk *t, struct err *err)
+{
+	int64_t again_ns;
+	int r = wake_others(t->api, t, err);
+
+	if (r < 0)
+		return r;
+	if (can_wait(t, &t->patience, &t->desired, &again_ns) &&
+	    add_waiter(t, again_ns, err) >= 0) {
+		sync_desired_done(&t->desired);
+		return 0;
+	}
+	answer_node(t, &t->desired);
+	return 1;
+}
+
+static void finish_talk(struct talk *t)
+{
+	int r = t->r;
+
+	if (r == -ESTALE)
+		r = call_refuse(&t->call, 409, "overtaken", "");
+	if (r >= 0) {
+		note_stored(t);
+		r = answer_or_wait(t, &t->err);
+	}
+	if (r < 0)
+		answer_finish(&t->call, r, &t->err);
+	if (r != 0)
+		talk_free(t);
+}
+
+static int read_talk(struct call *c, struct talk *t, struct err *err)
+{
+	int r = read_patience(c, &t->patience, err);
+
+	if (r >= 0)
+		r = sync_decode(c->body, &t->in, err);
+	if (r >= 0)
+		r = admit_node(c, t->in, &t->cluster, err);
+	return r < 0 ? r : note_clock(c->api, api_now_ns(), err);
+}
+
 int route_sync(struct call *c, struct err *err)
 {
-	_cleanup_(sync_desired_done) struct sync_desired d = { 0 };
 	_cleanup_(talk_freep) struct talk *t = calloc(1, sizeof(*t));
-	struct patience p;
-	int64_t again_ns;
 	int r;
 
 	if (!t)
 		return err_set(err, -ENOMEM, "out of memory");
 	t->api = c->api;
 	t->x = c->x;
+	t->finish = finish_talk;
 	snprintf(t->credential, sizeof(t->credential), "%s",
 		 exchange_header(c->x, AUTH_REQUEST_HEADER));
-	r = read_patience(c, &p, err);
+	r = read_talk(c, t, err);
+	t->call = *c;
+	t->call.body = NULL;
 	if (r >= 0)
-		r = sync_decode(c->body, &t->in, err);
-	if (r >= 0)
-		r = ingest_sync(c, t, err);
+		r = sync_batch_add(t, err);
 	if (r < 0)
 		return r;
-	/* A node has one exchange at a time: it has abandoned an earlier one that still waits.
-	 */
-	long_poll_replace(c->api->c.poll, LONG_POLL_NODE, t->in->node);
-	r = wake_others(c->api, t, err);
-	if (r >= 0)
-		r = sync_desired_read(c->api, t->in, &d, err);
-	if (r < 0)
-		return r;
-	if (!can_wait(t, &p, &d, &again_ns) || add_waiter(t, again_ns, err) < 0)
-		answer_node(t, &d);
-	else
-		TAKE_PTR(t);
+	TAKE_PTR(t);
 	return CALL_DEFERRED;
 }

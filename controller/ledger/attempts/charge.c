@@ -5,7 +5,7 @@
 #include "common/err.h"
 #include "controller/ledger/usage/queue_waits.h"
 #include "controller/ledger/attempts/charge.h"
-#include "controller/ledger/usage/rollup/rollup_write.h"
+#include "controller/ledger/usage/rollup/rollup_collect.h"
 
 /* The figures that charges depend on: resident peak, or where it was not measured the
  * cgroup's peak, which counts page cache too; GPUs that have done nothing. */
@@ -48,7 +48,7 @@ static int add_day(void *ctx, int64_t day, const struct tally *g)
 	struct rollup_ctx *c = ctx;
 	const struct rollup_key key = key_of(c->k, day);
 	struct rollup gained = rollup_gain(&c->before, g);
-	int r = rollup_write(c->s, &key, &gained, c->err);
+	int r = rollup_collect(c->s, &key, &gained, c->err);
 
 	return r < 0 ? r : store_slice(c->s, &c->k->days, day, &gained, c->err);
 }
@@ -61,7 +61,7 @@ int store_charge_count_job(struct store *s, const struct store_known *k, enum st
 	int r;
 
 	one.figure[which == STORE_MARK_STARTED ? ROLLUP_JOBS_STARTED : ROLLUP_JOBS_ENDED] = 1;
-	r = rollup_write(s, &key, &one, err);
+	r = rollup_collect(s, &key, &one, err);
 	return r < 0 ? r : store_mark(s, &k->days, which, day, err);
 }
 
@@ -157,7 +157,8 @@ struct store_run_interval store_charge_interval(const struct store_known *k,
 						    later(span->from_ns, c->report->started_ns),
 					    .to_ns = span->to_ns,
 					    .running_ns = gained.running_ns,
-					    .suspended_ns = gained.suspended_ns };
+					    .suspended_ns = gained.suspended_ns,
+					    .last = &k->last };
 }
 
 int store_charge_write_interval(struct store *s, const struct store_known *k,

@@ -14,7 +14,9 @@ static struct fraction fraction_of(struct db_row *st, int column)
 
 /* clang-format off */
 #define KNOWN_COLUMNS(X) \
-	X(KNOWN_NODE,                "a.node") \
+	X(KNOWN_JOB,                 "a.job") \
+	X(KNOWN_ATTEMPT,             ", a.attempt") \
+	X(KNOWN_NODE,                ", a.node") \
 	X(KNOWN_SEQ,                 ", a.seq") \
 	X(KNOWN_CLOSED,              ", a.closed") \
 	X(KNOWN_AT_NS,               ", a.at_ns") \
@@ -32,6 +34,9 @@ static struct fraction fraction_of(struct db_row *st, int column)
 	X(KNOWN_USER,                ", j.user") \
 	X(KNOWN_POOL,                ", j.pool") \
 	X(KNOWN_JOB_ATTEMPT,             ", j.attempt") \
+	X(KNOWN_JOB_STATE,           ", j.state") \
+	X(KNOWN_JOB_STARTED_NS,      ", j.started_ns") \
+	X(KNOWN_JOB_ENDED_NS,        ", j.ended_ns") \
 	X(KNOWN_RATE_NUM,            ", j.rate_num") \
 	X(KNOWN_RATE_DEN,            ", j.rate_den") \
 	X(KNOWN_BUNDLE_GPUS_NUM,     ", j.bundle_gpus_num") \
@@ -52,10 +57,21 @@ static struct fraction fraction_of(struct db_row *st, int column)
 	X(KNOWN_SUMMED,              ", j.summed") \
 	X(KNOWN_WALLTIME_S,          ", j.walltime_s") \
 	X(KNOWN_ELIGIBLE_NS,         ", CASE WHEN j.eligible_ns > 0 THEN j.eligible_ns ELSE" \
-		" j.submitted_ns END")
+		" j.submitted_ns END") \
+	X(KNOWN_RAN_FROM_NS,         ", x.from_ns") \
+	X(KNOWN_RAN_TO_NS,           ", x.to_ns") \
+	X(KNOWN_RAN_RUNNING_NS,      ", x.running_ns") \
+	X(KNOWN_RAN_EVEN,            ", x.even")
 /* clang-format on */
 enum { KNOWN_COLUMNS(SQL_NAME) };
-#define KNOWN_SELECT "SELECT " KNOWN_COLUMNS(SQL_COLUMN)
+/* With its last run interval, if it has any: `jobs` once more, or PostgreSQL reads all intervals where there are few. */
+#define KNOWN_SELECT(jobs)                                                                     \
+	"SELECT " KNOWN_COLUMNS(SQL_COLUMN) " FROM attempts a JOIN jobs j ON j.job = a.job"    \
+					    " LEFT JOIN stretches x ON x.job " jobs            \
+					    " AND x.job = a.job AND x.attempt = a.attempt"     \
+					    " AND x.from_ns = (SELECT MAX(y.from_ns)"          \
+					    " FROM stretches y WHERE y.job = a.job"            \
+					    " AND y.attempt = a.attempt) WHERE a.job " jobs
 
 static void read_terms(struct db_row *st, struct tally_terms *ret)
 {
@@ -79,9 +95,23 @@ static int decode_verdict(const char *text, struct job_end *ret, struct err *err
 	return 0;
 }
 
+static void read_last(struct db_row *st, struct store_run_last *ret)
+{
+	*ret = (struct store_run_last){ .is_known = true,
+					.is_there = !db_is_null(st, KNOWN_RAN_FROM_NS) };
+	if (!ret->is_there)
+		return;
+	ret->from_ns = db_int(st, KNOWN_RAN_FROM_NS);
+	ret->to_ns = db_int(st, KNOWN_RAN_TO_NS);
+	ret->running_ns = db_int(st, KNOWN_RAN_RUNNING_NS);
+	ret->is_even = db_int(st, KNOWN_RAN_EVEN) != 0;
+}
+
 /* Texts are copied: *k is good after the statement is done. */
 static int read_known(struct db_row *st, struct store_known *k, struct err *err)
 {
+	*k = (struct store_known){ .days = { .job = db_int(st, KNOWN_JOB),
+					     .attempt = (int32_t)db_int(st, KNOWN_ATTEMPT) } };
 	snprintf(k->node, sizeof(k->node), "%s", store_text(st, KNOWN_NODE));
 	k->seq = db_int(st, KNOWN_SEQ);
 	k->closed = db_int(st, KNOWN_CLOSED);
@@ -99,6 +129,9 @@ static int read_known(struct db_row *st, struct store_known *k, struct err *err)
 	snprintf(k->user, sizeof(k->user), "%s", store_text(st, KNOWN_USER));
 	k->pool = (enum charge_pool)(int)db_int(st, KNOWN_POOL);
 	k->job_attempt = db_int(st, KNOWN_JOB_ATTEMPT);
+	k->job_state = (enum job_state)(int)db_int(st, KNOWN_JOB_STATE);
+	k->job_started_ns = db_int(st, KNOWN_JOB_STARTED_NS);
+	k->job_ended_ns = db_int(st, KNOWN_JOB_ENDED_NS);
 	read_terms(st, &k->terms);
 	k->days.usage_day = db_int(st, KNOWN_USAGE_DAY);
 	k->days.is_sliced = (int)db_int(st, KNOWN_SLICED);
@@ -107,6 +140,7 @@ static int read_known(struct db_row *st, struct store_known *k, struct err *err)
 	k->walltime_s = db_int(st, KNOWN_WALLTIME_S);
 	k->eligible_ns = db_int(st, KNOWN_ELIGIBLE_NS);
 	k->is_several = db_int(st, KNOWN_IS_SEVERAL) != 0;
+	read_last(st, &k->last);
 	if (decode_verdict(store_text(st, KNOWN_VERDICT), &k->verdict, err) < 0)
 		return -EBADMSG;
 	return store_usage_decode(store_text(st, KNOWN_USAGE), &k->usage, err);
@@ -116,17 +150,51 @@ int store_known_load(struct store *s, const struct report *rep, struct store_kno
 		     struct err *err)
 {
 	struct db_row *st;
-	int r = db_query_first(s->db, err, &st,
-			       KNOWN_SELECT " FROM attempts a JOIN jobs j USING(job)"
-					    " WHERE a.job = ?1 AND a.attempt = ?2",
+	int r = db_query_first(s->db, err, &st, KNOWN_SELECT("= ?1") " AND a.attempt = ?2",
 			       "ii", rep->job, (int64_t)rep->attempt);
 
 	if (r <= 0)
 		return r;
-	k->days = (struct store_days){ .job = rep->job, .attempt = rep->attempt };
 	r = read_known(st, k, err);
 	db_done(st);
 	return r < 0 ? r : 1;
+}
+
+/* The row of the statement, where one of the reports is of that attempt. */
+static int read_one_of(struct db_row *st, const struct report *reports, size_t n,
+		       struct store_known_some *ret, struct err *err)
+{
+	int64_t job = db_int(st, KNOWN_JOB), attempt = db_int(st, KNOWN_ATTEMPT);
+	int r = 0;
+
+	for (size_t i = 0; i < n && r >= 0; i++)
+		if (reports[i].job == job && reports[i].attempt == attempt) {
+			r = read_known(st, &ret[i].known, err);
+			ret[i].is_loaded = r >= 0;
+		}
+	return r;
+}
+
+int store_known_load_some(struct store *s, const struct report *reports, size_t n,
+			  struct store_known_some *ret, struct err *err)
+{
+	static const char sql[] = KNOWN_SELECT("IN (" STORE_SOME_PARAMETERS ")");
+	int64_t numbers[STORE_SOME];
+	const struct db_ints jobs = { numbers, STORE_SOME, INT64_MIN };
+	struct db_row *st;
+	int r;
+
+	for (size_t i = 0; i < STORE_SOME; i++)
+		numbers[i] = reports[i < n ? i : n - 1].job;
+	for (size_t i = 0; i < n; i++)
+		ret[i].is_loaded = false;
+	r = db_query_ints(s->db, sql, &jobs, &st, err);
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		r = read_one_of(st, reports, n, ret, err);
+		if (r < 0)
+			db_done(st);
+	}
+	return r;
 }
 
 const struct job_end *store_known_end(const struct store_known *k, const struct report *rep)

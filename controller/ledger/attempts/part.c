@@ -100,7 +100,7 @@ int store_usage_decode(const char *text, struct usage *ret, struct err *err)
 {
 	_cleanup_json_ json_t *doc = NULL;
 
-	if (!*text)
+	if (!*text || wire_parse_usage(text, ret) == 0)
 		return 0;
 	doc = json_loads(text, 0, NULL);
 	if (!doc)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/charge.h"
 #include "controller/ledger/attempts/bound/elapsed.h"
@@ -20,43 +21,45 @@ static int write_attempt(struct store *s, const struct store_known *k,
 {
 	const struct report *rep = c->report;
 	const struct job_end *how = store_known_end(k, rep);
-	_cleanup_json_ json_t *usage_doc = wire_encode_usage(&k->usage);
-	_cleanup_json_ json_t *end_doc = wire_encode_end(how);
-	_cleanup_free_ char *usage = usage_doc ? wire_format(usage_doc) : NULL;
-	_cleanup_free_ char *end = end_doc ? wire_format(end_doc) : NULL;
 	bool has_ended = rep->state == JOB_ENDED;
+	_cleanup_json_ json_t *end_doc = has_ended ? wire_encode_end(how) : NULL;
+	_cleanup_free_ char *usage = wire_format_usage(&k->usage);
+	_cleanup_free_ char *end = end_doc ? wire_format(end_doc) : NULL;
 
-	if (!usage || !end)
+	if (!usage || (has_ended && !end))
 		return err_set(err, -ENOMEM, "out of memory");
-	store_announce_job(s, rep->job);
-	return db_run(s->db, err,
-		      "UPDATE attempts SET seq = ?3, at_ns = ?4, state = ?5,"
-		      " shown = CASE WHEN ?20 <> 0 THEN shown ELSE 1 END,"
-		      " missing_ns = 0, started_ns = ?6, ended_ns = ?7, running_ns = ?8,"
-		      " suspended_ns = ?9, charge_requested_ms = ?10, charge_used_ms = ?11,"
-		      " cpus = CASE WHEN ?20 <> 0 THEN cpus ELSE ?12 END,"
-		      " note = CASE WHEN ?20 <> 0 THEN note ELSE ?13 END, usage = ?14,"
-		      " closed = CASE WHEN ?15 = 0 THEN closed"
-		      " WHEN ?20 <> 0 THEN " SQL_STORE_LOST " ELSE " SQL_STORE_FINAL " END,"
-		      " end = CASE WHEN ?15 <> 0 THEN ?16 ELSE end END,"
-		      " end_kind = CASE WHEN ?15 <> 0 THEN ?17 ELSE end_kind END,"
-		      " exit_status = CASE WHEN ?15 <> 0 THEN ?18 ELSE exit_status END,"
-		      " signal = CASE WHEN ?15 <> 0 THEN ?19 ELSE signal END"
-		      " WHERE job = ?1 AND attempt = ?2",
-		      "iiiiiiiiiii"
-		      "tttitiiii",
-		      rep->job, (int64_t)rep->attempt, rep->seq, rep->at_ns, (int64_t)k->state,
-		      k->started_ns, k->ended_ns, now->running_ns, now->suspended_ns,
-		      now->charge_requested_ms, now->charge_used_ms, rep->cpus, rep->note,
-		      usage, (int64_t)has_ended, has_ended ? end : NULL, (int64_t)how->kind,
-		      (int64_t)how->exit_status, (int64_t)how->signal, (int64_t)c->is_followed);
+	return db_run_later(
+		s->db, err,
+		"UPDATE attempts SET seq = ?3, at_ns = ?4, state = ?5,"
+		" shown = CASE WHEN ?20 <> 0 THEN shown ELSE 1 END,"
+		" missing_ns = 0, started_ns = ?6, ended_ns = ?7, running_ns = ?8,"
+		" suspended_ns = ?9, charge_requested_ms = ?10, charge_used_ms = ?11,"
+		" cpus = CASE WHEN ?20 <> 0 THEN cpus ELSE ?12 END,"
+		" note = CASE WHEN ?20 <> 0 THEN note ELSE ?13 END, usage = ?14,"
+		" closed = CASE WHEN ?15 = 0 THEN closed"
+		" WHEN ?20 <> 0 THEN " SQL_STORE_LOST " ELSE " SQL_STORE_FINAL " END,"
+		" end = CASE WHEN ?15 <> 0 THEN ?16 ELSE end END,"
+		" end_kind = CASE WHEN ?15 <> 0 THEN ?17 ELSE end_kind END,"
+		" exit_status = CASE WHEN ?15 <> 0 THEN ?18 ELSE exit_status END,"
+		" signal = CASE WHEN ?15 <> 0 THEN ?19 ELSE signal END"
+		" WHERE job = ?1 AND attempt = ?2",
+		"iiiiiiiiiii"
+		"tttitiiii",
+		rep->job, (int64_t)rep->attempt, rep->seq, rep->at_ns, (int64_t)k->state,
+		k->started_ns, k->ended_ns, now->running_ns, now->suspended_ns,
+		now->charge_requested_ms, now->charge_used_ms, rep->cpus, rep->note, usage,
+		(int64_t)has_ended, end, (int64_t)how->kind, (int64_t)how->exit_status,
+		(int64_t)how->signal, (int64_t)c->is_followed);
 }
 
-/* The job's row mirrors its present attempt; a late report of an earlier one does not change it. */
+/* The job's row mirrors its present attempt; a late report of an earlier one does not change it. Nor does one of a job that runs on, which
+ * most reports are: the row is large, and would be written again each time. */
 static int write_job(struct store *s, const struct store_known *k, const struct report *rep,
 		     struct err *err)
 {
-	if (k->job_attempt != rep->attempt)
+	if (k->job_attempt != rep->attempt ||
+	    (k->state != JOB_ENDED && k->job_state == k->state &&
+	     k->job_started_ns == k->started_ns && k->job_ended_ns == k->ended_ns))
 		return 0;
 	return db_run(s->db, err,
 		      "UPDATE jobs SET state = ?2, started_ns = ?3, ended_ns = ?4,"
@@ -114,6 +117,25 @@ static void set_changed(struct store_report_case *c, const struct store_known *k
 		usage_has(&k->usage, &k->usage.gpu_idle_ns) ? k->usage.gpu_idle_ns : -1;
 }
 
+#define SAME_PACE_NS (S_NS / 20)
+#define ANNOUNCED_EACH 16
+
+/* The job runs on as the queue computes it from its last report and the clock. Most reports are such, and if each were announced the queue would
+ * read thousands of jobs again in each cycle. One in ANNOUNCED_EACH is, so that small differences do not add up. To be asked before *k changes.
+ */
+static bool runs_on(const struct store_known *k, const struct report *rep,
+		    const struct tally_span *span)
+{
+	int64_t gained_ns = span->after.running_ns - span->before.running_ns,
+		late_ns = rep->at_ns - k->at_ns - gained_ns;
+
+	return k->closed == STORE_OPEN && k->state == JOB_RUNNING &&
+	       rep->state == JOB_RUNNING && !k->is_several && k->at_ns && k->started_ns &&
+	       k->job_attempt == rep->attempt && k->job_state == JOB_RUNNING &&
+	       span->after.suspended_ns == span->before.suspended_ns &&
+	       late_ns > -SAME_PACE_NS && late_ns < SAME_PACE_NS && rep->seq % ANNOUNCED_EACH;
+}
+
 static int accept_report(struct store *s, struct store_report_case *c, struct store_known *k,
 			 const struct tally_span *span, struct err *err)
 {
@@ -121,6 +143,8 @@ static int accept_report(struct store *s, struct store_report_case *c, struct st
 	enum job_state was = k->state;
 	int r = store_charge_write_days(s, k, c, span, err);
 
+	if (!runs_on(k, rep, span))
+		store_announce_job(s, rep->job);
 	if (r >= 0)
 		r = store_charge_write_interval(s, k, c, span, err);
 	if (r < 0)
@@ -156,8 +180,7 @@ static int accept_report(struct store *s, struct store_report_case *c, struct st
 static int add_part(struct store *s, struct store_report_case *c, struct store_known *k,
 		    const struct tally_span *span, struct err *err)
 {
-	_cleanup_json_ json_t *doc = wire_encode_usage(&k->usage);
-	_cleanup_free_ char *usage = doc ? wire_format(doc) : NULL;
+	_cleanup_free_ char *usage = wire_format_usage(&k->usage);
 	int r = usage ? store_charge_write(s, k, span, err)
 		      : err_set(err, -ENOMEM, "out of memory");
 
@@ -198,8 +221,12 @@ static int accept_part(struct store *s, struct store_report_case *c, struct stor
 static int load_its_part(struct store *s, const struct store_report_case *c,
 			 struct store_known *k, struct err *err)
 {
-	int r = store_known_load(s, c->report, k, err);
+	int r = 1;
 
+	if (c->loaded)
+		*k = *c->loaded;
+	else
+		r = store_known_load(s, c->report, k, err);
 	if (r > 0 && k->is_several)
 		return store_part_load(s, c->report, c->node, &k->part, err);
 	return r > 0 ? strcmp(k->node, c->node) == 0 : r;

@@ -6,15 +6,12 @@
  * once, the first node when all of them have been shown running, or when the job is to be cancelled. When
  * the attempt is over, or the end of part 0 waits for them, the others are to be cancelled.
  */
+#include <errno.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/jobs/texts.h"
 #include "controller/ledger/sql.h"
 
-#define REQUEST                                                                                \
-	" CASE WHEN j.array_job > 0 THEN"                                                      \
-	"  (SELECT " STORE_REQUEST("q") " FROM jobs q WHERE q.job = j.array_job)"              \
-					" ELSE " STORE_REQUEST("j") " END"
 /* The columns of both halves of desired_sql. */
 enum given_column {
 	ASSIGNED_JOB,
@@ -22,7 +19,6 @@ enum given_column {
 	ASSIGNED_WANT,
 	ASSIGNED_STATE,
 	ASSIGNED_REASON,
-	ASSIGNED_REQUEST,
 	ASSIGNED_ARRAY_JOB,
 	ASSIGNED_ARRAY_INDEX,
 	/* of a job on several nodes: */
@@ -38,8 +34,8 @@ enum given_column {
 /* When the first part of a job has ended, its others get an order to end. Not those of Slurm: its cancel names a job's id, which may be the
  * next attempt's by then. */
 static const char desired_sql[] =
-	"SELECT a.job, a.attempt, j.want, a.state, j.want_reason," REQUEST
-	", j.array_job, j.array_index, a.hosts, 0, a.node, p.ncpus, p.vmem_bytes, p.mem_bytes,"
+	"SELECT a.job, a.attempt, j.want, a.state, j.want_reason,"
+	" j.array_job, j.array_index, a.hosts, 0, a.node, p.ncpus, p.vmem_bytes, p.mem_bytes,"
 	" p.jobfs_bytes, p.ngpus"
 	" FROM attempts a JOIN jobs j ON j.job = a.job LEFT JOIN parts p"
 	" ON p.job = a.job AND p.attempt = a.attempt AND p.part = 0"
@@ -53,8 +49,8 @@ static const char desired_sql[] =
 	" AND (a.closed <> " SQL_STORE_OPEN " OR a.held_ns > 0) THEN " SQL_DESIRED_CANCEL
 	" ELSE j.want END, p.state,"
 	" CASE WHEN a.closed <> " SQL_STORE_OPEN " OR a.held_ns > 0 THEN 'the job has ended'"
-	" ELSE j.want_reason END," REQUEST
-	", j.array_job, j.array_index, a.hosts, p.part, p.node, p.ncpus, p.vmem_bytes,"
+	" ELSE j.want_reason END,"
+	" j.array_job, j.array_index, a.hosts, p.part, p.node, p.ncpus, p.vmem_bytes,"
 	" p.mem_bytes, p.jobfs_bytes, p.ngpus"
 	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
 	" JOIN jobs j ON j.job = p.job"
@@ -100,7 +96,6 @@ int store_desired(struct store *s, const char *node, store_desired_fn fn, void *
 			.want = (enum job_desired)(int)db_int(st, ASSIGNED_WANT),
 			.state = (enum job_state)(int)db_int(st, ASSIGNED_STATE),
 			.reason = store_text(st, ASSIGNED_REASON),
-			.request = store_text(st, ASSIGNED_REQUEST),
 			.array = { db_int(st, ASSIGNED_ARRAY_JOB),
 				   db_int(st, ASSIGNED_ARRAY_INDEX) },
 		};
@@ -111,4 +106,20 @@ int store_desired(struct store *s, const char *node, store_desired_fn fn, void *
 			db_done(st);
 	}
 	return r;
+}
+
+int store_desired_request(struct store *s, const struct store_desired *g, char **ret,
+			  struct err *err)
+{
+	struct db_row *st;
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT " STORE_REQUEST("j") " FROM jobs j WHERE j.job = ?1",
+			       "i", g->array.job ? g->array.job : g->job);
+
+	if (r <= 0)
+		return r < 0 ? r
+			     : err_set(err, -ENOENT, "job %lld has no row", (long long)g->job);
+	*ret = strdup(store_text(st, 0));
+	db_done(st);
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }

@@ -57,6 +57,7 @@ int store_check_sync_number(struct store *s, const struct sync *in, int64_t now_
 	if (in->number <= last)
 		return err_set(err, -ESTALE, "node %s has sent a later exchange already",
 			       in->node);
-	return db_run(s->db, err, "UPDATE boots SET number = ?3 WHERE node = ?1 AND boot = ?2",
-		      "tti", in->node, in->boot, in->number);
+	return db_run_later(s->db, err,
+			    "UPDATE boots SET number = ?3 WHERE node = ?1 AND boot = ?2", "tti",
+			    in->node, in->boot, in->number);
 }

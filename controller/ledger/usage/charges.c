@@ -277,30 +277,31 @@ int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err)
 
 /* ---- writing: from attempts/report.c, in its transaction ---- */
 
-struct run_interval {
-	int64_t from_ns, to_ns, running_ns;
-	bool is_even;
-};
-
 enum interval_column { INTERVAL_FROM_NS, INTERVAL_TO_NS, INTERVAL_RUNNING_NS, INTERVAL_EVEN };
 
-/* The last run interval of the attempt that begins at x->from_ns or before. 1: there is one. */
+/* The last run interval of the attempt that begins at x->from_ns or before. Nearly always it is the last one of all, which is known. 1: there is
+ * one. */
 static int load_run_interval(struct store *s, const struct store_run_interval *x,
-			     struct run_interval *ret, struct err *err)
+			     struct store_run_last *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query_first(s->db, err, &st,
-			       "SELECT from_ns, to_ns, running_ns, even FROM stretches"
-			       " WHERE job = ?1 AND attempt = ?2 AND from_ns <= ?3"
-			       " ORDER BY from_ns DESC LIMIT 1",
-			       "iii", x->job, (int64_t)x->attempt, x->from_ns);
+	int r;
 
+	if (x->last->is_known && (!x->last->is_there || x->last->from_ns <= x->from_ns)) {
+		*ret = *x->last;
+		return ret->is_there;
+	}
+	r = db_query_first(s->db, err, &st,
+			   "SELECT from_ns, to_ns, running_ns, even FROM stretches"
+			   " WHERE job = ?1 AND attempt = ?2 AND from_ns <= ?3"
+			   " ORDER BY from_ns DESC LIMIT 1",
+			   "iii", x->job, (int64_t)x->attempt, x->from_ns);
 	if (r <= 0)
 		return r;
-	*ret = (struct run_interval){ .from_ns = db_int(st, INTERVAL_FROM_NS),
-				      .to_ns = db_int(st, INTERVAL_TO_NS),
-				      .running_ns = db_int(st, INTERVAL_RUNNING_NS),
-				      .is_even = db_int(st, INTERVAL_EVEN) != 0 };
+	*ret = (struct store_run_last){ .from_ns = db_int(st, INTERVAL_FROM_NS),
+					.to_ns = db_int(st, INTERVAL_TO_NS),
+					.running_ns = db_int(st, INTERVAL_RUNNING_NS),
+					.is_even = db_int(st, INTERVAL_EVEN) != 0 };
 	db_done(st);
 	return 1;
 }
@@ -308,7 +309,7 @@ static int load_run_interval(struct store *s, const struct store_run_interval *x
 int store_run_interval(struct store *s, struct store_run_interval *x,
 		       struct sync_usage_delta *gain, struct err *err)
 {
-	struct run_interval was = { 0 }, now;
+	struct store_run_last was = { 0 }, now;
 	bool is_even = x->suspended_ns == 0;
 	int r = 0;
 
@@ -319,7 +320,10 @@ int store_run_interval(struct store *s, struct store_run_interval *x,
 	r = load_run_interval(s, x, &was, err);
 	if (r < 0)
 		return r;
-	now = (struct run_interval){ x->from_ns, x->to_ns, x->running_ns, is_even };
+	now = (struct store_run_last){ .from_ns = x->from_ns,
+				       .to_ns = x->to_ns,
+				       .running_ns = x->running_ns,
+				       .is_even = is_even };
 	/* An interval is known by its beginning: one that begins at the same moment is lengthened too. */
 	if (r > 0 && (was.from_ns == x->from_ns ||
 		      (was.is_even && is_even && was.to_ns == x->from_ns))) {
@@ -328,19 +332,20 @@ int store_run_interval(struct store *s, struct store_run_interval *x,
 		now.running_ns += was.running_ns;
 		now.is_even &= was.is_even;
 	} else {
-		was = (struct run_interval){ .from_ns = x->from_ns, .to_ns = x->from_ns };
+		was = (struct store_run_last){ .from_ns = x->from_ns, .to_ns = x->from_ns };
 	}
 	gain->from_ns = now.from_ns;
 	gain->was_to_ns = was.to_ns;
 	gain->was_running_ns = was.running_ns;
 	gain->to_ns = now.to_ns;
 	gain->running_ns = now.running_ns;
-	return db_run(s->db, err,
-		      "INSERT INTO stretches(job, attempt, from_ns, to_ns, running_ns, even)"
-		      " VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
-		      " ON CONFLICT(job, attempt, from_ns) DO UPDATE SET"
-		      " to_ns = excluded.to_ns, running_ns = excluded.running_ns,"
-		      " even = excluded.even",
-		      "iiiiii", x->job, (int64_t)x->attempt, now.from_ns, now.to_ns,
-		      now.running_ns, (int64_t)now.is_even);
+	return db_run_later(
+		s->db, err,
+		"INSERT INTO stretches(job, attempt, from_ns, to_ns, running_ns, even)"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
+		" ON CONFLICT(job, attempt, from_ns) DO UPDATE SET"
+		" to_ns = excluded.to_ns, running_ns = excluded.running_ns,"
+		" even = excluded.even",
+		"iiiiii", x->job, (int64_t)x->attempt, now.from_ns, now.to_ns, now.running_ns,
+		(int64_t)now.is_even);
 }

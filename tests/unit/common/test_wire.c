@@ -381,9 +381,74 @@ static void values_of_a_document_are_counted_before_it_is_parsed(void **state)
 	}
 }
 
+/* Any figures, some of them not measured; at most 18 digits, of which the quick way reads no more. */
+static struct usage draw_usage(uint64_t *seed)
+{
+	struct usage u = { 0 };
+
+	for (size_t i = 0; usage_fields[i].name; i++) {
+		*seed = *seed * 6364136223846793005ULL + 1442695040888963407ULL;
+		if (*seed >> 62)
+			usage_set(&u, (int64_t *)(void *)((char *)&u + usage_fields[i].offset),
+				  (int64_t)(*seed >> (*seed >> 58)) % 1000000000000000000);
+	}
+	u.n_cores = (int32_t)(*seed >> 40) % (USAGE_CORES_MAX + 1);
+	for (int32_t i = 0; i < u.n_cores; i++)
+		u.cores[i] = (struct usage_core){ i * 3, i * 1000000007LL };
+	return u;
+}
+
+static void the_text_of_usage_is_that_of_its_document(void **state)
+{
+	uint64_t seed = 7;
+
+	(void)state;
+	for (int n = 0; n < 2000; n++) {
+		struct usage u = n ? draw_usage(&seed) : (struct usage){ 0 }, back;
+		_cleanup_json_ json_t *doc = wire_encode_usage(&u);
+		_cleanup_free_ char *slow = wire_format(doc), *quick = wire_format_usage(&u);
+
+		assert_string_equal(quick, slow);
+		if (!u.have && !u.n_cores)
+			continue;
+		assert_int_equal(wire_parse_usage(quick, &back), 0);
+		assert_memory_equal(&back, &u, sizeof(u));
+	}
+}
+
+/* Then the general way reads it, or refuses it. */
+static void text_of_another_form_is_not_read_quickly(void **state)
+{
+	static const char *const other[] = { "",
+					     "{}",
+					     "{ \"cpu_ns\":1}",
+					     "{\"cpu_ns\":-1}",
+					     "{\"cpu_ns\":1e3}",
+					     "{\"cpu_ns\":9223372036854775808}",
+					     "{\"cpu_ns\":1}x",
+					     "{\"cpu_ns\":1,}",
+					     "{\"procs\":1,\"cpu_ns\":1}",
+					     "{\"unknown\":1}",
+					     "{\"cores\":[]}",
+					     "{\"cores\":[{\"cpu\":1}]}" };
+	uint64_t seed = 9;
+	struct usage u = draw_usage(&seed), back;
+	_cleanup_free_ char *text = wire_format_usage(&u);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(other); i++)
+		assert_int_equal(wire_parse_usage(other[i], &back), -EINVAL);
+	for (size_t n = strlen(text); n-- > 0;) {
+		text[n] = '\0';
+		assert_int_equal(wire_parse_usage(text, &back), -EINVAL);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_text_of_usage_is_that_of_its_document),
+		cmocka_unit_test(text_of_another_form_is_not_read_quickly),
 		cmocka_unit_test(values_of_a_document_are_counted_before_it_is_parsed),
 		cmocka_unit_test(a_decoded_report_equals_the_encoded_one),
 		cmocka_unit_test(a_decoded_request_equals_the_encoded_one),

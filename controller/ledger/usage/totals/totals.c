@@ -114,9 +114,8 @@ static int add_row(struct store *s, struct rollup_rows *sums, const struct rollu
 	return rollup_rows_total(sums, s->db, &t, &e->rollup, err);
 }
 
-static int write_rows(void *ctx, struct err *err)
+int totals_write(struct store *s, struct err *err)
 {
-	struct store *s = ctx;
 	size_t n = s->totals.pending ? rollup_set_size(s->totals.pending) : 0;
 	struct rollup_rows sums = rollup_rows();
 	int r = 0;
@@ -353,11 +352,7 @@ int totals_open(struct store *s, struct err *err)
 {
 	int r = read_period(s, err);
 
-	if (r == 0)
-		r = make_totals(s, err);
-	if (r >= 0)
-		db_before_commit(s->db, write_rows, s);
-	return r;
+	return r == 0 ? make_totals(s, err) : r;
 }
 
 static int change_period(struct store *s, struct err *err)

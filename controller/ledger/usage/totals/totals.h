@@ -20,6 +20,8 @@ int totals_reload(struct store *s, struct err *err);
 /* Adds the gain of a day; it is written at the end of the transaction under way, with all others. */
 int totals_add(struct store *s, const struct rollup_key *k, const struct rollup *r,
 	       struct err *err);
+/* Writes that, at the end of the transaction under way. */
+int totals_write(struct store *s, struct err *err);
 /* The transaction has ended, or the ledger is closed: what was not written never will be. */
 void totals_forget(struct store *s);
 /* Makes the table from rollups and months, in the transaction under way. */

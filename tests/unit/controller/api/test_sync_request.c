@@ -25,7 +25,7 @@ static void encode_request(const struct store_desired *g, struct request *ret)
 	_cleanup_json_ json_t *j = NULL;
 	struct err err = { "" };
 
-	assert_int_equal(sync_request_encode(g, &j, &err), 0);
+	assert_int_equal(sync_request_encode(g, stored, &j, &err), 0);
 	request_init(ret);
 	if (wire_decode_request(j, "request", ret, &err) < 0)
 		fail_msg("%s", err.text);
@@ -33,7 +33,7 @@ static void encode_request(const struct store_desired *g, struct request *ret)
 
 static void a_task_gets_its_index_and_files_and_no_array(void **state)
 {
-	const struct store_desired g = { .request = stored, .array = { 12, 4 } };
+	const struct store_desired g = { .array = { 12, 4 } };
 	struct request q;
 
 	(void)state;
@@ -51,8 +51,7 @@ static void a_task_gets_its_index_and_files_and_no_array(void **state)
 
 static struct store_desired make_part(int32_t index)
 {
-	return (struct store_desired){ .request = stored,
-				       .array = { 0, JOB_ID_NO_INDEX },
+	return (struct store_desired){ .array = { 0, JOB_ID_NO_INDEX },
 				       .part = { index, 2, (char *)"n1=3,n2=3" },
 				       .share = { .ncpus = 3, .vmem_bytes = 300000000 } };
 }
@@ -100,12 +99,12 @@ static void a_damaged_request_becomes_one_that_the_node_refuses(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(damaged); i++) {
-		const struct store_desired g = { .request = damaged[i] };
+		const struct store_desired g = { .job = 1 };
 		_cleanup_json_ json_t *j = NULL;
 		struct request q;
 		struct err err = { "" };
 
-		assert_int_equal(sync_request_encode(&g, &j, &err), 0);
+		assert_int_equal(sync_request_encode(&g, damaged[i], &j, &err), 0);
 		assert_non_null(j);
 		assert_false(json_is_null(j));
 		request_init(&q);

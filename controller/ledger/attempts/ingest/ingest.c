@@ -10,10 +10,10 @@
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/ledger/jobs/credential.h"
-#include "controller/ledger/attempts/gpus.h"
+#include "controller/ledger/attempts/ingest/ingest_impl.h"
+#include "controller/ledger/attempts/ingest/listed.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/nodes/record.h"
-#include "controller/ledger/attempts/series.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/restored.h"
@@ -22,17 +22,6 @@
 /* A job that its node has shown, and that is missing from one list, counts as lost when a list this
  * much later lacks it too. */
 #define MISSING_GRACE_NS (10 * S_NS)
-
-struct ingest {
-	struct store *s;
-	const struct sync *in;
-	const struct sync_from *from;
-	struct sync_result *out;
-	bool has_rebooted;
-	bool may_adopt; /* the ledger was restored, and the node had not sent it all that it has */
-	bool is_told;	  /* now it has */
-	bool has_changed; /* in what the queue reads of nodes */
-};
 
 /* clang-format off */
 #define BEFORE_COLUMNS(X) \
@@ -131,7 +120,7 @@ static int write_node(struct ingest *g, struct err *err)
 
 	if (!notes || !gpus)
 		return err_set(err, -ENOMEM, "out of memory");
-	return db_run(
+	return db_run_later(
 		g->s->db, err,
 		"INSERT INTO nodes(node, cluster, boot, version, address, topology, notes,"
 		" tier, draining, lost, ncpus, mem_bytes, jobfs_bytes, ngpus,"
@@ -189,90 +178,6 @@ static int ingest_node(struct ingest *g, struct err *err)
 		store_announce_nodes(g->s);
 	g->out->has_freed |= !known;
 	return store_event(g->s, &e, err);
-}
-
-/* Adds the job to those whose other nodes get a new desired state; once, as its reports come one
- * after the other. */
-static int wake_other_nodes(struct ingest *g, int64_t job, struct err *err)
-{
-	struct sync_result *out = g->out;
-	int64_t *p;
-
-	if (out->n_affected && out->affected[out->n_affected - 1] == job)
-		return 0;
-	p = realloc(out->affected, (out->n_affected + 1) * sizeof(*p));
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
-	out->affected = p;
-	out->affected[out->n_affected++] = job;
-	return 0;
-}
-
-/* Refusing it would kill a job that is Slurm's: the report is dropped, with a line in the journal. */
-static int drop_report(struct ingest *g, const struct store_report_case *c, struct err *err)
-{
-	const struct store_event e = { c->now_ns, c->report->job, c->node, "refused",
-				       c->refusal.why };
-
-	g->out->acks[g->out->n_acks++] =
-		(struct sync_ack){ c->report->job, c->report->seq, c->report->attempt };
-	return store_event(g->s, &e, err);
-}
-
-/* Once for each part of a job: later reports of the same end change no state. */
-static void count_kill(struct sync_result *out, const struct store_report_case *c)
-{
-	const struct job_end *end = &c->report->end;
-
-	if (c->is_new && c->has_freed && c->report->state == JOB_ENDED &&
-	    end->kind == END_LIMIT)
-		out->n_killed[end->reason.limit]++;
-}
-
-static int ingest_series(struct ingest *g, const struct store_report_case *c, struct err *err)
-{
-	int r = store_series_put(g->s, c, err);
-
-	g->out->n_bad_series += r > 0;
-	return r;
-}
-
-static int ingest_reports(struct ingest *g, struct err *err)
-{
-	for (size_t i = 0; i < g->in->n_reports; i++) {
-		struct store_report_case c = { .report = &g->in->reports[i],
-					       .node = g->in->node,
-					       .now_ns = g->from->now_ns,
-					       .may_adopt = g->may_adopt };
-		int r = store_report(g->s, &c, err);
-
-		if (r < 0)
-			return r;
-		if (r == STORE_REPORT_REFUSED && store_is_slurm(c.report->job))
-			r = drop_report(g, &c, err);
-		else if (r == STORE_REPORT_REFUSED)
-			g->out->refusals[g->out->n_refusals++] = c.refusal;
-		else if (r == STORE_REPORT_ACK)
-			g->out->acks[g->out->n_acks++] = c.ack;
-		if (c.gain.running_ns)
-			g->out->deltas[g->out->n_deltas++] = c.gain;
-		if (c.is_new)
-			r = store_gpus_report(g->s, &c, err);
-		if (r >= 0 && c.is_new)
-			r = ingest_series(g, &c, err);
-		if (r >= 0 && c.affects_others)
-			r = wake_other_nodes(g, c.report->job, err);
-		if (r >= 0 && c.is_new && c.part <= 0 && c.report->state == JOB_ENDED)
-			r = store_steps_close(g->s, c.report->job, c.now_ns, err);
-		if (r >= 0 && c.is_new && c.report->state == JOB_ENDED)
-			r = store_credential_drop(g->s, c.report->job, err);
-		if (r < 0)
-			return r;
-		g->out->n_accepted += c.is_new;
-		count_kill(g->out, &c);
-		g->out->has_freed |= c.has_freed;
-	}
-	return 0;
 }
 
 static int ingest_outputs(struct ingest *g, struct err *err)
@@ -354,7 +259,7 @@ static int show_place(struct ingest *g, const struct store_at *at, const struct 
 	if (p->part > 0 && state == JOB_RUNNING)
 		r = store_parts_run(g->s, at, err);
 	if (p->part > 0 && r > 0)
-		r = wake_other_nodes(g, at->job, err);
+		r = ingest_wake_others(g, at->job, err);
 	return r < 0 ? r : 0;
 }
 
@@ -421,11 +326,6 @@ static int compare_holds(const void *a, const void *b)
 	return (x->attempt > y->attempt) - (x->attempt < y->attempt);
 }
 
-struct missing {
-	int64_t job, since_ns;
-	int32_t attempt, part;
-};
-
 /* All jobs that the node listed or found, sorted for bsearch(). malloc()ed; NULL: out of memory. */
 static struct sync_job *sort_holds(const struct sync *in)
 {
@@ -442,51 +342,23 @@ static struct sync_job *sort_holds(const struct sync *in)
 	return sorted;
 }
 
-/* The columns of both halves of the SELECT in find_missing(). */
-enum missing_column { MISSING_JOB, MISSING_ATTEMPT, MISSING_SINCE_NS, MISSING_PART };
-
-/* Attempts and parts that the node once showed, has not ended, and does not list. *ret malloc()ed. */
-static int find_missing(struct ingest *g, const struct sync_job *sorted, struct missing **ret,
-			size_t *ret_n, struct err *err)
+/* Attempts and parts that the node once showed, has not ended, and does not list: of `rows` they are moved to the front. Returns how many. */
+static size_t find_missing(const struct ingest *g, const struct sync_job *sorted,
+			   struct store_listed *rows, size_t n)
 {
-	_cleanup_free_ struct missing *found = NULL;
-	size_t n = 0;
-	struct db_row *st;
-	int r = db_query(g->s->db, err, &st,
-			 "SELECT job, attempt, missing_ns, 0 FROM attempts"
-			 " WHERE node = ?1 AND closed = " SQL_STORE_OPEN " AND shown = 1"
-			 " UNION ALL SELECT job, attempt, missing_ns, part FROM parts"
-			 " WHERE node = ?1 AND closed = " SQL_STORE_OPEN
-			 " AND shown = 1 AND part > 0",
-			 "t", g->in->node);
+	size_t n_missing = 0;
 
-	if (r < 0)
-		return r;
-	while ((r = db_step(g->s->db, st, err)) > 0) {
-		struct sync_job key = { .job = db_int(st, MISSING_JOB),
-					.attempt = (int)db_int(st, MISSING_ATTEMPT) };
-		struct missing *p;
+	for (size_t i = 0; i < n; i++) {
+		const struct sync_job key = { .job = rows[i].job, .attempt = rows[i].attempt };
 
-		if (bsearch(&key, sorted, g->in->n_jobs + g->in->n_found, sizeof(key),
-			    compare_holds))
-			continue;
-		p = realloc(found, (n + 1) * sizeof(*p));
-		if (!p) {
-			db_done(st);
-			return err_set(err, -ENOMEM, "out of memory");
-		}
-		found = p;
-		found[n++] = (struct missing){ key.job, db_int(st, MISSING_SINCE_NS),
-					       key.attempt, (int32_t)db_int(st, MISSING_PART) };
+		if (rows[i].is_shown && !bsearch(&key, sorted, g->in->n_jobs + g->in->n_found,
+						 sizeof(key), compare_holds))
+			rows[n_missing++] = rows[i];
 	}
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(found);
-	*ret_n = n;
-	return 0;
+	return n_missing;
 }
 
-static int handle_missing(struct ingest *g, const struct missing *m, struct err *err)
+static int handle_missing(struct ingest *g, const struct store_listed *m, struct err *err)
 {
 	struct store_loss loss = { .job = m->job,
 				   .attempt = m->attempt,
@@ -499,9 +371,9 @@ static int handle_missing(struct ingest *g, const struct missing *m, struct err 
 
 	if (g->has_rebooted)
 		loss.text = "the node rebooted under the job";
-	else if (m->since_ns && g->from->now_ns - m->since_ns >= MISSING_GRACE_NS)
+	else if (m->missing_ns && g->from->now_ns - m->missing_ns >= MISSING_GRACE_NS)
 		loss.text = "the node's agent no longer knows the job";
-	else if (m->since_ns)
+	else if (m->missing_ns)
 		return 0;
 	else
 		return store_place_miss(g->s, &at, &p, g->from->now_ns, err);
@@ -509,26 +381,25 @@ static int handle_missing(struct ingest *g, const struct missing *m, struct err 
 	r = m->part ? store_part_lose(g->s, &loss, err) : store_end_lost(g->s, &loss, err);
 	if (r >= 0)
 		r = store_credential_drop(g->s, m->job, err);
-	return r < 0 ? r : wake_other_nodes(g, m->job, err);
+	return r < 0 ? r : ingest_wake_others(g, m->job, err);
 }
 
 static int ingest_list(struct ingest *g, struct err *err)
 {
 	_cleanup_free_ struct sync_job *sorted = sort_holds(g->in);
-	_cleanup_free_ struct missing *missing = NULL;
+	_cleanup_free_ struct store_listed *rows = NULL;
 	size_t n = 0;
-	int r = 0;
+	int r = sorted ? store_listed_load(g->s, g->in->node, &rows, &n, err)
+		       : err_set(err, -ENOMEM, "out of memory");
 
-	if (!sorted)
-		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < g->in->n_jobs && r >= 0; i++)
-		r = ingest_listed(g, &g->in->jobs[i], err);
+		if (!store_listed_is_known(rows, n, &g->in->jobs[i]))
+			r = ingest_listed(g, &g->in->jobs[i], err);
 	for (size_t i = 0; i < g->in->n_found && r >= 0; i++)
 		r = ingest_found(g, &g->in->found[i], err);
-	if (r >= 0 && g->is_told)
-		r = find_missing(g, sorted, &missing, &n, err);
+	n = r >= 0 && g->is_told ? find_missing(g, sorted, rows, n) : 0;
 	for (size_t i = 0; i < n && r >= 0; i++)
-		r = handle_missing(g, &missing[i], err);
+		r = handle_missing(g, &rows[i], err);
 	return r;
 }
 
@@ -570,8 +441,8 @@ static int make_room(const struct sync *in, struct sync_result *ret, struct err 
 	return err_set(err, -ENOMEM, "out of memory");
 }
 
-int store_ingest(struct store *s, const struct sync *in, const struct sync_from *from,
-		 struct sync_result *ret, struct err *err)
+int store_ingest_within(struct store *s, const struct sync *in, const struct sync_from *from,
+			struct sync_result *ret, struct err *err)
 {
 	struct sync_result out;
 	struct ingest g = { .s = s,
@@ -583,9 +454,23 @@ int store_ingest(struct store *s, const struct sync *in, const struct sync_from 
 	int r = make_room(in, &out, err);
 
 	if (r >= 0)
-		r = db_begin(s->db, err);
+		r = ingest_all(&g, err);
+	if (r < 0) {
+		sync_result_done(&out);
+		return r;
+	}
+	*ret = out;
+	return 0;
+}
+
+int store_ingest(struct store *s, const struct sync *in, const struct sync_from *from,
+		 struct sync_result *ret, struct err *err)
+{
+	struct sync_result out = { 0 };
+	int r = db_begin(s->db, err);
+
 	if (r >= 0)
-		r = db_end(s->db, ingest_all(&g, err), err);
+		r = db_end(s->db, store_ingest_within(s, in, from, &out, err), err);
 	if (r < 0) {
 		sync_result_done(&out);
 		return r;

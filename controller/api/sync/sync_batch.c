@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* sync_batch.c - queues exchanges, and stores them in one transaction from the event loop; see sync_batch.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-event.h>
+#include "common/log.h"
+#include "controller/api/sync/slurm.h"
+#include "controller/api/sync/sync_batch.h"
+
+#define BATCH_MAX 256
+/* A batch is filled for four times as long as the last commit took: then the disk costs at most a fifth of the time. All of it waits for its
+ * last exchange, and what else the controller does for all of it. */
+#define BATCH_PER_COMMIT 4
+#define FILL_LEAST_NS (5 * MS_NS)
+#define FILL_MOST_NS (60 * MS_NS)
+
+struct sync_batches {
+	struct api *api;
+	struct sd_event_source *source;
+	struct talk *first, **end; /* in the order in which they came */
+	int64_t fill_ns;	   /* how long the next batch may be filled */
+};
+
+static struct talk *take_first(struct sync_batches *b)
+{
+	struct talk *t = b->first;
+
+	b->first = t->next;
+	if (!b->first)
+		b->end = &b->first;
+	t->next = NULL;
+	return t;
+}
+
+/* ---- one exchange ---- */
+
+/* In the transaction under way. */
+static int store_talk(struct talk *t, struct err *err)
+{
+	struct sync_from from = { .now_ns = api_now_ns(),
+				  .lost_ns = t->api->c.config->node_lost_s * S_NS };
+	struct slurm_pricing pricing = { .api = t->api };
+	const struct store_slurm slurm = { .doc = t->in,
+					   .is_pbs = t->in->engine == ENGINE_PBS,
+					   .price = slurm_find_price,
+					   .ctx = &pricing };
+
+	snprintf(from.address, sizeof(from.address), "%s", t->call.who.host);
+	snprintf(from.cluster, sizeof(from.cluster), "%s", t->cluster->name);
+	if (engine_is_foreign((enum engine)t->cluster->engine))
+		from.slurm = &slurm;
+	return store_ingest_within(t->api->c.store, t->in, &from, &t->result, err);
+}
+
+static void store_alone(struct talk *t)
+{
+	struct store *s = t->api->c.store;
+
+	sync_result_done(&t->result);
+	sync_desired_done(&t->desired);
+	*t->err.text = '\0';
+	t->r = store_begin(s, &t->err);
+	if (t->r < 0)
+		return;
+	t->r = store_talk(t, &t->err);
+	if (t->r >= 0)
+		t->r = sync_desired_read(t->api, t->in, &t->desired, &t->err);
+	if (t->r >= 0)
+		t->r = store_commit(s, &t->err);
+	else
+		store_rollback(s);
+}
+
+static void count_talk(struct talk *t, int64_t took_ns)
+{
+	struct api_counts *n = &t->api->counts;
+
+	n->syncs++;
+	n->reports += (int64_t)t->in->n_reports;
+	n->reports_new += (int64_t)t->result.n_accepted;
+	n->refusals += (int64_t)t->result.n_refusals;
+	for (int i = 0; i < _LIMIT_MAX; i++)
+		n->killed[i] += t->result.n_killed[i];
+	n->ingest_ns += took_ns;
+	if (took_ns > n->ingest_max_ns)
+		n->ingest_max_ns = took_ns;
+	log_line(LOG_DEBUG, "node %s: sync with %zu reports, %zu new, stored in %.1f ms",
+		 t->in->node, t->in->n_reports, t->result.n_accepted, (double)took_ns / 1e6);
+}
+
+/* ---- a batch ---- */
+
+/* Returns how many; *ret_has_failed: the last one of them, and the transaction must be rolled back. */
+static size_t fill_batch(struct sync_batches *b, struct talk **batch, bool *ret_has_failed)
+{
+	int64_t until_ns = api_monotonic_ns() + b->fill_ns;
+	size_t n = 0;
+
+	*ret_has_failed = false;
+	while (n < BATCH_MAX && b->first && !*ret_has_failed && api_monotonic_ns() < until_ns) {
+		struct talk *t = batch[n++] = take_first(b);
+
+		t->r = store_talk(t, &t->err);
+		*ret_has_failed = t->r < 0;
+	}
+	/* After all of them, as one may change what another node is to do: nothing else is done between this and the moment at which those that
+	 * wait can be woken. In the transaction, where it needs no lock of its own. */
+	for (size_t i = 0; i < n && !*ret_has_failed; i++) {
+		struct talk *t = batch[i];
+
+		t->r = sync_desired_read(t->api, t->in, &t->desired, &t->err);
+		*ret_has_failed = t->r < 0;
+	}
+	return n;
+}
+
+static int commit_batch(struct sync_batches *b, struct err *err)
+{
+	int64_t from_ns = api_monotonic_ns();
+	int r = store_commit(b->api->c.store, err);
+
+	b->fill_ns = (api_monotonic_ns() - from_ns) * BATCH_PER_COMMIT;
+	if (b->fill_ns < FILL_LEAST_NS)
+		b->fill_ns = FILL_LEAST_NS;
+	if (b->fill_ns > FILL_MOST_NS)
+		b->fill_ns = FILL_MOST_NS;
+	return r;
+}
+
+static void store_batch(struct sync_batches *b)
+{
+	int64_t from_ns = api_monotonic_ns(), took_ns;
+	struct store *s = b->api->c.store;
+	struct talk *batch[BATCH_MAX];
+	struct err err = { "" };
+	bool has_failed = true;
+	size_t n = 1;
+	int r = store_begin(s, &err);
+
+	if (r >= 0)
+		n = fill_batch(b, batch, &has_failed);
+	else
+		batch[0] = take_first(b);
+	if (r >= 0 && has_failed)
+		store_rollback(s);
+	else if (r >= 0)
+		has_failed = commit_batch(b, &err) < 0;
+	for (size_t i = 0; i < n && has_failed; i++)
+		store_alone(batch[i]);
+	took_ns = (api_monotonic_ns() - from_ns) / (int64_t)n;
+	for (size_t i = 0; i < n; i++) {
+		if (batch[i]->r >= 0)
+			count_talk(batch[i], took_ns);
+		batch[i]->finish(batch[i]);
+	}
+	b->api->counts.sync_batches++;
+}
+
+static int on_batch(sd_event_source *source, void *ctx)
+{
+	struct sync_batches *b = ctx;
+
+	if (b->first)
+		store_batch(b);
+	return sd_event_source_set_enabled(source, b->first ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+}
+
+/* ---- open, close, add ---- */
+
+struct sync_batches *sync_batches_close(struct sync_batches *b)
+{
+	if (!b)
+		return NULL;
+	while (b->first)
+		talk_free(take_first(b));
+	sd_event_source_disable_unref(b->source);
+	free(b);
+	return NULL;
+}
+DEFINE_CLEANUP(struct sync_batches *, sync_batches_close)
+
+static int open_batches(struct api *a, struct err *err)
+{
+	_cleanup_(sync_batches_closep) struct sync_batches *b = NULL;
+	int r;
+
+	if (a->sync_batches)
+		return 0;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return err_set(err, -ENOMEM, "out of memory");
+	b->api = a;
+	b->end = &b->first;
+	b->fill_ns = FILL_LEAST_NS;
+	r = sd_event_add_defer(a->c.event, &b->source, on_batch, b);
+	if (r < 0)
+		return err_set(err, r, "event loop: %s", strerror(-r));
+	a->sync_batches = TAKE_PTR(b);
+	return 0;
+}
+
+int sync_batch_add(struct talk *t, struct err *err)
+{
+	struct sync_batches *b;
+	int r = open_batches(t->api, err);
+
+	if (r < 0)
+		return r;
+	b = t->api->sync_batches;
+	t->next = NULL;
+	*b->end = t;
+	b->end = &t->next;
+	sd_event_source_set_enabled(b->source, SD_EVENT_ONESHOT);
+	return 0;
+}
