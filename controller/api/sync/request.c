@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "controller/api/sync/request.h"
 
@@ -119,7 +120,7 @@ static int narrow_request(struct request *q, const struct store_desired *g, stru
 int sync_request_encode(const struct store_desired *g, json_t **ret, struct err *err)
 {
 	json_error_t why;
-	_cleanup_json_ json_t *stored = json_loads(g->request, 0, &why);
+	_cleanup_json_ json_t *stored = wire_load(g->request, 0, &why);
 	_cleanup_(request_done) struct request q;
 	int r;
 
