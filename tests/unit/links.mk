@@ -79,6 +79,8 @@ $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz
 $O/tests/unit/test_channel: LDLIBS += -lgnutls -lsystemd
 $O/tests/unit/test_channel: $(patsubst %,$O/controller/http/%.o,channel certificate) $(patsubst %,$O/common/%.o,err private utf8)
+$O/tests/unit/test_resolve: LDLIBS += -lsystemd
+$O/tests/unit/test_resolve: $O/common/http/resolve.o $O/common/err.o
 $O/tests/unit/test_http_loop: LDLIBS += -ljansson -lsystemd -lz
 $O/tests/unit/test_http_loop: $(MODEL) $(WIRE) $(patsubst %,$O/common/http/%.o,buffer curl exchange http http_loop plain plain_call plain_loop resolve response transfer)
 $O/tests/unit/test_response: $(patsubst %,$O/common/http/%.o,response buffer)
