@@ -18,7 +18,7 @@ $O/tests/gpu/r%/libnvidia-ml.so.1: tests/gpu/nvml_double.c tests/gpu/world.c \
 
 # Once as it is (for valgrind), once with the sanitizers.
 GPU_SRC := $(patsubst $O/%.o,%.c,$(GPU))
-GPU_TESTS := $(patsubst %,$O/tests/gpu/%,nvml_test nvml_test_asan faults_test faults_test_asan drm_test drm_test_asan)
+GPU_TESTS := $(patsubst %,$O/tests/gpu/%,nvml_test nvml_test_asan faults_test faults_test_asan drm_test drm_test_asan nvml_test_tsan faults_test_tsan)
 $O/tests/gpu/faults_test $O/tests/gpu/faults_test_asan $O/tests/gpu/faults_test_tsan: GPU_LIBS += -Wl,--wrap=calloc,--wrap=reallocarray
 $O/tests/gpu/%_test: tests/gpu/%_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU)
 	$(call say,TEST,$<)
