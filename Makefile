@@ -13,10 +13,16 @@ ALLFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARN) $(HARDEN) -I. -I$O -iquote $O/bpf-s
 LDFLAGS  += -pie -Wl,-z,relro,-z,now -Wl,--as-needed
 # make SANITIZE=1 O=build/sanitize: everything under ASan and UBSan, where the first report ends the
 # program. GCC's warnings about cut strings are wrong there, and fortified calls would hide reads from ASan.
+# make SANITIZE=thread O=build/tsan: the same under TSan.
 ifdef SANITIZE
-SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITIZERS := -fsanitize=$(if $(filter thread,$(SANITIZE)),thread,address,undefined) -fno-sanitize-recover=all -fno-omit-frame-pointer
 ALLFLAGS   += $(SANITIZERS) -O1 -U_FORTIFY_SOURCE -Wno-format-truncation -Wno-maybe-uninitialized
 LDFLAGS    += $(SANITIZERS)
+endif
+# make COVERAGE=1 O=build/coverage: counts which lines run; tests/coverage/coverage.py
+ifdef COVERAGE
+ALLFLAGS   += --coverage -fprofile-update=atomic -O0 -U_FORTIFY_SOURCE -Wno-format-truncation -Wno-maybe-uninitialized
+LDFLAGS    += --coverage
 endif
 PREFIX   ?= /usr
 DESTDIR  ?=
@@ -67,7 +73,8 @@ HAS_LUA := $(shell pkg-config --exists $(LUA) && echo yes)
 
 BINS := $O/bin/reeve-slurm-submit $O/bin/reeve-mail $(if $(HAS_LUA),$O/lib/reeve_lua.so) $(if $(HAS_SLURM),$O/lib/reeve_spank.so $O/bin/reeve-slurm) $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch $O/lib/pam_reeve.so
 
-all: $(BINS)
+# What other programs load would need the sanitizers in those.
+all: $(if $(SANITIZERS),$(filter $O/bin/%,$(BINS)),$(BINS))
 
 $O/bin/reeve-agent: $(call objs,$(COMMON) $(AGENT))
 	$(call say,LINK,$@)
@@ -167,15 +174,26 @@ bench: all
 # Do the unit tests notice a changed sign? tests/mutation/mutate.py --help
 mutation: all
 	$(Q)tests/mutation/mutate.py
+# Which lines of the pure rooms the unit tests run: tests/coverage/coverage.py --help
+coverage: deps
+	$(Q)tests/coverage/coverage.py
+# What static analysers say of every source: tests/analysis/analyse.py --help
+analysis: all
+	$(Q)tests/analysis/analyse.py
 deps:
 	$(Q)tests/deps.sh
 unit-tests: $(UNIT)
 sanitized-tests:
 	$(Q)$(MAKE) --no-print-directory O=$O/sanitize SANITIZE=1 unit-tests
+# What tests/sanitized.sh runs suites over.
+sanitized-programs:
+	$(Q)$(MAKE) --no-print-directory O=$O/sanitize SANITIZE=1 all
+thread-sanitized-programs:
+	$(Q)$(MAKE) --no-print-directory O=$O/tsan SANITIZE=thread all
 
 clean:
 	$(Q)rm -rf $O
-.PHONY: all check check-quick check-all demo demo-slurm bench mutation deps unit-tests sanitized-tests bpf-tests install clean
+.PHONY: all check check-quick check-all demo demo-slurm bench mutation coverage analysis deps unit-tests sanitized-tests sanitized-programs thread-sanitized-programs bpf-tests install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 include units/install.mk debian/deb.mk tests/bpf/scan.mk tests/bpf/vmem.mk tests/gpu/gpu.mk

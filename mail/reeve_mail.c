@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include "common/err.h"
 #include "common/version.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "mail/compose.h"
 #include "mail/deliver.h"
@@ -119,7 +120,7 @@ static int send_all(struct run *run)
 static int read_event(struct run *run, struct err *err)
 {
 	json_error_t why;
-	_cleanup_json_ json_t *doc = json_loadf(stdin, JSON_REJECT_DUPLICATES, &why);
+	_cleanup_json_ json_t *doc = wire_load_stream(stdin, JSON_REJECT_DUPLICATES, &why);
 
 	if (!doc)
 		return err_set(err, -EINVAL, "standard input has no event: %.100s", why.text);

@@ -75,8 +75,8 @@ static bool next_name(struct names *s, char ret[static GPU_FILES_NAME_MAX])
 		name = skip_folder(s, &n);
 		if (*s->at != '[') {
 			s->at += *s->at == ',';
-			return snprintf(ret, GPU_FILES_NAME_MAX, "%.*s", n, name) <
-			       GPU_FILES_NAME_MAX;
+			return n > 0 && snprintf(ret, GPU_FILES_NAME_MAX, "%.*s", n, name) <
+						GPU_FILES_NAME_MAX;
 		}
 		s->at++;
 		if (!read_range(s))

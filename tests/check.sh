@@ -38,9 +38,15 @@ add() {
 	[ "$level" != list ] || printf '%-6s %-6s %4d s  %-28s %s\n' "$l" "$how" "$seconds" "$name" "$*"
 }
 only=("$@")
+# These suites run once more over programs under the address sanitizer, which are slower: asan-NAME.
+sanitized='submit queue exec pages web-usage web-jobs quota slurm pbs parts dispatch interactive store authz protocol'
+add_sanitized() { # HOW SECONDS NAME COMMAND
+	case " $sanitized " in *" ${3#cluster-} "*) [ "$3" = "${3#cluster-}" ] || add all "$1" $(($2 * 3)) "asan-${3#cluster-}" "tests/sanitized.sh address $4" ;; esac
+}
 while read -r l how seconds name command; do
 	case $l in '' | '#'*) continue ;; esac
 	add "$l" "$how" "$seconds" "$name" "$command"
+	add_sanitized "$how" "$seconds" "$name" "$command"
 done <tests/suites.txt
 for t in $(find tests/unit -name 'test_*.c' -printf '%f\n' | sort); do
 	t=${t%.c}
@@ -53,8 +59,10 @@ done
 # build TARGET: what the suites need, before any of them starts.
 build() { make -s --no-print-directory -j"$lanes" "$@" || { echo "check: make $* failed" >&2; exit 1; }; }
 build all
-[[ " ${names[*]}" != *' unit-'* ]] || build unit-tests
+[[ " ${names[*]}" != *' unit-'* && " ${names[*]}" != *' ingest-memory '* ]] || build unit-tests
 [[ " ${names[*]}" != *' sanitize-'* ]] || build sanitized-tests
+[[ " ${names[*]}" != *' asan-'* ]] || build sanitized-programs
+[[ " ${names[*]}" != *' tsan-'* ]] || build O=$O/tsan SANITIZE=thread $O/tsan/tests/unit/test_resolve $O/tsan/tests/unit/test_http_loop
 [[ " ${names[*]}" != *' bpf-'* && " ${names[*]}" != *' node-'* ]] || build bpf-tests
 [[ " ${names[*]}" != *' node-'* ]] || tests/vm/vm.sh prepare # or the first suite would pay for it
 

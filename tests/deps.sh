@@ -9,7 +9,7 @@ packages='
 	libmicrohttpd-dev libgnutls28-dev libxslt1-dev libcurl4-gnutls-dev libjansson-dev libmunge-dev munge
 	libsqlite3-dev libpq-dev libslurm-dev postgresql libsmartcols-dev libncurses-dev nettle-dev linux-libc-dev xfslibs-dev
 	liblua5.1-0-dev slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins mariadb-server
-	libcmocka-dev libclang-rt-14-dev clang-format scdoc debhelper lintian
+	libcmocka-dev libclang-rt-14-dev clang-format clang-tidy cppcheck scdoc debhelper lintian
 	qemu-system-x86 mmdebstrap e2fsprogs xfsprogs busybox-static cpio zstd kmod
 	valgrind nginx-light openssl curl util-linux procps sqlite3 python3 python3-aiosmtpd prometheus uidmap tmux'
 missing=

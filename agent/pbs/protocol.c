@@ -6,6 +6,7 @@
 #include "agent/pbs/jobs.h"
 #include "agent/pbs/protocol.h"
 #include "common/log.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 
 /* What is kept of an exchange while its answer waits. */
@@ -58,7 +59,7 @@ static int answer_question(struct node *n, struct foreign_exchange *x)
 
 	if (!s)
 		return -ENOMEM;
-	doc = json_loadb(x->question, x->n_question, JSON_REJECT_DUPLICATES, NULL);
+	doc = wire_load_bytes(x->question, x->n_question, JSON_REJECT_DUPLICATES, NULL);
 	r = json_is_object(doc) ? wire_decode_fields(pbs_question_fields, doc, &s->q, &err)
 				: err_set(&err, -EINVAL, "it is no JSON object");
 	if (r < 0) {

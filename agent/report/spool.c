@@ -10,6 +10,7 @@
 #include "agent/report/state.h"
 #include "common/err.h"
 #include "common/time_units.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 
 #define PRUNE_EACH 1000 /* final reports */
@@ -450,7 +451,7 @@ int spool_flush(struct spool *s, struct err *err)
 
 static int append_report(const char *body, json_t *to)
 {
-	json_t *j = body ? json_loads(body, 0, NULL) : NULL;
+	json_t *j = body ? wire_load(body, 0, NULL) : NULL;
 
 	return j ? json_array_append_new(to, j) : -1;
 }

@@ -8,6 +8,7 @@
 #include "agent/report/state.h"
 #include "common/err.h"
 #include "common/wire/doc.h"
+#include "common/wire/json/load.h"
 
 /* What series_encode() wrote. */
 struct state_series {
@@ -399,7 +400,7 @@ int state_try(struct db *db, struct err *err)
 static int decode_text(const char *text, json_t **ret, struct err *err)
 {
 	json_error_t e;
-	json_t *j = json_loads(text ? text : "", JSON_REJECT_DUPLICATES, &e);
+	json_t *j = wire_load(text ? text : "", JSON_REJECT_DUPLICATES, &e);
 
 	if (!j)
 		return err_set(err, -EINVAL, "not JSON: column %d: %s", e.column, e.text);

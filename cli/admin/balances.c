@@ -10,6 +10,7 @@
 #include "common/replace_file.h"
 #include "common/time_units.h"
 #include "common/wire/doc.h"
+#include "common/wire/json/load.h"
 
 #define FORM_VERSION 1
 #define ANSWERS_MAX 1000000 /* a controller that says "next" for ever */
@@ -118,7 +119,7 @@ static int format_form(struct balances *b, char **ret, struct err *err)
 	r = doc_finish(&d, &form, err);
 	if (r < 0)
 		return r;
-	*ret = json_dumps(form, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
+	*ret = wire_print(form, JSON_INDENT(1) | JSON_REAL_PRECISION(15));
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 

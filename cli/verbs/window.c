@@ -7,6 +7,7 @@
 #include "cli/output/table_data.h"
 #include "cli/offline/window_file.h"
 #include "common/err.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "controller/policy/charge/charge.h"
 
@@ -134,7 +135,7 @@ static json_t *make_json(const struct table_column *column, const char *text)
 		return json_null();
 	if (column->kind == CELL_TEXT)
 		return json_string(text);
-	return json_loads(text, JSON_DECODE_ANY, NULL); /* strtod() would obey the locale */
+	return wire_load(text, JSON_DECODE_ANY, NULL); /* strtod() would obey the locale */
 }
 
 /* One object, not rows: there is one window. */

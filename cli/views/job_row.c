@@ -6,6 +6,7 @@
 #include <string.h>
 #include "cli/views/job_row.h"
 #include "common/err.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 
 #define KEY_OF(name, key) key,
@@ -88,7 +89,7 @@ static json_t *read_json(const struct job_row *row, enum job_row_cell cell)
 {
 	const struct rowpack_value *v = &row->cells[cell];
 
-	return v->kind == ROWPACK_JSON ? json_loadb(v->text, v->size, 0, NULL) : NULL;
+	return v->kind == ROWPACK_JSON ? wire_load_bytes(v->text, v->size, 0, NULL) : NULL;
 }
 
 static int read_view(struct job_row *row, struct job_view *v, struct err *err)

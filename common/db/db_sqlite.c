@@ -108,14 +108,8 @@ static int set_lazy(struct db *d, bool is_lazy, struct err *err)
 
 static int run_kept(struct sqlite *d, const char *sql, struct err *err);
 
-/* IMMEDIATE takes the write lock at once: a transaction that read first and writes later would get
- * SQLITE_BUSY in the middle, which no waiting resolves. */
-static int begin_immediate(struct db *d, struct err *err)
-{
-	static const char sql[] = "BEGIN IMMEDIATE";
-
-	return run_kept(sqlite_of(d), sql, err);
-}
+/* Prepared when the database is opened: it must work without memory. */
+static const char rollback_sql[] = "ROLLBACK";
 
 static void rollback_transaction(struct db *db)
 {
@@ -126,7 +120,18 @@ static void rollback_transaction(struct db *db)
 		sqlite3_reset(d->cache[i]->st);
 	/* SQLite may have rolled back by itself (disk full, I/O error). */
 	if (!sqlite3_get_autocommit(d->handle))
-		sqlite3_exec(d->handle, "ROLLBACK", NULL, NULL, NULL);
+		run_kept(d, rollback_sql, NULL);
+}
+
+/* IMMEDIATE takes the write lock at once: a transaction that read first and writes later would get
+ * SQLITE_BUSY in the middle, which no waiting resolves. One that could not be rolled back is now. */
+static int begin_immediate(struct db *d, struct err *err)
+{
+	static const char sql[] = "BEGIN IMMEDIATE";
+
+	if (!sqlite3_get_autocommit(sqlite_of(d)->handle))
+		rollback_transaction(d);
+	return run_kept(sqlite_of(d), sql, err);
 }
 
 /* A COMMIT that SQLite refused (SQLITE_BUSY) leaves its transaction open: it is rolled back, so that
@@ -441,6 +446,7 @@ int db_open(const char *path, const char *const *migrations, struct db **ret, st
 {
 	_cleanup_(db_closep) struct db *db = NULL;
 	struct sqlite *d = calloc(1, sizeof(*d));
+	struct statement *rollback;
 	int r;
 
 	if (!d)
@@ -462,6 +468,8 @@ int db_open(const char *path, const char *const *migrations, struct db **ret, st
 	r = apply_migrations(d, migrations, err);
 	if (r >= 0)
 		r = forget_statistics(db, err);
+	if (r >= 0)
+		r = prepare_statement(d, rollback_sql, &rollback, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(db);

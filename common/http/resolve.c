@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@
 struct question {
 	atomic_int n_owners;
 	char *host, *port;
-	int ready_fd; /* eventfd: there is an answer */
+	int ready_fd;		 /* eventfd: there is an answer */
+	atomic_bool is_answered; /* orders the two below: C says nothing of an eventfd */
 	int e;
 	struct addrinfo *found;
 };
@@ -54,12 +56,18 @@ static void find_addresses(struct question *q, int flags)
 	q->e = getaddrinfo(q->host, q->port, &hints, &q->found);
 }
 
+static int tell_answer(struct question *q)
+{
+	atomic_store(&q->is_answered, true);
+	return eventfd_write(q->ready_fd, 1) < 0 ? -errno : 0;
+}
+
 static void *answer_question(void *arg)
 {
 	struct question *q = arg;
 
 	find_addresses(q, AI_ADDRCONFIG);
-	eventfd_write(q->ready_fd, 1);
+	tell_answer(q);
 	question_unref(q);
 	return NULL;
 }
@@ -87,7 +95,7 @@ static int ask_question(struct question *q)
 	find_addresses(q, AI_NUMERICHOST);
 	if (q->e == EAI_NONAME)
 		return start_thread(q);
-	return eventfd_write(q->ready_fd, 1) < 0 ? -errno : 0;
+	return tell_answer(q);
 }
 
 static struct question *question_new(const char *host, const char *port)
@@ -109,12 +117,16 @@ static struct question *question_new(const char *host, const char *port)
 static int on_ready(sd_event_source *s, int fd, uint32_t revents, void *ctx)
 {
 	struct resolve *r = ctx;
-	struct addrinfo *found = TAKE_PTR(r->question->found);
+	struct addrinfo *found;
 	resolve_done_fn done = r->done;
 	void *of_done = r->ctx;
-	int e = r->question->e;
+	int e;
 
 	(void)s, (void)fd, (void)revents;
+	if (!atomic_load(&r->question->is_answered))
+		return 0;
+	found = TAKE_PTR(r->question->found);
+	e = r->question->e;
 	resolve_free(r);
 	done(of_done, e, found);
 	return 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
+#include "common/wire/json/load.h"
 
 static struct doc begin_document(json_t *j)
 {
@@ -102,7 +103,7 @@ void doc_bytes(struct doc *d, const char *key, const void *data, size_t size)
 
 void doc_stored(struct doc *d, const char *key, const char *text)
 {
-	json_t *j = text ? json_loads(text, 0, NULL) : NULL;
+	json_t *j = text ? wire_load(text, 0, NULL) : NULL;
 
 	if (j)
 		doc_set(d, key, j);

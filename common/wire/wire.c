@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/utf8.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 
 int wire_parse(const char *text, size_t size, json_t **ret, struct err *err)
@@ -13,7 +14,7 @@ int wire_parse(const char *text, size_t size, json_t **ret, struct err *err)
 	json_error_t e;
 	const char *schema;
 
-	j = json_loadb(text, size, JSON_REJECT_DUPLICATES, &e);
+	j = wire_load_bytes(text, size, JSON_REJECT_DUPLICATES, &e);
 	if (!j)
 		return err_set(err, -EINVAL, "not JSON: line %d, column %d: %s", e.line,
 			       e.column, e.text);
@@ -31,7 +32,7 @@ int wire_parse(const char *text, size_t size, json_t **ret, struct err *err)
 
 char *wire_format(const json_t *j)
 {
-	return json_dumps(j, JSON_COMPACT);
+	return wire_print(j, JSON_COMPACT);
 }
 
 int wire_attach(json_t *doc, const void *data, size_t size)

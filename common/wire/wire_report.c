@@ -71,7 +71,7 @@ static int decode_procs(const json_t *a, struct reason *r, struct err *err)
 			       REASON_PROCS_MAX);
 	for (size_t i = 0; i < json_array_size(a); i++) {
 		struct reason_proc *p = &r->procs[i];
-		char comm[sizeof(p->comm) + 1];
+		char comm[sizeof(p->comm) + 1] = { 0 }; /* all of it is copied */
 		int64_t pid;
 
 		rc = wire_get_int(json_array_get(a, i), "pid",

@@ -126,7 +126,7 @@ void api_admit(void *ctx, struct exchange *x)
 static int check_signature(struct call *c, const struct auth_said *said, struct err *err)
 {
 	_cleanup_free_ char *first = NULL;
-	struct auth_text what;
+	struct auth_text what = { 0 };
 	int r;
 
 	if (asprintf(&first, "%s %s", exchange_method(c->x), exchange_target(c->x)) < 0)

@@ -14,6 +14,7 @@
 #include "common/log.h"
 #include "common/time_units.h"
 #include "common/wire/doc.h"
+#include "common/wire/json/load.h"
 #include "controller/hooks/hooks.h"
 #include "controller/hooks/hooks_events.h"
 #include "controller/hooks/hooks_run.h"
@@ -174,7 +175,7 @@ static int make_document(const struct task *t, char **ret, struct err *err)
 	if (t->job)
 		r = c->describe(c->ctx, t->job, &doc, err);
 	else if (t->document)
-		doc = json_loads(t->document, 0, NULL);
+		doc = wire_load(t->document, 0, NULL);
 	else
 		doc = json_pack("{s:s}", "node", t->node);
 	if (r < 0)

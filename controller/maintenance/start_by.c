@@ -8,6 +8,7 @@
 #include "common/model/job.h"
 #include "common/utf8.h"
 #include "common/wire/doc.h"
+#include "common/wire/json/load.h"
 #include "controller/api/jobs/describe.h"
 #include "controller/dispatch/cycle.h"
 #include "controller/dispatch/why.h"
@@ -25,7 +26,7 @@ struct verdict {
 static int word_verdict(void *ctx, const struct store_job *row, struct err *err)
 {
 	struct verdict *v = ctx;
-	_cleanup_json_ json_t *request = json_loads(row->request, 0, NULL), *doc = NULL;
+	_cleanup_json_ json_t *request = wire_load(row->request, 0, NULL), *doc = NULL;
 	_cleanup_doc_ struct doc d = doc_object();
 	int64_t s = json_integer_value(json_object_get(request, "immediate_s"));
 	char asked[80] = "at once (--immediate)";

@@ -17,27 +17,37 @@ static int no_memory(struct err *err)
 	return err_set(err, -ENOMEM, "out of memory");
 }
 
-static bool is_control(char c)
+/* C0 but tab and line end, and the two code points that are no characters, U+FFFE and U+FFFF. Returns how many bytes of it XML cannot have. */
+static size_t forbidden_at(const char *p)
 {
-	return (unsigned char)c < 0x20 && c != '\t' && c != '\n';
+	if ((unsigned char)*p < 0x20)
+		return *p != '\t' && *p != '\n';
+	return !strncmp(p, "\xef\xbf\xbe", 3) || !strncmp(p, "\xef\xbf\xbf", 3) ? 3 : 0;
+}
+
+static bool has_forbidden(const char *text)
+{
+	while (*text && !forbidden_at(text))
+		text++;
+	return *text;
 }
 
 /* A copy without what XML forbids; NULL: no memory. */
-static char *replace_controls(const char *text)
+static char *replace_forbidden(const char *text)
 {
-	size_t n = 0;
-	char *copy, *to;
+	char *copy = malloc(strlen(text) * strlen(REPLACEMENT) + 1), *to = copy;
+	size_t n;
 
-	for (const char *p = text; *p; p++)
-		n += is_control(*p) ? strlen(REPLACEMENT) : 1;
-	copy = to = malloc(n + 1);
 	if (!copy)
 		return NULL;
-	for (const char *p = text; *p; p++)
-		if (is_control(*p))
+	while (*text) {
+		n = forbidden_at(text);
+		if (n)
 			to = stpcpy(to, REPLACEMENT);
 		else
-			*to++ = *p;
+			*to++ = *text;
+		text += n ? n : 1;
+	}
 	*to = '\0';
 	return copy;
 }
@@ -46,10 +56,8 @@ int xml_set(xmlNode *of, const char *name, const char *text, struct err *err)
 {
 	_cleanup_free_ char *copy = NULL;
 
-	if (text[strcspn(text,
-			 "\001\002\003\004\005\006\a\b\v\f\r\016\017\020\021\022\023\024\025"
-			 "\026\027\030\031\032\033\034\035\036\037")]) {
-		copy = replace_controls(text);
+	if (has_forbidden(text)) {
+		copy = replace_forbidden(text);
 		if (!copy)
 			return no_memory(err);
 		text = copy;

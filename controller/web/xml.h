@@ -5,7 +5,7 @@
  * elements below it; the items of a list are elements <item>. A null is no attribute: what was not
  * measured is absent. A text that stands in a list alone is <item text="...">. A member whose name is no
  * XML name is <entry name="..."> with the same content, its scalar as attribute "value". Characters that
- * XML cannot have (C0 but tab and line end) become U+FFFD: a page shows that something was there.
+ * XML cannot have (C0 but tab and line end, U+FFFE, U+FFFF) become U+FFFD: a page shows that something was there.
  */
 #pragma once
 #include <jansson.h>

@@ -32,7 +32,7 @@
  *
  * links: controller/policy/fairshare/shares controller/policy/fairshare/classic controller/policy/fairshare/fairshare
  *
- * links: controller/policy/fairshare/level common/wire/wire common/wire/doc common/wire/wire_usage common/wire/wire_scan
+ * links: controller/policy/fairshare/level common/wire/wire common/wire/json/load common/wire/doc common/wire/wire_usage common/wire/wire_scan
  *
  * links: common/wire/wire_request common/model/usage common/model/job common/model/gpu_use
  *

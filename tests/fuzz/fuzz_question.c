@@ -6,7 +6,7 @@
  *
  * links: common/model/array common/model/after common/model/select common/model/mail common/model/usage common/model/job
  *
- * links: common/model/gpu_use common/model/gpus common/model/script common/wire/wire common/wire/doc common/wire/fields
+ * links: common/model/gpu_use common/model/gpus common/model/script common/wire/wire common/wire/json/load common/wire/doc common/wire/fields
  *
  * links: common/wire/slurm_submit slurm/follow/array slurm/submit/question
  *

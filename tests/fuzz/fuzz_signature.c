@@ -4,7 +4,7 @@
  *
  * links: common/err common/utf8 common/signature/signature common/signature/digest
  *
- * links: common/signature/allows common/wire/wire common/wire/doc common/wire/wire_usage common/wire/wire_request common/model/usage
+ * links: common/signature/allows common/wire/wire common/wire/json/load common/wire/doc common/wire/wire_usage common/wire/wire_request common/model/usage
  *
  * links: common/model/request common/model/resources common/model/amount common/model/features
  *

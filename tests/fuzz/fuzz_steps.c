@@ -12,7 +12,7 @@
  *
  * links: common/utf8 common/wire/wire_gpu
  *
- * links: common/wire/wire common/wire/doc common/wire/wire_usage common/wire/wire_request common/wire/wire_report
+ * links: common/wire/wire common/wire/json/load common/wire/doc common/wire/wire_usage common/wire/wire_request common/wire/wire_report
  *
  * links: controller/api/steps/step_spec
  *

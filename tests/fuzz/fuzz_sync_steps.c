@@ -12,7 +12,7 @@
  *
  * links: common/utf8 common/wire/wire_gpu common/wire/fields common/wire/sync common/wire/sync_answer
  *
- * links: common/wire/wire common/wire/doc common/wire/wire_usage common/wire/wire_request common/wire/wire_report
+ * links: common/wire/wire common/wire/json/load common/wire/doc common/wire/wire_usage common/wire/wire_request common/wire/wire_report
  *
  * libs: -ljansson -lnettle
  */

@@ -18,8 +18,8 @@ $O/tests/gpu/r%/libnvidia-ml.so.1: tests/gpu/nvml_double.c tests/gpu/world.c \
 
 # Once as it is (for valgrind), once with the sanitizers.
 GPU_SRC := $(patsubst $O/%.o,%.c,$(GPU))
-GPU_TESTS := $(patsubst %,$O/tests/gpu/%,nvml_test nvml_test_asan faults_test faults_test_asan drm_test drm_test_asan)
-$O/tests/gpu/faults_test $O/tests/gpu/faults_test_asan: GPU_LIBS += -Wl,--wrap=calloc,--wrap=reallocarray
+GPU_TESTS := $(patsubst %,$O/tests/gpu/%,nvml_test nvml_test_asan faults_test faults_test_asan drm_test drm_test_asan nvml_test_tsan faults_test_tsan)
+$O/tests/gpu/faults_test $O/tests/gpu/faults_test_asan $O/tests/gpu/faults_test_tsan: GPU_LIBS += -Wl,--wrap=calloc,--wrap=reallocarray
 $O/tests/gpu/%_test: tests/gpu/%_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU)
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka $(GPU_LIBS)
@@ -27,6 +27,11 @@ $O/tests/gpu/%_test_asan: tests/gpu/%_test.c tests/gpu/rig.c tests/gpu/rig.h $(G
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) -O1 -g -I. -iquote $O/bpf-skel -rdynamic \
 		-fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $(filter %.c,$^) -lcmocka $(GPU_LIBS)
+# The driver is called in a thread: what it shares with the agent's own, under the thread sanitizer.
+$O/tests/gpu/%_test_tsan: tests/gpu/%_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU_SRC) $(wildcard agent/gpu/*.h agent/gpu/*/*.h) | $O/bpf-skel/gpu.skel.h
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) -O1 -g -I. -iquote $O/bpf-skel -rdynamic \
+		-fsanitize=thread -o $@ $(filter %.c,$^) -lcmocka $(GPU_LIBS)
 # What jobs used of them: the agent's meter on the simulated driver.
 METER := $O/agent/job/gpus/meter.o $(patsubst %,$O/common/model/%.o,gpu_use usage) $(WIRE) $(MODEL)
 $O/tests/gpu/meter_test: tests/gpu/meter_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU) $(METER)

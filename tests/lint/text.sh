@@ -8,6 +8,8 @@ files=$(git ls-files '*.c' '*.h')
 clang-format --dry-run -Werror $files 2>&1 | grep -E 'error:' | sed 's/^/lint: /;s/code should be clang-formatted.*/not formatted: clang-format -i/' | head -20 | grep . && bad=1
 unfinished='TO''DO|FIX''ME|\\bXX''X\\b|not (yet )?implem''ented'
 git grep -nIE "$unfinished" -- '*.c' '*.h' '*.sh' Makefile | sed 's/^/lint: unfinished: /' | grep . && bad=1
+# doc_edit() holds the document: without a cleanup each call leaks all of it.
+git grep -nE '^\s+struct doc \w+ = doc_edit\(' -- '*.c' | sed 's/^/lint: no _cleanup_doc_: /' | grep . && bad=1
 for page in docs/man/*.scd; do
 	out=$(scdoc <"$page" 2>&1 >/dev/null) || { echo "lint: $page: $out"; bad=1; }
 done

@@ -3,7 +3,7 @@
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
 PG := $(patsubst %,$O/controller/postgres/%.o,dialect pg pg_conn pg_filled pg_rows pg_stream pg_pipeline pg_array pg_copy pq)
 MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script usage job gpu_use gpus series/series)
-WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire doc rows/rowpack fields sync sync_answer wire_usage wire_scan wire_request wire_report wire_gpu)
+WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire json/load doc rows/rowpack fields sync sync_answer wire_usage wire_scan wire_request wire_report wire_gpu)
 $O/tests/unit/test_utf8: $O/common/utf8.o
 $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after mail select script)
@@ -15,6 +15,8 @@ $O/tests/unit/test_usage_sums: $O/common/model/usage.o
 $O/tests/unit/test_job: $O/common/model/job.o $O/common/model/usage.o $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_wire: LDLIBS += -ljansson
 $O/tests/unit/test_wire: $(MODEL) $(WIRE)
+$O/tests/unit/test_load: LDLIBS += -ljansson
+$O/tests/unit/test_load: tests/unit/rig/faults/fail_alloc.c $O/common/wire/json/load.o
 $O/tests/unit/test_doc: LDLIBS += -ljansson
 $O/tests/unit/test_doc: $(MODEL) $(WIRE)
 $O/tests/unit/test_rowpack: $O/common/wire/rows/rowpack.o $O/common/utf8.o $O/common/err.o
@@ -59,6 +61,8 @@ $O/tests/node/jobfs/limits $O/tests/node/jobfs/removal: $O/tests/node/jobfs/%: t
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
 LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema open identity restored archive/find jobs/jobs nodes/desired nodes/in_use attempts/part attempts/multinode attempts/ingest/ingest attempts/ingest/ingest_reports attempts/ingest/listed attempts/report attempts/known attempts/walltime attempts/charge attempts/bound/elapsed attempts/bound/clock_step attempts/suspended attempts/loss nodes/sync_number attempts/days attempts/series jobs/output jobs/bound jobs/views nodes/nodes nodes/record usage/queue_waits usage/usage usage/rollup/rollup_set usage/rollup/rollup_write usage/rollup/rollup_collect usage/rollup/rollup_find usage/rollup/rollup usage/totals/totals usage/totals/top usage/ranks/name_set usage/ranks/packed usage/ranks/cover usage/ranks/parts usage/ranks/ranks calendar usage/charges jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/slurm attempts/slurm slurm/counted slurm/notes jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output steps/steps_place jobs/texts) \
 	$(patsubst %,$O/controller/%.o,policy/charge/charge policy/efficiency/waits policy/efficiency/capacity policy/charge/tally policy/placement/fit ledger/jobs/ranges policy/priority/depend) $(DB) $(MODEL) $(WIRE)
+$O/tests/unit/test_ingest_memory: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_ingest_memory: tests/unit/rig/ledger_rig.c tests/unit/rig/faults/fail_alloc.c $(LEDGER)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/rig/ledger_rig.c tests/unit/rig/fail_vfs.c $(LEDGER)
 $O/tests/unit/test_clock: $O/agent/enforce/clock.o
@@ -78,6 +82,8 @@ $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz
 $O/tests/unit/test_channel: LDLIBS += -lgnutls -lsystemd
 $O/tests/unit/test_channel: $(patsubst %,$O/controller/http/%.o,channel certificate) $(patsubst %,$O/common/%.o,err private utf8)
+$O/tests/unit/test_resolve: LDLIBS += -lsystemd
+$O/tests/unit/test_resolve: $O/common/http/resolve.o $O/common/err.o
 $O/tests/unit/test_http_loop: LDLIBS += -ljansson -lsystemd -lz
 $O/tests/unit/test_http_loop: $(MODEL) $(WIRE) $(patsubst %,$O/common/http/%.o,buffer curl exchange http http_loop plain plain_call plain_loop resolve response transfer)
 $O/tests/unit/test_response: $(patsubst %,$O/common/http/%.o,response buffer)
@@ -277,7 +283,7 @@ $O/tests/unit/test_session: LDLIBS += -lnettle
 $O/tests/unit/test_session: $O/controller/session/session.o $O/common/err.o
 $O/tests/unit/test_render: ALLFLAGS += $(shell pkg-config --cflags libxslt)
 $O/tests/unit/test_render: LDLIBS += -ljansson -lxslt -lxml2 -lm -lnettle
-$O/tests/unit/test_render: $(patsubst %,$O/controller/web/%.o,render format files xml rows_csv) $O/common/csv/csv_write.o $O/common/wire/wire.o $O/common/wire/doc.o $O/common/utf8.o $(MODEL)
+$O/tests/unit/test_render: $(patsubst %,$O/controller/web/%.o,render format files xml rows_csv) $O/common/csv/csv_write.o $O/common/wire/wire.o $O/common/wire/json/load.o $O/common/wire/doc.o $O/common/utf8.o $(MODEL)
 $O/tests/unit/test_turns: LDLIBS += -lsystemd
 $O/tests/unit/test_turns: $O/controller/web/turns.o $O/common/err.o $O/common/utf8.o
 $O/tests/unit/test_lost_nodes: LDLIBS += -lsystemd

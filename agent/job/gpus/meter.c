@@ -7,6 +7,7 @@
 #include "agent/job/gpus/meter.h"
 #include "agent/job/report.h"
 #include "agent/sample/gpuwork.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 
 struct process {
@@ -61,7 +62,7 @@ static void continue_counters(struct metered *d, const struct gpu_use *before, i
 
 static void read_saved_counters(const struct job *j, struct gpu_meter *m)
 {
-	_cleanup_json_ json_t *doc = j->s.gpu_use ? json_loads(j->s.gpu_use, 0, NULL) : NULL;
+	_cleanup_json_ json_t *doc = j->s.gpu_use ? wire_load(j->s.gpu_use, 0, NULL) : NULL;
 	_cleanup_free_ struct gpu_use *before = NULL;
 	int32_t n = 0;
 	struct err err;
@@ -83,7 +84,7 @@ void gpu_meter_keep(struct job *j)
 	for (int i = 0; i < j->meter->n; i++)
 		list[i] = j->meter->of[i].use;
 	doc = wire_encode_gpus(list, j->meter->n);
-	text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
+	text = doc ? wire_print(doc, JSON_COMPACT) : NULL;
 	if (!text)
 		return; /* what was kept before is */
 	free(j->s.gpu_use);

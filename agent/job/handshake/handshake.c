@@ -145,7 +145,7 @@ static int send_plan(struct node *n, struct handshake *g, struct err *err)
 		r = job_output_create(j, g->pass, err);
 	if (!r)
 		r = handshake_make_plan(j, NULL, &data, &size, err);
-	return r < 0 ? r : send_frame(g, data, size);
+	return r ? r : send_frame(g, data, size);
 }
 
 /* The job cannot be started within its limits: record why and kill its unit. Always -ECANCELED. */

@@ -72,7 +72,7 @@ bool session_is_wanted(const struct session *s)
 
 int session_encode(const struct session *s, json_t *body, struct err *err)
 {
-	struct doc d = doc_edit(body);
+	_cleanup_doc_ struct doc d = doc_edit(body);
 	int rows = 0, cols = 0;
 
 	if (!session_is_wanted(s))

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "common/wire/json/load.h"
 #include "controller/api/call.h"
 #include "controller/api/jobs/describe.h"
 #include "controller/api/jobs/describe_queue.h"
@@ -132,7 +133,7 @@ void describe_place(const struct api *a, const struct store_job *row, struct doc
 static void set_request(struct doc *d, const struct store_job *row, bool in_full)
 {
 	static const char *const long_ones[] = { "script", "env" };
-	json_t *request = json_loads(row->request, 0, NULL);
+	json_t *request = wire_load(row->request, 0, NULL);
 
 	for (size_t i = 0; request && !in_full && i < ARRAY_LEN(long_ones); i++)
 		json_object_del(request, long_ones[i]);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
+#include "common/wire/json/load.h"
 #include "controller/api/authz.h"
 #include "controller/api/jobs/jobs.h"
 #include "controller/ledger/archive/archive.h"
@@ -152,7 +153,7 @@ static int64_t count_nodes(const char *hosts)
 
 static bool is_whole_nodes(const char *request)
 {
-	_cleanup_json_ json_t *q = request ? json_loads(request, 0, NULL) : NULL;
+	_cleanup_json_ json_t *q = request ? wire_load(request, 0, NULL) : NULL;
 
 	return json_is_true(json_object_get(q, "exclusive"));
 }

@@ -2,6 +2,7 @@
 /* rows.c - see rows.h. */
 #include <errno.h>
 #include "common/wire/doc.h"
+#include "common/wire/json/load.h"
 #include "controller/api/context.h"
 #include "controller/api/jobs/describe.h"
 #include "controller/api/jobs/rows.h"
@@ -73,7 +74,7 @@ static void put_gpu_idle(struct rowpack_writer *w, const struct row *r)
 	_cleanup_json_ json_t *usage = NULL;
 
 	if (j->usage && j->state == JOB_RUNNING && j->ngpus > 0)
-		usage = json_loads(j->usage, 0, NULL);
+		usage = wire_load(j->usage, 0, NULL);
 	rowpack_put_bool(w, describe_is_gpu_idle(r->api, j, usage));
 }
 

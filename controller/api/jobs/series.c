@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/model/series/series.h"
 #include "common/wire/doc.h"
+#include "common/wire/json/load.h"
 #include "controller/api/authz.h"
 #include "controller/api/call.h"
 #include "controller/api/jobs/jobs.h"
@@ -233,7 +234,7 @@ static int show_series(void *ctx, const struct store_job *row, struct err *err)
 		return store_no_job(c->api->c.store, row->job, err);
 	if (!v.nodes)
 		return err_set(err, -ENOMEM, "out of memory");
-	request = row->request ? json_loads(row->request, 0, NULL) : NULL;
+	request = row->request ? wire_load(row->request, 0, NULL) : NULL;
 	/* Of one of several nodes nothing is known as requested: the request is of the whole job. */
 	if (!*row->hosts || !call_query_text(c, "node"))
 		v.resources = json_incref(json_object_get(request, "resources"));

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/wire/doc.h"
 #include "common/log.h"
+#include "common/wire/json/load.h"
 #include "controller/api/jobs/owned_job.h"
 #include "controller/api/steps/steps.h"
 #include "controller/api/await.h"
@@ -29,7 +30,7 @@ static int check_owner(struct call *c, const struct owned_job *job, struct err *
 
 static int keep_workdir(void *ctx, const struct store_job *row, struct err *err)
 {
-	_cleanup_json_ json_t *request = json_loads(row->request ? row->request : "", 0, NULL);
+	_cleanup_json_ json_t *request = wire_load(row->request ? row->request : "", 0, NULL);
 	const char *dir = json_string_value(json_object_get(request, "workdir"));
 	char *buf = ctx;
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "controller/api/sync/request.h"
 
@@ -120,7 +121,7 @@ int sync_request_encode(const struct store_desired *g, const char *request, json
 			struct err *err)
 {
 	json_error_t why;
-	_cleanup_json_ json_t *stored = json_loads(request, 0, &why);
+	_cleanup_json_ json_t *stored = wire_load(request, 0, &why);
 	_cleanup_(request_done) struct request q;
 	int r;
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/wire/json/load.h"
 #include "controller/api/sync/sync_steps.h"
 #include "controller/ledger/steps/steps.h"
 
@@ -90,7 +91,7 @@ static int add_command(struct reading *g, const struct open_step *o, enum sync_s
 	if (r < 0)
 		return r;
 	g->n_bytes += strlen(text);
-	command = json_loads(text, 0, NULL);
+	command = wire_load(text, 0, NULL);
 	if (!command)
 		return err_set(err, -ENOMEM, "out of memory");
 	return append_step(g, o->key, want, command, err);

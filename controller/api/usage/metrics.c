@@ -9,6 +9,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/version.h"
+#include "common/wire/json/load.h"
 #include "controller/api/usage/usage.h"
 #include "controller/http/server.h"
 #include "controller/api/call.h"
@@ -109,7 +110,7 @@ static int gpu_sum_at(struct gpu_sums *s, const char *cluster, const char *model
 
 static int add_simulated(struct gpu_sums *s, const struct store_node *n, struct err *err)
 {
-	_cleanup_json_ json_t *list = json_loads(n->gpus, 0, NULL);
+	_cleanup_json_ json_t *list = wire_load(n->gpus, 0, NULL);
 	struct gpu_sum *sum;
 	int r = 0;
 

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/engine.h"
 #include "common/wire/doc.h"
+#include "common/wire/json/load.h"
 #include "controller/api/nodes/node_list.h"
 #include "controller/api/usage/usage.h"
 #include "controller/api/usage/usage_query.h"
@@ -66,7 +67,7 @@ static json_t *encode_node(const struct store_node *n)
 	doc_set(&d, "capacity", encode_capacity(&n->capacity, &n->gpu_models));
 	doc_set(&d, "free", encode_capacity(&n->free, &n->free_gpu_models));
 	doc_set(&d, "held", encode_amounts(&n->in_use));
-	doc_set(&d, "notes", json_loads(n->notes, 0, NULL));
+	doc_set(&d, "notes", wire_load(n->notes, 0, NULL));
 	if (strcmp(n->gpus, "[]") != 0)
 		doc_stored(&d, "gpus", n->gpus);
 	doc_text_if(&d, "node_type", n->capacity.node_type);

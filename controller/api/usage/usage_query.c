@@ -216,7 +216,7 @@ int usage_query_add_periods(const struct quota_site *site, int64_t now_ns, json_
 	int64_t today = store_day(site->store, now_ns - 1), month = calendar_month(today),
 		first = today;
 	_cleanup_doc_ struct doc periods = doc_array();
-	struct doc d = doc_edit(doc);
+	_cleanup_doc_ struct doc d = doc_edit(doc);
 	int r = store_usage_first_day(site->store, &first, err);
 
 	if (r < 0)

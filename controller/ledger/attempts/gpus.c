@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/store_sqlite.h"
@@ -96,7 +97,7 @@ static void list_done(struct list *l)
 
 static int decode_list(const char *text, struct list *ret, struct err *err)
 {
-	_cleanup_json_ json_t *doc = *text ? json_loads(text, 0, NULL) : NULL;
+	_cleanup_json_ json_t *doc = *text ? wire_load(text, 0, NULL) : NULL;
 
 	if (!*text)
 		return 0;

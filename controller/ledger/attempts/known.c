@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/known.h"
 #include "controller/ledger/sql.h"
@@ -86,7 +87,7 @@ static void read_terms(struct db_row *st, struct tally_terms *ret)
 
 static int decode_verdict(const char *text, struct job_end *ret, struct err *err)
 {
-	_cleanup_json_ json_t *doc = *text ? json_loads(text, 0, NULL) : NULL;
+	_cleanup_json_ json_t *doc = *text ? wire_load(text, 0, NULL) : NULL;
 
 	if (!*text)
 		return 0;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/charge.h"
 #include "controller/ledger/nodes/lost.h"
@@ -20,7 +21,7 @@ void store_set_max_requeues(struct store *s, int64_t n)
 /* The request, as JSON, asks to be queued again when its node is lost. */
 static bool is_asked_for(const char *request)
 {
-	_cleanup_json_ json_t *j = json_loads(request, 0, NULL);
+	_cleanup_json_ json_t *j = wire_load(request, 0, NULL);
 
 	return json_is_true(json_object_get(j, "requeue"));
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/utf8.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/slurm.h"
@@ -102,7 +103,7 @@ int store_usage_decode(const char *text, struct usage *ret, struct err *err)
 
 	if (!*text || wire_parse_usage(text, ret) == 0)
 		return 0;
-	doc = json_loads(text, 0, NULL);
+	doc = wire_load(text, 0, NULL);
 	if (!doc)
 		return err_set(err, -EBADMSG, "usage in the ledger is not readable");
 	return wire_decode_usage(doc, "usage", ret, err) < 0 ? -EBADMSG : 0;

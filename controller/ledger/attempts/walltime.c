@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "common/model/mail.h"
 #include "common/time_units.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/walltime.h"
 
@@ -44,7 +45,7 @@ static int load_mails(struct store *s, int64_t job, uint32_t *ret, struct err *e
 	*ret = 0;
 	if (r <= 0)
 		return r;
-	doc = json_loads(store_text(st, 0), 0, NULL);
+	doc = wire_load(store_text(st, 0), 0, NULL);
 	types = json_string_value(json_object_get(doc, "mail_type"));
 	if (types && mail_parse_types(types, ret, &why) < 0)
 		*ret = 0;

@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/replace_file.h"
 #include "common/version.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/backup/backup_impl.h"
 #include "controller/ledger/sql.h"
@@ -25,7 +26,7 @@ int backup_manifest_write(const char *path, const struct store_manifest *m, stru
 		(json_int_t)m->charge_requested_ms, "charge_used_ms",
 		(json_int_t)m->charge_used_ms, "verified", (int)m->is_verified, "differences",
 		(json_int_t)m->differences);
-	_cleanup_free_ char *text = doc ? json_dumps(doc, JSON_INDENT(2)) : NULL;
+	_cleanup_free_ char *text = doc ? wire_print(doc, JSON_INDENT(2)) : NULL;
 	struct replace_file f = { .path = path, .text = text, .is_synced = true };
 	int r;
 
@@ -51,17 +52,17 @@ int backup_manifest_read(const char *path, struct store_manifest *ret, struct er
 	const char *schema, *version, *ledger, *sha256;
 	json_int_t n[10];
 	json_error_t why;
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
 	_cleanup_json_ json_t *doc = NULL;
-	struct stat st;
 	int verified;
 
-	if (stat(path, &st) < 0)
+	if (!f)
 		return err_set(
 			err, -errno,
 			"the backup has no manifest, %.200s: %m; a ledger that was copied by "
 			"other means is put in its place, then marked: reeve admin restore --mark",
 			path);
-	doc = json_load_file(path, 0, &why);
+	doc = wire_load_stream(f, 0, &why);
 	if (!doc)
 		return err_set(err, -EBADMSG, "%.200s is not readable: %s", path, why.text);
 	if (json_unpack_ex(doc, &why, 0,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include "common/err.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/jobs/array.h"
 #include "controller/ledger/jobs/depend.h"
@@ -16,7 +17,7 @@
 
 static int decode_end(const char *text, struct job_end *ret, struct err *err)
 {
-	_cleanup_json_ json_t *doc = *text ? json_loads(text, 0, NULL) : NULL;
+	_cleanup_json_ json_t *doc = *text ? wire_load(text, 0, NULL) : NULL;
 
 	*ret = (struct job_end){ .kind = END_NONE };
 	if (!*text)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/time_units.h"
+#include "common/wire/json/load.h"
 #include "common/wire/slurm_batch.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/part.h"
@@ -437,7 +438,7 @@ static int add_own_limits(struct store *s, const struct sync_slurm_job *t, int64
 
 	if (r <= 0)
 		return r < 0 ? r : err_set(err, -ENOENT, "job %lld is gone", (long long)job);
-	was = json_loads(store_text(st, 0), 0, NULL);
+	was = wire_load(store_text(st, 0), 0, NULL);
 	db_done(st);
 	r = was ? wire_decode_request(was, "request", &q, err)
 		: err_set(err, -EBADMSG, "job %lld: its request in the ledger is not readable",

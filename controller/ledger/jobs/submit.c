@@ -7,6 +7,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/time_units.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/jobs/texts.h"
@@ -105,7 +106,7 @@ static int extract_piece(struct store *s, json_t *doc, const char *key, int64_t 
 	*ret = 0;
 	if (!piece || !user)
 		return 0;
-	text = json_dumps(piece, JSON_COMPACT | JSON_ENCODE_ANY);
+	text = wire_print(piece, JSON_COMPACT | JSON_ENCODE_ANY);
 	if (!text || asprintf(&member, ",\"%s\":%s", key, text) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (strlen(member) < STORE_TEXT_LARGE)

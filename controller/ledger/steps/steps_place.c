@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/steps/steps.h"
@@ -20,7 +21,7 @@ static int read_console(struct store *s, struct store_step_place *p, struct err 
 
 	if (r < 0)
 		return r;
-	spec = json_loads(text, 0, NULL);
+	spec = wire_load(text, 0, NULL);
 	hangup = json_string_value(json_object_get(spec, "on_hangup"));
 	console = json_string_value(json_object_get(spec, "console"));
 	p->is_interactive = console != NULL;

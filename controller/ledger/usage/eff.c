@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/time_units.h"
+#include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/usage/eff.h"
 #include "controller/ledger/attempts/gpus.h"
@@ -96,7 +97,7 @@ static void read_live_end(struct db_row *st, struct job_end *end)
 	_cleanup_json_ json_t *doc = NULL;
 
 	if (kind == END_LIMIT && text)
-		doc = json_loads(text, 0, NULL);
+		doc = wire_load(text, 0, NULL);
 	if (!doc || wire_decode_end(doc, "end", end, NULL) < 0)
 		*end = (struct job_end){ .kind = kind,
 					 .exit_status = (int)db_int(st, LIVE_EXIT_STATUS) };

@@ -58,6 +58,8 @@ static void what_the_list_lacks_is_named_by_its_number(void **state)
 	check_files(mixed, "x,2", "?x,nvidia1");
 	check_files("Gres Name=gpu Type=x Count=1 File=", "0", "?0");
 	check_files("Gres Name=gpu Type=x Count=1", "0", "?0");
+	check_files("Gres Name=gpu Type=x Count=1 File=/dev/", "0",
+		    "?0"); /* a folder is no file */
 	check_files("Gres Name=gpu Type=x Count=2 File=/dev/nvidia0", "1", "?1");
 	check_files("Gres Name=gpu Type=x Count=2 File=/dev/nvidia[9-1]", "1", "?1");
 	check_files("Gres Name=gpu Type=x Count=2 File=/dev/nvidia[0-99999999999]", "1", "?1");

@@ -13,6 +13,7 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/utf8.h"
+#include "common/wire/json/load.h"
 
 #define CGROUPS "/sys/fs/cgroup"
 #define BUS "org.reeve.Agent1"
@@ -175,12 +176,12 @@ static void take_description(const json_t *d, struct judge_agent *ret)
 /* busctl prints {"type":"s","data":["..."]}, where the text is a document itself. */
 static json_t *parse_call(const char *text)
 {
-	json_t *answer = json_loads(text, 0, NULL), *d = NULL;
+	json_t *answer = wire_load(text, 0, NULL), *d = NULL;
 	const char *inner =
 		json_string_value(json_array_get(json_object_get(answer, "data"), 0));
 
 	if (inner)
-		d = json_loads(inner, 0, NULL);
+		d = wire_load(inner, 0, NULL);
 	json_decref(answer);
 	return d;
 }

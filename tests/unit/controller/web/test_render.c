@@ -44,6 +44,39 @@ static char *render_doc(const char *sheet, const char *name, json_t *doc)
 	return html.text;
 }
 
+/* What is read again as XML is what was written, but for characters that XML does not have. */
+static void characters_that_xml_cannot_have_are_replaced(void **unused)
+{
+	static const char *const texts[][2] = {
+		{ "a\x01z", "a\xef\xbf\xbdz" },
+		{ "a\tb\nc", "a\tb\nc" },
+		{ "\xef\xbf\xbe", "\xef\xbf\xbd" },
+		{ "x\xef\xbf\xbf\r", "x\xef\xbf\xbd\xef\xbf\xbd" },
+		{ "\xef\xbf\xbd\xc3\xa9", "\xef\xbf\xbd\xc3\xa9" }
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		xmlDoc *d = xmlNewDoc(BAD_CAST "1.0"), *again;
+		xmlNode *root = xmlNewNode(NULL, BAD_CAST "page");
+		xmlChar *written, *read;
+		struct err err;
+		int n;
+
+		xmlDocSetRootElement(d, root);
+		assert_int_equal(xml_set(root, "t", texts[i][0], &err), 0);
+		xmlDocDumpMemoryEnc(d, &written, &n, "UTF-8");
+		again = xmlReadMemory((const char *)written, n, NULL, NULL, XML_PARSE_NOERROR);
+		assert_non_null(again);
+		read = xmlGetProp(xmlDocGetRootElement(again), BAD_CAST "t");
+		assert_string_equal((const char *)read, texts[i][1]);
+		xmlFree(read);
+		xmlFree(written);
+		xmlFreeDoc(again);
+		xmlFreeDoc(d);
+	}
+}
+
 static void markup_in_names_is_text(void **unused)
 {
 	json_t *doc = json_pack("{s:[{s:i,s:s,s:s,s:s}]}", "jobs", "job", 7, "name",
@@ -151,6 +184,7 @@ static void an_unknown_stylesheet_is_an_error(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(characters_that_xml_cannot_have_are_replaced),
 		cmocka_unit_test(markup_in_names_is_text),
 		cmocka_unit_test(what_was_not_measured_is_a_dash),
 		cmocka_unit_test(figures_are_written_for_people),

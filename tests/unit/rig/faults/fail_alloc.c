@@ -11,11 +11,18 @@
 #include "tests/unit/rig/faults/fail_alloc.h"
 
 static long left = -1; /* allocations until one fails; below 0: none does */
-static bool has_failed;
+static bool has_failed, goes_on;
 
 void fail_alloc_after(long n)
 {
+	has_failed = goes_on = false;
+	left = n;
+}
+
+void fail_alloc_from(long n)
+{
 	has_failed = false;
+	goes_on = true;
 	left = n;
 }
 
@@ -30,6 +37,8 @@ static bool is_next(void)
 	if (left < 0 || left-- > 0)
 		return false;
 	has_failed = true;
+	if (goes_on)
+		left = 0;
 	return true;
 }
 

@@ -6,6 +6,8 @@
 
 /* The allocation after `n` more fails, once. */
 void fail_alloc_after(long n);
+/* That one and all that follow it, until fail_alloc_end(). */
+void fail_alloc_from(long n);
 /* No more fails. Returns: has one failed? */
 bool fail_alloc_end(void);
 
