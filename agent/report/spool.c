@@ -228,9 +228,7 @@ int spool_commit(struct spool *s, struct err *err)
 
 void spool_rollback(struct spool *s)
 {
-	/* Where even that fails, nothing may stay open: all that comes later would be part of
-	 * it.
-	 */
+	/* Where even that fails, nothing may stay open: all that comes later would be part of it. */
 	if (db_run(s->db, NULL, "ROLLBACK TO spool", "") < 0 ||
 	    db_run(s->db, NULL, "RELEASE spool", "") < 0)
 		db_rollback(s->db);
