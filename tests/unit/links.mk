@@ -55,7 +55,7 @@ $O/tests/unit/test_state: $(MODEL) $(WIRE) $(DB) $O/agent/admit/cpulist.o $(pats
 $O/tests/unit/test_spool: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_spool: tests/unit/rig/fail_vfs.c $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store packed state sent spool sync) $O/agent/admit/cpulist.o
 $O/tests/unit/test_uplink: LDLIBS += -lpq -lsqlite3 -ljansson -lsystemd
-$O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store packed state sent spool sync uplink) $O/agent/admit/cpulist.o
+$O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store packed state sent spool sync uplink) $O/agent/admit/cpulist.o $O/common/log.o
 JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove remover wipe wipe_job) $O/common/err.o
 $O/tests/node/jobfs/limits $O/tests/node/jobfs/removal: $O/tests/node/jobfs/%: tests/node/jobfs/%.c tests/node/jobfs/rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
