@@ -352,6 +352,7 @@ int events_add(struct events *e, const struct events_job *job, struct err *err)
 	w->job = job->job;
 	w->cgroup_id = job->cgroup_id;
 	w->by_steps = job->by_steps;
+	w->total_ns = (uint64_t)job->frozen_ns;
 	if (access(w->path, F_OK) < 0)
 		return err_set(err, -errno, "job %lld: cgroup %s: %m", (long long)w->job,
 			       w->path);
@@ -367,7 +368,7 @@ int events_add(struct events *e, const struct events_job *job, struct err *err)
 		return r;
 	}
 	if (e->by_files & EVENTS_FILES_FROZEN && events_files_read(w->path, "frozen") == 1) {
-		w->since_ns = (uint64_t)clock_ns(CLOCK_BOOTTIME);
+		w->since_ns = (uint64_t)(job->since_ns ?: clock_ns(CLOCK_BOOTTIME));
 		w->is_late = true;
 	}
 	w->was_empty = events_files_read(w->path, "populated") == 0;

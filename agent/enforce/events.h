@@ -51,6 +51,9 @@ struct events_job {
 	/* Its own cgroup is never frozen, but those of its steps, EVENTS_STEP_DEPTH levels below (a job of
 	 * Slurm): it counts as frozen from the first one's freezing to the last one's thawing. */
 	bool by_steps;
+	/* What an earlier agent had of it, from which tier 3 goes on: frozen intervals that have ended, and since when it is frozen (0: from now
+	 * on, if it is). */
+	int64_t frozen_ns, since_ns;
 };
 
 int events_open(const struct events_config *config, struct events **ret, struct err *err);

@@ -76,7 +76,7 @@ static struct events *open_events(const char *pin_dir, int best_tier, struct see
 
 static void add_job(struct events *e, const struct testjob *j)
 {
-	struct events_job job = { j->job, j->id, j->path, false };
+	struct events_job job = { .job = j->job, .cgroup_id = j->id, .path = j->path };
 	struct err err = { "" };
 
 	if (events_add(e, &job, &err) < 0)

@@ -83,7 +83,7 @@ class Ledger:
 
 def check_time(ok, ledger, truth):
     """Each attempt's running time against the runs of that attempt."""
-    wrong, most, total, cut, least, again = [], 0.0, 0.0, 0, 0.0, 0
+    wrong, most, whose, total, cut, least, again = [], 0.0, "no job", 0.0, 0, 0.0, 0
     for job, attempts in ledger.attempts.items():
         for attempt, (running, _, end) in attempts.items():
             runs = [r for r in truth.get(job, []) if r.attempt == attempt]
@@ -98,11 +98,11 @@ def check_time(ok, ledger, truth):
             if difference < 0 and any(ledger.had_power_cut(job, r) for r in runs):
                 allowed, cut, least = POWER_S, cut + 1, min(least, difference)
             elif abs(difference) > abs(most):
-                most = difference
+                most, whose = difference, f"job {job} attempt {attempt}"
             if abs(difference) > allowed:
                 wrong.append(f"job {job} attempt {attempt}: ran {ran:.3f} s, the ledger has {running / S:.3f} s")
     ok(f"every attempt's time is what the job recorded, within {TOLERANCE_S:g} s", wrong,
-       f": {total:.0f} s in all, largest difference {most:+.3f} s; {cut} attempts whose node lost power lack at most {-least:.3f} s; "
+       f": {total:.0f} s in all, largest difference {most:+.3f} s ({whose}); {cut} attempts whose node lost power lack at most {-least:.3f} s; "
        f"{again} jobs on several nodes had run after a backup that was restored")
 
 

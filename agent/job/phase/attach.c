@@ -340,8 +340,12 @@ int job_attach_steps(struct node *n, struct job *j, struct err *err)
 static int watch_rest(struct node *n, struct job *j, struct err *err)
 {
 	char path[MANAGER_PATH_MAX];
-	struct events_job ev = { j->s.job, j->s.cgroup_id, job_cgroup(j, path),
-				 job_is_slurms(j) };
+	struct events_job ev = { .job = j->s.job,
+				 .cgroup_id = j->s.cgroup_id,
+				 .path = job_cgroup(j, path),
+				 .by_steps = job_is_slurms(j),
+				 .frozen_ns = j->clock.frozen_ns,
+				 .since_ns = j->clock.since_ns };
 	struct guard_job gj = { .job = j->s.job,
 				.cgroup_id = j->s.cgroup_id,
 				.projid = n->jobfs && jobfs_is_unlimited(n->jobfs)
@@ -434,15 +438,6 @@ void job_detach(struct node *n, struct job *j)
 	j->is_attached = false;
 }
 
-/* Where the kernel side has not seen all of it, the clock keeps what it has: a job that was suspended before the agent died would count as running. */
-static void follow_freeze(struct job *j, const struct events_freeze *f)
-{
-	if (f->frozen)
-		clock_freeze(&j->clock, (int64_t)f->since_ns);
-	else
-		clock_thaw(&j->clock, node_now_ns());
-}
-
 /* The kernel side keeps the frozen time, also while no agent runs. Where it has none of a job of Slurm, slurm_jobs_tick() keeps the clock; PBS
  * sends SIGSTOP, and its hook tells when (pbs_jobs_suspend()). */
 void job_sync_clock(struct node *n, struct job *j)
@@ -454,10 +449,6 @@ void job_sync_clock(struct node *n, struct job *j)
 	    events_frozen(n->events, j->s.cgroup_id, &f, &err) < 0)
 		return;
 	j->is_frozen = f.frozen;
-	if (!f.exact && !job_is_foreign(j)) {
-		follow_freeze(j, &f);
-		return;
-	}
 	clock_sync(&j->clock,
 		   (struct clock_account){ f.frozen, (int64_t)f.since_ns, (int64_t)f.total_ns },
 		   node_now_ns());

@@ -46,6 +46,7 @@ printf '[Client]\nMungeSocket = %s/munge.sock\nController = %s\nControllerUser =
 reeve() { as 1 "$PWD/build/bin/reeve" "$1" --config "$dir/client.conf" "${@:2}"; }
 a=$(reeve submit -A physics --workdir / -l ncpus=1,vmem=300MB,jobfs=1MB -o /dev/null -e /dev/null -- /bin/sleep 600) || bail "no job is submitted"
 becomes running
+suspended=$(date +%s%N)
 reeve suspend "$a" >/dev/null
 becomes suspended
 sleep 2.5
@@ -63,9 +64,13 @@ until now=$(tenths suspended_ns); [ "$now" = "$was" ]; do # until reports from a
 	was=$now
 	sleep 2.5
 done
+most=$((resumed / 100000000 - suspended / 100000000 + 10))
+[ "$was" -le $most ]
+tap_result $? "resumed it was suspended for no longer than it was" "$was tenths of a second, of at most $most"
 kill_agent
 is "killed after it was resumed: the job was suspended for as long as before" 0 $((($(tenths suspended_ns) - was) / 10))
-now=$(tenths running_ns) most=$(($(date +%s%N) / 100000000 - resumed / 100000000 + 10))
+now=$(tenths running_ns)
+most=$(($(date +%s%N) / 100000000 - resumed / 100000000 + 10))
 [ $((now - ran)) -ge 40 ] && [ $((now - ran)) -le $most ]
 tap_result $? "and has run since it was resumed, no longer" "$((now - ran)) tenths of a second, of at most $most"
 reeve cancel "$a" >/dev/null
