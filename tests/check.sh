@@ -41,7 +41,7 @@ only=("$@")
 # These suites run once more over programs under the address sanitizer, which are slower: asan-NAME. Those that measure memory or speed
 # (bombs, attack, growth) and exit statuses of commands with threads (tls) do not.
 sanitized='submit queue exec pages web-usage web-jobs quota slurm pbs parts dispatch interactive store authz protocol
-	usage share accounts eff cost import hooks gpus metrics qos web-cluster listing billed each series balances immediate'
+	usage share accounts eff cost import hooks gpus metrics qos web-cluster listing billed each series balances immediate select suspended stored signed'
 add_sanitized() { # HOW SECONDS NAME COMMAND
 	case " ${sanitized//[[:space:]]/ } " in *" ${3#cluster-} "*) [ "$3" = "${3#cluster-}" ] || add all "$1" $(($2 * 3)) "asan-${3#cluster-}" "tests/sanitized.sh address $4" ;; esac
 }
