@@ -19,7 +19,8 @@ reports=$(mktemp -d /var/tmp/reeve-sanitized-XXXXXX) && chmod 1777 "$reports" # 
 trap 'rm -rf "$reports"' EXIT
 where=log_path=$reports/report:exitcode=99
 # Suites preload libraries of their own before the sanitizer's. Leaks are looked for only at an orderly end.
-export ASAN_OPTIONS=$where:verify_asan_link_order=0:detect_stack_use_after_return=1:handle_abort=1
+# ASAN_OPTIONS=fast_unwind_on_malloc=0 of the caller shows callers behind the C library, slowly.
+export ASAN_OPTIONS=$where:verify_asan_link_order=0:detect_stack_use_after_return=1:handle_abort=1:${ASAN_OPTIONS:-}
 export UBSAN_OPTIONS=$where:print_stacktrace=1 LSAN_OPTIONS=suppressions=$PWD/tests/sanitized.leaks:print_suppressions=0
 export TSAN_OPTIONS=$where:halt_on_error=0:second_deadlock_stack=1:suppressions=$PWD/tests/sanitized.races
 # What runs inside a job is as it is installed: the limits of a job leave no room for a sanitizer's memory.

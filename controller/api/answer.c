@@ -59,7 +59,7 @@ static const char *code_of(unsigned status)
 static json_t *encode_refusal(const struct call *c, const char *code, const char *message)
 {
 	return json_pack("{s:s,s:o,s:o}", "code", code, "message", wire_string(message),
-			 "remedy", wire_string(c->remedy ? c->remedy : ""));
+			 "remedy", wire_string(c->remedy));
 }
 
 /* The caller's errors are answered in words; the controller's own are logged, and answered

@@ -12,7 +12,7 @@ int call_refuse(struct call *c, unsigned status, const char *code, const char *r
 {
 	c->status = status;
 	c->code = code;
-	c->remedy = remedy;
+	snprintf(c->remedy, sizeof(c->remedy), "%s", remedy ? remedy : "");
 	return -EINVAL;
 }
 

@@ -17,6 +17,7 @@ struct call_query {
 	const char *name, *value;
 };
 
+#define CALL_REMEDY_MAX 1024
 struct call {
 	struct api *api;
 	struct exchange *x;
@@ -38,7 +39,8 @@ struct call {
 	char *headers; /* as struct exchange_answer has them; NULL: none */
 	const char *type;
 	/* or its refusal */
-	const char *code, *remedy;
+	const char *code;
+	char remedy[CALL_REMEDY_MAX]; /* a copy: many are made on the stack */
 };
 
 /* 0: answered in *c. CALL_DEFERRED: the route keeps the exchange and answers it later.

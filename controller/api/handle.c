@@ -236,6 +236,7 @@ int api_fetch(struct api *a, struct exchange *x, const struct api_fetch *f, json
 		r = err_set(err, -EPROTO, "%.200s gave no document", f->path);
 	json_decref(c.answer);
 	free(c.text);
+	free(c.headers);
 	return r < 0 && c.status == 404 ? -ENOENT : r < 0 && c.status == 403 ? -EACCES : r;
 }
 

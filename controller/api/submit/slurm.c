@@ -140,10 +140,11 @@ static const submit_step_fn steps[] = {
 static void word_refusal(struct call *c, const struct err *err, struct slurm_submit_answer *ret)
 {
 	ret->verdict = SLURM_SUBMIT_REFUSE;
-	utf8_format(ret->text, sizeof(ret->text), "%s%s%s", err->text,
-		    c->remedy && *c->remedy ? ": " : "", c->remedy ? c->remedy : "");
+	utf8_format(ret->text, sizeof(ret->text), "%s%s%s", err->text, *c->remedy ? ": " : "",
+		    c->remedy);
 	c->status = 0;
-	c->code = c->remedy = NULL;
+	c->code = NULL;
+	c->remedy[0] = '\0';
 }
 
 /* What the job counts as in the partition where that is most. */

@@ -37,7 +37,7 @@ static void check_list(const struct slurm_pending *p)
 	struct slurm_pending again;
 	struct err err = { "" };
 
-	if (!*p->cluster || p->n_jobs > SLURM_PENDING_MAX || p->age_ms < 0 || !doc ||
+	if (p->n_jobs > SLURM_PENDING_MAX || p->age_ms < 0 || !doc ||
 	    slurm_pending_decode(doc, &again, &err) < 0 || again.n_jobs != p->n_jobs ||
 	    again.is_first != p->is_first || again.is_last != p->is_last)
 		abort();

@@ -83,7 +83,7 @@ agent_start() {
 	LD_PRELOAD=$dir/fault.so$store_preload "$agent_binary" --config "$dir/agent.conf" 2>>"$dir/agent.log" &
 	agent=$!
 	echo $agent >"$dir/agent.pid"
-	said '"node":"n1"' || bail "the agent does not start: $(cat "$dir/agent.log")"
+	said '"node":"n1"' 40 || bail "the agent does not start: $(cat "$dir/agent.log")"
 }
 agent_end() {
 	live_end_pid "$agent"

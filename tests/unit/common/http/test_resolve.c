@@ -37,7 +37,7 @@ static void on_freed_answer(void *ctx, int e, struct addrinfo *found)
 	n_freed_answers++;
 }
 
-static struct resolve *ask_resolver(const char *host, resolve_done_fn done, void *ctx)
+static struct resolve *ask_host(const char *host, resolve_done_fn done, void *ctx)
 {
 	struct resolve *r;
 	struct err err = { "" };
@@ -72,7 +72,7 @@ static void many_names_are_answered_once_each(void **state)
 {
 	(void)state;
 	for (int i = 0; i < QUESTIONS; i++)
-		open_questions[i] = ask_resolver("localhost", on_answer, &open_questions[i]);
+		open_questions[i] = ask_host("localhost", on_answer, &open_questions[i]);
 	run_until(QUESTIONS);
 	for (int i = 0; i < QUESTIONS; i++)
 		assert_null(open_questions[i]);
@@ -86,12 +86,12 @@ static void what_is_freed_is_never_answered(void **state)
 {
 	(void)state;
 	for (int i = 0; i < QUESTIONS; i++) {
-		struct resolve *r = ask_resolver("localhost", on_freed_answer, NULL);
+		struct resolve *r = ask_host("localhost", on_freed_answer, NULL);
 
 		usleep((useconds_t)(i % 6) * 100);
 		assert_null(resolve_free(r));
 	}
-	ask_resolver("127.0.0.1", on_answer, NULL);
+	ask_host("127.0.0.1", on_answer, NULL);
 	run_until(1);
 	assert_int_equal(n_freed_answers, 0);
 	usleep(100000); /* the threads end before the sanitizers look for leaks */
@@ -100,8 +100,8 @@ static void what_is_freed_is_never_answered(void **state)
 static void a_number_and_no_name_are_answered_from_the_loop(void **state)
 {
 	(void)state;
-	ask_resolver("127.0.0.1", on_answer, NULL);
-	ask_resolver("no host.invalid", on_answer, NULL);
+	ask_host("127.0.0.1", on_answer, NULL);
+	ask_host("no host.invalid", on_answer, NULL);
 	assert_int_equal(n_answers, 0);
 	run_until(2);
 	assert_int_equal(n_found, 1);
