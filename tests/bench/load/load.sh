@@ -6,7 +6,7 @@
 # arrays of ten users, and dispatched by the controller's own cycles. LOAD_DATABASES: sqlite postgres. All programs share this machine;
 # the fleet, the submitter and the viewer have a munged of their own, as on other machines, so that the controller's is counted alone.
 # Prints latencies of acknowledgements, submissions and views, CPU by program, and what was lost: in the end the ledger is compared with what
-# the nodes had acknowledged. Exit status 1: something was lost, or could not run. LOAD_KEEP: a folder for logs. LOAD_NICE: of all of these
+# the nodes had acknowledged. Exit status 1: something was lost, or could not run. LOAD_KEEP: a folder for logs. LOAD_OVERTAKEN: see fleet.c. LOAD_NICE: of all of these
 # programs, below 0 on a machine that is busy with other work. Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../../.." || exit 1
@@ -185,7 +185,7 @@ run_load() { # DATABASE
 	submit_all
 	echo "-- $1: $nodes nodes, $jobs jobs, $seconds s${LOAD_NICE:+, nice $LOAD_NICE}; load average $(cut -d' ' -f1-3 /proc/loadavg)"
 	mkfifo "$dir/phases"
-	"$dir/fleet" "$port" "$dir/others.sock" 0 "$nodes" "$jobs" "$seconds" "$dir/acked" >"$dir/phases" 2>"$dir/fleet.err" &
+	"$dir/fleet" "$port" "$dir/others.sock" 0 "$nodes" "$jobs" "$seconds" "$dir/acked" ${LOAD_OVERTAKEN:+"$LOAD_OVERTAKEN"} >"$dir/phases" 2>"$dir/fleet.err" &
 	fleet=$!
 	course <"$dir/phases"
 	wait $fleet || { echo "no figures: the fleet failed: $(head -n 3 "$dir/fleet.err")"; bad=1; }
