@@ -6,7 +6,7 @@
  *
  * usage: fleet PORT MUNGE-SOCKET CONTROLLER-UID NODES JOBS SECONDS FILE [EACH]	(as root, on the controller's machine)
  * 1. The nodes register, and take jobs until all of them have JOBS together: "ready S", seconds since the start.
- * 2. For SECONDS they report: "measured S p50 MS p99 MS max MS over250 N acks N polls N failed N cpu N" (hundredths of a second of this
+ * 2. For SECONDS they report (after SETTLE_S, of a minute or more): "measured S p50 MS p99 MS max MS over250 N acks N polls N failed N cpu N" (hundredths of a second of this
  *    process so far), of acknowledgements, each from its connect()
  *    to the last byte of the answer.
  * 3. All close their connections at once and reconnect with a report: "reconnected S" and the same when each is acknowledged.
@@ -29,6 +29,7 @@
 #include "tests/bench/load/node.h"
 
 #define REPORT_S 30
+#define SETTLE_S 30 /* once all have their jobs, before a minute or more is measured */
 #define WAIT_S 30
 #define TIMEOUT_S 30
 #define LIMIT_S 900	      /* until all have their jobs, or are acknowledged again */
@@ -395,6 +396,7 @@ static int run_phases(int64_t seconds, const char *path)
 	printf("ready %.1f ", (double)(now_ns() - from_ns) / 1e9);
 	print_samples();
 	spread_reports();
+	run_until(is_time, now_ns() + (seconds < 60 ? 0 : SETTLE_S * S_NS));
 	clear_samples();
 	run_until(is_time, now_ns() + seconds * S_NS);
 	printf("measured %lld ", (long long)seconds);
