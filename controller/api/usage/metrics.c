@@ -279,6 +279,8 @@ static void put_counters(struct metrics_text *t, const struct api *a)
 		  n->reports_new },
 		{ "reeve_reports_refused_total", "counter", "Reports refused.", n->refusals },
 		{ "reeve_submissions_total", "counter", "Jobs submitted.", n->submits },
+		{ "reeve_sync_batches_total", "counter", "Commits of exchanges with nodes.",
+		  n->sync_batches },
 		{ "reeve_submit_batches_total", "counter", "Commits of submissions.",
 		  n->batches },
 		{ "reeve_denied_total", "counter", "Requests refused for want of permission.",

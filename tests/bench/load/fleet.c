@@ -4,12 +4,14 @@
  * request over a new one reports all jobs of the node; after a failure 1 s, 2 s, 4 s ... less a random part. Each request is signed
  * with a munge credential of its own, and the signature of each answer is checked.
  *
- * usage: fleet PORT MUNGE-SOCKET CONTROLLER-UID NODES JOBS SECONDS FILE	(as root, on the controller's machine)
+ * usage: fleet PORT MUNGE-SOCKET CONTROLLER-UID NODES JOBS SECONDS FILE [EACH]	(as root, on the controller's machine)
  * 1. The nodes register, and take jobs until all of them have JOBS together: "ready S", seconds since the start.
- * 2. For SECONDS they report: "measured S p50 MS p99 MS max MS over250 N acks N polls N failed N cpu N" (hundredths of a second of this
+ * 2. For SECONDS they report (after SETTLE_S, of a minute or more): "measured S p50 MS p99 MS max MS over250 N acks N polls N failed N cpu N" (hundredths of a second of this
  *    process so far), of acknowledgements, each from its connect()
  *    to the last byte of the answer.
  * 3. All close their connections at once and reconnect with a report: "reconnected S" and the same when each is acknowledged.
+ *    With EACH, one in EACH nodes first sends a request that a later one has overtaken: the controller refuses it, and must store what
+ *    others sent at the same moment.
  * 4. Nothing more is reported until all that was is acknowledged. FILE has JOB ATTEMPT SEQ RUNNING_NS of the last report of each job; "end lost N":
  *    attempts that the controller gave up.
  * Exit status 1: something took longer than it may (LIMIT_S), or an answer was wrong.
@@ -27,6 +29,7 @@
 #include "tests/bench/load/node.h"
 
 #define REPORT_S 30
+#define SETTLE_S 30 /* once all have their jobs, before a minute or more is measured */
 #define WAIT_S 30
 #define TIMEOUT_S 30
 #define LIMIT_S 900	      /* until all have their jobs, or are acknowledged again */
@@ -48,6 +51,7 @@ struct agent {
 	int64_t report_ns;	    /* the next report is due */
 	int failures;		    /* in a row */
 	bool is_acked;		    /* since the last drop */
+	bool is_overtaken; /* its next request is one that the controller must refuse */
 };
 
 struct samples {
@@ -63,6 +67,7 @@ static struct {
 		due_ns; /* of each: the next exchange, or the end of the time of the one under way */
 	int n, n_acked;
 	int64_t n_jobs, n_taken, n_lost;
+	int each;
 	bool is_ending;
 	struct samples samples;
 	uint64_t seed;
@@ -116,8 +121,10 @@ static void start_exchange(struct agent *a)
 	int wait_s = has_reports || a->failures ? 0 : WAIT_S;
 	struct err err = { "" };
 	char path[64];
-	int r = node_describe(&a->node, has_reports, &body, &err);
+	int64_t number = a->is_overtaken ? 1 : clock_ns(CLOCK_BOOTTIME);
+	int r = node_describe(&a->node, number, has_reports, &body, &err);
 
+	a->is_overtaken = false;
 	if (r < 0) {
 		fprintf(stderr, "fleet: %s\n", err.text);
 		exit(1);
@@ -155,7 +162,7 @@ static void finish_exchange(struct agent *a)
 	struct err err = { "" };
 	int r;
 
-	if (a->exchange == EXCHANGE_REPORT)
+	if (a->exchange == EXCHANGE_REPORT && a->connection.response.status == 200)
 		note_ack(a);
 	r = connection_read(&a->connection, &s.target, &doc, &err);
 	if (r == 0)
@@ -374,6 +381,7 @@ static void drop_connections(void)
 		connection_close(&a->connection);
 		a->exchange = EXCHANGE_NONE;
 		a->is_acked = false;
+		a->is_overtaken = s.each && i % s.each == 0;
 		a->report_ns = 0;
 		set_due(a, 0);
 	}
@@ -388,6 +396,7 @@ static int run_phases(int64_t seconds, const char *path)
 	printf("ready %.1f ", (double)(now_ns() - from_ns) / 1e9);
 	print_samples();
 	spread_reports();
+	run_until(is_time, now_ns() + (seconds < 60 ? 0 : SETTLE_S * S_NS));
 	clear_samples();
 	run_until(is_time, now_ns() + seconds * S_NS);
 	printf("measured %lld ", (long long)seconds);
@@ -420,7 +429,7 @@ int main(int argc, char **argv)
 {
 	int r;
 
-	if (argc != 8)
+	if (argc != 8 && argc != 9)
 		return 64;
 	s.target = (struct connection_target){
 		.address = { .sin_family = AF_INET,
@@ -432,6 +441,7 @@ int main(int argc, char **argv)
 	};
 	s.n = atoi(argv[4]);
 	s.n_jobs = atoll(argv[5]);
+	s.each = argc > 8 ? atoi(argv[8]) : 0;
 	if (s.n < 1 || s.n > 50000 || s.target.epoll < 0 || raise_limit() < 0) {
 		fprintf(stderr, "fleet: 1 to 50000 nodes, and a descriptor for each\n");
 		return 1;

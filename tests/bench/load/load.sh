@@ -6,7 +6,7 @@
 # arrays of ten users, and dispatched by the controller's own cycles. LOAD_DATABASES: sqlite postgres. All programs share this machine;
 # the fleet, the submitter and the viewer have a munged of their own, as on other machines, so that the controller's is counted alone.
 # Prints latencies of acknowledgements, submissions and views, CPU by program, and what was lost: in the end the ledger is compared with what
-# the nodes had acknowledged. Exit status 1: something was lost, or could not run. LOAD_KEEP: a folder for logs. LOAD_NICE: of all of these
+# the nodes had acknowledged. Exit status 1: something was lost, or could not run. LOAD_KEEP: a folder for logs. LOAD_OVERTAKEN: see fleet.c. LOAD_NICE: of all of these
 # programs, below 0 on a machine that is busy with other work. Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../../.." || exit 1
@@ -33,8 +33,9 @@ cp -p "$dir/munge.key" "$dir/others.key"
 live_munge others
 tell() { echo "$(date +%T) $*" >&2; }
 configure() { # PLACE
-	local connections=$((nodes * 3 / 2)) u
+	local connections=$((nodes * 2)) most=$(($(ulimit -n) - 1000)) u
 	[ "$connections" -ge 4096 ] || connections=4096
+	[ "$connections" -le $most ] || connections=$most
 	live_controller "$1" >"$dir/controller.conf"
 	printf '%s\n' "MaxConnections = $connections" "MaxArraySize = 1000000" "MaxQueuedPerUser = 0" '[Cluster main]' \
 		'DefaultResources = vmem=1GB,jobfs=100MB,walltime=24:00:00' >>"$dir/controller.conf"
@@ -185,7 +186,7 @@ run_load() { # DATABASE
 	submit_all
 	echo "-- $1: $nodes nodes, $jobs jobs, $seconds s${LOAD_NICE:+, nice $LOAD_NICE}; load average $(cut -d' ' -f1-3 /proc/loadavg)"
 	mkfifo "$dir/phases"
-	"$dir/fleet" "$port" "$dir/others.sock" 0 "$nodes" "$jobs" "$seconds" "$dir/acked" >"$dir/phases" 2>"$dir/fleet.err" &
+	"$dir/fleet" "$port" "$dir/others.sock" 0 "$nodes" "$jobs" "$seconds" "$dir/acked" ${LOAD_OVERTAKEN:+"$LOAD_OVERTAKEN"} >"$dir/phases" 2>"$dir/fleet.err" &
 	fleet=$!
 	course <"$dir/phases"
 	wait $fleet || { echo "no figures: the fleet failed: $(head -n 3 "$dir/fleet.err")"; bad=1; }
@@ -195,7 +196,9 @@ run_load() { # DATABASE
 	for f in $(builtin jobs -p); do [ "$f" = "$controller" ] || wait "$f"; done
 	show_times
 	echo "memory of the controller: $(awk '/^VmHWM/ { printf "%.0f MB at most", $2 / 1000 } /^VmRSS/ { printf ", %.0f MB at the end", $2 / 1000 }' "/proc/$controller/status")"
-	curl -s "$url/metrics" | awk '/^reeve_(ingest|sync|cycle)/ { printf "%s ", $0 } END { print "" }' >&2
+	curl -s "$url/metrics" | awk '{ v[$1] = $2 } END { n = v["reeve_syncs_total"]; b = v["reeve_sync_batches_total"]; c = v["reeve_cycles_total"]
+		if (n && b && c) printf "in all %d exchanges in %d commits (%.1f each), %.2f ms in the ledger each; %d cycles, %.0f ms each\n", n, b, n / b,
+			v["reeve_ingest_seconds_total"] * 1e3 / n, c, v["reeve_cycle_seconds_total"] * 1e3 / c }'
 	live_stop
 	check_ledger "$place"
 	echo "$1: lost or counted twice: $((lost + (given_up > 0 ? given_up : 0)))"

@@ -134,7 +134,8 @@ static int format_document(const struct sync *s, struct http_buffer *ret, struct
 	return ret->data ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-int node_describe(struct node *n, bool has_reports, struct http_buffer *ret, struct err *err)
+int node_describe(struct node *n, int64_t number, bool has_reports, struct http_buffer *ret,
+		  struct err *err)
 {
 	size_t n_jobs = (size_t)n->n_jobs;
 	_cleanup_free_ struct report *reports =
@@ -143,7 +144,7 @@ int node_describe(struct node *n, bool has_reports, struct http_buffer *ret, str
 	struct sync s = { .boot = "b1",
 			  .version = REEVE_VERSION,
 			  .topology = "1 socket, 1 NUMA node, 10 cores, 10 threads",
-			  .number = clock_ns(CLOCK_BOOTTIME),
+			  .number = number,
 			  .tier = 1,
 			  .capacity = { n->cores, n->cores << 34, n->cores << 34, 0 },
 			  .free = { n->cores - n->n_jobs, 1 << 30, 1 << 30, 0 },

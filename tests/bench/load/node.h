@@ -34,6 +34,7 @@ struct node_taken {
 };
 
 void node_init(struct node *n, int number, int64_t cores);
-/* The text of its next request; with a report of each job where `has_reports`. */
-int node_describe(struct node *n, bool has_reports, struct http_buffer *ret, struct err *err);
+/* The text of its next request, of that number; with a report of each job where `has_reports`. */
+int node_describe(struct node *n, int64_t number, bool has_reports, struct http_buffer *ret,
+		  struct err *err);
 int node_take(struct node *n, const json_t *answer, struct node_taken *ret, struct err *err);

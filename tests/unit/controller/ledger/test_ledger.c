@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "controller/ledger/changes.h"
 #include "tests/unit/rig/fail_vfs.h"
 #include "tests/unit/rig/ledger_rig.h"
 
@@ -251,6 +252,40 @@ static void a_job_that_its_node_never_listed_is_dispatched_again_after_a_reboot(
 	assert_int_equal(n, 1);
 }
 
+static void count_changed(void *ctx, const struct store_changes *c)
+{
+	*(size_t *)ctx += c->n;
+}
+
+/* The n-th report, ten seconds after the one before; of `ran_s` running since the start. */
+static void report_again(struct rig *r, int64_t job, int64_t n, int64_t ran_s)
+{
+	struct report rep = rig_report(job, n, JOB_RUNNING, ran_s);
+
+	rep.at_ns = NOON + n * 10 * S_NS;
+	rep.suspended_ns = 10 * n * S_NS - rep.running_ns;
+	rig_send_report(r, rep, rep.at_ns);
+}
+
+static void a_job_that_runs_on_is_announced_once_in_a_while(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = rig_job(r, NOON), n = 0;
+	size_t n_changed = 0;
+
+	assert_int_equal(store_listen(r->store, count_changed, &n_changed), 0);
+	report_again(r, job, ++n, 10);
+	assert_int_equal(n_changed, 1);
+	while (n < 40)
+		report_again(r, job, n + 1, (n + 1) * 10), n++;
+	assert_int_equal(n_changed, 3); /* 16, 32 */
+	report_again(r, job, ++n, 405); /* suspended for five seconds */
+	assert_int_equal(n_changed, 4);
+	report_again(r, job, ++n, 415);
+	assert_int_equal(n_changed, 4);
+	assert_int_equal(rig_load_job(r, job).running_ns, 415 * S_NS);
+}
+
 static void two_machines_cannot_be_one_node_at_once(void **state)
 {
 	struct rig *r = *state;
@@ -394,6 +429,7 @@ int main(void)
 		RIG(a_reboot_ends_the_jobs_of_the_node_and_late_reports_still_count),
 		RIG(a_job_that_its_node_does_not_list_is_neither_started_again_nor_lost_at_once),
 		RIG(a_job_that_its_node_never_listed_is_dispatched_again_after_a_reboot),
+		RIG(a_job_that_runs_on_is_announced_once_in_a_while),
 		RIG(two_machines_cannot_be_one_node_at_once),
 		RIG(suspension_frees_cores_alone),
 		RIG(a_desired_state_does_not_change_an_ended_job),
