@@ -243,7 +243,6 @@ static int hand_over(struct server *s, struct connection *c, int fd,
 		     const struct sockaddr *from, socklen_t size)
 {
 	c->lane = &s->lanes[s->next_lane++ % SERVER_LANES];
-	c->lane->has_new = true;
 	s->accepted = c;
 	if (MHD_add_connection(c->lane->daemon, fd, from, size) == MHD_YES)
 		return 0;

@@ -51,12 +51,22 @@ static int run_lane(struct server_lane *l)
 	return arm_timer(l);
 }
 
+/* All of them: what arrives at a time is to be handled together (api/sync/sync_batch.h), and not a sixteenth of it. */
+static int run_lanes(struct server *s)
+{
+	int r = 0;
+
+	for (int i = 0; i < SERVER_LANES && r >= 0; i++)
+		r = run_lane(&s->lanes[i]);
+	return r;
+}
+
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *ctx)
 {
 	(void)source;
 	(void)fd;
 	(void)events;
-	return run_lane(ctx);
+	return run_lanes(((struct server_lane *)ctx)->server);
 }
 
 static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
@@ -74,12 +84,7 @@ static int on_accept(sd_event_source *source, int fd, uint32_t events, void *ctx
 	(void)source;
 	(void)fd;
 	(void)events;
-	for (int i = 0; i < SERVER_LANES && r >= 0; i++)
-		if (s->lanes[i].has_new) {
-			s->lanes[i].has_new = false;
-			r = run_lane(&s->lanes[i]);
-		}
-	return r;
+	return r < 0 ? r : run_lanes(s);
 }
 
 /* Seconds that a connection may stay in its phase; without a good credential much less. */

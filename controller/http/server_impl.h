@@ -56,7 +56,6 @@ struct server_lane {
 	struct MHD_Daemon *daemon;
 	struct sd_event_source *io, *timer;
 	bool has_resumed; /* libmicrohttpd is to be run again */
-	bool has_new;	  /* a connection was passed to it */
 };
 
 struct server_limits {

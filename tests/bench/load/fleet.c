@@ -361,12 +361,13 @@ static void open_agents(void)
 	}
 }
 
-static void spread_reports(void)
+/* The starts of all jobs have left the controller with a report of each node at once: what is measured begins when these are acknowledged. */
+static void spread_reports(int64_t from_ns)
 {
 	for (int i = 0; i < s.n; i++) {
 		struct agent *a = &s.agents[i];
 
-		a->report_ns = now_ns() + draw_number(REPORT_S * S_NS);
+		a->report_ns = from_ns + draw_number(REPORT_S * S_NS);
 		if (a->exchange == EXCHANGE_POLL && a->report_ns < a->until_ns)
 			set_due(a, a->report_ns);
 	}
@@ -395,8 +396,9 @@ static int run_phases(int64_t seconds, const char *path)
 	run_until(is_filled, from_ns + LIMIT_S * S_NS);
 	printf("ready %.1f ", (double)(now_ns() - from_ns) / 1e9);
 	print_samples();
-	spread_reports();
-	run_until(is_time, now_ns() + (seconds < 60 ? 0 : SETTLE_S * S_NS));
+	from_ns = now_ns() + (seconds < 60 ? 0 : SETTLE_S * S_NS);
+	spread_reports(from_ns);
+	run_until(is_time, from_ns);
 	clear_samples();
 	run_until(is_time, now_ns() + seconds * S_NS);
 	printf("measured %lld ", (long long)seconds);
