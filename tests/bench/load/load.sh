@@ -24,7 +24,7 @@ ulimit -n "$(ulimit -Hn)"
 live_dir load
 O=build
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o "$dir/fleet" tests/bench/load/*.c $O/common/http/{response,buffer}.o $O/common/auth/auth.o \
-	$O/common/{err,utf8}.o $O/common/wire/*.o $O/common/model/*.o $O/common/model/series/series.o -ljansson -lmunge -lnettle -lz -lm ||
+	$O/common/{err,utf8}.o $O/common/wire/*.o $O/common/wire/json/*.o $O/common/model/*.o $O/common/model/series/series.o -ljansson -lmunge -lnettle -lz -lm ||
 	bail "the fleet does not compile"
 live_tool signed
 cp $O/bin/reeve "$dir/reeve" && chmod 755 "$dir/reeve"

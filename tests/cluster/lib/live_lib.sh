@@ -79,7 +79,7 @@ live_tool() { # NAME|FILE.c [FLAG]...: tests/cluster/lib/NAME.c, or the file, as
 	shift
 	name=$(basename "$source" .c)
 	${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 "$@" -I. -o "$dir/$name" "$source" build/common/http/*.o \
-		build/common/auth/auth.o build/common/err.o build/common/utf8.o build/common/wire/*.o build/common/model/*.o \
+		build/common/auth/auth.o build/common/err.o build/common/utf8.o build/common/wire/*.o build/common/wire/json/*.o build/common/model/*.o \
 		-lcurl -ljansson -lmunge -lnettle -lz -lsystemd -lm || bail "$source does not compile"
 	chmod 755 "$dir/$name"
 }

@@ -41,7 +41,7 @@ ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/fake" tests/cluster/lib/cli_
 	build/common/auth/auth.o build/common/err.o -lmicrohttpd -lmunge -lnettle -lz ||
 	bail "cli_fake.c does not compile"
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/check" tests/cluster/lib/cli_http.c \
-	build/common/http/*.o build/common/auth/auth.o build/common/err.o build/common/utf8.o build/common/wire/*.o \
+	build/common/http/*.o build/common/auth/auth.o build/common/err.o build/common/utf8.o build/common/wire/*.o build/common/wire/json/*.o \
 	build/common/model/*.o -lcurl -ljansson -lmunge -lnettle -lz -lsystemd ||
 	bail "cli_http.c does not compile"
 mkdir "$dir/answers"

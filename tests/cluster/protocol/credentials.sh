@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 command_open credentials
 live_tool signed
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/believe" tests/cluster/lib/believe.c build/common/signature/*.o \
-	build/common/auth/auth.o build/common/err.o build/common/utf8.o build/common/wire/*.o build/common/model/*.o \
+	build/common/auth/auth.o build/common/err.o build/common/utf8.o build/common/wire/*.o build/common/wire/json/*.o build/common/model/*.o \
 	-ljansson -lmunge -lnettle || bail "believe.c does not compile"
 client() { command_config ${1:+"ControllerUser = $1"}; } # USER: of a command that trusts a controller of this user's
 cd "$dir" || exit 1
