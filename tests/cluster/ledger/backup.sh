@@ -214,7 +214,7 @@ has "in words" "cannot be 5" "$out"
 sqlite3 "$ledger" "PRAGMA user_version = 4711"
 out=$("$binary" --config "$dir/controller.conf" 2>&1)
 is "a controller does not open the ledger of a newer one" 1 $?
-has "it names both versions and the remedy" "has schema version 4711; this program knows up to $(sqlite3 "$db" 'PRAGMA user_version'): use the newer program, or a backup of before the upgrade" "$out"
+has "it names both versions and the remedy" "has schema version 4711; this program knows up to $(sqlite3 "$db" 'PRAGMA user_version'): use the newer program, or its reeve admin downgrade, or a backup of before the upgrade" "$out"
 
 # ---- a real agent ----
 if ! agent_possible; then

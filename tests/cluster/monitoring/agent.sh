@@ -93,7 +93,9 @@ live_stop
 until_has 'reeve_agent_controller_up 0' sock
 is "an exchange that failed is seen" 0 $?
 is "and counted" yes "$(more_than reeve_agent_exchanges_failed_total 0)"
-is "reports wait" yes "$(more_than reeve_agent_spool_reports 0)"
+waits() { more_than reeve_agent_spool_reports 0; }
+until_has yes waits
+is "reports wait" 0 $?
 lags() { more_than reeve_agent_report_lag_seconds 0; }
 until_has yes lags
 is "the oldest has an age" 0 $?
