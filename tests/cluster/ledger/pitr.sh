@@ -69,7 +69,15 @@ start_s=$(date +%s)
 knows=''
 exchange() { node_sync jobs="${1:-}" reports="${2:-}" more="$knows"; } # [JOBS [REPORTS]]
 report() { job_report "$1" "$2" "$3" started_s="$start_s" at_s=$((start_s + $4)) running_s="$4"; } # JOB SEQ STATE S
-submit() { job_number "$(ask $daemon POST /v1/jobs "$(job_request resources="\"ncpus\":$1,\"vmem_bytes\":1000000")")"; } # NCPUS
+submit() { # NCPUS; a controller whose server was just restarted may refuse it once
+	local number
+	for _ in $(seq 50); do
+		number=$(job_number "$(ask $daemon POST /v1/jobs "$(job_request resources="\"ncpus\":$1,\"vmem_bytes\":1000000")")")
+		[ -z "$number" ] || break
+		sleep 0.2
+	done
+	echo "$number"
+}
 job() { ask 0 GET "/v1/jobs/$1"; }
 sql() { server_sql "$place" "$1"; }
 charged() { sql 'SELECT SUM(charge_requested_ms) FROM attempts'; }
@@ -84,8 +92,9 @@ exchange "$(held)" "$(report "$a" 1 running 10),$(report "$b" 1 running 10)" >/d
 # ---- a base backup while jobs end ----
 (perform "a base backup is made and verified while jobs end" 3; echo "$new" >"$dir/new") >"$dir/base.tap" 2>&1 &
 backing=$!
-ended=0 during=0
+ended=0 during=0 tries=0
 while kill -0 $backing 2>/dev/null || [ $ended -lt 3 ]; do
+	[ $((++tries)) -le 300 ] || bail "no jobs end while the backup is made: $out $(tail -n 3 "$dir/controller.log")"
 	j=$(submit 1)
 	until_has "\"job\":$j" exchange "$(held)"
 	out=$(exchange "$(held),$(job_entry "$j" ended)" "$(report "$j" 1 ended 3)")
