@@ -32,7 +32,7 @@ static const struct conf_key keys[] = {
 	{ "Cost", "Running", CONF_SECONDS, AT(cost.running_s), 1, 3153600000, NULL,
 	  "time in the running state", "1:30:00", CONF_RESTART },
 	{ "Cost", "Suspended", CONF_SECONDS, AT(cost.suspended_s), 0, 3153600000, NULL,
-	  "time suspended beside it", "0:30:00", CONF_RESTART },
+	  "time in the suspended state, not part of Running", "0:30:00", CONF_RESTART },
 	TEXT("Cost", "Rate", cost.rate, "the published rate", "2.5"),
 	TEXT("Cost", "Charge", cost.charge, "the published charge of Running", "24"),
 	TEXT("Cost", "Unit", cost.unit, "of what", "core-equivalent"),

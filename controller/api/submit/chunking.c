@@ -36,9 +36,8 @@ static int split_request(const struct known_nodes *nodes, struct request *q,
 	return select_total(&q->select, &q->res, err);
 }
 
-/* Whether nodes could ever hold it does not depend on what they hold now, which would be a sum over all jobs that run. Splits the request if
- * need be. 1: the nodes could never hold it; `why` says how much they
- * could. */
+/* Splits the request if need be. 1: the nodes could never hold it; `why` says how much they could. That does not depend on what the nodes
+ * hold now, so the jobs that run are not summed up. */
 static int find_nodes(const struct call *c, struct submit_job *s, char why[static FIT_WHY_MAX],
 		      struct err *err)
 {

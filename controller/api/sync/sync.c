@@ -46,9 +46,10 @@ static int check_engine(struct call *c, const struct sync *in, const struct conf
 /* Finds the cluster of the node; refuses a node that is not configured, or not at its address.
  */
 static int admit_node(struct call *c, const struct sync *in,
-		      const struct config_cluster **ret_cluster, struct err *err)
+		      char ret_cluster[static REQUEST_NAME_MAX], struct err *err)
 {
 	const struct config *config = c->api->c.config;
+	const struct config_cluster *cl;
 	const struct config_node *n = config_node(config, in->node);
 
 	if (!n && config->accept_nodes != CONFIG_ACCEPT_ANY) {
@@ -62,8 +63,9 @@ static int admit_node(struct call *c, const struct sync *in,
 		return call_refuse(c, 403, "wrong-address",
 				   "correct Address= of the node in controller.conf");
 	}
-	*ret_cluster = config_cluster(config, n ? n->cluster : "");
-	return check_engine(c, in, *ret_cluster, err);
+	cl = config_cluster(config, n ? n->cluster : "");
+	snprintf(ret_cluster, REQUEST_NAME_MAX, "%s", cl->name);
+	return check_engine(c, in, cl, err);
 }
 
 /* --- the answer --- */
@@ -303,7 +305,7 @@ static int read_talk(struct call *c, struct talk *t, struct err *err)
 	if (r >= 0)
 		r = sync_decode(c->body, &t->in, err);
 	if (r >= 0)
-		r = admit_node(c, t->in, &t->cluster, err);
+		r = admit_node(c, t->in, t->cluster, err);
 	return r < 0 ? r : note_clock(c->api, api_now_ns(), err);
 }
 

@@ -48,8 +48,8 @@ static int store_talk(struct talk *t, struct err *err)
 					   .ctx = &pricing };
 
 	snprintf(from.address, sizeof(from.address), "%s", t->call.who.host);
-	snprintf(from.cluster, sizeof(from.cluster), "%s", t->cluster->name);
-	if (engine_is_foreign((enum engine)t->cluster->engine))
+	snprintf(from.cluster, sizeof(from.cluster), "%s", t->cluster);
+	if (engine_is_foreign(t->in->engine)) /* which is its cluster's */
 		from.slurm = &slurm;
 	return store_ingest_within(t->api->c.store, t->in, &from, &t->result, err);
 }

@@ -16,9 +16,11 @@ struct talk {
 	struct exchange *x;
 	struct call call; /* for a refusal; its body is gone */
 	struct sync *in;
-	const struct config_cluster *cluster;
+	char cluster
+		[REQUEST_NAME_MAX]; /* of the node; a copy, as the configuration may be read again before it is stored */
 	struct talk_patience patience;
-	/* Once it is stored, or r says why not: wakes who waits for what it has changed, and answers it now or later; then frees it. */
+	/* Called once the exchange is stored, or `r` says why it is not. Wakes those who wait for what it has changed. Answers the node and
+	 * frees the talk, or makes it wait. */
 	void (*finish)(struct talk *t);
 	int r; /* of storing it */
 	struct err err;

@@ -93,7 +93,7 @@ mv "$conf.away" "$conf"
 mkdir "$conf.d"
 printf '[Controller]\nMaxArraySize = 7\n' >"$conf.d/site.conf"
 hup ''
-soon "files beside it are read too" '[Controller] MaxArraySize: 10000 -> 7' log
+soon "files of the directory controller.conf.d are read too" '[Controller] MaxArraySize: 10000 -> 7' log
 printf '[Policy]\nProfile = nci\n' >"$conf.d/site.conf"
 hup ''
 soon "so is a profile" '[Policy] Profile: not set -> nci' log

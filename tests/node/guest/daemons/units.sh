@@ -86,7 +86,7 @@ wait_for 60 job_is "$sleeper" ended
 # ---- the agent's share ----
 group=/sys/fs/cgroup$(systemctl show -p ControlGroup --value reeve-agent)
 [ "$group" = /sys/fs/cgroup/reeve_agent.slice/reeve-agent.service ]
-ok $? "the agent is in a slice beside that of the jobs" "$group"
+ok $? "the agent runs in a slice of its own" "$group"
 [ "$(cat "${group%/*}/cpu.weight")" = 1000 ]
 ok $? "which has ten times their weight" "$(cat "${group%/*}/cpu.weight")"
 [ "$(cat "${group%/*}/memory.min" "$group/memory.min" | sort -u)" = 100663296 ]
