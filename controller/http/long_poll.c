@@ -6,6 +6,7 @@
 #include <string.h>
 #include <systemd/sd-event.h>
 #include "common/err.h"
+#include "common/hash.h"
 #include "controller/http/long_poll.h"
 
 #define BUCKETS_LEAST 64 /* a power of two */
@@ -72,14 +73,12 @@ static void leave_heap(struct long_poll *p, const struct entry *e)
 
 /* ---- the table ---- */
 
-/* Of the key up to its first dot, so that "12" and "12.1" are in one bucket (FNV-1a). */
+/* Of the key up to its first dot, so that "12" and "12.1" are in one bucket. */
 static uint64_t hash_key(enum long_poll_kind kind, const char *key)
 {
-	uint64_t h = 14695981039346656037ULL ^ (uint64_t)kind;
+	uint64_t h = hash_number(HASH_BEGIN, (uint64_t)kind);
 
-	for (; *key && *key != '.'; key++)
-		h = (h ^ (uint8_t)*key) * 1099511628211ULL;
-	return h ^ h >> 32;
+	return hash_fold(hash_bytes(h, key, strcspn(key, ".")));
 }
 
 static struct entry **bucket_of(const struct long_poll *p, uint64_t hash)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/hash.h"
 #include "controller/http/peers.h"
 
 #define BUCKETS 4096 /* a power of two */
@@ -111,12 +112,9 @@ struct peers *peers_free(struct peers *p)
 
 static struct peer **bucket_of(struct peers *p, const struct peer_key *key)
 {
-	uint64_t h = p->seed;
+	uint64_t h = hash_bytes(p->seed, key->bytes, sizeof(key->bytes));
 
-	for (size_t i = 0; i < sizeof(key->bytes); i++)
-		h = (h ^ key->bytes[i]) * 1099511628211ULL;
-	h ^= h >> 29;
-	return &p->at[h & (BUCKETS - 1)];
+	return &p->at[hash_fold(h) & (BUCKETS - 1)];
 }
 
 struct peer *peers_get(struct peers *p, const struct peer_key *key)

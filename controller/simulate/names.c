@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/hash.h"
 #include "controller/simulate/names.h"
 
 void sim_names_done(struct sim_names *s)
@@ -15,12 +16,8 @@ void sim_names_done(struct sim_names *s)
 
 static size_t find_slot(const struct sim_names *s, const char *name)
 {
-	uint64_t hash = 14695981039346656037u; /* FNV-1a */
-	size_t at;
+	size_t at = (size_t)hash_fold(hash_text(HASH_BEGIN, name)) & (s->slots_n - 1);
 
-	for (const char *p = name; *p; p++)
-		hash = (hash ^ (unsigned char)*p) * 1099511628211u;
-	at = (size_t)(hash ^ hash >> 32) & (s->slots_n - 1);
 	while (s->slots[at] && strcmp(s->texts[s->slots[at] - 1], name) != 0)
 		at = (at + 1) & (s->slots_n - 1);
 	return at;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <slurm/slurm.h>
 #include "common/err.h"
+#include "common/hash.h"
 #include "slurm/follow/accounting.h"
 #include "slurm/follow/batch.h"
 #include "slurm/follow/read/jobtable.h"
@@ -58,15 +59,11 @@ int64_t live_interval_s(const struct follow *f)
 static uint64_t digest_of(const struct slurm_batch_job *j)
 {
 	struct slurm_batch_job copy = *j;
-	const unsigned char *p = (const void *)&copy;
-	uint64_t h = 14695981039346656037U;
 
 	/* Of a suspended job it grows with each look. */
 	if (copy.state == SLURM_BATCH_SUSPENDED)
 		copy.suspended_s = 0;
-	for (size_t i = 0; i < sizeof(copy); i++)
-		h = (h ^ p[i]) * 1099511628211U;
-	return h;
+	return hash_bytes(HASH_BEGIN, &copy, sizeof(copy));
 }
 
 static int compare_sent(const void *a, const void *b)

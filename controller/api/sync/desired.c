@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/hash.h"
 #include "controller/api/sync/desired.h"
 #include "controller/api/sync/request.h"
 #include "controller/api/sync/sync_steps.h"
@@ -39,11 +40,6 @@ static bool is_open(const struct store_desired *g, const struct sync_job *report
 	default:
 		return reported->state == JOB_SUSPENDED;
 	}
-}
-
-static uint64_t mix_digest(uint64_t digest, uint64_t value)
-{
-	return (digest ^ value) * 1099511628211ULL;
 }
 
 /* Adds what a node needs to start the job: the request, and the user's credential. */
@@ -96,9 +92,9 @@ static int add_job(void *ctx, const struct store_desired *g, struct err *err)
 	if (r < 0)
 		return r;
 	if (is_open(g, reported)) {
-		l->ret->digest = mix_digest(l->ret->digest, (uint64_t)g->job);
-		l->ret->digest = mix_digest(l->ret->digest,
-					    (uint64_t)g->attempt * 8 + g->want * 2 + !reported);
+		l->ret->digest = hash_number(l->ret->digest, (uint64_t)g->job);
+		l->ret->digest = hash_number(l->ret->digest, (uint64_t)g->attempt * 8 +
+								     g->want * 2 + !reported);
 	}
 	to = &l->ret->jobs[l->ret->n_jobs++];
 	*to = (struct sync_desired_job){ .job = g->job,

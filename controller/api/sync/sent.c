@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/hash.h"
 #include "controller/api/sync/sent.h"
 
 #define BUCKETS 16384 /* a power of two: one node in a bucket or two */
@@ -11,14 +12,9 @@ struct sync_sent_table {
 	struct sync_sent *at[BUCKETS];
 };
 
-/* FNV-1a */
 static struct sync_sent **bucket_of(struct sync_sent_table *t, const char *node)
 {
-	uint64_t h = 14695981039346656037ULL;
-
-	for (; *node; node++)
-		h = (h ^ (uint8_t)*node) * 1099511628211ULL;
-	return &t->at[(h ^ h >> 32) & (BUCKETS - 1)];
+	return &t->at[hash_fold(hash_text(HASH_BEGIN, node)) & (BUCKETS - 1)];
 }
 
 struct sync_sent *sync_sent_find(struct sync_sent_table **t, const char *node)

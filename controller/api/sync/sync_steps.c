@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/hash.h"
 #include "common/wire/json/load.h"
 #include "controller/api/sync/sync_steps.h"
 #include "controller/ledger/steps/steps.h"
@@ -49,12 +50,10 @@ static int keep_open(void *ctx, const struct store_step *t, struct err *err)
 
 static void mix_digest(struct reading *g, const struct sync_step_id *t, uint64_t what)
 {
-	static const uint64_t prime = 1099511628211ULL;
-	uint64_t d = g->ret->digest;
+	uint64_t d = hash_number(g->ret->digest, (uint64_t)t->job);
 
-	d = (d ^ (uint64_t)t->job) * prime;
-	d = (d ^ (uint64_t)t->step) * prime;
-	g->ret->digest = (d ^ ((uint64_t)t->attempt * 8 + what)) * prime;
+	d = hash_number(d, (uint64_t)t->step);
+	g->ret->digest = hash_number(d, (uint64_t)t->attempt * 8 + what);
 }
 
 /* Becomes the owner of `command`, also after an error. */

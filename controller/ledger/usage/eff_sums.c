@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/hash.h"
 #include "controller/ledger/usage/eff.h"
 
 const char *const store_eff_by_words[] = { "job", "user", "account", "cluster", NULL };
@@ -136,15 +137,6 @@ static struct store_eff_row *row_of_job(struct gather *g, const struct store_eff
 	return last;
 }
 
-static size_t hash_name(const char *name)
-{
-	size_t h = 14695981039346656037u; /* FNV-1a */
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 1099511628211u;
-	return h;
-}
-
 static char *name_of(struct store_eff_row *row, enum store_eff_by by)
 {
 	return by == STORE_EFF_BY_USER	    ? row->user
@@ -154,7 +146,7 @@ static char *name_of(struct store_eff_row *row, enum store_eff_by by)
 
 static size_t find_slot(const struct gather *g, const char *name)
 {
-	size_t i = hash_name(name) & (g->n_slots - 1);
+	size_t i = hash_text(HASH_BEGIN, name) & (g->n_slots - 1);
 
 	while (g->slots[i] &&
 	       strcmp(name_of(&g->out.rows[g->slots[i] - 1], g->ask->by), name) != 0)

@@ -3,23 +3,20 @@
  * tree.h. */
 #include <stdio.h>
 #include <string.h>
+#include "common/hash.h"
 #include "controller/sharetree/tree/tree.h"
 
-/* FNV-1a; 0xff between two texts, so that "ab", "c" is not "a", "bc". */
-static size_t hash_text(size_t h, const char *text)
+/* 0xff between the texts, so that "ab", "c" is not "a", "bc". */
+static uint64_t hash_association(const char *account, const char *user)
 {
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 1099511628211ULL;
-	return (h ^ 0xff) * 1099511628211ULL;
+	return hash_fold(hash_text(hash_number(hash_text(HASH_BEGIN, account), 0xff), user));
 }
 
 /* The slot of the association, or the free one where it belongs. At most half of the slots are
  * in use, so the search ends. */
 static int32_t *slot_of(const struct tree *t, const char *account, const char *user)
 {
-	size_t h = hash_text(hash_text(14695981039346656037ULL, account), user);
-
-	for (h ^= h >> 32;; h++) {
+	for (uint64_t h = hash_association(account, user);; h++) {
 		int32_t *slot = &t->slots[h & (t->n_slots - 1)];
 		const struct tree_entry *e = *slot ? &t->entries[*slot - 1] : NULL;
 
