@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <cmocka.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
@@ -11,29 +12,33 @@
 
 #define NUMBERS(n)                                                                             \
 	"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " n ")"
+#define ENDED "?1" /* past_rig_ended() */
 
-static const char *const past[] = {
-	NUMBERS(PAST_ENDED) " INSERT INTO jobs(job, attempt, state, want, uid, user, account, "
-			    "cluster,"
-			    " queue, name, node, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, "
-			    "walltime_s, ngpus,"
-			    " submitted_ns, started_ns, ended_ns, pool, decided_by, rate_num, "
-			    "rate_den,"
-			    " bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den,"
-			    " bundle_memory_num, bundle_memory_den, request)"
-			    " SELECT i, 1, 5, 0, 1001, 'alice', 'physics', 'main', 'normal', 'old', "
-			    "'n1', 2, 1, 0, 1,"
-			    " 60, 0, i, i, i, 0, 1, 2, 1, 0, 1, 1, 1, 0, 1, '{}' FROM n",
-	NUMBERS(PAST_ENDED) " INSERT INTO attempts(job, attempt, node, given_ns, state, shown, "
-			    "closed,"
-			    " seq, at_ns, started_ns, ended_ns, running_ns, end_kind, exit_status)"
-			    " SELECT i, 1, 'n1', i, 5, 1, 1, 3, i, i, i, 1000000, 1, 0 FROM n",
-	NUMBERS(PAST_ENDED) " INSERT INTO stretches(job, attempt, from_ns, to_ns, running_ns, even)"
-			    " SELECT i, 1, i, i + 1000000, 1000000, 1 FROM n",
-	NUMBERS("2 * " PAST_ENDED) " INSERT INTO events(at_ns, job, node, what, text)"
-				   " SELECT i, (i + 1) / 2, 'n1', CASE WHEN i / 2 * 2 = i THEN "
-				   "'ended' ELSE 'give' END, ''"
-				   " FROM n",
+static const char *const past_of_jobs[] = {
+	NUMBERS(ENDED) " INSERT INTO jobs(job, attempt, state, want, uid, user, account, "
+		       "cluster,"
+		       " queue, name, node, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, "
+		       "walltime_s, ngpus,"
+		       " submitted_ns, started_ns, ended_ns, pool, decided_by, rate_num, "
+		       "rate_den,"
+		       " bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den,"
+		       " bundle_memory_num, bundle_memory_den, request)"
+		       " SELECT i, 1, 5, 0, 1001, 'alice', 'physics', 'main', 'normal', 'old', "
+		       "'n1', 2, 1, 0, 1,"
+		       " 60, 0, i, i, i, 0, 1, 2, 1, 0, 1, 1, 1, 0, 1, '{}' FROM n",
+	NUMBERS(ENDED) " INSERT INTO attempts(job, attempt, node, given_ns, state, shown, "
+		       "closed,"
+		       " seq, at_ns, started_ns, ended_ns, running_ns, end_kind, exit_status)"
+		       " SELECT i, 1, 'n1', i, 5, 1, 1, 3, i, i, i, 1000000, 1, 0 FROM n",
+	NUMBERS(ENDED) " INSERT INTO stretches(job, attempt, from_ns, to_ns, running_ns, even)"
+		       " SELECT i, 1, i, i + 1000000, 1000000, 1 FROM n",
+	NUMBERS("2 * " ENDED) " INSERT INTO events(at_ns, job, node, what, text)"
+			      " SELECT i, (i + 1) / 2, 'n1', CASE WHEN i / 2 * 2 = i THEN "
+			      "'ended' ELSE 'give' END, ''"
+			      " FROM n",
+};
+
+static const char *const past_of_parts[] = {
 	NUMBERS("20000") " INSERT INTO parts(job, attempt, part, node, ncpus, vmem_bytes, "
 			 "mem_bytes,"
 			 " jobfs_bytes, ngpus, state, shown, closed, user)"
@@ -87,6 +92,13 @@ static const char series_sql[] =
 	NUMBERS("20000") " INSERT INTO series(job, attempt, part, at_ns, data)"
 			 " SELECT i, 1, 0, i, ?1 FROM n";
 
+int64_t past_rig_ended(void)
+{
+	const char *n = getenv("REEVE_PAST_ENDED");
+
+	return n ? strtoll(n, NULL, 10) : 200000;
+}
+
 void past_rig_make(struct rig *r)
 {
 	struct err err = { "" };
@@ -95,8 +107,11 @@ void past_rig_make(struct rig *r)
 	if (db_run(r->store->db, &err, chunks_sql, "b", "x", (size_t)1) < 0 ||
 	    db_run(r->store->db, &err, series_sql, "b", "x", (size_t)1) < 0)
 		fail_msg("%s", err.text);
-	for (size_t i = 0; i < ARRAY_LEN(past); i++)
-		if (db_run(r->store->db, &err, past[i], "") < 0)
+	for (size_t i = 0; i < ARRAY_LEN(past_of_jobs); i++)
+		if (db_run(r->store->db, &err, past_of_jobs[i], "i", past_rig_ended()) < 0)
+			fail_msg("%s", err.text);
+	for (size_t i = 0; i < ARRAY_LEN(past_of_parts); i++)
+		if (db_run(r->store->db, &err, past_of_parts[i], "") < 0)
 			fail_msg("%s", err.text);
 	for (size_t i = 0; i < ARRAY_LEN(slurm_past); i++)
 		if (db_run(r->store->db, &err, slurm_past[i], "") < 0)

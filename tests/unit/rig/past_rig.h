@@ -4,6 +4,6 @@
 #pragma once
 #include "tests/unit/rig/ledger_rig.h"
 
-#define PAST_ENDED "200000" /* jobs */
-
+/* So many jobs have ended: REEVE_PAST_ENDED, or 200000. */
+int64_t past_rig_ended(void);
 void past_rig_make(struct rig *r);
