@@ -3,15 +3,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/hash.h"
 #include "controller/dispatch/names.h"
 
 static size_t find_slot(const struct names *n, const char *text)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = hash_text(HASH_BEGIN, text);
 	size_t i;
 
-	for (const char *p = text; *p; p++)
-		hash = (hash ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
 	for (i = (size_t)hash & (n->size - 1); n->slots[i]; i = (i + 1) & (n->size - 1))
 		if (!strcmp(n->texts[n->slots[i] - 1], text))
 			break;

@@ -2,6 +2,7 @@
 /* name_set.c - an array of texts, and a hash table of their numbers + 1, probed linearly, at most half full. See name_set.h. */
 #include <errno.h>
 #include <string.h>
+#include "common/hash.h"
 #include "controller/ledger/usage/ranks/name_set.h"
 
 #define SLOTS_FIRST 1024
@@ -12,19 +13,10 @@ struct name_set {
 	size_t n, room, n_slots; /* n_slots: a power of two */
 };
 
-static size_t hash_text(const char *text)
-{
-	uint64_t h = 0xcbf29ce484222325ULL;
-
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3ULL;
-	return (size_t)(h ^ (h >> 29));
-}
-
 /* The slot of the text, or the free one where it would stand. */
 static size_t find_slot(const struct name_set *n, const char *text)
 {
-	size_t at = hash_text(text) & (n->n_slots - 1);
+	size_t at = (size_t)hash_fold(hash_text(HASH_BEGIN, text)) & (n->n_slots - 1);
 
 	while (n->slot[at] && strcmp(n->text[n->slot[at] - 1], text) != 0)
 		at = (at + 1) & (n->n_slots - 1);

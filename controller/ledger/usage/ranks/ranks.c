@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/clock.h"
 #include "common/err.h"
+#include "common/hash.h"
 #include "controller/ledger/sql.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/ranks/cover.h"
@@ -232,7 +233,7 @@ static uint64_t mix_hash(uint64_t h, uint64_t v)
 
 static uint64_t hash_version(const struct store *s, const struct db_row *st)
 {
-	uint64_t h = mix_hash(0xcbf29ce484222325ULL, (uint64_t)s->totals.months);
+	uint64_t h = mix_hash(HASH_BEGIN, (uint64_t)s->totals.months);
 	const char *name = db_text(st, VERSION_NAME);
 
 	for (; name && *name; name++)

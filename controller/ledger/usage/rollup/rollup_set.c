@@ -4,6 +4,7 @@
  * rollup_set.h. */
 #include <errno.h>
 #include <string.h>
+#include "common/hash.h"
 #include "controller/ledger/usage/rollup/rollup_set.h"
 
 struct slots {
@@ -26,16 +27,12 @@ static uint64_t mix_hash(uint64_t h, uint64_t v)
 	return h ^ (h >> 29);
 }
 
-static uint64_t hash_text(uint64_t h, const char *text)
-{
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3ULL;
-	return mix_hash(h, 0xff);
-}
-
 static uint64_t hash_name(const char *cluster, const char *account, const char *user)
 {
-	return hash_text(hash_text(hash_text(0xcbf29ce484222325ULL, cluster), account), user);
+	const uint64_t of_cluster = mix_hash(hash_text(HASH_BEGIN, cluster), 0xff);
+	const uint64_t of_account = mix_hash(hash_text(of_cluster, account), 0xff);
+
+	return mix_hash(hash_text(of_account, user), 0xff);
 }
 
 static uint64_t hash_entry(int32_t association, int32_t pool, int64_t day)
