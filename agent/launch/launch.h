@@ -2,7 +2,8 @@
 /* launch.h - the small program that runs inside a job's unit, in six roles.
  *
  *	reeve-launch SOCKET			ask the agent for the plan, become the job
- *	reeve-launch --kill-as-one		before that: the OOM killer takes all of it
+ *	reeve-launch --kill-as-one		before that: the OOM killer takes all of it (agents of 0.1.0; later ones
+ *						do it themselves)
  *	reeve-launch --final DIR JOB ATTEMPT	write how the job ended, also without agent
  *	reeve-launch --supervise FILE		stand in for systemd where there is none
  *	reeve-launch --step FILE		start a command in a job that runs (step.h)

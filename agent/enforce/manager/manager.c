@@ -179,6 +179,20 @@ int manager_read(const char *path, const char *file, char *buf, size_t size, str
 	return 0;
 }
 
+int manager_kill_as_one(const char *path, struct err *err)
+{
+	char file[MANAGER_PATH_MAX + 32];
+	_cleanup_close_ int fd = -1;
+
+	snprintf(file, sizeof(file), "%s/memory.oom.group", path);
+	fd = open(file, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 || write(fd, "1", 1) < 0)
+		return err_set(err, -errno, "write 1 to %s: %m", file);
+	return 0;
+}
+
 /* The pidfd is opened first: if the id then still belongs to the job, so does the process behind
  * the descriptor, and it alone gets the signal. */
 static void signal_one(const char *parent, struct manager_id id, int32_t pid, int sig)

@@ -52,14 +52,12 @@ static int read_outcome(const struct order *o, const sd_bus_error *e, struct err
 static void set_oom_group(void *ctx, struct manager_id id)
 {
 	const struct manager *m = ctx;
-	char path[MANAGER_PATH_MAX + 32];
-	_cleanup_close_ int fd = -1;
+	char path[MANAGER_PATH_MAX];
+	struct err err;
 
 	manager_path(m->parent, id, path);
-	strcat(path, "/memory.oom.group");
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd >= 0 && write(fd, "1", 1) < 0)
-		log_job(LOG_WARNING, id.job, "oom", "write 1 to %s: %m", path);
+	if (manager_kill_as_one(path, &err) < 0)
+		log_job(LOG_WARNING, id.job, "oom", "%s", err.text);
 }
 
 /* memory.oom.group after each change of properties: systemd has just cleared it. */

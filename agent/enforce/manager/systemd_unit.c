@@ -23,7 +23,7 @@ static const struct flag flags[] = {
 	 * /dev/mqueue is the job's own. */
 	{ "PrivateIPC", 1 },
 	{ "RemainAfterExit", 0 },
-	/* The first and the last step are root's, outside the job's view. Not by "privileged"
+	/* The last step is root's, outside the job's view. Not by "privileged"
 	 * in ExecStopPostEx=: systemd 252 writes that name into the unit's file, does not know
 	 * it there, and at daemon-reload loses the step that writes the final record. */
 	{ "PermissionsStartOnly", 1 },
@@ -47,8 +47,9 @@ static const struct word words[] = {
 	{ "CollectMode", "inactive-or-failed" },
 	{ "KillMode", "control-group" },
 	/* systemd learns of an OOM kill up to 10 ms late, and with any other policy would then
-	 * kill the writer of the final record. memory.oom.group is set by ExecStartPre, and again
-	 * by manager/systemd.c after each change of properties, at which systemd clears it. */
+	 * kill the writer of the final record. memory.oom.group is set before the user's program
+	 * starts (agent/job/phase/attach.c), and again by manager/systemd.c after each change of
+	 * properties, at which systemd clears it. */
 	{ "OOMPolicy", "continue" },
 	{ "DevicePolicy", "closed" },
 	{ "StandardInput", "null" },
@@ -197,14 +198,6 @@ static int append_stop_post(sd_bus_message *m, const struct manager_unit *u)
 				     u->config->final_dir, job, attempt, 0);
 }
 
-/* Sets memory.oom.group before the user's program starts. */
-static int append_start_pre(sd_bus_message *m, const struct manager_unit *u)
-{
-	return sd_bus_message_append(m, "(sv)", "ExecStartPre", "a(sasb)", 1,
-				     u->config->launcher, 2, u->config->launcher,
-				     "--kill-as-one", 0);
-}
-
 static int append_identity(sd_bus_message *m, const struct manager_unit *u)
 {
 	char user[16], group[16], text[96];
@@ -233,8 +226,6 @@ int manager_unit_append(sd_bus_message *m, const struct manager_unit *u)
 		r = append_devices(m, u->spec);
 	if (r >= 0)
 		r = append_view(m, u);
-	if (r >= 0)
-		r = append_start_pre(m, u);
 	if (r >= 0)
 		r = append_stop_post(m, u);
 	return r < 0 ? r : sd_bus_message_close_container(m);

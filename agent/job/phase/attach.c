@@ -388,6 +388,9 @@ int job_attach(struct node *n, struct job *j, int32_t pid, struct err *err)
 		r = job_is_slurms(j) ? find_slurm_cgroup(j, err)
 		    : job_is_pbs(j)  ? enter_scope(j, err)
 				     : enter_work(j, pid, err);
+	/* systemd has no property for it, and clears it when it makes the unit's cgroup. */
+	if (!r && pid)
+		r = manager_kill_as_one(path, err);
 	if (!r && pid)
 		r = check_limits(j, err);
 	if (!r && pid)
