@@ -7,11 +7,13 @@
 #include "controller/api/api.h"
 #include "controller/api/console/console.h"
 #include "controller/api/jobs/describe.h"
+#include "controller/api/nodes/survey.h"
 #include "controller/api/jobs/slurm/slurm_pending.h"
 #include "controller/quota/expected.h"
 #include "controller/api/submit/batch.h"
 #include "controller/api/sync/sent.h"
 #include "controller/api/sync/sync_batch.h"
+#include "controller/api/turns.h"
 #include "controller/api/usage/metrics_allocations.h"
 #include "controller/api/usage/metrics_usage.h"
 #include "controller/dispatch/cycle.h"
@@ -40,6 +42,14 @@ static void set_store(const struct api *a)
 	store_set_gpu_idle(a->c.store, config_gpu_idle_ns(a->c.config));
 }
 
+/* For tests: REEVE_TURN_NS. */
+static int64_t read_turn(void)
+{
+	const char *text = getenv("REEVE_TURN_NS");
+
+	return text ? strtoll(text, NULL, 10) : TURNS_LENGTH_NS;
+}
+
 int api_open(const struct api_config *c, struct api **ret, struct err *err)
 {
 	_cleanup_(api_closep) struct api *a = calloc(1, sizeof(*a));
@@ -49,7 +59,10 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	a->c = *c;
 	set_store(a);
-	r = active_accounts_open(a, err);
+	a->turn_ns = read_turn();
+	r = turns_open(a->c.event, api_go_on, a, &a->turns, err);
+	if (r >= 0)
+		r = active_accounts_open(a, err);
 	if (r >= 0)
 		r = open_hooks(a, err);
 	if (r < 0)
@@ -70,6 +83,8 @@ struct api *api_close(struct api *a)
 	slurm_pending_free(a->slurm_pending);
 	expected_free(a->expected);
 	a->consoles = console_free_all(a->consoles);
+	a->survey = survey_free(a->survey);
+	a->turns = turns_close(a->turns);
 	sync_sent_free(a->sent);
 	active_accounts_close(a);
 	free(a);

@@ -6,6 +6,7 @@
  */
 #pragma once
 #include "controller/api/context.h"
+#include "controller/api/turns.h"
 
 int api_open(const struct api_config *c, struct api **ret, struct err *err);
 struct api *api_close(struct api *a);
@@ -21,6 +22,8 @@ int api_set_server(struct api *a, struct server *s, struct err *err);
  * the api. */
 void api_admit(void *ctx, struct exchange *x);
 void api_handle(void *ctx, struct exchange *x);
+/* A turns_fn: the next turn of a request; ctx is the api. */
+void api_go_on(void *ctx, struct turns_request request, enum turns_why why);
 
 /* A document of the API for a page of that user: what GET `path` answers, with the user's rights. */
 struct call_query;

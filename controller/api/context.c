@@ -6,7 +6,21 @@
 #include <time.h>
 #include "common/clock.h"
 #include "controller/api/context.h"
+#include "controller/api/turns.h"
 #include "controller/http/long_poll.h"
+#include "controller/ledger/usage/totals/top.h"
+
+void api_begin_turn(struct api *a, unsigned count)
+{
+	a->turn_until_ns = count < TURNS_MAX ? api_monotonic_ns() + a->turn_ns : 0;
+	store_usage_turn(a->c.store, a->turn_until_ns);
+}
+
+void api_end_turn(struct api *a)
+{
+	a->turn_until_ns = 0;
+	store_usage_turn(a->c.store, 0);
+}
 
 int64_t api_now_ns(void)
 {

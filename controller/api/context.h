@@ -34,6 +34,8 @@ struct slurm_pending_table;
 struct submit_batches;
 struct sync_batches;
 struct sync_sent_table;
+struct survey;
+struct turns;
 
 struct api_config {
 	struct sd_event *event;
@@ -71,6 +73,10 @@ struct api {
 	struct consoles *consoles;	/* of interactive steps; NULL until the first one */
 	struct session_table *sessions; /* of the pages; NULL: the site has none */
 	struct hooks *hooks;		/* NULL: the site has none */
+	struct survey *survey;		/* of what runs; NULL until the first one */
+	struct turns *turns;		/* of requests; a page's are those of web/ */
+	int64_t turn_ns;		/* how long a turn is */
+	int64_t turn_until_ns; /* of this one, CLOCK_MONOTONIC; 0: no turn, all is read */
 	struct metrics_usage *metrics_usage;		 /* NULL until the first GET /metrics */
 	struct metrics_allocations *metrics_allocations; /* NULL until the first scrape */
 	struct api_counts counts;
@@ -80,6 +86,11 @@ struct api {
 
 int64_t api_now_ns(void);	/* real time */
 int64_t api_monotonic_ns(void); /* CLOCK_MONOTONIC */
+
+/* A turn of a page or a request that had `count` of them (turns.h). In it a route that has to read much fails with -EAGAIN once the
+ * turn is over, after one part in any case, and goes on from there in the next. After TURNS_MAX turns it reads all. */
+void api_begin_turn(struct api *a, unsigned count);
+void api_end_turn(struct api *a);
 
 /* Requests a scheduling cycle over all clusters, soon; many requests make one cycle. */
 void api_request_cycle(struct api *a);

@@ -11,6 +11,7 @@
 #include "controller/api/jobs/array_task.h"
 #include "controller/api/jobs/slurm/slurm_job.h"
 #include "controller/api/routes.h"
+#include "controller/api/turns.h"
 #include "controller/http/server.h"
 
 static int find_route(struct call *c, const struct route **ret, struct err *err)
@@ -240,11 +241,36 @@ int api_fetch(struct api *a, struct exchange *x, const struct api_fetch *f, json
 	return r < 0 && c.status == 404 ? -ENOENT : r < 0 && c.status == 403 ? -EACCES : r;
 }
 
+/* A GET of a user in one turn of it; the whole chain again each time, of which the route is what takes time. */
+static void take_turn(struct api *a, struct exchange *x, unsigned count)
+{
+	const struct turns_request next = { x, count + 1 };
+	struct call c = { .api = a, .x = x, .named = { 0, JOB_ID_NO_INDEX } };
+	struct err err = { "" };
+	int r;
+
+	api_begin_turn(a, count);
+	r = handle_request(&c, &err);
+	api_end_turn(a);
+	if (r == -EAGAIN && turns_add(a->turns, next, &err) >= 0)
+		r = CALL_DEFERRED;
+	answer_finish(&c, r, &err);
+}
+
+void api_go_on(void *ctx, struct turns_request request, enum turns_why why)
+{
+	/* The server has answered what waits when the api is closed. */
+	if (why == TURNS_NEXT)
+		take_turn(ctx, request.request, request.count);
+}
+
 void api_handle(void *ctx, struct exchange *x)
 {
 	struct call c = { .api = ctx, .x = x, .named = { 0, JOB_ID_NO_INDEX } };
 	struct err err = { "" };
-	int r = handle_request(&c, &err);
 
-	answer_finish(&c, r, &err);
+	if (!strcmp(exchange_method(x), "GET"))
+		take_turn(ctx, x, 0);
+	else
+		answer_finish(&c, handle_request(&c, &err), &err);
 }

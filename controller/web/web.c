@@ -12,23 +12,19 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/api.h"
+#include "controller/api/turns.h"
 #include "controller/http/exchange.h"
 #include "controller/http/server.h"
-#include "controller/ledger/usage/totals/top.h"
 #include "controller/session/session.h"
 #include "controller/web/files.h"
 #include "controller/web/page.h"
 #include "controller/web/render.h"
-#include "controller/web/turns.h"
 #include "controller/web/web.h"
 
 #define COOKIE "reeve"
 #define COOKIE_ATTRIBUTES "; Path=/web; HttpOnly; SameSite=Strict"
 #define COOKIE_SECURE "; Secure" /* where the controller itself speaks https */
 #define FORM_MAX 1024		 /* bytes of a POST */
-#define PAGE_TURN_NS 40000000
-/* A page that has had so many reads the rest in one turn: what it reads is pushed out of memory again (usage/ranks/parts.h). */
-#define PAGE_TURNS_MAX 500
 
 /* Nothing from elsewhere, no script and no style in the page itself, no frame around it. */
 #define SAFE_HEADERS                                                                           \
@@ -47,7 +43,6 @@ struct web {
 	int proxied_fd;
 	uint32_t proxy_uid;
 	struct turns *turns;
-	int64_t turn_ns;
 };
 
 /* A page that waits for its next turn; as struct page_reader. */
@@ -57,15 +52,7 @@ struct pending_page {
 	bool is_proxied;
 };
 
-static void go_on(void *ctx, struct turns_page page, enum turns_why why);
-
-/* For tests: REEVE_PAGE_TURN_NS. */
-static int64_t read_turn(void)
-{
-	const char *text = getenv("REEVE_PAGE_TURN_NS");
-
-	return text ? strtoll(text, NULL, 10) : PAGE_TURN_NS;
-}
+static void go_on(void *ctx, struct turns_request request, enum turns_why why);
 
 int web_open(struct api *a, struct web **ret, struct err *err)
 {
@@ -75,7 +62,6 @@ int web_open(struct api *a, struct web **ret, struct err *err)
 	if (!w)
 		return err_set(err, -ENOMEM, "out of memory");
 	w->proxied_fd = -1;
-	w->turn_ns = read_turn();
 	r = turns_open(a->c.event, go_on, w, &w->turns, err);
 	if (r < 0)
 		return r;
@@ -254,13 +240,11 @@ static void close_session(struct web *w, struct exchange *x)
 static int take_turn(struct web *w, const struct page_reader *reader, unsigned count,
 		     struct page_text *ret, struct err *err)
 {
-	struct store *s = w->api->c.store;
 	int r;
 
-	if (count < PAGE_TURNS_MAX)
-		store_usage_turn(s, clock_ns(CLOCK_MONOTONIC) + w->turn_ns);
+	api_begin_turn(w->api, count);
 	r = page_make(reader, ret, err);
-	store_usage_turn(s, 0);
+	api_end_turn(w->api);
 	return r;
 }
 
@@ -273,7 +257,7 @@ static int wait_turn(struct web *w, const struct page_reader *reader, unsigned c
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
 	*p = (struct pending_page){ reader->x, reader->uid, reader->gid, reader->is_proxied };
-	r = turns_add(w->turns, (struct turns_page){ p, count }, err);
+	r = turns_add(w->turns, (struct turns_request){ p, count }, err);
 	if (r >= 0)
 		TAKE_PTR(p);
 	return r;
@@ -310,10 +294,10 @@ static void answer_turn(struct web *w, struct page_reader reader, unsigned count
 		answer_text(x, &p, NULL);
 }
 
-static void go_on(void *ctx, struct turns_page page, enum turns_why why)
+static void go_on(void *ctx, struct turns_request request, enum turns_why why)
 {
 	struct web *w = ctx;
-	struct pending_page p = *(struct pending_page *)page.page;
+	struct pending_page p = *(struct pending_page *)request.request;
 	const struct page_reader reader = { .api = w->api,
 					    .render = w->render,
 					    .x = p.x,
@@ -321,9 +305,9 @@ static void go_on(void *ctx, struct turns_page page, enum turns_why why)
 					    .gid = p.gid,
 					    .is_proxied = p.is_proxied };
 
-	free(page.page);
+	free(request.request);
 	if (why == TURNS_NEXT)
-		answer_turn(w, reader, page.count);
+		answer_turn(w, reader, request.count);
 }
 
 static void answer_page(struct web *w, struct page_reader reader)

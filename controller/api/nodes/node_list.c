@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/wire/doc.h"
 #include "controller/api/nodes/node_list.h"
+#include "controller/api/nodes/survey.h"
 
 #define LIMIT_MAX 1000000000 /* no limit */
 
@@ -41,12 +42,11 @@ int node_list_read(const struct call *c, struct node_list *l, struct err *err)
 		r = call_query_int(c, "totals", (struct wire_int){ 0, 1, &no }, &totals, err);
 	if (r >= 0)
 		r = read_sort(c, &l->page, err);
-	l->has_totals = totals;
 	l->page.node = call_query_text(c, "node");
 	l->page.from = call_query_text(c, "from");
 	l->is_all = l->page.limit == LIMIT_MAX && !l->page.node && !l->page.from &&
 		    !call_query_text(c, "sort") && !call_query_text(c, "order");
-	return r;
+	return r >= 0 && totals ? survey_take(c->api, &l->running, err) : r;
 }
 
 /* One node more than the limit is read: it is the first of the next answer. */
@@ -124,7 +124,8 @@ static int set_jobs(struct call *c, struct doc *totals, struct err *err)
 	return r;
 }
 
-static int set_totals(struct call *c, struct doc *answer, struct err *err)
+static int set_totals(struct call *c, const struct survey *running, struct doc *answer,
+		      struct err *err)
 {
 	_cleanup_doc_ struct doc totals = doc_object();
 	struct store_node_totals t;
@@ -135,9 +136,9 @@ static int set_totals(struct call *c, struct doc *answer, struct err *err)
 	doc_int(&totals, "up", t.n_up);
 	doc_int(&totals, "drain", t.n_drained);
 	doc_int(&totals, "lost", t.n_lost);
-	doc_int(&totals, "jobs", t.n_jobs);
+	doc_int(&totals, "jobs", running->n_jobs);
 	doc_set(&totals, "capacity", encode_sum(&t.capacity));
-	doc_set(&totals, "held", encode_sum(&t.in_use));
+	doc_set(&totals, "held", encode_sum(&running->in_use));
 	doc_set(&totals, "free", encode_sum(&t.free));
 	r = set_jobs(c, &totals, err);
 	doc_set(answer, "totals", doc_take(&totals));
@@ -154,7 +155,7 @@ int node_list_finish(struct call *c, struct node_list *l, struct err *err)
 	if (l->n_left_out)
 		doc_int(&answer, "left_out", l->n_left_out);
 	doc_text_if(&answer, "next", l->next);
-	r = l->has_totals ? set_totals(c, &answer, err) : 0;
+	r = l->running ? set_totals(c, l->running, &answer, err) : 0;
 	if (r >= 0)
 		r = doc_check(&answer, err);
 	return r;

@@ -10,13 +10,13 @@ struct node_list {
 	json_t *nodes; /* of the answer */
 	bool is_all;   /* no limit, start, order or name was asked for */
 	struct store_node_page page;
-	bool has_totals;
-	int64_t n_left_out; /* by the limit */
+	const struct survey *running; /* NULL: no totals were asked for */
+	int64_t n_left_out;	      /* by the limit */
 	char next
 		[REQUEST_NAME_MAX]; /* in the order of names: where the next answer begins; "": nowhere */
 };
 
-/* Reads limit, node, from, sort, order and totals of the query. -EINVAL. */
+/* Reads limit, node, from, sort, order and totals of the query, and for totals what runs: -EAGAIN (survey.h). -EINVAL. */
 int node_list_read(const struct call *c, struct node_list *l, struct err *err);
 /* Calls fn for the nodes of the answer, in order. */
 int node_list_pass(struct call *c, struct node_list *l, store_node_fn fn, struct err *err);

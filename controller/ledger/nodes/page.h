@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* page - some of many nodes, and the sums of all: for screens and pages that show a cluster of thousands again and again. Part of the
+/* page - some of many nodes, and what all have: for screens and pages that show a cluster of thousands again and again. Part of the
  * contract of store.h. */
 #pragma once
 #include "controller/ledger/store.h"
@@ -31,10 +31,9 @@ int store_nodes_page(struct store *s, const struct store_node_page *page, store_
 int store_node_count(struct store *s, const char *from, int64_t *ret, struct err *err);
 
 struct store_node_totals {
-	int64_t n_up, n_drained, n_lost,
-		n_jobs; /* jobs on nodes: one on two nodes counts twice */
+	int64_t n_up, n_drained, n_lost;
 	/* Of nodes that are not lost; free: of those that take new jobs. */
-	struct resources capacity, in_use, free;
+	struct resources capacity, free;
 };
 int store_node_totals(struct store *s, struct store_node_totals *ret, struct err *err);
 

@@ -10,7 +10,11 @@ struct store_running {
 	const char *cpus;     /* "0-3,8": as the node reported them; "": not yet */
 	int64_t ncpus, ngpus; /* on this node */
 	int64_t gpu_idle_ns;  /* 0: none of its GPUs is idle, or it has none */
+	int64_t mem_bytes;    /* what it holds: vmem, or mem where it asked for none */
+	int64_t jobfs_bytes;
 	bool is_suspended;
+	bool frees_cores; /* it is suspended, and is to be: others may have its cores */
+	bool is_node_lost;
 	int64_t at_ns;	    /* of its last report, on the clock of the node; 0: none yet */
 	int64_t running_ns; /* so far, as of that report */
 	int64_t cpu_ns;	    /* -1: not measured */
@@ -24,8 +28,13 @@ struct store_running_filter {
 };
 int store_running(struct store *s, const struct store_running_filter *f, store_running_fn fn,
 		  void *ctx, struct err *err);
-/* All of them, in no order. */
-int store_running_all(struct store *s, store_running_fn fn, void *ctx, struct err *err);
+/* Up to `limit` of those that come after the job `job` on `node`, in the same order; "", 0: from the first. */
+struct store_running_place {
+	const char *node;
+	int64_t job, limit;
+};
+int store_running_after(struct store *s, const struct store_running_place *after,
+			store_running_fn fn, void *ctx, struct err *err);
 
 /* How far the accounting of a Slurm cluster has been read. */
 struct store_followed {

@@ -154,11 +154,11 @@ again() { # [NAME=VALUE]: a controller that has read nothing of these
 	live_start || bail "the controller does not start again: $(cat "$dir/controller.log")"
 	enter 0
 }
-again REEVE_PAGE_TURN_NS=1
+again REEVE_TURN_NS=1
 rows_of "$dir/turns.txt"
-again REEVE_PAGE_TURN_NS=1000000000
+again REEVE_TURN_NS=1000000000
 rows_of "$dir/whole.txt"
-unset REEVE_PAGE_TURN_NS
+unset REEVE_TURN_NS
 is "pages that were read in turns have the rows of those that were not" "$(cat "$dir/whole.txt")" "$(cat "$dir/turns.txt")"
 is "each has some" 6 "$(grep -c '"user"' "$dir/turns.txt")"
 tap_end

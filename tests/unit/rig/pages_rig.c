@@ -94,10 +94,11 @@ void pages_rig_list_active(struct rig *r)
 	const struct store_these these = { "main", numbers, ARRAY_LEN(numbers) };
 	const struct store_running_filter all = { .limit = 300 };
 	const struct store_running_filter of_node = { .node = "n1", .limit = 300 };
+	const struct store_running_place first = { "", 0, 1000 };
 
 	assert_int_equal(store_running(r->store, &all, no_running, NULL, NULL), 0);
 	assert_int_equal(store_running(r->store, &of_node, no_running, NULL, NULL), 0);
-	assert_int_equal(store_running_all(r->store, no_running, NULL, NULL), 0);
+	assert_int_equal(store_running_after(r->store, &first, no_running, NULL, NULL), 0);
 	assert_int_equal(store_followed(r->store, no_followed, NULL, NULL), 0);
 	assert_int_equal(store_withheld(r->store, "main", no_waiting, NULL, NULL), 0);
 	assert_int_equal(store_waiting_these(r->store, &these, no_waiting, NULL, NULL), 0);

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <systemd/sd-event.h>
 #include "common/err.h"
-#include "controller/web/turns.h"
+#include "controller/api/turns.h"
 
 struct rig {
 	struct sd_event *event;
@@ -17,17 +17,17 @@ struct rig {
 	char said[64];	   /* "a1 b1 a2": page and turn; "x" behind it: closed */
 };
 
-static void take_turn(void *ctx, struct turns_page page, enum turns_why why)
+static void take_turn(void *ctx, struct turns_request request, enum turns_why why)
 {
 	struct rig *r = ctx;
-	unsigned *needs = page.page, k = (unsigned)(needs - r->needs);
+	unsigned *needs = request.request, k = (unsigned)(needs - r->needs);
 	char *end = r->said + strlen(r->said);
 
 	snprintf(end, sizeof(r->said) - (size_t)(end - r->said), "%s%c%u%s",
-		 *r->said ? " " : "", 'a' + k, page.count, why == TURNS_CLOSED ? "x" : "");
-	page.count++;
-	if (why == TURNS_NEXT && page.count <= *needs)
-		assert_int_equal(turns_add(r->turns, page, NULL), 0);
+		 *r->said ? " " : "", 'a' + k, request.count, why == TURNS_CLOSED ? "x" : "");
+	request.count++;
+	if (why == TURNS_NEXT && request.count <= *needs)
+		assert_int_equal(turns_add(r->turns, request, NULL), 0);
 }
 
 static void open_rig(struct rig *r)
@@ -47,7 +47,8 @@ static void run_events(struct rig *r)
 static void add_page(struct rig *r, int k, unsigned needs)
 {
 	r->needs[k] = needs;
-	assert_int_equal(turns_add(r->turns, (struct turns_page){ &r->needs[k], 1 }, NULL), 0);
+	assert_int_equal(turns_add(r->turns, (struct turns_request){ &r->needs[k], 1 }, NULL),
+			 0);
 }
 
 static void pages_take_turns_until_each_is_done(void **state)

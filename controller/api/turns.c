@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* turns.c - a queue of pages and a timer. See turns.h. */
+/* turns.c - a queue and a timer. See turns.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-event.h>
 #include "common/err.h"
-#include "controller/web/turns.h"
+#include "controller/api/turns.h"
 
-struct waiting_page {
-	struct waiting_page *next;
-	struct turns_page page;
+struct waiting {
+	struct waiting *next;
+	struct turns_request request;
 };
 struct turns {
 	turns_fn fn;
 	void *ctx;
 	struct sd_event_source *source;
-	struct waiting_page *first, **last;
+	struct waiting *first, **last;
 };
 
-static struct waiting_page *take_first(struct turns *t)
+static struct waiting *take_first(struct turns *t)
 {
-	struct waiting_page *w = t->first;
+	struct waiting *w = t->first;
 
 	if (!w)
 		return NULL;
@@ -30,12 +30,12 @@ static struct waiting_page *take_first(struct turns *t)
 	return w;
 }
 
-static void call_page(struct turns *t, struct waiting_page *w, enum turns_why why)
+static void call_waiting(struct turns *t, struct waiting *w, enum turns_why why)
 {
-	const struct turns_page page = w->page;
+	const struct turns_request request = w->request;
 
 	free(w);
-	t->fn(t->ctx, page, why);
+	t->fn(t->ctx, request, why);
 }
 
 static int set_timer(struct turns *t)
@@ -48,12 +48,12 @@ static int set_timer(struct turns *t)
 static int on_turn(sd_event_source *source, uint64_t us, void *ctx)
 {
 	struct turns *t = ctx;
-	struct waiting_page *w = take_first(t);
+	struct waiting *w = take_first(t);
 
 	(void)source;
 	(void)us;
 	if (w)
-		call_page(t, w, TURNS_NEXT);
+		call_waiting(t, w, TURNS_NEXT);
 	return t->first ? set_timer(t) : 0;
 }
 
@@ -80,25 +80,25 @@ int turns_open(struct sd_event *event, turns_fn fn, void *ctx, struct turns **re
 
 struct turns *turns_close(struct turns *t)
 {
-	struct waiting_page *w;
+	struct waiting *w;
 
 	if (!t)
 		return NULL;
 	while ((w = take_first(t)))
-		call_page(t, w, TURNS_CLOSED);
+		call_waiting(t, w, TURNS_CLOSED);
 	sd_event_source_disable_unref(t->source);
 	free(t);
 	return NULL;
 }
 
-int turns_add(struct turns *t, struct turns_page page, struct err *err)
+int turns_add(struct turns *t, struct turns_request request, struct err *err)
 {
-	struct waiting_page *w = malloc(sizeof(*w));
+	struct waiting *w = malloc(sizeof(*w));
 	int r;
 
 	if (!w)
 		return err_set(err, -ENOMEM, "out of memory");
-	*w = (struct waiting_page){ .page = page };
+	*w = (struct waiting){ .request = request };
 	r = t->first ? 0 : set_timer(t);
 	if (r < 0) {
 		free(w);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* turns - pages and requests that have to read much before they can be answered: each gets a turn after the other, and between two
+ * turns the controller does its other work. Who asked waits for the answer as for any other. */
+#pragma once
+#include "common/cleanup.h"
+#include "common/time_units.h"
+
+struct err;
+struct sd_event;
+struct turns;
+
+/* A request's next turn, or its last one. When the answer was not ready it calls turns_add() again with that count. */
+struct turns_request {
+	void *request;	/* the caller's */
+	unsigned count; /* of turns that it had */
+};
+enum turns_why { TURNS_NEXT, TURNS_CLOSED };
+typedef void (*turns_fn)(void *ctx, struct turns_request request, enum turns_why why);
+
+/* A turn lasts as long as reading one part takes, and goes on with others until that time is over. */
+#define TURNS_LENGTH_NS (40 * MS_NS)
+/* Who has had so many reads the rest in one turn: what it reads is pushed out of memory again (usage/ranks/parts.h). */
+#define TURNS_MAX 500
+/* The pause between two turns. */
+#define TURNS_PAUSE_US 1000
+
+int turns_open(struct sd_event *event, turns_fn fn, void *ctx, struct turns **ret,
+	       struct err *err);
+/* Calls fn with TURNS_CLOSED for each that waits. */
+struct turns *turns_close(struct turns *t);
+DEFINE_CLEANUP(struct turns *, turns_close)
+/* -ENOMEM: it was not added. */
+int turns_add(struct turns *t, struct turns_request request, struct err *err);
