@@ -57,10 +57,11 @@ struct controller {
 	bool is_unsure;		       /* the last check of the lead failed; logged once */
 };
 
-/* In this order: waiters answer their exchanges, the server sends the answers; nothing is
+/* In this order: what workers have is done, waiters answer their exchanges, the server sends the answers; nothing is
  * written to the ledger any more when the lead is released. */
 static void close_rooms(struct controller *c)
 {
+	api_drain(c->api);
 	c->poll = long_poll_close(c->poll);
 	c->server = server_close(c->server);
 	c->web = web_close(c->web);

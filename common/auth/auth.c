@@ -163,7 +163,7 @@ static bool is_credential(const char *text)
 		       n - sizeof(head);
 }
 
-static int check_header(const char *header, struct err *err)
+int auth_check(const char *header, struct err *err)
 {
 	if (!header || strncmp(header, SCHEME, strlen(SCHEME)) != 0)
 		return err_set(err, -EACCES, "no munge credential");
@@ -184,7 +184,7 @@ int auth_decode(const char *socket_path, const char *header, struct auth_said *r
 	munge_err_t m;
 	uid_t uid;
 	gid_t gid;
-	int size = 0, r = check_header(header, err);
+	int size = 0, r = auth_check(header, err);
 
 	if (r >= 0)
 		r = open_ctx(socket_path, &c, err);

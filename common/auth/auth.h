@@ -15,6 +15,7 @@
 struct err;
 
 #define AUTH_HEADER_MAX 1024
+#define AUTH_SOCKET_MAX 256  /* of a path; the system takes 108 bytes */
 #define AUTH_PAYLOAD_SIZE 71 /* "reeve1 " and the digest */
 #define AUTH_REQUEST_HEADER "Authorization"
 #define AUTH_ANSWER_HEADER "X-Reeve-Credential"
@@ -53,6 +54,8 @@ struct auth_said {
 	char payload[AUTH_PAYLOAD_SIZE];
 };
 int auth_decode(const char *socket, const char *header, struct auth_said *ret, struct err *err);
+/* Is `header` (NULL: none) of the form of a credential, and shorter than AUTH_HEADER_MAX? -EACCES. */
+int auth_check(const char *header, struct err *err);
 int auth_match(const struct auth_said *said, struct auth_text what, struct err *err);
 
 /* ---- credentials that are stored and read much later ---- */

@@ -19,6 +19,7 @@
 #include "controller/dispatch/cycle.h"
 #include "controller/hooks/hooks.h"
 #include "controller/http/server.h"
+#include "controller/http/workers.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/jobs/stored.h"
 #include "controller/ledger/nodes/lost.h"
@@ -42,6 +43,9 @@ static void set_store(const struct api *a)
 	store_set_gpu_idle(a->c.store, config_gpu_idle_ns(a->c.config));
 }
 
+/* They wait for munged most of the time. */
+#define WORKERS 3
+
 /* For tests: REEVE_TURN_NS. */
 static int64_t read_turn(void)
 {
@@ -60,7 +64,9 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err)
 	a->c = *c;
 	set_store(a);
 	a->turn_ns = read_turn();
-	r = turns_open(a->c.event, api_go_on, a, &a->turns, err);
+	r = workers_open(a->c.event, WORKERS, &a->workers, err);
+	if (r >= 0)
+		r = turns_open(a->c.event, api_go_on, a, &a->turns, err);
 	if (r >= 0)
 		r = active_accounts_open(a, err);
 	if (r >= 0)
@@ -71,10 +77,17 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err)
 	return 0;
 }
 
+void api_drain(struct api *a)
+{
+	if (a)
+		workers_drain(a->workers);
+}
+
 struct api *api_close(struct api *a)
 {
 	if (!a)
 		return NULL;
+	a->workers = workers_close(a->workers);
 	a->hooks = hooks_close(a->hooks);
 	a->metrics_usage = metrics_usage_free(a->metrics_usage);
 	a->metrics_allocations = metrics_allocations_free(a->metrics_allocations);

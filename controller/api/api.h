@@ -10,6 +10,8 @@
 
 int api_open(const struct api_config *c, struct api **ret, struct err *err);
 struct api *api_close(struct api *a);
+/* Before the waiters and the server are closed: no request is on its way through a worker any more. */
+void api_drain(struct api *a);
 DEFINE_CLEANUP(struct api *, api_close)
 
 /* The configuration has changed: passes on what modules have of it. A failure leaves the rest applied. */

@@ -2,10 +2,12 @@
 /* call.c - helpers of routes: refuse a call, read its query, answer it; see call.h. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
+#include "controller/http/workers.h"
 #include "controller/ledger/calendar.h"
 
 int call_refuse(struct call *c, unsigned status, const char *code, const char *remedy)
@@ -31,32 +33,72 @@ void call_answer_text(struct exchange *x, unsigned status, char *text, const cha
 						  .credential = credential });
 }
 
+/* ---- signed answers ---- */
+
 /* Signed answers are for nodes: the signature is over the credential of their request, too, so
- * that an answer cannot be replayed for another request. */
+ * that an answer cannot be replayed for another request. A worker has munged sign it. */
+struct signing {
+	struct worker_task task;
+	struct api *api;
+	struct exchange *x;
+	char *text;
+	size_t size;
+	char socket[AUTH_SOCKET_MAX], credential[AUTH_HEADER_MAX], header[AUTH_HEADER_MAX];
+	int r;
+	struct err err;
+};
+
+static void sign_answer(struct worker_task *t)
+{
+	static const uint32_t agents = 0;
+	struct signing *s = (struct signing *)t;
+	const struct auth_text what = { s->credential, s->text, s->size, &agents };
+
+	s->r = auth_sign(s->socket, what, s->header, &s->err);
+}
+
+static void send_signed(struct worker_task *t, bool has_worked)
+{
+	struct signing *s = (struct signing *)t;
+
+	if (has_worked && s->r >= 0) {
+		exchange_answer(s->x, (struct exchange_answer){ .status = 200,
+								.size = s->size,
+								.text = TAKE_PTR(s->text),
+								.credential = s->header });
+	} else {
+		if (has_worked) {
+			log_limited(&s->api->munge_log, LOG_ERR,
+				    "an answer could not be signed: %s", s->err.text);
+			s->api->counts.failures++;
+		}
+		call_answer_text(s->x, 503, strdup("{}"), NULL);
+	}
+	free(s->text);
+	free(s);
+}
+
 void call_answer(struct api *a, struct exchange *x, json_t *doc, const char *credential)
 {
 	size_t size;
-	_cleanup_free_ char *text = wire_format_whole(doc, &size);
-	char header[AUTH_HEADER_MAX] = "";
-	struct err err;
+	char *text = wire_format_whole(doc, &size);
+	struct signing *s = text && credential ? calloc(1, sizeof(*s)) : NULL;
 
-	if (text && credential) {
-		static const uint32_t agents = 0;
-		struct auth_text what = { credential, text, size, &agents };
-		int r = auth_sign(a->c.config->munge_socket, what, header, &err);
-
-		if (r < 0) {
-			log_limited(&a->munge_log, LOG_ERR, "an answer could not be signed: %s",
-				    err.text);
-			a->counts.failures++;
-			call_answer_text(x, 503, strdup("{}"), NULL);
-			return;
-		}
+	if (!s) {
+		if (credential)
+			free(TAKE_PTR(text));
+		answer_bytes(x, (struct exchange_answer){
+					.status = 200, .size = text ? size : 0, .text = text });
+		return;
 	}
-	answer_bytes(x, (struct exchange_answer){ .status = 200,
-						  .size = size,
-						  .text = TAKE_PTR(text),
-						  .credential = credential ? header : NULL });
+	s->task = (struct worker_task){ .work = sign_answer, .done = send_signed };
+	s->api = a;
+	s->x = x;
+	s->text = text;
+	s->size = size;
+	api_munge_socket(a, s->socket);
+	snprintf(s->credential, sizeof(s->credential), "%s", credential);
+	workers_add(a->workers, &s->task);
 }
 
 const char *call_query_text(const struct call *c, const char *name)

@@ -22,6 +22,13 @@ void api_end_turn(struct api *a)
 	store_usage_turn(a->c.store, 0);
 }
 
+void api_munge_socket(const struct api *a, char ret[static AUTH_SOCKET_MAX])
+{
+	const char *socket = a->c.config->munge_socket;
+
+	snprintf(ret, AUTH_SOCKET_MAX, "%s", socket ? socket : "");
+}
+
 int64_t api_now_ns(void)
 {
 	return clock_ns(CLOCK_REALTIME);

@@ -36,6 +36,7 @@ struct sync_batches;
 struct sync_sent_table;
 struct survey;
 struct turns;
+struct workers;
 
 struct api_config {
 	struct sd_event *event;
@@ -74,6 +75,8 @@ struct api {
 	struct session_table *sessions; /* of the pages; NULL: the site has none */
 	struct hooks *hooks;		/* NULL: the site has none */
 	struct survey *survey;		/* of what runs; NULL until the first one */
+	struct workers *workers;	/* of credentials and large bodies */
+	size_t aside_bytes;		/* of the bodies that workers read */
 	struct turns *turns;		/* of requests; a page's are those of web/ */
 	int64_t turn_ns;		/* how long a turn is */
 	int64_t turn_until_ns; /* of this one, CLOCK_MONOTONIC; 0: no turn, all is read */
@@ -91,6 +94,9 @@ int64_t api_monotonic_ns(void); /* CLOCK_MONOTONIC */
  * turn is over, after one part in any case, and goes on from there in the next. After TURNS_MAX turns it reads all. */
 void api_begin_turn(struct api *a, unsigned count);
 void api_end_turn(struct api *a);
+
+/* MungeSocket= as auth.h takes it: a copy for a worker, since the configuration may be read again meanwhile. */
+void api_munge_socket(const struct api *a, char ret[static AUTH_SOCKET_MAX]);
 
 /* Requests a scheduling cycle over all clusters, soon; many requests make one cycle. */
 void api_request_cycle(struct api *a);

@@ -13,6 +13,7 @@
 #include "controller/api/routes.h"
 #include "controller/api/turns.h"
 #include "controller/http/server.h"
+#include "controller/http/workers.h"
 
 static int find_route(struct call *c, const struct route **ret, struct err *err)
 {
@@ -59,24 +60,13 @@ static int refuse_rate(struct call *c, const char *what, struct err *err)
 	return call_refuse(c, 429, NULL, "wait some seconds");
 }
 
-/* Decodes the credential before the body is read: the sender decides how large a body may be.
- * Rate limits come first, since decoding costs munged time. */
-static int identify_sender(struct call *c, const struct route *route, struct auth_said *ret,
-			   struct err *err)
+/* What the credential says of the sender. */
+static int judge_sender(struct call *c, const struct route *route, const struct auth_said *said,
+			struct err *err)
 {
-	const char *header = exchange_header(c->x, AUTH_REQUEST_HEADER);
-	int r;
-
-	if (!exchange_may_try(c->x))
-		return refuse_rate(c, "wrong credentials", err);
-	r = auth_decode(c->api->c.config->munge_socket, header, ret, err);
-	if (r == -EACCES)
-		exchange_note_wrong(c->x);
-	if (r < 0)
-		return refuse_credential(c, r, err);
-	if (route->role == ROLE_NODE && ret->who.uid != 0) {
+	if (route->role == ROLE_NODE && said->who.uid != 0) {
 		err_set(err, 0, "only root of a node may report for it; this is uid %u",
-			ret->who.uid);
+			said->who.uid);
 		return call_refuse(c, 403, NULL, "");
 	}
 	return 0;
@@ -98,27 +88,100 @@ static size_t body_bytes(struct call *c, const struct route *route,
 	return route_bodies[may ? route->body : BODY_SMALL].bytes;
 }
 
+static void leave_sender(struct call *c, const struct route *route,
+			 const struct auth_said *said)
+{
+	const struct exchange_leave leave = { body_bytes(c, route, said), said };
+
+	exchange_admit(c->x, &leave);
+}
+
+/* A credential on its way through a worker: munged is another program, and waits for others, too. */
+struct admission {
+	struct worker_task task;
+	struct api *api;
+	struct exchange *x;
+	const struct route *route;
+	char socket[AUTH_SOCKET_MAX];
+	char header[AUTH_HEADER_MAX];
+	struct auth_said said;
+	int r;
+	struct err err;
+};
+
+static void decode_credential(struct worker_task *t)
+{
+	struct admission *a = (struct admission *)t;
+
+	a->r = auth_decode(a->socket, a->header, &a->said, &a->err);
+}
+
+static void finish_admission(struct worker_task *t, bool has_worked)
+{
+	struct admission *a = (struct admission *)t;
+	struct call c = { .api = a->api, .x = a->x };
+	int r = a->r;
+
+	if (!has_worked)
+		exchange_answer(a->x, (struct exchange_answer){ .status = 503 });
+	else if (r == -EACCES)
+		exchange_note_wrong(a->x);
+	if (has_worked && r < 0)
+		r = refuse_credential(&c, r, &a->err);
+	else if (has_worked)
+		r = judge_sender(&c, a->route, &a->said, &a->err);
+	if (has_worked && r < 0)
+		answer_finish(&c, r, &a->err);
+	else if (has_worked)
+		leave_sender(&c, a->route, &a->said);
+	free(a);
+}
+
+/* The credential is decoded before the body is read: the sender decides how large a body may be.
+ * Rate limits come first, since decoding costs munged time. */
+static int identify_sender(struct call *c, const struct route *route, struct err *err)
+{
+	const char *header = exchange_header(c->x, AUTH_REQUEST_HEADER);
+	struct admission *a;
+	int r;
+
+	if (!exchange_may_try(c->x))
+		return refuse_rate(c, "wrong credentials", err);
+	r = auth_check(header, err);
+	if (r < 0) {
+		exchange_note_wrong(c->x);
+		return refuse_credential(c, r, err);
+	}
+	a = calloc(1, sizeof(*a));
+	if (!a)
+		return err_set(err, -ENOMEM, "out of memory");
+	a->task.work = decode_credential;
+	a->task.done = finish_admission;
+	a->api = c->api;
+	a->x = c->x;
+	a->route = route;
+	api_munge_socket(c->api, a->socket);
+	strcpy(a->header, header);
+	exchange_hold(c->x);
+	workers_add(c->api->workers, &a->task);
+	return 0;
+}
+
 void api_admit(void *ctx, struct exchange *x)
 {
 	struct call c = { .api = ctx, .x = x, .named = { 0, JOB_ID_NO_INDEX } };
-	struct exchange_leave leave = { .said = NULL };
-	struct auth_said said = { .payload = "" };
 	const struct route *route;
 	struct err err = { "" };
 	int r = find_route(&c, &route, &err);
 
-	if (r >= 0 && is_signed(&c, route)) {
-		r = identify_sender(&c, route, &said, &err);
-		leave.said = &said;
-	} else if (r >= 0 && !exchange_may_ask(x)) {
+	if (r >= 0 && is_signed(&c, route))
+		r = identify_sender(&c, route, &err);
+	else if (r >= 0 && !exchange_may_ask(x))
 		r = refuse_rate(&c, "requests without a credential", &err);
-	}
-	if (r < 0) {
+	else if (r >= 0)
+		leave_sender(&c, route, NULL);
+	if (r < 0)
 		answer_finish(&c, r, &err);
-		return;
-	}
-	leave.body_max = body_bytes(&c, route, &said);
-	exchange_admit(x, &leave);
 }
 
 /* ---- the complete request ---- */
@@ -136,30 +199,6 @@ static int check_signature(struct call *c, const struct auth_said *said, struct 
 	what.second = exchange_body(c->x, &what.second_size);
 	r = auth_match(said, what, err);
 	return r < 0 ? refuse_credential(c, r, err) : 0;
-}
-
-/* Sets who, user and is_operator. A node's user name is not needed, and may not exist here. */
-static int recognize_sender(struct call *c, const struct route *route, struct err *err)
-{
-	const struct auth_said *said = exchange_said(c->x);
-	int r;
-
-	if (route->role == ROLE_ANYONE && !said)
-		return 0;
-	if (!said)
-		return err_set(err, -EPROTO, "a request without a sender");
-	r = check_signature(c, said, err);
-	if (r < 0)
-		return r;
-	c->who = said->who;
-	if (route->role == ROLE_NODE)
-		return 0;
-	r = auth_user_name(c->who.uid, c->user, sizeof(c->user), err);
-	if (r == -ENOENT)
-		return call_refuse(c, 403, "unknown-user",
-				   "the controller's machine must know the same users");
-	c->is_operator = r >= 0 && config_is_operator(c->api->c.config, c->user);
-	return r;
 }
 
 static int read_body(struct call *c, const struct route *route, struct err *err)
@@ -186,6 +225,38 @@ static int read_body(struct call *c, const struct route *route, struct err *err)
 			       : wire_parse(text, size, &c->body, err);
 }
 
+/* What is the sender's word, and what it says. Of the call and its exchange alone. */
+static int read_request(struct call *c, const struct route *route, struct err *err)
+{
+	const struct auth_said *said = exchange_said(c->x);
+	int r = 0;
+
+	if (route->role != ROLE_ANYONE && !said)
+		return err_set(err, -EPROTO, "a request without a sender");
+	if (said)
+		r = check_signature(c, said, err);
+	return r < 0 ? r : read_body(c, route, err);
+}
+
+/* Sets who, user and is_operator. A node's user name is not needed, and may not exist here. */
+static int recognize_sender(struct call *c, const struct route *route, struct err *err)
+{
+	const struct auth_said *said = exchange_said(c->x);
+	int r;
+
+	if (!said)
+		return 0;
+	c->who = said->who;
+	if (route->role == ROLE_NODE)
+		return 0;
+	r = auth_user_name(c->who.uid, c->user, sizeof(c->user), err);
+	if (r == -ENOENT)
+		return call_refuse(c, 403, "unknown-user",
+				   "the controller's machine must know the same users");
+	c->is_operator = r >= 0 && config_is_operator(c->api->c.config, c->user);
+	return r;
+}
+
 /* The job that the path names: Slurm's, or a task of an array. */
 static int find_named_job(struct call *c, struct err *err)
 {
@@ -196,18 +267,89 @@ static int find_named_job(struct call *c, struct err *err)
 	return r;
 }
 
+/* The rest, of a request that was read. */
+static int call_route(struct call *c, const struct route *route, struct err *err)
+{
+	int r = recognize_sender(c, route, err);
+
+	if (r >= 0)
+		r = find_named_job(c, err);
+	return r < 0 ? r : route->fn(c, err);
+}
+
 static int handle_request(struct call *c, struct err *err)
 {
 	const struct route *route;
 	int r = find_route(c, &route, err);
 
 	if (r >= 0)
-		r = recognize_sender(c, route, err);
-	if (r >= 0)
-		r = read_body(c, route, err);
-	if (r >= 0)
-		r = find_named_job(c, err);
-	return r < 0 ? r : route->fn(c, err);
+		r = read_request(c, route, err);
+	return r < 0 ? r : call_route(c, route, err);
+}
+
+/* ---- a large body ---- */
+
+#define LARGE_BODY 4096
+/* Of all bodies that workers read at a time, as their documents take many times as much memory: what is more is read in the loop, one after
+ * the other. */
+#define ASIDE_MAX (1 << 20)
+
+struct reading {
+	struct worker_task task;
+	struct call call;
+	const struct route *route;
+	size_t size;
+	int r;
+	struct err err;
+};
+
+static void read_large(struct worker_task *t)
+{
+	struct reading *rd = (struct reading *)t;
+
+	rd->r = read_request(&rd->call, rd->route, &rd->err);
+}
+
+static void finish_large(struct worker_task *t, bool has_worked)
+{
+	struct reading *rd = (struct reading *)t;
+
+	rd->call.api->aside_bytes -= rd->size;
+	if (!has_worked) {
+		exchange_answer(rd->call.x, (struct exchange_answer){ .status = 503 });
+	} else {
+		int r = rd->r < 0 ? rd->r : call_route(&rd->call, rd->route, &rd->err);
+
+		answer_finish(&rd->call, r, &rd->err);
+	}
+	free(rd);
+}
+
+/* 1: a worker reads it. 0: it is to be read here. */
+static int read_aside(struct call *c, struct err *err)
+{
+	const struct route *route;
+	struct reading *rd;
+	size_t size;
+	int r;
+
+	exchange_body(c->x, &size);
+	if (size < LARGE_BODY || c->api->aside_bytes + size > ASIDE_MAX)
+		return 0;
+	r = find_route(c, &route, err);
+	if (r < 0)
+		return r;
+	rd = malloc(sizeof(*rd));
+	if (!rd)
+		return err_set(err, -ENOMEM, "out of memory");
+	*rd = (struct reading){ .task = { .work = read_large, .done = finish_large },
+				.call = *c,
+				.route = route,
+				.size = size };
+	c->api->aside_bytes += size;
+	exchange_keep_body(c->x);
+	workers_add(c->api->workers, &rd->task);
+	return 1;
 }
 
 int api_fetch(struct api *a, struct exchange *x, const struct api_fetch *f, json_t **ret,
@@ -268,9 +410,16 @@ void api_handle(void *ctx, struct exchange *x)
 {
 	struct call c = { .api = ctx, .x = x, .named = { 0, JOB_ID_NO_INDEX } };
 	struct err err = { "" };
+	int r;
 
-	if (!strcmp(exchange_method(x), "GET"))
+	if (!strcmp(exchange_method(x), "GET")) {
 		take_turn(ctx, x, 0);
-	else
-		answer_finish(&c, handle_request(&c, &err), &err);
+		return;
+	}
+	r = read_aside(&c, &err);
+	if (r == 0)
+		r = handle_request(&c, &err);
+	else if (r > 0)
+		return;
+	answer_finish(&c, r, &err);
 }

@@ -21,6 +21,8 @@
 
 enum exchange_state {
 	EXCHANGE_HEADERS, /* the request line is known */
+	EXCHANGE_JUDGING, /* suspended until exchange_admit() or exchange_answer() */
+	EXCHANGE_JUDGED,
 	EXCHANGE_BODY,
 	EXCHANGE_REFUSED,   /* answered; the rest of a small body is read and discarded */
 	EXCHANGE_HANDLED,   /* inside the handler's call */
@@ -38,7 +40,7 @@ struct exchange {
 	const char *method;
 	size_t size, room;
 	size_t body_max, discarded;
-	bool is_gzip, is_known, is_person, keeps_body;
+	bool is_gzip, is_known, is_person, keeps_body, is_held, is_answered;
 	struct peer *user;     /* the connection's, with is_known */
 	struct auth_said said; /* with is_known */
 	struct exchange_answer answer;
@@ -185,7 +187,6 @@ static int64_t declared_length(struct exchange *x)
 static enum MHD_Result check_headers(struct exchange *x)
 {
 	const char *encoding = exchange_header(x, "Content-Encoding");
-	char text[80];
 
 	if (encoding && strcmp(encoding, "gzip") != 0 && strcmp(encoding, "identity") != 0)
 		return refuse_exchange(x, 415, "encoding", "the only Content-Encoding is gzip");
@@ -194,17 +195,61 @@ static enum MHD_Result check_headers(struct exchange *x)
 		exchange_answer(x, (struct exchange_answer){ .status = 503 });
 	else
 		x->server->config.on_headers(x->server->config.ctx, x);
-	if (x->state == EXCHANGE_READY || declared_length(x) <= (int64_t)x->body_max)
-		return MHD_YES;
+	return MHD_YES;
+}
+
+static enum MHD_Result refuse_length(struct exchange *x)
+{
+	char text[80];
+
 	snprintf(text, sizeof(text), "the body is larger than %zu bytes", x->body_max);
 	return refuse_exchange(x, 413, "too-large", text);
+}
+
+/* The headers were admitted, or answered. */
+static enum MHD_Result leave_headers(struct exchange *x)
+{
+	const int64_t length = declared_length(x);
+
+	if (!x->is_answered && length > (int64_t)x->body_max && refuse_length(x) != MHD_YES)
+		return MHD_NO;
+	if (!x->is_answered) {
+		x->state = EXCHANGE_BODY;
+		return MHD_YES;
+	}
+	/* Closing while the client still sends would reset the connection, and the answer would
+	 * be lost: a small body is read and discarded first. */
+	if (length > REFUSED_BODY_MAX)
+		return queue_answer(x);
+	x->state = EXCHANGE_REFUSED;
+	return MHD_YES;
+}
+
+static void suspend_exchange(struct exchange *x, enum exchange_state state)
+{
+	struct server *s = x->server;
+
+	x->state = state;
+	x->previous = NULL;
+	x->next = s->suspended;
+	if (x->next)
+		x->next->previous = x;
+	s->suspended = x;
+	MHD_suspend_connection(x->mhd);
+}
+
+/* What the client does not cause is not counted against its time. */
+static enum MHD_Result wait_judgement(struct exchange *x)
+{
+	connection_set_phase(x->server, x->mhd, PHASE_HANDLE);
+	suspend_exchange(x, EXCHANGE_JUDGING);
+	return MHD_YES;
 }
 
 static enum MHD_Result read_headers(struct exchange *x, const char *method, const char *url)
 {
 	enum MHD_Result r = MHD_YES;
 
-	x->state = EXCHANGE_BODY;
 	x->method = strcmp(method, "POST") == 0 ? "POST" : "GET";
 	x->path = strdup(url);
 	if (!x->path || !x->target)
@@ -213,14 +258,9 @@ static enum MHD_Result read_headers(struct exchange *x, const char *method, cons
 		r = refuse_exchange(x, 405, "method", "only GET and POST are understood");
 	else
 		r = check_headers(x);
-	if (r != MHD_YES || x->state != EXCHANGE_READY)
+	if (r != MHD_YES)
 		return r;
-	/* Closing while the client still sends would reset the connection, and the answer would
-	 * be lost: a small body is read and discarded first. */
-	if (declared_length(x) > REFUSED_BODY_MAX)
-		return queue_answer(x);
-	x->state = EXCHANGE_REFUSED;
-	return MHD_YES;
+	return x->is_held ? wait_judgement(x) : leave_headers(x);
 }
 
 static enum MHD_Result discard_data(struct exchange *x, size_t *size)
@@ -291,19 +331,6 @@ static int inflate_whole(struct exchange *x, struct err *err)
 	return 0;
 }
 
-static void suspend_exchange(struct exchange *x)
-{
-	struct server *s = x->server;
-
-	x->state = EXCHANGE_SUSPENDED;
-	x->previous = NULL;
-	x->next = s->suspended;
-	if (x->next)
-		x->next->previous = x;
-	s->suspended = x;
-	MHD_suspend_connection(x->mhd);
-}
-
 /* libmicrohttpd has no thread of its own here that would notice a resumed connection: the timer
  * runs it again at once. */
 static void note_resume(struct server_lane *l)
@@ -315,7 +342,7 @@ static void note_resume(struct server_lane *l)
 	sd_event_source_set_enabled(l->timer, SD_EVENT_ONESHOT);
 }
 
-static void resume_exchange(struct exchange *x)
+static void resume_exchange(struct exchange *x, enum exchange_state state)
 {
 	if (x->previous)
 		x->previous->next = x->next;
@@ -323,9 +350,24 @@ static void resume_exchange(struct exchange *x)
 		x->server->suspended = x->next;
 	if (x->next)
 		x->next->previous = x->previous;
-	x->state = EXCHANGE_READY;
+	x->state = state;
 	MHD_resume_connection(x->mhd);
 	note_resume(connection_lane(x->mhd));
+}
+
+/* The headers are admitted or answered: within the handler's call, or after it. */
+static void end_judgement(struct exchange *x)
+{
+	x->is_held = false;
+	if (x->state != EXCHANGE_JUDGING)
+		return;
+	connection_set_phase(x->server, x->mhd, PHASE_READ);
+	resume_exchange(x, EXCHANGE_JUDGED);
+}
+
+void exchange_hold(struct exchange *x)
+{
+	x->is_held = true;
 }
 
 /* The body is complete. A handler that has not answered when it returns answers later. */
@@ -350,7 +392,7 @@ static enum MHD_Result call_handler(struct exchange *x)
 		return queue_answer(x);
 	if (!x->keeps_body)
 		forget_body(x);
-	suspend_exchange(x);
+	suspend_exchange(x, EXCHANGE_SUSPENDED);
 	return MHD_YES;
 }
 
@@ -368,6 +410,8 @@ enum MHD_Result exchange_access(void *cls, struct MHD_Connection *mhd, const cha
 	switch (x->state) {
 	case EXCHANGE_HEADERS:
 		return read_headers(x, method, url);
+	case EXCHANGE_JUDGED:
+		return leave_headers(x);
 	case EXCHANGE_BODY:
 		return *size ? append_data(x, data, size) : call_handler(x);
 	case EXCHANGE_REFUSED:
@@ -388,10 +432,13 @@ void exchange_answer(struct exchange *x, struct exchange_answer a)
 		snprintf(x->credential, sizeof(x->credential), "%s", a.credential);
 	a.credential = NULL;
 	x->answer = a;
+	x->is_answered = true;
 	if (x->state == EXCHANGE_SUSPENDED)
-		resume_exchange(x);
-	else
+		resume_exchange(x, EXCHANGE_READY);
+	else if (x->state == EXCHANGE_HANDLED)
 		x->state = EXCHANGE_READY;
+	else
+		end_judgement(x);
 }
 
 void exchange_drop_suspended(struct server *s)
@@ -411,12 +458,13 @@ void exchange_admit(struct exchange *x, const struct exchange_leave *leave)
 		return;
 	}
 	x->body_max = leave->body_max < SERVER_BODY_MAX ? leave->body_max : SERVER_BODY_MAX;
-	if (!leave->said)
-		return;
-	x->said = *leave->said;
-	x->user = connection_user(x->mhd);
-	x->is_known = true;
-	x->is_person = x->user && x->said.who.uid != 0;
+	if (leave->said) {
+		x->said = *leave->said;
+		x->user = connection_user(x->mhd);
+		x->is_known = true;
+		x->is_person = x->user && x->said.who.uid != 0;
+	}
+	end_judgement(x);
 }
 
 /* Decoding a wrong credential costs munged and the controller some 0.2 ms: 200 a second from

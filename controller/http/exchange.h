@@ -25,6 +25,8 @@ struct exchange_leave {
 /* Admits a request: its body is read. Answers with a refusal instead where there is no room for
  * another request of that user. */
 void exchange_admit(struct exchange *x, const struct exchange_leave *leave);
+/* In the function for headers: exchange_admit(), or exchange_answer(), is called later. Until then the connection waits. */
+void exchange_hold(struct exchange *x);
 /* Rate limits, before the credential is decoded. exchange_may_try() is false after too many
  * wrong credentials from that address; exchange_may_ask(), for requests that need none, after
  * too many of those, from that address or in all. */

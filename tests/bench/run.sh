@@ -22,7 +22,11 @@ bench_beside() {
 }
 # On a virtual node; PAIRS for fewer than 60.
 bench_srun() {
-	$MAKE all && tests/node/suite.sh slurm_srun --with slurm --net host
+	$MAKE all && tests/node/suite.sh bench/slurm_srun --with slurm --net host
+}
+# On a virtual node; PAIRS for fewer than 15 rounds.
+bench_unit() {
+	$MAKE all && PAIRS=${PAIRS:-15} tests/node/suite.sh bench/unit_cost
 }
 bench_vmem() {
 	$MAKE $O/tests/bench/agent/vmem_bench && tests/bench/agent/vmem_bench.sh ${VMEM_BENCH:-}
@@ -156,7 +160,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent agent-start jobfs fairshare import usage ledger backup ended partition share schedule cycle submit tls start series past command shares top console simulate pages slurm beside srun attack"
+all="gpu devices sample switch vmem agent agent-start jobfs fairshare import usage ledger backup ended partition share schedule cycle submit tls start series past command shares top console simulate pages slurm beside srun unit attack"
 by_name_only="size load" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0

@@ -9,7 +9,7 @@
 
 #define PART 1000 /* rows: some milliseconds */
 
-static void restart(struct survey *s)
+static void restart_pass(struct survey *s)
 {
 	s->n = 0;
 	s->n_jobs = 0;
@@ -44,7 +44,7 @@ static void add_use(struct survey *s, const struct store_running *r)
 	s->in_use.ngpus += r->ngpus;
 }
 
-static int grow(struct survey *s, struct err *err)
+static int grow_jobs(struct survey *s, struct err *err)
 {
 	size_t size = s->size ? s->size * 2 : 256;
 	struct survey_job *jobs = realloc(s->jobs, size * sizeof(*jobs));
@@ -74,7 +74,7 @@ static int add_job(struct survey *s, const struct store_running *r, struct err *
 
 	if (j.node < 0 || j.account < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (s->n == s->size && grow(s, err) < 0)
+	if (s->n == s->size && grow_jobs(s, err) < 0)
 		return -ENOMEM;
 	s->jobs[s->n++] = j;
 	return 0;
@@ -99,7 +99,7 @@ static int read_part(struct survey *s, struct store *store, struct err *err)
 	int r = store_running_after(store, &s->at, add_running, s, err);
 
 	if (r < 0) {
-		restart(s);
+		restart_pass(s);
 		return r;
 	}
 	s->is_whole = s->n_jobs - before < PART;
@@ -142,7 +142,7 @@ int survey_take(struct api *a, const struct survey **ret, struct err *err)
 			return err_set(err, -ENOMEM, "out of memory");
 	}
 	if (!is_usable(a->survey, api_monotonic_ns()))
-		restart(a->survey);
+		restart_pass(a->survey);
 	if (!a->survey->is_whole)
 		r = read_turn(a, a->survey, err);
 	*ret = a->survey;

@@ -35,7 +35,7 @@ static void run_sql(struct rig *r, const char *sql)
 
 /* Jobs 1 to 2500 of 2 cores on the nodes a0 to a9, of which a3 is lost: each 100th is suspended by the controller's word, each 100th
  * after that has not reported; and job 1 has a part on a4, of 3 cores. */
-static void fill(struct rig *r)
+static void fill_ledger(struct rig *r)
 {
 	run_sql(r,
 		NUMBERS(10) " INSERT INTO nodes(node, cluster, boot, version, address, topology, notes, tier,"
@@ -110,7 +110,7 @@ static void turns_read_the_same_as_one(void **state)
 	const struct survey *s;
 	int n = 1;
 
-	fill(r);
+	fill_ledger(r);
 	assert_int_equal(survey_take(&a, &s, NULL), 0);
 	assert_sums(s);
 	assert_each_once(s);
@@ -129,7 +129,7 @@ static void what_took_several_turns_is_used_again_for_a_while(void **state)
 	struct api a = open_api(r);
 	const struct survey *s;
 
-	fill(r);
+	fill_ledger(r);
 	a.turn_until_ns = 1;
 	while (survey_take(&a, &s, NULL) == -EAGAIN)
 		;
@@ -154,7 +154,7 @@ static void what_one_turn_reads_is_read_each_time(void **state)
 	struct api a = open_api(r);
 	const struct survey *s;
 
-	fill(r);
+	fill_ledger(r);
 	run_sql(r, "DELETE FROM attempts WHERE job > 600");
 	a.turn_until_ns = 1;
 	assert_int_equal(survey_take(&a, &s, NULL), 0);

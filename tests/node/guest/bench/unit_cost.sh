@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # unit_cost.sh - what the unit of a job costs under systemd, by what it has: transient units of `true` (systemd-run --wait), each with more of the
 # properties of a real job's unit than the one before, and `reeve run -- true`, in turns; medians of $PAIRS (9) rounds. Judges no time. TAP.
-#   tests/node/suite.sh unit_cost
+#   tests/node/suite.sh bench/unit_cost
 . "$(dirname "$0")/node_lib.sh"
 rounds=${PAIRS:-9}
 node_start || { ok 1 "the node starts"; tap_end; }

@@ -3,7 +3,7 @@
 # slurm_srun.sh - what the plugin and its guards add to `srun true`: steps in one allocation, with the plugin and without it in pairs,
 # the order of each pair reversed in the next, so that other work on the machine is in both. Prints the median of the pairs' differences;
 # judges nothing. TAP.
-#   tests/node/suite.sh slurm_srun --with slurm --net host
+#   tests/node/suite.sh bench/slurm_srun --with slurm --net host
 . "$(dirname "$0")/node_lib.sh"
 . "$(dirname "$0")/slurm_lib.sh"
 pairs=${PAIRS:-60}
