@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* turns.c - a queue and a timer. See turns.h. */
+/* turns.c - a queue and two timers. See turns.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ struct waiting {
 struct turns {
 	turns_fn fn;
 	void *ctx;
-	struct sd_event_source *source;
+	struct sd_event_source *soon, *latest;
 	struct waiting *first, **last;
 };
 
@@ -38,11 +38,25 @@ static void call_waiting(struct turns *t, struct waiting *w, enum turns_why why)
 	t->fn(t->ctx, request, why);
 }
 
-static int set_timer(struct turns *t)
+static int set_timer(sd_event_source *source, uint64_t us)
 {
-	int r = sd_event_source_set_time_relative(t->source, TURNS_PAUSE_US);
+	int r = sd_event_source_set_time_relative(source, us);
 
-	return r < 0 ? r : sd_event_source_set_enabled(t->source, SD_EVENT_ONESHOT);
+	return r < 0 ? r : sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int set_timers(struct turns *t)
+{
+	int r = set_timer(t->soon, TURNS_PAUSE_US);
+
+	return r < 0 ? r : set_timer(t->latest, TURNS_LATEST_US);
+}
+
+/* Whichever comes first is the turn. */
+static void stop_timers(struct turns *t)
+{
+	sd_event_source_set_enabled(t->soon, SD_EVENT_OFF);
+	sd_event_source_set_enabled(t->latest, SD_EVENT_OFF);
 }
 
 static int on_turn(sd_event_source *source, uint64_t us, void *ctx)
@@ -52,9 +66,18 @@ static int on_turn(sd_event_source *source, uint64_t us, void *ctx)
 
 	(void)source;
 	(void)us;
+	stop_timers(t);
 	if (w)
 		call_waiting(t, w, TURNS_NEXT);
-	return t->first ? set_timer(t) : 0;
+	return t->first ? set_timers(t) : 0;
+}
+
+static int add_timer(struct turns *t, struct sd_event *event, sd_event_source **ret)
+{
+	int r = sd_event_add_time_relative(event, ret, CLOCK_MONOTONIC, TURNS_PAUSE_US, 1,
+					   on_turn, t);
+
+	return r < 0 ? r : sd_event_source_set_enabled(*ret, SD_EVENT_OFF);
 }
 
 int turns_open(struct sd_event *event, turns_fn fn, void *ctx, struct turns **ret,
@@ -68,10 +91,14 @@ int turns_open(struct sd_event *event, turns_fn fn, void *ctx, struct turns **re
 	t->fn = fn;
 	t->ctx = ctx;
 	t->last = &t->first;
-	r = sd_event_add_time_relative(event, &t->source, CLOCK_MONOTONIC, TURNS_PAUSE_US, 1,
-				       on_turn, t);
+	r = add_timer(t, event, &t->soon);
 	if (r >= 0)
-		r = sd_event_source_set_enabled(t->source, SD_EVENT_OFF);
+		r = add_timer(t, event, &t->latest);
+	if (r >= 0)
+		r = sd_event_source_set_priority(t->soon, SD_EVENT_PRIORITY_IDLE);
+	/* Of equals, deferred sources that are always due would come first. */
+	if (r >= 0)
+		r = sd_event_source_set_priority(t->latest, SD_EVENT_PRIORITY_IMPORTANT);
 	if (r < 0)
 		return err_set(err, r, "event loop: %s", strerror(-r));
 	*ret = TAKE_PTR(t);
@@ -86,7 +113,8 @@ struct turns *turns_close(struct turns *t)
 		return NULL;
 	while ((w = take_first(t)))
 		call_waiting(t, w, TURNS_CLOSED);
-	sd_event_source_disable_unref(t->source);
+	sd_event_source_disable_unref(t->soon);
+	sd_event_source_disable_unref(t->latest);
 	free(t);
 	return NULL;
 }
@@ -99,7 +127,7 @@ int turns_add(struct turns *t, struct turns_request request, struct err *err)
 	if (!w)
 		return err_set(err, -ENOMEM, "out of memory");
 	*w = (struct waiting){ .request = request };
-	r = t->first ? 0 : set_timer(t);
+	r = t->first ? 0 : set_timers(t);
 	if (r < 0) {
 		free(w);
 		return err_set(err, r, "event loop: %s", strerror(-r));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* turns - pages and requests that have to read much before they can be answered: each gets a turn after the other, and between two
- * turns the controller does its other work. Who asked waits for the answer as for any other. */
+ * turns the controller does its other work, which goes first. Who asked waits for the answer as for any other. */
 #pragma once
 #include "common/cleanup.h"
 #include "common/time_units.h"
@@ -18,11 +18,12 @@ enum turns_why { TURNS_NEXT, TURNS_CLOSED };
 typedef void (*turns_fn)(void *ctx, struct turns_request request, enum turns_why why);
 
 /* A turn lasts as long as reading one part takes, and goes on with others until that time is over. */
-#define TURNS_LENGTH_NS (40 * MS_NS)
+#define TURNS_LENGTH_NS (20 * MS_NS)
 /* Who has had so many reads the rest in one turn: what it reads is pushed out of memory again (usage/ranks/parts.h). */
 #define TURNS_MAX 500
-/* The pause between two turns. */
+/* The next turn comes after the pause when there is nothing else to do, and in any case then. */
 #define TURNS_PAUSE_US 1000
+#define TURNS_LATEST_US 200000
 
 int turns_open(struct sd_event *event, turns_fn fn, void *ctx, struct turns **ret,
 	       struct err *err);

@@ -98,6 +98,36 @@ static void other_events_come_between_two_turns(void **state)
 	sd_event_unref(r.event);
 }
 
+static int stay_busy(sd_event_source *source, void *ctx)
+{
+	unsigned *n = ctx;
+
+	(void)source;
+	++*n;
+	return 0;
+}
+
+/* Where there is always something else to do, turns come by the clock. */
+static void a_busy_loop_has_turns_by_the_clock(void **state)
+{
+	struct rig r = { .said = "" };
+	sd_event_source *busy;
+	unsigned n = 0;
+
+	(void)state;
+	open_rig(&r);
+	assert_true(sd_event_add_defer(r.event, &busy, stay_busy, &n) >= 0);
+	assert_true(sd_event_source_set_enabled(busy, SD_EVENT_ON) >= 0);
+	add_page(&r, 0, 2);
+	while (!strstr(r.said, "a2"))
+		assert_true(sd_event_run(r.event, UINT64_MAX) > 0);
+	assert_string_equal(r.said, "a1 a2");
+	assert_true(n > 100);
+	sd_event_source_disable_unref(busy);
+	turns_close(r.turns);
+	sd_event_unref(r.event);
+}
+
 static void pages_that_wait_are_told_of_the_end(void **state)
 {
 	struct rig r = { .said = "" };
@@ -116,6 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pages_take_turns_until_each_is_done),
 		cmocka_unit_test(other_events_come_between_two_turns),
+		cmocka_unit_test(a_busy_loop_has_turns_by_the_clock),
 		cmocka_unit_test(pages_that_wait_are_told_of_the_end),
 	};
 
