@@ -19,21 +19,10 @@ runuser -u postgres -- "$bin/initdb" -D "$dir/data" -A trust -E UTF8 >"$dir/said
 server start
 export REEVE_TEST_POSTGRES="postgresql:///postgres?host=$dir&user=postgres" CMOCKA_MESSAGE_OUTPUT=TAP
 status=0
-for t in ledger lost segments holds slurm slurm_batch slurm_fresh parts parts_end submission import days adjust usage ranks sharetree_ledger order kept quota quota_check quota_queue store_accounts store_gpus store_hooks store_steps stored; do
+for t in ledger lost segments holds slurm slurm_batch slurm_fresh parts parts_end submission import days adjust usage ranks sharetree_ledger order kept quota quota_check quota_queue store_accounts store_gpus store_hooks store_steps stored survey; do
 	make -s "build/tests/unit/test_$t" >&2 && "build/tests/unit/test_$t" || status=1
 done
 
-# Plans as they really ran, of a ledger with a long past.
-psql -q "$REEVE_TEST_POSTGRES" -c "ALTER DATABASE postgres SET session_preload_libraries = 'auto_explain'" \
-	-c "ALTER DATABASE postgres SET auto_explain.log_min_duration = 0"
-before=$(wc -l <"$dir/log")
-make -s build/tests/unit/test_plans >&2 && build/tests/unit/test_plans || status=1
-psql -q "$REEVE_TEST_POSTGRES" -c "ALTER DATABASE postgres RESET session_preload_libraries"
-tail -n "+$before" "$dir/log" >"$dir/plans"
-scans=$(grep -E 'Seq Scan on (jobs|attempts|events|stretches|parts|steps|streams|chunks|depends|holds|arrays|series) ' "$dir/plans" | sort | uniq -c)
-if [ -z "$scans" ] && grep -q 'Index Scan using' "$dir/plans"; then echo "ok - EXPLAIN: no plan scans what only grows"; else
-	echo "${scans:-no plans were seen}" | sed 's/^/# /'; echo "not ok - EXPLAIN: no plan scans what only grows"; status=1
-fi
 # shellcheck disable=SC2046
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. $(pkg-config --cflags libpq) -o "$dir/pg_lost" tests/cluster/lib/pg_lost.c \
 	build/controller/postgres/*.o build/common/db/*.o build/common/err.o -lcmocka -lpq -lsqlite3 &&
