@@ -11,7 +11,7 @@ it ran (truth.c). At the end all faults are taken away, the jobs end, and the le
 TAP; the seed repeats the faults, not the moments at which they hit. Each round has a seed of its own, from S on. Needs root, a cgroup v2
 in which jobs can be made, namespaces, loop devices and /dev/net/tun; the disk of the jobs has no quotas, vmem is tier 3.
 """
-import argparse, os, sys, time
+import argparse, os, signal, sys, time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from checks import Checks, check
@@ -66,6 +66,9 @@ def play(ok, seed, a):
         print(f"# not acknowledged: {'; '.join(f'{n} x {why}' for why, n in jobs.refused.most_common(5))}")
         check(ok, world, jobs, faults, left)
         keep = a.keep or ok.bad > bad
+    except SystemExit:
+        keep = a.keep
+        raise
     finally:
         world.close(keep)
         if keep:
@@ -86,6 +89,9 @@ def main():
     if os.geteuid():
         print("1..0 # SKIP needs root")
         return 0
+    # Also where they are ignored, as in the background of a shell: the round is cleared away.
+    for s in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(s, lambda number, frame: sys.exit(128 + number))
     ok = Checks()
     for i in range(a.rounds):
         play(ok, a.seed + i, a)
