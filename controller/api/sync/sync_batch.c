@@ -10,11 +10,11 @@
 #include "controller/api/sync/sync_batch.h"
 
 #define BATCH_MAX 256
-/* A batch is filled for four times as long as the last commit took: then the disk costs at most a fifth of the time. All of it waits for its
- * last exchange, and what else the controller does for all of it. */
-#define BATCH_PER_COMMIT 4
+/* Where exchanges wait, a batch is filled for ten times as long as the last commit took: then the commit costs at most a tenth of the time.
+ * All of it waits for its last exchange, and what else the controller does for all of it. */
+#define BATCH_PER_COMMIT 10
 #define FILL_LEAST_NS (5 * MS_NS)
-#define FILL_MOST_NS (60 * MS_NS)
+#define FILL_MOST_NS (100 * MS_NS)
 
 struct sync_batches {
 	struct api *api;
