@@ -64,7 +64,7 @@ build all
 [[ " ${names[*]}" != *' unit-'* && " ${names[*]}" != *' ingest-memory '* ]] || build unit-tests
 [[ " ${names[*]}" != *' sanitize-'* ]] || build sanitized-tests
 [[ " ${names[*]}" != *' asan-'* ]] || build sanitized-programs
-[[ " ${names[*]}" != *' tsan-'* ]] || build O=$O/tsan SANITIZE=thread $O/tsan/tests/unit/test_resolve $O/tsan/tests/unit/test_http_loop
+[[ " ${names[*]}" != *' tsan-'* ]] || build O=$O/tsan SANITIZE=thread all $O/tsan/tests/unit/test_resolve $O/tsan/tests/unit/test_http_loop $O/tsan/tests/unit/test_workers
 [[ " ${names[*]}" != *' bpf-'* && " ${names[*]}" != *' node-'* ]] || build bpf-tests
 [[ " ${names[*]}" != *' node-'* ]] || tests/vm/vm.sh prepare # or the first suite would pay for it
 
