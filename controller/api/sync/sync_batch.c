@@ -14,11 +14,17 @@
  * All of it waits for its last exchange, and what else the controller does for all of it. */
 #define BATCH_PER_COMMIT 10
 #define FILL_LEAST_NS (5 * MS_NS)
+/* And the next one begins so many times as long as the last commit took after it, so that what comes one by one is committed together, too. What comes
+ * after that does not wait. */
+#define PAUSE_PER_COMMIT 8
+#define PAUSE_MOST_NS (25 * MS_NS)
 #define FILL_MOST_NS (100 * MS_NS)
 
 struct sync_batches {
 	struct api *api;
-	struct sd_event_source *source;
+	struct sd_event_source *soon,
+		*later; /* a batch; the later of both alone, if it is not due yet */
+	int64_t not_before_ns;
 	struct talk *first, **end; /* in the order in which they came */
 	int64_t fill_ns;	   /* how long the next batch may be filled */
 };
@@ -116,16 +122,21 @@ static size_t fill_batch(struct sync_batches *b, struct talk **batch, bool *ret_
 	return n;
 }
 
+static int64_t clamp_ns(int64_t ns, int64_t least, int64_t most)
+{
+	return ns < least ? least : ns > most ? most : ns;
+}
+
 static int commit_batch(struct sync_batches *b, struct err *err)
 {
-	int64_t from_ns = api_monotonic_ns();
+	int64_t from_ns = api_monotonic_ns(), now_ns;
 	int r = store_commit(b->api->c.store, err);
 
-	b->fill_ns = (api_monotonic_ns() - from_ns) * BATCH_PER_COMMIT;
-	if (b->fill_ns < FILL_LEAST_NS)
-		b->fill_ns = FILL_LEAST_NS;
-	if (b->fill_ns > FILL_MOST_NS)
-		b->fill_ns = FILL_MOST_NS;
+	now_ns = api_monotonic_ns();
+	b->fill_ns =
+		clamp_ns((now_ns - from_ns) * BATCH_PER_COMMIT, FILL_LEAST_NS, FILL_MOST_NS);
+	b->not_before_ns =
+		now_ns + clamp_ns((now_ns - from_ns) * PAUSE_PER_COMMIT, 0, PAUSE_MOST_NS);
 	return r;
 }
 
@@ -158,13 +169,32 @@ static void store_batch(struct sync_batches *b)
 	b->api->counts.sync_batches++;
 }
 
+static int plan_batch(struct sync_batches *b)
+{
+	int r;
+
+	if (!b->first || sd_event_source_get_enabled(b->later, NULL) > 0)
+		return 0;
+	if (b->not_before_ns <= api_monotonic_ns())
+		return sd_event_source_set_enabled(b->soon, SD_EVENT_ONESHOT);
+	r = sd_event_source_set_time(b->later, (uint64_t)b->not_before_ns / 1000);
+	return r < 0 ? r : sd_event_source_set_enabled(b->later, SD_EVENT_ONESHOT);
+}
+
 static int on_batch(sd_event_source *source, void *ctx)
 {
 	struct sync_batches *b = ctx;
 
+	(void)source;
 	if (b->first)
 		store_batch(b);
-	return sd_event_source_set_enabled(source, b->first ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+	return plan_batch(b);
+}
+
+static int on_later(sd_event_source *source, uint64_t us, void *ctx)
+{
+	(void)us;
+	return on_batch(source, ctx);
 }
 
 /* ---- open, close, add ---- */
@@ -175,7 +205,8 @@ struct sync_batches *sync_batches_close(struct sync_batches *b)
 		return NULL;
 	while (b->first)
 		talk_free(take_first(b));
-	sd_event_source_disable_unref(b->source);
+	sd_event_source_disable_unref(b->soon);
+	sd_event_source_disable_unref(b->later);
 	free(b);
 	return NULL;
 }
@@ -194,7 +225,14 @@ static int open_batches(struct api *a, struct err *err)
 	b->api = a;
 	b->end = &b->first;
 	b->fill_ns = FILL_LEAST_NS;
-	r = sd_event_add_defer(a->c.event, &b->source, on_batch, b);
+	r = sd_event_add_defer(a->c.event, &b->soon, on_batch, b);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(b->soon, SD_EVENT_OFF);
+	if (r >= 0)
+		r = sd_event_add_time(a->c.event, &b->later, CLOCK_MONOTONIC, 0, 1, on_later,
+				      b);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(b->later, SD_EVENT_OFF);
 	if (r < 0)
 		return err_set(err, r, "event loop: %s", strerror(-r));
 	a->sync_batches = TAKE_PTR(b);
@@ -212,6 +250,6 @@ int sync_batch_add(struct talk *t, struct err *err)
 	t->next = NULL;
 	*b->end = t;
 	b->end = &t->next;
-	sd_event_source_set_enabled(b->source, SD_EVENT_ONESHOT);
+	plan_batch(b);
 	return 0;
 }

@@ -26,7 +26,7 @@ struct adding {
 	bool is_done, has_worked;
 };
 
-static void add(struct worker_task *t)
+static void add_up(struct worker_task *t)
 {
 	struct adding *a = (struct adding *)t;
 
@@ -52,7 +52,7 @@ static void note_done(struct worker_task *t, bool has_worked)
 
 static struct adding adding_of(int a, int b)
 {
-	return (struct adding){ .task = { .work = add, .done = note_done }, .a = a, .b = b };
+	return (struct adding){ .task = { .work = add_up, .done = note_done }, .a = a, .b = b };
 }
 
 struct rig {
@@ -76,7 +76,7 @@ static void close_rig(struct rig *r)
 	r->event = sd_event_unref(r->event);
 }
 
-static void each_task_is_done_once_and_told_in_the_loop(void **state)
+static void each_task_is_done_once_and_ends_in_the_loop(void **state)
 {
 	static struct adding of[MANY];
 	struct rig r;
@@ -98,7 +98,7 @@ static void each_task_is_done_once_and_told_in_the_loop(void **state)
 	assert_int_equal(n_done, MANY);
 }
 
-static void what_waits_is_told_without_work_when_they_are_drained(void **state)
+static void what_waits_ends_without_work_when_they_are_drained(void **state)
 {
 	struct adding slow = adding_of(1, 2), second = adding_of(3, 4), after = adding_of(5, 6);
 	sem_t begun, may_end;
@@ -114,7 +114,7 @@ static void what_waits_is_told_without_work_when_they_are_drained(void **state)
 	workers_add(r.w, &second.task);
 	sem_wait(&begun);
 	sem_post(&may_end);
-	/* The second may have begun, too: what is told says which. */
+	/* The second may have begun, too: done() says which. */
 	workers_drain(r.w);
 	assert_int_equal(n_done, 2);
 	assert_true(slow.has_worked);
@@ -183,8 +183,8 @@ static void tasks_come_one_after_the_other(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_task_is_done_once_and_told_in_the_loop),
-		cmocka_unit_test(what_waits_is_told_without_work_when_they_are_drained),
+		cmocka_unit_test(each_task_is_done_once_and_ends_in_the_loop),
+		cmocka_unit_test(what_waits_ends_without_work_when_they_are_drained),
 		cmocka_unit_test(none_is_forgotten_at_the_end),
 		cmocka_unit_test(tasks_come_one_after_the_other),
 	};
