@@ -7,11 +7,6 @@
 #include <unistd.h>
 #include "common/wire/json/load.h"
 
-struct allocators {
-	json_malloc_t malloc;
-	json_free_t free;
-};
-
 static void write_text(const char *text)
 {
 	ssize_t n = write(STDERR_FILENO, text, strlen(text));
@@ -19,70 +14,63 @@ static void write_text(const char *text)
 	(void)n;
 }
 
-static void *allocate_or_end(size_t size)
+/* What an allocation of jansson's that fails means, in this thread; threads share jansson's functions. */
+enum on_failure { RETURN_NULL, END_PROGRAM, NOTE_IT };
+static _Thread_local enum on_failure on_failure;
+static _Thread_local bool has_failed; /* since NOTE_IT was set */
+
+static void *allocate(size_t size)
 {
 	void *p = malloc(size);
 
-	if (p)
+	if (p || on_failure == RETURN_NULL)
 		return p;
+	has_failed = true;
+	if (on_failure == NOTE_IT)
+		return NULL;
 	write_text(program_invocation_short_name);
 	write_text(": out of memory while a document was read; it cannot go on\n");
 	_exit(EXIT_FAILURE);
 }
 
-static bool has_failed; /* since begin_with() */
-
-static void *allocate_or_note(size_t size)
+/* Before there is a thread. */
+__attribute__((constructor)) static void set_allocator(void)
 {
-	void *p = malloc(size);
-
-	has_failed |= !p;
-	return p;
+	json_set_alloc_funcs(allocate, free);
 }
 
-static struct allocators begin_with(json_malloc_t allocate)
+static json_t *end_parsing(json_t *read)
 {
-	struct allocators before;
-
-	json_get_alloc_funcs(&before.malloc, &before.free);
-	json_set_alloc_funcs(allocate, before.free);
-	has_failed = false;
-	return before;
-}
-
-static json_t *end_parsing(struct allocators before, json_t *read)
-{
-	json_set_alloc_funcs(before.malloc, before.free);
+	on_failure = RETURN_NULL;
 	return read;
 }
 
 json_t *wire_load(const char *text, size_t flags, json_error_t *ret_why)
 {
-	struct allocators before = begin_with(allocate_or_end);
-
-	return end_parsing(before, json_loads(text, flags, ret_why));
+	on_failure = END_PROGRAM;
+	return end_parsing(json_loads(text, flags, ret_why));
 }
 
 json_t *wire_load_bytes(const char *text, size_t size, size_t flags, json_error_t *ret_why)
 {
-	struct allocators before = begin_with(allocate_or_end);
-
-	return end_parsing(before, json_loadb(text, size, flags, ret_why));
+	on_failure = END_PROGRAM;
+	return end_parsing(json_loadb(text, size, flags, ret_why));
 }
 
 json_t *wire_load_stream(FILE *from, size_t flags, json_error_t *ret_why)
 {
-	struct allocators before = begin_with(allocate_or_end);
-
-	return end_parsing(before, json_loadf(from, flags, ret_why));
+	on_failure = END_PROGRAM;
+	return end_parsing(json_loadf(from, flags, ret_why));
 }
 
 char *wire_print(const json_t *j, size_t flags)
 {
-	struct allocators before = begin_with(allocate_or_note);
-	char *text = json_dumps(j, flags);
+	char *text;
 
-	json_set_alloc_funcs(before.malloc, before.free);
+	on_failure = NOTE_IT;
+	has_failed = false;
+	text = json_dumps(j, flags);
+	on_failure = RETURN_NULL;
 	if (!has_failed)
 		return text;
 	free(text);
