@@ -19,7 +19,7 @@ enum on_failure { RETURN_NULL, END_PROGRAM, NOTE_IT };
 static _Thread_local enum on_failure on_failure;
 static _Thread_local bool has_failed; /* since NOTE_IT was set */
 
-static void *allocate(size_t size)
+static void *allocate_block(size_t size)
 {
 	void *p = malloc(size);
 
@@ -36,7 +36,7 @@ static void *allocate(size_t size)
 /* Before there is a thread. */
 __attribute__((constructor)) static void set_allocator(void)
 {
-	json_set_alloc_funcs(allocate, free);
+	json_set_alloc_funcs(allocate_block, free);
 }
 
 static json_t *end_parsing(json_t *read)
