@@ -394,7 +394,7 @@ static void take_turn(struct api *a, struct exchange *x, unsigned count)
 	api_begin_turn(a, count);
 	r = handle_request(&c, &err);
 	api_end_turn(a);
-	if (r == -EAGAIN && turns_add(a->turns, next, &err) >= 0)
+	if (r == -EAGAIN && count < TURNS_MAX && turns_add(a->turns, next, &err) >= 0)
 		r = CALL_DEFERRED;
 	answer_finish(&c, r, &err);
 }
