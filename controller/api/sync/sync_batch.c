@@ -18,6 +18,8 @@
  * after that does not wait. */
 #define PAUSE_PER_COMMIT 8
 #define PAUSE_MOST_NS (25 * MS_NS)
+/* Where so many come in a second: one node whose jobs end one after the other would wait for each. */
+#define PAUSE_FROM 200
 #define FILL_MOST_NS (100 * MS_NS)
 
 struct sync_batches {
@@ -25,6 +27,8 @@ struct sync_batches {
 	struct sd_event_source *soon,
 		*later; /* a batch; the later of both alone, if it is not due yet */
 	int64_t not_before_ns;
+	int64_t second_ns;	   /* when this second began */
+	unsigned n_this, n_last;   /* exchanges in it, and in the one before */
 	struct talk *first, **end; /* in the order in which they came */
 	int64_t fill_ns;	   /* how long the next batch may be filled */
 };
@@ -135,8 +139,9 @@ static int commit_batch(struct sync_batches *b, struct err *err)
 	now_ns = api_monotonic_ns();
 	b->fill_ns =
 		clamp_ns((now_ns - from_ns) * BATCH_PER_COMMIT, FILL_LEAST_NS, FILL_MOST_NS);
-	b->not_before_ns =
-		now_ns + clamp_ns((now_ns - from_ns) * PAUSE_PER_COMMIT, 0, PAUSE_MOST_NS);
+	if (b->n_this >= PAUSE_FROM || b->n_last >= PAUSE_FROM)
+		b->not_before_ns = now_ns + clamp_ns((now_ns - from_ns) * PAUSE_PER_COMMIT, 0,
+						     PAUSE_MOST_NS);
 	return r;
 }
 
@@ -239,6 +244,16 @@ static int open_batches(struct api *a, struct err *err)
 	return 0;
 }
 
+static void count_exchange(struct sync_batches *b, int64_t now_ns)
+{
+	if (now_ns - b->second_ns >= S_NS) {
+		b->n_last = now_ns - b->second_ns < 2 * S_NS ? b->n_this : 0;
+		b->n_this = 0;
+		b->second_ns = now_ns;
+	}
+	b->n_this++;
+}
+
 int sync_batch_add(struct talk *t, struct err *err)
 {
 	struct sync_batches *b;
@@ -247,6 +262,7 @@ int sync_batch_add(struct talk *t, struct err *err)
 	if (r < 0)
 		return r;
 	b = t->api->sync_batches;
+	count_exchange(b, api_monotonic_ns());
 	t->next = NULL;
 	*b->end = t;
 	b->end = &t->next;
