@@ -20,12 +20,16 @@ trap on_exit EXIT
 said=$(ask 0 GET /v1/jobs "" good others)
 has "a request is answered" 200 "$said"
 
-kill -STOP "$munged"
-for ((i = 0; i < 20; i++)); do
-	ask 0 GET /v1/jobs "" good others >"$dir/waits.$i" &
-	waiting[i]=$!
-done
-sleep 1
+stop_munged() { # N: munged does not answer, and N requests wait for it: $waiting
+	kill -STOP "$munged"
+	for ((i = 0; i < $1; i++)); do
+		ask 0 GET /v1/jobs "" good others >"$dir/waits.$i" &
+		waiting[i]=$!
+	done
+	sleep 1
+}
+
+stop_munged 20
 answered=0
 for i in 1 2 3 4 5; do curl -sf -m 2 -o /dev/null "$url/metrics" && answered=$((answered + 1)); done
 is "beside 20 requests that wait for munged, those that need none are answered" 5 "$answered"
@@ -36,12 +40,7 @@ is "munged goes on: all are answered" 20 "$(cat "$dir"/waits.* | grep -c '^200')
 said=$(ask 0 GET /v1/jobs "" good others)
 has "and so is the next" 200 "$said"
 
-kill -STOP "$munged"
-for ((i = 0; i < 5; i++)); do
-	ask 0 GET /v1/jobs "" good others >"$dir/waits.$i" &
-	waiting[i]=$!
-done
-sleep 1
+stop_munged 5
 from=$SECONDS
 kill "$controller"
 for ((i = 0; i < 200; i++)); do
