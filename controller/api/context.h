@@ -76,7 +76,7 @@ struct api {
 	struct hooks *hooks;		/* NULL: the site has none */
 	struct survey *survey;		/* of what runs; NULL until the first one */
 	struct workers *workers;	/* of credentials and large bodies */
-	size_t aside_bytes;		/* of the bodies that workers read */
+	size_t worker_bytes;		/* of the bodies that workers read */
 	struct turns *turns;		/* of requests; a page's are those of web/ */
 	int64_t turn_ns;		/* how long a turn is */
 	int64_t turn_until_ns; /* of this one, CLOCK_MONOTONIC; 0: no turn, all is read */

@@ -61,7 +61,7 @@ static int refuse_rate(struct call *c, const char *what, struct err *err)
 }
 
 /* What the credential says of the sender. */
-static int judge_sender(struct call *c, const struct route *route, const struct auth_said *said,
+static int check_sender(struct call *c, const struct route *route, const struct auth_said *said,
 			struct err *err)
 {
 	if (route->role == ROLE_NODE && said->who.uid != 0) {
@@ -88,7 +88,7 @@ static size_t body_bytes(struct call *c, const struct route *route,
 	return route_bodies[may ? route->body : BODY_SMALL].bytes;
 }
 
-static void leave_sender(struct call *c, const struct route *route,
+static void admit_sender(struct call *c, const struct route *route,
 			 const struct auth_said *said)
 {
 	const struct exchange_leave leave = { body_bytes(c, route, said), said };
@@ -96,7 +96,7 @@ static void leave_sender(struct call *c, const struct route *route,
 	exchange_admit(c->x, &leave);
 }
 
-/* A credential on its way through a worker: munged is another program, and waits for others, too. */
+/* A credential that a worker has munged decode. */
 struct admission {
 	struct worker_task task;
 	struct api *api;
@@ -129,11 +129,11 @@ static void finish_admission(struct worker_task *t, bool has_worked)
 	if (has_worked && r < 0)
 		r = refuse_credential(&c, r, &a->err);
 	else if (has_worked)
-		r = judge_sender(&c, a->route, &a->said, &a->err);
+		r = check_sender(&c, a->route, &a->said, &a->err);
 	if (has_worked && r < 0)
 		answer_finish(&c, r, &a->err);
 	else if (has_worked)
-		leave_sender(&c, a->route, &a->said);
+		admit_sender(&c, a->route, &a->said);
 	free(a);
 }
 
@@ -179,7 +179,7 @@ void api_admit(void *ctx, struct exchange *x)
 	else if (r >= 0 && !exchange_may_ask(x))
 		r = refuse_rate(&c, "requests without a credential", &err);
 	else if (r >= 0)
-		leave_sender(&c, route, NULL);
+		admit_sender(&c, route, NULL);
 	if (r < 0)
 		answer_finish(&c, r, &err);
 }
@@ -225,7 +225,7 @@ static int read_body(struct call *c, const struct route *route, struct err *err)
 			       : wire_parse(text, size, &c->body, err);
 }
 
-/* What is the sender's word, and what it says. Of the call and its exchange alone. */
+/* Checks the signature and parses the body. Touches the call and its exchange alone: a worker may do it. */
 static int read_request(struct call *c, const struct route *route, struct err *err)
 {
 	const struct auth_said *said = exchange_said(c->x);
@@ -267,7 +267,7 @@ static int find_named_job(struct call *c, struct err *err)
 	return r;
 }
 
-/* The rest, of a request that was read. */
+/* Finds the caller and the job, and calls the route of a request that was read. */
 static int call_route(struct call *c, const struct route *route, struct err *err)
 {
 	int r = recognize_sender(c, route, err);
@@ -290,9 +290,9 @@ static int handle_request(struct call *c, struct err *err)
 /* ---- a large body ---- */
 
 #define LARGE_BODY 4096
-/* Of all bodies that workers read at a time, as their documents take many times as much memory: what is more is read in the loop, one after
- * the other. */
-#define ASIDE_MAX (1 << 20)
+/* Of all bodies that workers read at a time, since a parsed body takes many times its size: beyond that the loop reads them, one after the
+ * other. */
+#define WORKER_BYTES_MAX (1 << 20)
 
 struct reading {
 	struct worker_task task;
@@ -314,19 +314,24 @@ static void finish_large(struct worker_task *t, bool has_worked)
 {
 	struct reading *rd = (struct reading *)t;
 
-	rd->call.api->aside_bytes -= rd->size;
+	rd->call.api->worker_bytes -= rd->size;
 	if (!has_worked) {
 		exchange_answer(rd->call.x, (struct exchange_answer){ .status = 503 });
 	} else {
-		int r = rd->r < 0 ? rd->r : call_route(&rd->call, rd->route, &rd->err);
+		int r = rd->r;
 
+		/* Not while the answer is waited for, unless the route keeps it. */
+		exchange_keep_body(rd->call.x, false);
+		if (r >= 0)
+			r = call_route(&rd->call, rd->route, &rd->err);
+		exchange_leave_body(rd->call.x);
 		answer_finish(&rd->call, r, &rd->err);
 	}
 	free(rd);
 }
 
 /* 1: a worker reads it. 0: it is to be read here. */
-static int read_aside(struct call *c, struct err *err)
+static int read_by_worker(struct call *c, struct err *err)
 {
 	const struct route *route;
 	struct reading *rd;
@@ -334,7 +339,7 @@ static int read_aside(struct call *c, struct err *err)
 	int r;
 
 	exchange_body(c->x, &size);
-	if (size < LARGE_BODY || c->api->aside_bytes + size > ASIDE_MAX)
+	if (size < LARGE_BODY || c->api->worker_bytes + size > WORKER_BYTES_MAX)
 		return 0;
 	r = find_route(c, &route, err);
 	if (r < 0)
@@ -346,8 +351,8 @@ static int read_aside(struct call *c, struct err *err)
 				.call = *c,
 				.route = route,
 				.size = size };
-	c->api->aside_bytes += size;
-	exchange_keep_body(c->x);
+	c->api->worker_bytes += size;
+	exchange_keep_body(c->x, true);
 	workers_add(c->api->workers, &rd->task);
 	return 1;
 }
@@ -416,7 +421,7 @@ void api_handle(void *ctx, struct exchange *x)
 		take_turn(ctx, x, 0);
 		return;
 	}
-	r = read_aside(&c, &err);
+	r = read_by_worker(&c, &err);
 	if (r == 0)
 		r = handle_request(&c, &err);
 	else if (r > 0)

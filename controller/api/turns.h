@@ -17,9 +17,10 @@ struct turns_request {
 enum turns_why { TURNS_NEXT, TURNS_CLOSED };
 typedef void (*turns_fn)(void *ctx, struct turns_request request, enum turns_why why);
 
-/* A turn lasts as long as reading one part takes, and goes on with others until that time is over. */
+/* A turn reads one part at least, and further parts until this time has passed. */
 #define TURNS_LENGTH_NS (20 * MS_NS)
-/* Who has had so many reads the rest in one turn: what it reads is pushed out of memory again (usage/ranks/parts.h). */
+/* A request that has had so many turns reads all the rest in one: the parts that it read first were dropped from memory before it had
+ * read the last (usage/ranks/parts.h). */
 #define TURNS_MAX 500
 /* The next turn comes after the pause when there is nothing else to do, and in any case then. */
 #define TURNS_PAUSE_US 1000

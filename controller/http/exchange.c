@@ -20,9 +20,9 @@
 #define REFUSED_BODY_MAX (64 << 10)
 
 enum exchange_state {
-	EXCHANGE_HEADERS, /* the request line is known */
-	EXCHANGE_JUDGING, /* suspended until exchange_admit() or exchange_answer() */
-	EXCHANGE_JUDGED,
+	EXCHANGE_HEADERS,   /* the request line is known */
+	EXCHANGE_ADMITTING, /* suspended until exchange_admit() or exchange_answer() */
+	EXCHANGE_ADMITTED,  /* or answered; libmicrohttpd has not called again yet */
 	EXCHANGE_BODY,
 	EXCHANGE_REFUSED,   /* answered; the rest of a small body is read and discarded */
 	EXCHANGE_HANDLED,   /* inside the handler's call */
@@ -239,10 +239,10 @@ static void suspend_exchange(struct exchange *x, enum exchange_state state)
 }
 
 /* What the client does not cause is not counted against its time. */
-static enum MHD_Result wait_judgement(struct exchange *x)
+static enum MHD_Result wait_admission(struct exchange *x)
 {
 	connection_set_phase(x->server, x->mhd, PHASE_HANDLE);
-	suspend_exchange(x, EXCHANGE_JUDGING);
+	suspend_exchange(x, EXCHANGE_ADMITTING);
 	return MHD_YES;
 }
 
@@ -260,7 +260,7 @@ static enum MHD_Result read_headers(struct exchange *x, const char *method, cons
 		r = check_headers(x);
 	if (r != MHD_YES)
 		return r;
-	return x->is_held ? wait_judgement(x) : leave_headers(x);
+	return x->is_held ? wait_admission(x) : leave_headers(x);
 }
 
 static enum MHD_Result discard_data(struct exchange *x, size_t *size)
@@ -356,13 +356,13 @@ static void resume_exchange(struct exchange *x, enum exchange_state state)
 }
 
 /* The headers are admitted or answered: within the handler's call, or after it. */
-static void end_judgement(struct exchange *x)
+static void end_admission(struct exchange *x)
 {
 	x->is_held = false;
-	if (x->state != EXCHANGE_JUDGING)
+	if (x->state != EXCHANGE_ADMITTING)
 		return;
 	connection_set_phase(x->server, x->mhd, PHASE_READ);
-	resume_exchange(x, EXCHANGE_JUDGED);
+	resume_exchange(x, EXCHANGE_ADMITTED);
 }
 
 void exchange_hold(struct exchange *x)
@@ -390,8 +390,7 @@ static enum MHD_Result call_handler(struct exchange *x)
 		x->server->config.on_request(x->server->config.ctx, x);
 	if (x->state == EXCHANGE_READY)
 		return queue_answer(x);
-	if (!x->keeps_body)
-		forget_body(x);
+	exchange_leave_body(x);
 	suspend_exchange(x, EXCHANGE_SUSPENDED);
 	return MHD_YES;
 }
@@ -410,7 +409,7 @@ enum MHD_Result exchange_access(void *cls, struct MHD_Connection *mhd, const cha
 	switch (x->state) {
 	case EXCHANGE_HEADERS:
 		return read_headers(x, method, url);
-	case EXCHANGE_JUDGED:
+	case EXCHANGE_ADMITTED:
 		return leave_headers(x);
 	case EXCHANGE_BODY:
 		return *size ? append_data(x, data, size) : call_handler(x);
@@ -438,7 +437,7 @@ void exchange_answer(struct exchange *x, struct exchange_answer a)
 	else if (x->state == EXCHANGE_HANDLED)
 		x->state = EXCHANGE_READY;
 	else
-		end_judgement(x);
+		end_admission(x);
 }
 
 void exchange_drop_suspended(struct server *s)
@@ -464,7 +463,7 @@ void exchange_admit(struct exchange *x, const struct exchange_leave *leave)
 		x->is_known = true;
 		x->is_person = x->user && x->said.who.uid != 0;
 	}
-	end_judgement(x);
+	end_admission(x);
 }
 
 /* Decoding a wrong credential costs munged and the controller some 0.2 ms: 200 a second from
@@ -527,9 +526,15 @@ const struct auth_said *exchange_said(const struct exchange *x)
 	return x->is_known ? &x->said : NULL;
 }
 
-void exchange_keep_body(struct exchange *x)
+void exchange_keep_body(struct exchange *x, bool keeps)
 {
-	x->keeps_body = true;
+	x->keeps_body = keeps;
+}
+
+void exchange_leave_body(struct exchange *x)
+{
+	if (!x->keeps_body)
+		forget_body(x);
 }
 
 const char *exchange_method(const struct exchange *x)

@@ -14,9 +14,11 @@ const char *exchange_header(const struct exchange *x, const char *name); /* or N
 /* The value of a header that must stand alone: NULL where it is missing, or there more than once. */
 const char *exchange_header_once(const struct exchange *x, const char *name);
 const char *exchange_query(const struct exchange *x, const char *name); /* decoded, or NULL */
-/* Valid until the request function returns; after exchange_keep_body(), until the answer. */
+/* Valid until the request function returns; while it is kept, until the answer. */
 const char *exchange_body(const struct exchange *x, size_t *ret_size);
-void exchange_keep_body(struct exchange *x);
+void exchange_keep_body(struct exchange *x, bool keeps);
+/* Frees the body if it is not kept: what was done with it after the request function is done. */
+void exchange_leave_body(struct exchange *x);
 
 struct exchange_leave {
 	size_t body_max; /* bytes, as sent and as inflated; at most SERVER_BODY_MAX */

@@ -220,7 +220,7 @@ int route_submit(struct call *c, struct err *err)
 	}
 	w->call = *c;
 	w->call.body = NULL;
-	exchange_keep_body(c->x);
+	exchange_keep_body(c->x, true);
 	sd_event_source_set_enabled(c->api->batches->source, SD_EVENT_ONESHOT);
 	return CALL_DEFERRED;
 }
