@@ -81,10 +81,15 @@ sqlite3 "$big" "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n W
 	INSERT INTO events(at_ns, what, text) SELECT i, 'filler', hex(randomblob(100)) FROM n" >/dev/null
 former=$(sha256sum "$db" "$db.json")
 killed=0 left=0
-for delay in 0.01 0.02 0.04 0.06 0.09 0.13 0.18 0.25 0.35 0.5; do
+mkdir "$dir/timed"
+from=${EPOCHREALTIME/./}
+"$reeve" admin backup "$dir/timed" --ledger "$big" >/dev/null 2>&1
+took_us=$((${EPOCHREALTIME/./} - from)) # the same backup, here and now: it is killed at parts of that time
+for percent in 3 8 15 25 35 45 55 65 75 90; do
+	delay=$(printf '%d.%06d' $((took_us * percent / 100000000)) $((took_us * percent / 100 % 1000000)))
 	"$reeve" admin backup "$dir/backups" --ledger "$big" >/dev/null 2>&1 &
 	pid=$!
-	sleep $delay
+	sleep "$delay"
 	kill -9 $pid 2>/dev/null && killed=$((killed + 1))
 	wait $pid 2>/dev/null
 	for f in "$dir"/backups/ledger-*.db; do
@@ -149,7 +154,7 @@ is "and nothing is left" "ledger.db.lead" "$(cd "$dir" && echo ledger.db*)"
 for delay in 0.005 0.01 0.02 0.03; do
 	"$reeve" admin restore "$db" --ledger "$ledger" >/dev/null 2>&1 &
 	pid=$!
-	sleep $delay
+	sleep "$delay"
 	kill -9 $pid 2>/dev/null
 	wait $pid 2>/dev/null
 	[ ! -e "$ledger" ] || break
