@@ -289,18 +289,62 @@ int db_run_later(struct db *d, struct err *err, const char *sql, const char *for
 	return run_later(d, row, err);
 }
 
-int db_query_ints(struct db *d, const char *sql, const struct db_ints *ints,
-		  struct db_row **ret, struct err *err)
-{
-	struct db_value v[DB_VALUES_MAX];
+/* ---- asked ahead ---- */
 
-	if (ints->n > DB_VALUES_MAX)
-		return err_set(err, -EINVAL, "more than %d values", DB_VALUES_MAX);
+int db_ask(struct db *d, struct err *err, const char *sql, const char *format, ...)
+{
+	struct arguments from = { .sql = sql, .format = format };
+	struct db_value v[DB_VALUES_MAX];
+	int n;
+
+	if (!d->ops->ask)
+		return 0;
+	va_start(from.ap, format);
+	n = read_values(&from, v, err);
+	va_end(from.ap);
+	return n < 0 ? n : d->ops->ask(d, sql, &(struct db_values){ v, (size_t)n }, err);
+}
+
+void db_forget_asked(struct db *d)
+{
+	if (d->ops->forget_asked)
+		d->ops->forget_asked(d);
+}
+
+/* ---- many values ---- */
+
+static size_t bind_ints(const struct db_ints *ints, struct db_value v[static DB_VALUES_MAX])
+{
 	for (size_t i = 0; i < ints->n; i++)
 		v[i] = (struct db_value){ .kind = ints->values[i] == ints->null ? DB_NULL
 										: DB_INT,
 					  .number = ints->values[i] };
-	return d->ops->query(d, sql, &(struct db_values){ v, ints->n }, ret, err);
+	return ints->n;
+}
+
+int db_query_ints(struct db *d, const char *sql, const struct db_ints *ints,
+		  struct db_row **ret, struct err *err)
+{
+	struct db_value v[DB_VALUES_MAX];
+	size_t n;
+
+	if (ints->n > DB_VALUES_MAX)
+		return err_set(err, -EINVAL, "more than %d values", DB_VALUES_MAX);
+	n = bind_ints(ints, v);
+	return d->ops->query(d, sql, &(struct db_values){ v, n }, ret, err);
+}
+
+int db_ask_ints(struct db *d, const char *sql, const struct db_ints *ints, struct err *err)
+{
+	struct db_value v[DB_VALUES_MAX];
+	size_t n;
+
+	if (!d->ops->ask)
+		return 0;
+	if (ints->n > DB_VALUES_MAX)
+		return err_set(err, -EINVAL, "more than %d values", DB_VALUES_MAX);
+	n = bind_ints(ints, v);
+	return d->ops->ask(d, sql, &(struct db_values){ v, n }, err);
 }
 
 int db_query_texts(struct db *d, const char *sql, const struct db_texts *texts,

@@ -124,6 +124,14 @@ struct db_texts {
 };
 int db_query_texts(struct db *d, const char *sql, const struct db_texts *texts,
 		   struct db_row **ret, struct err *err);
+/* In the transaction under way: this query will be run with these values, and nothing that is written until then changes its
+ * answer. A server is asked now, with what else is sent, and the db_query() to come takes the answer that has arrived, so
+ * that many queries wait for the server once and not one after the other. Where there is no server nothing is done. None of
+ * its rows may be under way. Texts are copied. A failure: as of db_run_later(). */
+int db_ask(struct db *d, struct err *err, const char *sql, const char *format, ...);
+int db_ask_ints(struct db *d, const char *sql, const struct db_ints *v, struct err *err);
+/* What was asked and not queried yet is forgotten, as by the end of the transaction: it may have been changed. */
+void db_forget_asked(struct db *d);
 /* db_query() and the first db_step(). 1: *ret stands at the first row, and needs db_done(); 0: there
  * is none. */
 int db_query_first(struct db *d, struct err *err, struct db_row **ret, const char *sql,

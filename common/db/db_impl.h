@@ -43,6 +43,10 @@ struct db_ops {
 	void (*stream)(struct db_row *row); /* NULL: every answer is read row by row */
 	/* Runs the statement without waiting; NULL: it is run at once. */
 	int (*send)(struct db_row *row, struct err *err);
+	/* NULL: every query is run when it is made. */
+	int (*ask)(struct db *d, const char *sql, const struct db_values *values,
+		   struct err *err);
+	void (*forget_asked)(struct db *d);
 	/* NULL: one after the other. */
 	int (*run_int_rows)(struct db *d, const char *sql, const struct db_int_rows *rows,
 			    int64_t *ret_changed, struct err *err);

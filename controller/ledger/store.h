@@ -111,9 +111,7 @@ int store_set_desired(struct store *s, const struct store_desired_change *w,
  * uses the node's name. */
 int store_ingest(struct store *s, const struct sync *in, const struct sync_from *from,
 		 struct sync_result *ret, struct err *err);
-/* The same in the transaction under way; after a failure it is to be rolled back. */
-int store_ingest_within(struct store *s, const struct sync *in, const struct sync_from *from,
-			struct sync_result *ret, struct err *err);
+/* In steps, for many nodes in one transaction: attempts/ingest/ingest.h. */
 
 /* What is allocated to a job on one of its nodes. */
 struct store_part {
@@ -135,6 +133,8 @@ typedef int (*store_desired_fn)(void *ctx, const struct store_desired *g, struct
 /* Calls fn for each attempt that was allocated to this node and has not ended there. */
 int store_desired(struct store *s, const char *node, store_desired_fn fn, void *ctx,
 		  struct err *err);
+/* In the transaction under way: sends its query ahead (db_ask()). */
+int store_desired_ask(struct store *s, const char *node, struct err *err);
 /* The request of such an attempt as JSON, of an array task its array's; malloc()ed. A node needs it once, and it may be large. */
 int store_desired_request(struct store *s, const struct store_desired *g, char **ret,
 			  struct err *err);

@@ -181,6 +181,8 @@ int store_requeue(struct store *s, const struct store_loss *l, struct err *err);
 /* In the transaction under way. -ESTALE: something later of the node is known. */
 int store_check_sync_number(struct store *s, const struct sync *in, int64_t now_ns,
 			    struct err *err);
+/* Sends its query ahead. */
+int store_ask_sync_number(struct store *s, const struct sync *in, struct err *err);
 
 /* attempts.closed */
 enum store_closed {

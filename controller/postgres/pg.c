@@ -55,6 +55,7 @@ static void rollback_transaction(struct db *d)
 	for (size_t i = 0; i < p->n_statements; i++)
 		pg_done((struct db_row *)p->statements[i]);
 	pg_settle(p, NULL);
+	pg_forget_asked(d);
 	if (pq.PQtransactionStatus(p->conn) != PQTRANS_IDLE)
 		pg_exec(p, "ROLLBACK", NULL);
 	release_lock(p);
@@ -67,6 +68,7 @@ static int commit_transaction(struct db *d, struct err *err)
 	struct pg *p = pg_of(d);
 	int r = pg_settle(p, err);
 
+	pg_forget_asked(d);
 	if (r >= 0 && pq.PQtransactionStatus(p->conn) != PQTRANS_INTRANS)
 		r = err_set(err, -EIO, "database %s: the transaction had failed", p->place);
 	if (r >= 0)
@@ -106,6 +108,8 @@ static void close_database(struct db *d)
 	struct pg *p = pg_of(d);
 
 	pg_forget(p);
+	pg_miss_asked(p->sent, p->n_sent);
+	pg_forget_asked(d);
 	pq.PQfinish(p->conn);
 	free(p);
 }
@@ -118,6 +122,11 @@ static int set_schema(struct db *d, int version, struct err *err)
 	return pg_exec(pg_of(d), sql, err);
 }
 
+static int send_later(struct db_row *row, struct err *err)
+{
+	return pg_send(row, NULL, err);
+}
+
 static const struct db_ops pg_ops = {
 	.close = close_database,
 	.set_schema = set_schema,
@@ -127,7 +136,9 @@ static const struct db_ops pg_ops = {
 	.query = pg_query,
 	.scan = pg_scan,
 	.stream = pg_stream,
-	.send = pg_send,
+	.send = send_later,
+	.ask = pg_ask,
+	.forget_asked = pg_forget_asked,
 	.run_int_rows = pg_run_int_rows,
 	.add_rows = pg_add_rows,
 	.step = pg_step,

@@ -96,7 +96,7 @@ void pg_pass_over(struct pg *p)
 
 int pg_settle(struct pg *p, struct err *err)
 {
-	size_t n = p->n_sent;
+	size_t n = p->n_sent, i = 0;
 	int64_t changed;
 	int r = 0;
 
@@ -109,11 +109,15 @@ int pg_settle(struct pg *p, struct err *err)
 	p->n_sent = 0;
 	if (!pq.PQpipelineSync(p->conn))
 		r = pg_fail(p, NULL, "sending statements", err);
-	for (size_t i = 0; i < n && r >= 0; i++)
-		r = pg_take_answer(p, &changed, err);
+	for (; i < n && r >= 0; i++)
+		r = p->sent[i] ? pg_receive_asked(p, p->sent[i], err)
+			       : pg_take_answer(p, &changed, err);
+	pg_miss_asked(p->sent + i, n - i);
 	pg_pass_over(p);
 	if (!pq.PQexitPipelineMode(p->conn) && r >= 0)
 		r = pg_fail(p, NULL, "ending a pipeline", err);
+	if (r < 0)
+		pg_forget_asked(&p->db);
 	return r;
 }
 
@@ -123,7 +127,9 @@ int pg_set_up(struct pg *p, struct err *err)
 {
 	p->generation++;
 	p->has_lock = false;
+	pg_miss_asked(p->sent, p->n_sent);
 	p->n_sent = 0;
+	pg_forget_asked(&p->db);
 	p->is_streaming = false;
 	return pg_exec(
 		p,

@@ -161,7 +161,7 @@ static int send_each(struct db *d, const char *sql, const struct db_table *rows,
 
 		r = pg_query(d, sql, &one, &row, err);
 		if (r >= 0)
-			r = pg_send(row, err);
+			r = pg_send(row, NULL, err);
 	}
 	return r;
 }

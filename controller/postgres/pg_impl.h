@@ -3,7 +3,7 @@
  *
  * pg_conn.c has errors and the connection, pg_rows.c statements with values and their rows,
  * pg_stream.c rows that are read while they arrive, pg_pipeline.c statements for many rows, pg_array.c
- * such as one statement, pg_copy.c rows that are added to a table as a stream, pg_filled.c what must be known first, pg.c transactions
+ * such as one statement, pg_asked.c queries that are sent ahead, pg_copy.c rows that are added to a table as a stream, pg_filled.c what must be known first, pg.c transactions
  * and the schema.
  */
 #pragma once
@@ -20,6 +20,10 @@
 	" EXCEPTION WHEN OTHERS THEN NULL; END $$"
 
 struct pg_statement;
+struct pg_asked;
+
+/* Statements in a pipeline at a time. */
+#define PG_SENT_MAX 512
 
 struct pg {
 	struct db db; /* first: a struct db * is one of these */
@@ -32,6 +36,8 @@ struct pg {
 	int generation;
 	bool has_lock;	   /* PG_LOCK is ours, from before BEGIN until after the end */
 	size_t n_sent;	   /* statements in the pipeline whose answers were not read */
+	struct pg_asked *sent[PG_SENT_MAX]; /* what each of them is; NULL: no query */
+	struct pg_asked *asked; /* queries sent ahead, which have not been run */
 	bool is_streaming; /* rows of a COPY are arriving: no other statement may run */
 	char place[256];   /* for messages: "NAME on HOST, schema S" */
 };
@@ -52,8 +58,8 @@ void pg_scan(struct db_row *row);
 /* The answer will be read while it arrives: pg_stream.c. */
 void pg_stream(struct db_row *row);
 const char *pg_name(const struct db_row *row); /* the server's name of the prepared statement */
-/* Sends the bound statement in a pipeline. Its answer is read by pg_settle(). */
-int pg_send(struct db_row *row, struct err *err);
+/* Sends the bound statement in a pipeline. Its answer is read by pg_settle(), and kept in *asked unless that is NULL. */
+int pg_send(struct db_row *row, struct pg_asked *asked, struct err *err);
 int pg_step(struct db_row *row, struct err *err);
 void pg_done(struct db_row *row);
 int64_t pg_get_int(const struct db_row *row, int column);
@@ -95,6 +101,19 @@ int pg_array_sql(const char *sql, const struct db_table *t, char **ret, struct e
 int pg_array_run(struct pg *p, const char *sql, const struct db_table *t, size_t *ret_n,
 		 struct err *err);
 
+/* ---- pg_asked.c ---- */
+
+/* db_ops.ask and forget_asked. */
+int pg_ask(struct db *d, const char *sql, const struct db_values *values, struct err *err);
+void pg_forget_asked(struct db *d);
+/* 1: this query was sent ahead, and *ret is its answer, the caller's; 0: it was not. */
+int pg_take_asked(struct pg *p, const char *sql, const struct db_values *values, PGresult **ret,
+		  struct err *err);
+/* In a pipeline: reads the answer of a query. */
+int pg_receive_asked(struct pg *p, struct pg_asked *a, struct err *err);
+/* The answers of these statements will not come. */
+void pg_miss_asked(struct pg_asked *const *sent, size_t n);
+
 /* ---- pg_copy.c ---- */
 
 /* db_ops.add_rows, in the transaction under way. */
@@ -106,8 +125,6 @@ int pg_add_rows(struct db *d, const char *sql, const struct db_table *rows, stru
  * server. Returns the first error among them, after which the transaction has failed. -EBUSY: the
  * rows of a stream are being read. */
 int pg_settle(struct pg *p, struct err *err);
-/* Statements in a pipeline at a time. */
-#define PG_SENT_MAX 512
 /* Takes PG_LOCK for the session. Waits up to lock_timeout; -EBUSY: another writer has it. */
 int pg_take_lock(struct pg *p, struct err *err);
 /* Sets up a new session, and begins a new generation of prepared statements. */

@@ -236,7 +236,7 @@ static int take_result(struct pg *p, struct pg_statement *s, PGresult *result, s
 	return 0;
 }
 
-int pg_send(struct db_row *row, struct err *err)
+int pg_send(struct db_row *row, struct pg_asked *asked, struct err *err)
 {
 	struct pg_statement *s = statement_of(row);
 	struct pg *p = pg_of(row->db);
@@ -252,16 +252,22 @@ int pg_send(struct db_row *row, struct err *err)
 	    !pq.PQsendQueryPrepared(p->conn, s->name, (int)s->n_values, v.data, v.sizes,
 				    v.are_binary, 0))
 		return pg_fail(p, NULL, s->sql, err);
-	p->n_sent++;
+	p->sent[p->n_sent++] = asked;
 	pg_done(row);
 	return 0;
 }
 
 static int run_statement(struct pg *p, struct pg_statement *s, struct err *err)
 {
+	const struct db_values values = { s->values, s->n_values };
+	PGresult *asked = NULL;
 	struct parameters v;
-	int r = pg_settle(p, err);
+	int r = pg_take_asked(p, s->sql, &values, &asked, err);
 
+	if (r > 0)
+		return take_result(p, s, asked, err);
+	if (r >= 0)
+		r = pg_settle(p, err);
 	if (r >= 0)
 		r = make_parameters(s, &v, err);
 	if (r >= 0)

@@ -10,6 +10,7 @@
 #include "controller/api/sync/sync_batch.h"
 
 #define BATCH_MAX 256
+#define ROUND_MAX 16 /* of them at a time are asked for ahead */
 /* Where exchanges wait, a batch is filled for ten times as long as the last commit took: then the commit costs at most a tenth of the time.
  * All of it waits for its last exchange, and what else the controller does for all of it. */
 #define BATCH_PER_COMMIT 10
@@ -46,35 +47,52 @@ static struct talk *take_first(struct sync_batches *b)
 
 /* ---- one exchange ---- */
 
-/* In the transaction under way. */
-static int store_talk(struct talk *t, struct err *err)
+/* What is stored of the exchange in a transaction; see ingest.h. */
+static struct store_ingest *begin_talk(struct talk *t)
 {
-	struct sync_from from = { .now_ns = api_now_ns(),
-				  .lost_ns = t->api->c.config->node_lost_s * S_NS };
+	struct sync_from *from = &t->from;
+
+	sync_result_done(&t->result);
+	sync_desired_done(&t->desired);
+	*t->err.text = '\0';
+	*from = (struct sync_from){ .now_ns = api_now_ns(),
+				    .lost_ns = t->api->c.config->node_lost_s * S_NS };
+	snprintf(from->address, sizeof(from->address), "%s", t->call.who.host);
+	snprintf(from->cluster, sizeof(from->cluster), "%s", t->cluster);
+	t->ingest = (struct store_ingest){
+		.s = t->api->c.store, .in = t->in, .from = from, .out = &t->result
+	};
+	t->r = store_ingest_begin(&t->ingest, &t->err);
+	return &t->ingest;
+}
+
+/* The jobs of Slurm and PBS are their cluster's. */
+static void store_said(struct talk *t)
+{
 	struct slurm_pricing pricing = { .api = t->api };
 	const struct store_slurm slurm = { .doc = t->in,
 					   .is_pbs = t->in->engine == ENGINE_PBS,
 					   .price = slurm_find_price,
 					   .ctx = &pricing };
 
-	snprintf(from.address, sizeof(from.address), "%s", t->call.who.host);
-	snprintf(from.cluster, sizeof(from.cluster), "%s", t->cluster);
-	if (engine_is_foreign(t->in->engine)) /* which is its cluster's */
-		from.slurm = &slurm;
-	return store_ingest_within(t->api->c.store, t->in, &from, &t->result, err);
+	if (engine_is_foreign(t->in->engine))
+		t->from.slurm = &slurm;
+	t->r = store_ingest_said(&t->ingest, &t->err);
+	t->from.slurm = NULL;
 }
 
 static void store_alone(struct talk *t)
 {
 	struct store *s = t->api->c.store;
 
-	sync_result_done(&t->result);
-	sync_desired_done(&t->desired);
-	*t->err.text = '\0';
-	t->r = store_begin(s, &t->err);
+	begin_talk(t);
+	if (t->r >= 0)
+		t->r = store_begin(s, &t->err);
 	if (t->r < 0)
 		return;
-	t->r = store_talk(t, &t->err);
+	store_said(t);
+	if (t->r >= 0)
+		t->r = store_ingest_list(&t->ingest, &t->err);
 	if (t->r >= 0)
 		t->r = sync_desired_read(t->api, t->in, &t->desired, &t->err);
 	if (t->r >= 0)
@@ -102,28 +120,108 @@ static void count_talk(struct talk *t, int64_t took_ns)
 
 /* ---- a batch ---- */
 
-/* Returns how many; *ret_has_failed: the last one of them, and the transaction must be rolled back. */
+/* Exchanges whose queries are sent ahead together, and the batch that they join. */
+struct round {
+	struct talk **of;
+	size_t n;
+	bool has_failed; /* then the transaction must be rolled back */
+};
+
+static bool is_in(const struct round *g, const char *node)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (!strcmp(g->of[i]->in->node, node))
+			return true;
+	return false;
+}
+
+/* The next exchanges, each of another node, begin; they are still queued. */
+static void begin_round(struct sync_batches *b, struct round *g, size_t most)
+{
+	for (struct talk *t = b->first;
+	     t && g->n < most && !g->has_failed && !is_in(g, t->in->node); t = t->next) {
+		struct store_ingest *its = begin_talk(t);
+
+		if (t->r >= 0)
+			t->r = store_ingest_ask(its, &t->err);
+		g->of[g->n++] = t;
+		g->has_failed = t->r < 0;
+	}
+}
+
+/* As many as there is time for, one at least; the others wait for the next round. */
+static void say_round(struct sync_batches *b, struct round *g, int64_t until_ns)
+{
+	size_t n = 0;
+
+	while (n < g->n && (n == 0 || api_monotonic_ns() < until_ns)) {
+		struct talk *t = take_first(b);
+
+		n++;
+		if (g->has_failed)
+			continue;
+		store_said(t);
+		g->has_failed = t->r < 0;
+	}
+	g->n = n;
+}
+
+/* One step of each exchange of a round. */
+static void step_round(struct round *g, int (*step)(struct talk *t))
+{
+	for (size_t i = 0; i < g->n && !g->has_failed; i++) {
+		struct talk *t = g->of[i];
+
+		t->r = step(t);
+		g->has_failed = t->r < 0;
+	}
+}
+
+static int ask_list(struct talk *t)
+{
+	return store_ingest_ask_list(&t->ingest, &t->err);
+}
+
+static int store_list(struct talk *t)
+{
+	return store_ingest_list(&t->ingest, &t->err);
+}
+
+static int ask_desired(struct talk *t)
+{
+	return store_desired_ask(t->api->c.store, t->in->node, &t->err);
+}
+
+static int read_desired(struct talk *t)
+{
+	return sync_desired_read(t->api, t->in, &t->desired, &t->err);
+}
+
+/* Returns how many; *ret_has_failed: one of them. */
 static size_t fill_batch(struct sync_batches *b, struct talk **batch, bool *ret_has_failed)
 {
 	int64_t until_ns = api_monotonic_ns() + b->fill_ns;
-	size_t n = 0;
+	struct round all = { .of = batch };
 
-	*ret_has_failed = false;
-	while (n < BATCH_MAX && b->first && !*ret_has_failed && api_monotonic_ns() < until_ns) {
-		struct talk *t = batch[n++] = take_first(b);
+	do {
+		struct round g = { .of = batch + all.n };
+		size_t left = BATCH_MAX - all.n;
 
-		t->r = store_talk(t, &t->err);
-		*ret_has_failed = t->r < 0;
-	}
+		store_ingest_forget(b->api->c.store);
+		begin_round(b, &g, left < ROUND_MAX ? left : ROUND_MAX);
+		say_round(b, &g, until_ns);
+		step_round(&g, ask_list);
+		step_round(&g, store_list);
+		all.n += g.n;
+		all.has_failed = g.has_failed;
+	} while (all.n < BATCH_MAX && b->first && !all.has_failed &&
+		 api_monotonic_ns() < until_ns);
 	/* After all of them, as one may change what another node is to do: nothing else is done between this and the moment at which those that
 	 * wait can be woken. In the transaction, where it needs no lock of its own. */
-	for (size_t i = 0; i < n && !*ret_has_failed; i++) {
-		struct talk *t = batch[i];
-
-		t->r = sync_desired_read(t->api, t->in, &t->desired, &t->err);
-		*ret_has_failed = t->r < 0;
-	}
-	return n;
+	step_round(&all, ask_desired);
+	step_round(&all, read_desired);
+	*ret_has_failed = all.has_failed;
+	return all.n;
 }
 
 static int64_t clamp_ns(int64_t ns, int64_t least, int64_t most)

@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "controller/api/call.h"
 #include "controller/api/sync/desired.h"
+#include "controller/ledger/attempts/ingest/ingest.h"
 
 /* How long the node waits: for anything new, and with what it has reported for what follows that. */
 struct talk_patience {
@@ -24,6 +25,9 @@ struct talk {
 	void (*finish)(struct talk *t);
 	int r; /* of storing it */
 	struct err err;
+	/* While it is stored: */
+	struct sync_from from;
+	struct store_ingest ingest;
 	struct sync_result result;
 	struct sync_desired desired; /* read at the end of the transaction that stored it */
 	char credential[AUTH_HEADER_MAX];

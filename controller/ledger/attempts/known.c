@@ -176,20 +176,37 @@ static int read_one_of(struct db_row *st, const struct report *reports, size_t n
 	return r;
 }
 
+static const char some_sql[] = KNOWN_SELECT("IN (" STORE_SOME_PARAMETERS ")");
+
+/* The last one fills the places that are left. */
+static void name_some(const struct report *reports, size_t n, int64_t ret[static STORE_SOME])
+{
+	for (size_t i = 0; i < STORE_SOME; i++)
+		ret[i] = reports[i < n ? i : n - 1].job;
+}
+
+int store_known_ask_some(struct store *s, const struct report *reports, size_t n,
+			 struct err *err)
+{
+	int64_t numbers[STORE_SOME];
+	const struct db_ints jobs = { numbers, STORE_SOME, INT64_MIN };
+
+	name_some(reports, n, numbers);
+	return db_ask_ints(s->db, some_sql, &jobs, err);
+}
+
 int store_known_load_some(struct store *s, const struct report *reports, size_t n,
 			  struct store_known_some *ret, struct err *err)
 {
-	static const char sql[] = KNOWN_SELECT("IN (" STORE_SOME_PARAMETERS ")");
 	int64_t numbers[STORE_SOME];
 	const struct db_ints jobs = { numbers, STORE_SOME, INT64_MIN };
 	struct db_row *st;
 	int r;
 
-	for (size_t i = 0; i < STORE_SOME; i++)
-		numbers[i] = reports[i < n ? i : n - 1].job;
+	name_some(reports, n, numbers);
 	for (size_t i = 0; i < n; i++)
 		ret[i].is_loaded = false;
-	r = db_query_ints(s->db, sql, &jobs, &st, err);
+	r = db_query_ints(s->db, some_sql, &jobs, &st, err);
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		r = read_one_of(st, reports, n, ret, err);
 		if (r < 0)

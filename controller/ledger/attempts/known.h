@@ -37,6 +37,9 @@ struct store_known_some {
 	bool is_loaded;
 	struct store_known known;
 };
+/* Sends the query of store_known_load_some() ahead. */
+int store_known_ask_some(struct store *s, const struct report *reports, size_t n,
+			 struct err *err);
 int store_known_load_some(struct store *s, const struct report *reports, size_t n,
 			  struct store_known_some *ret, struct err *err);
 /* How the attempt ends with this report: as the report says, or by the verdict on a part. */

@@ -83,6 +83,11 @@ static void read_part(struct db_row *st, struct store_desired *g)
 					.ngpus = db_int(st, ASSIGNED_NGPUS) };
 }
 
+int store_desired_ask(struct store *s, const char *node, struct err *err)
+{
+	return db_ask(s->db, err, desired_sql, "t", node);
+}
+
 int store_desired(struct store *s, const char *node, store_desired_fn fn, void *ctx,
 		  struct err *err)
 {

@@ -31,16 +31,20 @@ static int begin_boot(struct store *s, const struct sync *in, int64_t now_ns, st
 }
 
 enum boot_column { BOOT_NUMBER, BOOT_IS_OVER };
+static const char boot_sql[] =
+	"SELECT number, is_over FROM boots WHERE node = ?1 AND boot = ?2";
+
+int store_ask_sync_number(struct store *s, const struct sync *in, struct err *err)
+{
+	return db_ask(s->db, err, boot_sql, "tt", in->node, in->boot);
+}
 
 int store_check_sync_number(struct store *s, const struct sync *in, int64_t now_ns,
 			    struct err *err)
 {
 	struct db_row *st;
 	int64_t last, is_over;
-	int r = db_query_first(
-		s->db, err, &st,
-		"SELECT number, is_over FROM boots WHERE node = ?1 AND boot = ?2", "tt",
-		in->node, in->boot);
+	int r = db_query_first(s->db, err, &st, boot_sql, "tt", in->node, in->boot);
 
 	if (r < 0)
 		return r;

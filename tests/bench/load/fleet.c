@@ -8,7 +8,7 @@
  * 1. The nodes register, and take jobs until all of them have JOBS together: "ready S", seconds since the start.
  * 2. For SECONDS they report (after SETTLE_S, of a minute or more): "measured S p50 MS p99 MS max MS over250 N acks N polls N failed N cpu N" (hundredths of a second of this
  *    process so far), of acknowledgements, each from its connect()
- *    to the last byte of the answer.
+ *    to the last byte of the answer. For each second with one above 250 ms: "slow S max MS over250 N of N".
  * 3. All close their connections at once and reconnect with a report: "reconnected S" and the same when each is acknowledged.
  *    With EACH, one in EACH nodes first sends a request that a later one has overtaken: the controller refuses it, and must store what
  *    others sent at the same moment.
@@ -60,6 +60,14 @@ struct samples {
 	int64_t n_failed;
 };
 
+/* Acknowledgements of the second under way, of what is measured. */
+struct second {
+	int64_t from_ns; /* 0: nothing is measured */
+	int64_t at;	 /* which second */
+	float longest_ms;
+	size_t n, n_late;
+};
+
 static struct {
 	struct connection_target target;
 	struct agent *agents;
@@ -70,6 +78,7 @@ static struct {
 	int each;
 	bool is_ending;
 	struct samples samples;
+	struct second second;
 	uint64_t seed;
 } s = { .seed = 7 };
 
@@ -144,12 +153,33 @@ static void start_exchange(struct agent *a)
 		fail_exchange(a, err.text);
 }
 
+static void note_in_second(int64_t at_ns, float ms)
+{
+	struct second *c = &s.second;
+	int64_t at = (at_ns - c->from_ns) / S_NS;
+
+	if (!c->from_ns)
+		return;
+	if (at != c->at) {
+		if (c->n_late)
+			printf("slow %lld max %.0f over250 %zu of %zu\n", (long long)c->at,
+			       (double)c->longest_ms, c->n_late, c->n);
+		*c = (struct second){ .from_ns = c->from_ns, .at = at };
+	}
+	c->n++;
+	c->n_late += ms > LATE_MS;
+	c->longest_ms = ms > c->longest_ms ? ms : c->longest_ms;
+}
+
 static void note_ack(struct agent *a)
 {
 	struct samples *to = &s.samples;
+	int64_t at_ns = now_ns();
+	float ms = (float)(at_ns - a->begun_ns) / 1e6f;
 
+	note_in_second(at_ns, ms);
 	if (to->n < SAMPLES_MAX)
-		to->ms[to->n++] = (float)(now_ns() - a->begun_ns) / 1e6f;
+		to->ms[to->n++] = ms;
 	s.n_acked += !a->is_acked;
 	a->is_acked = true;
 }
@@ -400,7 +430,9 @@ static int run_phases(int64_t seconds, const char *path)
 	spread_reports(from_ns);
 	run_until(is_time, from_ns);
 	clear_samples();
+	s.second.from_ns = now_ns();
 	run_until(is_time, now_ns() + seconds * S_NS);
+	s.second.from_ns = 0;
 	printf("measured %lld ", (long long)seconds);
 	print_samples();
 	clear_samples();

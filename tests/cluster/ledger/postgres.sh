@@ -23,10 +23,12 @@ for t in ledger lost segments holds slurm slurm_batch slurm_fresh parts parts_en
 	make -s "build/tests/unit/test_$t" >&2 && "build/tests/unit/test_$t" || status=1
 done
 
-# shellcheck disable=SC2046
-${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. $(pkg-config --cflags libpq) -o "$dir/pg_lost" tests/cluster/lib/pg_lost.c \
-	build/controller/postgres/*.o build/common/db/*.o build/common/err.o -lcmocka -lpq -lsqlite3 &&
-	"$dir/pg_lost" || status=1
+for t in pg_lost pg_asked; do
+	# shellcheck disable=SC2046
+	${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. $(pkg-config --cflags libpq) -o "$dir/$t" "tests/cluster/lib/$t.c" \
+		build/controller/postgres/*.o build/common/db/*.o build/common/err.o -lcmocka -lpq -lsqlite3 &&
+		"$dir/$t" || status=1
+done
 
 # The same history in both, and every view of it alike.
 reeve=$PWD/build/bin/reeve there="$REEVE_TEST_POSTGRES&options=-csearch_path%3Dhistory"

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ingest_impl - what ingest.c and ingest_reports.c share: one exchange while it is written. */
+/* ingest_impl - what ingest.c, ingest_list.c and ingest_reports.c share. */
 #pragma once
+#include "controller/ledger/attempts/ingest/ingest.h"
 #include "controller/ledger/store_sqlite.h"
 
-struct ingest {
-	struct store *s;
-	const struct sync *in;
-	const struct sync_from *from;
-	struct sync_result *out;
-	bool has_rebooted;
-	bool may_adopt; /* the ledger was restored, and the node had not sent it all that it has */
-	bool is_told;	  /* now it has */
-	bool has_changed; /* in what the queue reads of nodes */
-};
-
+/* Sends ahead what the first of the reports need. */
+int ingest_ask_reports(struct store_ingest *g, struct err *err);
 /* Every report of the exchange, in its order. */
-int ingest_reports(struct ingest *g, struct err *err);
+int ingest_reports(struct store_ingest *g, struct err *err);
 /* Adds the job to those whose other nodes get a new desired state. */
-int ingest_wake_others(struct ingest *g, int64_t job, struct err *err);
+int ingest_wake_others(struct store_ingest *g, int64_t job, struct err *err);
+/* To be called where something is written that is not of this node alone: what was sent ahead for other exchanges may be out of date. */
+void ingest_touch_others(struct store_ingest *g);

@@ -13,7 +13,7 @@
 
 /* Adds the job to those whose other nodes get a new desired state; once, as its reports come one
  * after the other. */
-int ingest_wake_others(struct ingest *g, int64_t job, struct err *err)
+int ingest_wake_others(struct store_ingest *g, int64_t job, struct err *err)
 {
 	struct sync_result *out = g->out;
 	int64_t *p;
@@ -29,7 +29,7 @@ int ingest_wake_others(struct ingest *g, int64_t job, struct err *err)
 }
 
 /* Refusing it would kill a job that is Slurm's: the report is dropped, with a line in the journal. */
-static int drop_report(struct ingest *g, const struct store_report_case *c, struct err *err)
+static int drop_report(struct store_ingest *g, const struct store_report_case *c, struct err *err)
 {
 	const struct store_event e = { c->now_ns, c->report->job, c->node, "refused",
 				       c->refusal.why };
@@ -49,7 +49,7 @@ static void count_kill(struct sync_result *out, const struct store_report_case *
 		out->n_killed[end->reason.limit]++;
 }
 
-static int ingest_series(struct ingest *g, const struct store_report_case *c, struct err *err)
+static int ingest_series(struct store_ingest *g, const struct store_report_case *c, struct err *err)
 {
 	int r = store_series_put(g->s, c, err);
 
@@ -57,7 +57,14 @@ static int ingest_series(struct ingest *g, const struct store_report_case *c, st
 	return r;
 }
 
-static int ingest_report(struct ingest *g, const struct report *report,
+/* Its job is on several nodes, or may be queued again. */
+static bool is_of_others(const struct store_report_case *c)
+{
+	return c->affects_others || (c->is_new && c->part >= 0) ||
+	       (c->report->state == JOB_ENDED && c->report->end.kind == END_NODE_LOST);
+}
+
+static int ingest_report(struct store_ingest *g, const struct report *report,
 			 const struct store_known *loaded, struct err *err)
 {
 	struct store_report_case c = { .report = report,
@@ -69,6 +76,8 @@ static int ingest_report(struct ingest *g, const struct report *report,
 
 	if (r < 0)
 		return r;
+	if (is_of_others(&c))
+		ingest_touch_others(g);
 	if (r == STORE_REPORT_REFUSED && store_is_slurm(report->job))
 		r = drop_report(g, &c, err);
 	else if (r == STORE_REPORT_REFUSED)
@@ -96,7 +105,7 @@ static int ingest_report(struct ingest *g, const struct report *report,
 }
 
 /* Some report before it is of the same job, and may have changed what was loaded. */
-static bool is_repeated(const struct ingest *g, size_t i)
+static bool is_repeated(const struct store_ingest *g, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (g->in->reports[k].job == g->in->reports[i].job)
@@ -104,11 +113,23 @@ static bool is_repeated(const struct ingest *g, size_t i)
 	return false;
 }
 
+static size_t lesser(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+int ingest_ask_reports(struct store_ingest *g, struct err *err)
+{
+	size_t n = lesser(g->in->n_reports, STORE_SOME);
+
+	return n ? store_known_ask_some(g->s, g->in->reports, n, err) : 0;
+}
+
 /* What the ledger has of the attempts is read for many reports at once. */
-int ingest_reports(struct ingest *g, struct err *err)
+int ingest_reports(struct store_ingest *g, struct err *err)
 {
 	const struct report *reports = g->in->reports;
-	size_t n = g->in->n_reports, most = n < STORE_SOME ? n : STORE_SOME;
+	size_t n = g->in->n_reports, most = lesser(n, STORE_SOME);
 	_cleanup_free_ struct store_known_some *some = calloc(most + 1, sizeof(*some));
 	int r = some ? 0 : err_set(err, -ENOMEM, "out of memory");
 
@@ -116,9 +137,8 @@ int ingest_reports(struct ingest *g, struct err *err)
 		struct store_known_some *its = &some[i % STORE_SOME];
 
 		if (i % STORE_SOME == 0)
-			r = store_known_load_some(g->s, reports + i,
-						  n - i < STORE_SOME ? n - i : STORE_SOME, some,
-						  err);
+			r = store_known_load_some(g->s, reports + i, lesser(n - i, STORE_SOME),
+						  some, err);
 		if (r >= 0)
 			r = ingest_report(
 				g, &reports[i],

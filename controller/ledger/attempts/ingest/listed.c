@@ -50,6 +50,11 @@ static int add_row(struct db_row *st, struct store_listed **rows, size_t n, stru
 	return 0;
 }
 
+int store_listed_ask(struct store *s, const char *node, struct err *err)
+{
+	return db_ask(s->db, err, listed_sql, "t", node);
+}
+
 int store_listed_load(struct store *s, const char *node, struct store_listed **ret,
 		      size_t *ret_n, struct err *err)
 {

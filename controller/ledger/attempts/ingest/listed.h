@@ -13,6 +13,8 @@ struct store_listed {
 	bool is_shown; /* in a list of the node, or in a report */
 };
 
+/* Sends the query of store_listed_load() ahead. */
+int store_listed_ask(struct store *s, const char *node, struct err *err);
 /* *ret is malloc()ed, in the order of jobs and attempts. */
 int store_listed_load(struct store *s, const char *node, struct store_listed **ret,
 		      size_t *ret_n, struct err *err);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* ingest - stores what a node said in one exchange, in steps, so that exchanges of many nodes can be stored in one transaction and a server's
+ * database is asked for what a step needs of all of them at once (db_ask()). store_ingest() is all of it for one exchange.
+ *
+ * In a transaction: store_ingest_begin() and store_ingest_ask() for each, no two of the same node, then store_ingest_said() for each, then
+ * store_ingest_ask_list() for each, then store_ingest_list() for each. After a failure the transaction is to be rolled back.
+ */
+#pragma once
+#include <stdbool.h>
+#include "controller/ledger/nodes/sync.h"
+
+struct err;
+struct store;
+struct sync;
+
+/* One exchange while it is stored. What it points at must live as long. */
+struct store_ingest {
+	struct store *s;
+	const struct sync *in;
+	const struct sync_from *from;
+	struct sync_result *out; /* empty at first; freed with sync_result_done(), after a failure too */
+	/* Filled by the steps: */
+	bool has_rebooted;
+	bool may_adopt; /* the ledger was restored, and the node had not sent it all that it has */
+	bool is_told;	  /* now it has */
+	bool has_changed; /* in what the queue reads of nodes */
+};
+
+/* Makes room in *g->out for one answer to each thing that the node said. -ENOMEM. */
+int store_ingest_begin(struct store_ingest *g, struct err *err);
+/* Forgets what was sent ahead for exchanges that were not stored: before others follow in the same transaction. */
+void store_ingest_forget(struct store *s);
+/* Sends ahead what store_ingest_said() will query first. */
+int store_ingest_ask(struct store_ingest *g, struct err *err);
+/* Writes the node's row, its steps, its reports and its output. Failures: as of store_ingest(). */
+int store_ingest_said(struct store_ingest *g, struct err *err);
+/* Sends ahead what store_ingest_list() will query first. */
+int store_ingest_ask_list(struct store_ingest *g, struct err *err);
+/* Compares the node's list of jobs with the ledger's: after its reports, as a job that ended is closed by its report before its absence
+ * from the list could count as a loss. */
+int store_ingest_list(struct store_ingest *g, struct err *err);
