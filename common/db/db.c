@@ -272,7 +272,7 @@ int db_run(struct db *d, struct err *err, const char *sql, const char *format, .
 /* Sends the bound statement where the answer can wait, else runs it. */
 static int run_later(struct db *d, struct db_row *row, struct err *err)
 {
-	return d->ops->send ? d->ops->send(row, err) : step_to_end(d, row, err);
+	return d->ops->send && d->is_begun ? d->ops->send(row, err) : step_to_end(d, row, err);
 }
 
 int db_run_later(struct db *d, struct err *err, const char *sql, const char *format, ...)

@@ -70,9 +70,8 @@ bool db_is_begun(const struct db *d);
  * and step to completion. The statement is known by the address of `sql` (a string literal).
  * 0, or -EEXIST on a unique constraint, -EIO, -ENOSPC, ... */
 int db_run(struct db *d, struct err *err, const char *sql, const char *format, ...);
-/* The same in the transaction under way, where the answer can wait: a server is sent the next
- * statement before it has answered this one. A failure is reported by a later call, by the commit
- * at the latest. */
+/* The same where the answer can wait: in a transaction a server is sent the next statement before it has
+ * answered this one. A failure is reported by a later call, by the commit at the latest. */
 int db_run_later(struct db *d, struct err *err, const char *sql, const char *format, ...);
 /* The same for many integers; one that equals `null` is NULL. */
 struct db_ints {
@@ -97,13 +96,14 @@ int db_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *row
 struct db_value;
 struct db_rows {
 	/* INSERT INTO table(columns) VALUES(?1, ?2 ... in order), a string literal. Behind it ON CONFLICT(columns) DO UPDATE ... may
-	 * stand, which adds to rows that are there; then no two rows have the same values in those columns. */
+	 * stand, which changes rows that are there; then no two rows have the same values in those columns. Or UPDATE table SET ...
+	 * WHERE ..., without texts of its own; then no two rows change the same one. */
 	const char *sql;
-	const char *format; /* of a row, as of db_run(); no 'b' */
+	const char *format; /* of a row, as of db_run(); 'b' not where rows are inserted alone */
 	struct db_value *values;
 	size_t n, room; /* rows */
 };
-/* Texts are not copied: they must live until the rows are written. -ENOMEM. */
+/* Texts and blobs are not copied: they must live until the rows are written. -ENOMEM. */
 int db_rows_add(struct db_rows *r, struct err *err, ...);
 /* Writes what was gathered, in the transaction under way, and forgets it. As db_run_later(); -EEXIST: one of the rows is
  * there already, and the transaction has to be rolled back. */

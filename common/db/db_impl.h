@@ -18,7 +18,7 @@ struct db_values {
 	size_t n; /* at most DB_VALUES_MAX */
 };
 
-/* Rows with the same columns, one after the other; none is a blob. */
+/* Rows with the same columns, one after the other. */
 struct db_table {
 	const struct db_value *v;
 	size_t n_rows, n_columns;

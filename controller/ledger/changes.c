@@ -3,7 +3,8 @@
  * changes.h. */
 #include <errno.h>
 #include <stdlib.h>
-#include "controller/ledger/changes.h"
+#include "controller/ledger/nodes/kept.h"
+#include "controller/ledger/sql.h"
 #include "controller/ledger/sql.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/rollup/rollup_collect.h"
@@ -105,8 +106,10 @@ static void on_transaction_end(void *ctx, enum db_end how)
 		a->changes = (struct store_changes){ .jobs = a->changes.jobs,
 						     .max = a->changes.max };
 	a->changes.is_all |= how == DB_UNKNOWN;
-	if (how != DB_COMMITTED)
+	if (how != DB_COMMITTED) {
 		((struct store *)ctx)->has_no_steps = false;
+		store_forget_nodes(ctx);
+	}
 	rollup_collect_forget(ctx);
 	deliver_changes(a);
 }
@@ -147,6 +150,7 @@ void store_announce_job(struct store *s, int64_t job)
 
 void store_announce_nodes(struct store *s)
 {
+	store_forget_nodes(s);
 	s->announced.changes.are_nodes_new = true;
 	deliver_alone(s);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "controller/ledger/nodes/kept.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/rollup/rollup_collect.h"
 #include "controller/ledger/usage/ranks/ranks.h"
@@ -128,6 +129,7 @@ struct store *store_close(struct store *s)
 	calendar_close(s->calendar);
 	db_close(s->db);
 	store_announced_done(s);
+	store_forget_nodes(s);
 	rollup_set_free(s->totals.pending);
 	rollup_set_free(s->totals.days);
 	ranks_free(s->ranks);
@@ -137,7 +139,7 @@ struct store *store_close(struct store *s)
 
 int store_event(struct store *s, const struct store_event *e, struct err *err)
 {
-	return db_run(s->db, err,
+	return db_run_later(s->db, err,
 		      "INSERT INTO events(at_ns, job, node, what, text)"
 		      " VALUES(?1, NULLIF(?2, 0), ?3, ?4, ?5)",
 		      "iittt", e->at_ns, e->job, e->node, e->what, e->text);

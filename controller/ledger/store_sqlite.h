@@ -45,6 +45,7 @@ struct store {
 	bool has_no_steps;	   /* that are open: steps/steps.c, are_open() */
 	struct store_announced announced;
 	struct store_totals totals;
+	struct store_cluster_nodes *kept_nodes; /* nodes/kept.h */
 	struct ranks *ranks; /* usage/ranks/ranks.c; NULL: not asked yet */
 	struct store_turn turn;
 	bool has_clock;		 /* attempts/bound/clock_step.h: */
@@ -128,12 +129,14 @@ int store_end_encode(const struct store_end *e, char **ret, struct err *err);
 
 /* One report of one attempt, in the transaction under way. */
 struct store_known;
+struct store_report_rows;
 struct store_report_case {
 	const struct report *report;
 	const char *node;
 	int64_t now_ns;
 	bool may_adopt;			  /* store_restored_adopt() */
 	const struct store_known *loaded; /* attempts/known.h; NULL: it is to be read */
+	struct store_report_rows *rows; /* attempts/report_rows.h; NULL: all is written at once */
 	/* It is made of what Slurm says (slurm/rule.h), not by the agent: it has no sequence number, and an end that it
 	 * brings can still be replaced by the agent's. */
 	bool is_followed;

@@ -108,7 +108,8 @@ static void close_database(struct db *d)
 	struct pg *p = pg_of(d);
 
 	pg_forget(p);
-	pg_miss_asked(p->sent, p->n_sent);
+	pg_array_forget(p);
+	pg_miss_asked(p->sent + p->n_read, p->n_sent - p->n_read);
 	pg_forget_asked(d);
 	pq.PQfinish(p->conn);
 	free(p);

@@ -104,8 +104,8 @@ int pg_take_asked(struct pg *p, const char *sql, const struct db_values *values,
 	if (!*at)
 		return 0;
 	if (!(*at)->has_arrived)
-		r = pg_settle(p, err);
-	if (r < 0) /* which has forgotten all of them */
+		r = pg_await(p, *at, err);
+	if (r < 0) /* all of them are forgotten */
 		return r;
 	a = *at;
 	*at = a->next;
@@ -130,6 +130,11 @@ void pg_forget_asked(struct db *d)
 }
 
 /* ---- from the pipeline ---- */
+
+bool pg_has_arrived(const struct pg_asked *a)
+{
+	return a->has_arrived;
+}
 
 static void end_asked(struct pg_asked *a, PGresult *result)
 {

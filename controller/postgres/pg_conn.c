@@ -7,6 +7,8 @@
 #include "common/err.h"
 #include "controller/postgres/pg_impl.h"
 
+#define REQUEST_EACH 8 /* statements of a pipeline: then the server is told to answer */
+
 /* ---- errors ---- */
 
 /* By the first entry that the SQLSTATE begins with: an entry of two characters is a class. */
@@ -94,25 +96,48 @@ void pg_pass_over(struct pg *p)
 
 /* ---- statements sent ahead ---- */
 
-int pg_settle(struct pg *p, struct err *err)
+/* The connection is in pipeline mode while n_sent is not 0: pg_settle() leaves it. */
+int pg_enter_pipeline(struct pg *p, struct err *err)
 {
-	size_t n = p->n_sent, i = 0;
-	int64_t changed;
-	int r = 0;
+	int r = p->n_sent == PG_SENT_MAX ? pg_settle(p, err) : 0;
 
-	if (p->is_streaming)
-		return err_set(err, -EBUSY,
-			       "database %s: a statement between the rows of another one",
-			       p->place);
-	if (!n)
-		return 0;
-	p->n_sent = 0;
-	if (!pq.PQpipelineSync(p->conn))
-		r = pg_fail(p, NULL, "sending statements", err);
-	for (; i < n && r >= 0; i++)
-		r = p->sent[i] ? pg_receive_asked(p, p->sent[i], err)
-			       : pg_take_answer(p, &changed, err);
-	pg_miss_asked(p->sent + i, n - i);
+	if (r >= 0 && !p->n_sent && !pq.PQenterPipelineMode(p->conn))
+		r = pg_fail(p, NULL, "beginning a pipeline", err);
+	return r;
+}
+
+/* libpq keeps statements until it has 64 KiB of them, and the server answers until it has 8: each shall work while the other does. A failure is
+ * told when the answers are read. */
+static void request_answers(struct pg *p)
+{
+	if (p->n_requested == p->n_sent)
+		return;
+	p->n_requested = p->n_sent;
+	pq.PQsendFlushRequest(p->conn);
+	pq.PQflush(p->conn);
+}
+
+void pg_note_sent(struct pg *p, struct pg_asked *asked)
+{
+	p->sent[p->n_sent++] = asked;
+	if (p->n_sent - p->n_requested >= REQUEST_EACH)
+		request_answers(p);
+}
+
+/* Reads one answer. */
+static int read_answer(struct pg *p, struct err *err)
+{
+	struct pg_asked *asked = p->sent[p->n_read++];
+	int64_t changed;
+
+	return asked ? pg_receive_asked(p, asked, err) : pg_take_answer(p, &changed, err);
+}
+
+/* Leaves the pipeline, whose answers were read, or are lost after an error `r`. */
+static int end_pipeline(struct pg *p, int r, struct err *err)
+{
+	pg_miss_asked(p->sent + p->n_read, p->n_sent - p->n_read);
+	p->n_sent = p->n_read = p->n_requested = 0;
 	pg_pass_over(p);
 	if (!pq.PQexitPipelineMode(p->conn) && r >= 0)
 		r = pg_fail(p, NULL, "ending a pipeline", err);
@@ -121,14 +146,44 @@ int pg_settle(struct pg *p, struct err *err)
 	return r;
 }
 
+int pg_settle(struct pg *p, struct err *err)
+{
+	int r = 0;
+
+	if (p->is_streaming)
+		return err_set(err, -EBUSY,
+			       "database %s: a statement between the rows of another one",
+			       p->place);
+	if (!p->n_sent)
+		return 0;
+	if (!pq.PQpipelineSync(p->conn))
+		r = pg_fail(p, NULL, "sending statements", err);
+	while (p->n_read < p->n_sent && r >= 0)
+		r = read_answer(p, err);
+	return end_pipeline(p, r, err);
+}
+
+int pg_await(struct pg *p, const struct pg_asked *a, struct err *err)
+{
+	int r = 0;
+
+	request_answers(p);
+	while (!pg_has_arrived(a) && r >= 0)
+		r = read_answer(p, err);
+	if (r >= 0)
+		return r;
+	pq.PQpipelineSync(p->conn);
+	return end_pipeline(p, r, err);
+}
+
 /* ---- the connection ---- */
 
 int pg_set_up(struct pg *p, struct err *err)
 {
 	p->generation++;
 	p->has_lock = false;
-	pg_miss_asked(p->sent, p->n_sent);
-	p->n_sent = 0;
+	pg_miss_asked(p->sent + p->n_read, p->n_sent - p->n_read);
+	p->n_sent = p->n_read = p->n_requested = 0;
 	pg_forget_asked(&p->db);
 	p->is_streaming = false;
 	return pg_exec(

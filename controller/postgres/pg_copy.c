@@ -10,8 +10,7 @@
 #include "controller/postgres/pg_impl.h"
 
 #define SENT_TOGETHER (64 * 1024) /* bytes */
-#define FEW_ROWS                                                                               \
-	24 /* a statement that was prepared, for each, is as quick as parsing one for all */
+#define FEW_ROWS 3 /* an array for each column costs what a statement for each of so many rows does */
 
 /* "INSERT INTO t(a, b) VALUES($1, $2)", with the parameters in order, as "COPY t(a, b) FROM STDIN". *ret is malloc()ed. */
 static int make_copy_sql(const char *sql, size_t n_columns, char **ret, struct err *err)
@@ -166,34 +165,20 @@ static int send_each(struct db *d, const char *sql, const struct db_table *rows,
 	return r;
 }
 
-static int run_arrays(struct pg *p, const char *here, const struct db_table *rows,
-		      struct err *err)
-{
-	_cleanup_free_ char *arrays = NULL;
-	size_t n;
-	int r = pg_array_sql(here, rows, &arrays, err);
-
-	if (r >= 0 && !arrays)
-		r = err_set(err, -EINVAL, "rows cannot be added by: %s", here);
-	return r < 0 ? r : pg_array_run(p, arrays, rows, &n, err);
-}
-
 int pg_add_rows(struct db *d, const char *sql, const struct db_table *rows, struct err *err)
 {
 	_cleanup_free_ char *here = NULL, *copy = NULL;
-	bool may_be_there = strstr(sql, ") ON CONFLICT(") != NULL;
+	bool may_be_there = strstr(sql, ") ON CONFLICT(") || strncmp(sql, "UPDATE ", 7) == 0;
 	struct pg *p = pg_of(d);
 	int r;
 
-	if (may_be_there && rows->n_rows < FEW_ROWS)
-		return send_each(d, sql, rows, err);
+	if (may_be_there)
+		return (rows->n_rows < FEW_ROWS ? send_each : pg_array_send)(d, sql, rows, err);
 	r = pg_settle(p, err);
 	if (r >= 0)
 		r = pg_revive(p, err);
 	if (r >= 0)
 		r = pg_translate(sql, &here, err);
-	if (r >= 0 && may_be_there)
-		return run_arrays(p, here, rows, err);
 	if (r >= 0)
 		r = make_copy_sql(here, rows->n_columns, &copy, err);
 	return r < 0 ? r : copy_rows(p, copy, rows, err);

@@ -21,6 +21,7 @@
 
 struct pg_statement;
 struct pg_asked;
+struct pg_arrays;
 
 /* Statements in a pipeline at a time. */
 #define PG_SENT_MAX 512
@@ -35,9 +36,12 @@ struct pg {
 	 * one is unknown to the server and is prepared again. */
 	int generation;
 	bool has_lock;	   /* PG_LOCK is ours, from before BEGIN until after the end */
-	size_t n_sent;	   /* statements in the pipeline whose answers were not read */
+	size_t n_sent;	    /* statements in the pipeline; 0: the connection is in none */
+	size_t n_read;	    /* whose answers were read */
+	size_t n_requested; /* whose answers the server was told to send at once */
 	struct pg_asked *sent[PG_SENT_MAX]; /* what each of them is; NULL: no query */
 	struct pg_asked *asked; /* queries sent ahead, which have not been run */
+	struct pg_arrays *arrays; /* statements that were prepared for arrays */
 	bool is_streaming; /* rows of a COPY are arriving: no other statement may run */
 	char place[256];   /* for messages: "NAME on HOST, schema S" */
 };
@@ -95,11 +99,16 @@ int pg_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *row
 /* ---- pg_array.c ---- */
 
 /* Makes "INSERT INTO t VALUES($1, $2) ...", with the parameters in order, read from arrays: "INSERT INTO t SELECT * FROM
- * unnest($1::bigint[], $2::text[]) ...". *ret is malloc()ed; NULL: the statement has another form. */
+ * unnest($1::bigint[], $2::text[]) ...", and "UPDATE t SET a = $1 WHERE b = $2": "UPDATE t SET a = v.c1 FROM unnest(...) AS v(c1, c2)
+ * WHERE b = v.c2". *ret is malloc()ed; NULL: the statement has another form. */
 int pg_array_sql(const char *sql, const struct db_table *t, char **ret, struct err *err);
-/* Runs it. A column has numbers or texts; *ret_n: how many rows were inserted or changed. */
+/* Runs it. A column has numbers, texts or blobs; *ret_n: how many rows were inserted or changed. */
 int pg_array_run(struct pg *p, const char *sql, const struct db_table *t, size_t *ret_n,
 		 struct err *err);
+/* `sql` is the ledger's, for one row: prepares it for arrays, once, and sends it in the pipeline. A column always has the same kind of
+ * value. -EINVAL: the statement has another form. */
+int pg_array_send(struct db *d, const char *sql, const struct db_table *t, struct err *err);
+void pg_array_forget(struct pg *p);
 
 /* ---- pg_asked.c ---- */
 
@@ -109,6 +118,7 @@ void pg_forget_asked(struct db *d);
 /* 1: this query was sent ahead, and *ret is its answer, the caller's; 0: it was not. */
 int pg_take_asked(struct pg *p, const char *sql, const struct db_values *values, PGresult **ret,
 		  struct err *err);
+bool pg_has_arrived(const struct pg_asked *a);
 /* In a pipeline: reads the answer of a query. */
 int pg_receive_asked(struct pg *p, struct pg_asked *a, struct err *err);
 /* The answers of these statements will not come. */
@@ -121,10 +131,15 @@ int pg_add_rows(struct db *d, const char *sql, const struct db_table *rows, stru
 
 /* ---- pg_conn.c ---- */
 
-/* Reads the answers of the statements that pg_send() sent, before anything else is sent to the
+/* Before a statement is sent in the pipeline, and after: it is a query that was asked ahead, or NULL. */
+int pg_enter_pipeline(struct pg *p, struct err *err);
+void pg_note_sent(struct pg *p, struct pg_asked *asked);
+/* Reads the answers of the statements that were sent in the pipeline, before anything else is sent to the
  * server. Returns the first error among them, after which the transaction has failed. -EBUSY: the
  * rows of a stream are being read. */
 int pg_settle(struct pg *p, struct err *err);
+/* Reads answers until that of this query has arrived, and leaves those behind it. After an error as pg_settle(). */
+int pg_await(struct pg *p, const struct pg_asked *a, struct err *err);
 /* Takes PG_LOCK for the session. Waits up to lock_timeout; -EBUSY: another writer has it. */
 int pg_take_lock(struct pg *p, struct err *err);
 /* Sets up a new session, and begins a new generation of prepared statements. */

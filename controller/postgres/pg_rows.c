@@ -243,16 +243,14 @@ int pg_send(struct db_row *row, struct pg_asked *asked, struct err *err)
 	struct parameters v;
 	int r = make_parameters(s, &v, err);
 
-	if (r >= 0 && p->n_sent == PG_SENT_MAX)
-		r = pg_settle(p, err);
+	if (r >= 0)
+		r = pg_enter_pipeline(p, err);
 	if (r < 0)
 		return r;
-	/* The connection is in pipeline mode while n_sent is not 0: pg_settle() leaves it. */
-	if ((!p->n_sent && !pq.PQenterPipelineMode(p->conn)) ||
-	    !pq.PQsendQueryPrepared(p->conn, s->name, (int)s->n_values, v.data, v.sizes,
+	if (!pq.PQsendQueryPrepared(p->conn, s->name, (int)s->n_values, v.data, v.sizes,
 				    v.are_binary, 0))
 		return pg_fail(p, NULL, s->sql, err);
-	p->sent[p->n_sent++] = asked;
+	pg_note_sent(p, asked);
 	pg_done(row);
 	return 0;
 }

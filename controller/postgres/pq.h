@@ -19,6 +19,7 @@ struct err;
 	X(PQexecPrepared)                                                                      \
 	X(PQexitPipelineMode)                                                                  \
 	X(PQfinish)                                                                            \
+	X(PQflush)                                                                             \
 	X(PQfreemem)                                                                           \
 	X(PQgetCopyData)                                                                       \
 	X(PQgetResult)                                                                         \
@@ -32,6 +33,7 @@ struct err;
 	X(PQputCopyData)                                                                       \
 	X(PQputCopyEnd)                                                                        \
 	X(PQreset)                                                                             \
+	X(PQsendFlushRequest)                                                                  \
 	X(PQsendQueryPrepared)                                                                 \
 	X(PQresultErrorField)                                                                  \
 	X(PQresultStatus)                                                                      \

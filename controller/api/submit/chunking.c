@@ -5,9 +5,11 @@
  * A request that no single node could hold is split into chunks for several nodes.
  */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include "common/err.h"
 #include "controller/api/submit/submit.h"
-#include "controller/ledger/nodes/allocated.h"
+#include "controller/ledger/nodes/kept.h"
 #include "controller/policy/placement/fit.h"
 #include "controller/policy/placement/fit_chunks.h"
 
@@ -19,7 +21,7 @@ bool submit_is_exclusive(const struct call *c, const struct request *q)
 }
 
 struct known_nodes {
-	struct fit_node *at;
+	const struct fit_node *at;
 	size_t n;
 };
 
@@ -36,6 +38,20 @@ static int split_request(const struct known_nodes *nodes, struct request *q,
 	return select_total(&q->select, &q->res, err);
 }
 
+/* On copies, whose amounts in use grow. */
+static int pack_chunks(const struct known_nodes *nodes, const struct fit_request *ask,
+		       int64_t *ret_n, char why[static FIT_WHY_MAX], struct err *err)
+{
+	_cleanup_free_ struct fit_node *at = calloc(nodes->n + 1, sizeof(*at));
+	int r = -ENOMEM;
+
+	if (at && nodes->n)
+		memcpy(at, nodes->at, nodes->n * sizeof(*at));
+	if (at)
+		r = fit_pack(at, nodes->n, ask, ret_n, why);
+	return r < 0 ? err_set(err, r, "out of memory") : r;
+}
+
 /* Splits the request if need be. 1: the nodes could never hold it; `why` says how much they could. That does not depend on what the nodes
  * hold now, so the jobs that run are not summed up. */
 static int find_nodes(const struct call *c, struct submit_job *s, char why[static FIT_WHY_MAX],
@@ -43,19 +59,16 @@ static int find_nodes(const struct call *c, struct submit_job *s, char why[stati
 {
 	struct request *q = &s->request;
 	const struct fit_request ask = { &q->res, &q->select, submit_is_exclusive(c, q) };
-	_cleanup_free_ struct fit_node *at = NULL;
 	struct known_nodes nodes;
-	int r = store_bare_nodes(c->api->c.store, q->cluster, &at, &nodes.n, err);
+	int r = store_kept_nodes(c->api->c.store, q->cluster, &nodes.at, &nodes.n, err);
 
 	if (r < 0)
 		return r;
-	nodes.at = at;
 	if (!q->select.n)
 		r = split_request(&nodes, q, why, err);
 	if (r != 0 || !q->select.n)
 		return r;
-	r = fit_pack(nodes.at, nodes.n, &ask, &s->n_chunk_nodes, why);
-	return r < 0 ? err_set(err, r, "out of memory") : r;
+	return pack_chunks(&nodes, &ask, &s->n_chunk_nodes, why, err);
 }
 
 int submit_split_chunks(struct call *c, struct submit_job *s, struct err *err)

@@ -8,15 +8,15 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/api/submit/submit.h"
-#include "controller/ledger/nodes/allocated.h"
+#include "controller/ledger/nodes/kept.h"
 
 static int match_nodes(struct call *c, const struct request *q,
 		       char ret[static REQUEST_NAME_MAX], struct err *err)
 {
-	_cleanup_free_ struct fit_node *nodes = NULL;
+	const struct fit_node *nodes;
 	struct gpus_match m;
 	size_t n;
-	int r = store_bare_nodes(c->api->c.store, q->cluster, &nodes, &n, err);
+	int r = store_kept_nodes(c->api->c.store, q->cluster, &nodes, &n, err);
 
 	if (r < 0)
 		return r;

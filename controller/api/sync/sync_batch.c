@@ -15,10 +15,11 @@
  * All of it waits for its last exchange, and what else the controller does for all of it. */
 #define BATCH_PER_COMMIT 10
 #define FILL_LEAST_NS (5 * MS_NS)
-/* And the next one begins so many times as long as the last commit took after it, so that what comes one by one is committed together, too. What comes
- * after that does not wait. */
+/* And the next one begins so many times as long as the last commit took after it, so that what comes one by one is committed together, too; or
+ * when enough of them wait. */
 #define PAUSE_PER_COMMIT 8
 #define PAUSE_MOST_NS (25 * MS_NS)
+#define ENOUGH 32
 /* Where so many come in a second: one node whose jobs end one after the other would wait for each. */
 #define PAUSE_FROM 200
 #define FILL_MOST_NS (100 * MS_NS)
@@ -31,6 +32,7 @@ struct sync_batches {
 	int64_t second_ns;	   /* when this second began */
 	unsigned n_this, n_last;   /* exchanges in it, and in the one before */
 	struct talk *first, **end; /* in the order in which they came */
+	size_t n_waiting;	   /* of them */
 	int64_t fill_ns;	   /* how long the next batch may be filled */
 };
 
@@ -41,6 +43,7 @@ static struct talk *take_first(struct sync_batches *b)
 	b->first = t->next;
 	if (!b->first)
 		b->end = &b->first;
+	b->n_waiting--;
 	t->next = NULL;
 	return t;
 }
@@ -48,7 +51,7 @@ static struct talk *take_first(struct sync_batches *b)
 /* ---- one exchange ---- */
 
 /* What is stored of the exchange in a transaction; see ingest.h. */
-static struct store_ingest *begin_talk(struct talk *t)
+static void begin_talk(struct talk *t)
 {
 	struct sync_from *from = &t->from;
 
@@ -63,7 +66,6 @@ static struct store_ingest *begin_talk(struct talk *t)
 		.s = t->api->c.store, .in = t->in, .from = from, .out = &t->result
 	};
 	t->r = store_ingest_begin(&t->ingest, &t->err);
-	return &t->ingest;
 }
 
 /* The jobs of Slurm and PBS are their cluster's. */
@@ -120,36 +122,40 @@ static void count_talk(struct talk *t, int64_t took_ns)
 
 /* ---- a batch ---- */
 
-/* Exchanges whose queries are sent ahead together, and the batch that they join. */
+/* Exchanges whose queries are sent ahead together: a part of the batch. */
 struct round {
 	struct talk **of;
 	size_t n;
 	bool has_failed; /* then the transaction must be rolled back */
 };
 
-static bool is_in(const struct round *g, const char *node)
+static bool is_among(struct talk *const *of, size_t n, const char *node)
 {
-	for (size_t i = 0; i < g->n; i++)
-		if (!strcmp(g->of[i]->in->node, node))
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(of[i]->in->node, node))
 			return true;
 	return false;
 }
 
-/* The next exchanges, each of another node, begin; they are still queued. */
-static void begin_round(struct sync_batches *b, struct round *g, size_t most)
+/* The exchanges from `t` on, which stay queued, begin as the round behind the n first ones of the batch. No node is in a batch twice: what is sent
+ * ahead for one exchange must not be what another one writes. */
+static struct round begin_round(struct talk *t, struct talk **batch, size_t n)
 {
-	for (struct talk *t = b->first;
-	     t && g->n < most && !g->has_failed && !is_in(g, t->in->node); t = t->next) {
-		struct store_ingest *its = begin_talk(t);
+	struct round g = { .of = batch + n };
 
+	for (; t && g.n < ROUND_MAX && n + g.n < BATCH_MAX && !g.has_failed; t = t->next) {
+		if (is_among(batch, n + g.n, t->in->node))
+			break;
+		begin_talk(t);
 		if (t->r >= 0)
-			t->r = store_ingest_ask(its, &t->err);
-		g->of[g->n++] = t;
-		g->has_failed = t->r < 0;
+			t->r = store_ingest_ask(&t->ingest, &t->err);
+		g.of[g.n++] = t;
+		g.has_failed = t->r < 0;
 	}
+	return g;
 }
 
-/* As many as there is time for, one at least; the others wait for the next round. */
+/* As many as there is time for, one at least; the others stay queued. */
 static void say_round(struct sync_batches *b, struct round *g, int64_t until_ns)
 {
 	size_t n = 0;
@@ -197,25 +203,22 @@ static int read_desired(struct talk *t)
 	return sync_desired_read(t->api, t->in, &t->desired, &t->err);
 }
 
-/* Returns how many; *ret_has_failed: one of them. */
+/* Returns how many; *ret_has_failed: one of them. The queries of a round are sent before the round before it is stored, so that a server works on
+ * one while the other is decided. */
 static size_t fill_batch(struct sync_batches *b, struct talk **batch, bool *ret_has_failed)
 {
 	int64_t until_ns = api_monotonic_ns() + b->fill_ns;
-	struct round all = { .of = batch };
+	struct round now, next = begin_round(b->first, batch, 0), all = { .of = batch };
 
 	do {
-		struct round g = { .of = batch + all.n };
-		size_t left = BATCH_MAX - all.n;
-
-		store_ingest_forget(b->api->c.store);
-		begin_round(b, &g, left < ROUND_MAX ? left : ROUND_MAX);
-		say_round(b, &g, until_ns);
-		step_round(&g, ask_list);
-		step_round(&g, store_list);
-		all.n += g.n;
-		all.has_failed = g.has_failed;
-	} while (all.n < BATCH_MAX && b->first && !all.has_failed &&
-		 api_monotonic_ns() < until_ns);
+		now = next;
+		next = begin_round(now.of[now.n - 1]->next, batch, all.n + now.n);
+		say_round(b, &now, until_ns);
+		step_round(&now, ask_list);
+		step_round(&now, store_list);
+		all.n += now.n;
+		all.has_failed = now.has_failed;
+	} while (next.n && !all.has_failed && api_monotonic_ns() < until_ns);
 	/* After all of them, as one may change what another node is to do: nothing else is done between this and the moment at which those that
 	 * wait can be woken. In the transaction, where it needs no lock of its own. */
 	step_round(&all, ask_desired);
@@ -274,14 +277,17 @@ static void store_batch(struct sync_batches *b)
 
 static int plan_batch(struct sync_batches *b)
 {
+	bool is_due = b->n_waiting >= ENOUGH || b->not_before_ns <= api_monotonic_ns();
 	int r;
 
-	if (!b->first || sd_event_source_get_enabled(b->later, NULL) > 0)
+	if (!b->first)
 		return 0;
-	if (b->not_before_ns <= api_monotonic_ns())
-		return sd_event_source_set_enabled(b->soon, SD_EVENT_ONESHOT);
-	r = sd_event_source_set_time(b->later, (uint64_t)b->not_before_ns / 1000);
-	return r < 0 ? r : sd_event_source_set_enabled(b->later, SD_EVENT_ONESHOT);
+	if (!is_due) {
+		r = sd_event_source_set_time(b->later, (uint64_t)b->not_before_ns / 1000);
+		return r < 0 ? r : sd_event_source_set_enabled(b->later, SD_EVENT_ONESHOT);
+	}
+	r = sd_event_source_set_enabled(b->later, SD_EVENT_OFF);
+	return r < 0 ? r : sd_event_source_set_enabled(b->soon, SD_EVENT_ONESHOT);
 }
 
 static int on_batch(sd_event_source *source, void *ctx)
@@ -364,6 +370,7 @@ int sync_batch_add(struct talk *t, struct err *err)
 	t->next = NULL;
 	*b->end = t;
 	b->end = &t->next;
+	b->n_waiting++;
 	plan_batch(b);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "controller/ledger/usage/queue_waits.h"
 #include "controller/ledger/attempts/charge.h"
+#include "controller/ledger/attempts/report_rows.h"
 #include "controller/ledger/usage/rollup/rollup_collect.h"
 
 /* The figures that charges depend on: resident peak, or where it was not measured the
@@ -158,7 +159,8 @@ struct store_run_interval store_charge_interval(const struct store_known *k,
 					    .to_ns = span->to_ns,
 					    .running_ns = gained.running_ns,
 					    .suspended_ns = gained.suspended_ns,
-					    .last = &k->last };
+					    .last = &k->last,
+					    .rows = c->rows ? &c->rows->intervals : NULL };
 }
 
 int store_charge_write_interval(struct store *s, const struct store_known *k,

@@ -13,7 +13,7 @@ static int write_slice(struct store *s, const struct store_days *d, int64_t day,
 {
 	const int64_t *f = r->figure;
 
-	return db_run(s->db, err,
+	return db_run_later(s->db, err,
 		      "INSERT INTO slices(job, attempt, day, running_ms, suspended_ms, cpu_ms,"
 		      " charge_requested_ms, charge_used_ms, core_ms, gpu_ms)"
 		      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
@@ -50,7 +50,7 @@ static int add_slice(struct store *s, struct store_days *d, int64_t day,
 	if (r < 0)
 		return r;
 	d->usage_day = day;
-	return db_run(s->db, err,
+	return db_run_later(s->db, err,
 		      "UPDATE attempts SET usage_day = ?3, sliced = ?4"
 		      " WHERE job = ?1 AND attempt = ?2",
 		      "iiii", d->job, (int64_t)d->attempt, day, (int64_t)d->is_sliced);
@@ -75,5 +75,5 @@ int store_mark(struct store *s, const struct store_days *d, enum store_mark whic
 				     " WHERE job = ?1 AND attempt = ?2",
 	};
 
-	return db_run(s->db, err, sql[which], "iii", d->job, (int64_t)d->attempt, day);
+	return db_run_later(s->db, err, sql[which], "iii", d->job, (int64_t)d->attempt, day);
 }

@@ -147,12 +147,13 @@ static int read_known(struct db_row *st, struct store_known *k, struct err *err)
 	return store_usage_decode(store_text(st, KNOWN_USAGE), &k->usage, err);
 }
 
+static const char one_sql[] = KNOWN_SELECT("= ?1") " AND a.attempt = ?2";
+
 int store_known_load(struct store *s, const struct report *rep, struct store_known *k,
 		     struct err *err)
 {
 	struct db_row *st;
-	int r = db_query_first(s->db, err, &st, KNOWN_SELECT("= ?1") " AND a.attempt = ?2",
-			       "ii", rep->job, (int64_t)rep->attempt);
+	int r = db_query_first(s->db, err, &st, one_sql, "ii", rep->job, (int64_t)rep->attempt);
 
 	if (r <= 0)
 		return r;
@@ -191,6 +192,9 @@ int store_known_ask_some(struct store *s, const struct report *reports, size_t n
 	int64_t numbers[STORE_SOME];
 	const struct db_ints jobs = { numbers, STORE_SOME, INT64_MIN };
 
+	if (n == 1)
+		return db_ask(s->db, err, one_sql, "ii", reports->job,
+			      (int64_t)reports->attempt);
 	name_some(reports, n, numbers);
 	return db_ask_ints(s->db, some_sql, &jobs, err);
 }
@@ -203,6 +207,11 @@ int store_known_load_some(struct store *s, const struct report *reports, size_t 
 	struct db_row *st;
 	int r;
 
+	if (n == 1) {
+		r = store_known_load(s, reports, &ret->known, err);
+		ret->is_loaded = r > 0;
+		return r;
+	}
 	name_some(reports, n, numbers);
 	for (size_t i = 0; i < n; i++)
 		ret[i].is_loaded = false;

@@ -11,6 +11,7 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/charge.h"
 #include "controller/ledger/attempts/bound/elapsed.h"
+#include "controller/ledger/attempts/report_rows.h"
 #include "controller/ledger/attempts/walltime.h"
 #include "controller/ledger/restored.h"
 #include "controller/ledger/sql.h"
@@ -28,6 +29,8 @@ static int write_attempt(struct store *s, const struct store_known *k,
 
 	if (!usage || (has_ended && !end))
 		return err_set(err, -ENOMEM, "out of memory");
+	if (c->rows)
+		return store_report_rows_attempt(c->rows, c, now, TAKE_PTR(usage), err);
 	return db_run_later(
 		s->db, err,
 		"UPDATE attempts SET seq = ?3, at_ns = ?4, state = ?5,"
@@ -61,13 +64,13 @@ static int write_job(struct store *s, const struct store_known *k, const struct 
 	    (k->state != JOB_ENDED && k->job_state == k->state &&
 	     k->job_started_ns == k->started_ns && k->job_ended_ns == k->ended_ns))
 		return 0;
-	return db_run(s->db, err,
-		      "UPDATE jobs SET state = ?2, started_ns = ?3, ended_ns = ?4,"
-		      " end = CASE WHEN ?2 = " SQL_JOB_ENDED " THEN"
-		      "  (SELECT end FROM attempts WHERE job = ?1 AND attempt = ?5)"
-		      " ELSE end END WHERE job = ?1",
-		      "iiiii", rep->job, (int64_t)k->state, k->started_ns, k->ended_ns,
-		      (int64_t)rep->attempt);
+	return db_run_later(s->db, err,
+			    "UPDATE jobs SET state = ?2, started_ns = ?3, ended_ns = ?4,"
+			    " end = CASE WHEN ?2 = " SQL_JOB_ENDED " THEN"
+			    "  (SELECT end FROM attempts WHERE job = ?1 AND attempt = ?5)"
+			    " ELSE end END WHERE job = ?1",
+			    "iiiii", rep->job, (int64_t)k->state, k->started_ns, k->ended_ns,
+			    (int64_t)rep->attempt);
 }
 
 static int note_change(struct store *s, const struct store_report_case *c,
@@ -136,6 +139,16 @@ static bool runs_on(const struct store_known *k, const struct report *rep,
 	       late_ns > -SAME_PACE_NS && late_ns < SAME_PACE_NS && rep->seq % ANNOUNCED_EACH;
 }
 
+/* The report moves figures of an open attempt on a single node, and nothing else. To be asked before *k changes. */
+static bool is_plain(const struct store_known *k, const struct store_report_case *c)
+{
+	const struct report *rep = c->report;
+
+	return !c->is_followed && rep != &c->believed && k->closed == STORE_OPEN &&
+	       !k->is_several && rep->state == k->state && rep->state != JOB_ENDED &&
+	       (!rep->started_ns || rep->started_ns == k->started_ns) && !rep->ended_ns;
+}
+
 static int accept_report(struct store *s, struct store_report_case *c, struct store_known *k,
 			 const struct tally_span *span, struct err *err)
 {
@@ -143,6 +156,8 @@ static int accept_report(struct store *s, struct store_report_case *c, struct st
 	enum job_state was = k->state;
 	int r = store_charge_write_days(s, k, c, span, err);
 
+	if (!is_plain(k, c))
+		c->rows = NULL;
 	if (!runs_on(k, rep, span))
 		store_announce_job(s, rep->job);
 	if (r >= 0)

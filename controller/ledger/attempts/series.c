@@ -3,6 +3,7 @@
 #include <errno.h>
 #include "common/err.h"
 #include "common/model/series/series.h"
+#include "controller/ledger/attempts/report_rows.h"
 #include "controller/ledger/attempts/series.h"
 #include "controller/ledger/sql.h"
 #include "controller/ledger/store_sqlite.h"
@@ -18,6 +19,17 @@ static int check_bytes(const struct report *rep)
 	return r;
 }
 
+#define PUT_FORMAT "iiiib"
+static const char put_sql[] =
+	"INSERT INTO series(job, attempt, part, at_ns, data) VALUES(?1, ?2, ?3, ?4, ?5)"
+	" ON CONFLICT(job, attempt, part) DO UPDATE SET at_ns = excluded.at_ns,"
+	" data = excluded.data";
+
+struct db_rows store_series_rows(void)
+{
+	return (struct db_rows){ .sql = put_sql, .format = PUT_FORMAT };
+}
+
 int store_series_put(struct store *s, const struct store_report_case *c, struct err *err)
 {
 	const struct report *rep = c->report;
@@ -29,13 +41,12 @@ int store_series_put(struct store *s, const struct store_report_case *c, struct 
 		return 1;
 	if (!rep->series)
 		return 0;
-	return db_run_later(
-		s->db, err,
-		"INSERT INTO series(job, attempt, part, at_ns, data) VALUES(?1, ?2, ?3, ?4, ?5)"
-		" ON CONFLICT(job, attempt, part) DO UPDATE SET at_ns = excluded.at_ns,"
-		" data = excluded.data",
-		"iiiib", rep->job, (int64_t)rep->attempt, (int64_t)(c->part > 0 ? c->part : 0),
-		c->now_ns, rep->series, rep->series_size);
+	if (c->rows && c->part < 0)
+		return db_rows_add(&c->rows->series, err, rep->job, (int64_t)rep->attempt,
+				   (int64_t)0, c->now_ns, rep->series, rep->series_size);
+	return db_run_later(s->db, err, put_sql, PUT_FORMAT, rep->job, (int64_t)rep->attempt,
+			    (int64_t)(c->part > 0 ? c->part : 0), c->now_ns, rep->series,
+			    rep->series_size);
 }
 
 enum series_column { SERIES_PART, SERIES_NODE, SERIES_AT_NS, SERIES_DATA };

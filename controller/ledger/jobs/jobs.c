@@ -199,26 +199,69 @@ int store_has_queued(struct store *s, const char *cluster, struct err *err)
 	return r < 0 ? r : has;
 }
 
-/* -ESTALE: the job is not queued any more, and nothing may be committed. */
+static bool is_among(int64_t job, const int64_t *jobs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (jobs[i] == job)
+			return true;
+	return false;
+}
+
+enum of_some_column { OF_SOME_JOB, OF_SOME_STATE };
+
+/* Of up to STORE_SOME jobs. -ESTALE: one is not queued any more, and nothing may be committed. */
+static int check_queued(struct store *s, const struct store_these *jobs, size_t first,
+			struct err *err)
+{
+	/* By their numbers alone: with a condition on the state PostgreSQL reads all queued jobs. */
+	static const char sql[] =
+		"SELECT job, state FROM jobs WHERE job IN (" STORE_SOME_PARAMETERS ")";
+	size_t n = jobs->n - first < STORE_SOME ? jobs->n - first : STORE_SOME, n_queued = 0;
+	int64_t buf[STORE_SOME], queued[STORE_SOME];
+	struct db_row *st;
+	struct db_ints v;
+	int r = db_query_ints(s->db, sql, store_some(jobs, first, buf, &v), &st, err);
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0)
+		if (db_int(st, OF_SOME_STATE) == JOB_QUEUED)
+			queued[n_queued++] = db_int(st, OF_SOME_JOB);
+	for (size_t i = 0; i < n && r >= 0; i++)
+		if (!is_among(buf[i], queued, n_queued))
+			r = err_set(err, -ESTALE, "job %lld is not queued", (long long)buf[i]);
+	return r;
+}
+
+static int check_all_queued(struct store *s, const struct store_allocation *allocations,
+			    size_t n, struct err *err)
+{
+	_cleanup_free_ int64_t *numbers = calloc(n + 1, sizeof(*numbers));
+	const struct store_these jobs = { .jobs = numbers, .n = n };
+	int r = numbers ? 0 : err_set(err, -ENOMEM, "out of memory");
+
+	for (size_t i = 0; i < n && r >= 0; i++)
+		numbers[i] = allocations[i].job;
+	for (size_t at = 0; at < n && r >= 0; at += STORE_SOME)
+		r = check_queued(s, &jobs, at, err);
+	return r;
+}
+
 static int allocate_job(struct store *s, const struct store_allocation *g, int64_t now_ns,
 			struct err *err)
 {
 	struct store_event e = { now_ns, g->job, g->node, "give", "" };
-	int r = db_run(s->db, err,
-		       "UPDATE jobs SET state = " SQL_JOB_STARTING
-		       ", node = ?2, attempt = attempt + 1"
-		       " WHERE job = ?1 AND state = " SQL_JOB_QUEUED,
-		       "it", g->job, g->node);
+	int r = db_run_later(s->db, err,
+			     "UPDATE jobs SET state = " SQL_JOB_STARTING
+			     ", node = ?2, attempt = attempt + 1"
+			     " WHERE job = ?1 AND state = " SQL_JOB_QUEUED,
+			     "it", g->job, g->node);
 
 	store_announce_job(s, g->job);
-	if (r >= 0 && db_changes(s->db) != 1)
-		return err_set(err, -ESTALE, "job %lld is not queued", (long long)g->job);
 	if (r >= 0)
-		r = db_run(s->db, err,
-			   "INSERT INTO attempts(job, attempt, node, given_ns, state)"
-			   " SELECT job, attempt, node, ?2, " SQL_JOB_STARTING
-			   " FROM jobs WHERE job = ?1",
-			   "ii", g->job, now_ns);
+		r = db_run_later(s->db, err,
+				 "INSERT INTO attempts(job, attempt, node, given_ns, state)"
+				 " SELECT job, attempt, node, ?2, " SQL_JOB_STARTING
+				 " FROM jobs WHERE job = ?1",
+				 "ii", g->job, now_ns);
 	if (r >= 0 && g->n_parts > 1)
 		r = store_parts_allocate(s, g, err);
 	return r < 0 ? r : store_event(s, &e, err);
@@ -231,6 +274,7 @@ int store_allocate(struct store *s, const struct store_allocation *allocations, 
 
 	if (r < 0)
 		return r;
+	r = check_all_queued(s, allocations, n, err);
 	for (size_t i = 0; i < n && r >= 0; i++)
 		r = allocate_job(s, &allocations[i], now_ns, err);
 	return db_end(s->db, r, err);

@@ -306,6 +306,28 @@ static int load_run_interval(struct store *s, const struct store_run_interval *x
 	return 1;
 }
 
+#define INTERVAL_FORMAT "iiiiii"
+static const char interval_sql[] =
+	"INSERT INTO stretches(job, attempt, from_ns, to_ns, running_ns, even)"
+	" VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT(job, attempt, from_ns) DO UPDATE SET"
+	" to_ns = excluded.to_ns, running_ns = excluded.running_ns, even = excluded.even";
+
+struct db_rows store_run_interval_rows(void)
+{
+	return (struct db_rows){ .sql = interval_sql, .format = INTERVAL_FORMAT };
+}
+
+static int write_interval(struct store *s, const struct store_run_interval *x,
+			  const struct store_run_last *now, struct err *err)
+{
+	if (x->rows)
+		return db_rows_add(x->rows, err, x->job, (int64_t)x->attempt, now->from_ns,
+				   now->to_ns, now->running_ns, (int64_t)now->is_even);
+	return db_run_later(s->db, err, interval_sql, INTERVAL_FORMAT, x->job,
+			    (int64_t)x->attempt, now->from_ns, now->to_ns, now->running_ns,
+			    (int64_t)now->is_even);
+}
+
 int store_run_interval(struct store *s, struct store_run_interval *x,
 		       struct sync_usage_delta *gain, struct err *err)
 {
@@ -339,13 +361,5 @@ int store_run_interval(struct store *s, struct store_run_interval *x,
 	gain->was_running_ns = was.running_ns;
 	gain->to_ns = now.to_ns;
 	gain->running_ns = now.running_ns;
-	return db_run_later(
-		s->db, err,
-		"INSERT INTO stretches(job, attempt, from_ns, to_ns, running_ns, even)"
-		" VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
-		" ON CONFLICT(job, attempt, from_ns) DO UPDATE SET"
-		" to_ns = excluded.to_ns, running_ns = excluded.running_ns,"
-		" even = excluded.even",
-		"iiiiii", x->job, (int64_t)x->attempt, now.from_ns, now.to_ns, now.running_ns,
-		(int64_t)now.is_even);
+	return write_interval(s, x, &now, err);
 }

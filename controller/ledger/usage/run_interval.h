@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* run_interval - writes the run intervals that usage/charges.h reads; for attempts/charge.c alone. */
 #pragma once
+#include "common/db/db.h"
 #include "controller/ledger/store.h"
 
 /* The run interval of an attempt that began last. */
@@ -15,7 +16,9 @@ struct store_run_interval {
 	int32_t attempt;
 	int64_t from_ns, to_ns, running_ns, suspended_ns;
 	const struct store_run_last *last; /* of the attempt before this report */
+	struct db_rows *rows; /* store_run_interval_rows(), to be written later; NULL: at once */
 };
+struct db_rows store_run_interval_rows(void);
 /* Lengthens the interval that ends at from_ns where both are even, that is without suspended time, else
  * begins a new one; in the transaction under way. Sets the times and sums of *gain. Where nothing ran
  * nothing is changed. */

@@ -110,6 +110,12 @@ snapshot() { # NAME TICKS-OF-THE-FLEET: hundredths of a second of CPU so far, by
 	# shellcheck disable=SC2046 # pids
 	printf '%s %s %s %s %s %s\n' "${EPOCHREALTIME/./}" "$(ticks "$controller")" "$(ticks "$(cat "$dir/munge.pid")")" \
 		"$(ticks $(server_pids "$server"))" "$2" "$(ticks "$(cat "$dir/others.pid")")" >"$dir/cpu.$1"
+	curl -s "$url/metrics" >"$dir/metrics.$1"
+}
+counts_between() { # FROM TO
+	awk 'NR == FNR { was[$1] = $2; next } { v[$1] = $2 - was[$1] } END { n = v["reeve_syncs_total"]; b = v["reeve_sync_batches_total"]; c = v["reeve_cycles_total"]
+		if (n && b && c) printf "%d exchanges in %d commits (%.1f each), %.2f ms in the ledger each; %d cycles, %.0f ms each\n", n, b, n / b,
+			v["reeve_ingest_seconds_total"] * 1e3 / n, c, v["reeve_cycle_seconds_total"] * 1e3 / c }' "$dir/metrics.$1" "$dir/metrics.$2"
 }
 cpu_between() { # FROM TO: percent of a core
 	paste -d' ' "$dir/cpu.$1" "$dir/cpu.$2" | awk '{ s = ($7 - $1) / 1e6; if (s <= 0) s = 1
@@ -141,10 +147,14 @@ check_ledger() { # PLACE; prints what differs
 	lost=$((lost + more + twice))
 }
 # A server that fills an empty ledger within a minute has no statistics of it yet, as that of a real ledger has: autovacuum looks once a minute.
+# A tenth of the time at most.
 analyze_on() {
+	local from
 	while [ ! -e "$dir/filled" ]; do
+		from=${EPOCHREALTIME/./}
 		server_sql "$1" ANALYZE 2>/dev/null
-		sleep 3
+		from=$(((${EPOCHREALTIME/./} - from) / 110000))
+		for _ in $(seq $((from > 3 ? from : 3))); do [ -e "$dir/filled" ] || sleep 1; done
 	done
 }
 course() { # reads what the fleet says of its phases
@@ -162,7 +172,8 @@ course() { # reads what the fleet says of its phases
 			snapshot measured "${rest##* }"
 			: >"$dir/over"
 			echo "$rest" | awk '{ printf "acknowledgements: %d, p50 %.1f ms, p99 %.1f (x%.2f of 250), longest %.1f (x%.2f); %d above 250 ms; %d long polls; failed %d\n", $11, $3, $5, $5 / 250, $7, $7 / 250, $9, $13, $15 }'
-			cpu_between ready measured ;;
+			cpu_between ready measured
+			counts_between ready measured ;;
 		reconnected)
 			snapshot reconnected "${rest##* }"
 			echo "$rest" | awk '{ printf "all nodes reconnect at once: acknowledged again after %.1f s (x%.2f of 60); p50 %.0f ms, longest %.0f, failed %d\n", $1, $1 / 60, $3, $7, $15 }'
@@ -196,9 +207,6 @@ run_load() { # DATABASE
 	for f in $(builtin jobs -p); do [ "$f" = "$controller" ] || wait "$f"; done
 	show_times
 	echo "memory of the controller: $(awk '/^VmHWM/ { printf "%.0f MB at most", $2 / 1000 } /^VmRSS/ { printf ", %.0f MB at the end", $2 / 1000 }' "/proc/$controller/status")"
-	curl -s "$url/metrics" | awk '{ v[$1] = $2 } END { n = v["reeve_syncs_total"]; b = v["reeve_sync_batches_total"]; c = v["reeve_cycles_total"]
-		if (n && b && c) printf "in all %d exchanges in %d commits (%.1f each), %.2f ms in the ledger each; %d cycles, %.0f ms each\n", n, b, n / b,
-			v["reeve_ingest_seconds_total"] * 1e3 / n, c, v["reeve_cycle_seconds_total"] * 1e3 / c }'
 	live_stop
 	check_ledger "$place"
 	echo "$1: lost or counted twice: $((lost + (given_up > 0 ? given_up : 0)))"

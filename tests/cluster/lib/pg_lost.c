@@ -309,6 +309,68 @@ static void rows_as_arrays_tell_new_from_known(void **state)
 	db_done(row);
 }
 
+/* Few are sent one by one and many as arrays: both leave the same. */
+static void rows_are_changed_together(void **state)
+{
+	static const char *const keys[] = {
+		"CREATE TABLE k(a INTEGER PRIMARY KEY, n INTEGER, b TEXT, c BLOB) STRICT;", NULL
+	};
+	static const char put[] = "INSERT INTO k(a, n, b, c) VALUES(?1, ?2, ?3, ?4)"
+				  " ON CONFLICT(a) DO UPDATE SET n = k.n + excluded.n,"
+				  " b = excluded.b, c = excluded.c";
+	static const char change[] = "UPDATE k SET b = ?3, n = n - ?2, c = ?4 WHERE a = ?1";
+	static const unsigned char bytes[] = { 0, 255, '\\', '\'', 0 };
+	static const int64_t sizes[] = { 1, 2, 3, 300 };
+	_cleanup_(db_closep) struct db *d = NULL;
+	struct db_row *row;
+	const void *data;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(pg_open(place, keys, &d, NULL), 0);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		const int64_t n = sizes[i];
+		struct db_rows add = { .sql = put, .format = "iitb" }, more = add,
+			       less = { .sql = change, .format = "iitb" };
+
+		assert_int_equal(db_run(d, NULL, "DELETE FROM k", ""), 0);
+		assert_int_equal(db_begin(d, NULL), 0);
+		for (int64_t a = 1; a <= n; a++) {
+			assert_int_equal(db_rows_add(&add, NULL, a, a, "first", bytes, (size_t)1),
+					 0);
+			assert_int_equal(
+				db_rows_add(&more, NULL, a, INT64_C(100), "second", bytes, (size_t)2),
+				0);
+			assert_int_equal(db_rows_add(&less, NULL, a, INT64_C(1),
+						     a % 2 ? "a 'text', \\ {\"" : NULL, bytes,
+						     a % 3 ? sizeof(bytes) : (size_t)0),
+					 0);
+		}
+		assert_int_equal(db_rows_write(d, &add, NULL), 0);
+		assert_int_equal(db_rows_write(d, &more, NULL), 0);
+		assert_int_equal(db_rows_write(d, &less, NULL), 0);
+		assert_int_equal(db_commit(d, NULL), 0);
+		db_rows_done(&add);
+		db_rows_done(&more);
+		db_rows_done(&less);
+		assert_int_equal(db_query(d, NULL, &row, "SELECT a, n, b, c FROM k ORDER BY a", ""),
+				 0);
+		for (int64_t a = 1; a <= n; a++) {
+			assert_int_equal(db_step(d, row, NULL), 1);
+			assert_int_equal(db_int(row, 0), a);
+			assert_int_equal(db_int(row, 1), a + 99);
+			if (a % 2)
+				assert_string_equal(db_text(row, 2), "a 'text', \\ {\"");
+			else
+				assert_true(db_is_null(row, 2));
+			data = db_blob(row, 3, &size);
+			assert_int_equal(size, a % 3 ? sizeof(bytes) : 0);
+			assert_memory_equal(data, bytes, size);
+		}
+		assert_int_equal(db_step(d, row, NULL), 0);
+	}
+}
+
 /* What was sent ahead is there for the next question, and its failure fails the commit. */
 static void what_is_run_later_is_run_in_order(void **state)
 {
@@ -500,6 +562,7 @@ int main(void)
 		cmocka_unit_test_setup(many_rows_go_and_come, set_up),
 		cmocka_unit_test_setup(a_row_that_fails_in_between_fails_them_all, set_up),
 		cmocka_unit_test_setup(rows_as_arrays_tell_new_from_known, set_up),
+		cmocka_unit_test_setup(rows_are_changed_together, set_up),
 		cmocka_unit_test_setup(what_is_run_later_is_run_in_order, set_up),
 		cmocka_unit_test_setup(streamed_values_are_those_of_the_table, set_up),
 		cmocka_unit_test_setup(a_streamed_statement_takes_no_blob, set_up),

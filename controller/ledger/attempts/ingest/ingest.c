@@ -196,11 +196,6 @@ void ingest_touch_others(struct store_ingest *g)
 
 /* ---- the steps of ingest.h ---- */
 
-void store_ingest_forget(struct store *s)
-{
-	db_forget_asked(s->db);
-}
-
 int store_ingest_begin(struct store_ingest *g, struct err *err)
 {
 	const struct sync *in = g->in;

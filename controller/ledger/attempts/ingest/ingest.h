@@ -2,8 +2,9 @@
 /* ingest - stores what a node said in one exchange, in steps, so that exchanges of many nodes can be stored in one transaction and a server's
  * database is asked for what a step needs of all of them at once (db_ask()). store_ingest() is all of it for one exchange.
  *
- * In a transaction: store_ingest_begin() and store_ingest_ask() for each, no two of the same node, then store_ingest_said() for each, then
- * store_ingest_ask_list() for each, then store_ingest_list() for each. After a failure the transaction is to be rolled back.
+ * In a transaction, with each exchange: store_ingest_begin(), store_ingest_ask(), store_ingest_said(), store_ingest_ask_list(),
+ * store_ingest_list(); what is asked for one may be sent long before it is used, so no two may be of the same node. After a failure the
+ * transaction is to be rolled back.
  */
 #pragma once
 #include <stdbool.h>
@@ -28,8 +29,6 @@ struct store_ingest {
 
 /* Makes room in *g->out for one answer to each thing that the node said. -ENOMEM. */
 int store_ingest_begin(struct store_ingest *g, struct err *err);
-/* Forgets what was sent ahead for exchanges that were not stored: before others follow in the same transaction. */
-void store_ingest_forget(struct store *s);
 /* Sends ahead what store_ingest_said() will query first. */
 int store_ingest_ask(struct store_ingest *g, struct err *err);
 /* Writes the node's row, its steps, its reports and its output. Failures: as of store_ingest(). */

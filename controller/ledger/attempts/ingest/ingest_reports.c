@@ -6,6 +6,7 @@
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/ingest/ingest_impl.h"
 #include "controller/ledger/attempts/known.h"
+#include "controller/ledger/attempts/report_rows.h"
 #include "controller/ledger/attempts/series.h"
 #include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/jobs/slurm.h"
@@ -65,13 +66,15 @@ static bool is_of_others(const struct store_report_case *c)
 }
 
 static int ingest_report(struct store_ingest *g, const struct report *report,
-			 const struct store_known *loaded, struct err *err)
+			 const struct store_known *loaded, struct store_report_rows *rows,
+			 struct err *err)
 {
 	struct store_report_case c = { .report = report,
 				       .node = g->in->node,
 				       .now_ns = g->from->now_ns,
 				       .may_adopt = g->may_adopt,
-				       .loaded = loaded };
+				       .loaded = loaded,
+				       .rows = rows };
 	int r = store_report(g->s, &c, err);
 
 	if (r < 0)
@@ -125,24 +128,34 @@ int ingest_ask_reports(struct store_ingest *g, struct err *err)
 	return n ? store_known_ask_some(g->s, g->in->reports, n, err) : 0;
 }
 
+/* A job's first report in an exchange is of what was loaded, and what it writes can be written with that of others. */
+static int ingest_ith(struct store_ingest *g, size_t i, const struct store_known_some *its,
+		      struct store_report_rows *rows, struct err *err)
+{
+	const struct report *report = &g->in->reports[i];
+	int r;
+
+	if (!is_repeated(g, i))
+		return ingest_report(g, report, its->is_loaded ? &its->known : NULL, rows, err);
+	r = store_report_rows_write(g->s, rows, err);
+	return r < 0 ? r : ingest_report(g, report, NULL, NULL, err);
+}
+
 /* What the ledger has of the attempts is read for many reports at once. */
 int ingest_reports(struct store_ingest *g, struct err *err)
 {
 	const struct report *reports = g->in->reports;
 	size_t n = g->in->n_reports, most = lesser(n, STORE_SOME);
 	_cleanup_free_ struct store_known_some *some = calloc(most + 1, sizeof(*some));
+	_cleanup_(store_report_rows_done) struct store_report_rows rows = store_report_rows();
 	int r = some ? 0 : err_set(err, -ENOMEM, "out of memory");
 
 	for (size_t i = 0; i < n && r >= 0; i++) {
-		struct store_known_some *its = &some[i % STORE_SOME];
-
 		if (i % STORE_SOME == 0)
 			r = store_known_load_some(g->s, reports + i, lesser(n - i, STORE_SOME),
 						  some, err);
 		if (r >= 0)
-			r = ingest_report(
-				g, &reports[i],
-				its->is_loaded && !is_repeated(g, i) ? &its->known : NULL, err);
+			r = ingest_ith(g, i, &some[i % STORE_SOME], &rows, err);
 	}
-	return r;
+	return r < 0 ? r : store_report_rows_write(g->s, &rows, err);
 }
