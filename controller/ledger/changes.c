@@ -3,6 +3,7 @@
  * changes.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include "controller/ledger/nodes/heard.h"
 #include "controller/ledger/nodes/kept.h"
 #include "controller/ledger/sql.h"
 #include "controller/ledger/sql.h"
@@ -111,6 +112,7 @@ static void on_transaction_end(void *ctx, enum db_end how)
 		store_forget_nodes(ctx);
 	}
 	rollup_collect_forget(ctx);
+	store_heard_forget(ctx);
 	deliver_changes(a);
 }
 

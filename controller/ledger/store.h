@@ -133,8 +133,6 @@ typedef int (*store_desired_fn)(void *ctx, const struct store_desired *g, struct
 /* Calls fn for each attempt that was allocated to this node and has not ended there. */
 int store_desired(struct store *s, const char *node, store_desired_fn fn, void *ctx,
 		  struct err *err);
-/* In the transaction under way: sends its query ahead (db_ask()). */
-int store_desired_ask(struct store *s, const char *node, struct err *err);
 /* The request of such an attempt as JSON, of an array task its array's; malloc()ed. A node needs it once, and it may be large. */
 int store_desired_request(struct store *s, const struct store_desired *g, char **ret,
 			  struct err *err);

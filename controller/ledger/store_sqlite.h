@@ -46,6 +46,8 @@ struct store {
 	struct store_announced announced;
 	struct store_totals totals;
 	struct store_cluster_nodes *kept_nodes; /* nodes/kept.h */
+	struct store_heard *heard;		/* nodes/heard.h; NULL: nothing yet */
+	int64_t n_touched; /* how often an exchange changed what is not its node's alone */
 	struct ranks *ranks; /* usage/ranks/ranks.c; NULL: not asked yet */
 	struct store_turn turn;
 	bool has_clock;		 /* attempts/bound/clock_step.h: */
@@ -182,10 +184,10 @@ int store_may_requeue(struct store *s, const struct store_loss *l, char text[sta
 int store_requeue(struct store *s, const struct store_loss *l, struct err *err);
 
 /* In the transaction under way. -ESTALE: something later of the node is known. */
-int store_check_sync_number(struct store *s, const struct sync *in, int64_t now_ns,
-			    struct err *err);
-/* Sends its query ahead. */
-int store_ask_sync_number(struct store *s, const struct sync *in, struct err *err);
+struct store_boot;
+/* `known`: nodes/heard.h; NULL: it is read. */
+int store_check_sync_number(struct store *s, const struct sync *in,
+			    const struct store_boot *known, int64_t now_ns, struct err *err);
 
 /* attempts.closed */
 enum store_closed {

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include "common/wire/sync_answer.h"
 #include "controller/api/context.h"
+#include "controller/ledger/nodes/given.h"
 
 struct sync_desired {
 	struct sync_desired_job *jobs;
@@ -12,7 +13,7 @@ struct sync_desired {
 	uint64_t digest; /* of what the node has not carried out yet; 0: nothing */
 };
 
-/* Reads them from the ledger, for the node that sent `in`. sync_desired_done() frees *ret. */
-int sync_desired_read(struct api *a, const struct sync *in, struct sync_desired *ret,
-		      struct err *err);
+/* Reads them from the ledger, for the node that sent `in`. `given`: what the node has open; NULL: it is read. sync_desired_done() frees *ret. */
+int sync_desired_read(struct api *a, const struct sync *in, const struct store_given_list *given,
+		      struct sync_desired *ret, struct err *err);
 void sync_desired_done(struct sync_desired *d);

@@ -154,7 +154,7 @@ static bool on_wake(void *ctx, enum long_poll_why why)
 	if (why == LONG_POLL_ABANDONED) {
 		/* This is read by no one, and not worth a signature. */
 		exchange_answer(t->x, (struct exchange_answer){ .status = 409 });
-	} else if (sync_desired_read(t->api, t->in, &d, &err) < 0) {
+	} else if (sync_desired_read(t->api, t->in, NULL, &d, &err) < 0) {
 		answer_failure(t, &err);
 	} else {
 		/* Woken because something changed: any open desired state is worth an answer.

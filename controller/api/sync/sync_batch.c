@@ -55,6 +55,7 @@ static void begin_talk(struct talk *t)
 {
 	struct sync_from *from = &t->from;
 
+	store_ingest_done(&t->ingest);
 	sync_result_done(&t->result);
 	sync_desired_done(&t->desired);
 	*t->err.text = '\0';
@@ -81,26 +82,6 @@ static void store_said(struct talk *t)
 		t->from.slurm = &slurm;
 	t->r = store_ingest_said(&t->ingest, &t->err);
 	t->from.slurm = NULL;
-}
-
-static void store_alone(struct talk *t)
-{
-	struct store *s = t->api->c.store;
-
-	begin_talk(t);
-	if (t->r >= 0)
-		t->r = store_begin(s, &t->err);
-	if (t->r < 0)
-		return;
-	store_said(t);
-	if (t->r >= 0)
-		t->r = store_ingest_list(&t->ingest, &t->err);
-	if (t->r >= 0)
-		t->r = sync_desired_read(t->api, t->in, &t->desired, &t->err);
-	if (t->r >= 0)
-		t->r = store_commit(s, &t->err);
-	else
-		store_rollback(s);
 }
 
 static void count_talk(struct talk *t, int64_t took_ns)
@@ -195,12 +176,35 @@ static int store_list(struct talk *t)
 
 static int ask_desired(struct talk *t)
 {
-	return store_desired_ask(t->api->c.store, t->in->node, &t->err);
+	return store_ingest_given(&t->ingest)
+		       ? 0
+		       : store_given_ask(t->api->c.store, t->in->node, &t->err);
 }
 
 static int read_desired(struct talk *t)
 {
-	return sync_desired_read(t->api, t->in, &t->desired, &t->err);
+	return sync_desired_read(t->api, t->in, store_ingest_given(&t->ingest), &t->desired,
+				 &t->err);
+}
+
+static void store_alone(struct talk *t)
+{
+	struct store *s = t->api->c.store;
+
+	begin_talk(t);
+	if (t->r >= 0)
+		t->r = store_begin(s, &t->err);
+	if (t->r < 0)
+		return;
+	store_said(t);
+	if (t->r >= 0)
+		t->r = store_ingest_list(&t->ingest, &t->err);
+	if (t->r >= 0)
+		t->r = read_desired(t);
+	if (t->r >= 0)
+		t->r = store_commit(s, &t->err);
+	else
+		store_rollback(s);
 }
 
 /* Returns how many; *ret_has_failed: one of them. The queries of a round are sent before the round before it is stored, so that a server works on

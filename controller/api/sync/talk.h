@@ -38,6 +38,7 @@ static inline struct talk *talk_free(struct talk *t)
 {
 	if (!t)
 		return NULL;
+	store_ingest_done(&t->ingest);
 	sync_free(t->in);
 	sync_result_done(&t->result);
 	sync_desired_done(&t->desired);

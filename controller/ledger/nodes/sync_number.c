@@ -8,6 +8,7 @@
 #include <errno.h>
 #include "common/err.h"
 #include "common/time_units.h"
+#include "controller/ledger/nodes/heard.h"
 #include "controller/ledger/store_sqlite.h"
 
 /* Earlier boots are remembered for so long: much longer than a munge credential is valid, so that no
@@ -34,34 +35,40 @@ enum boot_column { BOOT_NUMBER, BOOT_IS_OVER };
 static const char boot_sql[] =
 	"SELECT number, is_over FROM boots WHERE node = ?1 AND boot = ?2";
 
-int store_ask_sync_number(struct store *s, const struct sync *in, struct err *err)
-{
-	return db_ask(s->db, err, boot_sql, "tt", in->node, in->boot);
-}
-
-int store_check_sync_number(struct store *s, const struct sync *in, int64_t now_ns,
-			    struct err *err)
+static int load_boot(struct store *s, const struct sync *in, struct store_boot *ret,
+		     struct err *err)
 {
 	struct db_row *st;
-	int64_t last, is_over;
 	int r = db_query_first(s->db, err, &st, boot_sql, "tt", in->node, in->boot);
+
+	*ret = (struct store_boot){ .is_there = r > 0 };
+	if (r <= 0)
+		return r;
+	ret->number = db_int(st, BOOT_NUMBER);
+	ret->is_over = db_int(st, BOOT_IS_OVER) != 0;
+	db_done(st);
+	return 0;
+}
+
+int store_check_sync_number(struct store *s, const struct sync *in,
+			    const struct store_boot *known, int64_t now_ns, struct err *err)
+{
+	struct store_boot boot;
+	int r = known ? 0 : load_boot(s, in, &boot, err);
 
 	if (r < 0)
 		return r;
-	if (r == 0)
+	if (known)
+		boot = *known;
+	if (!boot.is_there)
 		return begin_boot(s, in, now_ns, err);
-	last = db_int(st, BOOT_NUMBER);
-	is_over = db_int(st, BOOT_IS_OVER);
-	db_done(st);
-	if (is_over)
+	if (boot.is_over)
 		return err_set(err, -ESTALE, "node %s was booted again after it sent this",
 			       in->node);
 	if (!in->number)
 		return 0;
-	if (in->number <= last)
+	if (in->number <= boot.number)
 		return err_set(err, -ESTALE, "node %s has sent a later exchange already",
 			       in->node);
-	return db_run_later(s->db, err,
-			    "UPDATE boots SET number = ?3 WHERE node = ?1 AND boot = ?2", "tti",
-			    in->node, in->boot, in->number);
+	return store_heard_number(s, in, err);
 }

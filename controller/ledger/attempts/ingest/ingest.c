@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/ledger/attempts/ingest/ingest_impl.h"
+#include "controller/ledger/nodes/heard.h"
 #include "controller/ledger/nodes/record.h"
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/restored.h"
@@ -15,27 +16,31 @@
 
 /* clang-format off */
 #define BEFORE_COLUMNS(X) \
-	X(BEFORE_ADDRESS,            "address") \
-	X(BEFORE_BOOT,               ", boot") \
-	X(BEFORE_LAST_NS,            ", last_ns") \
-	X(BEFORE_CLUSTER,            ", cluster") \
-	X(BEFORE_NCPUS,              ", ncpus") \
-	X(BEFORE_MEM_BYTES,          ", mem_bytes") \
-	X(BEFORE_JOBFS_BYTES,        ", jobfs_bytes") \
-	X(BEFORE_NGPUS,              ", ngpus") \
-	X(BEFORE_GPU_MODELS,         ", gpu_models") \
-	X(BEFORE_DRAINED_GPU_MODELS, ", drained_gpu_models") \
-	X(BEFORE_NODE_TYPE,          ", node_type") \
-	X(BEFORE_FEATURES,           ", features") \
-	X(BEFORE_DRAINING,           ", draining") \
-	X(BEFORE_LOST,               ", lost") \
-	X(BEFORE_RESTORED_NS,        ", restored_ns") \
+	X(BEFORE_ADDRESS,            "n.address") \
+	X(BEFORE_BOOT,               ", n.boot") \
+	X(BEFORE_LAST_NS,            ", n.last_ns") \
+	X(BEFORE_CLUSTER,            ", n.cluster") \
+	X(BEFORE_NCPUS,              ", n.ncpus") \
+	X(BEFORE_MEM_BYTES,          ", n.mem_bytes") \
+	X(BEFORE_JOBFS_BYTES,        ", n.jobfs_bytes") \
+	X(BEFORE_NGPUS,              ", n.ngpus") \
+	X(BEFORE_GPU_MODELS,         ", n.gpu_models") \
+	X(BEFORE_DRAINED_GPU_MODELS, ", n.drained_gpu_models") \
+	X(BEFORE_NODE_TYPE,          ", n.node_type") \
+	X(BEFORE_FEATURES,           ", n.features") \
+	X(BEFORE_DRAINING,           ", n.draining") \
+	X(BEFORE_LOST,               ", n.lost") \
+	X(BEFORE_RESTORED_NS,        ", n.restored_ns") \
 	X(BEFORE_N_DRAINS,           ", (SELECT COUNT(*) FROM drains d WHERE d.node = ?1" \
-		" AND d.from_ns <= ?2)")
+		" AND d.from_ns <= ?2)") \
+	X(BEFORE_NUMBER,             ", b.number") \
+	X(BEFORE_IS_OVER,            ", b.is_over")
 /* clang-format on */
 enum { BEFORE_COLUMNS(SQL_NAME) };
 static const char before_sql[] =
-	"SELECT " BEFORE_COLUMNS(SQL_COLUMN) " FROM nodes WHERE node = ?1";
+	"SELECT " BEFORE_COLUMNS(
+		SQL_COLUMN) " FROM nodes n LEFT JOIN boots b ON b.node = n.node AND b.boot = ?3"
+			    " WHERE n.node = ?1";
 
 static bool has_drained_models(const struct store_ingest *g, struct db_row *st)
 {
@@ -67,15 +72,15 @@ static bool is_changed(const struct store_ingest *g, struct db_row *st)
 	       db_int(st, BEFORE_LOST) != 0;
 }
 
-/* 1: the node has a row; 0: it is new. -EBUSY: another address used the name less than lost_ns ago,
+/* 1: the node has a row, and *ret is set; 0: it is new. -EBUSY: another address used the name less than lost_ns ago,
  * so two machines may have it. */
-static int check_node(struct store_ingest *g, struct err *err)
+static int check_node(struct store_ingest *g, struct store_boot *ret, struct err *err)
 {
 	struct db_row *st;
 	int64_t silent_ns;
 	char address[64], boot[REQUEST_NAME_MAX];
-	int r = db_query_first(g->s->db, err, &st, before_sql, "ti", g->in->node,
-			       g->from->now_ns);
+	int r = db_query_first(g->s->db, err, &st, before_sql, "tit", g->in->node,
+			       g->from->now_ns, g->in->boot);
 
 	if (r <= 0)
 		return r;
@@ -90,6 +95,9 @@ static int check_node(struct store_ingest *g, struct err *err)
 			     !g->in->draining && !db_int(st, BEFORE_N_DRAINS);
 	g->out->has_freed |= has_drained_models(g, st);
 	g->may_adopt = db_int(st, BEFORE_RESTORED_NS) != g->s->identity.restored_ns;
+	*ret = (struct store_boot){ .is_there = !db_is_null(st, BEFORE_NUMBER),
+				    .is_over = db_int(st, BEFORE_IS_OVER) != 0,
+				    .number = db_int(st, BEFORE_NUMBER) };
 	db_done(st);
 	if (strcmp(address, g->from->address) != 0 && silent_ns >= 0 &&
 	    silent_ns < g->from->lost_ns)
@@ -101,64 +109,18 @@ static int check_node(struct store_ingest *g, struct err *err)
 	return 1;
 }
 
-/* An operator's drain that has begun stays, whatever the node says of itself. */
-static int write_node(struct store_ingest *g, struct err *err)
-{
-	const struct sync *in = g->in;
-	const struct sync_amounts *c = &in->capacity, *f = &in->free;
-	_cleanup_free_ char *notes = sync_format_notes(in), *gpus = sync_format_gpus(in);
-	char models[GPUS_TEXT_MAX], free_models[GPUS_TEXT_MAX], drained[GPUS_TEXT_MAX];
-
-	if (!notes || !gpus)
-		return err_set(err, -ENOMEM, "out of memory");
-	return db_run_later(
-		g->s->db, err,
-		"INSERT INTO nodes(node, cluster, boot, version, address, topology, notes,"
-		" tier, draining, lost, ncpus, mem_bytes, jobfs_bytes, ngpus,"
-		" free_ncpus, free_mem_bytes, free_jobfs_bytes, free_ngpus,"
-		" first_ns, last_ns, gpus, gpu_models, free_gpu_models,"
-		" drained_gpu_models, node_type, features)"
-		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, ?10, ?11,"
-		" ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18, ?19, ?20, ?21,"
-		" ?22, ?23, ?24) ON CONFLICT(node) DO UPDATE SET"
-		" cluster = excluded.cluster, boot = excluded.boot,"
-		" version = excluded.version, address = excluded.address,"
-		" topology = excluded.topology, notes = excluded.notes,"
-		" tier = excluded.tier, draining = CASE WHEN EXISTS("
-		"SELECT 1 FROM drains d WHERE d.node = excluded.node AND d.from_ns <= ?18)"
-		" THEN 1 ELSE excluded.draining END, lost = 0,"
-		" ncpus = excluded.ncpus, mem_bytes = excluded.mem_bytes,"
-		" jobfs_bytes = excluded.jobfs_bytes, ngpus = excluded.ngpus,"
-		" free_ncpus = excluded.free_ncpus,"
-		" free_mem_bytes = excluded.free_mem_bytes,"
-		" free_jobfs_bytes = excluded.free_jobfs_bytes,"
-		" free_ngpus = excluded.free_ngpus, last_ns = excluded.last_ns,"
-		" gpus = excluded.gpus, gpu_models = excluded.gpu_models,"
-		" free_gpu_models = excluded.free_gpu_models,"
-		" drained_gpu_models = excluded.drained_gpu_models,"
-		" node_type = excluded.node_type, features = excluded.features",
-		"ttttttt"
-		"ii"
-		"iiii"
-		"iiii"
-		"i"
-		"tttttt",
-		in->node, g->from->cluster, in->boot, in->version, g->from->address,
-		in->topology, notes, (int64_t)in->tier, (int64_t)in->draining, c->ncpus,
-		c->mem_bytes, c->jobfs_bytes, c->ngpus, f->ncpus, f->mem_bytes, f->jobfs_bytes,
-		f->ngpus, g->from->now_ns, gpus, gpus_format(&in->gpu_models, models),
-		gpus_format(&in->free_gpu_models, free_models),
-		gpus_format(&in->drained_gpu_models, drained), in->node_type, in->features);
-}
-
 static int ingest_node(struct store_ingest *g, struct err *err)
 {
 	struct store_event e = { g->from->now_ns, 0, g->in->node, "register", g->in->version };
-	int known = check_node(g, err), r;
+	struct store_boot boot = { 0 };
+	int known = check_node(g, &boot, err), r = known;
 
-	if (known < 0)
-		return known;
-	r = write_node(g, err);
+	if (r >= 0)
+		r = store_check_sync_number(g->s, g->in, known ? &boot : NULL,
+					    g->from->now_ns, err);
+	if (r >= 0)
+		r = store_heard(g->s, g->in, g->from, known && !g->has_changed && !g->may_adopt,
+				err);
 	if (r >= 0 && (!known || g->has_changed))
 		r = store_node_record(g->s, g->in->node, g->from->now_ns, err);
 	if (r < 0 || (known && !g->has_rebooted))
@@ -191,6 +153,7 @@ static int ingest_outputs(struct store_ingest *g, struct err *err)
 
 void ingest_touch_others(struct store_ingest *g)
 {
+	g->s->n_touched++;
 	db_forget_asked(g->s->db);
 }
 
@@ -214,22 +177,24 @@ int store_ingest_begin(struct store_ingest *g, struct err *err)
 	return err_set(err, -ENOMEM, "out of memory");
 }
 
+void store_ingest_done(struct store_ingest *g)
+{
+	store_given_done(&g->given);
+}
+
 /* The numbers in the ledger of a foreign engine's jobs are not known yet. */
 int store_ingest_ask(struct store_ingest *g, struct err *err)
 {
-	int r = store_ask_sync_number(g->s, g->in, err);
+	int r = db_ask(g->s->db, err, before_sql, "tit", g->in->node, g->from->now_ns,
+		       g->in->boot);
 
-	if (r >= 0)
-		r = db_ask(g->s->db, err, before_sql, "ti", g->in->node, g->from->now_ns);
 	return r < 0 || engine_is_foreign(g->in->engine) ? r : ingest_ask_reports(g, err);
 }
 
 int store_ingest_said(struct store_ingest *g, struct err *err)
 {
-	int r = store_check_sync_number(g->s, g->in, g->from->now_ns, err);
+	int r = ingest_node(g, err);
 
-	if (r >= 0)
-		r = ingest_node(g, err);
 	if (g->from->slurm || g->may_adopt)
 		ingest_touch_others(g);
 	if (r >= 0 && g->from->slurm)
@@ -263,6 +228,7 @@ int store_ingest(struct store *s, const struct sync *in, const struct sync_from 
 
 	if (r >= 0)
 		r = db_end(s->db, ingest_all(&g, err), err);
+	store_ingest_done(&g);
 	if (r < 0) {
 		sync_result_done(&out);
 		return r;

@@ -8,6 +8,7 @@
  */
 #pragma once
 #include <stdbool.h>
+#include "controller/ledger/nodes/given.h"
 #include "controller/ledger/nodes/sync.h"
 
 struct err;
@@ -25,9 +26,12 @@ struct store_ingest {
 	bool may_adopt; /* the ledger was restored, and the node had not sent it all that it has */
 	bool is_told;	  /* now it has */
 	bool has_changed; /* in what the queue reads of nodes */
+	struct store_given_list given; /* what the node has open, after its reports */
+	int64_t n_touched;	     /* store.n_touched, then */
 };
+void store_ingest_done(struct store_ingest *g);
 
-/* Makes room in *g->out for one answer to each thing that the node said. -ENOMEM. */
+/* Makes room in *g->out for one answer to each thing that the node said. After it, also where it fails: store_ingest_done(). -ENOMEM. */
 int store_ingest_begin(struct store_ingest *g, struct err *err);
 /* Sends ahead what store_ingest_said() will query first. */
 int store_ingest_ask(struct store_ingest *g, struct err *err);
@@ -38,3 +42,5 @@ int store_ingest_ask_list(struct store_ingest *g, struct err *err);
 /* Compares the node's list of jobs with the ledger's: after its reports, as a job that ended is closed by its report before its absence
  * from the list could count as a loss. */
 int store_ingest_list(struct store_ingest *g, struct err *err);
+/* What the node has open, as the transaction leaves it; NULL: that is to be read again. */
+const struct store_given_list *store_ingest_given(const struct store_ingest *g);

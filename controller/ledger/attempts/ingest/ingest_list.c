@@ -8,7 +8,6 @@
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/ledger/attempts/ingest/ingest_impl.h"
-#include "controller/ledger/attempts/ingest/listed.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/restored.h"
@@ -163,33 +162,37 @@ static struct sync_job *sort_holds(const struct sync *in)
 	return sorted;
 }
 
-/* Attempts and parts that the node once showed, has not ended, and does not list: of `rows` they are moved to the front. Returns how many. */
-static size_t find_missing(const struct store_ingest *g, const struct sync_job *sorted,
-			   struct store_listed *rows, size_t n)
+/* The node once showed it, has not ended it, and does not list it. */
+static bool is_missing(const struct store_ingest *g, const struct sync_job *sorted,
+		       const struct store_given *h)
 {
-	size_t n_missing = 0;
+	const struct sync_job key = { .job = h->desired.job, .attempt = h->desired.attempt };
 
-	for (size_t i = 0; i < n; i++) {
-		const struct sync_job key = { .job = rows[i].job, .attempt = rows[i].attempt };
-
-		if (rows[i].is_shown && !bsearch(&key, sorted, g->in->n_jobs + g->in->n_found,
-						 sizeof(key), compare_holds))
-			rows[n_missing++] = rows[i];
-	}
-	return n_missing;
+	return h->is_shown && !bsearch(&key, sorted, g->in->n_jobs + g->in->n_found,
+				       sizeof(key), compare_holds);
 }
 
-static int handle_missing(struct store_ingest *g, const struct store_listed *m, struct err *err)
+/* The ledger has it open, and as the node lists it: nothing is to be written. */
+static bool is_known(const struct store_ingest *g, const struct sync_job *j)
 {
-	struct store_loss loss = { .job = m->job,
-				   .attempt = m->attempt,
-				   .part = m->part,
+	const struct store_given *h = store_given_find(&g->given, j->job, j->attempt);
+
+	return h && h->is_shown && !h->missing_ns && h->desired.state == j->state;
+}
+
+static int handle_missing(struct store_ingest *g, const struct store_given *m, struct err *err)
+{
+	const struct store_desired *d = &m->desired;
+	struct store_loss loss = { .job = d->job,
+				   .attempt = d->attempt,
+				   .part = d->part.index,
 				   .now_ns = g->from->now_ns,
 				   .node = g->in->node };
-	const struct store_at at = { m->job, m->attempt, g->in->node };
-	const struct store_place p = { .part = m->part };
+	const struct store_at at = { d->job, d->attempt, g->in->node };
+	const struct store_place p = { .part = d->part.index };
 	int r;
 
+	ingest_touch_others(g);
 	if (g->has_rebooted)
 		loss.text = "the node rebooted under the job";
 	else if (m->missing_ns && g->from->now_ns - m->missing_ns >= MISSING_GRACE_NS)
@@ -199,15 +202,15 @@ static int handle_missing(struct store_ingest *g, const struct store_listed *m, 
 	else
 		return store_place_miss(g->s, &at, &p, g->from->now_ns, err);
 	g->out->has_freed = true;
-	r = m->part ? store_part_lose(g->s, &loss, err) : store_end_lost(g->s, &loss, err);
+	r = loss.part ? store_part_lose(g->s, &loss, err) : store_end_lost(g->s, &loss, err);
 	if (r >= 0)
-		r = store_credential_drop(g->s, m->job, err);
-	return r < 0 ? r : ingest_wake_others(g, m->job, err);
+		r = store_credential_drop(g->s, d->job, err);
+	return r < 0 ? r : ingest_wake_others(g, d->job, err);
 }
 
 int store_ingest_ask_list(struct store_ingest *g, struct err *err)
 {
-	return store_listed_ask(g->s, g->in->node, err);
+	return store_given_ask(g->s, g->in->node, err);
 }
 
 /* Both may write what is not of this node alone. */
@@ -220,24 +223,31 @@ static int ingest_one(struct store_ingest *g, const struct sync_job *h,
 	return fn(g, h, err);
 }
 
+static int compare_list(struct store_ingest *g, const struct sync_job *sorted, struct err *err)
+{
+	const struct sync *in = g->in;
+	int r = 0;
+
+	for (size_t i = 0; i < in->n_jobs && r >= 0; i++)
+		if (!is_known(g, &in->jobs[i]))
+			r = ingest_one(g, &in->jobs[i], ingest_listed, err);
+	for (size_t i = 0; i < in->n_found && r >= 0; i++)
+		r = ingest_one(g, &in->found[i], ingest_found, err);
+	for (size_t i = 0; i < g->given.n && g->is_told && r >= 0; i++)
+		if (is_missing(g, sorted, &g->given.rows[i]))
+			r = handle_missing(g, &g->given.rows[i], err);
+	return r;
+}
+
 int store_ingest_list(struct store_ingest *g, struct err *err)
 {
 	_cleanup_free_ struct sync_job *sorted = sort_holds(g->in);
-	_cleanup_free_ struct store_listed *rows = NULL;
-	size_t n = 0;
-	int r = sorted ? store_listed_load(g->s, g->in->node, &rows, &n, err)
+	int r = sorted ? store_given_load(g->s, g->in->node, &g->given, err)
 		       : err_set(err, -ENOMEM, "out of memory");
 
-	for (size_t i = 0; i < g->in->n_jobs && r >= 0; i++)
-		if (!store_listed_is_known(rows, n, &g->in->jobs[i]))
-			r = ingest_one(g, &g->in->jobs[i], ingest_listed, err);
-	for (size_t i = 0; i < g->in->n_found && r >= 0; i++)
-		r = ingest_one(g, &g->in->found[i], ingest_found, err);
-	n = r >= 0 && g->is_told ? find_missing(g, sorted, rows, n) : 0;
-	if (n)
-		ingest_touch_others(g);
-	for (size_t i = 0; i < n && r >= 0; i++)
-		r = handle_missing(g, &rows[i], err);
+	g->n_touched = g->s->n_touched;
+	if (r >= 0)
+		r = compare_list(g, sorted, err);
 	/* What was refused still has cores there. */
 	if (r >= 0 && g->may_adopt && g->is_told && !g->out->n_refusals)
 		r = store_restored_told(g->s, g->in->node, err);
@@ -245,3 +255,7 @@ int store_ingest_list(struct store_ingest *g, struct err *err)
 	return r;
 }
 
+const struct store_given_list *store_ingest_given(const struct store_ingest *g)
+{
+	return g->n_touched == g->s->n_touched ? &g->given : NULL;
+}

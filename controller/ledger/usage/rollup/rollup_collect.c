@@ -2,6 +2,7 @@
 /* rollup_collect.c - a set of sums for the transaction under way; see rollup_collect.h. */
 #include <errno.h>
 #include "common/err.h"
+#include "controller/ledger/nodes/heard.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/rollup/rollup_collect.h"
 #include "controller/ledger/usage/rollup/rollup_write.h"
@@ -33,7 +34,9 @@ static int write_collected(void *ctx, struct err *err)
 	struct store *s = ctx;
 	int r = s->totals.days ? rollup_write_set(s, s->totals.days, err) : 0;
 
-	return r < 0 ? r : totals_write(s, err);
+	if (r >= 0)
+		r = totals_write(s, err);
+	return r < 0 ? r : store_heard_write(s, err);
 }
 
 void rollup_collect_start(struct store *s)

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* given.c - what a node has open, and the desired state of it. See given.h and store.h.
+ *
+ * Of a job on several nodes (attempts/multinode.h) the nodes of the parts other than the first get them at
+ * once, the first node when all of them have been shown running, or when the job is to be cancelled. When
+ * the attempt is over, or the end of part 0 waits for them, the others are to be cancelled.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/ledger/jobs/texts.h"
+#include "controller/ledger/nodes/given.h"
+#include "controller/ledger/sql.h"
+
+/* The columns of both halves of given_sql. */
+enum given_column {
+	GIVEN_JOB,
+	GIVEN_ATTEMPT,
+	GIVEN_WANT,
+	GIVEN_STATE,
+	GIVEN_REASON,
+	GIVEN_ARRAY_JOB,
+	GIVEN_ARRAY_INDEX,
+	/* of a job on several nodes: */
+	GIVEN_HOSTS,
+	GIVEN_PART,
+	GIVEN_NCPUS,
+	GIVEN_VMEM_BYTES,
+	GIVEN_MEM_BYTES,
+	GIVEN_JOBFS_BYTES,
+	GIVEN_NGPUS,
+	GIVEN_MISSING_NS,
+	GIVEN_SHOWN,
+	GIVEN_DUE,
+};
+/* When the first part of a job has ended, its others get an order to end. Not those of Slurm: its cancel names a job's id, which may be the
+ * next attempt's by then. */
+static const char given_sql[] =
+	"SELECT a.job, a.attempt, j.want, a.state, j.want_reason,"
+	" j.array_job, j.array_index, a.hosts, 0, p.ncpus, p.vmem_bytes, p.mem_bytes,"
+	" p.jobfs_bytes, p.ngpus, a.missing_ns, a.shown, CASE WHEN a.missing_ns = 0"
+	" AND (a.hosts = '' OR a.shown = 1 OR j.want = " SQL_DESIRED_CANCEL
+	" OR NOT EXISTS(SELECT 1 FROM parts o"
+	"  WHERE o.job = a.job AND o.attempt = a.attempt AND o.part > 0 AND o.state < " SQL_JOB_RUNNING
+	")) THEN 1 ELSE 0 END FROM attempts a JOIN jobs j ON j.job = a.job LEFT JOIN parts p"
+	" ON p.job = a.job AND p.attempt = a.attempt AND p.part = 0"
+	" WHERE a.node = ?1 AND a.closed = " SQL_STORE_OPEN " UNION ALL"
+	" SELECT p.job, p.attempt, CASE WHEN p.job < " SQL_SLURM_FROM
+	" AND (a.closed <> " SQL_STORE_OPEN " OR a.held_ns > 0) THEN " SQL_DESIRED_CANCEL
+	" ELSE j.want END, p.state,"
+	" CASE WHEN a.closed <> " SQL_STORE_OPEN " OR a.held_ns > 0 THEN 'the job has ended'"
+	" ELSE j.want_reason END,"
+	" j.array_job, j.array_index, a.hosts, p.part, p.ncpus, p.vmem_bytes,"
+	" p.mem_bytes, p.jobfs_bytes, p.ngpus, p.missing_ns, p.shown,"
+	" CASE WHEN p.missing_ns = 0 THEN 1 ELSE 0 END"
+	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
+	" JOIN jobs j ON j.job = p.job"
+	" WHERE p.node = ?1 AND p.closed = " SQL_STORE_OPEN " AND p.part > 0"
+	" ORDER BY 1, 2";
+_Static_assert(DESIRED_CANCEL == 2 && JOB_RUNNING == 2, "given_sql has them as numbers");
+
+static int32_t count_hosts(const char *hosts)
+{
+	int32_t n = *hosts != '\0';
+
+	for (; *hosts; hosts++)
+		n += *hosts == ',';
+	return n;
+}
+
+/* Most texts are empty: those are not copied. */
+static bool copy_text(struct db_row *st, int column, char **ret)
+{
+	static char empty[] = "";
+	const char *text = store_text(st, column);
+
+	*ret = *text ? strdup(text) : empty;
+	return *ret != NULL;
+}
+
+static void free_text(const char *text)
+{
+	if (text && *text)
+		free((char *)text);
+}
+
+static void free_row(struct store_given *h)
+{
+	free_text(h->desired.reason);
+	free_text(h->desired.part.hosts);
+}
+
+void store_given_done(struct store_given_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free_row(&l->rows[i]);
+	free(l->rows);
+	*l = (struct store_given_list){ 0 };
+}
+
+static int read_row(struct db_row *st, const char *node, struct store_given *h, struct err *err)
+{
+	struct store_desired *g = &h->desired;
+	char *reason = NULL, *hosts = NULL;
+
+	*h = (struct store_given){ .missing_ns = db_int(st, GIVEN_MISSING_NS),
+				  .is_shown = db_int(st, GIVEN_SHOWN) != 0,
+				  .is_due = db_int(st, GIVEN_DUE) != 0 };
+	*g = (struct store_desired){
+		.job = db_int(st, GIVEN_JOB),
+		.attempt = (int32_t)db_int(st, GIVEN_ATTEMPT),
+		.want = (enum job_desired)(int)db_int(st, GIVEN_WANT),
+		.state = (enum job_state)(int)db_int(st, GIVEN_STATE),
+		.array = { db_int(st, GIVEN_ARRAY_JOB), db_int(st, GIVEN_ARRAY_INDEX) },
+		.part = { .index = (int32_t)db_int(st, GIVEN_PART),
+			  .n = count_hosts(store_text(st, GIVEN_HOSTS)) },
+		.share = { .node = node,
+			   .ncpus = db_int(st, GIVEN_NCPUS),
+			   .vmem_bytes = db_int(st, GIVEN_VMEM_BYTES),
+			   .mem_bytes = db_int(st, GIVEN_MEM_BYTES),
+			   .jobfs_bytes = db_int(st, GIVEN_JOBFS_BYTES),
+			   .ngpus = db_int(st, GIVEN_NGPUS) },
+	};
+	if (copy_text(st, GIVEN_REASON, &reason) && copy_text(st, GIVEN_HOSTS, &hosts)) {
+		g->reason = reason;
+		g->part.hosts = hosts;
+		return 0;
+	}
+	free_text(reason);
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
+static int add_row(struct db_row *st, const char *node, struct store_given_list *l,
+		   struct err *err)
+{
+	size_t larger = l->size ? 2 * l->size : 16;
+	struct store_given *more;
+	int r;
+
+	if (l->n == l->size) {
+		more = reallocarray(l->rows, larger, sizeof(*more));
+		if (!more)
+			return err_set(err, -ENOMEM, "out of memory");
+		l->rows = more;
+		l->size = larger;
+	}
+	r = read_row(st, node, &l->rows[l->n], err);
+	l->n += r >= 0;
+	return r;
+}
+
+int store_given_ask(struct store *s, const char *node, struct err *err)
+{
+	return db_ask(s->db, err, given_sql, "t", node);
+}
+
+int store_given_load(struct store *s, const char *node, struct store_given_list *ret,
+		    struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, given_sql, "t", node);
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		r = add_row(st, node, ret, err);
+		if (r < 0)
+			db_done(st);
+	}
+	return r;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct store_desired *x = &((const struct store_given *)a)->desired,
+				   *y = &((const struct store_given *)b)->desired;
+
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	return (x->attempt > y->attempt) - (x->attempt < y->attempt);
+}
+
+const struct store_given *store_given_find(const struct store_given_list *l, int64_t job,
+					 int32_t attempt)
+{
+	const struct store_given key = { .desired = { .job = job, .attempt = attempt } };
+
+	return l->n ? bsearch(&key, l->rows, l->n, sizeof(key), compare_rows) : NULL;
+}
+
+int store_given_desired(const struct store_given_list *l, store_desired_fn fn, void *ctx,
+		       struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < l->n && r >= 0; i++)
+		if (l->rows[i].is_due)
+			r = fn(ctx, &l->rows[i].desired, err);
+	return r < 0 ? r : 0;
+}
+
+int store_desired(struct store *s, const char *node, store_desired_fn fn, void *ctx,
+		  struct err *err)
+{
+	_cleanup_(store_given_done) struct store_given_list given = { 0 };
+	int r = store_given_load(s, node, &given, err);
+
+	return r < 0 ? r : store_given_desired(&given, fn, ctx, err);
+}
+
+int store_desired_request(struct store *s, const struct store_desired *g, char **ret,
+			  struct err *err)
+{
+	struct db_row *st;
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT " STORE_REQUEST("j") " FROM jobs j WHERE j.job = ?1",
+			       "i", g->array.job ? g->array.job : g->job);
+
+	if (r <= 0)
+		return r < 0 ? r
+			     : err_set(err, -ENOENT, "job %lld has no row", (long long)g->job);
+	*ret = strdup(store_text(st, 0));
+	db_done(st);
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
