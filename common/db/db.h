@@ -99,7 +99,8 @@ struct db_rows {
 	 * stand, which changes rows that are there; then no two rows have the same values in those columns. Or UPDATE table SET ...
 	 * WHERE ..., without texts of its own; then no two rows change the same one. */
 	const char *sql;
-	const char *format; /* of a row, as of db_run(); 'b' not where rows are inserted alone */
+	const char
+		*format; /* of a row, as of db_run(); 'b' not where rows are inserted alone */
 	struct db_value *values;
 	size_t n, room; /* rows */
 };

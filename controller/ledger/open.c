@@ -142,9 +142,9 @@ struct store *store_close(struct store *s)
 int store_event(struct store *s, const struct store_event *e, struct err *err)
 {
 	return db_run_later(s->db, err,
-		      "INSERT INTO events(at_ns, job, node, what, text)"
-		      " VALUES(?1, NULLIF(?2, 0), ?3, ?4, ?5)",
-		      "iittt", e->at_ns, e->job, e->node, e->what, e->text);
+			    "INSERT INTO events(at_ns, job, node, what, text)"
+			    " VALUES(?1, NULLIF(?2, 0), ?3, ?4, ?5)",
+			    "iittt", e->at_ns, e->job, e->node, e->what, e->text);
 }
 
 const char *store_text(struct db_row *st, int column)

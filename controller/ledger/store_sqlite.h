@@ -47,7 +47,7 @@ struct store {
 	struct store_totals totals;
 	struct store_cluster_nodes *kept_nodes; /* nodes/kept.h */
 	struct store_heard *heard;		/* nodes/heard.h; NULL: nothing yet */
-	int64_t n_touched; /* how often an exchange changed what is not its node's alone */
+	int64_t n_touched;   /* how often an exchange changed what is not its node's alone */
 	struct ranks *ranks; /* usage/ranks/ranks.c; NULL: not asked yet */
 	struct store_turn turn;
 	bool has_clock;		 /* attempts/bound/clock_step.h: */
@@ -138,7 +138,8 @@ struct store_report_case {
 	int64_t now_ns;
 	bool may_adopt;			  /* store_restored_adopt() */
 	const struct store_known *loaded; /* attempts/known.h; NULL: it is to be read */
-	struct store_report_rows *rows; /* attempts/report_rows.h; NULL: all is written at once */
+	struct store_report_rows
+		*rows; /* attempts/report_rows.h; NULL: all is written at once */
 	/* It is made of what Slurm says (slurm/rule.h), not by the agent: it has no sequence number, and an end that it
 	 * brings can still be replaced by the agent's. */
 	bool is_followed;

@@ -10,7 +10,8 @@
 #include "controller/postgres/pg_impl.h"
 
 #define SENT_TOGETHER (64 * 1024) /* bytes */
-#define FEW_ROWS 3 /* an array for each column costs what a statement for each of so many rows does */
+#define FEW_ROWS                                                                               \
+	3 /* an array for each column costs what a statement for each of so many rows does */
 
 /* "INSERT INTO t(a, b) VALUES($1, $2)", with the parameters in order, as "COPY t(a, b) FROM STDIN". *ret is malloc()ed. */
 static int make_copy_sql(const char *sql, size_t n_columns, char **ret, struct err *err)

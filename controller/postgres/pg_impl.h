@@ -35,13 +35,13 @@ struct pg {
 	/* Of the connection: grows when it is made again. A statement that was prepared in an earlier
 	 * one is unknown to the server and is prepared again. */
 	int generation;
-	bool has_lock;	   /* PG_LOCK is ours, from before BEGIN until after the end */
+	bool has_lock;	    /* PG_LOCK is ours, from before BEGIN until after the end */
 	size_t n_sent;	    /* statements in the pipeline; 0: the connection is in none */
 	size_t n_read;	    /* whose answers were read */
 	size_t n_requested; /* whose answers the server was told to send at once */
 	struct pg_asked *sent[PG_SENT_MAX]; /* what each of them is; NULL: no query */
-	struct pg_asked *asked; /* queries sent ahead, which have not been run */
-	struct pg_arrays *arrays; /* statements that were prepared for arrays */
+	struct pg_asked *asked;		    /* queries sent ahead, which have not been run */
+	struct pg_arrays *arrays;	    /* statements that were prepared for arrays */
 	bool is_streaming; /* rows of a COPY are arriving: no other statement may run */
 	char place[256];   /* for messages: "NAME on HOST, schema S" */
 };

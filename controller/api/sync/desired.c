@@ -117,15 +117,16 @@ void sync_desired_done(struct sync_desired *d)
 	*d = (struct sync_desired){ 0 };
 }
 
-int sync_desired_read(struct api *a, const struct sync *in, const struct store_given_list *given,
-		      struct sync_desired *ret, struct err *err)
+int sync_desired_read(struct api *a, const struct sync *in,
+		      const struct store_given_list *given, struct sync_desired *ret,
+		      struct err *err)
 {
 	struct reading l = { a->c.store, in, ret };
 	int r;
 
 	*ret = (struct sync_desired){ 0 };
 	r = given ? store_given_desired(given, add_job, &l, err)
-		 : store_desired(a->c.store, in->node, add_job, &l, err);
+		  : store_desired(a->c.store, in->node, add_job, &l, err);
 	if (r >= 0)
 		r = sync_steps_read(a->c.store, in, ret, err);
 	if (r < 0)

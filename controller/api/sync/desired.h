@@ -14,6 +14,7 @@ struct sync_desired {
 };
 
 /* Reads them from the ledger, for the node that sent `in`. `given`: what the node has open; NULL: it is read. sync_desired_done() frees *ret. */
-int sync_desired_read(struct api *a, const struct sync *in, const struct store_given_list *given,
-		      struct sync_desired *ret, struct err *err);
+int sync_desired_read(struct api *a, const struct sync *in,
+		      const struct store_given_list *given, struct sync_desired *ret,
+		      struct err *err);
 void sync_desired_done(struct sync_desired *d);

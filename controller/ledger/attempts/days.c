@@ -13,23 +13,24 @@ static int write_slice(struct store *s, const struct store_days *d, int64_t day,
 {
 	const int64_t *f = r->figure;
 
-	return db_run_later(s->db, err,
-		      "INSERT INTO slices(job, attempt, day, running_ms, suspended_ms, cpu_ms,"
-		      " charge_requested_ms, charge_used_ms, core_ms, gpu_ms)"
-		      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
-		      " ON CONFLICT(job, attempt, day) DO UPDATE SET running_ms = "
-		      "slices.running_ms + excluded.running_ms,"
-		      " suspended_ms = slices.suspended_ms + excluded.suspended_ms,"
-		      " cpu_ms = slices.cpu_ms + excluded.cpu_ms, charge_requested_ms ="
-		      " slices.charge_requested_ms + excluded.charge_requested_ms,"
-		      " charge_used_ms = slices.charge_used_ms + excluded.charge_used_ms,"
-		      " core_ms = slices.core_ms + excluded.core_ms, gpu_ms = slices.gpu_ms + "
-		      "excluded.gpu_ms",
-		      "iii"
-		      "iiiiiii",
-		      d->job, (int64_t)d->attempt, day, f[ROLLUP_RUNNING_MS],
-		      f[ROLLUP_SUSPENDED_MS], f[ROLLUP_CPU_MS], f[ROLLUP_CHARGE_REQUESTED_MS],
-		      f[ROLLUP_CHARGE_USED_MS], f[ROLLUP_CORE_MS], f[ROLLUP_GPU_MS]);
+	return db_run_later(
+		s->db, err,
+		"INSERT INTO slices(job, attempt, day, running_ms, suspended_ms, cpu_ms,"
+		" charge_requested_ms, charge_used_ms, core_ms, gpu_ms)"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+		" ON CONFLICT(job, attempt, day) DO UPDATE SET running_ms = "
+		"slices.running_ms + excluded.running_ms,"
+		" suspended_ms = slices.suspended_ms + excluded.suspended_ms,"
+		" cpu_ms = slices.cpu_ms + excluded.cpu_ms, charge_requested_ms ="
+		" slices.charge_requested_ms + excluded.charge_requested_ms,"
+		" charge_used_ms = slices.charge_used_ms + excluded.charge_used_ms,"
+		" core_ms = slices.core_ms + excluded.core_ms, gpu_ms = slices.gpu_ms + "
+		"excluded.gpu_ms",
+		"iii"
+		"iiiiiii",
+		d->job, (int64_t)d->attempt, day, f[ROLLUP_RUNNING_MS], f[ROLLUP_SUSPENDED_MS],
+		f[ROLLUP_CPU_MS], f[ROLLUP_CHARGE_REQUESTED_MS], f[ROLLUP_CHARGE_USED_MS],
+		f[ROLLUP_CORE_MS], f[ROLLUP_GPU_MS]);
 }
 
 /* The second day of an attempt: its first day becomes a slice of what there was so far. */
@@ -51,9 +52,9 @@ static int add_slice(struct store *s, struct store_days *d, int64_t day,
 		return r;
 	d->usage_day = day;
 	return db_run_later(s->db, err,
-		      "UPDATE attempts SET usage_day = ?3, sliced = ?4"
-		      " WHERE job = ?1 AND attempt = ?2",
-		      "iiii", d->job, (int64_t)d->attempt, day, (int64_t)d->is_sliced);
+			    "UPDATE attempts SET usage_day = ?3, sliced = ?4"
+			    " WHERE job = ?1 AND attempt = ?2",
+			    "iiii", d->job, (int64_t)d->attempt, day, (int64_t)d->is_sliced);
 }
 
 int store_slice(struct store *s, struct store_days *d, int64_t day, const struct rollup *gained,

@@ -29,9 +29,9 @@ int store_credential_add(struct store *s, int64_t job, const char *credential, s
 
 int store_credential_drop(struct store *s, int64_t job, struct err *err)
 {
-	return db_run_later(s->db, err,
-		      "DELETE FROM credentials WHERE job = ?1"
-		      " AND EXISTS(SELECT 1 FROM jobs WHERE job = ?1 AND state = " SQL_JOB_ENDED
-		      ")",
-		      "i", job);
+	return db_run_later(
+		s->db, err,
+		"DELETE FROM credentials WHERE job = ?1"
+		" AND EXISTS(SELECT 1 FROM jobs WHERE job = ?1 AND state = " SQL_JOB_ENDED ")",
+		"i", job);
 }

@@ -105,8 +105,8 @@ static int read_row(struct db_row *st, const char *node, struct store_given *h, 
 	char *reason = NULL, *hosts = NULL;
 
 	*h = (struct store_given){ .missing_ns = db_int(st, GIVEN_MISSING_NS),
-				  .is_shown = db_int(st, GIVEN_SHOWN) != 0,
-				  .is_due = db_int(st, GIVEN_DUE) != 0 };
+				   .is_shown = db_int(st, GIVEN_SHOWN) != 0,
+				   .is_due = db_int(st, GIVEN_DUE) != 0 };
 	*g = (struct store_desired){
 		.job = db_int(st, GIVEN_JOB),
 		.attempt = (int32_t)db_int(st, GIVEN_ATTEMPT),
@@ -156,7 +156,7 @@ int store_given_ask(struct store *s, const char *node, struct err *err)
 }
 
 int store_given_load(struct store *s, const char *node, struct store_given_list *ret,
-		    struct err *err)
+		     struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st, given_sql, "t", node);
@@ -180,7 +180,7 @@ static int compare_rows(const void *a, const void *b)
 }
 
 const struct store_given *store_given_find(const struct store_given_list *l, int64_t job,
-					 int32_t attempt)
+					   int32_t attempt)
 {
 	const struct store_given key = { .desired = { .job = job, .attempt = attempt } };
 
@@ -188,7 +188,7 @@ const struct store_given *store_given_find(const struct store_given_list *l, int
 }
 
 int store_given_desired(const struct store_given_list *l, store_desired_fn fn, void *ctx,
-		       struct err *err)
+			struct err *err)
 {
 	int r = 0;
 

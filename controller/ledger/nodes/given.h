@@ -21,11 +21,11 @@ struct store_given_list {
 int store_given_ask(struct store *s, const char *node, struct err *err);
 /* `node` is lent to the rows. *ret is empty before, and is freed with store_given_done(), after a failure too. */
 int store_given_load(struct store *s, const char *node, struct store_given_list *ret,
-		    struct err *err);
+		     struct err *err);
 void store_given_done(struct store_given_list *l);
 /* NULL: it has none. */
 const struct store_given *store_given_find(const struct store_given_list *l, int64_t job,
-					 int32_t attempt);
+					   int32_t attempt);
 /* As store_desired(), of what was loaded. */
 int store_given_desired(const struct store_given_list *l, store_desired_fn fn, void *ctx,
-		       struct err *err);
+			struct err *err);

@@ -16,7 +16,8 @@ struct store_run_interval {
 	int32_t attempt;
 	int64_t from_ns, to_ns, running_ns, suspended_ns;
 	const struct store_run_last *last; /* of the attempt before this report */
-	struct db_rows *rows; /* store_run_interval_rows(), to be written later; NULL: at once */
+	struct db_rows
+		*rows; /* store_run_interval_rows(), to be written later; NULL: at once */
 };
 struct db_rows store_run_interval_rows(void);
 /* Lengthens the interval that ends at from_ns where both are even, that is without suspended time, else

@@ -78,8 +78,8 @@ static void an_answer_is_that_of_the_moment_of_asking(void **state)
 	assert_int_equal(ask(d, 9, ""), 0);
 	for (int64_t i = 1; i <= 2; i++)
 		assert_int_equal(db_run_later(d, NULL, change, "it", i, "new"), 0);
-	assert_string_equal(text_of(d, 2, ""), "old"); /* in any order */
-	assert_string_equal(text_of(d, 2, ""), "new"); /* an answer is used once */
+	assert_string_equal(text_of(d, 2, ""), "old");	/* in any order */
+	assert_string_equal(text_of(d, 2, ""), "new");	/* an answer is used once */
 	assert_string_equal(text_of(d, 1, "a"), "new"); /* other values were not asked for */
 	assert_string_equal(text_of(d, 1, ""), "old");
 	assert_string_equal(text_of(d, 9, ""), "");

@@ -336,11 +336,11 @@ static void rows_are_changed_together(void **state)
 		assert_int_equal(db_run(d, NULL, "DELETE FROM k", ""), 0);
 		assert_int_equal(db_begin(d, NULL), 0);
 		for (int64_t a = 1; a <= n; a++) {
-			assert_int_equal(db_rows_add(&add, NULL, a, a, "first", bytes, (size_t)1),
-					 0);
 			assert_int_equal(
-				db_rows_add(&more, NULL, a, INT64_C(100), "second", bytes, (size_t)2),
-				0);
+				db_rows_add(&add, NULL, a, a, "first", bytes, (size_t)1), 0);
+			assert_int_equal(db_rows_add(&more, NULL, a, INT64_C(100), "second",
+						     bytes, (size_t)2),
+					 0);
 			assert_int_equal(db_rows_add(&less, NULL, a, INT64_C(1),
 						     a % 2 ? "a 'text', \\ {\"" : NULL, bytes,
 						     a % 3 ? sizeof(bytes) : (size_t)0),
@@ -353,8 +353,8 @@ static void rows_are_changed_together(void **state)
 		db_rows_done(&add);
 		db_rows_done(&more);
 		db_rows_done(&less);
-		assert_int_equal(db_query(d, NULL, &row, "SELECT a, n, b, c FROM k ORDER BY a", ""),
-				 0);
+		assert_int_equal(
+			db_query(d, NULL, &row, "SELECT a, n, b, c FROM k ORDER BY a", ""), 0);
 		for (int64_t a = 1; a <= n; a++) {
 			assert_int_equal(db_step(d, row, NULL), 1);
 			assert_int_equal(db_int(row, 0), a);

@@ -37,10 +37,9 @@
 	X(BEFORE_IS_OVER,            ", b.is_over")
 /* clang-format on */
 enum { BEFORE_COLUMNS(SQL_NAME) };
-static const char before_sql[] =
-	"SELECT " BEFORE_COLUMNS(
-		SQL_COLUMN) " FROM nodes n LEFT JOIN boots b ON b.node = n.node AND b.boot = ?3"
-			    " WHERE n.node = ?1";
+static const char before_sql[] = "SELECT " BEFORE_COLUMNS(
+	SQL_COLUMN) " FROM nodes n LEFT JOIN boots b ON b.node = n.node AND b.boot = ?3"
+		    " WHERE n.node = ?1";
 
 static bool has_drained_models(const struct store_ingest *g, struct db_row *st)
 {
@@ -116,8 +115,8 @@ static int ingest_node(struct store_ingest *g, struct err *err)
 	int known = check_node(g, &boot, err), r = known;
 
 	if (r >= 0)
-		r = store_check_sync_number(g->s, g->in, known ? &boot : NULL,
-					    g->from->now_ns, err);
+		r = store_check_sync_number(g->s, g->in, known ? &boot : NULL, g->from->now_ns,
+					    err);
 	if (r >= 0)
 		r = store_heard(g->s, g->in, g->from, known && !g->has_changed && !g->may_adopt,
 				err);

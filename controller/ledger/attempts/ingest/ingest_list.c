@@ -45,8 +45,8 @@ static const char lost_words[] = "its node was lost for too long; the job was gi
 /* The attempt was ended by the controller while its node was silent. Where it still runs the refusal
  * makes the node kill it, and nothing of it counts any more; where it has ended by itself its final
  * report still counts. */
-static int refuse_lost(struct store_ingest *g, const struct sync_job *h, const struct store_place *p,
-		       struct err *err)
+static int refuse_lost(struct store_ingest *g, const struct sync_job *h,
+		       const struct store_place *p, struct err *err)
 {
 	if (h->state == JOB_ENDING || h->state == JOB_ENDED)
 		return 0;
@@ -68,8 +68,8 @@ static int refuse_lost(struct store_ingest *g, const struct sync_job *h, const s
 
 /* Writes the state that the node's list shows. A part that runs may be the last one that the first
  * node waits for: then that node is woken. */
-static int show_place(struct store_ingest *g, const struct store_at *at, const struct store_place *p,
-		      enum job_state state, struct err *err)
+static int show_place(struct store_ingest *g, const struct store_at *at,
+		      const struct store_place *p, enum job_state state, struct err *err)
 {
 	int r = store_place_show(g->s, at, p, state, err);
 

@@ -30,7 +30,8 @@ int ingest_wake_others(struct store_ingest *g, int64_t job, struct err *err)
 }
 
 /* Refusing it would kill a job that is Slurm's: the report is dropped, with a line in the journal. */
-static int drop_report(struct store_ingest *g, const struct store_report_case *c, struct err *err)
+static int drop_report(struct store_ingest *g, const struct store_report_case *c,
+		       struct err *err)
 {
 	const struct store_event e = { c->now_ns, c->report->job, c->node, "refused",
 				       c->refusal.why };
@@ -50,7 +51,8 @@ static void count_kill(struct sync_result *out, const struct store_report_case *
 		out->n_killed[end->reason.limit]++;
 }
 
-static int ingest_series(struct store_ingest *g, const struct store_report_case *c, struct err *err)
+static int ingest_series(struct store_ingest *g, const struct store_report_case *c,
+			 struct err *err)
 {
 	int r = store_series_put(g->s, c, err);
 
