@@ -335,11 +335,15 @@ static int inflate_whole(struct exchange *x, struct err *err)
  * runs it again at once. */
 static void note_resume(struct server_lane *l)
 {
+	struct server *s = l ? l->server : NULL;
+
 	if (!l || l->has_resumed)
 		return;
 	l->has_resumed = true;
-	sd_event_source_set_time_relative(l->timer, 0);
-	sd_event_source_set_enabled(l->timer, SD_EVENT_ONESHOT);
+	l->next = s->resumed;
+	s->resumed = l;
+	sd_event_source_set_time_relative(s->resume, 0);
+	sd_event_source_set_enabled(s->resume, SD_EVENT_ONESHOT);
 }
 
 static void resume_exchange(struct exchange *x, enum exchange_state state)

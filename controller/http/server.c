@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 #include <systemd/sd-event.h>
 #include "common/clock.h"
 #include "common/err.h"
@@ -40,25 +41,36 @@ static int arm_timer(struct server_lane *l)
 	return sd_event_source_set_enabled(l->timer, SD_EVENT_ONESHOT);
 }
 
-/* MHD_run() does not process connections that a handler resumed meanwhile: it is run until none
- * was. */
 static int run_lane(struct server_lane *l)
 {
-	do {
-		l->has_resumed = false;
-		MHD_run(l->daemon);
-	} while (l->has_resumed);
+	MHD_run(l->daemon);
 	return arm_timer(l);
 }
 
-/* All of them: what arrives at a time is to be handled together (api/sync/sync_batch.h), and not a sixteenth of it. */
-static int run_lanes(struct server *s)
+/* MHD_run() does not process connections that a handler resumed meanwhile: it is run until none was. */
+static int run_resumed(struct server *s)
 {
 	int r = 0;
 
-	for (int i = 0; i < SERVER_LANES && r >= 0; i++)
-		r = run_lane(&s->lanes[i]);
+	while (s->resumed && r >= 0) {
+		struct server_lane *l = s->resumed;
+
+		s->resumed = l->next;
+		l->has_resumed = false;
+		r = run_lane(l);
+	}
 	return r;
+}
+
+/* All lanes where something has arrived: it is to be handled together (api/sync/sync_batch.h), and not that of one lane alone. */
+static int run_ready(struct server *s)
+{
+	struct epoll_event ready[SERVER_LANES];
+	int n = epoll_wait(s->ready_fd, ready, SERVER_LANES, 0), r = 0;
+
+	for (int i = 0; i < n && r >= 0; i++)
+		r = run_lane(ready[i].data.ptr);
+	return r < 0 ? r : run_resumed(s);
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *ctx)
@@ -66,14 +78,24 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *ctx)
 	(void)source;
 	(void)fd;
 	(void)events;
-	return run_lanes(((struct server_lane *)ctx)->server);
+	return run_ready(ctx);
+}
+
+static int on_resume(sd_event_source *source, uint64_t us, void *ctx)
+{
+	(void)source;
+	(void)us;
+	return run_resumed(ctx);
 }
 
 static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
 {
+	struct server_lane *l = ctx;
+	int r = run_lane(l);
+
 	(void)source;
 	(void)us;
-	return run_lane(ctx);
+	return r < 0 ? r : run_resumed(l->server);
 }
 
 static int on_accept(sd_event_source *source, int fd, uint32_t events, void *ctx)
@@ -84,7 +106,7 @@ static int on_accept(sd_event_source *source, int fd, uint32_t events, void *ctx
 	(void)source;
 	(void)fd;
 	(void)events;
-	return r < 0 ? r : run_lanes(s);
+	return r < 0 ? r : run_ready(s);
 }
 
 /* Seconds that a connection may stay in its phase; without a good credential much less. */
@@ -226,24 +248,44 @@ static int open_peers(struct server *s, struct err *err)
 	return 0;
 }
 
-static int attach_lane(struct server_lane *l, struct sd_event *event)
+/* 1 us: an accuracy of 0 means sd-event's default, 250 ms. */
+static int add_timer(struct server *s, struct sd_event_source **ret, sd_event_time_handler_t fn,
+		     void *ctx)
+{
+	return sd_event_add_time_relative(s->config.event, ret, CLOCK_MONOTONIC, 0, 1, fn, ctx);
+}
+
+static int attach_lane(struct server *s, struct server_lane *l)
 {
 	const union MHD_DaemonInfo *info =
 		MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	int r = info ? sd_event_add_io(event, &l->io, info->epoll_fd, EPOLLIN, on_io, l) : -EIO;
+	struct epoll_event e = { .events = EPOLLIN, .data.ptr = l };
 
-	/* 1 us: an accuracy of 0 means sd-event's default, 250 ms. */
-	return r < 0 ? r
-		     : sd_event_add_time_relative(event, &l->timer, CLOCK_MONOTONIC, 0, 1,
-						  on_timer, l);
+	if (!info)
+		return -EIO;
+	if (epoll_ctl(s->ready_fd, EPOLL_CTL_ADD, info->epoll_fd, &e) < 0)
+		return -errno;
+	return add_timer(s, &l->timer, on_timer, l);
+}
+
+static int attach_lanes(struct server *s)
+{
+	int r = 0;
+
+	s->ready_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->ready_fd < 0)
+		return -errno;
+	for (int i = 0; i < SERVER_LANES && r >= 0; i++)
+		r = attach_lane(s, &s->lanes[i]);
+	if (r >= 0)
+		r = sd_event_add_io(s->config.event, &s->io, s->ready_fd, EPOLLIN, on_io, s);
+	return r < 0 ? r : add_timer(s, &s->resume, on_resume, s);
 }
 
 static int attach_events(struct server *s, struct err *err)
 {
-	int r = 0;
+	int r = attach_lanes(s);
 
-	for (int i = 0; i < SERVER_LANES && r >= 0; i++)
-		r = attach_lane(&s->lanes[i], s->config.event);
 	/* A socket from systemd blocks until O_NONBLOCK is set. */
 	if (r >= 0 && fcntl(s->config.listen_fd, F_SETFL, O_NONBLOCK) < 0)
 		r = -errno;
@@ -264,6 +306,7 @@ int server_open(const struct server_config *c, struct server **ret, struct err *
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->config = *c;
+	s->ready_fd = -1;
 	r = open_peers(s, err);
 	if (r >= 0)
 		r = start_daemons(s, err);
@@ -284,15 +327,19 @@ static void stop_daemons(struct server *s)
 		struct server_lane *l = &s->lanes[i];
 
 		do {
+			s->resumed = NULL;
 			l->has_resumed = false;
 			if (l->daemon)
 				MHD_run(l->daemon);
 		} while (l->has_resumed);
 		if (l->daemon)
 			MHD_stop_daemon(l->daemon);
-		sd_event_source_disable_unref(l->io);
 		sd_event_source_disable_unref(l->timer);
 	}
+	sd_event_source_disable_unref(s->io);
+	sd_event_source_disable_unref(s->resume);
+	if (s->ready_fd >= 0)
+		close(s->ready_fd);
 	connection_close_channels(s);
 }
 

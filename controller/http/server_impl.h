@@ -49,13 +49,15 @@ struct connection {
 };
 
 /* libmicrohttpd walks all suspended connections of a daemon to find those that were resumed. With ten thousand nodes that wait, that was the
- * most of its time: the connections are spread over several daemons in the same thread. */
-#define SERVER_LANES 16
+ * most of its time, and a quarter of the controller's with 16 daemons: the connections are spread over many daemons in the same thread, and
+ * only those with something to do are run. */
+#define SERVER_LANES 128
 struct server_lane {
 	struct server *server;
 	struct MHD_Daemon *daemon;
-	struct sd_event_source *io, *timer;
-	bool has_resumed; /* libmicrohttpd is to be run again */
+	struct sd_event_source *timer;
+	bool has_resumed;	  /* libmicrohttpd is to be run again */
+	struct server_lane *next; /* of those that have */
 };
 
 struct server_limits {
@@ -66,7 +68,9 @@ struct server {
 	struct server_config config;
 	struct server_lane lanes[SERVER_LANES];
 	unsigned next_lane; /* of the next connection */
-	struct sd_event_source *sweep, *accept;
+	int ready_fd;	    /* an epoll of the lanes' own */
+	struct server_lane *resumed;
+	struct sd_event_source *sweep, *accept, *io, *resume;
 	struct connection *connections, *accepted; /* all; the one libmicrohttpd is given */
 	struct peers *peers;
 	struct server_pool pools[_POOL_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pg_conn.c - the connection to the server: errors, statements without parameters, the answers of
+/* pg_conn.c - the connection to the server: statements without parameters, the answers of
  * statements that were sent ahead, and making a lost connection again. See pg_impl.h. */
 #include <errno.h>
 #include <stdlib.h>
@@ -7,48 +7,7 @@
 #include "common/err.h"
 #include "controller/postgres/pg_impl.h"
 
-#define REQUEST_EACH 8 /* statements of a pipeline: then the server is told to answer */
-
-/* ---- errors ---- */
-
-/* By the first entry that the SQLSTATE begins with: an entry of two characters is a class. */
-static int errno_of(const char *sqlstate)
-{
-	static const struct {
-		const char *start;
-		int error;
-	} table[] = {
-		{ "23505", -EEXIST }, { "23", -EINVAL },    { "22", -EINVAL },
-		{ "53100", -ENOSPC }, { "53200", -ENOMEM }, { "40", -EBUSY },
-		{ "55P03", -EBUSY },  { "28", -EACCES },    { "42501", -EACCES },
-		{ "3D", -ENOENT },    { "3F", -ENOENT },    { "XX001", -EBADMSG },
-	};
-
-	for (size_t i = 0; sqlstate && i < ARRAY_LEN(table); i++)
-		if (strncmp(sqlstate, table[i].start, strlen(table[i].start)) == 0)
-			return table[i].error;
-	return -EIO;
-}
-
-/* The length of the first line: libpq's messages have a line for the error and more for its context. */
-static int first_line(const char *text)
-{
-	return (int)strcspn(text, "\n");
-}
-
-int pg_fail(struct pg *p, PGresult *result, const char *what, struct err *err)
-{
-	const char *said = pq.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	const char *state = pq.PQresultErrorField(result, PG_DIAG_SQLSTATE);
-	int r = errno_of(state);
-
-	if (!said)
-		said = pq.PQerrorMessage(p->conn);
-	r = err_set(err, r, "%s, database %s: %.*s%s%s", what, p->place, first_line(said), said,
-		    state ? ", SQLSTATE " : "", state ? state : "");
-	pq.PQclear(result);
-	return r;
-}
+#define REQUEST_EACH 8 /* statements of a pipeline: then the server is to send its answers */
 
 int pg_exec(struct pg *p, const char *sql, struct err *err)
 {
@@ -107,7 +66,7 @@ int pg_enter_pipeline(struct pg *p, struct err *err)
 }
 
 /* libpq keeps statements until it has 64 KiB of them, and the server answers until it has 8: each shall work while the other does. A failure is
- * told when the answers are read. */
+ * known when the answers are read. */
 static void request_answers(struct pg *p)
 {
 	if (p->n_requested == p->n_sent)
@@ -216,7 +175,7 @@ int pg_revive(struct pg *p, struct err *err)
 	pq.PQreset(p->conn);
 	if (pq.PQstatus(p->conn) != CONNECTION_OK)
 		return err_set(err, -EIO, "database %s: %.*s", p->place,
-			       first_line(pq.PQerrorMessage(p->conn)),
+			       pg_first_line(pq.PQerrorMessage(p->conn)),
 			       pq.PQerrorMessage(p->conn));
 	return pg_set_up(p, err);
 }

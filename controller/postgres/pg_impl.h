@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* pg_impl - the connection and its statements; shared by the files of this folder only.
  *
- * pg_conn.c has errors and the connection, pg_rows.c statements with values and their rows,
+ * pg_fail.c has errors, pg_conn.c the connection, pg_rows.c statements with values and their rows,
  * pg_stream.c rows that are read while they arrive, pg_pipeline.c statements for many rows, pg_array.c
- * such as one statement, pg_asked.c queries that are sent ahead, pg_copy.c rows that are added to a table as a stream, pg_filled.c what must be known first, pg.c transactions
+ * such as one statement, pg_asked.c queries that are sent ahead, pg_answers.c their answers, pg_copy.c rows that are added to a table as a stream, pg_filled.c what must be known first, pg.c transactions
  * and the schema.
  */
 #pragma once
@@ -38,7 +38,7 @@ struct pg {
 	bool has_lock;	    /* PG_LOCK is ours, from before BEGIN until after the end */
 	size_t n_sent;	    /* statements in the pipeline; 0: the connection is in none */
 	size_t n_read;	    /* whose answers were read */
-	size_t n_requested; /* whose answers the server was told to send at once */
+	size_t n_requested; /* whose answers the server is to send at once */
 	struct pg_asked *sent[PG_SENT_MAX]; /* what each of them is; NULL: no query */
 	struct pg_asked *asked;		    /* queries sent ahead, which have not been run */
 	struct pg_arrays *arrays;	    /* statements that were prepared for arrays */
@@ -112,13 +112,24 @@ void pg_array_forget(struct pg *p);
 
 /* ---- pg_asked.c ---- */
 
-/* db_ops.ask and forget_asked. */
+/* db_ops.ask */
 int pg_ask(struct db *d, const char *sql, const struct db_values *values, struct err *err);
-void pg_forget_asked(struct db *d);
-/* 1: this query was sent ahead, and *ret is its answer, the caller's; 0: it was not. */
-int pg_take_asked(struct pg *p, const char *sql, const struct db_values *values, PGresult **ret,
-		  struct err *err);
+
+/* ---- pg_answers.c ---- */
+
+/* The values are copied. NULL: out of memory. */
+struct pg_asked *pg_new_asked(const char *sql, const struct db_values *values);
+void pg_free_asked(struct pg_asked *a);
+/* It was sent: its answer will be kept. */
+void pg_add_asked(struct pg *p, struct pg_asked *a);
+/* NULL: this query was not sent ahead. */
+struct pg_asked *pg_find_asked(const struct pg *p, const char *sql,
+			       const struct db_values *values);
 bool pg_has_arrived(const struct pg_asked *a);
+/* Frees *a; its answer, which has arrived, is the caller's. NULL: it is lost. */
+PGresult *pg_take_asked(struct pg *p, struct pg_asked *a);
+/* db_ops.forget_asked */
+void pg_forget_asked(struct db *d);
 /* In a pipeline: reads the answer of a query. */
 int pg_receive_asked(struct pg *p, struct pg_asked *a, struct err *err);
 /* The answers of these statements will not come. */
@@ -128,6 +139,14 @@ void pg_miss_asked(struct pg_asked *const *sent, size_t n);
 
 /* db_ops.add_rows, in the transaction under way. */
 int pg_add_rows(struct db *d, const char *sql, const struct db_table *rows, struct err *err);
+
+/* ---- pg_fail.c ---- */
+
+/* Sets *err from a result (NULL: from the connection) and clears the result. Returns the -errno of
+ * its SQLSTATE. */
+int pg_fail(struct pg *p, PGresult *result, const char *what, struct err *err);
+/* The length of the first line: libpq's messages have a line for the error and more for its context. */
+int pg_first_line(const char *text);
 
 /* ---- pg_conn.c ---- */
 
@@ -148,9 +167,6 @@ int pg_set_up(struct pg *p, struct err *err);
 int pg_take_answer(struct pg *p, int64_t *ret_changed, struct err *err);
 /* Reads and drops what is left, up to the pipeline's end or the connection's. */
 void pg_pass_over(struct pg *p);
-/* Sets *err from a result (NULL: from the connection) and clears the result. Returns the -errno of
- * its SQLSTATE. */
-int pg_fail(struct pg *p, PGresult *result, const char *what, struct err *err);
 /* Runs SQL without parameters, one statement or several; rows are dropped. */
 int pg_exec(struct pg *p, const char *sql, struct err *err);
 /* Outside of a transaction: makes a lost connection again. In one: -EIO, because the transaction was

@@ -255,17 +255,31 @@ int pg_send(struct db_row *row, struct pg_asked *asked, struct err *err)
 	return 0;
 }
 
-static int run_statement(struct pg *p, struct pg_statement *s, struct err *err)
+/* 1: the statement was sent ahead, and has its answer; 0: it was not. */
+static int take_answer(struct pg *p, struct pg_statement *s, struct err *err)
 {
 	const struct db_values values = { s->values, s->n_values };
-	PGresult *asked = NULL;
-	struct parameters v;
-	int r = pg_take_asked(p, s->sql, &values, &asked, err);
+	struct pg_asked *a = pg_find_asked(p, s->sql, &values);
+	PGresult *result;
+	int r = 0;
 
-	if (r > 0)
-		return take_result(p, s, asked, err);
-	if (r >= 0)
-		r = pg_settle(p, err);
+	if (a && !pg_has_arrived(a))
+		r = pg_await(p, a, err);
+	if (!a || r < 0) /* then all of them are forgotten */
+		return r;
+	result = pg_take_asked(p, a);
+	r = result ? take_result(p, s, result, err) : 0;
+	return r < 0 ? r : result != NULL;
+}
+
+static int run_statement(struct pg *p, struct pg_statement *s, struct err *err)
+{
+	struct parameters v;
+	int r = take_answer(p, s, err);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = pg_settle(p, err);
 	if (r >= 0)
 		r = make_parameters(s, &v, err);
 	if (r >= 0)

@@ -8,24 +8,6 @@
 #include "controller/ledger/nodes/kept.h"
 #include "controller/ledger/store_sqlite.h"
 
-struct store_cluster_nodes {
-	struct store_cluster_nodes *next;
-	struct fit_node *of;
-	size_t n;
-	char cluster[REQUEST_NAME_MAX];
-};
-
-void store_forget_nodes(struct store *s)
-{
-	while (s->kept_nodes) {
-		struct store_cluster_nodes *k = s->kept_nodes;
-
-		s->kept_nodes = k->next;
-		free(k->of);
-		free(k);
-	}
-}
-
 static int read_cluster(struct store *s, const char *cluster, struct store_cluster_nodes **ret,
 			struct err *err)
 {

@@ -48,7 +48,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static int ask(struct db *d, int64_t a, const char *from)
+static int ask_text(struct db *d, int64_t a, const char *from)
 {
 	return db_ask(d, NULL, text_sql, "it", a, from);
 }
@@ -73,9 +73,9 @@ static void an_answer_is_that_of_the_moment_of_asking(void **state)
 	struct db *d = *state;
 
 	assert_int_equal(db_begin(d, NULL), 0);
-	assert_int_equal(ask(d, 1, ""), 0);
-	assert_int_equal(ask(d, 2, ""), 0);
-	assert_int_equal(ask(d, 9, ""), 0);
+	assert_int_equal(ask_text(d, 1, ""), 0);
+	assert_int_equal(ask_text(d, 2, ""), 0);
+	assert_int_equal(ask_text(d, 9, ""), 0);
 	for (int64_t i = 1; i <= 2; i++)
 		assert_int_equal(db_run_later(d, NULL, change, "it", i, "new"), 0);
 	assert_string_equal(text_of(d, 2, ""), "old");	/* in any order */
@@ -115,7 +115,7 @@ static void texts_are_copied(void **state)
 	char from[] = "ol";
 
 	assert_int_equal(db_begin(d, NULL), 0);
-	assert_int_equal(ask(d, 1, from), 0);
+	assert_int_equal(ask_text(d, 1, from), 0);
 	memset(from, 'z', 2);
 	assert_int_equal(db_run_later(d, NULL, change, "it", (int64_t)1, "new"), 0);
 	assert_string_equal(text_of(d, 1, from), "");
@@ -128,10 +128,10 @@ static void what_is_forgotten_is_asked_again(void **state)
 	struct db *d = *state;
 
 	assert_int_equal(db_begin(d, NULL), 0);
-	assert_int_equal(ask(d, 1, ""), 0);
-	assert_int_equal(ask(d, 2, ""), 0);
+	assert_int_equal(ask_text(d, 1, ""), 0);
+	assert_int_equal(ask_text(d, 2, ""), 0);
 	assert_string_equal(text_of(d, 2, ""), "old"); /* both have arrived */
-	assert_int_equal(ask(d, 3, ""), 0);	       /* and this one has not */
+	assert_int_equal(ask_text(d, 3, ""), 0);	       /* and this one has not */
 	for (int64_t i = 1; i <= 3; i++)
 		assert_int_equal(db_run_later(d, NULL, change, "it", i, "new"), 0);
 	db_forget_asked(d);
@@ -146,7 +146,7 @@ static void the_end_of_a_transaction_forgets(void **state)
 
 	for (int how = 0; how < 2; how++) {
 		assert_int_equal(db_begin(d, NULL), 0);
-		assert_int_equal(ask(d, 1, ""), 0);
+		assert_int_equal(ask_text(d, 1, ""), 0);
 		assert_int_equal(db_run_later(d, NULL, change, "it", (int64_t)1, "new"), 0);
 		if (how == 0)
 			assert_int_equal(db_commit(d, NULL), 0);
@@ -157,7 +157,7 @@ static void the_end_of_a_transaction_forgets(void **state)
 		assert_int_equal(db_commit(d, NULL), 0);
 	}
 	/* Without a transaction nothing is sent. */
-	assert_int_equal(ask(d, 1, ""), 0);
+	assert_int_equal(ask_text(d, 1, ""), 0);
 	assert_int_equal(db_run(d, NULL, change, "it", (int64_t)1, "newer"), 0);
 	assert_string_equal(text_of(d, 1, ""), "newer");
 }
@@ -172,7 +172,7 @@ static void thousands_are_answered_in_their_order(void **state)
 	for (int64_t i = 10; i < 2010; i++) {
 		snprintf(text, sizeof(text), "row %d", (int)i);
 		assert_int_equal(db_run_later(d, NULL, add, "it", i, text), 0);
-		assert_int_equal(ask(d, i, ""), 0);
+		assert_int_equal(ask_text(d, i, ""), 0);
 	}
 	for (int64_t i = 2009; i >= 10; i -= 7) {
 		snprintf(text, sizeof(text), "row %d", (int)i);
@@ -189,11 +189,11 @@ static void a_failure_fails_the_transaction_and_leaves_nothing(void **state)
 	struct db_row *row;
 
 	assert_int_equal(db_begin(d, NULL), 0);
-	assert_int_equal(ask(d, 1, ""), 0);
+	assert_int_equal(ask_text(d, 1, ""), 0);
 	assert_int_equal(db_ask(d, NULL, bad, "it", (int64_t)2, ""), 0);
-	assert_int_equal(ask(d, 3, ""), 0);
+	assert_int_equal(ask_text(d, 3, ""), 0);
 	db_forget_asked(d);
-	assert_int_equal(ask(d, 3, "a"), 0);
+	assert_int_equal(ask_text(d, 3, "a"), 0);
 	assert_true(db_query_first(d, &err, &row, text_sql, "it", (int64_t)3, "a") < 0);
 	assert_non_null(strstr(err.text, "division by zero"));
 	assert_true(db_commit(d, NULL) < 0);
@@ -209,13 +209,13 @@ static void a_lost_connection_loses_the_answers(void **state)
 
 	assert_int_equal(db_begin(d, NULL), 0);
 	assert_string_equal(text_of(d, 1, ""), "old"); /* prepared */
-	assert_int_equal(ask(d, 1, ""), 0);
+	assert_int_equal(ask_text(d, 1, ""), 0);
 	pg_admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
 		 "pg_backend_pid() AND backend_type = 'client backend'");
 	assert_true(db_query_first(d, NULL, &row, text_sql, "it", (int64_t)1, "") < 0);
 	assert_true(db_commit(d, NULL) < 0);
 	assert_int_equal(db_begin(d, NULL), 0);
-	assert_int_equal(ask(d, 2, ""), 0);
+	assert_int_equal(ask_text(d, 2, ""), 0);
 	assert_int_equal(db_run_later(d, NULL, change, "it", (int64_t)2, "new"), 0);
 	assert_string_equal(text_of(d, 2, ""), "old");
 	assert_int_equal(db_commit(d, NULL), 0);

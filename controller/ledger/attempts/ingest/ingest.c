@@ -150,12 +150,6 @@ static int ingest_outputs(struct store_ingest *g, struct err *err)
 	return 0;
 }
 
-void ingest_touch_others(struct store_ingest *g)
-{
-	g->s->n_touched++;
-	db_forget_asked(g->s->db);
-}
-
 /* ---- the steps of ingest.h ---- */
 
 int store_ingest_begin(struct store_ingest *g, struct err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* ingest_impl - what ingest.c, ingest_list.c and ingest_reports.c share. */
+/* ingest_impl - what the files of this folder share. */
 #pragma once
 #include "controller/ledger/attempts/ingest/ingest.h"
 #include "controller/ledger/store_sqlite.h"

@@ -12,23 +12,6 @@
 #include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/steps/steps.h"
 
-/* Adds the job to those whose other nodes get a new desired state; once, as its reports come one
- * after the other. */
-int ingest_wake_others(struct store_ingest *g, int64_t job, struct err *err)
-{
-	struct sync_result *out = g->out;
-	int64_t *p;
-
-	if (out->n_affected && out->affected[out->n_affected - 1] == job)
-		return 0;
-	p = realloc(out->affected, (out->n_affected + 1) * sizeof(*p));
-	if (!p)
-		return err_set(err, -ENOMEM, "out of memory");
-	out->affected = p;
-	out->affected[out->n_affected++] = job;
-	return 0;
-}
-
 /* Refusing it would kill a job that is Slurm's: the report is dropped, with a line in the journal. */
 static int drop_report(struct store_ingest *g, const struct store_report_case *c,
 		       struct err *err)
