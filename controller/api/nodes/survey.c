@@ -18,6 +18,7 @@ static void restart_pass(struct survey *s)
 	s->at = (struct store_running_place){ .node = s->at_node, .limit = PART };
 	s->is_whole = false;
 	s->n_turns = 0;
+	s->took_ns = 0;
 }
 
 struct survey *survey_free(struct survey *s)
@@ -109,8 +110,11 @@ static int read_part(struct survey *s, struct store *store, struct err *err)
 /* A pass that was left halfway is of no use any more when its first jobs were read long ago. */
 static bool is_usable(const struct survey *s, int64_t now_ns)
 {
-	return s->n_turns && now_ns - s->read_ns < SURVEY_KEEP_NS &&
-	       (!s->is_whole || s->n_turns > 1);
+	int64_t keep_ns = SURVEY_KEEP_NS;
+
+	if (s->is_whole && s->took_ns * SURVEY_PER_PASS > keep_ns)
+		keep_ns = s->took_ns * SURVEY_PER_PASS;
+	return s->n_turns && now_ns - s->read_ns < keep_ns && (!s->is_whole || s->n_turns > 1);
 }
 
 static bool is_turn_over(const struct api *a)
@@ -120,6 +124,7 @@ static bool is_turn_over(const struct api *a)
 
 static int read_turn(struct api *a, struct survey *s, struct err *err)
 {
+	int64_t from_ns = api_monotonic_ns();
 	int r;
 
 	s->n_turns++;
@@ -127,6 +132,7 @@ static int read_turn(struct api *a, struct survey *s, struct err *err)
 		r = read_part(s, a->c.store, err);
 	while (r >= 0 && !s->is_whole && !is_turn_over(a));
 	s->read_ns = api_monotonic_ns();
+	s->took_ns += s->read_ns - from_ns;
 	if (r >= 0 && !s->is_whole)
 		return err_set(err, -EAGAIN, "what runs on the nodes is being read");
 	return r;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* survey - one pass over all that runs on nodes: its sums, and of each job the figures by which one looks for what needs a look. Of a
- * hundred thousand jobs it takes a quarter of a second, so it is made in turns (turns.h), and the last one is used again for
- * SURVEY_KEEP_NS; one that a single turn can make is made each time. Between two turns jobs begin and end: each job is read once, as
+ * hundred thousand jobs it takes a quarter of a second, from PostgreSQL one, so it is made in turns (turns.h), and the last one is used
+ * again for SURVEY_KEEP_NS, and for SURVEY_PER_PASS times as long as it took: however many look, it takes no more than a tenth of the time.
+ * One that a single turn can make is made each time. Between two turns jobs begin and end: each job is read once, as
  * it was at one moment of the pass.
  */
 #pragma once
@@ -10,6 +11,7 @@
 #include "controller/ledger/nodes/running.h"
 
 #define SURVEY_KEEP_NS (5 * S_NS)
+#define SURVEY_PER_PASS 10
 
 /* A running job that has reported, on one node. */
 struct survey_job {
@@ -33,6 +35,7 @@ struct survey {
 	bool is_whole;
 	unsigned n_turns;
 	int64_t read_ns; /* CLOCK_MONOTONIC: when the last part was read */
+	int64_t took_ns; /* to read them so far, without what was done between the turns */
 };
 
 /* *ret is the caller's until it returns to the loop. -EAGAIN: it is not whole in this turn; -ENOMEM; what the ledger says. */

@@ -131,7 +131,7 @@ static void what_is_forgotten_is_asked_again(void **state)
 	assert_int_equal(ask_text(d, 1, ""), 0);
 	assert_int_equal(ask_text(d, 2, ""), 0);
 	assert_string_equal(text_of(d, 2, ""), "old"); /* both have arrived */
-	assert_int_equal(ask_text(d, 3, ""), 0);	       /* and this one has not */
+	assert_int_equal(ask_text(d, 3, ""), 0);       /* and this one has not */
 	for (int64_t i = 1; i <= 3; i++)
 		assert_int_equal(db_run_later(d, NULL, change, "it", i, "new"), 0);
 	db_forget_asked(d);
