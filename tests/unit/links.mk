@@ -174,6 +174,8 @@ $O/tests/unit/test_sync_request: LDLIBS += -ljansson -lsystemd
 $O/tests/unit/test_sync_request: $O/controller/api/sync/request.o $O/common/log.o $(MODEL) $(WIRE)
 $O/tests/unit/test_store_gpus: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_gpus: tests/unit/rig/ledger_rig.c $(LEDGER)
+$O/tests/unit/test_exchanges: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_exchanges: tests/unit/rig/ledger_rig.c $(LEDGER)
 $O/tests/unit/test_store_hooks: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_hooks: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/hooks.o
 $O/tests/unit/test_array: $(patsubst %,$O/common/model/%.o,array after) $O/common/err.o

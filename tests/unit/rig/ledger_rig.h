@@ -24,6 +24,8 @@ void rig_request_init(struct request *ret);
 
 /* Submits a job of 2 cores and 10 GB (rate 2.5 of 1 core / 4 GB), and allocates it to n1 at `now`. */
 int64_t rig_job(struct rig *r, int64_t now_ns);
+/* The same for another node, which has registered. */
+int64_t rig_job_on(struct rig *r, const char *node, int64_t now_ns);
 
 /* A report of attempt 1 with running time and cpu time `running_s`. */
 struct report rig_report(int64_t job, int64_t seq, enum job_state state, int64_t running_s);
