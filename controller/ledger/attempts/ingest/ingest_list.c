@@ -53,6 +53,7 @@ static int refuse_lost(struct store_ingest *g, const struct sync_job *h,
 	refuse_job(g, h, lost_words);
 	if (p->closed == STORE_VOID)
 		return 0;
+	ingest_touch_others(g);
 	store_announce_job(g->s, h->job);
 	if (p->part > 0)
 		return db_run(g->s->db, err,
@@ -71,8 +72,10 @@ static int refuse_lost(struct store_ingest *g, const struct sync_job *h,
 static int show_place(struct store_ingest *g, const struct store_at *at,
 		      const struct store_place *p, enum job_state state, struct err *err)
 {
-	int r = store_place_show(g->s, at, p, state, err);
+	int r;
 
+	ingest_touch_others(g);
+	r = store_place_show(g->s, at, p, state, err);
 	if (r < 0 || p->state == state)
 		return r;
 	g->out->has_freed |= state != JOB_STARTING;
@@ -93,6 +96,7 @@ static int find_place(struct store_ingest *g, const struct sync_job *h, struct s
 	*ret_at = (struct store_at){ h->job, h->attempt, g->in->node };
 	r = store_place_find(g->s, ret_at, ret, err);
 	if (r == 0 && g->may_adopt) {
+		ingest_touch_others(g);
 		r = store_restored_adopt(g->s, ret_at, g->from->now_ns, err);
 		if (r > 0)
 			r = store_place_find(g->s, ret_at, ret, err);
@@ -134,6 +138,7 @@ static int ingest_found(struct store_ingest *g, const struct sync_job *h, struct
 		return r;
 	if (p.closed == STORE_FINAL)
 		return refuse_job(g, h, "this attempt of the job has ended");
+	ingest_touch_others(g);
 	return store_place_miss(g->s, &at, &p, 0, err);
 }
 
@@ -213,16 +218,6 @@ int store_ingest_ask_list(struct store_ingest *g, struct err *err)
 	return store_given_ask(g->s, g->in->node, err);
 }
 
-/* Both may write what is not of this node alone. */
-static int ingest_one(struct store_ingest *g, const struct sync_job *h,
-		      int (*fn)(struct store_ingest *g, const struct sync_job *h,
-				struct err *err),
-		      struct err *err)
-{
-	ingest_touch_others(g);
-	return fn(g, h, err);
-}
-
 static int compare_list(struct store_ingest *g, const struct sync_job *sorted, struct err *err)
 {
 	const struct sync *in = g->in;
@@ -230,9 +225,9 @@ static int compare_list(struct store_ingest *g, const struct sync_job *sorted, s
 
 	for (size_t i = 0; i < in->n_jobs && r >= 0; i++)
 		if (!is_known(g, &in->jobs[i]))
-			r = ingest_one(g, &in->jobs[i], ingest_listed, err);
+			r = ingest_listed(g, &in->jobs[i], err);
 	for (size_t i = 0; i < in->n_found && r >= 0; i++)
-		r = ingest_one(g, &in->found[i], ingest_found, err);
+		r = ingest_found(g, &in->found[i], err);
 	for (size_t i = 0; i < g->given.n && g->is_told && r >= 0; i++)
 		if (is_missing(g, sorted, &g->given.rows[i]))
 			r = handle_missing(g, &g->given.rows[i], err);

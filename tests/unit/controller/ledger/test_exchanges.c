@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_exchanges.c - exchanges of several nodes in one transaction, step by step (ingest.h): they leave what each alone does; and the nodes
  * that are kept in memory (kept.h). */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -113,11 +114,12 @@ static void give_jobs(struct rig *r, struct said *s, int64_t jobs[NODES][JOBS])
 		}
 }
 
-static int64_t number_of(struct rig *r, const char *fmt, int64_t job)
+/* A figure of the attempts or run intervals of a job: "SUM(seq) FROM attempts". */
+static int64_t figure_of(struct rig *r, const char *what, int64_t job)
 {
 	char sql[256];
 
-	snprintf(sql, sizeof(sql), fmt, (long long)job);
+	snprintf(sql, sizeof(sql), "SELECT %s WHERE job = %lld", what, (long long)job);
 	return rig_number(r, sql);
 }
 
@@ -160,15 +162,9 @@ static void exchanges_together_leave_what_each_alone_does(void **state)
 			assert_int_equal(j.charge_requested_ms, 180 * 2500);
 			assert_string_equal(j.node, names[i]);
 			assert_int_equal(
-				number_of(
-					r,
-					"SELECT SUM(running_ns) FROM stretches WHERE job = %lld",
-					jobs[i][k]),
+				figure_of(r, "SUM(running_ns) FROM stretches", jobs[i][k]),
 				180 * S_NS);
-			assert_int_equal(number_of(r,
-						   "SELECT seq FROM attempts WHERE job = %lld",
-						   jobs[i][k]),
-					 4);
+			assert_int_equal(figure_of(r, "seq FROM attempts", jobs[i][k]), 4);
 		}
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM boots WHERE number = 5"), NODES);
 	assert_int_equal(rig_number(r, "SELECT SUM(last_ns) / 3 FROM nodes"),
@@ -198,9 +194,8 @@ static void a_change_for_others_has_what_they_have_read_again(void **state)
 		assert_true(!store_ingest_given(&s.g[0]) == (at == 1));
 		forget(&s);
 	}
-	assert_int_equal(
-		number_of(r, "SELECT missing_ns FROM attempts WHERE job = %lld", jobs[2][1]),
-		NOON + 60 * S_NS);
+	assert_int_equal(figure_of(r, "missing_ns FROM attempts", jobs[2][1]),
+			 NOON + 60 * S_NS);
 }
 
 static void an_overtaken_exchange_is_refused_and_leaves_nothing(void **state)
