@@ -208,6 +208,7 @@ run_load() { # DATABASE
 	show_times
 	echo "memory of the controller: $(awk '/^VmHWM/ { printf "%.0f MB at most", $2 / 1000 } /^VmRSS/ { printf ", %.0f MB at the end", $2 / 1000 }' "/proc/$controller/status")"
 	live_stop
+	[ -n "$server" ] || echo "the ledger's file: $(($(stat -c %s "$place") / 1000000)) MB"
 	check_ledger "$place"
 	echo "$1: lost or counted twice: $((lost + (given_up > 0 ? given_up : 0)))"
 	[ "$lost" = 0 ] && [ "$given_up" = 0 ] || bad=1
