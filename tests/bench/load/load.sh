@@ -6,7 +6,8 @@
 # arrays of ten users, and dispatched by the controller's own cycles. LOAD_DATABASES: sqlite postgres. All programs share this machine;
 # the fleet, the submitter and the viewer have a munged of their own, as on other machines, so that the controller's is counted alone.
 # Prints latencies of acknowledgements, submissions and views, CPU by program, and what was lost: in the end the ledger is compared with what
-# the nodes had acknowledged. Exit status 1: something was lost, or could not run. LOAD_KEEP: a folder for logs. LOAD_OVERTAKEN: see fleet.c. LOAD_NICE: of all of these
+# the nodes had acknowledged. Exit status 1: something was lost, or could not run. LOAD_KEEP: a folder for logs. LOAD_SAMPLE_MS (10000): the agents' SampleInterval; a series has all its 120 points after
+# 120 of them: 400 makes reports in the first minutes as large as they are after twenty. LOAD_OVERTAKEN: see fleet.c. LOAD_NICE: of all of these
 # programs, below 0 on a machine that is busy with other work. Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../../.." || exit 1
@@ -23,7 +24,7 @@ ulimit -n "$(ulimit -Hn)"
 [ -z "${LOAD_NICE:-}" ] || renice -n "$LOAD_NICE" -p $$ >/dev/null || { echo "no figures: LOAD_NICE=$LOAD_NICE is not allowed"; exit 1; }
 live_dir load
 O=build
-${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o "$dir/fleet" tests/bench/load/*.c $O/common/http/{response,buffer}.o $O/common/auth/auth.o \
+${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -DSAMPLE_MS="${LOAD_SAMPLE_MS:-10000}" -o "$dir/fleet" tests/bench/load/*.c $O/common/http/{response,buffer}.o $O/common/auth/auth.o \
 	$O/common/{err,utf8}.o $O/common/wire/*.o $O/common/wire/json/*.o $O/common/model/*.o $O/common/model/series/series.o -ljansson -lmunge -lnettle -lz -lm ||
 	bail "the fleet does not compile"
 live_tool signed

@@ -13,7 +13,9 @@
 #include "common/wire/wire.h"
 #include "tests/bench/load/node.h"
 
-#define SAMPLE_MS 10000		   /* SampleInterval */
+#ifndef SAMPLE_MS
+#define SAMPLE_MS 10000 /* SampleInterval */
+#endif
 #define SERIES_SEND_NS (60 * S_NS) /* agent/job/series/sample.h */
 #define MIB (INT64_C(1) << 20)
 
