@@ -31,9 +31,8 @@
 #include "controller/web/web.h"
 #include "controller/sharetree/sharetree.h"
 
-/* Of the ledger's file in memory: the rows of 100,000 jobs that run, with the series of their use, take more than half of it, and each report changes three of them.
- * Where it is too small, whoever looks at all nodes has them read from the file again, and reports wait for that. */
-#define LEDGER_CACHE_BYTES (512LL << 20)
+/* Of the ledger's file in memory: the rows of 100,000 jobs that run take so much, and each report changes three of them. */
+#define LEDGER_CACHE_BYTES (256LL << 20)
 
 #define DEFAULT_CONFIG "/etc/reeve/controller.conf"
 #define STEPPED_DOWN 1
