@@ -31,7 +31,7 @@ struct said {
 
 static const char *const names[NODES] = { "n1", "n2", "n3" };
 
-static void say(struct rig *r, struct said *s, int64_t number, int64_t now_ns)
+static void say_next(struct rig *r, struct said *s, int64_t number, int64_t now_ns)
 {
 	memset(s, 0, sizeof(*s));
 	for (int i = 0; i < NODES; i++) {
@@ -84,7 +84,7 @@ static int store_steps(struct said *s)
 	return r;
 }
 
-static void forget(struct said *s)
+static void forget_said(struct said *s)
 {
 	for (int i = 0; i < NODES; i++) {
 		store_ingest_done(&s->g[i]);
@@ -104,7 +104,7 @@ static void store_all(struct rig *r, struct said *s)
 /* The nodes register, and each gets its jobs: the first one of rig_job() is n1's. */
 static void give_jobs(struct rig *r, struct said *s, int64_t jobs[NODES][JOBS])
 {
-	say(r, s, 1, NOON);
+	say_next(r, s, 1, NOON);
 	store_all(r, s);
 	forget(s);
 	for (int i = 0; i < NODES; i++)
@@ -132,7 +132,7 @@ static void exchanges_together_leave_what_each_alone_does(void **state)
 	give_jobs(r, &s, jobs);
 	/* They start: a change of state. Then they run on, which is written together. One ends. */
 	for (int at = 0; at < 4; at++) {
-		say(r, &s, 2 + at, NOON + at * 60 * S_NS);
+		say_next(r, &s, 2 + at, NOON + at * 60 * S_NS);
 		for (int i = 0; i < NODES; i++)
 			for (int k = 0; k < JOBS; k++) {
 				bool ends = at == 3 && i == 1 && k == 0;
@@ -151,7 +151,7 @@ static void exchanges_together_leave_what_each_alone_does(void **state)
 			assert_int_equal(given->n, at == 3 && i == 1 ? JOBS - 1 : JOBS);
 			assert_int_equal(given->rows[0].desired.want, DESIRED_RUN);
 		}
-		forget(&s);
+		forget_said(&s);
 	}
 	for (int i = 0; i < NODES; i++)
 		for (int k = 0; k < JOBS; k++) {
@@ -182,7 +182,7 @@ static void a_change_for_others_has_what_they_have_read_again(void **state)
 
 	give_jobs(r, &s, jobs);
 	for (int at = 0; at < 2; at++) {
-		say(r, &s, 2 + at, NOON + at * 60 * S_NS);
+		say_next(r, &s, 2 + at, NOON + at * 60 * S_NS);
 		for (int i = 0; i < NODES; i++)
 			for (int k = 0; k < JOBS; k++)
 				/* In the second exchange n3 lists one job less. */
@@ -192,7 +192,7 @@ static void a_change_for_others_has_what_they_have_read_again(void **state)
 							      at * 60));
 		store_all(r, &s);
 		assert_true(!store_ingest_given(&s.g[0]) == (at == 1));
-		forget(&s);
+		forget_said(&s);
 	}
 	assert_int_equal(figure_of(r, "missing_ns FROM attempts", jobs[2][1]),
 			 NOON + 60 * S_NS);
@@ -205,20 +205,20 @@ static void an_overtaken_exchange_is_refused_and_leaves_nothing(void **state)
 	struct said s;
 
 	give_jobs(r, &s, jobs);
-	say(r, &s, 2, LATER_NS);
+	say_next(r, &s, 2, LATER_NS);
 	s.in[2].number = 1; /* it has sent that */
 	assert_int_equal(store_begin(r->store, NULL), 0);
 	assert_int_equal(store_steps(&s), -ESTALE);
 	store_rollback(r->store);
-	forget(&s);
+	forget_said(&s);
 	/* What was gathered of the others is forgotten, too. */
 	assert_int_equal(store_begin(r->store, NULL), 0);
 	assert_int_equal(store_commit(r->store, NULL), 0);
 	assert_int_equal(rig_number(r, "SELECT SUM(last_ns) / 3 FROM nodes"), NOON);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM boots WHERE number = 1"), NODES);
-	say(r, &s, 2, LATER_NS);
+	say_next(r, &s, 2, LATER_NS);
 	store_all(r, &s);
-	forget(&s);
+	forget_said(&s);
 	assert_int_equal(rig_number(r, "SELECT SUM(last_ns) / 3 FROM nodes"), LATER_NS);
 }
 
@@ -242,22 +242,22 @@ static void kept_nodes_follow_every_change(void **state)
 	struct said s;
 
 	assert_int_equal(kept_cores(r), 0);
-	say(r, &s, 1, NOON);
+	say_next(r, &s, 1, NOON);
 	store_all(r, &s);
-	forget(&s);
+	forget_said(&s);
 	assert_int_equal(kept_cores(r), NODES * 8);
-	say(r, &s, 2, LATER_NS);
+	say_next(r, &s, 2, LATER_NS);
 	s.in[1].capacity.ncpus = 128;
 	assert_int_equal(store_begin(r->store, NULL), 0);
 	assert_int_equal(store_steps(&s), 0);
 	assert_int_equal(kept_cores(r), NODES * 8 - 8 + 128); /* in the transaction */
 	store_rollback(r->store);
-	forget(&s);
+	forget_said(&s);
 	assert_int_equal(kept_cores(r), NODES * 8);
-	say(r, &s, 2, LATER_NS);
+	say_next(r, &s, 2, LATER_NS);
 	s.in[1].capacity.ncpus = 128;
 	store_all(r, &s);
-	forget(&s);
+	forget_said(&s);
 	assert_int_equal(kept_cores(r), NODES * 8 - 8 + 128);
 	/* One that is lost is there, but takes no jobs. */
 	assert_int_equal(store_mark_lost_nodes(r->store, LATER_NS + 1, LATER_NS + 2, NULL),
