@@ -106,7 +106,7 @@ static void give_jobs(struct rig *r, struct said *s, int64_t jobs[NODES][JOBS])
 {
 	say_next(r, s, 1, NOON);
 	store_all(r, s);
-	forget(s);
+	forget_said(s);
 	for (int i = 0; i < NODES; i++)
 		for (int k = 0; k < JOBS; k++) {
 			jobs[i][k] = rig_job_on(r, names[i], NOON);
