@@ -133,7 +133,7 @@ int rig_submit_one(struct store *s, const struct store_new *n, int64_t *ret_job,
 	return r;
 }
 
-int64_t rig_job_on(struct rig *r, const char *node, int64_t now_ns)
+static int64_t submit_job(struct rig *r, int64_t now_ns)
 {
 	_cleanup_(request_done) struct request q;
 	struct store_new new = { .request = &q,
@@ -141,27 +141,40 @@ int64_t rig_job_on(struct rig *r, const char *node, int64_t now_ns)
 				 .decided_by = CHARGE_MEMORY,
 				 .terms = { .rate = { 5, 2 }, .ncpus = 2 },
 				 .now_ns = now_ns };
-	struct store_allocation gift = { .node = node };
+	int64_t job;
 
 	fill_request(r, &q);
 	new.terms.bundle.side[CHARGE_GPUS] = (struct fraction){ 0, 1 };
 	new.terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
 	new.terms.bundle.side[CHARGE_MEMORY] = (struct fraction){ 4000000000, 1 };
-	assert_int_equal(rig_submit_one(r->store, &new, &gift.job, NULL), 0);
+	assert_int_equal(rig_submit_one(r->store, &new, &job, NULL), 0);
+	return job;
+}
+
+static int64_t give_job(struct rig *r, int64_t job, const char *node, int64_t now_ns)
+{
+	const struct store_allocation gift = { .job = job, .node = node };
+
 	assert_int_equal(store_allocate(r->store, &gift, 1, now_ns, NULL), 0);
-	return gift.job;
+	return job;
+}
+
+int64_t rig_job_on(struct rig *r, const char *node, int64_t now_ns)
+{
+	return give_job(r, submit_job(r, now_ns), node, now_ns);
 }
 
 int64_t rig_job(struct rig *r, int64_t now_ns)
 {
 	struct rig_sync hello = { .now_ns = now_ns };
+	int64_t job = submit_job(r, now_ns);
 	struct sync_result result;
 
 	if (rig_number(r, "SELECT COUNT(*) FROM nodes") == 0) {
 		assert_int_equal(rig_send_sync(r, &hello, &result), 0);
 		sync_result_done(&result);
 	}
-	return rig_job_on(r, "n1", now_ns);
+	return give_job(r, job, "n1", now_ns);
 }
 
 struct report rig_report(int64_t job, int64_t seq, enum job_state state, int64_t running_s)
