@@ -124,8 +124,8 @@ static void set_changed(struct store_report_case *c, const struct store_known *k
 #define ANNOUNCED_EACH 16
 
 /* The job runs on as the queue computes it from its last report and the clock. Most reports are such, and if each were announced the queue would
- * read thousands of jobs again in each cycle. One in ANNOUNCED_EACH is, so that small differences do not add up. To be asked before *k changes.
- */
+ * read thousands of jobs again in each cycle. One in ANNOUNCED_EACH is, so that small differences do not add up; of jobs that began together a part at a time. To be
+ * asked before *k changes. */
 static bool runs_on(const struct store_known *k, const struct report *rep,
 		    const struct tally_span *span)
 {
@@ -136,7 +136,8 @@ static bool runs_on(const struct store_known *k, const struct report *rep,
 	       rep->state == JOB_RUNNING && !k->is_several && k->at_ns && k->started_ns &&
 	       k->job_attempt == rep->attempt && k->job_state == JOB_RUNNING &&
 	       span->after.suspended_ns == span->before.suspended_ns &&
-	       late_ns > -SAME_PACE_NS && late_ns < SAME_PACE_NS && rep->seq % ANNOUNCED_EACH;
+	       late_ns > -SAME_PACE_NS && late_ns < SAME_PACE_NS &&
+	       (rep->seq % ANNOUNCED_EACH + rep->job % ANNOUNCED_EACH) % ANNOUNCED_EACH;
 }
 
 /* The report moves figures of an open attempt on a single node, and nothing else. To be asked before *k changes. */

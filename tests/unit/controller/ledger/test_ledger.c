@@ -278,12 +278,40 @@ static void a_job_that_runs_on_is_announced_once_in_a_while(void **state)
 	assert_int_equal(n_changed, 1);
 	while (n < 40)
 		report_again(r, job, n + 1, (n + 1) * 10), n++;
-	assert_int_equal(n_changed, 3); /* 16, 32 */
+	assert_int_equal(n_changed, 3); /* twice more in 39 reports */
 	report_again(r, job, ++n, 405); /* suspended for five seconds */
 	assert_int_equal(n_changed, 4);
 	report_again(r, job, ++n, 415);
 	assert_int_equal(n_changed, 4);
 	assert_int_equal(rig_load_job(r, job).running_ns, 415 * S_NS);
+}
+
+static void jobs_that_began_together_are_not_announced_together(void **state)
+{
+	enum { JOBS = 16 };
+	struct rig *r = *state;
+	struct report reports[JOBS];
+	struct sync_job jobs[JOBS];
+	struct sync_result result;
+	size_t n_changed = 0;
+
+	for (int i = 0; i < JOBS; i++)
+		jobs[i] = (struct sync_job){ rig_job(r, NOON), 1, JOB_RUNNING };
+	assert_int_equal(store_listen(r->store, count_changed, &n_changed), 0);
+	for (int64_t n = 1; n <= 2 * JOBS; n++) {
+		const struct rig_sync say = { .reports = reports,
+					      .n_reports = JOBS,
+					      .jobs = jobs,
+					      .n_jobs = JOBS,
+					      .now_ns = NOON + n * 10 * S_NS };
+
+		for (int i = 0; i < JOBS; i++)
+			reports[i] = rig_report(jobs[i].job, n, JOB_RUNNING, n * 10);
+		n_changed = 0;
+		assert_int_equal(rig_send_sync(r, &say, &result), 0);
+		sync_result_done(&result);
+		assert_int_equal(n_changed, n == 1 ? JOBS : 1);
+	}
 }
 
 static void two_machines_cannot_be_one_node_at_once(void **state)
@@ -430,6 +458,7 @@ int main(void)
 		RIG(a_job_that_its_node_does_not_list_is_neither_started_again_nor_lost_at_once),
 		RIG(a_job_that_its_node_never_listed_is_dispatched_again_after_a_reboot),
 		RIG(a_job_that_runs_on_is_announced_once_in_a_while),
+		RIG(jobs_that_began_together_are_not_announced_together),
 		RIG(two_machines_cannot_be_one_node_at_once),
 		RIG(suspension_frees_cores_alone),
 		RIG(a_desired_state_does_not_change_an_ended_job),
