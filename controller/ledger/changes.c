@@ -3,9 +3,9 @@
  * changes.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include "controller/ledger/changes.h"
 #include "controller/ledger/nodes/heard.h"
 #include "controller/ledger/nodes/kept.h"
-#include "controller/ledger/sql.h"
 #include "controller/ledger/sql.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/rollup/rollup_collect.h"

@@ -274,6 +274,7 @@ static void store_batch(struct sync_batches *b)
 	for (size_t i = 0; i < n; i++) {
 		if (batch[i]->r >= 0)
 			count_talk(batch[i], took_ns);
+		store_ingest_done(&batch[i]->ingest); /* not while the node waits */
 		batch[i]->finish(batch[i]);
 	}
 	b->api->counts.sync_batches++;
