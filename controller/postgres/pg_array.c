@@ -18,8 +18,8 @@ static const struct {
 } types[] = {
 	[DB_NULL] = { PG_TYPE_INT8, 1016, "bigint" },
 	[DB_INT] = { PG_TYPE_INT8, 1016, "bigint" },
-	[DB_TEXT] = { 25, 1009, "text" },
-	[DB_BLOB] = { 17, 1001, "bytea" },
+	[DB_TEXT] = { PG_TYPE_TEXT, 1009, "text" },
+	[DB_BLOB] = { PG_TYPE_BYTEA, 1001, "bytea" },
 };
 
 static char *put_uint32(char *to, uint32_t n)

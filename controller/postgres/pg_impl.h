@@ -51,7 +51,10 @@ static inline struct pg *pg_of(struct db *d)
 	return (struct pg *)d;
 }
 
-#define PG_TYPE_INT8 20 /* pg_type.oid of bigint */
+/* pg_type.oid */
+#define PG_TYPE_BYTEA 17
+#define PG_TYPE_INT8 20
+#define PG_TYPE_TEXT 25
 
 /* ---- pg_rows.c: as the members of struct db_ops of these names (db_impl.h) ---- */
 

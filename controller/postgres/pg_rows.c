@@ -13,8 +13,6 @@
 #include "controller/postgres/dialect.h"
 #include "controller/postgres/pg_impl.h"
 
-#define TYPE_BYTEA 17
-#define TYPE_TEXT 25
 #define FETCH_ROWS 4096 /* rows of a scan that are in this process at a time */
 
 struct pg_statement {
@@ -137,7 +135,7 @@ int pg_translate(const char *sql, char **ret, struct err *err)
 
 static Oid type_of(enum db_kind kind)
 {
-	return kind == DB_TEXT ? TYPE_TEXT : kind == DB_BLOB ? TYPE_BYTEA : PG_TYPE_INT8;
+	return kind == DB_TEXT ? PG_TYPE_TEXT : kind == DB_BLOB ? PG_TYPE_BYTEA : PG_TYPE_INT8;
 }
 
 /* The types are those of the first values: a statement is always called with the same format. */

@@ -114,6 +114,8 @@ static bool is_usable(const struct survey *s, int64_t now_ns)
 
 	if (s->is_whole && s->took_ns * SURVEY_PER_PASS > keep_ns)
 		keep_ns = s->took_ns * SURVEY_PER_PASS;
+	if (keep_ns > SURVEY_KEEP_MOST_NS)
+		keep_ns = SURVEY_KEEP_MOST_NS;
 	return s->n_turns && now_ns - s->read_ns < keep_ns && (!s->is_whole || s->n_turns > 1);
 }
 

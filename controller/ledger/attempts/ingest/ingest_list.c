@@ -197,15 +197,14 @@ static int handle_missing(struct store_ingest *g, const struct store_given *m, s
 	const struct store_place p = { .part = d->part.index };
 	int r;
 
-	ingest_touch_others(g);
-	if (g->has_rebooted)
-		loss.text = "the node rebooted under the job";
-	else if (m->missing_ns && g->from->now_ns - m->missing_ns >= MISSING_GRACE_NS)
-		loss.text = "the node's agent no longer knows the job";
-	else if (m->missing_ns)
+	if (!g->has_rebooted && m->missing_ns &&
+	    g->from->now_ns - m->missing_ns < MISSING_GRACE_NS)
 		return 0;
-	else
+	ingest_touch_others(g);
+	if (!g->has_rebooted && !m->missing_ns)
 		return store_place_miss(g->s, &at, &p, g->from->now_ns, err);
+	loss.text = g->has_rebooted ? "the node rebooted under the job"
+				    : "the node's agent no longer knows the job";
 	g->out->has_freed = true;
 	r = loss.part ? store_part_lose(g->s, &loss, err) : store_end_lost(g->s, &loss, err);
 	if (r >= 0)

@@ -101,7 +101,7 @@ static void store_all(struct rig *r, struct said *s)
 	assert_int_equal(store_commit(r->store, &err), 0);
 }
 
-/* The nodes register, and each gets its jobs: the first one of rig_job() is n1's. */
+/* The nodes register, and each gets its jobs. */
 static void give_jobs(struct rig *r, struct said *s, int64_t jobs[NODES][JOBS])
 {
 	say_next(r, s, 1, NOON);
