@@ -121,6 +121,8 @@ static int copy_schedule(const struct schedule *s, int32_t job, struct schedule 
 	r = schedule_new(&config, ret);
 	for (size_t i = 0; i < s->n_nodes && r == 0; i++)
 		r = copy_node(*ret, s, &s->nodes[i]);
+	if (r == 0)
+		schedule_edit_begin(*ret);
 	for (size_t b = 0; b < s->n_blocks * BLOCK && r == 0; b++) {
 		const struct job *j = job_at(s, (int32_t)b);
 		int32_t new;
@@ -131,7 +133,7 @@ static int copy_schedule(const struct schedule *s, int32_t job, struct schedule 
 		if ((int32_t)b == job)
 			*ret_job = new;
 	}
-	return r;
+	return r == 0 ? schedule_edit_end(*ret) : r;
 }
 
 /* Removes the running jobs that end next. Returns when they end. */
