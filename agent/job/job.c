@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include "agent/enforce/events_files.h"
 #include "agent/job/job.h"
 #include "agent/job/due.h"
 #include "common/log.h"
@@ -35,6 +37,14 @@ int job_phase_parse(const char *name, enum job_phase *ret)
 void job_act_after(struct job *j, unsigned delay_ms)
 {
 	job_due_set(j, DUE_ACT, node_now_ns() + delay_ms * MS_NS);
+}
+
+bool job_has_processes(const struct job *j)
+{
+	char path[MANAGER_PATH_MAX];
+	int r = events_files_read(job_cgroup(j, path), "populated");
+
+	return r < 0 ? access(path, F_OK) == 0 : r == 1;
 }
 
 int64_t job_now_ns(const struct job *j)

@@ -83,6 +83,7 @@ struct job {
 	int64_t gone_ns; /* its processes were found gone, by CLOCK_BOOTTIME; 0: not so */
 	int64_t waits_until_ns; /* deadline of DRAIN, or of waiting for a final record */
 	int64_t reported_ns;	/* CLOCK_BOOTTIME of the last report */
+	int64_t alive_ns; /* CLOCK_BOOTTIME of the last report that found it with processes */
 	int64_t series_sent_ns; /* CLOCK_BOOTTIME of the last report with its series; 0: none */
 	int64_t series_interval_ms; /* of its points; 0: none was added by this agent */
 	int64_t report_seq;	    /* sequence number of that; 0: none by this agent */
@@ -135,6 +136,8 @@ bool job_is_sister(const struct job *j);
 /* The state as reports and people see it. */
 enum job_state job_state(const struct job *j);
 bool job_has_ended(const struct job *j); /* PHASE_FINAL or later */
+/* Is there any process in its cgroup? Also true where the kernel does not say (no cgroup.events). */
+bool job_has_processes(const struct job *j);
 /* Now, or when its processes were found gone: up to then it ran. CLOCK_BOOTTIME. */
 int64_t job_now_ns(const struct job *j);
 /* Record how the job ends: `kind` and the text of its end message. */

@@ -244,10 +244,24 @@ static void set_note(const struct job *j, struct report *r)
 		utf8_format(r->note, sizeof(r->note), "%s", last);
 }
 
+/* Up to when the job has run. An agent that was held up may report before it sees that the job has ended meanwhile: the time
+ * until then is not the job's, and the controller takes back none that was reported. So the clock is read first, and counts
+ * if the job has processes after that. */
+static int64_t ran_until_ns(struct job *j)
+{
+	int64_t now = job_now_ns(j);
+
+	if (j->phase != PHASE_RUNNING || job_is_foreign(j))
+		return now;
+	if (job_has_processes(j))
+		j->alive_ns = now;
+	return j->alive_ns;
+}
+
 /* The report as of now; a job whose clock does not run has the times that were saved. */
 static void fill_report(struct job *j, struct report *r)
 {
-	int64_t now = job_now_ns(j);
+	int64_t now = ran_until_ns(j);
 
 	memset(r, 0, sizeof(*r));
 	r->job = j->s.job;

@@ -335,12 +335,13 @@ void limit_check_clock(struct node *n, struct job *j)
 			scontrol_cancel(j);
 		return;
 	}
-	if (j->gone_ns) { /* nothing is left to be held to it */
+	job_sync_clock(n, j);
+	running_ns = clock_running_ns(&j->clock, node_now_ns());
+	/* Nothing is left to be held to it: it ended in time, and this agent was held up. */
+	if (j->gone_ns || (!job_is_foreign(j) && !job_has_processes(j))) {
 		job_due_set(j, DUE_CLOCK, JOB_DUE_NEVER);
 		return;
 	}
-	job_sync_clock(n, j);
-	running_ns = clock_running_ns(&j->clock, node_now_ns());
 	if (limit_s <= 0 || j->is_frozen || running_ns < limit_s * S_NS) {
 		limit_arm_clock(n, j);
 		return;
