@@ -7,6 +7,7 @@
 #include "common/wire/doc.h"
 #include "common/log.h"
 #include "controller/api/answer.h"
+#include "controller/http/workers.h"
 
 /* The status of an error for which the route set none. */
 static unsigned status_of(int r)
@@ -86,13 +87,77 @@ static void answer_refusal(struct call *c, int r, const struct err *err)
 	call_answer_text(c->x, status, answer ? wire_format(answer) : NULL, NULL);
 }
 
+/* ---- a large document ---- */
+
+#define LARGE_ARRAY 64
+
+/* A document that a worker writes as text, which takes as long as making it: lists of nodes and jobs. */
+struct writing {
+	struct worker_task task;
+	struct exchange *x;
+	struct exchange_answer answer;
+	json_t *doc;
+};
+
+static void write_document(struct worker_task *t)
+{
+	struct writing *w = (struct writing *)t;
+
+	w->answer.text = wire_format_whole(w->doc, &w->answer.size);
+}
+
+static void send_written(struct worker_task *t, bool has_worked)
+{
+	struct writing *w = (struct writing *)t;
+
+	if (!w->answer.text)
+		w->answer.status = has_worked ? 500 : 503;
+	exchange_answer(w->x, w->answer);
+	json_decref(w->doc);
+	free(w);
+}
+
+static bool is_large(json_t *doc)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(doc, key, value)
+	{
+		if (json_array_size(value) >= LARGE_ARRAY)
+			return true;
+	}
+	return false;
+}
+
+/* false: it is to be written here. Becomes the owner of the answer's headers and of the document. */
+static bool write_by_worker(struct call *c, const struct exchange_answer *a)
+{
+	struct writing *w = is_large(c->answer) ? malloc(sizeof(*w)) : NULL;
+
+	if (!w)
+		return false;
+	*w = (struct writing){ .task = { .work = write_document, .done = send_written },
+			       .x = c->x,
+			       .answer = *a,
+			       .doc = TAKE_PTR(c->answer) };
+	w->answer.headers = TAKE_PTR(c->headers);
+	workers_add(c->api->workers, &w->task);
+	return true;
+}
+
 /* Adds the site's time zone, in which clients show the times of the answer. */
 static void answer_call(struct call *c)
 {
 	struct exchange_answer a = { .status = c->status ? c->status : 200, .type = c->type };
+	int r = 0;
 
-	if (c->answer && json_object_set_new(c->answer, "time_zone",
-					     json_string(store_zone(c->api->c.store))) == 0)
+	if (c->answer)
+		r = json_object_set_new(c->answer, "time_zone",
+					json_string(store_zone(c->api->c.store)));
+	if (c->answer && r == 0 && write_by_worker(c, &a))
+		return;
+	if (c->answer && r == 0)
 		a.text = wire_format_whole(c->answer, &a.size);
 	else if (!c->answer)
 		a.text = TAKE_PTR(c->text);

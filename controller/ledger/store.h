@@ -133,9 +133,19 @@ typedef int (*store_desired_fn)(void *ctx, const struct store_desired *g, struct
 /* Calls fn for each attempt that was allocated to this node and has not ended there. */
 int store_desired(struct store *s, const char *node, store_desired_fn fn, void *ctx,
 		  struct err *err);
-/* The request of such an attempt as JSON, of an array task its array's; malloc()ed. A node needs it once, and it may be large. */
-int store_desired_request(struct store *s, const struct store_desired *g, char **ret,
+/* What a node needs once of such an attempt: the request as JSON, which may be large, and what the job's user signed of it
+ * (jobs/credential.h); of an array task they are its array's. */
+struct store_desired_request {
+	int64_t owner; /* the job, or the array; 0: nothing is here */
+	char *text, *credential;
+};
+int64_t store_desired_owner(const struct store_desired *g);
+/* In the transaction under way: sends the query of store_desired_request() ahead (db_ask()). */
+int store_desired_ask_request(struct store *s, int64_t owner, struct err *err);
+/* *ret is empty before. */
+int store_desired_request(struct store *s, int64_t owner, struct store_desired_request *ret,
 			  struct err *err);
+void store_desired_request_done(struct store_desired_request *q);
 
 /* --- the queue --- */
 /* 1: a job of the cluster is queued, and neither held nor dependent on others; 0: none is. */

@@ -9,13 +9,14 @@
 #include "controller/api/sync/desired.h"
 #include "controller/api/sync/request.h"
 #include "controller/api/sync/sync_steps.h"
-#include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/jobs/slurm.h"
 
 struct reading {
 	struct store *store;
 	const struct sync *in;
 	struct sync_desired *ret;
+	struct store_desired_request
+		last; /* tasks of an array follow each other, and have one request */
 };
 
 /* The attempt as the node reports it; NULL: the node does not have it. */
@@ -43,15 +44,21 @@ static bool is_open(const struct store_desired *g, const struct sync_job *report
 }
 
 /* Adds what a node needs to start the job: the request, and the user's credential. */
-static int set_request(struct store *s, const struct store_desired *g,
+static int set_request(struct reading *l, const struct store_desired *g,
 		       struct sync_desired_job *to, struct err *err)
 {
-	_cleanup_free_ char *request = NULL;
-	int r = store_credential(s, g->array.job ? g->array.job : g->job, &to->credential, err);
+	int64_t owner = store_desired_owner(g);
+	int r = 0;
 
-	if (r >= 0)
-		r = store_desired_request(s, g, &request, err);
-	return r < 0 ? r : sync_request_encode(g, request, &to->request, err);
+	if (l->last.owner != owner) {
+		store_desired_request_done(&l->last);
+		r = store_desired_request(l->store, owner, &l->last, err);
+	}
+	if (r < 0)
+		return r;
+	to->credential = strdup(l->last.credential);
+	return to->credential ? sync_request_encode(g, l->last.text, &to->request, err)
+			      : err_set(err, -ENOMEM, "out of memory");
 }
 
 static int make_room(struct sync_desired *d, struct err *err)
@@ -105,7 +112,7 @@ static int add_job(void *ctx, const struct store_desired *g, struct err *err)
 		if (!to->reason)
 			return err_set(err, -ENOMEM, "out of memory");
 	}
-	return reported ? 0 : set_request(l->store, g, to, err);
+	return reported ? 0 : set_request(l, g, to, err);
 }
 
 void sync_desired_done(struct sync_desired *d)
@@ -117,16 +124,48 @@ void sync_desired_done(struct sync_desired *d)
 	*d = (struct sync_desired){ 0 };
 }
 
+/* ---- ahead ---- */
+
+struct asking {
+	struct store *store;
+	const struct sync *in;
+	int64_t last; /* owner of a request that was asked for */
+};
+
+static int ask_job(void *ctx, const struct store_desired *g, struct err *err)
+{
+	struct asking *l = ctx;
+	const struct sync_job *reported = find_reported(l->in, g->job, g->attempt);
+	int64_t owner = store_desired_owner(g);
+
+	if (reported || owner == l->last || !is_for_engine(l->in, g, reported))
+		return 0;
+	l->last = owner;
+	return store_desired_ask_request(l->store, owner, err);
+}
+
+int sync_desired_ask(struct api *a, const struct sync *in, const struct store_given_list *given,
+		     struct err *err)
+{
+	struct asking l = { a->c.store, in, 0 };
+
+	return given ? store_given_desired(given, ask_job, &l, err)
+		     : store_given_ask(a->c.store, in->node, err);
+}
+
+/* ---- all of it ---- */
+
 int sync_desired_read(struct api *a, const struct sync *in,
 		      const struct store_given_list *given, struct sync_desired *ret,
 		      struct err *err)
 {
-	struct reading l = { a->c.store, in, ret };
+	struct reading l = { .store = a->c.store, .in = in, .ret = ret };
 	int r;
 
 	*ret = (struct sync_desired){ 0 };
 	r = given ? store_given_desired(given, add_job, &l, err)
 		  : store_desired(a->c.store, in->node, add_job, &l, err);
+	store_desired_request_done(&l.last);
 	if (r >= 0)
 		r = sync_steps_read(a->c.store, in, ret, err);
 	if (r < 0)

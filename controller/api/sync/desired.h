@@ -13,6 +13,9 @@ struct sync_desired {
 	uint64_t digest; /* of what the node has not carried out yet; 0: nothing */
 };
 
+/* In the transaction under way: sends ahead what sync_desired_read() will query first (db_ask()). */
+int sync_desired_ask(struct api *a, const struct sync *in, const struct store_given_list *given,
+		     struct err *err);
 /* Reads them from the ledger, for the node that sent `in`. `given`: what the node has open; NULL: it is read. sync_desired_done() frees *ret. */
 int sync_desired_read(struct api *a, const struct sync *in,
 		      const struct store_given_list *given, struct sync_desired *ret,

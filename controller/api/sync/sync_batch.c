@@ -176,15 +176,38 @@ static int store_list(struct talk *t)
 
 static int ask_desired(struct talk *t)
 {
-	return store_ingest_given(&t->ingest)
-		       ? 0
-		       : store_given_ask(t->api->c.store, t->in->node, &t->err);
+	return sync_desired_ask(t->api, t->in, store_ingest_given(&t->ingest), &t->err);
 }
 
 static int read_desired(struct talk *t)
 {
 	return sync_desired_read(t->api, t->in, store_ingest_given(&t->ingest), &t->desired,
 				 &t->err);
+}
+
+/* The next ones behind `g`, of all. */
+static struct round next_part(const struct round *all, const struct round *g)
+{
+	struct talk **of = g->of + g->n;
+	size_t left = (size_t)(all->of + all->n - of);
+
+	return (struct round){ .of = of, .n = left < ROUND_MAX ? left : ROUND_MAX };
+}
+
+/* What each node is to have: of some of them is sent ahead while that of those before them is read. */
+static void read_all_desired(struct round *all)
+{
+	struct round now = { .of = all->of }, next = next_part(all, &now);
+
+	do {
+		now = next;
+		next = next_part(all, &now);
+		if (now.of == all->of)
+			step_round(&now, ask_desired);
+		step_round(&next, ask_desired);
+		step_round(&now, read_desired);
+		all->has_failed |= now.has_failed || next.has_failed;
+	} while (next.n && !all->has_failed);
 }
 
 static void store_alone(struct talk *t)
@@ -225,8 +248,8 @@ static size_t fill_batch(struct sync_batches *b, struct talk **batch, bool *ret_
 	} while (next.n && !all.has_failed && api_monotonic_ns() < until_ns);
 	/* After all of them, as one may change what another node is to do: nothing else is done between this and the moment at which those that
 	 * wait can be woken. In the transaction, where it needs no lock of its own. */
-	step_round(&all, ask_desired);
-	step_round(&all, read_desired);
+	if (!all.has_failed)
+		read_all_desired(&all);
 	*ret_has_failed = all.has_failed;
 	return all.n;
 }

@@ -7,20 +7,6 @@
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/sql.h"
 
-int store_credential(struct store *s, int64_t job, char **ret, struct err *err)
-{
-	struct db_row *st;
-	int r = db_query_first(s->db, err, &st,
-			       "SELECT credential FROM credentials WHERE job = ?1", "i", job);
-
-	if (r < 0)
-		return r;
-	*ret = strdup(r > 0 ? store_text(st, 0) : "");
-	if (r > 0)
-		db_done(st);
-	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
-}
-
 int store_credential_add(struct store *s, int64_t job, const char *credential, struct err *err)
 {
 	return db_run(s->db, err, "INSERT INTO credentials(job, credential) VALUES(?1, ?2)",

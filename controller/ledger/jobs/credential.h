@@ -6,9 +6,6 @@
 #pragma once
 #include "controller/ledger/store.h"
 
-/* Of a job that has not ended; of a task, pass its array's number. *ret is malloc()ed; "": nothing was
- * signed. */
-int store_credential(struct store *s, int64_t job, char **ret, struct err *err);
 /* In the transaction under way. */
 int store_credential_add(struct store *s, int64_t job, const char *credential, struct err *err);
 /* In the transaction under way, after what may have ended the job: deletes the credential where the job

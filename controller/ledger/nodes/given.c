@@ -207,18 +207,42 @@ int store_desired(struct store *s, const char *node, store_desired_fn fn, void *
 	return r < 0 ? r : store_given_desired(&given, fn, ctx, err);
 }
 
-int store_desired_request(struct store *s, const struct store_desired *g, char **ret,
+static const char request_sql[] =
+	"SELECT " STORE_REQUEST("j") ", COALESCE((SELECT c.credential FROM credentials c"
+				     " WHERE c.job = j.job), '') FROM jobs j WHERE j.job = ?1";
+
+int64_t store_desired_owner(const struct store_desired *g)
+{
+	return g->array.job ? g->array.job : g->job;
+}
+
+int store_desired_ask_request(struct store *s, int64_t owner, struct err *err)
+{
+	return db_ask(s->db, err, request_sql, "i", owner);
+}
+
+int store_desired_request(struct store *s, int64_t owner, struct store_desired_request *ret,
 			  struct err *err)
 {
 	struct db_row *st;
-	int r = db_query_first(s->db, err, &st,
-			       "SELECT " STORE_REQUEST("j") " FROM jobs j WHERE j.job = ?1",
-			       "i", g->array.job ? g->array.job : g->job);
+	int r = db_query_first(s->db, err, &st, request_sql, "i", owner);
 
 	if (r <= 0)
 		return r < 0 ? r
-			     : err_set(err, -ENOENT, "job %lld has no row", (long long)g->job);
-	*ret = strdup(store_text(st, 0));
+			     : err_set(err, -ENOENT, "job %lld has no row", (long long)owner);
+	ret->owner = owner;
+	ret->text = strdup(store_text(st, 0));
+	ret->credential = strdup(store_text(st, 1));
 	db_done(st);
-	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+	if (ret->text && ret->credential)
+		return 0;
+	store_desired_request_done(ret);
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
+void store_desired_request_done(struct store_desired_request *q)
+{
+	free(q->text);
+	free(q->credential);
+	*q = (struct store_desired_request){ 0 };
 }
