@@ -147,6 +147,18 @@ int store_event(struct store *s, const struct store_event *e, struct err *err)
 			    "iittt", e->at_ns, e->job, e->node, e->what, e->text);
 }
 
+struct db_rows store_event_rows(void)
+{
+	return (struct db_rows){ .sql = "INSERT INTO events(at_ns, job, node, what, text)"
+					" VALUES(?1, ?2, ?3, ?4, ?5)",
+				 .format = "iittt" };
+}
+
+int store_event_add(struct db_rows *rows, const struct store_event *e, struct err *err)
+{
+	return db_rows_add(rows, err, e->at_ns, e->job, e->node, e->what, e->text);
+}
+
 const char *store_text(struct db_row *st, int column)
 {
 	const char *text = db_text(st, column);

@@ -55,16 +55,6 @@ void pg_pass_over(struct pg *p)
 
 /* ---- statements sent ahead ---- */
 
-/* The connection is in pipeline mode while n_sent is not 0: pg_settle() leaves it. */
-int pg_enter_pipeline(struct pg *p, struct err *err)
-{
-	int r = p->n_sent == PG_SENT_MAX ? pg_settle(p, err) : 0;
-
-	if (r >= 0 && !p->n_sent && !pq.PQenterPipelineMode(p->conn))
-		r = pg_fail(p, NULL, "beginning a pipeline", err);
-	return r;
-}
-
 /* libpq keeps statements until it has 64 KiB of them, and the server answers until it has 8: each shall work while the other does. A failure is
  * known when the answers are read. */
 static void request_answers(struct pg *p)
@@ -105,6 +95,44 @@ static int end_pipeline(struct pg *p, int r, struct err *err)
 	return r;
 }
 
+/* Answers are read until that of this query, or so many of them, have arrived; those behind stay. */
+static int read_some(struct pg *p, const struct pg_asked *until, size_t n, struct err *err)
+{
+	int r = 0;
+
+	request_answers(p);
+	while ((until ? !pg_has_arrived(until) : p->n_read < n) && r >= 0)
+		r = read_answer(p, err);
+	if (r >= 0)
+		return r;
+	pq.PQpipelineSync(p->conn);
+	return end_pipeline(p, r, err);
+}
+
+/* Half of them: the server works on the others meanwhile. */
+static int make_room(struct pg *p, struct err *err)
+{
+	int r = read_some(p, NULL, PG_SENT_MAX / 2, err);
+
+	if (r < 0)
+		return r;
+	p->n_sent -= p->n_read;
+	p->n_requested -= p->n_read;
+	memmove(p->sent, p->sent + p->n_read, p->n_sent * sizeof(*p->sent));
+	p->n_read = 0;
+	return 0;
+}
+
+/* The connection is in pipeline mode while n_sent is not 0: pg_settle() leaves it. */
+int pg_enter_pipeline(struct pg *p, struct err *err)
+{
+	int r = p->n_sent == PG_SENT_MAX ? make_room(p, err) : 0;
+
+	if (r >= 0 && !p->n_sent && !pq.PQenterPipelineMode(p->conn))
+		r = pg_fail(p, NULL, "beginning a pipeline", err);
+	return r;
+}
+
 int pg_settle(struct pg *p, struct err *err)
 {
 	int r = 0;
@@ -124,15 +152,7 @@ int pg_settle(struct pg *p, struct err *err)
 
 int pg_await(struct pg *p, const struct pg_asked *a, struct err *err)
 {
-	int r = 0;
-
-	request_answers(p);
-	while (!pg_has_arrived(a) && r >= 0)
-		r = read_answer(p, err);
-	if (r >= 0)
-		return r;
-	pq.PQpipelineSync(p->conn);
-	return end_pipeline(p, r, err);
+	return read_some(p, a, 0, err);
 }
 
 /* ---- the connection ---- */

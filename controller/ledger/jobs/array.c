@@ -186,8 +186,8 @@ static const char expand_sql[] =
 static int expand_task(struct store *s, int64_t job, const struct array *a, int64_t ordinal,
 		       struct err *err)
 {
-	int r = db_run(s->db, err, expand_sql, "iii", job, job + 1 + ordinal,
-		       array_index(a, ordinal));
+	int r = db_run_later(s->db, err, expand_sql, "iii", job, job + 1 + ordinal,
+			     array_index(a, ordinal));
 
 	store_announce_job(s, job + 1 + ordinal);
 	return r < 0 ? r : 1;

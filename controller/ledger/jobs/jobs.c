@@ -16,6 +16,8 @@
 #include "controller/ledger/attempts/suspended.h"
 #include "controller/ledger/sql.h"
 
+#define ALLOCATIONS_TOGETHER 1000
+
 struct job_now {
 	enum job_state state;
 	enum job_desired want;
@@ -199,72 +201,117 @@ int store_has_queued(struct store *s, const char *cluster, struct err *err)
 	return r < 0 ? r : has;
 }
 
-static bool is_among(int64_t job, const int64_t *jobs, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (jobs[i] == job)
-			return true;
-	return false;
-}
+/* ---- allocating ---- */
 
-enum of_some_column { OF_SOME_JOB, OF_SOME_STATE };
+enum of_some_column { OF_SOME_JOB, OF_SOME_STATE, OF_SOME_ATTEMPT };
 
-/* Of up to STORE_SOME jobs. -ESTALE: one is not queued any more, and nothing may be committed. */
+/* Of up to STORE_SOME jobs, their last attempts before. -ESTALE: one is not queued any more, and nothing may be committed. */
 static int check_queued(struct store *s, const struct store_these *jobs, size_t first,
-			struct err *err)
+			int64_t *attempts, struct err *err)
 {
 	/* By their numbers alone: with a condition on the state PostgreSQL reads all queued jobs. */
-	static const char sql[] =
-		"SELECT job, state FROM jobs WHERE job IN (" STORE_SOME_PARAMETERS ")";
-	size_t n = jobs->n - first < STORE_SOME ? jobs->n - first : STORE_SOME, n_queued = 0;
-	int64_t buf[STORE_SOME], queued[STORE_SOME];
+	static const char sql[] = "SELECT job, state, attempt FROM jobs"
+				  " WHERE job IN (" STORE_SOME_PARAMETERS ")";
+	size_t n = jobs->n - first < STORE_SOME ? jobs->n - first : STORE_SOME;
+	int64_t buf[STORE_SOME];
 	struct db_row *st;
 	struct db_ints v;
 	int r = db_query_ints(s->db, sql, store_some(jobs, first, buf, &v), &st, err);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0)
-		if (db_int(st, OF_SOME_STATE) == JOB_QUEUED)
-			queued[n_queued++] = db_int(st, OF_SOME_JOB);
+		for (size_t i = 0; i < n; i++)
+			if (buf[i] == db_int(st, OF_SOME_JOB) &&
+			    db_int(st, OF_SOME_STATE) == JOB_QUEUED)
+				attempts[first + i] = db_int(st, OF_SOME_ATTEMPT);
 	for (size_t i = 0; i < n && r >= 0; i++)
-		if (!is_among(buf[i], queued, n_queued))
+		if (attempts[first + i] < 0)
 			r = err_set(err, -ESTALE, "job %lld is not queued", (long long)buf[i]);
 	return r;
 }
 
 static int check_all_queued(struct store *s, const struct store_allocation *allocations,
-			    size_t n, struct err *err)
+			    size_t n, int64_t *attempts, struct err *err)
 {
 	_cleanup_free_ int64_t *numbers = calloc(n + 1, sizeof(*numbers));
 	const struct store_these jobs = { .jobs = numbers, .n = n };
 	int r = numbers ? 0 : err_set(err, -ENOMEM, "out of memory");
 
-	for (size_t i = 0; i < n && r >= 0; i++)
+	for (size_t i = 0; i < n && r >= 0; i++) {
 		numbers[i] = allocations[i].job;
+		attempts[i] = -1;
+	}
 	for (size_t at = 0; at < n && r >= 0; at += STORE_SOME)
-		r = check_queued(s, &jobs, at, err);
+		r = check_queued(s, &jobs, at, attempts, err);
 	return r;
 }
 
-static int allocate_job(struct store *s, const struct store_allocation *g, int64_t now_ns,
-			struct err *err)
-{
-	struct store_event e = { now_ns, g->job, g->node, "give", "" };
-	int r = db_run_later(s->db, err,
-			     "UPDATE jobs SET state = " SQL_JOB_STARTING
-			     ", node = ?2, attempt = attempt + 1"
-			     " WHERE job = ?1 AND state = " SQL_JOB_QUEUED,
-			     "it", g->job, g->node);
+/* What allocations write, together: a server has three statements for each of them else. */
+struct allocation_rows {
+	struct db_rows jobs, attempts, events;
+};
 
-	store_announce_job(s, g->job);
+static struct allocation_rows allocation_rows(void)
+{
+	return (struct allocation_rows){
+		.jobs = { .sql = "UPDATE jobs SET state = " SQL_JOB_STARTING ", node = ?2,"
+				 " attempt = ?3 WHERE job = ?1 AND state = " SQL_JOB_QUEUED,
+			  .format = "iti" },
+		.attempts = { .sql = "INSERT INTO attempts(job, attempt, node, given_ns, state)"
+				     " VALUES(?1, ?2, ?3, ?4, ?5)",
+			      .format = "iitii" },
+		.events = store_event_rows(),
+	};
+}
+
+static void allocation_rows_done(struct allocation_rows *w)
+{
+	db_rows_done(&w->jobs);
+	db_rows_done(&w->attempts);
+	db_rows_done(&w->events);
+}
+
+static int add_allocation(struct allocation_rows *w, const struct store_allocation *g,
+			  int64_t attempt, int64_t now_ns, struct err *err)
+{
+	const struct store_event e = { now_ns, g->job, g->node, "give", "" };
+	int r = db_rows_add(&w->jobs, err, g->job, g->node, attempt);
+
 	if (r >= 0)
-		r = db_run_later(s->db, err,
-				 "INSERT INTO attempts(job, attempt, node, given_ns, state)"
-				 " SELECT job, attempt, node, ?2, " SQL_JOB_STARTING
-				 " FROM jobs WHERE job = ?1",
-				 "ii", g->job, now_ns);
-	if (r >= 0 && g->n_parts > 1)
-		r = store_parts_allocate(s, g, err);
-	return r < 0 ? r : store_event(s, &e, err);
+		r = db_rows_add(&w->attempts, err, g->job, attempt, g->node, now_ns,
+				(int64_t)JOB_STARTING);
+	return r < 0 ? r : store_event_add(&w->events, &e, err);
+}
+
+static int write_allocations(struct store *s, struct allocation_rows *w, struct err *err)
+{
+	int r = db_rows_write(s->db, &w->jobs, err);
+
+	if (r >= 0)
+		r = db_rows_write(s->db, &w->attempts, err);
+	return r < 0 ? r : db_rows_write(s->db, &w->events, err);
+}
+
+static int allocate_all(struct store *s, const struct store_allocation *allocations, size_t n,
+			int64_t now_ns, struct err *err)
+{
+	_cleanup_(allocation_rows_done) struct allocation_rows rows = allocation_rows();
+	_cleanup_free_ int64_t *attempts = calloc(n + 1, sizeof(*attempts));
+	int r = attempts ? 0 : err_set(err, -ENOMEM, "out of memory");
+
+	if (r >= 0)
+		r = check_all_queued(s, allocations, n, attempts, err);
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		store_announce_job(s, allocations[i].job);
+		r = add_allocation(&rows, &allocations[i], attempts[i] + 1, now_ns, err);
+		if (r >= 0 && rows.jobs.n == ALLOCATIONS_TOGETHER)
+			r = write_allocations(s, &rows, err);
+	}
+	if (r >= 0)
+		r = write_allocations(s, &rows, err);
+	for (size_t i = 0; i < n && r >= 0; i++)
+		if (allocations[i].n_parts > 1)
+			r = store_parts_allocate(s, &allocations[i], err);
+	return r;
 }
 
 int store_allocate(struct store *s, const struct store_allocation *allocations, size_t n,
@@ -272,12 +319,7 @@ int store_allocate(struct store *s, const struct store_allocation *allocations, 
 {
 	int r = db_begin(s->db, err);
 
-	if (r < 0)
-		return r;
-	r = check_all_queued(s, allocations, n, err);
-	for (size_t i = 0; i < n && r >= 0; i++)
-		r = allocate_job(s, &allocations[i], now_ns, err);
-	return db_end(s->db, r, err);
+	return r < 0 ? r : db_end(s->db, allocate_all(s, allocations, n, now_ns, err), err);
 }
 
 int store_mark_lost_nodes(struct store *s, int64_t before_ns, int64_t now_ns, struct err *err)
