@@ -8,7 +8,7 @@
 #include "common/model/gpus.h"
 #include "common/wire/wire.h"
 
-#define NODES_TOGETHER "250"
+#define NODES_TOGETHER "500"
 
 static const struct table_column columns[] = {
 	{ "node", "NODE", CELL_TEXT },

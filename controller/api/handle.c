@@ -11,6 +11,7 @@
 #include "controller/api/jobs/array_task.h"
 #include "controller/api/jobs/slurm/slurm_job.h"
 #include "controller/api/routes.h"
+#include "controller/api/sync/sync_batch.h"
 #include "controller/api/turns.h"
 #include "controller/http/server.h"
 #include "controller/http/workers.h"
@@ -418,7 +419,9 @@ void api_handle(void *ctx, struct exchange *x)
 	int r;
 
 	if (!strcmp(exchange_method(x), "GET")) {
-		take_turn(ctx, x, 0);
+		if (!sync_batches_are_many(ctx) ||
+		    turns_add(c.api->turns, (struct turns_request){ x, 0 }, &err) < 0)
+			take_turn(ctx, x, 0);
 		return;
 	}
 	r = read_by_worker(&c, &err);

@@ -12,6 +12,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/api.h"
+#include "controller/api/sync/sync_batch.h"
 #include "controller/api/turns.h"
 #include "controller/http/exchange.h"
 #include "controller/http/server.h"
@@ -312,7 +313,10 @@ static void go_on(void *ctx, struct turns_request request, enum turns_why why)
 
 static void answer_page(struct web *w, struct page_reader reader)
 {
-	answer_turn(w, reader, 0);
+	struct err err;
+
+	if (!sync_batches_are_many(w->api) || wait_turn(w, &reader, 0, &err) < 0)
+		answer_turn(w, reader, 0);
 }
 
 static void refuse_rate(struct exchange *x)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* survey - one pass over all that runs on nodes: its sums, and of each job the figures by which one looks for what needs a look. Of a
  * hundred thousand jobs it takes a quarter of a second or more, so it is made in turns (turns.h), and the last one is used again for
- * SURVEY_PER_PASS times as long as it took, SURVEY_KEEP_NS at least and SURVEY_KEEP_MOST_NS at most: however many look, it takes a tenth of the
+ * SURVEY_PER_PASS times as long as it took, SURVEY_KEEP_NS at least and SURVEY_KEEP_MOST_NS at most: however many look, it takes a thirtieth of the
  * time. One that a single turn can make is made each time. Between two turns jobs begin and end: each job is read once, as
  * it was at one moment of the pass.
  */
@@ -11,7 +11,7 @@
 #include "controller/ledger/nodes/running.h"
 
 #define SURVEY_KEEP_NS (5 * S_NS)
-#define SURVEY_PER_PASS 10
+#define SURVEY_PER_PASS 30
 #define SURVEY_KEEP_MOST_NS MIN_NS
 
 /* A running job that has reported, on one node. */

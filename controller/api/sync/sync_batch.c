@@ -259,6 +259,11 @@ static int64_t clamp_ns(int64_t ns, int64_t least, int64_t most)
 	return ns < least ? least : ns > most ? most : ns;
 }
 
+static bool are_many(const struct sync_batches *b)
+{
+	return b->n_this >= PAUSE_FROM || b->n_last >= PAUSE_FROM;
+}
+
 static int commit_batch(struct sync_batches *b, struct err *err)
 {
 	int64_t from_ns = api_monotonic_ns(), now_ns;
@@ -267,7 +272,7 @@ static int commit_batch(struct sync_batches *b, struct err *err)
 	now_ns = api_monotonic_ns();
 	b->fill_ns =
 		clamp_ns((now_ns - from_ns) * BATCH_PER_COMMIT, FILL_LEAST_NS, FILL_MOST_NS);
-	if (b->n_this >= PAUSE_FROM || b->n_last >= PAUSE_FROM)
+	if (are_many(b))
 		b->not_before_ns = now_ns + clamp_ns((now_ns - from_ns) * PAUSE_PER_COMMIT, 0,
 						     PAUSE_MOST_NS);
 	return r;
@@ -384,6 +389,13 @@ static void count_exchange(struct sync_batches *b, int64_t now_ns)
 		b->second_ns = now_ns;
 	}
 	b->n_this++;
+}
+
+bool sync_batches_are_many(const struct api *a)
+{
+	const struct sync_batches *b = a->sync_batches;
+
+	return b && are_many(b) && api_monotonic_ns() - b->second_ns < 2 * S_NS;
 }
 
 int sync_batch_add(struct talk *t, struct err *err)
