@@ -214,6 +214,7 @@ run_load() { # DATABASE
 	echo "$1: lost or counted twice: $((lost + (given_up > 0 ? given_up : 0)))"
 	[ "$lost" = 0 ] && [ "$given_up" = 0 ] || bad=1
 	[ -z "${LOAD_KEEP:-}" ] || cp "$dir"/{controller.log,fleet.err,times.*,verify} "$LOAD_KEEP"
+	[ -z "${LOAD_KEEP:-}" ] || [ -z "$server" ] || cp "$dir/pg/log" "$LOAD_KEEP/postgres.log"
 	echo "load average at the end $(cut -d' ' -f1-3 /proc/loadavg)"
 }
 bad=0

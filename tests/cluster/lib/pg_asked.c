@@ -181,6 +181,30 @@ static void thousands_are_answered_in_their_order(void **state)
 	assert_int_equal(db_commit(d, NULL), 0);
 }
 
+/* What fails is known when room is made for more, and nothing of the transaction stays. */
+static void a_failure_is_known_when_the_pipeline_is_full(void **state)
+{
+	struct db *d = *state;
+	int64_t n = 0;
+	int r;
+
+	assert_int_equal(db_begin(d, NULL), 0);
+	r = db_run_later(d, NULL, add, "it", (int64_t)1, "is there already");
+	for (int64_t i = 10; i < 1010 && r >= 0; i++) {
+		r = db_run_later(d, NULL, add, "it", i, "new");
+		if (r >= 0)
+			r = ask_text(d, i, "");
+	}
+	assert_int_equal(r, -EEXIST);
+	db_rollback(d);
+	assert_true(db_query_int(d, NULL, &n, "SELECT COUNT(*) FROM t", "") >= 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(db_begin(d, NULL), 0);
+	assert_int_equal(ask_text(d, 1, ""), 0);
+	assert_string_equal(text_of(d, 1, ""), "old");
+	assert_int_equal(db_commit(d, NULL), 0);
+}
+
 static void a_failure_fails_the_transaction_and_leaves_nothing(void **state)
 {
 	static const char bad[] = "SELECT 1 / (a - ?1) FROM t WHERE b >= ?2";
@@ -231,6 +255,7 @@ int main(void)
 		TEST(what_is_forgotten_is_asked_again),
 		TEST(the_end_of_a_transaction_forgets),
 		TEST(thousands_are_answered_in_their_order),
+		TEST(a_failure_is_known_when_the_pipeline_is_full),
 		TEST(a_failure_fails_the_transaction_and_leaves_nothing),
 		TEST(a_lost_connection_loses_the_answers),
 	};
