@@ -128,6 +128,29 @@ static void a_busy_loop_has_turns_by_the_clock(void **state)
 	sd_event_unref(r.event);
 }
 
+/* Else many short ones would have to wait for the clock, one after the other. */
+static void short_ones_that_wait_are_done_together(void **state)
+{
+	struct rig r = { .said = "" };
+	sd_event_source *busy;
+	unsigned n = 0;
+
+	(void)state;
+	open_rig(&r);
+	assert_true(sd_event_add_defer(r.event, &busy, stay_busy, &n) >= 0);
+	assert_true(sd_event_source_set_enabled(busy, SD_EVENT_ON) >= 0);
+	add_page(&r, 0, 2);
+	add_page(&r, 1, 1);
+	add_page(&r, 2, 1);
+	while (!*r.said)
+		assert_true(sd_event_run(r.event, UINT64_MAX) > 0);
+	assert_string_equal(r.said, "a1 b1 c1");
+	sd_event_source_disable_unref(busy);
+	turns_close(r.turns);
+	assert_string_equal(r.said, "a1 b1 c1 a2x");
+	sd_event_unref(r.event);
+}
+
 static void pages_that_wait_are_told_of_the_end(void **state)
 {
 	struct rig r = { .said = "" };
@@ -147,6 +170,7 @@ int main(void)
 		cmocka_unit_test(pages_take_turns_until_each_is_done),
 		cmocka_unit_test(other_events_come_between_two_turns),
 		cmocka_unit_test(a_busy_loop_has_turns_by_the_clock),
+		cmocka_unit_test(short_ones_that_wait_are_done_together),
 		cmocka_unit_test(pages_that_wait_are_told_of_the_end),
 	};
 
