@@ -7,7 +7,7 @@
 # the fleet, the submitter and the viewer have a munged of their own, as on other machines, so that the controller's is counted alone.
 # Prints latencies of acknowledgements, submissions and views, CPU by program, and what was lost: in the end the ledger is compared with what
 # the nodes had acknowledged. Exit status 1: something was lost, or could not run. LOAD_KEEP: a folder for logs. LOAD_SAMPLE_MS (10000): the agents' SampleInterval; a series has all its 120 points after
-# 120 of them: 400 makes reports in the first minutes as large as they are after twenty. LOAD_OVERTAKEN: see fleet.c. LOAD_NICE: of all of these
+# 120 of them: 400 makes reports in the first minutes as large as they are after twenty. LOAD_OVERTAKEN: see fleet.c. LOAD_SERVER: options of the PostgreSQL server. LOAD_NICE: of all of these
 # programs, below 0 on a machine that is busy with other work. Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../../.." || exit 1
@@ -18,6 +18,8 @@ seconds=${1:-600} nodes=${LOAD_NODES:-10000} jobs=${LOAD_JOBS:-100000}
 users="daemon bin sys games man lp mail uucp proxy backup"
 live_start_s=120
 server_shared=${LOAD_SHARED:-256MB}
+# As docs/operation.md has it for thousands of nodes; the default of 1 GB is written in a minute and a half.
+server_more=${LOAD_SERVER--c max_wal_size=8GB -c wal_compression=lz4}
 export LC_ALL=C.UTF-8
 ulimit -n "$(ulimit -Hn)"
 [ "$(ulimit -n)" -ge $((nodes * 3 / 2 + 2000)) ] || { echo "no figures: $((nodes * 3 / 2 + 2000)) open files are needed"; exit 1; }
@@ -196,7 +198,7 @@ run_load() { # DATABASE
 	live_open configure "$place"
 	[ -z "$server" ] || analyze_on "$place" &
 	submit_all
-	echo "-- $1: $nodes nodes, $jobs jobs, $seconds s${LOAD_NICE:+, nice $LOAD_NICE}; load average $(cut -d' ' -f1-3 /proc/loadavg)"
+	echo "-- $1: $nodes nodes, $jobs jobs, $seconds s${LOAD_NICE:+, nice $LOAD_NICE}${server:+; server: shared_buffers=$server_shared $server_more}; load average $(cut -d' ' -f1-3 /proc/loadavg)"
 	mkfifo "$dir/phases"
 	"$dir/fleet" "$port" "$dir/others.sock" 0 "$nodes" "$jobs" "$seconds" "$dir/acked" ${LOAD_OVERTAKEN:+"$LOAD_OVERTAKEN"} >"$dir/phases" 2>"$dir/fleet.err" &
 	fleet=$!

@@ -6,10 +6,10 @@
 #	server_schema NAME	makes a schema and prints the place of a ledger in it
 #	server_sql PLACE SQL	rows without a header, fields with |
 server_bin=$(echo /usr/lib/postgresql/*/bin | tr ' ' '\n' | tail -n 1)
-server_place='' server_shared=${server_shared:-16MB}
+server_place='' server_shared=${server_shared:-16MB} server_more=${server_more:-} # further options of the server
 server_do() { # ACTION
 	runuser -u postgres -- "$server_bin/pg_ctl" -D "$dir/pg/data" -l "$dir/pg/log" -w -m immediate \
-		-o "-k $dir/pg -c listen_addresses= -c shared_buffers=$server_shared" "$1" >"$dir/pg.said" 2>&1
+		-o "-k $dir/pg -c listen_addresses= -c shared_buffers=$server_shared $server_more" "$1" >"$dir/pg.said" 2>&1
 }
 server_end() {
 	server_do stop
