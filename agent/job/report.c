@@ -244,9 +244,9 @@ static void set_note(const struct job *j, struct report *r)
 		utf8_format(r->note, sizeof(r->note), "%s", last);
 }
 
-/* Up to when the job has run. An agent that was held up may report before it sees that the job has ended meanwhile: the time
- * until then is not the job's, and the controller takes back none that was reported. So the clock is read first, and counts
- * if the job has processes after that. */
+/* Up to when the job has run. An agent that was held up may report a job before it sees that the job has ended; the time since that end is not
+ * the job's, and the controller never lowers a reported time. So the clock is read before the look at the job's processes: while there are
+ * some, the job has run until then. */
 static int64_t ran_until_ns(struct job *j)
 {
 	int64_t now = job_now_ns(j);

@@ -335,15 +335,19 @@ void limit_check_clock(struct node *n, struct job *j)
 			scontrol_cancel(j);
 		return;
 	}
-	job_sync_clock(n, j);
-	running_ns = clock_running_ns(&j->clock, node_now_ns());
-	/* Nothing is left to be held to it: it ended in time, and this agent was held up. */
-	if (j->gone_ns || (!job_is_foreign(j) && !job_has_processes(j))) {
+	if (j->gone_ns) { /* nothing is left to be held to it */
 		job_due_set(j, DUE_CLOCK, JOB_DUE_NEVER);
 		return;
 	}
+	job_sync_clock(n, j);
+	running_ns = clock_running_ns(&j->clock, node_now_ns());
 	if (limit_s <= 0 || j->is_frozen || running_ns < limit_s * S_NS) {
 		limit_arm_clock(n, j);
+		return;
+	}
+	/* It ended in time while this agent was held up; the record of its end comes. */
+	if (!job_is_foreign(j) && !job_has_processes(j)) {
+		job_due_set(j, DUE_CLOCK, node_now_ns() + S_NS);
 		return;
 	}
 	if (latch_limit(j, (struct limit_hit){ LIMIT_WALLTIME, limit_s, running_ns / S_NS })) {
