@@ -91,7 +91,7 @@ static void answer_refusal(struct call *c, int r, const struct err *err)
 
 #define LARGE_ARRAY 64
 
-/* A document that a worker writes as text, which takes as long as making it: lists of nodes and jobs. */
+/* A document that a worker writes as text, which takes as long as making it: lists of nodes, and of jobs that are not packed. */
 struct writing {
 	struct worker_task task;
 	struct exchange *x;
@@ -147,22 +147,24 @@ static bool write_by_worker(struct call *c, const struct exchange_answer *a)
 }
 
 /* Adds the site's time zone, in which clients show the times of the answer. */
+static int add_zone(struct call *c)
+{
+	return json_object_set_new(c->answer, "time_zone",
+				   json_string(store_zone(c->api->c.store)));
+}
+
 static void answer_call(struct call *c)
 {
 	struct exchange_answer a = { .status = c->status ? c->status : 200, .type = c->type };
-	int r = 0;
 
-	if (c->answer)
-		r = json_object_set_new(c->answer, "time_zone",
-					json_string(store_zone(c->api->c.store)));
-	if (c->answer && r == 0 && write_by_worker(c, &a))
-		return;
-	if (c->answer && r == 0)
-		a.text = wire_format_whole(c->answer, &a.size);
-	else if (!c->answer)
+	if (!c->answer) {
 		a.text = TAKE_PTR(c->text);
-	if (!c->answer)
 		a.size = a.text ? strlen(a.text) : 0;
+	} else if (add_zone(c) == 0) {
+		if (write_by_worker(c, &a))
+			return;
+		a.text = wire_format_whole(c->answer, &a.size);
+	}
 	if (!a.text)
 		a.status = 500;
 	a.headers = TAKE_PTR(c->headers);

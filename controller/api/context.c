@@ -22,6 +22,11 @@ void api_end_turn(struct api *a)
 	store_usage_turn(a->c.store, 0);
 }
 
+bool api_is_busy(const struct api *a)
+{
+	return api_monotonic_ns() < a->busy_until_ns;
+}
+
 void api_munge_socket(const struct api *a, char ret[static AUTH_SOCKET_MAX])
 {
 	const char *socket = a->c.config->munge_socket;

@@ -11,7 +11,6 @@
 #include "controller/api/jobs/array_task.h"
 #include "controller/api/jobs/slurm/slurm_job.h"
 #include "controller/api/routes.h"
-#include "controller/api/sync/sync_batch.h"
 #include "controller/api/turns.h"
 #include "controller/http/server.h"
 #include "controller/http/workers.h"
@@ -419,7 +418,7 @@ void api_handle(void *ctx, struct exchange *x)
 	int r;
 
 	if (!strcmp(exchange_method(x), "GET")) {
-		if (!sync_batches_are_many(ctx) ||
+		if (!api_is_busy(ctx) ||
 		    turns_add(c.api->turns, (struct turns_request){ x, 0 }, &err) < 0)
 			take_turn(ctx, x, 0);
 		return;

@@ -62,7 +62,8 @@ static void stop_timers(struct turns *t)
 	sd_event_source_set_enabled(t->latest, SD_EVENT_OFF);
 }
 
-/* Those that wait now, while the turn lasts: most are short. One that is not done is behind them, and not called again in this turn. */
+/* Calls those that wait now, until the time of a turn is over: most need little of it. One that is not done goes behind them, and is called
+ * again in the next turn. */
 static int on_turn(sd_event_source *source, uint64_t us, void *ctx)
 {
 	int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + TURNS_LENGTH_NS;

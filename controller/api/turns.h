@@ -17,7 +17,7 @@ struct turns_request {
 enum turns_why { TURNS_NEXT, TURNS_CLOSED };
 typedef void (*turns_fn)(void *ctx, struct turns_request request, enum turns_why why);
 
-/* A turn reads one part at least, and further parts until this time has passed. Short ones follow each other as long. */
+/* A turn reads one part at least, and further parts until this time has passed. Requests that need less follow each other in the same time. */
 #define TURNS_LENGTH_NS (20 * MS_NS)
 /* A request that has had so many turns reads all the rest in one: the parts that it read first were dropped from memory before it had
  * read the last (usage/ranks/parts.h). */

@@ -75,7 +75,7 @@ struct store_event {
 };
 /* The journal of what happened, in the transaction under way. */
 int store_event(struct store *s, const struct store_event *e, struct err *err);
-/* The same of jobs, gathered to be written together (db_rows_write()). */
+/* The same of events that have a job, gathered to be written together (db_rows_write()). */
 struct db_rows store_event_rows(void);
 int store_event_add(struct db_rows *rows, const struct store_event *e, struct err *err);
 

@@ -12,7 +12,6 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/api.h"
-#include "controller/api/sync/sync_batch.h"
 #include "controller/api/turns.h"
 #include "controller/http/exchange.h"
 #include "controller/http/server.h"
@@ -315,7 +314,7 @@ static void answer_page(struct web *w, struct page_reader reader)
 {
 	struct err err;
 
-	if (!sync_batches_are_many(w->api) || wait_turn(w, &reader, 0, &err) < 0)
+	if (!api_is_busy(w->api) || wait_turn(w, &reader, 0, &err) < 0)
 		answer_turn(w, reader, 0);
 }
 

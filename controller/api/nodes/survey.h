@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* survey - one pass over all that runs on nodes: its sums, and of each job the figures by which one looks for what needs a look. Of a
  * hundred thousand jobs it takes a quarter of a second or more, so it is made in turns (turns.h), and the last one is used again for
- * SURVEY_PER_PASS times as long as it took, SURVEY_KEEP_NS at least and SURVEY_KEEP_MOST_NS at most: however many look, it takes a thirtieth of the
- * time. One that a single turn can make is made each time. Between two turns jobs begin and end: each job is read once, as
+ * SURVEY_PER_PASS times as long as it took, SURVEY_KEEP_NS at least and SURVEY_KEEP_MOST_NS at most: however many look, a pass of two seconds takes a
+ * thirtieth of the time. One that a single turn can make is made each time. Between two turns jobs begin and end: each job is read once, as
  * it was at one moment of the pass.
  */
 #pragma once

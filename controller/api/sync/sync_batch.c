@@ -389,13 +389,8 @@ static void count_exchange(struct sync_batches *b, int64_t now_ns)
 		b->second_ns = now_ns;
 	}
 	b->n_this++;
-}
-
-bool sync_batches_are_many(const struct api *a)
-{
-	const struct sync_batches *b = a->sync_batches;
-
-	return b && are_many(b) && api_monotonic_ns() - b->second_ns < 2 * S_NS;
+	if (are_many(b))
+		b->api->busy_until_ns = now_ns + S_NS;
 }
 
 int sync_batch_add(struct talk *t, struct err *err)

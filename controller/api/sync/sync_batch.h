@@ -11,7 +11,5 @@
 
 /* Becomes the owner of *t unless it fails. */
 int sync_batch_add(struct talk *t, struct err *err);
-/* So many exchanges come that others wait for each that is not one of them: what can wait is to have a turn (turns.h). */
-bool sync_batches_are_many(const struct api *a);
 /* The server drops the exchanges that still wait. */
 struct sync_batches *sync_batches_close(struct sync_batches *b);

@@ -205,7 +205,7 @@ int store_has_queued(struct store *s, const char *cluster, struct err *err)
 
 enum of_some_column { OF_SOME_JOB, OF_SOME_STATE, OF_SOME_ATTEMPT };
 
-/* Of up to STORE_SOME jobs, their last attempts before. -ESTALE: one is not queued any more, and nothing may be committed. */
+/* Sets the number of each job's last attempt, 0: it had none. At most STORE_SOME jobs. -ESTALE: one is not queued any more, and nothing may be committed. */
 static int check_queued(struct store *s, const struct store_these *jobs, size_t first,
 			int64_t *attempts, struct err *err)
 {
@@ -245,7 +245,7 @@ static int check_all_queued(struct store *s, const struct store_allocation *allo
 	return r;
 }
 
-/* What allocations write, together: a server has three statements for each of them else. */
+/* What allocations write. Rows together are three statements for a server; one by one they were three for each job. */
 struct allocation_rows {
 	struct db_rows jobs, attempts, events;
 };
