@@ -18,7 +18,7 @@ seconds=${1:-600} nodes=${LOAD_NODES:-10000} jobs=${LOAD_JOBS:-100000}
 users="daemon bin sys games man lp mail uucp proxy backup"
 live_start_s=120
 server_shared=${LOAD_SHARED:-256MB}
-# As docs/operation.md has it for thousands of nodes; the default of 1 GB is written in a minute and a half.
+# As docs/operation.md says for thousands of nodes.
 server_more=${LOAD_SERVER--c max_wal_size=8GB -c wal_compression=lz4}
 export LC_ALL=C.UTF-8
 ulimit -n "$(ulimit -Hn)"

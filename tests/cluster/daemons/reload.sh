@@ -8,11 +8,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/play_lib.sh
 . tests/cluster/monitoring/agent_lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root"; exit 0; }
-agent_possible || { echo "1..0 # SKIP no cgroup v2 that jobs may be made in"; exit 0; }
-live_dir reload
-trap 'agent_end; live_end' EXIT
-live_munge
+agent_suite reload
 export LC_ALL=C.UTF-8 TZ=UTC REEVE_PROFILES=$PWD/units/profiles
 conf=$dir/controller.conf
 configure() {

@@ -2,6 +2,9 @@
 # agent_lib.sh - a real agent on this machine, whose jobs are real processes in cgroups of its own; without BPF, so that it needs
 # root and a cgroup v2 alone. To be sourced after live_lib.sh. shellcheck shell=bash
 #
+#	agent_suite NAME	how a suite with an agent begins: $dir and its munged; the suite is skipped where there can be no agent
+#	agent_site NAME		the same, and a controller with the account physics of user daemon, the node n9 of an agent without quotas,
+#				and the command reeve as that user
 #	agent_possible		1: no cgroup v2 here in which jobs can be made
 #	agent_no_quota=1	before agent_open: no disk with project quotas is played, the directory is what it is
 #	agent_open [LINE]...	the node n9 of $url's controller; LINE: further ones of agent.conf; $agent_dir/agent.conf,
@@ -16,6 +19,32 @@ agent_possible() {
 	mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 	agent_group=$mount/reeve-test-$$
 	mkdir "$agent_group" 2>/dev/null && [ -e "$agent_group/cgroup.kill" ] && rmdir "$agent_group"
+}
+agent_suite() {
+	[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to exchange as several users"; exit 0; }
+	agent_possible || { echo "1..0 # SKIP no cgroup v2 in which jobs can be made"; exit 0; }
+	live_dir "$1"
+	trap 'agent_end; live_end' EXIT
+	live_munge
+}
+agent_site_conf() {
+	cat >"$dir/controller.conf" <<-CONF
+		$(live_controller)
+		[Cluster main]
+		DefaultResources = walltime=1:00:00
+		[Account physics]
+		Users = daemon
+	CONF
+}
+agent_site() {
+	agent_suite "$1"
+	live_open agent_site_conf
+	agent_no_quota=1
+	agent_open "Jobfs = none"
+	# shellcheck disable=SC2154 # out: of until_has
+	until_has '"node":"n9"' ask 0 GET /v1/nodes || bail "no node: $out"
+	printf '[Client]\nMungeSocket = %s/munge.sock\nController = %s\nControllerUser = root\n' "$dir" "$url" >"$dir/client.conf"
+	reeve() { as 1 "$PWD/build/bin/reeve" "$1" --config "$dir/client.conf" "${@:2}"; }
 }
 agent_start() {
 	local preload=$agent_dir/fault.so

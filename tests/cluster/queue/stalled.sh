@@ -8,26 +8,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/play_lib.sh
 . tests/cluster/monitoring/agent_lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to exchange as several users"; exit 0; }
-agent_possible || { echo "1..0 # SKIP no cgroup v2 in which jobs can be made"; exit 0; }
-live_dir stalled
-trap 'agent_end; live_end' EXIT
-live_munge
-configure() {
-	cat >"$dir/controller.conf" <<-CONF
-		$(live_controller)
-		[Cluster main]
-		DefaultResources = walltime=1:00:00
-		[Account physics]
-		Users = daemon
-	CONF
-}
-live_open configure
-agent_no_quota=1
-agent_open "Jobfs = none"
-until_has '"node":"n9"' ask 0 GET /v1/nodes || bail "no node: $out"
-printf '[Client]\nMungeSocket = %s/munge.sock\nController = %s\nControllerUser = root\n' "$dir" "$url" >"$dir/client.conf"
-reeve() { as 1 "$PWD/build/bin/reeve" "$1" --config "$dir/client.conf" "${@:2}"; }
+agent_site stalled
 job() { ask 0 GET "/v1/jobs/$1"; }
 value() { # JOB EXPRESSION of its answer j
 	job "$1" | tail -n 1 | python3 -c 'import json, sys; j = json.load(sys.stdin)["job"]; print(eval(sys.argv[1]))' "$2"

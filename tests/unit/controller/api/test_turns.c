@@ -107,6 +107,14 @@ static int stay_busy(sd_event_source *source, void *ctx)
 	return 0;
 }
 
+/* There is always something else to do; *n counts it. */
+static void open_busy_rig(struct rig *r, sd_event_source **ret_busy, unsigned *n)
+{
+	open_rig(r);
+	assert_true(sd_event_add_defer(r->event, ret_busy, stay_busy, n) >= 0);
+	assert_true(sd_event_source_set_enabled(*ret_busy, SD_EVENT_ON) >= 0);
+}
+
 /* Where there is always something else to do, turns come by the clock. */
 static void a_busy_loop_has_turns_by_the_clock(void **state)
 {
@@ -115,9 +123,7 @@ static void a_busy_loop_has_turns_by_the_clock(void **state)
 	unsigned n = 0;
 
 	(void)state;
-	open_rig(&r);
-	assert_true(sd_event_add_defer(r.event, &busy, stay_busy, &n) >= 0);
-	assert_true(sd_event_source_set_enabled(busy, SD_EVENT_ON) >= 0);
+	open_busy_rig(&r, &busy, &n);
 	add_page(&r, 0, 2);
 	while (!strstr(r.said, "a2"))
 		assert_true(sd_event_run(r.event, UINT64_MAX) > 0);
@@ -128,7 +134,7 @@ static void a_busy_loop_has_turns_by_the_clock(void **state)
 	sd_event_unref(r.event);
 }
 
-/* Else many short ones would have to wait for the clock, one after the other. */
+/* One by one, many short requests would each wait for the clock. */
 static void short_ones_that_wait_are_done_together(void **state)
 {
 	struct rig r = { .said = "" };
@@ -136,9 +142,7 @@ static void short_ones_that_wait_are_done_together(void **state)
 	unsigned n = 0;
 
 	(void)state;
-	open_rig(&r);
-	assert_true(sd_event_add_defer(r.event, &busy, stay_busy, &n) >= 0);
-	assert_true(sd_event_source_set_enabled(busy, SD_EVENT_ON) >= 0);
+	open_busy_rig(&r, &busy, &n);
 	add_page(&r, 0, 2);
 	add_page(&r, 1, 1);
 	add_page(&r, 2, 1);
