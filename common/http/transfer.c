@@ -227,10 +227,12 @@ int transfer_set(struct http *h, struct err *err)
 	"where it asks for certificates of its clients: one that it accepts in ClientCertificate= and ClientKey="
 #define REMEDY_FILES                                                                           \
 	"check ClientCertificate= and ClientKey=: a certificate and its key in PEM form, which this user may read"
-#define REMEDY_BROKEN                                                                          \
-	"try again; where it stays so, the controller's log has the reason (no TLS with ...)"
 #define REMEDY_PLAIN                                                                           \
 	"if the controller there has no Certificate= in controller.conf, write http://"
+/* One without TLS answers most handshakes, and breaks off those whose random bytes are no line of HTTP. */
+#define REMEDY_BROKEN                                                                          \
+	REMEDY_PLAIN                                                                           \
+	"; if it has one, try again; where it stays so, the controller's log has the reason (no TLS with ...)"
 
 /* The certificate of the controller is not accepted. */
 static int word_distrust(const struct http *h, const char *why, struct err *err)
