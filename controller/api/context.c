@@ -22,9 +22,12 @@ void api_end_turn(struct api *a)
 	store_usage_turn(a->c.store, 0);
 }
 
-bool api_is_busy(const struct api *a)
+bool api_must_defer(struct api *a)
 {
-	return api_monotonic_ns() < a->busy_until_ns;
+	bool is_busy = api_monotonic_ns() < a->busy_until_ns;
+
+	a->counts.deferred += is_busy;
+	return is_busy;
 }
 
 void api_munge_socket(const struct api *a, char ret[static AUTH_SOCKET_MAX])

@@ -49,7 +49,7 @@ struct api_config {
 
 struct api_counts {
 	int64_t syncs, reports, reports_new, refusals, submits, denied, failures, cycles, given,
-		batches, sync_batches;
+		batches, sync_batches, deferred;
 	int64_t ingest_ns, ingest_max_ns, cycle_ns;
 	int64_t killed
 		[_LIMIT_MAX]; /* jobs, or their parts on a node, by the limit that they exceeded */
@@ -80,7 +80,7 @@ struct api {
 	struct turns *turns;		/* of requests; a page's are those of web/ */
 	int64_t turn_ns;		/* how long a turn is */
 	int64_t turn_until_ns; /* of this one, CLOCK_MONOTONIC; 0: no turn, all is read */
-	int64_t busy_until_ns; /* CLOCK_MONOTONIC: so many exchanges of nodes come; see api_is_busy() */
+	int64_t busy_until_ns; /* CLOCK_MONOTONIC: so many exchanges of nodes come; see api_must_defer() */
 	struct metrics_usage *metrics_usage;		 /* NULL until the first GET /metrics */
 	struct metrics_allocations *metrics_allocations; /* NULL until the first scrape */
 	struct api_counts counts;
@@ -94,9 +94,9 @@ int64_t api_monotonic_ns(void); /* CLOCK_MONOTONIC */
 /* A turn of a page or a request that had `count` of them (turns.h). In it a route that has to read much fails with -EAGAIN once the
  * turn is over, after one part in any case, and goes on from there in the next. After TURNS_MAX turns it reads all. */
 void api_begin_turn(struct api *a, unsigned count);
-/* Nodes exchange so often that many exchanges would wait for a request that only reads: it waits for a turn. */
-bool api_is_busy(const struct api *a);
 void api_end_turn(struct api *a);
+/* Nodes exchange so often that many exchanges would wait for a request that only reads: it is to wait for a turn, and is counted. */
+bool api_must_defer(struct api *a);
 
 /* MungeSocket= as auth.h takes it: a copy for a worker, since the configuration may be read again meanwhile. */
 void api_munge_socket(const struct api *a, char ret[static AUTH_SOCKET_MAX]);

@@ -418,7 +418,7 @@ void api_handle(void *ctx, struct exchange *x)
 	int r;
 
 	if (!strcmp(exchange_method(x), "GET")) {
-		if (!api_is_busy(ctx) ||
+		if (!api_must_defer(ctx) ||
 		    turns_add(c.api->turns, (struct turns_request){ x, 0 }, &err) < 0)
 			take_turn(ctx, x, 0);
 		return;

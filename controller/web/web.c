@@ -314,7 +314,7 @@ static void answer_page(struct web *w, struct page_reader reader)
 {
 	struct err err;
 
-	if (!api_is_busy(w->api) || wait_turn(w, &reader, 0, &err) < 0)
+	if (!api_must_defer(w->api) || wait_turn(w, &reader, 0, &err) < 0)
 		answer_turn(w, reader, 0);
 }
 

@@ -283,6 +283,8 @@ static void put_counters(struct metrics_text *t, const struct api *a)
 		  n->sync_batches },
 		{ "reeve_submit_batches_total", "counter", "Commits of submissions.",
 		  n->batches },
+		{ "reeve_requests_deferred_total", "counter",
+		  "Requests that read, and waited because nodes exchange often.", n->deferred },
 		{ "reeve_denied_total", "counter", "Requests refused for want of permission.",
 		  n->denied },
 		{ "reeve_failures_total", "counter", "Requests that failed in the controller.",

@@ -180,7 +180,8 @@ course() { # reads what the fleet says of its phases
 		reconnected)
 			snapshot reconnected "${rest##* }"
 			echo "$rest" | awk '{ printf "all nodes reconnect at once: acknowledged again after %.1f s (x%.2f of 60); p50 %.0f ms, longest %.0f, failed %d\n", $1, $1 / 60, $3, $7, $15 }'
-			cpu_between measured reconnected ;;
+			cpu_between measured reconnected
+			awk '$1 == "reeve_requests_deferred_total" { print "requests that waited for a turn: " $2 }' "$dir/metrics.reconnected" ;;
 		end) rest=${rest#lost } && given_up=$rest ;;
 		late) echo "no figures: late $rest" ;;
 		esac

@@ -190,7 +190,9 @@ SECONDS=0
 (ask 0 POST '/v1/node/sync?wait=20' "$(node n1 "$list")" >"$dir/held") &
 held=$!
 for _ in $(seq 100); do curl -s "$url/metrics" | grep -q '^reeve_long_polls 1' && break; sleep 0.02; done
-has "with nothing to say a sync is held" 'reeve_long_polls 1' "$(curl -s "$url/metrics")"
+out=$(curl -s "$url/metrics")
+has "with nothing to say a sync is held" 'reeve_long_polls 1' "$out"
+has "no request waits for a turn where few nodes report" 'reeve_requests_deferred_total 0' "$out"
 ask $daemon POST /v1/jobs/1/suspend >/dev/null
 wait $held
 has "a changed desired state wakes it" '"want":"suspend"' "$(cat "$dir/held")"
