@@ -260,7 +260,11 @@ postgres() {
 	out=$(found ledger controller --controller-config "$dir/etc/pg.conf")
 	has "the server and its version" "ok postgres on $dir/pg: PostgreSQL 1" "$out"
 	has "its settings" "ok the server's settings keep what is committed" "$out"
-	is "nothing else" 2 "$(grep -c . <<<"$out")"
+	has "its checkpoints" "checkpoints began before checkpoint_timeout" "$out"
+	is "nothing else" 3 "$(grep -c . <<<"$out")"
+	for _ in $(seq 12); do server_sql "$place" CHECKPOINT; done
+	until_has "max_wal_size" found ledger controller --controller-config "$dir/etc/pg.conf"
+	finds "checkpoints that mostly begin too soon" ledger warn "max_wal_size = 1024 MB" "SET max_wal_size = '8GB'" controller --controller-config "$dir/etc/pg.conf"
 	server_sql "$place" "UPDATE reeve_schema SET version = 2"
 	finds "an old schema there" ledger warn "its schema has version 2" "systemctl restart reeve-controller" controller --controller-config "$dir/etc/pg.conf"
 	server_sql "$place" "ALTER ROLE postgres SET statement_timeout = '30s'"

@@ -437,6 +437,9 @@ static struct judge_postgres good_postgres(void)
 		.place = "p",
 		.server = 150004,
 		.has_ledger = true,
+		.has_checkpoints = true,
+		.n_timed = 100,
+		.n_sooner = 3,
 		.n_settings = 7,
 		.settings = { { "fsync", "on" },
 			      { "full_page_writes", "on" },
@@ -472,7 +475,7 @@ static void servers_and_their_settings(void **state)
 	report_clear();
 	judge_postgres(&report, &p);
 	assert_int_equal(judge_count(&report, JUDGE_FAIL), 0);
-	assert_int_equal(report.n, 3);
+	assert_int_equal(report.n, 4);
 	assert_string_equal(report.of[1].remedy, "systemctl start reeve-controller");
 	report_clear();
 	p.server = 140009;
@@ -481,6 +484,41 @@ static void servers_and_their_settings(void **state)
 	strcpy(p.why, "no route");
 	judge_postgres(&report, &p);
 	assert_finding(JUDGE_FAIL, "no route");
+}
+
+/* Of a server whose settings are well: what is said of its checkpoints is the last but one. */
+static const char *judge_checkpoints_of(const struct judge_postgres *p, enum judge_state state,
+					const char *text)
+{
+	report_clear();
+	judge_postgres(&report, p);
+	assert_int_equal(report.of[report.n - 2].state, state);
+	assert_non_null(strstr(report.of[report.n - 2].text, text));
+	return report.of[report.n - 2].remedy;
+}
+
+static void checkpoints_that_come_too_soon(void **state)
+{
+	struct judge_postgres p = good_postgres();
+	const char *remedy;
+
+	(void)state;
+	judge_checkpoints_of(&p, JUDGE_OK, "3 of its 103 checkpoints");
+	p.n_timed = 3;
+	p.n_sooner = 5; /* of a server that began an hour ago, and had some backups */
+	judge_checkpoints_of(&p, JUDGE_OK, "5 of its 8 checkpoints");
+	p.n_sooner = 40;
+	p.settings[p.n_settings++] = (struct judge_setting){ "max_wal_size", "1024" };
+	remedy = judge_checkpoints_of(&p, JUDGE_WARN, "max_wal_size = 1024 MB");
+	assert_non_null(strstr(remedy, "SET max_wal_size = '8GB'"));
+	assert_non_null(strstr(remedy, "'bgwriter'"));
+	p.server = 170002;
+	remedy = judge_checkpoints_of(&p, JUDGE_WARN, "max_wal_size = 1024 MB");
+	assert_non_null(strstr(remedy, "'checkpointer'"));
+	p.n_timed = 40;
+	judge_checkpoints_of(&p, JUDGE_OK, "40 of its 80 checkpoints");
+	p.has_checkpoints = false;
+	judge_checkpoints_of(&p, JUDGE_UNCHECKED, "does not count its checkpoints");
 }
 
 static void a_test_job_must_come_back(void **state)
@@ -526,6 +564,7 @@ int main(void)
 		TEST(disks_by_what_they_need),
 		TEST(a_database_is_well_only_when_it_was_read),
 		TEST(servers_and_their_settings),
+		TEST(checkpoints_that_come_too_soon),
 		TEST(a_test_job_must_come_back),
 	};
 

@@ -140,17 +140,33 @@ static void read_version(PGconn *c, struct judge_postgres *ret)
 static void read_settings(PGconn *c, struct judge_postgres *ret)
 {
 	PGresult *r = ask_postgres(
-		c, "SELECT name, setting FROM pg_settings WHERE name IN ('fsync', "
-		   "'full_page_writes', 'statement_timeout', "
-		   "'idle_in_transaction_session_timeout', 'idle_session_timeout', "
-		   "'default_transaction_read_only') UNION ALL SELECT 'in_recovery', "
-		   "CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END");
+		c,
+		"SELECT name, setting FROM pg_settings WHERE name IN ('fsync', "
+		"'full_page_writes', 'statement_timeout', "
+		"'idle_in_transaction_session_timeout', 'idle_session_timeout', "
+		"'default_transaction_read_only', 'max_wal_size') UNION ALL SELECT 'in_recovery', "
+		"CASE WHEN pg_is_in_recovery() THEN 'on' ELSE 'off' END");
 
 	for (int i = 0; r && i < pq.PQntuples(r) && ret->n_settings < JUDGE_SETTINGS_MAX; i++) {
 		struct judge_setting *s = &ret->settings[ret->n_settings++];
 
 		snprintf(s->name, sizeof(s->name), "%s", pq.PQgetvalue(r, i, 0));
 		snprintf(s->value, sizeof(s->value), "%s", pq.PQgetvalue(r, i, 1));
+	}
+	pq.PQclear(r);
+}
+
+static void read_checkpoints(PGconn *c, struct judge_postgres *ret)
+{
+	PGresult *r = ask_postgres(
+		c, ret->server < CHECKPOINTER_SERVER
+			   ? "SELECT checkpoints_timed, checkpoints_req FROM pg_stat_bgwriter"
+			   : "SELECT num_timed, num_requested FROM pg_stat_checkpointer");
+
+	ret->has_checkpoints = r;
+	if (r) {
+		ret->n_timed = strtoll(pq.PQgetvalue(r, 0, 0), NULL, 10);
+		ret->n_sooner = strtoll(pq.PQgetvalue(r, 0, 1), NULL, 10);
 	}
 	pq.PQclear(r);
 }
@@ -178,6 +194,7 @@ void gather_postgres(const char *where, const char *user, struct judge_postgres 
 			    host && *host ? host : "this machine");
 		read_version(c, ret);
 		read_settings(c, ret);
+		read_checkpoints(c, ret);
 	}
 	pq.PQfinish(c);
 }

@@ -99,6 +99,34 @@ static void judge_settings(struct judge_report *r, const struct judge_postgres *
 			  "the server's settings keep what is committed");
 }
 
+/* Some come sooner by command, such as those of a backup; where most do, its log (WAL) is full before the time is over. */
+#define SOONER_MIN 6
+
+static void judge_checkpoints(struct judge_report *r, const struct judge_postgres *p)
+{
+	const char *size = find_setting(p, "max_wal_size");
+
+	if (!p->has_checkpoints) {
+		judge_add(r, "ledger", JUDGE_UNCHECKED,
+			  "the server does not count its checkpoints");
+	} else if (p->n_sooner < SOONER_MIN || p->n_sooner <= p->n_timed) {
+		judge_add(r, "ledger", JUDGE_OK,
+			  "%" PRId64 " of its %" PRId64
+			  " checkpoints began before checkpoint_timeout",
+			  p->n_sooner, p->n_sooner + p->n_timed);
+	} else {
+		judge_add(r, "ledger", JUDGE_WARN,
+			  "%" PRId64 " of its %" PRId64
+			  " checkpoints began before checkpoint_timeout, since its log reached "
+			  "max_wal_size = %s MB or by command: nodes wait for it meanwhile",
+			  p->n_sooner, p->n_sooner + p->n_timed, size ? size : "?");
+		judge_remedy(r,
+			     "ALTER SYSTEM SET max_wal_size = '8GB'; SELECT pg_reload_conf(); "
+			     "SELECT pg_stat_reset_shared('%s');",
+			     p->server < CHECKPOINTER_SERVER ? "bgwriter" : "checkpointer");
+	}
+}
+
 void judge_postgres(struct judge_report *r, const struct judge_postgres *p)
 {
 	if (*p->why) {
@@ -119,5 +147,6 @@ void judge_postgres(struct judge_report *r, const struct judge_postgres *p)
 	} else {
 		judge_schema(r, "ledger", p->version, p->newest);
 	}
+	judge_checkpoints(r, p);
 	judge_settings(r, p);
 }

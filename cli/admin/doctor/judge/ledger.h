@@ -18,6 +18,8 @@ struct judge_database {
 void judge_database(struct judge_report *r, const struct judge_database *d);
 
 #define JUDGE_SETTINGS_MAX 16
+#define CHECKPOINTER_SERVER                                                                    \
+	170000 /* has pg_stat_checkpointer; those before have pg_stat_bgwriter */
 struct judge_setting {
 	char name[64], value[64];
 };
@@ -29,5 +31,8 @@ struct judge_postgres {
 	int64_t version, newest; /* as above */
 	struct judge_setting settings[JUDGE_SETTINGS_MAX];
 	size_t n_settings;
+	/* Checkpoints since the server's statistics began: by checkpoint_timeout, and sooner. has_checkpoints false: it does not say. */
+	int64_t n_timed, n_sooner;
+	bool has_checkpoints;
 };
 void judge_postgres(struct judge_report *r, const struct judge_postgres *p);
