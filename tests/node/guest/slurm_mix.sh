@@ -198,8 +198,9 @@ for job in ledger:
         check('start', first - 1e9 <= start <= t['begin'] + 1e9, job, attempt, start, t, slurm[job])
         if 'end' in t:
             check('too little', running + held > t['end'] - t['begin'] - 0.2e9, job, attempt, running, held, t)
-            # Up to when slurmd has cleaned up: on a busy node a minute, which slurmdbd counts too.
-            most = max(t['end'] - t['begin'] + 40e9, (max(int(f[4]) for f in slurm[job]) + 3) * 1e9)
+            # Up to when slurmd has cleaned up, which slurmdbd counts too. Where slurmd is killed at the end of the job its slurmstepd stays in the
+            # job's cgroup: up to a minute beyond Slurm's end counts (docs/slurm.md).
+            most = max(t['end'] - t['begin'] + 40e9, (max(int(f[4]) for f in slurm[job]) + 63) * 1e9)
             # Of these no Epilog told the agent: it knows when the last process went, and when it found their cgroup gone.
             most = {away: t['end'] - t['begin'] + 15e9, untold: t['end'] - t['begin'] + 40e9}.get(job, most)
             check('too much', running + held < most, job, attempt, running, held, t, slurm[job])
