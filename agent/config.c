@@ -234,7 +234,7 @@ static int check_parent(const char *value, struct err *err)
 
 static int check_features(const char *value, struct err *err)
 {
-	char features[FEATURES_MAX];
+	char features[FEATURES_MAX] = "";
 
 	return features_parse(value, features, err);
 }

@@ -106,6 +106,30 @@ static void add_line(void *ctx, const struct conf_change *c)
 	add_fault(ctx, &(struct conf_fault){ path, 0, conf_change_format(c, text) });
 }
 
+/* What was on the stack before is no part of a list. */
+__attribute__((noinline)) static void fill_stack(void)
+{
+	char bytes[16384];
+
+	memset(bytes, 'x', sizeof(bytes));
+	__asm__ volatile("" : : "r"(bytes) : "memory");
+}
+
+static void features_are_checked_by_themselves(void **state)
+{
+	struct agent_config c;
+	struct faults faults;
+	int r;
+
+	(void)state;
+	fill_stack();
+	r = check_text("[Agent]\nNode = n1\nFeatures = avx2, ib\n", &c, &faults);
+	if (r)
+		fail_msg("%s", faults.text);
+	assert_string_equal(c.features, "avx2,ib");
+	agent_config_done(&c);
+}
+
 static void a_reload_takes_over_what_may_change_while_jobs_run(void **state)
 {
 	struct agent_config now, fresh;
@@ -156,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_mistake_has_file_line_key_value_and_remedy),
 		cmocka_unit_test(all_mistakes_are_told),
+		cmocka_unit_test(features_are_checked_by_themselves),
 		cmocka_unit_test(a_reload_takes_over_what_may_change_while_jobs_run),
 	};
 

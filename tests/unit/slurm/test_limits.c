@@ -122,15 +122,22 @@ static void only_limits_that_the_plugin_wrote_are_read_back(void **state)
 					   " vmem=1 jobfs=0 action=kill",
 					   "vmem=1  jobfs=0 action=kill",
 					   "vmem=+1 jobfs=0 action=kill" };
-	struct limits l = { 100 * MIB, 5, true }, again;
+	struct limits l, again;
 	char text[LIMITS_TEXT_MAX];
 	struct err err;
 
 	(void)state;
+	/* the bytes between its members are compared too */
+	memset(&l, 0, sizeof(l));
+	memset(&again, 0, sizeof(again));
+	l.vmem_bytes = 100 * MIB;
+	l.jobfs_bytes = 5;
+	l.refuses = true;
 	assert_string_equal(limits_encode(&l, text), "vmem=104857600 jobfs=5 action=enomem");
 	assert_int_equal(limits_decode(text, &again, NULL), 0);
 	assert_memory_equal(&again, &l, sizeof(l));
-	l = (struct limits){ INT64_MAX, INT64_MAX, false };
+	l.vmem_bytes = l.jobfs_bytes = INT64_MAX;
+	l.refuses = false;
 	assert_int_equal(limits_decode(limits_encode(&l, text), &again, NULL), 0);
 	assert_int_equal(again.vmem_bytes, INT64_MAX);
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
