@@ -45,10 +45,16 @@ sanitized='submit queue exec pages web-usage web-jobs quota slurm pbs parts disp
 add_sanitized() { # HOW SECONDS NAME COMMAND
 	case " ${sanitized//[[:space:]]/ } " in *" ${3#cluster-} "*) [ "$3" = "${3#cluster-}" ] || add all "$1" $(($2 * 3)) "asan-${3#cluster-}" "tests/sanitized.sh address $4" ;; esac
 }
+# And these over a controller and a reeve under valgrind, which are slower still: valgrind-NAME. Not those that measure (authz).
+valgrinded='submit queue usage accounts quota qos balances billed each web-jobs signed'
+add_valgrinded() { # HOW SECONDS NAME COMMAND
+	case " $valgrinded " in *" ${3#cluster-} "*) [ "$3" = "${3#cluster-}" ] || add all "$1" $(($2 * 20)) "valgrind-${3#cluster-}" "tests/sanitized.sh valgrind $4" ;; esac
+}
 while read -r l how seconds name command; do
 	case $l in '' | '#'*) continue ;; esac
 	add "$l" "$how" "$seconds" "$name" "$command"
 	add_sanitized "$how" "$seconds" "$name" "$command"
+	add_valgrinded "$how" "$seconds" "$name" "$command"
 done <tests/suites.txt
 for t in $(find tests/unit -name 'test_*.c' -printf '%f\n' | sort); do
 	t=${t%.c}
