@@ -45,7 +45,7 @@ int usage_ledger_read(const struct verb_call *call, const enum store_by by[stati
 {
 	_cleanup_(site_file_done) struct site_file f = { 0 };
 	struct quota_site site;
-	struct projection_query ask;
+	struct projection_query ask = { .limit = 0 }; /* all rows */
 	int r = site_file_open(call, SITE_FILE_LEDGER, &f, err);
 
 	if (r >= 0)
