@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* schedule_bench - what one pass costs: NODES nodes, RUNNING jobs that run, QUEUED that wait,
  * every one of another size; on a full cluster, after one end, with a tenth of the cores free,
- * and by each rule. Beside it sorting as many jobs by priority with qsort(3), in the same run. At the end the copy of
- * a schedule, of ten thousand nodes with a hundred thousand jobs, which a page makes before it computes when queued jobs start.
+ * and by each rule. The rival, in the same run: qsort(3) sorts as many jobs by priority. The last line is the time
+ * to copy a schedule of ten thousand nodes with a hundred thousand jobs, as a page does before it computes when queued jobs start.
  *
  *	schedule_bench [QUEUED RUNNING NODES]      default 100000 20000 5000
  *
