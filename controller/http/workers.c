@@ -30,7 +30,7 @@ struct workers {
 	/* the lock's */
 	pthread_mutex_t lock;
 	pthread_cond_t more;
-	struct task_queue todo, done;
+	struct task_queue waiting, done;
 	bool is_ending;
 };
 
@@ -64,9 +64,9 @@ static struct worker_task *wait_task(struct workers *w)
 	struct worker_task *t;
 
 	pthread_mutex_lock(&w->lock);
-	while (!w->todo.first && !w->is_ending)
+	while (!w->waiting.first && !w->is_ending)
 		pthread_cond_wait(&w->more, &w->lock);
-	t = w->is_ending ? NULL : take_task(&w->todo);
+	t = w->is_ending ? NULL : take_task(&w->waiting);
 	pthread_mutex_unlock(&w->lock);
 	return t;
 }
@@ -173,7 +173,7 @@ void workers_add(struct workers *w, struct worker_task *t)
 		return;
 	}
 	pthread_mutex_lock(&w->lock);
-	push_task(&w->todo, t);
+	push_task(&w->waiting, t);
 	pthread_mutex_unlock(&w->lock);
 	pthread_cond_signal(&w->more);
 }
@@ -187,8 +187,8 @@ void workers_drain(struct workers *w)
 		return;
 	pthread_mutex_lock(&w->lock);
 	w->is_ending = true;
-	left = w->todo;
-	w->todo = (struct task_queue){ 0 };
+	left = w->waiting;
+	w->waiting = (struct task_queue){ 0 };
 	pthread_mutex_unlock(&w->lock);
 	pthread_cond_broadcast(&w->more);
 	for (int i = 0; i < w->n_threads; i++)

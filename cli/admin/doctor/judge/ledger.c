@@ -118,7 +118,7 @@ static void judge_checkpoints(struct judge_report *r, const struct judge_postgre
 		judge_add(r, "ledger", JUDGE_WARN,
 			  "%" PRId64 " of its %" PRId64
 			  " checkpoints began before checkpoint_timeout, since its log reached "
-			  "max_wal_size = %s MB or by command: nodes wait for it meanwhile",
+			  "max_wal_size = %s MB or by command: nodes wait longer meanwhile",
 			  p->n_sooner, p->n_sooner + p->n_timed, size ? size : "?");
 		judge_remedy(r,
 			     "ALTER SYSTEM SET max_wal_size = '8GB'; SELECT pg_reload_conf(); "

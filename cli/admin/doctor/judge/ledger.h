@@ -18,8 +18,8 @@ struct judge_database {
 void judge_database(struct judge_report *r, const struct judge_database *d);
 
 #define JUDGE_SETTINGS_MAX 16
-#define CHECKPOINTER_SERVER                                                                    \
-	170000 /* has pg_stat_checkpointer; those before have pg_stat_bgwriter */
+/* Has pg_stat_checkpointer; those before have pg_stat_bgwriter. */
+#define CHECKPOINTER_SERVER 170000
 struct judge_setting {
 	char name[64], value[64];
 };
