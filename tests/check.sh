@@ -40,21 +40,18 @@ add() {
 only=("$@")
 # These suites run once more over programs under the address sanitizer, which are slower: asan-NAME. Those that measure memory or speed
 # (bombs, attack, growth) and exit statuses of commands with threads (tls) do not.
-sanitized='submit queue exec pages web-usage web-jobs quota slurm pbs parts dispatch interactive store authz protocol
+address='submit queue exec pages web-usage web-jobs quota slurm pbs parts dispatch interactive store authz protocol
 	usage share accounts eff cost import hooks gpus metrics qos web-cluster listing billed each series balances immediate select suspended stored signed'
-add_sanitized() { # HOW SECONDS NAME COMMAND
-	case " ${sanitized//[[:space:]]/ } " in *" ${3#cluster-} "*) [ "$3" = "${3#cluster-}" ] || add all "$1" $(($2 * 3)) "asan-${3#cluster-}" "tests/sanitized.sh address $4" ;; esac
-}
-# And these over a controller and a reeve under valgrind, which are slower still: valgrind-NAME. Not those that measure (authz).
-valgrinded='submit queue usage accounts quota qos balances billed each web-jobs signed'
-add_valgrinded() { # HOW SECONDS NAME COMMAND
-	case " $valgrinded " in *" ${3#cluster-} "*) [ "$3" = "${3#cluster-}" ] || add all "$1" $(($2 * 20)) "valgrind-${3#cluster-}" "tests/sanitized.sh valgrind $4" ;; esac
+# And these over a controller and a reeve under valgrind, which are slower still: valgrind-NAME. Not those that measure (authz, share).
+valgrind='submit queue usage accounts quota qos balances billed each web-jobs signed'
+add_watched() { # TOOL-OF-sanitized.sh PREFIX TIMES-AS-LONG HOW SECONDS NAME COMMAND
+	case " ${!1//[[:space:]]/ } " in *" ${6#cluster-} "*) [ "$6" = "${6#cluster-}" ] || add all "$4" $(($5 * $3)) "$2-${6#cluster-}" "tests/sanitized.sh $1 $7" ;; esac
 }
 while read -r l how seconds name command; do
 	case $l in '' | '#'*) continue ;; esac
 	add "$l" "$how" "$seconds" "$name" "$command"
-	add_sanitized "$how" "$seconds" "$name" "$command"
-	add_valgrinded "$how" "$seconds" "$name" "$command"
+	add_watched address asan 3 "$how" "$seconds" "$name" "$command"
+	add_watched valgrind valgrind 20 "$how" "$seconds" "$name" "$command"
 done <tests/suites.txt
 for t in $(find tests/unit -name 'test_*.c' -printf '%f\n' | sort); do
 	t=${t%.c}

@@ -31,15 +31,18 @@ export TSAN_OPTIONS=$where:halt_on_error=0:second_deadlock_stack=1:suppressions=
 cp build/bin/reeve-launch "$reports/.launch"
 export REEVE_LAUNCH_BINARY=$reports/.launch
 if [ "$tool" = valgrind ]; then
+	command -v valgrind >/dev/null || { echo "1..0 # SKIP needs valgrind"; exit 0; }
 	export REEVE_PROFILES=${REEVE_PROFILES:-$PWD/units/profiles} # reeve looks for them beside its program, which is valgrind here
 	built=$reports/.valgrind
-	mkdir "$built" && cp -r build/bin "$built/as_built" && mkdir "$built/bin" && cp build/bin/* "$built/bin"
+	mkdir -p "$built/as_built" && cp -r build/bin "$built"
 	for name in reeve reeve-controller; do
+		mv "$built/bin/$name" "$built/as_built"
 		cat >"$built/bin/$name" <<-WRAPPER
 			#!/bin/sh
 			exec valgrind -q --track-origins=yes --leak-check=full --errors-for-leak-kinds=definite --child-silent-after-fork=yes \
 				--suppressions=$PWD/tests/analysis/valgrind.supp --error-exitcode=99 --log-file=$reports/report.%p $built/as_built/$name "\$@"
 		WRAPPER
+		chmod 755 "$built/bin/$name"
 	done
 fi
 # shellcheck disable=SC2016 # of the inner shell

@@ -172,7 +172,7 @@ truth = {}
 for path in glob.glob('/home/alice/truth/*'):
     t = dict(line.split() for line in open(path))
     truth[tuple(os.path.basename(path).split('.'))] = {k: int(v) for k, v in t.items()}
-bad, forgotten, later = [], [], []
+bad, forgotten, later, beyond = [], [], [], []
 def check(what, good, *detail):
     if not good: bad.append((what, *detail))
 check('jobs', set(slurm) == set(ledger), set(slurm) ^ set(ledger))
@@ -198,9 +198,13 @@ for job in ledger:
         check('start', first - 1e9 <= start <= t['begin'] + 1e9, job, attempt, start, t, slurm[job])
         if 'end' in t:
             check('too little', running + held > t['end'] - t['begin'] - 0.2e9, job, attempt, running, held, t)
-            # Up to when slurmd has cleaned up, which slurmdbd counts too. Where slurmd is killed at the end of the job its slurmstepd stays in the
-            # job's cgroup: up to a minute beyond Slurm's end counts (docs/slurm.md).
-            most = max(t['end'] - t['begin'] + 40e9, (max(int(f[4]) for f in slurm[job]) + 63) * 1e9)
+            # Up to when slurmd has cleaned up, which slurmdbd counts too. While slurmd is away its slurmstepd stays in the job's cgroup, and up to a
+            # minute beyond Slurm's end counts (docs/slurm.md).
+            slurms = max(int(f[4]) for f in slurm[job]) * 1e9
+            usual = max(t['end'] - t['begin'] + 40e9, slurms + 3e9)
+            if running + held >= usual:
+                beyond.append((job, attempt, running))
+            most = max(usual, slurms + 63e9)
             # Of these no Epilog told the agent: it knows when the last process went, and when it found their cgroup gone.
             most = {away: t['end'] - t['begin'] + 15e9, untold: t['end'] - t['begin'] + 40e9}.get(job, most)
             check('too much', running + held < most, job, attempt, running, held, t, slurm[job])
@@ -212,6 +216,7 @@ gap = max(b - a for a, b in zip(beats, beats[1:]))
 # What the job saw begins with its last step before, and ends with its first one after: on a busy node up to two seconds more.
 check('suspended', gap > 5e9 and gap - 2e9 < s[4] < gap + 0.5e9, s, gap, slurm[suspended])
 print(f'suspended: the job saw {gap / 1e9:.3f} s, the ledger has {s[4] / 1e9:.3f} s, slurmdbd {slurm[suspended][-1][3]};', end=' ')
+print('counted beyond the usual (job, attempt, ns):', beyond, end='; ')
 print('runs that slurmctld forgot:', len(forgotten), end='; ')
 print('starts that slurmdbd has later than the job itself:', len(set(later)), end='; ')
 print(len(truth), 'attempts wrote of themselves,', sum(map(len, ledger.values())), 'are in the ledger,', sum(map(len, slurm.values())), 'in slurmdbd')
