@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "controller/ledger/changes.h"
+#include "controller/ledger/nodes/given_kept.h"
 #include "controller/ledger/nodes/heard.h"
 #include "controller/ledger/nodes/kept.h"
 #include "controller/ledger/sql.h"
@@ -110,6 +111,7 @@ static void on_transaction_end(void *ctx, enum db_end how)
 	if (how != DB_COMMITTED) {
 		((struct store *)ctx)->has_no_steps = false;
 		store_forget_nodes(ctx);
+		store_forget_all_given(ctx);
 	}
 	rollup_collect_forget(ctx);
 	store_heard_forget(ctx);
@@ -130,6 +132,7 @@ int store_listen(struct store *s, store_changes_fn fn, void *ctx)
 {
 	if (fn && s->announced.fn)
 		return -EBUSY;
+	store_forget_all_given(s);
 	s->announced.fn = fn;
 	s->announced.ctx = ctx;
 	return 0;
@@ -143,6 +146,12 @@ static void deliver_alone(struct store *s)
 }
 
 void store_announce_job(struct store *s, int64_t job)
+{
+	store_forget_given_job(s, job);
+	store_announce_figures(s, job);
+}
+
+void store_announce_figures(struct store *s, int64_t job)
 {
 	if (!s->announced.fn)
 		return;
@@ -162,8 +171,10 @@ int store_announce_tasks(struct store *s, int64_t array, struct err *err)
 	struct db_row *st;
 	int r;
 
-	if (!s->announced.fn)
+	if (!s->announced.fn) {
+		store_forget_all_given(s);
 		return 0;
+	}
 	r = db_query(
 		s->db, err, &st,
 		"SELECT job FROM jobs WHERE array_job = ?1 AND array_job > 0 AND state < " SQL_JOB_ENDED,

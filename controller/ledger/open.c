@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "controller/ledger/nodes/given_kept.h"
 #include "controller/ledger/nodes/heard.h"
 #include "controller/ledger/nodes/kept.h"
 #include "controller/ledger/store_sqlite.h"
@@ -131,6 +132,7 @@ struct store *store_close(struct store *s)
 	db_close(s->db);
 	store_announced_done(s);
 	store_forget_nodes(s);
+	store_forget_all_given(s);
 	store_heard_done(s);
 	rollup_set_free(s->totals.pending);
 	rollup_set_free(s->totals.days);

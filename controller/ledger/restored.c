@@ -9,6 +9,7 @@
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/array.h"
 #include "controller/ledger/jobs/slurm.h"
+#include "controller/ledger/nodes/given_kept.h"
 #include "controller/ledger/restored.h"
 #include "controller/ledger/sql.h"
 
@@ -113,6 +114,7 @@ int store_restored_told(struct store *s, const char *node, struct err *err)
 static int adopt_job(struct store *s, const struct store_at *at, struct err *err)
 {
 	store_announce_job(s, at->job);
+	store_forget_given(s, at->node);
 	return db_run(s->db, err,
 		      "UPDATE jobs SET state = " SQL_JOB_STARTING
 		      ", node = ?2, attempt = ?3, withheld = 0"

@@ -46,6 +46,7 @@ struct store {
 	struct store_announced announced;
 	struct store_totals totals;
 	struct store_cluster_nodes *kept_nodes; /* nodes/kept.h */
+	struct store_given_kept *given_kept;	/* nodes/given_kept.h; NULL: nothing yet */
 	struct store_heard *heard;		/* nodes/heard.h; NULL: nothing yet */
 	int64_t n_touched;   /* how often an exchange changed what is not its node's alone */
 	struct ranks *ranks; /* usage/ranks/ranks.c; NULL: not asked yet */
@@ -61,6 +62,8 @@ void store_announced_done(struct store *s);
 /* Called in the transaction that writes a change which changes.h names, before or after. A job that was
  * not in the queue and is not now may be announced too: it costs one query. */
 void store_announce_job(struct store *s, int64_t job);
+/* The same of what its nodes are not asked for: how long it ran. */
+void store_announce_figures(struct store *s, int64_t job);
 void store_announce_nodes(struct store *s);
 /* The tasks of an array that have rows and have not ended: before what ends them. */
 int store_announce_tasks(struct store *s, int64_t array, struct err *err);

@@ -10,6 +10,7 @@
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/attempts/multinode.h"
+#include "controller/ledger/nodes/given_kept.h"
 #include "controller/ledger/sql.h"
 
 /* ---- allocation ---- */
@@ -33,6 +34,7 @@ static int format_hosts(const struct store_allocation *g, char **ret, struct err
 static int insert_part(struct store *s, int64_t job, size_t part, const struct store_part *p,
 		       struct err *err)
 {
+	store_forget_given(s, p->node);
 	return db_run(s->db, err,
 		      "INSERT INTO parts(job, attempt, part, node, ncpus, vmem_bytes,"
 		      " mem_bytes, jobfs_bytes, ngpus, state, user) SELECT job, attempt, ?2,"

@@ -12,6 +12,7 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/slurm.h"
+#include "controller/ledger/nodes/given_kept.h"
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/sql.h"
 
@@ -74,6 +75,7 @@ int store_place_show(struct store *s, const struct store_at *at, const struct st
 int store_place_miss(struct store *s, const struct store_at *at, const struct store_place *p,
 		     int64_t since_ns, struct err *err)
 {
+	store_forget_given_job(s, at->job);
 	if (p->part == 0)
 		return db_run(s->db, err,
 			      "UPDATE attempts SET missing_ns = ?3"
@@ -345,6 +347,7 @@ int store_part_0_waits(struct store *s, const struct store_part_end *f, struct e
 		return 0;
 	if (since_ns)
 		return STORE_WAITS;
+	store_forget_given_job(s, f->at.job);
 	r = db_run(s->db, err,
 		   "UPDATE attempts SET held_ns = ?3 WHERE job = ?1 AND attempt = ?2", "iii",
 		   f->at.job, (int64_t)f->at.attempt, f->now_ns);

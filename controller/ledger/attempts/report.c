@@ -13,6 +13,7 @@
 #include "controller/ledger/attempts/bound/elapsed.h"
 #include "controller/ledger/attempts/report_rows.h"
 #include "controller/ledger/attempts/walltime.h"
+#include "controller/ledger/nodes/given_kept.h"
 #include "controller/ledger/restored.h"
 #include "controller/ledger/sql.h"
 
@@ -159,8 +160,12 @@ static int accept_report(struct store *s, struct store_report_case *c, struct st
 
 	if (!is_plain(k, c))
 		c->rows = NULL;
+	if (c->rows)
+		store_given_kept_show(s, rep->job, rep->attempt);
+	else
+		store_forget_given_job(s, rep->job);
 	if (!runs_on(k, rep, span))
-		store_announce_job(s, rep->job);
+		store_announce_figures(s, rep->job);
 	if (r >= 0)
 		r = store_charge_write_interval(s, k, c, span, err);
 	if (r < 0)

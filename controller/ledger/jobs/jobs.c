@@ -11,6 +11,7 @@
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/credential.h"
+#include "controller/ledger/nodes/given_kept.h"
 #include "controller/ledger/nodes/record.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/attempts/suspended.h"
@@ -302,6 +303,7 @@ static int allocate_all(struct store *s, const struct store_allocation *allocati
 		r = check_all_queued(s, allocations, n, attempts, err);
 	for (size_t i = 0; i < n && r >= 0; i++) {
 		store_announce_job(s, allocations[i].job);
+		store_forget_given(s, allocations[i].node);
 		r = add_allocation(&rows, &allocations[i], attempts[i] + 1, now_ns, err);
 		if (r >= 0 && rows.jobs.n == ALLOCATIONS_TOGETHER)
 			r = write_allocations(s, &rows, err);

@@ -10,6 +10,7 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/slurm.h"
+#include "controller/ledger/nodes/given_kept.h"
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/slurm/counted.h"
 #include "controller/ledger/sql.h"
@@ -399,6 +400,7 @@ static int make_attempt(struct store *s, const struct store_slurm_case *c, int64
 	if (r < 0)
 		return r;
 	store_announce_job(s, job);
+	store_forget_given(s, c->node);
 	return store_event(s, &e, err);
 }
 
@@ -421,8 +423,8 @@ static int adopt_part(struct store *s, const struct store_slurm_case *c, int64_t
 		return r < 0 ? r : 0;
 	if (r > 0)
 		r = insert_part(s, c, job, err);
-	if (r >= 0)
-		store_announce_job(s, job);
+	store_announce_job(s, job);
+	store_forget_given(s, c->node);
 	return r < 0 ? r : 0;
 }
 
@@ -474,6 +476,7 @@ static int claim_attempt(struct store *s, const struct store_slurm_case *c, int6
 	if (r >= 0 && t->nodes > 1)
 		r = insert_part(s, c, job, err);
 	store_announce_job(s, job);
+	store_forget_given(s, c->node);
 	return r;
 }
 

@@ -6,11 +6,13 @@
  * the attempt is over, or the end of part 0 waits for them, the others are to be cancelled.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/jobs/texts.h"
 #include "controller/ledger/nodes/given.h"
+#include "controller/ledger/nodes/given_kept.h"
 #include "controller/ledger/sql.h"
 
 /* The columns of both halves of given_sql. */
@@ -91,12 +93,21 @@ static void free_row(struct store_given *h)
 	free_text(h->desired.part.hosts);
 }
 
-void store_given_done(struct store_given_list *l)
+struct store_given_list *store_given_ref(struct store_given_list *l)
 {
+	l->n_users++;
+	return l;
+}
+
+struct store_given_list *store_given_put(struct store_given_list *l)
+{
+	if (!l || --l->n_users)
+		return NULL;
 	for (size_t i = 0; i < l->n; i++)
 		free_row(&l->rows[i]);
 	free(l->rows);
-	*l = (struct store_given_list){ 0 };
+	free(l);
+	return NULL;
 }
 
 static int read_row(struct db_row *st, const char *node, struct store_given *h, struct err *err)
@@ -131,8 +142,7 @@ static int read_row(struct db_row *st, const char *node, struct store_given *h, 
 	return err_set(err, -ENOMEM, "out of memory");
 }
 
-static int add_row(struct db_row *st, const char *node, struct store_given_list *l,
-		   struct err *err)
+static int add_row(struct db_row *st, struct store_given_list *l, struct err *err)
 {
 	size_t larger = l->size ? 2 * l->size : 16;
 	struct store_given *more;
@@ -145,27 +155,108 @@ static int add_row(struct db_row *st, const char *node, struct store_given_list 
 		l->rows = more;
 		l->size = larger;
 	}
-	r = read_row(st, node, &l->rows[l->n], err);
+	r = read_row(st, l->node, &l->rows[l->n], err);
 	l->n += r >= 0;
 	return r;
 }
 
-int store_given_ask(struct store *s, const char *node, struct err *err)
-{
-	return db_ask(s->db, err, given_sql, "t", node);
-}
-
-int store_given_load(struct store *s, const char *node, struct store_given_list *ret,
-		     struct err *err)
+static int load_list(struct store *s, struct store_given_list *l, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, given_sql, "t", node);
+	int r = db_query(s->db, err, &st, given_sql, "t", l->node);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		r = add_row(st, node, ret, err);
+		r = add_row(st, l, err);
 		if (r < 0)
 			db_done(st);
 	}
+	return r;
+}
+
+/* From the ledger. */
+static int read_list(struct store *s, const char *node, struct store_given_list **ret,
+		     struct err *err)
+{
+	_cleanup_(store_given_putp) struct store_given_list *l = calloc(1, sizeof(*l));
+	int r = l ? 0 : err_set(err, -ENOMEM, "out of memory");
+
+	if (r < 0)
+		return r;
+	l->n_users = 1;
+	snprintf(l->node, sizeof(l->node), "%s", node);
+	r = load_list(s, l, err);
+	if (r >= 0)
+		*ret = TAKE_PTR(l);
+	return r;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static bool is_same(const struct store_given *a, const struct store_given *b)
+{
+	const struct store_desired *x = &a->desired, *y = &b->desired;
+	const struct store_part *p = &x->share, *q = &y->share;
+
+	return x->job == y->job && x->attempt == y->attempt && x->want == y->want &&
+	       x->state == y->state && !strcmp(x->reason, y->reason) &&
+	       x->array.job == y->array.job && x->array.index == y->array.index &&
+	       x->part.index == y->part.index && x->part.n == y->part.n &&
+	       !strcmp(x->part.hosts, y->part.hosts) && p->ncpus == q->ncpus &&
+	       p->vmem_bytes == q->vmem_bytes && p->mem_bytes == q->mem_bytes &&
+	       p->jobfs_bytes == q->jobfs_bytes && p->ngpus == q->ngpus &&
+	       a->missing_ns == b->missing_ns && a->is_shown == b->is_shown &&
+	       a->is_due == b->is_due;
+}
+
+/* What is kept is what the ledger has. */
+static void check_kept(struct store *s, const struct store_given_list *kept)
+{
+	_cleanup_(store_given_putp) struct store_given_list *l = NULL;
+	bool is_right;
+
+	if (read_list(s, kept->node, &l, NULL) < 0)
+		return; /* the exchange fails, too */
+	is_right = l->n == kept->n;
+	for (size_t i = 0; i < l->n && is_right; i++)
+		is_right = is_same(&l->rows[i], &kept->rows[i]);
+	if (is_right)
+		return;
+	fprintf(stderr, "what is kept of node %s is not what the ledger has of it\n",
+		kept->node);
+	abort();
+}
+#else
+static void check_kept(struct store *s, const struct store_given_list *kept)
+{
+	(void)s;
+	(void)kept;
+}
+#endif
+
+int store_given_ask(struct store *s, const char *node, struct err *err)
+{
+	struct store_given_list *kept = store_given_kept_find(s, node);
+
+	if (kept) {
+		store_given_put(kept);
+		return 0;
+	}
+	store_given_kept_ask(s, node);
+	return db_ask(s->db, err, given_sql, "t", node);
+}
+
+int store_given_get(struct store *s, const char *node, struct store_given_list **ret,
+		    struct err *err)
+{
+	int r = 0;
+
+	*ret = store_given_kept_find(s, node);
+	if (*ret) {
+		check_kept(s, *ret);
+		return 0;
+	}
+	r = read_list(s, node, ret, err);
+	if (r >= 0)
+		store_given_kept_add(s, *ret);
 	return r;
 }
 
@@ -201,10 +292,10 @@ int store_given_desired(const struct store_given_list *l, store_desired_fn fn, v
 int store_desired(struct store *s, const char *node, store_desired_fn fn, void *ctx,
 		  struct err *err)
 {
-	_cleanup_(store_given_done) struct store_given_list given = { 0 };
-	int r = store_given_load(s, node, &given, err);
+	_cleanup_(store_given_putp) struct store_given_list *given = NULL;
+	int r = store_given_get(s, node, &given, err);
 
-	return r < 0 ? r : store_given_desired(&given, fn, ctx, err);
+	return r < 0 ? r : store_given_desired(given, fn, ctx, err);
 }
 
 static const char request_sql[] =

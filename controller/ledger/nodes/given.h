@@ -15,14 +15,19 @@ struct store_given {
 struct store_given_list {
 	struct store_given *rows; /* in the order of jobs and attempts */
 	size_t n, size;
+	unsigned n_users; /* it may be kept for the next exchange: given_kept.h */
+	char node[REQUEST_NAME_MAX];
 };
 
-/* In the transaction under way: sends the query of store_given_load() ahead (db_ask()). */
+/* In the transaction under way: sends the query of store_given_get() ahead (db_ask()), unless its answer is kept. */
 int store_given_ask(struct store *s, const char *node, struct err *err);
-/* `node` is lent to the rows. *ret is empty before, and is freed with store_given_done(), after a failure too. */
-int store_given_load(struct store *s, const char *node, struct store_given_list *ret,
-		     struct err *err);
-void store_given_done(struct store_given_list *l);
+/* What the node has open now, as it is kept, or read. *ret is not to be changed; it is dropped with store_given_put(). */
+int store_given_get(struct store *s, const char *node, struct store_given_list **ret,
+		    struct err *err);
+struct store_given_list *store_given_ref(struct store_given_list *l);
+/* Returns NULL. l NULL: nothing. */
+struct store_given_list *store_given_put(struct store_given_list *l);
+DEFINE_CLEANUP(struct store_given_list *, store_given_put)
 /* NULL: it has none. */
 const struct store_given *store_given_find(const struct store_given_list *l, int64_t job,
 					   int32_t attempt);

@@ -172,7 +172,7 @@ int store_ingest_begin(struct store_ingest *g, struct err *err)
 
 void store_ingest_done(struct store_ingest *g)
 {
-	store_given_done(&g->given);
+	g->given = store_given_put(g->given);
 }
 
 /* The numbers in the ledger of a foreign engine's jobs are not known yet. */

@@ -180,7 +180,7 @@ static bool is_missing(const struct store_ingest *g, const struct sync_job *sort
 /* The ledger has it open, and as the node lists it: nothing is to be written. */
 static bool is_known(const struct store_ingest *g, const struct sync_job *j)
 {
-	const struct store_given *h = store_given_find(&g->given, j->job, j->attempt);
+	const struct store_given *h = store_given_find(g->given, j->job, j->attempt);
 
 	return h && h->is_shown && !h->missing_ns && h->desired.state == j->state;
 }
@@ -227,16 +227,16 @@ static int compare_list(struct store_ingest *g, const struct sync_job *sorted, s
 			r = ingest_listed(g, &in->jobs[i], err);
 	for (size_t i = 0; i < in->n_found && r >= 0; i++)
 		r = ingest_found(g, &in->found[i], err);
-	for (size_t i = 0; i < g->given.n && g->is_told && r >= 0; i++)
-		if (is_missing(g, sorted, &g->given.rows[i]))
-			r = handle_missing(g, &g->given.rows[i], err);
+	for (size_t i = 0; i < g->given->n && g->is_told && r >= 0; i++)
+		if (is_missing(g, sorted, &g->given->rows[i]))
+			r = handle_missing(g, &g->given->rows[i], err);
 	return r;
 }
 
 int store_ingest_list(struct store_ingest *g, struct err *err)
 {
 	_cleanup_free_ struct sync_job *sorted = sort_holds(g->in);
-	int r = sorted ? store_given_load(g->s, g->in->node, &g->given, err)
+	int r = sorted ? store_given_get(g->s, g->in->node, &g->given, err)
 		       : err_set(err, -ENOMEM, "out of memory");
 
 	g->n_touched = g->s->n_touched;
@@ -251,5 +251,5 @@ int store_ingest_list(struct store_ingest *g, struct err *err)
 
 const struct store_given_list *store_ingest_given(const struct store_ingest *g)
 {
-	return g->n_touched == g->s->n_touched ? &g->given : NULL;
+	return g->n_touched == g->s->n_touched ? g->given : NULL;
 }
