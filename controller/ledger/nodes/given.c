@@ -27,6 +27,7 @@ enum given_column {
 	/* of a job on several nodes: */
 	GIVEN_HOSTS,
 	GIVEN_PART,
+	/* of the part, or of the whole job: */
 	GIVEN_NCPUS,
 	GIVEN_VMEM_BYTES,
 	GIVEN_MEM_BYTES,
@@ -40,8 +41,9 @@ enum given_column {
  * next attempt's by then. */
 static const char given_sql[] =
 	"SELECT a.job, a.attempt, j.want, a.state, j.want_reason,"
-	" j.array_job, j.array_index, a.hosts, 0, p.ncpus, p.vmem_bytes, p.mem_bytes,"
-	" p.jobfs_bytes, p.ngpus, a.missing_ns, a.shown, CASE WHEN a.missing_ns = 0"
+	" j.array_job, j.array_index, a.hosts, 0, COALESCE(p.ncpus, j.ncpus),"
+	" COALESCE(p.vmem_bytes, j.vmem_bytes), COALESCE(p.mem_bytes, j.mem_bytes),"
+	" COALESCE(p.jobfs_bytes, j.jobfs_bytes), COALESCE(p.ngpus, j.ngpus), a.missing_ns, a.shown, CASE WHEN a.missing_ns = 0"
 	" AND (a.hosts = '' OR a.shown = 1 OR j.want = " SQL_DESIRED_CANCEL
 	" OR NOT EXISTS(SELECT 1 FROM parts o"
 	"  WHERE o.job = a.job AND o.attempt = a.attempt AND o.part > 0 AND o.state < " SQL_JOB_RUNNING

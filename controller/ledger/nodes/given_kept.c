@@ -104,6 +104,13 @@ struct store_given_list *store_given_kept_find(struct store *s, const char *node
 	return k && k->list ? store_given_ref(k->list) : NULL;
 }
 
+bool store_given_is_kept(const struct store *s, const char *node)
+{
+	const struct kept_node *k = find_node(s, node);
+
+	return k && k->list;
+}
+
 void store_given_kept_ask(struct store *s, const char *node)
 {
 	struct kept_node *k = make_node(s, node);

@@ -7,6 +7,7 @@
  * differ.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 struct store;
@@ -14,6 +15,7 @@ struct store_given_list;
 
 /* Its own reference, to be dropped with store_given_put(); NULL: none is kept. */
 struct store_given_list *store_given_kept_find(struct store *s, const char *node);
+bool store_given_is_kept(const struct store *s, const char *node);
 /* The query of the node's list is sent ahead: what is forgotten between this and store_given_kept_add() makes its answer too old to be kept. */
 void store_given_kept_ask(struct store *s, const char *node);
 /* What a query found. Where it cannot be kept (no memory, or too old) it is not. */
