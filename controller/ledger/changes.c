@@ -111,8 +111,8 @@ static void on_transaction_end(void *ctx, enum db_end how)
 	if (how != DB_COMMITTED) {
 		((struct store *)ctx)->has_no_steps = false;
 		store_forget_nodes(ctx);
-		store_forget_all_given(ctx);
 	}
+	store_given_kept_end(ctx, how);
 	rollup_collect_forget(ctx);
 	store_heard_forget(ctx);
 	deliver_changes(a);

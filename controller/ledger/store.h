@@ -126,7 +126,7 @@ struct store_desired {
 	const char *reason;
 	struct job_id array; /* of an array task; else job 0 */
 	/* Of a job on several nodes, its part on this one; part.n 0: all of it is here. */
-	struct job_part part; /* hosts is borrowed */
+	struct job_part part;	 /* hosts is borrowed */
 	struct store_part share; /* of that part, or of all of the job */
 };
 typedef int (*store_desired_fn)(void *ctx, const struct store_desired *g, struct err *err);

@@ -25,6 +25,7 @@ struct kept_node {
 	struct kept_node *next;	       /* in its bucket */
 	struct store_given_list *list; /* NULL: not kept */
 	struct kept_row *rows;	       /* of the list */
+	int64_t transaction;	       /* in which it was read, or before it */
 	bool is_asked;		       /* its query was sent ahead */
 	int64_t n_forgotten;	       /* of the table, then */
 	char node[REQUEST_NAME_MAX];
@@ -34,6 +35,7 @@ struct store_given_kept {
 	struct kept_node *nodes[NODE_BUCKETS];
 	struct kept_row *jobs[JOB_BUCKETS];
 	int64_t n_forgotten; /* how often something was */
+	int64_t transaction; /* counts them */
 };
 
 static struct kept_row **bucket_of_job(struct store_given_kept *t, int64_t job)
@@ -140,12 +142,11 @@ void store_given_kept_add(struct store *s, struct store_given_list *l)
 	if (!k->rows)
 		return;
 	k->list = store_given_ref(l);
+	k->transaction = s->given_kept->transaction;
 	for (size_t i = 0; i < l->n; i++) {
-		struct kept_row **bucket =
-			bucket_of_job(s->given_kept, l->rows[i].desired.job);
+		struct kept_row **bucket = bucket_of_job(s->given_kept, l->rows[i].desired.job);
 
-		k->rows[i] =
-			(struct kept_row){ .row = &l->rows[i], .of = k, .next = *bucket };
+		k->rows[i] = (struct kept_row){ .row = &l->rows[i], .of = k, .next = *bucket };
 		*bucket = &k->rows[i];
 	}
 }
@@ -194,6 +195,27 @@ void store_given_kept_show(struct store *s, int64_t job, int32_t attempt)
 			store_forget_given_job(s, job);
 			return;
 		}
+}
+
+/* What was read in this transaction, or since the one before. */
+static void drop_latest(struct store_given_kept *t)
+{
+	t->n_forgotten++;
+	for (size_t i = 0; i < NODE_BUCKETS; i++)
+		for (struct kept_node *k = t->nodes[i]; k; k = k->next)
+			if (k->transaction == t->transaction)
+				drop_list(t, k);
+}
+
+void store_given_kept_end(struct store *s, enum db_end how)
+{
+	if (how == DB_UNKNOWN)
+		store_forget_all_given(s);
+	if (!s->given_kept)
+		return;
+	if (how == DB_ROLLED_BACK)
+		drop_latest(s->given_kept);
+	s->given_kept->transaction++;
 }
 
 void store_forget_all_given(struct store *s)

@@ -9,6 +9,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
+#include "common/db/db.h"
 
 struct store;
 struct store_given_list;
@@ -27,5 +28,6 @@ void store_forget_given(struct store *s, const char *node);
 void store_forget_given_job(struct store *s, int64_t job);
 /* A report shows the attempt, and changes nothing else of it: what is kept stays where it was shown before. */
 void store_given_kept_show(struct store *s, int64_t job, int32_t attempt);
-/* What was read may have been rolled back, or is not known. */
+/* At the end of a transaction. One that was rolled back leaves what was kept before it and did not change in it. */
+void store_given_kept_end(struct store *s, enum db_end how);
 void store_forget_all_given(struct store *s);

@@ -65,13 +65,14 @@ static const char node_sql[] =
 /* A page: the names are chosen first, so that jobs of those nodes alone are read. */
 #define SOME(of, order)                                                                        \
 	" FROM nodes n WHERE n.node >= ?1 ORDER BY " of("n") order ", n.node LIMIT ?2"
-#define PAGE(of, order)                                                                         \
-	{                                                                                       \
-		NODE_SELECT NODE_FROM                                                           \
-		" WHERE n.node IN (SELECT m.node FROM nodes m WHERE m.node >= ?1 ORDER BY " of( \
-			"m") order ", m.node LIMIT ?2) GROUP BY n.node ORDER BY " of("n")       \
-			order ", n.node",                                                       \
-			BARE_SELECT SOME(of, order), "SELECT n.node" SOME(of, order)            \
+#define PAGE(of, order)                                                                                 \
+	{                                                                                               \
+		NODE_SELECT NODE_FROM                                                                   \
+			" WHERE n.node IN (SELECT m.node FROM nodes m WHERE m.node >= ?1 ORDER BY " of( \
+				"m") order                                                              \
+			", m.node LIMIT ?2) GROUP BY n.node ORDER BY " of("n") order                    \
+			", n.node",                                                                     \
+			BARE_SELECT SOME(of, order), "SELECT n.node" SOME(of, order)                    \
 	}
 #define BOTH(of)                                                                               \
 	{                                                                                      \
@@ -281,8 +282,8 @@ static int pass_node(struct store *s, struct db_row *st, const struct receiver *
 	return to->fn(to->ctx, &n, err);
 }
 
-static int query_nodes(struct store *s, const struct store_node_page *page,
-		       struct receiver *to, struct db_row **ret, struct err *err)
+static int query_nodes(struct store *s, const struct store_node_page *page, struct receiver *to,
+		       struct db_row **ret, struct err *err)
 {
 	int r;
 

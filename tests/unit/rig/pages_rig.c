@@ -109,9 +109,8 @@ static void list_nodes(struct rig *r)
 	list_pages(r);
 	add_nodes(r);
 	list_pages(r);
-	assert_int_equal(db_run(r->store->db, NULL, "DELETE FROM nodes WHERE cluster = 'far'",
-				""),
-			 0);
+	assert_int_equal(
+		db_run(r->store->db, NULL, "DELETE FROM nodes WHERE cluster = 'far'", ""), 0);
 	assert_int_equal(store_node_totals(r->store, &totals, NULL), 0);
 	assert_int_equal(store_node_count(r->store, NULL, &n, NULL), 0);
 	assert_int_equal(store_silent_count(r->store, NOON, &n, NULL), 0);

@@ -25,10 +25,10 @@ struct store_ingest {
 	/* Filled by the steps: */
 	bool has_rebooted;
 	bool may_adopt; /* the ledger was restored, and the node had not sent it all that it has */
-	bool is_told;		       /* now it has */
-	bool has_changed;	       /* in what the queue reads of nodes */
+	bool is_told;			/* now it has */
+	bool has_changed;		/* in what the queue reads of nodes */
 	struct store_given_list *given; /* what the node has open, after its reports */
-	int64_t n_touched;	       /* store.n_touched, then */
+	int64_t n_touched;		/* store.n_touched, then */
 };
 void store_ingest_done(struct store_ingest *g);
 

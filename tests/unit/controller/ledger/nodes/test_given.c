@@ -35,7 +35,8 @@ static void list_of(struct rig *r, const char *node, char *ret, size_t size)
 		const struct store_desired *d = &g->desired;
 
 		n += (size_t)snprintf(
-			ret + n, size - n, "%lld/%d want %d state %d part %d/%d cores %lld shown %d missing %d due %d '%s' '%s'\n",
+			ret + n, size - n,
+			"%lld/%d want %d state %d part %d/%d cores %lld shown %d missing %d due %d '%s' '%s'\n",
 			(long long)d->job, d->attempt, d->want, d->state, d->part.index,
 			d->part.n, (long long)d->share.ncpus, g->is_shown, g->missing_ns != 0,
 			g->is_due, d->reason, d->part.hosts);
@@ -73,7 +74,8 @@ static void a_list_is_kept_until_its_job_changes(void **state)
 	assert_true(is_kept(r, "n1"));
 #if !defined(__SANITIZE_ADDRESS__)
 	/* A write that says nothing of it shows that the query is not made again. */
-	assert_int_equal(db_run(r->store->db, NULL, "UPDATE jobs SET want_reason = 'x'", ""), 0);
+	assert_int_equal(db_run(r->store->db, NULL, "UPDATE jobs SET want_reason = 'x'", ""),
+			 0);
 	list_of(r, "n1", is, sizeof(is));
 	assert_string_equal(is, was);
 #endif
@@ -81,7 +83,8 @@ static void a_list_is_kept_until_its_job_changes(void **state)
 	assert_true(is_kept(r, "n1"));
 	store_announce_job(r->store, job);
 	assert_false(is_kept(r, "n1"));
-	assert_int_equal(db_run(r->store->db, NULL, "UPDATE jobs SET want_reason = 'y'", ""), 0);
+	assert_int_equal(db_run(r->store->db, NULL, "UPDATE jobs SET want_reason = 'y'", ""),
+			 0);
 	list_of(r, "n1", is, sizeof(is));
 	assert_non_null(strstr(is, "'y'"));
 	store_forget_given(r->store, "n2");
@@ -97,13 +100,20 @@ static void a_list_of_a_transaction_that_is_rolled_back_is_forgotten(void **stat
 	char was[1024], is[1024];
 
 	list_of(r, "n1", was, sizeof(was));
+	list_of(r, "n2", is, sizeof(is));
+	assert_int_equal(store_begin(r->store, NULL), 0);
+	assert_int_equal(store_commit(r->store, NULL), 0);
 	assert_int_equal(store_begin(r->store, NULL), 0);
 	assert_int_equal(db_run(r->store->db, NULL, "UPDATE jobs SET want_reason = 'stop'", ""),
 			 0);
 	store_announce_job(r->store, job);
 	list_of(r, "n1", is, sizeof(is));
 	assert_non_null(strstr(is, "'stop'"));
+	list_of(r, "n3", is, sizeof(is));
 	store_rollback(r->store);
+	assert_false(is_kept(r, "n1"));
+	assert_true(is_kept(r, "n2"));	/* read before, and nothing of it has changed */
+	assert_false(is_kept(r, "n3")); /* read in it */
 	list_of(r, "n1", is, sizeof(is));
 	assert_string_equal(is, was);
 }
