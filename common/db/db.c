@@ -450,7 +450,7 @@ static int add_one_by_one(struct db *d, const char *sql, const struct db_table *
 
 int db_rows_write(struct db *d, struct db_rows *r, struct err *err)
 {
-	const struct db_table t = { r->values, r->n, strlen(r->format) };
+	const struct db_table t = { r->values, r->n, strlen(r->format), r->are_new };
 
 	r->n = 0;
 	if (!t.n_rows)

@@ -103,6 +103,8 @@ struct db_rows {
 		*format; /* of a row, as of db_run(); 'b' not where rows are inserted alone */
 	struct db_value *values;
 	size_t n, room; /* rows */
+	/* Rows of an INSERT of which none can be there: a few are sent ahead, and the server is not waited for. */
+	bool are_new;
 };
 /* Texts and blobs are not copied: they must live until the rows are written. -ENOMEM. */
 int db_rows_add(struct db_rows *r, struct err *err, ...);

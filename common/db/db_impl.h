@@ -22,6 +22,7 @@ struct db_values {
 struct db_table {
 	const struct db_value *v;
 	size_t n_rows, n_columns;
+	bool are_new; /* as of struct db_rows */
 };
 
 /* As db.h says of the function of the same name. */

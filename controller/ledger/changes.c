@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include "controller/ledger/changes.h"
-#include "controller/ledger/nodes/given_kept.h"
+#include "controller/ledger/nodes/given/given_kept.h"
 #include "controller/ledger/nodes/heard.h"
 #include "controller/ledger/nodes/kept.h"
 #include "controller/ledger/sql.h"

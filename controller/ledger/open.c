@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/nodes/given_kept.h"
+#include "controller/ledger/nodes/given/given_kept.h"
 #include "controller/ledger/nodes/heard.h"
 #include "controller/ledger/nodes/kept.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/usage/queue_waits.h"
 #include "controller/ledger/usage/rollup/rollup_collect.h"
 #include "controller/ledger/usage/ranks/ranks.h"
 #include "controller/ledger/usage/rollup/rollup_set.h"
@@ -134,6 +135,7 @@ struct store *store_close(struct store *s)
 	store_forget_nodes(s);
 	store_forget_all_given(s);
 	store_heard_done(s);
+	store_wait_forget(s);
 	rollup_set_free(s->totals.pending);
 	rollup_set_free(s->totals.days);
 	ranks_free(s->ranks);
@@ -153,7 +155,8 @@ struct db_rows store_event_rows(void)
 {
 	return (struct db_rows){ .sql = "INSERT INTO events(at_ns, job, node, what, text)"
 					" VALUES(?1, ?2, ?3, ?4, ?5)",
-				 .format = "iittt" };
+				 .format = "iittt",
+				 .are_new = true };
 }
 
 int store_event_add(struct db_rows *rows, const struct store_event *e, struct err *err)

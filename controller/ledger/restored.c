@@ -9,7 +9,7 @@
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/array.h"
 #include "controller/ledger/jobs/slurm.h"
-#include "controller/ledger/nodes/given_kept.h"
+#include "controller/ledger/nodes/given/given_kept.h"
 #include "controller/ledger/restored.h"
 #include "controller/ledger/sql.h"
 

@@ -46,8 +46,9 @@ struct store {
 	struct store_announced announced;
 	struct store_totals totals;
 	struct store_cluster_nodes *kept_nodes; /* nodes/kept.h */
-	struct store_given_kept *given_kept;	/* nodes/given_kept.h; NULL: nothing yet */
-	struct store_heard *heard;		/* nodes/heard.h; NULL: nothing yet */
+	struct store_given_kept *given_kept; /* nodes/given/given_kept.h; NULL: nothing yet */
+	struct store_heard *heard;	     /* nodes/heard.h; NULL: nothing yet */
+	struct store_counted_waits *waits;   /* usage/queue_waits.h; NULL: nothing yet */
 	int64_t n_touched;   /* how often an exchange changed what is not its node's alone */
 	struct ranks *ranks; /* usage/ranks/ranks.c; NULL: not asked yet */
 	struct store_turn turn;
@@ -154,6 +155,7 @@ struct store_report_case {
 	struct sync_ack ack; /* filled when accepted or known */
 	struct sync_usage_delta gain; /* filled when something ran: running_ns is not 0 */
 	struct sync_refusal refusal;  /* filled when refused */
+	bool is_plain;		      /* it moves figures, and nothing else */
 	bool is_new, has_freed;
 	bool affects_others; /* the desired state on the job's other nodes has changed */
 	/* Of one that brought something new: */
@@ -210,15 +212,23 @@ struct store_days {
 	int32_t attempt;
 	int64_t usage_day;
 	bool is_sliced;
+	bool has_moved,
+		has_started; /* usage_day and is_sliced, or started_day, are to be written */
+	int64_t started_day;
 	struct rollup so_far; /* the attempt's figures: moved on by store_slice() */
+	/* Where slices are gathered, and the caller writes what has moved and started with the attempt; NULL: all is written at once. */
+	struct db_rows *slices;
 };
+struct db_rows store_slice_rows(void);
 /* A day gained `gained` on top of what there is so far: keeps the one day of the attempt, or
- * slices it from now on. Both in the transaction under way. */
+ * slices it from now on. In the transaction under way. */
 int store_slice(struct store *s, struct store_days *d, int64_t day, const struct rollup *gained,
 		struct err *err);
+/* After the days of a report: the attempt's own columns, where they have changed. */
+int store_usage_day(struct store *s, const struct store_days *d, struct err *err);
 /* The attempt was counted as started, or ended, on that day. */
 enum store_mark { STORE_MARK_STARTED, STORE_MARK_ENDED };
-int store_mark(struct store *s, const struct store_days *d, enum store_mark which, int64_t day,
+int store_mark(struct store *s, struct store_days *d, enum store_mark which, int64_t day,
 	       struct err *err);
 
 /* Rows of given jobs are read so many at a time: job IN (STORE_SOME_PARAMETERS). */

@@ -10,6 +10,7 @@
 #include "controller/postgres/pg_impl.h"
 
 #define SENT_TOGETHER (64 * 1024) /* bytes */
+#define MANY_ROWS 64		  /* a stream of so many is worth the wait for its answers */
 #define FEW_ROWS                                                                               \
 	3 /* an array for each column costs what a statement for each of so many rows does */
 
@@ -170,10 +171,11 @@ int pg_add_rows(struct db *d, const char *sql, const struct db_table *rows, stru
 {
 	_cleanup_free_ char *here = NULL, *copy = NULL;
 	bool may_be_there = strstr(sql, ") ON CONFLICT(") || strncmp(sql, "UPDATE ", 7) == 0;
+	bool are_few = rows->are_new && rows->n_rows < MANY_ROWS;
 	struct pg *p = pg_of(d);
 	int r;
 
-	if (may_be_there)
+	if (may_be_there || are_few)
 		return (rows->n_rows < FEW_ROWS ? send_each : pg_array_send)(d, sql, rows, err);
 	r = pg_settle(p, err);
 	if (r >= 0)

@@ -116,7 +116,7 @@ static int try_together(struct pg *p, const char *sql, const struct db_int_rows 
 	if (r < 0 || !ends_with(here, rest))
 		return r;
 	r = make_table(rows, &values, err);
-	table = (struct db_table){ values, rows->n_rows, rows->n_columns };
+	table = (struct db_table){ values, rows->n_rows, rows->n_columns, false };
 	if (r >= 0)
 		r = pg_array_sql(here, &table, &arrays, err);
 	if (r >= 0 && arrays)

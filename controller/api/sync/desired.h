@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include "common/wire/sync_answer.h"
 #include "controller/api/context.h"
-#include "controller/ledger/nodes/given.h"
+#include "controller/ledger/nodes/given/given.h"
 
 struct sync_desired {
 	struct sync_desired_job *jobs;

@@ -54,7 +54,7 @@ static int add_day(void *ctx, int64_t day, const struct tally *g)
 	return r < 0 ? r : store_slice(c->s, &c->k->days, day, &gained, c->err);
 }
 
-int store_charge_count_job(struct store *s, const struct store_known *k, enum store_mark which,
+int store_charge_count_job(struct store *s, struct store_known *k, enum store_mark which,
 			   int64_t day, struct err *err)
 {
 	const struct rollup_key key = key_of(k, day);
@@ -94,9 +94,11 @@ int store_charge_write(struct store *s, struct store_known *k, const struct tall
 		       struct err *err)
 {
 	struct rollup_ctx ctx = { .s = s, .k = k, .err = err };
+	int r;
 
 	k->days.so_far = rollup_gain(&ctx.before, &span->before);
-	return tally_split(&k->terms, span, calendar_days(s->calendar), add_day, &ctx);
+	r = tally_split(&k->terms, span, calendar_days(s->calendar), add_day, &ctx);
+	return r < 0 ? r : store_usage_day(s, &k->days, err);
 }
 
 struct store_wait store_charge_start(const struct store *s, const struct store_known *k,

@@ -36,7 +36,7 @@ int store_charge_write_interval(struct store *s, const struct store_known *k,
 				struct store_report_case *c, const struct tally_span *span,
 				struct err *err);
 /* Counts the attempt as started or ended on that day. */
-int store_charge_count_job(struct store *s, const struct store_known *k, enum store_mark which,
+int store_charge_count_job(struct store *s, struct store_known *k, enum store_mark which,
 			   int64_t day, struct err *err);
 /* The day on which an attempt ends: at midnight, the day that ends there. */
 int64_t store_charge_end_day(const struct store *s, const struct store_known *k, int64_t at_ns);

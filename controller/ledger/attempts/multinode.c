@@ -10,7 +10,7 @@
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/attempts/multinode.h"
-#include "controller/ledger/nodes/given_kept.h"
+#include "controller/ledger/nodes/given/given_kept.h"
 #include "controller/ledger/sql.h"
 
 /* ---- allocation ---- */

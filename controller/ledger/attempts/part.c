@@ -12,7 +12,7 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/slurm.h"
-#include "controller/ledger/nodes/given_kept.h"
+#include "controller/ledger/nodes/given/given_kept.h"
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/sql.h"
 

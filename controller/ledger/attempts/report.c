@@ -13,7 +13,7 @@
 #include "controller/ledger/attempts/bound/elapsed.h"
 #include "controller/ledger/attempts/report_rows.h"
 #include "controller/ledger/attempts/walltime.h"
-#include "controller/ledger/nodes/given_kept.h"
+#include "controller/ledger/nodes/given/given_kept.h"
 #include "controller/ledger/restored.h"
 #include "controller/ledger/sql.h"
 
@@ -31,7 +31,7 @@ static int write_attempt(struct store *s, const struct store_known *k,
 	if (!usage || (has_ended && !end))
 		return err_set(err, -ENOMEM, "out of memory");
 	if (c->rows)
-		return store_report_rows_attempt(c->rows, c, now, TAKE_PTR(usage), err);
+		return store_report_rows_attempt(c, k, now, TAKE_PTR(usage), err);
 	return db_run_later(
 		s->db, err,
 		"UPDATE attempts SET seq = ?3, at_ns = ?4, state = ?5,"
@@ -58,13 +58,17 @@ static int write_attempt(struct store *s, const struct store_known *k,
 
 /* The job's row mirrors its present attempt; a late report of an earlier one does not change it. Nor does one of a job that runs on, which
  * most reports are: the row is large, and would be written again each time. */
-static int write_job(struct store *s, const struct store_known *k, const struct report *rep,
-		     struct err *err)
+static int write_job(struct store *s, const struct store_known *k,
+		     const struct store_report_case *c, struct err *err)
 {
+	const struct report *rep = c->report;
+
 	if (k->job_attempt != rep->attempt ||
 	    (k->state != JOB_ENDED && k->job_state == k->state &&
 	     k->job_started_ns == k->started_ns && k->job_ended_ns == k->ended_ns))
 		return 0;
+	if (c->rows)
+		return store_report_rows_job(c, k, err);
 	return db_run_later(s->db, err,
 			    "UPDATE jobs SET state = ?2, started_ns = ?3, ended_ns = ?4,"
 			    " end = CASE WHEN ?2 = " SQL_JOB_ENDED " THEN"
@@ -82,6 +86,10 @@ static int note_change(struct store *s, const struct store_report_case *c,
 	struct store_event e = { c->now_ns, rep->job, c->node, job_state_name(rep->state),
 				 line };
 
+	if (c->rows) {
+		e.text = "";
+		return store_event_add(&c->rows->events, &e, err);
+	}
 	if (rep->state == JOB_ENDED)
 		reason_format_line(store_known_end(k, rep), line, sizeof(line));
 	return store_event(s, &e, err);
@@ -141,14 +149,19 @@ static bool runs_on(const struct store_known *k, const struct report *rep,
 	       (rep->seq % ANNOUNCED_EACH + rep->job % ANNOUNCED_EACH) % ANNOUNCED_EACH;
 }
 
-/* The report moves figures of an open attempt on a single node, and nothing else. To be asked before *k changes. */
-static bool is_plain(const struct store_known *k, const struct store_report_case *c)
+/* An open attempt on a single node starts, changes its state or runs on: what that writes is gathered with that of others. */
+static bool is_of_rows(const struct store_known *k, const struct store_report_case *c)
 {
 	const struct report *rep = c->report;
 
 	return !c->is_followed && rep != &c->believed && k->closed == STORE_OPEN &&
-	       !k->is_several && rep->state == k->state && rep->state != JOB_ENDED &&
-	       (!rep->started_ns || rep->started_ns == k->started_ns) && !rep->ended_ns;
+	       !k->is_several && rep->state != JOB_ENDED && !rep->ended_ns;
+}
+
+/* The report moves figures, and nothing else. To be asked before *k changes. */
+static bool is_plain(const struct store_known *k, const struct report *rep)
+{
+	return rep->state == k->state && (!rep->started_ns || rep->started_ns == k->started_ns);
 }
 
 static int accept_report(struct store *s, struct store_report_case *c, struct store_known *k,
@@ -156,11 +169,14 @@ static int accept_report(struct store *s, struct store_report_case *c, struct st
 {
 	const struct report *rep = c->report;
 	enum job_state was = k->state;
-	int r = store_charge_write_days(s, k, c, span, err);
+	int r;
 
-	if (!is_plain(k, c))
+	if (!is_of_rows(k, c))
 		c->rows = NULL;
-	if (c->rows)
+	k->days.slices = c->rows ? &c->rows->slices : NULL;
+	r = store_charge_write_days(s, k, c, span, err);
+	c->is_plain = is_plain(k, rep);
+	if (c->rows && c->is_plain)
 		store_given_kept_show(s, rep->job, rep->attempt);
 	else
 		store_forget_given_job(s, rep->job);
@@ -179,7 +195,7 @@ static int accept_report(struct store *s, struct store_report_case *c, struct st
 		k->ended_ns = rep->ended_ns;
 	r = write_attempt(s, k, c, &span->after, err);
 	if (r >= 0)
-		r = write_job(s, k, rep, err);
+		r = write_job(s, k, c, err);
 	if (r >= 0 && k->state != was)
 		r = note_change(s, c, k, err);
 	if (r >= 0)

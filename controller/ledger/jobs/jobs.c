@@ -11,7 +11,7 @@
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/credential.h"
-#include "controller/ledger/nodes/given_kept.h"
+#include "controller/ledger/nodes/given/given_kept.h"
 #include "controller/ledger/nodes/record.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/attempts/suspended.h"

@@ -7,8 +7,8 @@
 #include "common/err.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
-#include "controller/ledger/nodes/given.h"
-#include "controller/ledger/nodes/given_kept.h"
+#include "controller/ledger/nodes/given/given.h"
+#include "controller/ledger/nodes/given/given_kept.h"
 #include "controller/ledger/nodes/page.h"
 #include "controller/ledger/sql.h"
 

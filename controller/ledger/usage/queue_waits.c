@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* queue_waits.c - counts and reads how long jobs waited. See queue_waits.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "common/err.h"
 #include "controller/ledger/sql.h"
+#include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/queue_waits.h"
 
 int store_wait_add(struct store *s, const char *cluster, const struct store_wait_sum *w,
@@ -17,12 +22,79 @@ int store_wait_add(struct store *s, const char *cluster, const struct store_wait
 	return r < 0 ? r : 0;
 }
 
+/* ---- counted in a transaction ---- */
+
+struct one_wait {
+	char cluster[REQUEST_NAME_MAX];
+	struct store_wait_sum sum;
+};
+
+struct store_counted_waits {
+	struct one_wait *of;
+	size_t n, size;
+};
+
+static bool is_same(const struct one_wait *a, const struct one_wait *b)
+{
+	return a->sum.day == b->sum.day && a->sum.size == b->sum.size &&
+	       a->sum.bucket == b->sum.bucket && !strcmp(a->cluster, b->cluster);
+}
+
+/* Jobs that start together have waited about as long: there are few sums. */
+static int add_wait(struct store_counted_waits *c, const struct one_wait *w, struct err *err)
+{
+	size_t larger = c->size ? 2 * c->size : 16;
+	struct one_wait *more;
+
+	for (size_t i = 0; i < c->n; i++)
+		if (is_same(&c->of[i], w)) {
+			c->of[i].sum.jobs++;
+			return 0;
+		}
+	if (c->n == c->size) {
+		more = reallocarray(c->of, larger, sizeof(*more));
+		if (!more)
+			return err_set(err, -ENOMEM, "out of memory");
+		c->of = more;
+		c->size = larger;
+	}
+	c->of[c->n++] = *w;
+	return 0;
+}
+
 int store_wait_count(struct store *s, const struct store_wait *w, struct err *err)
 {
-	const struct store_wait_sum one = { w->day, waits_size(w->ncpus),
-					    waits_bucket(w->wait_s), 1 };
+	struct one_wait one = { .sum = { w->day, waits_size(w->ncpus), waits_bucket(w->wait_s),
+					 1 } };
 
-	return store_wait_add(s, w->cluster, &one, err);
+	if (!db_is_begun(s->db))
+		return store_wait_add(s, w->cluster, &one.sum, err);
+	if (!s->waits)
+		s->waits = calloc(1, sizeof(*s->waits));
+	if (!s->waits)
+		return err_set(err, -ENOMEM, "out of memory");
+	snprintf(one.cluster, sizeof(one.cluster), "%s", w->cluster);
+	return add_wait(s->waits, &one, err);
+}
+
+int store_wait_write(struct store *s, struct err *err)
+{
+	size_t n = s->waits ? s->waits->n : 0;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = store_wait_add(s, s->waits->of[i].cluster, &s->waits->of[i].sum, err);
+	if (r >= 0)
+		store_wait_forget(s);
+	return r;
+}
+
+void store_wait_forget(struct store *s)
+{
+	if (s->waits)
+		free(s->waits->of);
+	free(s->waits);
+	s->waits = NULL;
 }
 
 enum wait_column { WAIT_SIZE, WAIT_BUCKET, WAIT_JOBS };

@@ -10,8 +10,11 @@ struct store_wait {
 	int64_t day; /* on which the job started */
 	int64_t ncpus, wait_s;
 };
-/* Counts one job that started, in the transaction under way. */
+/* Counts one job that started, in the transaction under way; what is counted is written before its commit. */
 int store_wait_count(struct store *s, const struct store_wait *w, struct err *err);
+int store_wait_write(struct store *s, struct err *err);
+/* The transaction has ended: what was not written never will be. */
+void store_wait_forget(struct store *s);
 /* The same for jobs that were counted before: `jobs` of a size and a bucket that started on a day. */
 struct store_wait_sum {
 	int64_t day;

@@ -8,7 +8,7 @@
  */
 #pragma once
 #include <stdbool.h>
-#include "controller/ledger/nodes/given.h"
+#include "controller/ledger/nodes/given/given.h"
 #include "controller/ledger/nodes/sync.h"
 
 struct err;

@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "controller/ledger/nodes/heard.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/usage/queue_waits.h"
 #include "controller/ledger/usage/rollup/rollup_collect.h"
 #include "controller/ledger/usage/rollup/rollup_write.h"
 #include "controller/ledger/usage/totals/totals.h"
@@ -36,6 +37,8 @@ static int write_collected(void *ctx, struct err *err)
 
 	if (r >= 0)
 		r = totals_write(s, err);
+	if (r >= 0)
+		r = store_wait_write(s, err);
 	return r < 0 ? r : store_heard_write(s, err);
 }
 
@@ -49,4 +52,5 @@ void rollup_collect_forget(struct store *s)
 {
 	s->totals.days = rollup_set_free(s->totals.days);
 	totals_forget(s);
+	store_wait_forget(s);
 }

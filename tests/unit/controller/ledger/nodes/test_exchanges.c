@@ -173,6 +173,50 @@ static void exchanges_together_leave_what_each_alone_does(void **state)
 			 NODES * JOBS * 180000);
 }
 
+/* All of them start together, run past two midnights, and each day has its share. */
+static void jobs_that_run_on_past_midnight_have_each_day(void **state)
+{
+	static const int64_t at_s[] = { 0, 60, 11 * HOUR_S, 37 * HOUR_S, 37 * HOUR_S + 60 };
+	struct rig *r = *state;
+	int64_t jobs[NODES][JOBS];
+	struct said s;
+
+	give_jobs(r, &s, jobs);
+	for (size_t at = 0; at < ARRAY_LEN(at_s); at++) {
+		say_next(r, &s, 2 + (int64_t)at, NOON + at_s[at] * S_NS);
+		for (int i = 0; i < NODES; i++)
+			for (int k = 0; k < JOBS; k++)
+				add_report(&s, i,
+					   rig_report(jobs[i][k], (int64_t)at + 1, JOB_RUNNING,
+						      at_s[at]));
+		store_all(r, &s);
+		forget_said(&s);
+	}
+	for (int i = 0; i < NODES; i++)
+		for (int k = 0; k < JOBS; k++) {
+			int64_t job = jobs[i][k];
+
+			assert_int_equal(figure_of(r, "COUNT(*) FROM slices", job), 3);
+			assert_int_equal(figure_of(r, "SUM(running_ms) FROM slices", job),
+					 (37 * HOUR_S + 60) * 1000);
+			assert_int_equal(figure_of(r, "MIN(running_ms) FROM slices", job),
+					 (HOUR_S + 60) * 1000); /* the third day */
+			assert_int_equal(figure_of(r, "MAX(running_ms) FROM slices", job),
+					 24 * HOUR_S * 1000);
+			assert_int_equal(figure_of(r, "sliced FROM attempts", job), 1);
+			assert_int_equal(figure_of(r, "usage_day FROM attempts", job),
+					 20001); /* its second day */
+			assert_int_equal(figure_of(r, "started_day FROM attempts", job), 20000);
+			assert_int_equal(figure_of(r, "state FROM jobs", job), JOB_RUNNING);
+			assert_int_equal(figure_of(r, "started_ns FROM jobs", job), NOON);
+			assert_int_equal(figure_of(r, "COUNT(*) FROM events", job), 3);
+		}
+	assert_int_equal(rig_number(r, "SELECT SUM(jobs) FROM waits"), NODES * JOBS);
+	assert_int_equal(rig_number(r, "SELECT SUM(jobs_started) FROM rollups"), NODES * JOBS);
+	assert_int_equal(rig_number(r, "SELECT SUM(running_ms) FROM rollups WHERE day = 20001"),
+			 NODES * JOBS * 24 * HOUR_S * 1000);
+}
+
 /* A job that its node lost may be queued again: what was read for the others is read once more. */
 static void a_change_for_others_has_what_they_have_read_again(void **state)
 {
@@ -286,6 +330,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
 		TEST(exchanges_together_leave_what_each_alone_does),
+		TEST(jobs_that_run_on_past_midnight_have_each_day),
 		TEST(a_change_for_others_has_what_they_have_read_again),
 		TEST(an_overtaken_exchange_is_refused_and_leaves_nothing),
 		TEST(kept_nodes_follow_every_change),

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "common/err.h"
-#include "controller/ledger/nodes/given.h"
-#include "controller/ledger/nodes/given_kept.h"
+#include "controller/ledger/nodes/given/given.h"
+#include "controller/ledger/nodes/given/given_kept.h"
 #include "controller/ledger/store_sqlite.h"
 #include "tests/unit/rig/parts_rig.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/hash.h"
-#include "controller/ledger/nodes/given.h"
-#include "controller/ledger/nodes/given_kept.h"
+#include "controller/ledger/nodes/given/given.h"
+#include "controller/ledger/nodes/given/given_kept.h"
 #include "controller/ledger/store_sqlite.h"
 
 /* Powers of two: a node or two, and some jobs, in a bucket. */

@@ -11,8 +11,8 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/jobs/texts.h"
-#include "controller/ledger/nodes/given.h"
-#include "controller/ledger/nodes/given_kept.h"
+#include "controller/ledger/nodes/given/given.h"
+#include "controller/ledger/nodes/given/given_kept.h"
 #include "controller/ledger/sql.h"
 
 /* The columns of both halves of given_sql. */

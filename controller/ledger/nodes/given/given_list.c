@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* given_list.c - a list of what a node has open: its users, and what is found in it. See given.h. */
 #include <stdlib.h>
-#include "controller/ledger/nodes/given.h"
+#include "controller/ledger/nodes/given/given.h"
 
 void store_given_free_text(const char *text)
 {
