@@ -8,6 +8,7 @@
 #include "common/wire/json/load.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/gpus.h"
+#include "controller/ledger/attempts/report_rows.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/sql.h"
 
@@ -201,7 +202,7 @@ static int note_idle(struct store *s, const struct store_report_case *c, struct 
 		return r;
 	if (is)
 		e.what = "gpu-idle";
-	return store_event(s, &e, err);
+	return store_report_event(s, c, &e, err);
 }
 
 int store_gpus_report(struct store *s, const struct store_report_case *c, struct err *err)

@@ -86,13 +86,11 @@ static int note_change(struct store *s, const struct store_report_case *c,
 	struct store_event e = { c->now_ns, rep->job, c->node, job_state_name(rep->state),
 				 line };
 
-	if (c->rows) {
-		e.text = "";
-		return store_event_add(&c->rows->events, &e, err);
-	}
 	if (rep->state == JOB_ENDED)
 		reason_format_line(store_known_end(k, rep), line, sizeof(line));
-	return store_event(s, &e, err);
+	else
+		e.text = "";
+	return store_report_event(s, c, &e, err);
 }
 
 static int refuse_report(struct store_report_case *c, const char *why)

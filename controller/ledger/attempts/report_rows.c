@@ -101,6 +101,12 @@ int store_report_rows_job(const struct store_report_case *c, const struct store_
 			   k->started_ns, k->ended_ns);
 }
 
+int store_report_event(struct store *s, const struct store_report_case *c,
+		       const struct store_event *e, struct err *err)
+{
+	return c->rows ? store_event_add(&c->rows->events, e, err) : store_event(s, e, err);
+}
+
 int store_report_rows_write(struct store *s, struct store_report_rows *r, struct err *err)
 {
 	struct db_rows *const all[] = { &r->attempts, &r->firsts,    &r->jobs,	&r->events,

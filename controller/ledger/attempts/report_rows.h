@@ -10,6 +10,7 @@
 
 struct err;
 struct store;
+struct store_event;
 struct store_report_case;
 struct tally;
 
@@ -29,5 +30,8 @@ int store_report_rows_attempt(const struct store_report_case *c, const struct st
 /* The row of its job, where that changes. */
 int store_report_rows_job(const struct store_report_case *c, const struct store_known *k,
 			  struct err *err);
+/* An event that a report brings, in its order: with the rows, if the report has any. Its node is lent, its words are literals. */
+int store_report_event(struct store *s, const struct store_report_case *c,
+		       const struct store_event *e, struct err *err);
 /* Writes all of it, and is empty again. */
 int store_report_rows_write(struct store *s, struct store_report_rows *r, struct err *err);

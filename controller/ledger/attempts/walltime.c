@@ -6,6 +6,7 @@
 #include "common/time_units.h"
 #include "common/wire/json/load.h"
 #include "common/wire/wire.h"
+#include "controller/ledger/attempts/report_rows.h"
 #include "controller/ledger/attempts/walltime.h"
 
 static const struct {
@@ -71,7 +72,7 @@ int store_walltime_note(struct store *s, const struct store_report_case *c,
 		if (!(passed & 1u << i) || !(mails & parts[i].mail))
 			continue;
 		e.what = parts[i].what;
-		return store_event(s, &e, err);
+		return store_report_event(s, c, &e, err);
 	}
 	return r;
 }

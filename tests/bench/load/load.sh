@@ -8,7 +8,8 @@
 # Prints latencies of acknowledgements, submissions and views, CPU by program, and what was lost: in the end the ledger is compared with what
 # the nodes had acknowledged. Exit status 1: something was lost, or could not run. LOAD_KEEP: a folder for logs. LOAD_SAMPLE_MS (10000): the agents' SampleInterval; a series has all its 120 points after
 # 120 of them: 400 makes reports in the first minutes as large as they are after twenty. LOAD_OVERTAKEN: see fleet.c. LOAD_SERVER: options of the PostgreSQL server. LOAD_NICE: of all of these
-# programs, below 0 on a machine that is busy with other work. Needs root.
+# programs, below 0 on a machine that is busy with other work. LOAD_ZONE: the ledger's time zone, so that a midnight can be within the ten
+# minutes: at 11:57 of UTC Etc/GMT-12. Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
@@ -40,7 +41,7 @@ configure() { # PLACE
 	[ "$connections" -ge 4096 ] || connections=4096
 	[ "$connections" -le $most ] || connections=$most
 	live_controller "$1" >"$dir/controller.conf"
-	printf '%s\n' "MaxConnections = $connections" "MaxArraySize = 1000000" "MaxQueuedPerUser = 0" '[Cluster main]' \
+	printf '%s\n' "MaxConnections = $connections" "MaxArraySize = 1000000" "MaxQueuedPerUser = 0" ${LOAD_ZONE:+'[Policy]' "TimeZone = $LOAD_ZONE"} '[Cluster main]' \
 		'DefaultResources = vmem=1GB,jobfs=100MB,walltime=24:00:00' >>"$dir/controller.conf"
 	for u in $users; do printf '[Account of-%s]\nUsers = %s\n' "$u" "$u"; done >>"$dir/controller.conf"
 	printf '[Client]\nController = %s\nControllerUser = root\nMungeSocket = %s/others.sock\n' "$url" "$dir" >"$dir/reeve.conf"
