@@ -71,7 +71,10 @@ static int find_messages(const json_t *doc, struct console_relay *r, struct err 
 		if ((size_t)s->size > left)
 			return err_set(err, -EINVAL,
 				       "steps[%zu].size: fewer bytes follow the document", i);
-		s->message = s->size ? at : NULL;
+		s->message = NULL;
+		if (!s->size)
+			continue; /* without any bytes `at` is NULL, and not to be added to */
+		s->message = at;
 		at += s->size;
 		left -= (size_t)s->size;
 	}

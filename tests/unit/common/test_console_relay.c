@@ -79,11 +79,29 @@ static void a_size_that_the_bytes_do_not_have_is_refused(void **state)
 	}
 }
 
+static void steps_without_bytes_have_no_message(void **state)
+{
+	static const char text[] =
+		"{\"schema\":\"reeve/1\",\"node\":\"n1\",\"steps\":["
+		"{\"job\":1,\"attempt\":1,\"step\":1},{\"job\":1,\"attempt\":1,\"step\":2}]}";
+	_cleanup_json_ json_t *doc = NULL;
+	struct console_relay r;
+
+	(void)state;
+	assert_int_equal(wire_parse_whole(text, strlen(text), &doc, NULL), 0);
+	assert_int_equal(console_relay_decode(doc, &r, NULL), 0);
+	assert_int_equal(r.n_steps, 2);
+	assert_null(r.steps[0].message);
+	assert_null(r.steps[1].message);
+	console_relay_done(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages_come_back_as_they_were),
 		cmocka_unit_test(a_size_that_the_bytes_do_not_have_is_refused),
+		cmocka_unit_test(steps_without_bytes_have_no_message),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
