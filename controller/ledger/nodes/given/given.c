@@ -73,20 +73,19 @@ static int32_t count_hosts(const char *hosts)
 	return n;
 }
 
-/* Most texts are empty: those are not copied. */
-static bool copy_text(struct db_row *st, int column, char **ret)
+/* Most texts are empty: those are not copied. NULL: out of memory. */
+static char *copy_text(struct db_row *st, int column)
 {
 	static char empty[] = "";
 	const char *text = store_text(st, column);
 
-	*ret = *text ? strdup(text) : empty;
-	return *ret != NULL;
+	return *text ? strdup(text) : empty;
 }
 
 static int read_row(struct db_row *st, const char *node, struct store_given *h, struct err *err)
 {
 	struct store_desired *g = &h->desired;
-	char *reason = NULL, *hosts = NULL;
+	char *reason, *hosts;
 
 	*h = (struct store_given){ .missing_ns = db_int(st, GIVEN_MISSING_NS),
 				   .is_shown = db_int(st, GIVEN_SHOWN) != 0,
@@ -106,20 +105,17 @@ static int read_row(struct db_row *st, const char *node, struct store_given *h, 
 			   .jobfs_bytes = db_int(st, GIVEN_JOBFS_BYTES),
 			   .ngpus = db_int(st, GIVEN_NGPUS) },
 	};
-	if (copy_text(st, GIVEN_REASON, &reason) && copy_text(st, GIVEN_HOSTS, &hosts)) {
-		g->reason = reason;
-		g->part.hosts = hosts;
-		return 0;
-	}
-	store_given_free_text(reason);
-	return err_set(err, -ENOMEM, "out of memory");
+	reason = copy_text(st, GIVEN_REASON);
+	hosts = copy_text(st, GIVEN_HOSTS);
+	g->reason = reason;
+	g->part.hosts = hosts;
+	return reason && hosts ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
 static int add_row(struct db_row *st, struct store_given_list *l, struct err *err)
 {
 	size_t larger = l->size ? 2 * l->size : 16;
 	struct store_given *more;
-	int r;
 
 	if (l->n == l->size) {
 		more = reallocarray(l->rows, larger, sizeof(*more));
@@ -128,9 +124,8 @@ static int add_row(struct db_row *st, struct store_given_list *l, struct err *er
 		l->rows = more;
 		l->size = larger;
 	}
-	r = read_row(st, l->node, &l->rows[l->n], err);
-	l->n += r >= 0;
-	return r;
+	l->n++; /* also where it fails: what was copied is freed with the list */
+	return read_row(st, l->node, &l->rows[l->n - 1], err);
 }
 
 static int load_list(struct store *s, struct store_given_list *l, struct err *err)

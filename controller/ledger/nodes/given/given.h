@@ -28,8 +28,6 @@ struct store_given_list *store_given_ref(struct store_given_list *l);
 /* Returns NULL. l NULL: nothing. */
 struct store_given_list *store_given_put(struct store_given_list *l);
 DEFINE_CLEANUP(struct store_given_list *, store_given_put)
-/* Most texts of rows are empty: those are not copied. */
-void store_given_free_text(const char *text);
 /* NULL: it has none. */
 const struct store_given *store_given_find(const struct store_given_list *l, int64_t job,
 					   int32_t attempt);

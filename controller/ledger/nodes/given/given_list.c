@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include "controller/ledger/nodes/given/given.h"
 
-void store_given_free_text(const char *text)
+/* Empty texts were not copied (given.c). */
+static void free_text(const char *text)
 {
 	if (text && *text)
 		free((char *)text);
@@ -11,8 +12,8 @@ void store_given_free_text(const char *text)
 
 static void free_row(struct store_given *h)
 {
-	store_given_free_text(h->desired.reason);
-	store_given_free_text(h->desired.part.hosts);
+	free_text(h->desired.reason);
+	free_text(h->desired.part.hosts);
 }
 
 struct store_given_list *store_given_ref(struct store_given_list *l)
