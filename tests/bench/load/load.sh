@@ -8,7 +8,8 @@
 # Prints latencies of acknowledgements, submissions and views, CPU by program, and what was lost: in the end the ledger is compared with what
 # the nodes had acknowledged. Exit status 1: something was lost, or could not run. LOAD_KEEP: a folder for logs. LOAD_SAMPLE_MS (10000): the agents' SampleInterval; a series has all its 120 points after
 # 120 of them: 400 makes reports in the first minutes as large as they are after twenty. LOAD_OVERTAKEN: see fleet.c. LOAD_SERVER: options of the PostgreSQL server. LOAD_NICE: of all of these
-# programs, below 0 on a machine that is busy with other work. LOAD_ZONE: the ledger's time zone, so that a midnight can be within the ten
+# programs, below 0 on a machine that is busy with other work. LOAD_STATEMENTS=1: with PostgreSQL, the statements that took the server longest
+# (pg_stat_statements), while the jobs started and while reports were measured. LOAD_ZONE: the ledger's time zone, so that a midnight can be within the ten
 # minutes: at 11:57 of UTC Etc/GMT-12. Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../../.." || exit 1
@@ -21,6 +22,7 @@ live_start_s=120
 server_shared=${LOAD_SHARED:-256MB}
 # As docs/operation.md says for thousands of nodes.
 server_more=${LOAD_SERVER--c max_wal_size=8GB -c wal_compression=lz4}
+[ -z "${LOAD_STATEMENTS:-}" ] || server_more="$server_more -c shared_preload_libraries=pg_stat_statements"
 export LC_ALL=C.UTF-8
 ulimit -n "$(ulimit -Hn)"
 [ "$(ulimit -n)" -ge $((nodes * 3 / 2 + 2000)) ] || { echo "no figures: $((nodes * 3 / 2 + 2000)) open files are needed"; exit 1; }
@@ -161,6 +163,14 @@ analyze_on() {
 		for _ in $(seq $((from > 3 ? from : 3))); do [ -e "$dir/filled" ] || sleep 1; done
 	done
 }
+# statements WHEN: what took the server longest since the last call
+statements() {
+	[ -n "${LOAD_STATEMENTS:-}" ] && [ -n "$server" ] || return 0
+	server_sql "$server_place" "SELECT '$1: ' || round(sum(total_exec_time)) || ' ms in statements of the server' FROM pg_stat_statements"
+	server_sql "$server_place" "SELECT round(total_exec_time) || ' ms, ' || calls || ' times: ' || left(regexp_replace(query, '\s+', ' ', 'g'), 100)
+		FROM pg_stat_statements ORDER BY total_exec_time DESC LIMIT 12"
+	server_sql "$server_place" "SELECT pg_stat_statements_reset()" >"$dir/statements.said"
+}
 course() { # reads what the fleet says of its phases
 	local what rest
 	while read -r what rest; do
@@ -168,6 +178,7 @@ course() { # reads what the fleet says of its phases
 		case $what in
 		ready)
 			snapshot ready "${rest##* }"
+			statements "while they start"
 			: >"$dir/filled"
 			submit_on &
 			view_on &
@@ -177,7 +188,8 @@ course() { # reads what the fleet says of its phases
 			: >"$dir/over"
 			echo "$rest" | awk '{ printf "acknowledgements: %d, p50 %.1f ms, p99 %.1f (x%.2f of 250), longest %.1f (x%.2f); %d above 250 ms; %d long polls; failed %d\n", $11, $3, $5, $5 / 250, $7, $7 / 250, $9, $13, $15 }'
 			cpu_between ready measured
-			counts_between ready measured ;;
+			counts_between ready measured
+			statements "since then" ;;
 		reconnected)
 			snapshot reconnected "${rest##* }"
 			echo "$rest" | awk '{ printf "all nodes reconnect at once: acknowledged again after %.1f s (x%.2f of 60); p50 %.0f ms, longest %.0f, failed %d\n", $1, $1 / 60, $3, $7, $15 }'
@@ -195,6 +207,7 @@ run_load() { # DATABASE
 		server_open || { echo "postgres: not measured, no server is installed"; return 0; }
 		place=$(server_schema load)
 		server=$(server_main)
+		[ -z "${LOAD_STATEMENTS:-}" ] || server_sql "$server_place" 'CREATE EXTENSION pg_stat_statements'
 	fi
 	rm -f "$dir/over" "$dir/filled"
 	live_open configure "$place"
