@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ended.c - a list of jobs that have ended, newest first; see ended.h. */
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include "agent/slurm/ended.h"
+#include "common/model/amount.h"
 #include "common/time_units.h"
 
 static bool is_old(const struct ended_job *e, int64_t now_ns)
@@ -59,17 +61,28 @@ void ended_remember(struct ended_job **list, const struct slurm_question *begin,
 	forget_old(list, now_ns);
 }
 
-bool ended_find(const struct ended_job *list, uint32_t job, int64_t now_ns,
-		struct slurm_question *ret, int64_t *ret_ngpus)
+struct ended_job *ended_find(struct ended_job *list, uint32_t job, int64_t now_ns)
 {
-	for (const struct ended_job *e = list; e && !is_old(e, now_ns); e = e->next) {
-		if (e->begin.job != job)
-			continue;
-		*ret = e->begin;
-		*ret_ngpus = e->ngpus;
-		return true;
-	}
-	return false;
+	struct ended_job *e = list;
+
+	while (e && !is_old(e, now_ns) && e->begin.job != job)
+		e = e->next;
+	return e && !is_old(e, now_ns) ? e : NULL;
+}
+
+bool ended_read_restarts(const char *line, uint32_t job, uint32_t *ret)
+{
+	char id[24], count[24];
+	int64_t id_number, restarts;
+
+	if (sscanf(line, "%23s %23s", id, count) != 2 ||
+	    amount_parse_count(id, &id_number, NULL) < 0 ||
+	    amount_parse_count(count, &restarts, NULL) < 0)
+		return false;
+	if (id_number != job || restarts > UINT16_MAX) /* as wide as Slurm has it */
+		return false;
+	*ret = (uint32_t)restarts;
+	return true;
 }
 
 void ended_free(struct ended_job **list)

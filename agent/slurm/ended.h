@@ -6,6 +6,9 @@
  * has looked for old credentials within the last 2 s, and with it the Prolog. The limits of a job are those of its submission, so what the
  * Prolog of the attempt before said still holds.
  *
+ * Which attempt it is nobody tells: slurmstepd has 0 restarts for every step. It is the next one where the job was queued again, and the same
+ * once more where slurmctld was killed before it saved that start. So squeue is asked (scontrol.h) before the attempt begins.
+ *
  * In memory alone: after a restart of the agent such an attempt is refused.
  */
 #pragma once
@@ -19,15 +22,21 @@ struct ended_job {
 	struct ended_job *next;
 	int64_t ended_ns; /* CLOCK_BOOTTIME */
 	int64_t ngpus;
-	/* SLURM_BEGIN of the next attempt; which GPUs it has is not known */
+	/* SLURM_BEGIN of the attempt that starts without a Prolog; which GPUs it has is not known. Its restarts are those of the next attempt
+	 * until squeue says them. */
 	struct slurm_question begin;
+	/* What squeue was asked: */
+	int64_t asked_ns; /* CLOCK_BOOTTIME; 0: nothing yet */
+	int64_t known_ns; /* since then begin.restarts are Slurm's; 0: they are not */
+	bool is_asked;	  /* squeue runs */
 };
 
 /* Replaces what is remembered of the same job, and forgets what is too old or too many. Without memory nothing is remembered. */
 void ended_remember(struct ended_job **list, const struct slurm_question *begin, int64_t ngpus,
 		    int64_t now_ns);
 void ended_forget(struct ended_job **list, uint32_t job);
-/* False: not remembered. */
-bool ended_find(const struct ended_job *list, uint32_t job, int64_t now_ns,
-		struct slurm_question *ret, int64_t *ret_ngpus);
+/* NULL: not remembered. */
+struct ended_job *ended_find(struct ended_job *list, uint32_t job, int64_t now_ns);
+/* A line of `squeue --Format=JobID:20,RestartCnt:20`. False: it is not of this job. */
+bool ended_read_restarts(const char *line, uint32_t job, uint32_t *ret);
 void ended_free(struct ended_job **list);

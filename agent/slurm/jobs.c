@@ -20,6 +20,7 @@
 #include "agent/report/spool.h"
 #include "agent/slurm/ended.h"
 #include "agent/slurm/jobs.h"
+#include "agent/slurm/scontrol.h"
 #include "common/log.h"
 #include "common/time_units.h"
 #include "common/utf8.h"
@@ -30,6 +31,9 @@
  * directory is removed. The Prolog waits for the answer. */
 #define FORMER_REPORT_NS (5 * S_NS)
 #define FORMER_REMOVAL_NS (20 * S_NS)
+/* slurmctld is asked about an attempt without a Prolog for this long, each second. The plugin waits for 30 s. */
+#define COUNT_NS (10 * S_NS)
+#define COUNT_AGAIN_NS S_NS
 
 static void refuse_task(struct slurm_answer *ret, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -44,7 +48,7 @@ static void refuse_task(struct slurm_answer *ret, const char *fmt, ...)
 	utf8_clean(ret->text);
 }
 
-/* Slurm counts restarts from 0, Reeve attempts from 1. BEGIN alone has the count: slurmctld sends that of the next attempt with a
+/* Slurm counts restarts from 0, Reeve attempts from 1. BEGIN alone has the attempt's: slurmctld sends that of the next attempt with a
  * requeued job's Epilog, and slurmstepd has 0 for every step. */
 static int32_t attempt_of(const struct slurm_question *q)
 {
@@ -189,8 +193,9 @@ static void begin_attempt(struct node *n, const struct slurm_question *q, int64_
 			    err.text);
 }
 
-int slurm_jobs_begin(struct node *n, const struct slurm_question *q, int64_t waited_ns,
-		     struct slurm_answer *ret)
+/* 1: not yet. */
+static int begin_once_more(struct node *n, const struct slurm_question *q, int64_t ngpus,
+			   int64_t waited_ns, struct slurm_answer *ret)
 {
 	struct job *j = job_find(n, q->job, attempt_of(q));
 
@@ -199,8 +204,14 @@ int slurm_jobs_begin(struct node *n, const struct slurm_question *q, int64_t wai
 	if (j && clear_former(n, j, waited_ns, ret))
 		return 1;
 	if (ret->kind != SLURM_REFUSED)
-		begin_attempt(n, q, -1, ret);
+		begin_attempt(n, q, ngpus, ret);
 	return 0;
+}
+
+int slurm_jobs_begin(struct node *n, const struct slurm_question *q, int64_t waited_ns,
+		     struct slurm_answer *ret)
+{
+	return begin_once_more(n, q, -1, waited_ns, ret);
 }
 
 /* ---- STEP and TASK ---- */
@@ -245,32 +256,65 @@ static bool is_former(const struct node *n, const struct job *j)
 	return read_mark(n, (uint32_t)j->s.job) != 0;
 }
 
-/* The job was queued again, and slurmd runs its next attempt without a Prolog (ended.h). NULL: it did not begin, or its disk could not be
- * made, as the answer says. */
-static struct job *begin_again(struct node *n, const struct slurm_question *q,
-			       struct slurm_answer *ret)
-{
-	struct slurm_question begin;
-	int64_t ngpus;
-	struct job *j;
+/* ---- an attempt without a Prolog ---- */
 
-	if (q->kind == SLURM_EXIT || read_mark(n, q->job) ||
-	    !ended_find(n->ended, q->job, node_now_ns(), &begin, &ngpus))
-		return NULL;
-	if (q->ncpus)
-		begin.ncpus = q->ncpus;
-	begin_attempt(n, &begin, ngpus, ret);
-	j = job_find(n, q->job, 0);
-	if (!j)
-		return NULL;
+/* Which attempt it is, slurmctld alone knows. False: not yet. Where it does not say, it is the next one: that is so for each job that was queued
+ * again. */
+static bool is_counted(struct node *n, struct ended_job *e, int64_t waited_ns)
+{
+	int64_t now_ns = node_now_ns();
+
+	if (e->known_ns || waited_ns >= COUNT_NS)
+		return true;
+	if (!e->is_asked && (!e->asked_ns || now_ns - e->asked_ns >= COUNT_AGAIN_NS))
+		scontrol_ask_restarts(n, e);
+	return false;
+}
+
+static void note_without_prolog(struct job *j, bool is_known)
+{
+	const char *doubt =
+		is_known ? ""
+			 : "; slurmctld did not say which attempt it is: it counts as the next";
+
 	job_note(
 		j,
-		"slurmd ran no Prolog for this attempt: it has the limits of the attempt that ended here before");
+		"slurmd ran no Prolog for this attempt: it has the limits of the attempt that ended here before%s",
+		doubt);
 	log_job(LOG_WARNING, j->s.job, "start",
-		"slurmd started attempt %d without a Prolog: it has the limits of the attempt before",
-		(int)j->s.attempt);
-	return j;
+		"slurmd started attempt %d without a Prolog: it has the limits of the attempt before%s",
+		(int)j->s.attempt, doubt);
 }
+
+int slurm_jobs_begin_again(struct node *n, const struct slurm_question *q, int32_t peer,
+			   int64_t waited_ns, struct slurm_answer *ret)
+{
+	int64_t now_ns = node_now_ns();
+	struct ended_job *e = ended_find(n->ended, q->job, now_ns);
+	struct job *j = find_last(n, q->job);
+	struct slurm_question begin;
+	int64_t known_ns;
+	struct err err;
+
+	/* A peer that is refused is so by the question itself. */
+	if (!e || (j && !job_has_ended(j)) || read_mark(n, q->job) ||
+	    check_peer(n, q, peer, &err) < 0)
+		return 0;
+	if (!is_counted(n, e, waited_ns))
+		return 1;
+	begin = e->begin;
+	known_ns = e->known_ns;
+	if (q->ncpus)
+		begin.ncpus = q->ncpus;
+	if (begin_once_more(n, &begin, e->ngpus, known_ns ? now_ns - known_ns : waited_ns, ret))
+		return 1;
+	j = job_find(n, q->job, 0);
+	if (j)
+		note_without_prolog(j, known_ns != 0);
+	return 0;
+}
+
+/* ---- STEP and TASK, once the attempt has begun ---- */
 
 /* NULL: the peer is refused (the answer says why), or the job is none of those that the agent guards (answer_for_unknown()). */
 static struct job *find_job(struct node *n, const struct slurm_question *q, int32_t peer,
@@ -284,12 +328,6 @@ static struct job *find_job(struct node *n, const struct slurm_question *q, int3
 		return NULL;
 	}
 	j = find_last(n, q->job);
-	if (!j || job_has_ended(j)) {
-		struct job *again = begin_again(n, q, ret);
-
-		if (again || ret->kind == SLURM_REFUSED)
-			return again;
-	}
 	if (j && !is_former(n, j))
 		return j;
 	answer_for_unknown(n, q, ret);

@@ -13,6 +13,10 @@
  * question came. */
 int slurm_jobs_begin(struct node *n, const struct slurm_question *q, int64_t waited_ns,
 		     struct slurm_answer *ret);
+/* Before STEP and TASK, of an attempt that slurmd starts without a Prolog (ended.h): it begins with the limits of the one before. 1: to be
+ * asked again, since slurmctld is to say which attempt it is, or something is left of its run before. */
+int slurm_jobs_begin_again(struct node *n, const struct slurm_question *q, int32_t peer,
+			   int64_t waited_ns, struct slurm_answer *ret);
 void slurm_jobs_step(struct node *n, const struct slurm_question *q, int32_t peer,
 		     struct slurm_answer *ret);
 void slurm_jobs_task(struct node *n, const struct slurm_question *q, int32_t peer,

@@ -14,18 +14,40 @@ _Static_assert(sizeof(struct slurm_question) < FOREIGN_MESSAGE_MAX &&
 		       sizeof(struct slurm_answer) <= FOREIGN_MESSAGE_MAX,
 	       "each is one message");
 
-/* 1: the Epilog waits until the job's disk is gone, the end of a task until slurmctld has the reason, and a Prolog until nothing is left of
- * a run of the same attempt. */
+static int answer_task(struct node *n, struct foreign_exchange *x, int64_t waited_ns)
+{
+	const struct slurm_question *q = (const void *)x->question;
+	struct slurm_answer *a = (void *)x->answer;
+
+	if (slurm_jobs_begin_again(n, q, x->peer, waited_ns, a))
+		return 1;
+	if (a->kind == SLURM_REFUSED)
+		return 0;
+	if (q->kind == SLURM_STEP)
+		slurm_jobs_step(n, q, x->peer, a);
+	else
+		slurm_jobs_task(n, q, x->peer, a);
+	return 0;
+}
+
+/* 1: the Epilog waits until the job's disk is gone, the end of a task until slurmctld has the reason, and a Prolog, or a step without one,
+ * until nothing is left of a run of the same attempt. */
 static int look_again(struct node *n, struct foreign_exchange *x)
 {
 	const struct slurm_question *q = (const void *)x->question;
+	int64_t waited_ns = node_now_ns() - x->asked_ns;
 
-	if (q->kind == SLURM_BEGIN)
-		return slurm_jobs_begin(n, q, node_now_ns() - x->asked_ns, (void *)x->answer);
-	if (q->kind == SLURM_END)
+	switch (q->kind) {
+	case SLURM_BEGIN:
+		return slurm_jobs_begin(n, q, waited_ns, (void *)x->answer);
+	case SLURM_STEP:
+	case SLURM_TASK:
+		return answer_task(n, x, waited_ns);
+	case SLURM_EXIT:
+		return slurm_jobs_is_commenting(n, q) && waited_ns < COMMENT_NS;
+	default: /* SLURM_END */
 		return !slurm_jobs_is_over(n, q);
-	return q->kind == SLURM_EXIT && slurm_jobs_is_commenting(n, q) &&
-	       node_now_ns() - x->asked_ns < COMMENT_NS;
+	}
 }
 
 static void log_question(const struct slurm_question *q)
@@ -61,12 +83,8 @@ static int answer_question(struct node *n, struct foreign_exchange *x)
 	log_question(q);
 	switch (q->kind) {
 	case SLURM_BEGIN: /* look_again() */
-		break;
 	case SLURM_STEP:
-		slurm_jobs_step(n, q, x->peer, a);
-		break;
 	case SLURM_TASK:
-		slurm_jobs_task(n, q, x->peer, a);
 		break;
 	case SLURM_EXIT:
 		slurm_jobs_exit(n, q, x->peer, a);

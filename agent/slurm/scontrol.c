@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* scontrol.c - start scontrol and scancel as children of the agent; see scontrol.h. */
+/* scontrol.c - start scontrol, scancel and squeue as children of the agent; see scontrol.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <unistd.h>
 #include "agent/slurm/scontrol.h"
 #include "common/log.h"
 
@@ -16,29 +18,21 @@ struct command {
 	int64_t job;
 	int32_t attempt;
 	bool is_comment;
+	/* Of squeue: */
+	int output; /* on_listed() reads and closes it; -1: none is kept */
+	int64_t asked_ns;
 };
 
-static int on_child(sd_event_source *s, const siginfo_t *si, void *userdata)
-{
-	struct command *c = userdata;
-	struct job *j = job_find(c->node, c->job, c->attempt);
-
-	if (si->si_code != CLD_EXITED || si->si_status)
-		log_job(LOG_WARNING, c->job, "slurm", "%s ended with status %d",
-			c->is_comment ? "scontrol update" : "scancel", si->si_status);
-	if (j && c->is_comment)
-		j->is_commenting = false;
-	sd_event_source_unref(s);
-	free(c);
-	return 0;
-}
+/* ---- children ---- */
 
 /* The environment is PATH alone: Slurm finds its own configuration. 0: `c` belongs to on_child(); < 0: to the
  * caller still. */
-static int spawn_command(struct command *c, char *const *argv)
+static int spawn_command(struct command *c, char *const *argv,
+			 sd_event_child_handler_t on_child)
 {
 	static char path[] = "PATH=/usr/bin:/bin:/usr/local/bin";
 	char *env[] = { path, NULL };
+	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
 	sd_event_source *s;
 	sigset_t none;
@@ -49,27 +43,55 @@ static int spawn_command(struct command *c, char *const *argv)
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
-	r = -posix_spawnp(&pid, argv[0], NULL, &attr, argv, env);
+	posix_spawn_file_actions_init(&files);
+	r = c->output >= 0 ? -posix_spawn_file_actions_adddup2(&files, c->output, STDOUT_FILENO)
+			   : 0;
+	if (r == 0)
+		r = -posix_spawnp(&pid, argv[0], &files, &attr, argv, env);
+	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attr);
 	return r < 0 ? r : sd_event_add_child(c->node->event, &s, pid, WEXITED, on_child, c);
 }
 
+static void log_failure(int64_t job, const char *command, const siginfo_t *si)
+{
+	if (si->si_code != CLD_EXITED || si->si_status)
+		log_job(LOG_WARNING, job, "slurm", "%s ended with status %d", command,
+			si->si_status);
+}
+
 /* Never waited for. A failure is logged, and the job goes on without it. */
-static bool start_command(struct job *j, bool is_comment, char *const *argv)
+static bool start_command(const struct command *what, char *const *argv,
+			  sd_event_child_handler_t on_child)
 {
 	struct command *c = malloc(sizeof(*c));
 	int r = -ENOMEM;
 
 	if (c) {
-		*c = (struct command){ j->node, j->s.job, j->s.attempt, is_comment };
-		r = spawn_command(c, argv);
+		*c = *what;
+		r = spawn_command(c, argv, on_child);
 	}
 	if (r < 0) {
-		log_job(LOG_WARNING, j->s.job, "slurm", "cannot run %s: %s", argv[0],
+		log_job(LOG_WARNING, what->job, "slurm", "cannot run %s: %s", argv[0],
 			strerror(-r));
 		free(c);
 	}
 	return r >= 0;
+}
+
+/* ---- the reason of an end ---- */
+
+static int on_changed(sd_event_source *s, const siginfo_t *si, void *userdata)
+{
+	struct command *c = userdata;
+	struct job *j = job_find(c->node, c->job, c->attempt);
+
+	log_failure(c->job, c->is_comment ? "scontrol update" : "scancel", si);
+	if (j && c->is_comment)
+		j->is_commenting = false;
+	sd_event_source_unref(s);
+	free(c);
+	return 0;
 }
 
 /* One argument, no shell: the text may have any characters. */
@@ -81,7 +103,9 @@ void scontrol_comment(struct job *j, const char *text)
 
 	snprintf(id, sizeof(id), "JobId=%" PRId64, j->s.job);
 	snprintf(comment, sizeof(comment), "AdminComment=%.*s", (int)strcspn(text, "\n"), text);
-	j->is_commenting = start_command(j, true, argv);
+	j->is_commenting =
+		start_command(&(struct command){ j->node, j->s.job, j->s.attempt, true, -1, 0 },
+			      argv, on_changed);
 }
 
 void scontrol_cancel(struct job *j)
@@ -91,5 +115,64 @@ void scontrol_cancel(struct job *j)
 	char *argv[] = { scancel, quiet, id, NULL };
 
 	snprintf(id, sizeof(id), "%" PRId64, j->s.job);
-	start_command(j, false, argv);
+	start_command(&(struct command){ j->node, j->s.job, j->s.attempt, false, -1, 0 }, argv,
+		      on_changed);
+}
+
+/* ---- which attempt it is ---- */
+
+/* squeue lists all tasks of an array by the id of one of them. Takes the descriptor. */
+static bool read_output(int fd, uint32_t job, uint32_t *ret)
+{
+	_cleanup_fclose_ FILE *f = fdopen(fd, "r");
+	char line[128];
+	bool is_found = false;
+
+	if (!f) {
+		close(fd);
+		return false;
+	}
+	rewind(f);
+	while (!is_found && fgets(line, sizeof(line), f))
+		is_found = ended_read_restarts(line, job, ret);
+	return is_found;
+}
+
+/* The job is remembered no more where it has begun or is too old, and anew where it has ended again: then nobody waits for this answer. */
+static int on_listed(sd_event_source *s, const siginfo_t *si, void *userdata)
+{
+	struct command *c = userdata;
+	struct ended_job *e = ended_find(c->node->ended, (uint32_t)c->job, node_now_ns());
+	bool is_awaited = e && e->asked_ns == c->asked_ns;
+	uint32_t restarts;
+
+	log_failure(c->job, "squeue", si);
+	if (read_output(c->output, (uint32_t)c->job, &restarts) && is_awaited) {
+		e->begin.restarts = restarts;
+		e->known_ns = node_now_ns();
+	}
+	if (is_awaited)
+		e->is_asked = false;
+	sd_event_source_unref(s);
+	free(c);
+	return 0;
+}
+
+/* Numbers alone: a job's name could pass for a line. A file in memory, since squeue may list more than a pipe holds. */
+void scontrol_ask_restarts(struct node *n, struct ended_job *e)
+{
+	static char squeue[] = "squeue", no_header[] = "--noheader", local[] = "--local",
+		    states[] = "--states=all", format[] = "--Format=JobID:20,RestartCnt:20";
+	char id[40];
+	char *argv[] = { squeue, no_header, local, states, format, id, NULL };
+	struct command c = { .node = n,
+			     .job = e->begin.job,
+			     .output = memfd_create("reeve-squeue", MFD_CLOEXEC),
+			     .asked_ns = node_now_ns() };
+
+	snprintf(id, sizeof(id), "--jobs=%" PRIu32, e->begin.job);
+	e->asked_ns = c.asked_ns;
+	e->is_asked = c.output >= 0 && start_command(&c, argv, on_listed);
+	if (!e->is_asked && c.output >= 0)
+		close(c.output);
 }

@@ -122,9 +122,21 @@ for _ in 1 2 3 4; do
 	slurm_is_over "$job"; ok $? "and ended" "$out"
 	lacked_prolog && break
 done
+echo "# slurmd ran $(lacked_prolog && echo no || echo a) Prolog for the last of them"
+# The agent asks squeue which attempt it is; where nobody says, it is the next one.
+in_agent() { nsenter -m -t "$(systemctl show -P MainPID reeve-agent)" "$@"; }
+in_agent mount --bind /bin/false /usr/bin/squeue
+for _ in 1 2 3 4; do queue_again; lacked_prolog && break; done
+in_agent umount /usr/bin/squeue
 touch /tmp/enough
 wait "$others"
-echo "# slurmd ran $(lacked_prolog && echo no || echo a) Prolog for the last of them"
+has "$out" 'requested 100 MiB' "a job that was queued again is held, also where slurmctld does not say which attempt it is" "$out"
+if lacked_prolog; then
+	out=$(journalctl -u reeve-agent -o cat | grep "job $job: slurmd started")
+	has "$out" 'did not say which attempt it is: it counts as the next' "it counts as the next one, and the log says why" "$out"
+else
+	echo "# slurmd ran a Prolog for each of these: what an attempt counts as that slurmctld does not name was not seen"
+fi
 ! journalctl -u reeve-agent -o cat | grep -q 'its Epilog did not come'; ok $? "the Epilog of its first attempt ended that one" "$(journalctl -u reeve-agent -o cat | grep "job $job")"
 systemctl stop reeve-agent
 slurm_batch alice --vmem=100M <<<'echo not reached'

@@ -86,6 +86,34 @@ mv /run/reeve/slurm.away /run/reeve/slurm.sock
 is_closed() { [ "$(sql /var/lib/reeve-controller/ledger.db "SELECT closed FROM attempts WHERE (job & 67108863) = $1")" = 1 ]; }
 wait_for 60 is_closed "$untold"; ok $? "the end of a job without an Epilog is found by its cgroup" "$(journalctl -u reeve-agent -o cat -n 10)"
 
+# ---- starts that slurmctld forgets ----
+# It is killed after it has started four jobs at once, and finds its state of before. What runs is aborted, and started once more: mostly without a
+# Prolog, as slurmd has looked at their credentials just before (agent/slurm/ended.h). slurmdbd has the later run alone.
+spool=/var/spool/slurmctld
+forgotten=$(sub --hold --array=1-4 --job-name=forgotten --wrap 'told 20')
+saved() { grep -q forgotten $spool/job_state; }
+wait_for 60 saved
+cp -a $spool /tmp/before
+scontrol release "$forgotten"
+all_begin() { [ "$(squeue -h -r -t R -j "$forgotten" | wc -l)" = 4 ] && begins "$forgotten"; }
+wait_for 60 all_begin
+ids=$(squeue -h -r -j "$forgotten" -O JobID | tr -s ' \n' ' ')
+sleep 3
+systemctl kill -s KILL --kill-whom=main slurmctld
+rm -rf $spool && mv /tmp/before $spool
+systemctl reset-failed slurmctld 2>/dev/null
+systemctl restart slurmctld
+all_aborted() { ! pgrep -f 'slurmstepd: \[' >/dev/null && scontrol ping | grep -q UP; }
+wait_for 120 all_aborted
+released() { scontrol release "$forgotten" 2>/dev/null; }
+wait_for 30 released
+forgotten_over() { sinfo -h -t drain,down,fail | grep -q . && scontrol update "NodeName=$(hostname)" State=RESUME 2>/dev/null; all_over; }
+wait_for 200 forgotten_over; ok $? "jobs that slurmctld has forgotten run once more" "$(squeue; sinfo -R; tail -n 30 /var/log/slurm/slurmctld.log)"
+n=0
+for id in $ids; do journalctl -u reeve-agent -o cat | grep -q "job $id: slurmd started attempt 1 without a Prolog" && n=$((n + 1)); done
+for id in $ids; do journalctl -u reeve-agent -o cat | grep "job $id: slurmd started attempt 2" && n=-9; done
+[ $n -ge 0 ]; ok $? "each of them is the same attempt, as slurmctld says ($n without a Prolog)" "$(journalctl -u reeve-agent -o cat | tail -n 40)"
+
 # ---- the array, and the kills ----
 exec 3>&1
 tell_progress() { # every half minute, also where the output goes nowhere
