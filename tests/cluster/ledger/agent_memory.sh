@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# agent_memory.sh [STEP|each] - an allocation of the agent fails, whichever it is: while it starts, while it starts a job, and from a job's cancellation
+# agent_memory.sh [STEP [PART]|each] - an allocation of the agent fails, whichever it is: while it starts, while it starts a job, and from a job's cancellation
 # until the job is forgotten. It goes on, or ends with a message and is started again: no job is lost, started twice or left running. A real agent with
 # real jobs on this machine; the controller is played. One allocation at each place in the code, that is each chain of callers; at every STEP-th of
-# them; or "each" allocation there is, which takes hours. TAP.
+# them, those of PART from 1 to STEP (STEP), and several parts may run at once; or "each" allocation there is, which takes hours. TAP.
 set -u
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
@@ -25,8 +25,10 @@ mkdir -m 777 "$node/ran"
 
 step=1
 case ${1:-} in [0-9]*) step=$1 ;; esac
+part=${2:-$step}
+job=$((part * 10000)) # pgrep tells the jobs of several parts apart
 # numbers: of the allocations since "memory 0" those that are to fail, one after the other
-numbers() { if [ "${arg:-}" = each ]; then seq "$(memory count)"; else memory places | awk -v s="$step" 'NR % s == 0 || s == 1'; fi; }
+numbers() { if [ "${arg:-}" = each ]; then seq "$(memory count)"; else memory places | awk -v s="$step" -v p="$part" 'NR % s == p % s'; fi; }
 arg=${1:-}
 at=0 crashed='' ended=0 silent='' of_hwloc=0
 # revive: starts an agent again that has ended. By itself, it must have said why.
