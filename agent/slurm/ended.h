@@ -6,7 +6,7 @@
  * has looked for old credentials within the last 2 s, and with it the Prolog. The limits of a job are those of its submission, so what the
  * Prolog of the attempt before said still holds.
  *
- * Which attempt it is nobody tells: slurmstepd has 0 restarts for every step. It is the next one where the job was queued again, and the same
+ * slurmd and slurmstepd do not say which attempt it is: slurmstepd has 0 restarts for every step. It is the next one where the job was queued again, and the same
  * once more where slurmctld was killed before it saved that start. So squeue is asked (scontrol.h) before the attempt begins.
  *
  * In memory alone: after a restart of the agent such an attempt is refused.

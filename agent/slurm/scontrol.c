@@ -138,7 +138,7 @@ static bool read_output(int fd, uint32_t job, uint32_t *ret)
 	return is_found;
 }
 
-/* The job is remembered no more where it has begun or is too old, and anew where it has ended again: then nobody waits for this answer. */
+/* Where the job has begun or is too old it is remembered no more, and where it has ended again there is another question: this answer is not used then. */
 static int on_listed(sd_event_source *s, const siginfo_t *si, void *userdata)
 {
 	struct command *c = userdata;

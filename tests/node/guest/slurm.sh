@@ -123,7 +123,7 @@ for _ in 1 2 3 4; do
 	lacked_prolog && break
 done
 echo "# slurmd ran $(lacked_prolog && echo no || echo a) Prolog for the last of them"
-# The agent asks squeue which attempt it is; where nobody says, it is the next one.
+# The agent asks squeue which attempt it is; without an answer it is the next one.
 in_agent() { nsenter -m -t "$(systemctl show -P MainPID reeve-agent)" "$@"; }
 in_agent mount --bind /bin/false /usr/bin/squeue
 for _ in 1 2 3 4; do queue_again; lacked_prolog && break; done
