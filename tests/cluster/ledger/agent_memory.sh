@@ -30,7 +30,10 @@ job=$((part * 10000)) # pgrep tells the jobs of several parts apart
 # numbers: of the allocations since "memory 0" those that are to fail, one after the other
 numbers() { if [ "${arg:-}" = each ]; then seq "$(memory count)"; else memory places | awk -v s="$step" -v p="$part" 'NR % s == p % s'; fi; }
 arg=${1:-}
-at=0 crashed='' ended=0 silent='' of_hwloc=0
+at=0 crashed='' ended=0 silent='' of_library=0
+# Libraries that do not look at all of their allocations: libhwloc 2.9 while it reads the topology, munge_decode() and munge_encode() of libmunge 0.5.15, and
+# the look-up of users and groups of glibc 2.36. An agent that they crash is started again. In the backtrace that alloc_fault.c prints:
+in_library='^/.*(/libhwloc\.so|/libmunge\.so[^(]*\(munge_(de|en)code|/libc\.so[^(]*\(__nss_)'
 # revive: starts an agent again that has ended. By itself, it must have said why.
 revive() {
 	local status
@@ -38,8 +41,8 @@ revive() {
 	wait "$agent" 2>/dev/null
 	status=$?
 	case $status in # not SIGHUP, which may come before it is handled
-	13[24568] | 139) # libhwloc 2.9 does not look at its allocations while it reads the topology: an agent that starts is ended, and started again
-		if tail -n 24 "$dir/agent.log" | grep -q '^/.*libhwloc\.so'; then of_hwloc=$((of_hwloc + 1)); else crashed="$crashed $at(signal $((status - 128)))"; fi
+	13[24568] | 139)
+		if tail -n 24 "$dir/agent.log" | grep -qE "$in_library"; then of_library=$((of_library + 1)); else crashed="$crashed $at(signal $((status - 128)))"; fi
 		;;
 	esac
 	tail -n 1 "$dir/agent.log" | grep -q . || silent="$silent $at"
@@ -59,16 +62,17 @@ each() {
 	shift
 	list=$(numbers)
 	memory off
-	crashed='' ended=0 silent='' of_hwloc=0
+	crashed='' ended=0 silent='' of_library=0
 	for at in $list; do
 		"$@" "$at" || bad="$bad $at"
 		memory failed && hit=$((hit + 1))
 		memory off
+		revive
 		answer '' 2>/dev/null
 		[ "$name" = start ] || [ "$name" = tick ] || until_agent is_gone || bad="$bad $at(left)"
 	done
 	all_of "$name: no job is lost, started twice or left running ($(wc -w <<<"$list") places, $hit allocations failed, the agent ended $ended times)" "$bad"
-	all_of "... and no crash ($of_hwloc in libhwloc)" "$crashed"
+	all_of "... and no crash ($of_library in libraries that do not look at an allocation)" "$crashed"
 	all_of "... and it says why it ends" "$silent"
 	[ $hit -gt $(($(wc -w <<<"$list") / 2)) ]; is "... and most of these allocations were made again, and failed" 0 $?
 }

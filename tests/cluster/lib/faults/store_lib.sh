@@ -130,7 +130,7 @@ order() { # WALLTIME_S WORKDIR COMMAND...: the next job, to be run
 cancel() { answer "\"jobs\":[{\"job\":$job,\"attempt\":1,\"want\":\"cancel\",\"reason\":\"enough\"}]"; }
 settle() { # also what an agent reports once more because it could not note that it was settled
 	local acks='' i
-	for i in $(seq $((job > 9 ? job - 9 : 1)) "$job"); do
+	for i in $(seq $((job > 199 ? job - 199 : 1)) "$job"); do
 		acks="$acks${acks:+,}{\"job\":$i,\"attempt\":1,\"seq\":9000000000000000000}"
 	done
 	: >"$log"
