@@ -237,12 +237,18 @@ static int decode_series(const json_t *j, struct state_attempt *a, struct err *e
 	_cleanup_free_ uint8_t *bytes = NULL;
 	struct series s;
 	size_t size;
+	int r;
 
-	if (!text || doc_decode_bytes(text, SERIES_BYTES_MAX, &bytes, &size, NULL) < 0 ||
-	    series_decode(bytes, size, &s) < 0)
+	if (!text)
 		return 0;
-	series_done(&s);
-	return keep_series(a, bytes, size) < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
+	r = doc_decode_bytes(text, SERIES_BYTES_MAX, &bytes, &size, NULL);
+	if (r >= 0)
+		r = series_decode(bytes, size, &s);
+	if (r >= 0) {
+		series_done(&s);
+		r = keep_series(a, bytes, size);
+	}
+	return r == -ENOMEM ? err_set(err, r, "out of memory") : 0;
 }
 
 static char *encode_body(const struct state_attempt *a)
@@ -271,6 +277,8 @@ static int take_decoded(struct state_attempt *a, const struct job_end *end,
 {
 	if (end->kind != END_NONE)
 		state_end_set(a, end);
+	if (end->kind != END_NONE && !a->end.reason)
+		return err_set(err, -ENOMEM, "out of memory");
 	return usage->have && state_usage_set(a, usage) < 0
 		       ? err_set(err, -ENOMEM, "out of memory")
 		       : 0;
@@ -397,11 +405,14 @@ int state_try(struct db *db, struct err *err)
 	return r;
 }
 
+/* No column is NULL: without its text SQLite had no memory for it. */
 static int decode_text(const char *text, json_t **ret, struct err *err)
 {
 	json_error_t e;
-	json_t *j = wire_load(text ? text : "", JSON_REJECT_DUPLICATES, &e);
+	json_t *j = text ? wire_load(text, JSON_REJECT_DUPLICATES, &e) : NULL;
 
+	if (!text)
+		return err_set(err, -ENOMEM, "out of memory");
 	if (!j)
 		return err_set(err, -EINVAL, "not JSON: column %d: %s", e.column, e.text);
 	*ret = j;
@@ -437,6 +448,10 @@ static int load_row(struct db_row *st, state_each_fn each, void *ctx)
 		return -ENOMEM;
 	state_attempt_init(a);
 	r = decode_row(st, a, &why);
+	if (r == -ENOMEM) {
+		state_attempt_done(a);
+		return r;
+	}
 	if (r < 0) {
 		int64_t job = a->job;
 		int32_t attempt = a->attempt;
@@ -499,6 +514,9 @@ int state_load(struct db *db, state_each_fn each, void *ctx, struct err *err)
 		attempt = db_int(st, 1);
 		r = load_row(st, each, ctx);
 		db_done(st);
+		if (r == -ENOMEM)
+			return err_set(err, r, "saved state of job %" PRId64 ": out of memory",
+				       job);
 		if (r)
 			return r;
 	}

@@ -106,7 +106,8 @@ int state_forget(struct db *db, int64_t job, int32_t attempt, struct err *err);
 int state_try(struct db *db, struct err *err);
 
 /* Every attempt, oldest job first. A row that cannot be read is given with `bad` set, only
- * job and attempt filled in and err in words. The callback may take what is owned, with
+ * job and attempt filled in and err in words. -ENOMEM, and no call, where there was no memory
+ * to read one. The callback may take what is owned, with
  * state_attempt_take(). Stops at the first callback result != 0 and returns it. */
 typedef int (*state_each_fn)(void *ctx, struct state_attempt *a, bool bad,
 			     const struct err *err);
