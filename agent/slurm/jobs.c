@@ -55,14 +55,26 @@ static int32_t attempt_of(const struct slurm_question *q)
 	return (int32_t)(q->restarts < INT32_MAX ? q->restarts : INT32_MAX - 1) + 1;
 }
 
-/* The attempt that began last on this node: Slurm runs a job once at a time. */
+/* Slurm runs a job once at a time: the attempt that has not ended, then one whose disk is being removed. */
+static int rank_attempt(const struct job *j)
+{
+	if (!job_has_ended(j))
+		return 2;
+	return j->phase < PHASE_REPORT;
+}
+
+/* The attempt that began last on this node. By its number where all have ended: a slurmctld that forgot a requeue begins an earlier attempt again. */
 static struct job *find_last(struct node *n, uint32_t id)
 {
 	struct job *last = NULL;
 
-	for (struct job *j = n->jobs; j; j = j->next)
-		if (j->s.job == id && (!last || j->s.attempt > last->s.attempt))
+	for (struct job *j = n->jobs; j; j = j->next) {
+		if (j->s.job != id)
+			continue;
+		if (!last || rank_attempt(j) > rank_attempt(last) ||
+		    (rank_attempt(j) == rank_attempt(last) && j->s.attempt > last->s.attempt))
 			last = j;
+	}
 	return last;
 }
 

@@ -503,20 +503,20 @@ static int is_counted(struct store *s, const struct store_slurm_case *c, const s
 	return counted_is_imported(s, &run, err);
 }
 
-/* 1: the node has run the attempt of the job on record, and has reported its end; this run of the same attempt began later. Slurm has started it
- * once more, since slurmctld had died before it saved that it had. By the clock of one node: nothing is allowed for. */
+/* 1: the node has run this attempt of the job on record, and has reported its end; this run of the same attempt began after the job's last one had
+ * ended. Slurm has started it once more, since slurmctld had died before it saved that it had. By the clock of one node: nothing is allowed for. */
 static int is_next_run(struct store *s, const struct store_slurm_case *c,
 		       const struct newest *n, struct err *err)
 {
 	const struct sync_slurm_job *told = c->told;
 
 	if (c->row || n->generation < 0 || n->state != JOB_ENDED ||
-	    told->attempt != n->attempt || told->started_ns <= n->ended_ns)
+	    told->attempt > n->attempt || told->started_ns <= n->ended_ns)
 		return 0;
 	return db_has_row(s->db, err,
 			  "SELECT 1 FROM attempts WHERE job = ?1 AND attempt = ?2 AND node = ?3"
 			  " AND closed = " SQL_STORE_FINAL " AND seq > 0 AND ended_ns < ?4",
-			  "iiti", n->job, (int64_t)n->attempt, c->node, told->started_ns);
+			  "iiti", n->job, (int64_t)told->attempt, c->node, told->started_ns);
 }
 
 int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t *ret_job,

@@ -146,6 +146,10 @@ all_over_with_help() {
 		believed=$((believed + $(squeue -h -r -t R | wc -l))) before_s=$SECONDS
 		systemctl restart slurmd
 	fi
+	if [ $((SECONDS - before_s)) -gt 120 ] && [ ! -e /tmp/told-stuck ]; then
+		: >/tmp/told-stuck
+		tell_stuck 2>&1 | sed 's/^/# /' >&3
+	fi
 	all_over
 }
 # What holds a job that does not end: its processes and where they wait, what is frozen, the last words of the daemons.

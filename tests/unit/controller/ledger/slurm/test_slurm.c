@@ -128,6 +128,27 @@ static void the_same_attempt_once_more_on_its_node_is_the_next_generation(void *
 	assert_int_equal(rig_load_job(r, w.job).running_ns, 10 * S_NS);
 }
 
+/* slurmctld died before it saved that it had queued the job again, and starts the first attempt once more, after the second one. */
+static void an_earlier_attempt_once_more_is_the_next_generation(void **state)
+{
+	struct rig *r = *state;
+	struct rig_said w = rig_said_of(7, NOON), next = rig_said_of(7, NOON + 20 * S_NS),
+			again = rig_said_of(7, NOON + 40 * S_NS);
+
+	w.seq = next.seq = again.seq = 1;
+	w.running_s = next.running_s = 10;
+	w.state = next.state = JOB_ENDED;
+	rig_send_said(r, &w);
+	next.told.attempt = 2;
+	rig_send_said(r, &next);
+	assert_int_equal(next.job, w.job);
+	again.running_s = 5;
+	rig_send_said(r, &again);
+	assert_int_equal(again.job, store_slurm_number(1, 1, 7));
+	assert_int_equal(rig_load_job(r, again.job).running_ns, 5 * S_NS);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts"), 3);
+}
+
 static void an_id_of_another_owner_is_another_job(void **state)
 {
 	struct rig *r = *state;
@@ -487,6 +508,7 @@ int main(void)
 		RIG(reeves_job_numbers_continue_without_slurms),
 		RIG(an_id_that_comes_again_after_the_end_is_the_next_generation),
 		RIG(the_same_attempt_once_more_on_its_node_is_the_next_generation),
+		RIG(an_earlier_attempt_once_more_is_the_next_generation),
 		RIG(an_id_of_another_owner_is_another_job),
 		RIG(each_cluster_has_its_own_ids),
 		RIG(a_requeue_is_the_next_attempt_also_where_the_end_was_never_reported),
