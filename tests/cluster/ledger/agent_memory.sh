@@ -42,12 +42,17 @@ revive() {
 	status=$?
 	case $status in # not SIGHUP, which may come before it is handled
 	13[24568] | 139)
-		if tail -n 24 "$dir/agent.log" | grep -qE "$in_library"; then of_library=$((of_library + 1)); else crashed="$crashed $at(signal $((status - 128)))"; fi
+		if tail -n 40 "$dir/agent.log" | grep -qE "$in_library"; then of_library=$((of_library + 1)); else crashed="$crashed $at(signal $((status - 128)))"; fi
 		;;
 	esac
 	tail -n 1 "$dir/agent.log" | grep -q . || silent="$silent $at"
 	ended=$((ended + 1))
-	agent_start
+	agent_spawn
+	for _ in $(seq 40); do
+		said '"node":"n1"' 1 && return
+		kill -0 "$agent" 2>/dev/null || agent_spawn # what fails may have been left to the new one
+	done
+	bail "the agent does not start: $(tail -n 5 "$dir/agent.log")"
 }
 until_agent() { # COMMAND...: succeeds, with an agent that is started again where it ended; 1: not within 30 s
 	local end=$((SECONDS + 30))
@@ -125,9 +130,7 @@ start() { # N
 	wait "$agent" 2>/dev/null
 	memory "$1"
 	: >"$log"
-	LD_PRELOAD=$dir/fault.so$store_preload "$agent_binary" --config "$dir/agent.conf" 2>>"$dir/agent.log" &
-	agent=$!
-	echo $agent >"$dir/agent.pid"
+	agent_spawn
 	until_agent lasts
 }
 start 0; is "an agent that starts again finds it" 0 $?

@@ -5,7 +5,7 @@
 #	store_possible		1: no cgroup v2 here in which jobs can be made
 #	store_open NAME		live_dir NAME, munge, the played controller, and the agent's configuration; to be followed by agent_start
 #	store_preload		before agent_start: ":FILE.so", a further shared object for the agent
-#	agent_start, agent_end	$agent is its process, $dir/agent.log what it says
+#	agent_start, agent_end	$agent is its process, $dir/agent.log what it says; agent_spawn does not wait for its first word
 #	fault ...		see store_fault.c
 #	answer, said, report	what the controller answers from now on; what the agent says
 #	order, cancel, settle	the next job ($job), to be run, cancelled, acknowledged; runs, is_reported, is_killed and is_gone wait for that
@@ -79,10 +79,13 @@ ReportInterval = 1s
 KillGrace = 1s
 CONF
 }
-agent_start() {
+agent_spawn() {
 	LD_PRELOAD=$dir/fault.so$store_preload "$agent_binary" --config "$dir/agent.conf" 2>>"$dir/agent.log" &
 	agent=$!
 	echo $agent >"$dir/agent.pid"
+}
+agent_start() {
+	agent_spawn
 	said '"node":"n1"' 40 || bail "the agent does not start: $(cat "$dir/agent.log")"
 }
 agent_end() {
