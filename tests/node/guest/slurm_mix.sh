@@ -133,11 +133,12 @@ for ((i = 0; i < kills; i++)); do
 done
 for d in "${daemons[@]}"; do systemctl is-active -q "$d" || systemctl restart "$d"; done
 # Slurm holds a job whose launch failed, drains a node whose slurmd died at a bad moment, and believes in a job whose end it knew before
-# it was killed, without having saved it, until slurmd registers again (half an hour): an operator's work.
-held=0 believed=0 before= before_s=0
+# it was killed, without having saved it, until slurmd registers again (half an hour), and waits for ever for the script of one of which
+# slurmd has only begun the extern step before it was killed: an operator's work.
+held=0 believed=0 unbegun=0 before= before_s=0
 all_over_with_help() {
 	local id now
-	tell_progress "$held released, $believed believed in"
+	tell_progress "$held released, $believed believed in, $unbegun queued again"
 	for id in $(squeue -h -r -t PD -o '%i %r' 2>/dev/null | awk '/[Hh]eld/ { print $1 }'); do scontrol release "$id" && held=$((held + 1)); done
 	sinfo -h -t drain,down,fail | grep -q . && scontrol update "NodeName=$(hostname)" State=RESUME 2>/dev/null
 	now=$(squeue -h -r -o '%i %t' 2>/dev/null)
@@ -145,6 +146,9 @@ all_over_with_help() {
 	if [ $((SECONDS - before_s)) -gt 60 ] && ! pgrep -f 'slurmstepd: \[' >/dev/null; then
 		believed=$((believed + $(squeue -h -r -t R | wc -l))) before_s=$SECONDS
 		systemctl restart slurmd
+	elif [ $((SECONDS - before_s)) -gt 60 ] && ! pgrep -fa 'slurmstepd: \[' | grep -qv '\.extern\]'; then
+		for id in $(squeue -h -r -t R -O JobID); do scontrol requeue "$id" && unbegun=$((unbegun + 1)); done
+		before_s=$SECONDS
 	fi
 	if [ $((SECONDS - before_s)) -gt 120 ] && [ ! -e /tmp/told-stuck ]; then
 		: >/tmp/told-stuck
@@ -166,7 +170,7 @@ tell_stuck() {
 	runuser -u alice -- timeout 20 reeve jobs | tail -n 10
 }
 wait_for 250 all_over_with_help; ok $? "the array of $jobs ends, with $kills kills meanwhile" "$(tell_stuck 2>&1)"
-echo "# $held times a job was released that Slurm held; $believed jobs without a process ended when slurmd registered again"
+echo "# $held times a job was released that Slurm held; $believed jobs without a process ended when slurmd registered again; $unbegun jobs whose script Slurm had not begun were queued again"
 reconcile() { reeve admin reconcile --cluster vc --from "$(date -u -d yesterday +%F)" --to "$(date -u -d tomorrow +%F)"; }
 tell_rows() { # what the ledger has of the jobs that differ
 	local id
