@@ -95,16 +95,20 @@ static int is_counted(struct settle *t, const struct slurm_batch_job *row, struc
 }
 
 /* 1: Slurm has started the attempt again after its run had ended, as its agent reported: slurmctld had died before it saved that start,
- * and has but the later one. */
+ * and has but the later one. Its starts are whole seconds: the run may have ended within that one, if it began before it. */
 static int is_started_again(struct settle *t, const struct rows_attempt *known,
 			    const struct slurm_batch_job *row, struct err *err)
 {
+	const int64_t start_ns = row->start_s * S_NS;
+
 	if (row->start_s <= known->row.start_s || !known->job)
 		return 0;
 	return db_has_row(t->s->db, err,
 			  "SELECT 1 FROM attempts WHERE job = ?1 AND attempt = ?2"
-			  " AND closed = " SQL_STORE_FINAL " AND seq > 0 AND ended_ns <= ?3",
-			  "iii", known->job, (int64_t)known->attempt, row->start_s * S_NS);
+			  " AND closed = " SQL_STORE_FINAL " AND seq > 0 AND (ended_ns <= ?3"
+			  " OR (ended_ns < ?4 AND started_ns < ?5))",
+			  "iiiii", known->job, (int64_t)known->attempt, start_ns,
+			  start_ns + S_NS, start_ns - S_NS);
 }
 
 /* The run before stays in the ledger as it is, and the row becomes that of another job of the same id: one that an agent has reported, or

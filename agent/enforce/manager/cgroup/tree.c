@@ -20,11 +20,11 @@ static const char *const wanted[TREE_CONTROLLERS_MAX] = { "cpuset", "cpu", "io",
 
 static int cgroup_error(int code, const char *what, const char *path, struct err *err)
 {
-	const char *words =
-		code == ECGOTHER ? strerror(cgroup_get_last_errno()) : cgroup_strerror(code);
+	/* 0 where it had no memory: an error all the same. */
+	int number = code == ECGOTHER ? cgroup_get_last_errno() : 0;
 
-	return err_set(err, code == ECGOTHER ? -cgroup_get_last_errno() : -EIO, "%s %s: %s",
-		       what, path, words);
+	return err_set(err, number > 0 ? -number : -EIO, "%s %s: %s", what, path,
+		       number > 0 ? strerror(number) : cgroup_strerror(code));
 }
 
 static bool is_on_v2(const struct tree *t, const char *controller)
