@@ -197,22 +197,22 @@ static void a_run_that_slurm_forgot_stays_and_the_next_has_its_row(void **state)
 	row.attempt = 1;
 	send_row(r, SLURM_BATCH_SLURMCTLD, 5, &row);
 	report_as_agent(r, 1, 8, 8);
-	row.start_s =
-		NOON_S +
-		7; /* the start of a job whose agent has the end later is corrected, no more */
+	row.start_s = NOON_S + 7; /* its agent has the end later: a correction */
 	send_row(r, SLURM_BATCH_SLURMCTLD, 9, &row);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 1);
-	row.start_s = NOON_S + 80;
+	/* It ended within the second of Slurm's next start. */
+	write_sql(r, "UPDATE attempts SET ended_ns = ended_ns + 581000000");
+	row.start_s = NOON_S + 8;
 	for (int64_t at_s = 85; at_s < 95; at_s += 5) {
 		send_row(r, SLURM_BATCH_SLURMCTLD, at_s, &row);
 		assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 2);
 		assert_int_equal(rig_number(r, "SELECT job FROM slurm_attempts"), next);
 	}
-	row = rig_slurm_row(7, SLURM_BATCH_COMPLETED, 80, 100);
+	row = rig_slurm_row(7, SLURM_BATCH_COMPLETED, 8, 108);
 	row.submit_s = submit_s;
 	send_row(r, SLURM_BATCH_SLURMDBD, 110, &row);
 	assert_int_equal(rig_load_job(r, first_number()).running_ns, 8 * S_NS);
-	assert_int_equal(rig_load_job(r, next).running_ns, 20 * S_NS);
+	assert_int_equal(rig_load_job(r, next).running_ns, 100 * S_NS);
 	assert_sums(r);
 }
 
