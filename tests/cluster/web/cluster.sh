@@ -10,8 +10,9 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/past_lib.sh
 . tests/cluster/lib/play_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to exchange as several users"; exit 0; }
-# Its rollups, which are moved to another day, are of one day.
-[ $(($(date +%s) % 86400)) -ge 1860 ] || { echo "1..0 # SKIP its jobs, which began half an hour ago, would be of two days (UTC)"; exit 0; }
+# Its jobs began half an hour ago, and are to be of one day: early in a day of UTC the controller's days are those of a zone where it is afternoon.
+zone=UTC ahead=0
+[ $(($(date +%s) % 86400)) -ge 43200 ] || zone=Etc/GMT-12 ahead=43200
 live_dir cluster
 live_munge
 cp build/bin/reeve "$dir/reeve"
@@ -19,6 +20,8 @@ configure() {
 	cat >"$dir/controller.conf" <<-CONF
 		$(live_controller)
 		NodeLost = 30
+		[Policy]
+		TimeZone = $zone
 		[Cluster main]
 		DefaultResources = jobfs=100MB,walltime=1:00:00
 		[Account physics]
@@ -80,11 +83,12 @@ node_sync jobs="$(job_entry "$one" ended),$(job_entry "$two" ended)" reports="$(
 is "each job's wait is counted once, by its size" '2|2' "$(sql 'SELECT SUM(jobs), COUNT(DISTINCT day) + COUNT(DISTINCT size) FROM waits')"
 node_sync >/dev/null
 live_stop
-old=$(($(date -u +%s) / 86400 - 2))
+old=$(($(date +%s) / 86400 - 2))
+begins=$((old * 86400 - ahead))
 # What is done to the rollups is done to the totals, as the controller does it.
 sql "UPDATE rollups SET day = $old; UPDATE totals SET begins = $old, version = version + 1 WHERE span = 0; DELETE FROM node_changes;
-INSERT INTO node_changes VALUES('n1', ($old * 86400 - 3600) * 1000000000, 'main', 0, 16, 0), ('n2', ($old * 86400 - 3600) * 1000000000, 'main', 0, 16, 0),
-('n2', ($old * 86400 + 6 * 3600) * 1000000000, 'main', 1, 16, 0), ('n2', ($old * 86400 + 12 * 3600) * 1000000000, 'main', 2, 16, 0)"
+INSERT INTO node_changes VALUES('n1', ($begins - 3600) * 1000000000, 'main', 0, 16, 0), ('n2', ($begins - 3600) * 1000000000, 'main', 0, 16, 0),
+('n2', ($begins + 6 * 3600) * 1000000000, 'main', 1, 16, 0), ('n2', ($begins + 12 * 3600) * 1000000000, 'main', 2, 16, 0)"
 live_start || bail "the controller does not start again"
 for u in 0 $daemon $bin; do enter "$u"; done
 day=$(date -u -d "@$((old * 86400))" +%F)
