@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "controller/ledger/store_sqlite.h"
 #include "tests/unit/rig/slurm_rig.h"
 
 struct slurm_batch_job rig_slurm_row(int64_t id, enum slurm_batch_state state, int64_t start_s,
@@ -29,6 +30,28 @@ struct slurm_batch_job rig_slurm_row(int64_t id, enum slurm_batch_state state, i
 				     .array_task = SLURM_BATCH_NO_TASK };
 
 	return j;
+}
+
+void rig_report_slurm(struct rig *r, int64_t seq, int64_t running_s, int64_t ended_s)
+{
+	const struct report rep = { .job = store_slurm_number(1, 0, 7),
+				    .attempt = 1,
+				    .seq = seq,
+				    .at_ns = NOON + running_s * S_NS,
+				    .state = ended_s ? JOB_ENDED : JOB_RUNNING,
+				    .started_ns = NOON,
+				    .ended_ns = ended_s ? NOON + ended_s * S_NS : 0,
+				    .running_ns = running_s * S_NS,
+				    .end = { .kind = ended_s ? END_EXITED : END_NONE } };
+	struct store_report_case c = { .report = &rep,
+				       .node = "m1",
+				       .now_ns = NOON + running_s * S_NS };
+	struct err err = { "" };
+
+	assert_int_equal(db_begin(r->store->db, NULL), 0);
+	if (db_end(r->store->db, store_report(r->store, &c, &err), &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(c.refusal.why, "");
 }
 
 static int set_price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],

@@ -11,6 +11,8 @@
 /* alice's job of 2 cores on m1, submitted a second before it started. Times: seconds after noon; end_s 0: not ended. */
 struct slurm_batch_job rig_slurm_row(int64_t id, enum slurm_batch_state state, int64_t start_s,
 				     int64_t end_s);
+/* What the agent of m1 reports of attempt 1 of job 7, the first of its cluster, which began at noon. ended_s 0: it runs. */
+void rig_report_slurm(struct rig *r, int64_t seq, int64_t running_s, int64_t ended_s);
 
 /* One job of node `node` as it says it; seq 0: without a report. */
 struct rig_said {

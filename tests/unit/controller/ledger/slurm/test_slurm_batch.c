@@ -141,29 +141,6 @@ static void a_running_job_is_charged_as_it_runs(void **state)
 	assert_sums(r);
 }
 
-/* What the agent of the job's node reports of attempt 1 of job 7, which began at noon. */
-static void report_as_agent(struct rig *r, int64_t seq, int64_t running_s, int64_t ended_s)
-{
-	const struct report rep = { .job = first_number(),
-				    .attempt = 1,
-				    .seq = seq,
-				    .at_ns = NOON + running_s * S_NS,
-				    .state = ended_s ? JOB_ENDED : JOB_RUNNING,
-				    .started_ns = NOON,
-				    .ended_ns = ended_s ? NOON + ended_s * S_NS : 0,
-				    .running_ns = running_s * S_NS,
-				    .end = { .kind = ended_s ? END_EXITED : END_NONE } };
-	struct store_report_case c = { .report = &rep,
-				       .node = "m1",
-				       .now_ns = NOON + running_s * S_NS };
-	struct err err = { "" };
-
-	assert_int_equal(db_begin(r->store->db, NULL), 0);
-	if (db_end(r->store->db, store_report(r->store, &c, &err), &err) < 0)
-		fail_msg("%s", err.text);
-	assert_string_equal(c.refusal.why, "");
-}
-
 /* slurmd is away: what Slurm keeps in the job's cgroup stays, and the agent counts on. */
 static void time_that_an_agent_counts_after_slurms_end_is_not_charged(void **state)
 {
@@ -172,15 +149,15 @@ static void time_that_an_agent_counts_after_slurms_end_is_not_charged(void **sta
 
 	row.attempt = 1;
 	send_row(r, SLURM_BATCH_SLURMCTLD, 10, &row);
-	report_as_agent(r, 1, 50, 0);
+	rig_report_slurm(r, 1, 50, 0);
 	row = rig_slurm_row(7, SLURM_BATCH_COMPLETED, 0, 100);
 	send_row(r, SLURM_BATCH_SLURMDBD, 110, &row);
-	report_as_agent(r, 2, 160, 0); /* within the slack: cleaning up takes time */
+	rig_report_slurm(r, 2, 160, 0); /* within the slack: cleaning up takes time */
 	assert_int_equal(rig_load_job(r, first_number()).running_ns, 160 * S_NS);
-	report_as_agent(r, 3, 161, 0);
-	report_as_agent(r, 4, 500, 0);
+	rig_report_slurm(r, 3, 161, 0);
+	rig_report_slurm(r, 4, 500, 0);
 	assert_int_equal(rig_load_job(r, first_number()).running_ns, 160 * S_NS);
-	report_as_agent(r, 5, 600, 600);
+	rig_report_slurm(r, 5, 600, 600);
 	assert_int_equal(rig_load_job(r, first_number()).running_ns, 160 * S_NS);
 	assert_int_equal(rig_load_job(r, first_number()).ended_ns, NOON + 100 * S_NS);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM events WHERE what = 'clamp'"), 2);
@@ -196,24 +173,45 @@ static void a_run_that_slurm_forgot_stays_and_the_next_has_its_row(void **state)
 
 	row.attempt = 1;
 	send_row(r, SLURM_BATCH_SLURMCTLD, 5, &row);
-	report_as_agent(r, 1, 8, 8);
+	rig_report_slurm(r, 1, 8, 8);
 	row.start_s = NOON_S + 7; /* its agent has the end later: a correction */
 	send_row(r, SLURM_BATCH_SLURMCTLD, 9, &row);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 1);
-	/* It ended within the second of Slurm's next start. */
-	write_sql(r, "UPDATE attempts SET ended_ns = ended_ns + 581000000");
-	row.start_s = NOON_S + 8;
+	row.start_s = NOON_S + 80;
 	for (int64_t at_s = 85; at_s < 95; at_s += 5) {
 		send_row(r, SLURM_BATCH_SLURMCTLD, at_s, &row);
 		assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 2);
 		assert_int_equal(rig_number(r, "SELECT job FROM slurm_attempts"), next);
 	}
-	row = rig_slurm_row(7, SLURM_BATCH_COMPLETED, 8, 108);
+	row = rig_slurm_row(7, SLURM_BATCH_COMPLETED, 80, 100);
 	row.submit_s = submit_s;
 	send_row(r, SLURM_BATCH_SLURMDBD, 110, &row);
 	assert_int_equal(rig_load_job(r, first_number()).running_ns, 8 * S_NS);
-	assert_int_equal(rig_load_job(r, next).running_ns, 100 * S_NS);
+	assert_int_equal(rig_load_job(r, next).running_ns, 20 * S_NS);
 	assert_sums(r);
+}
+
+/* Slurm's starts are whole seconds: of a run that began in the same one it is a correction. */
+static void a_run_that_ended_within_the_second_of_the_next_start_is_one_before(void **state)
+{
+	struct rig *r = *state;
+	struct slurm_batch_job row = rig_slurm_row(7, SLURM_BATCH_RUNNING, 0, 0);
+
+	row.attempt = 1;
+	send_row(r, SLURM_BATCH_SLURMCTLD, 5, &row);
+	rig_report_slurm(r, 1, 8, 8);
+	write_sql(r, "UPDATE attempts SET started_ns = started_ns + 7500000000,"
+		     " ended_ns = ended_ns + 581000000");
+	row.start_s = NOON_S + 8;
+	send_row(r, SLURM_BATCH_SLURMCTLD, 9, &row);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 1);
+	write_sql(r, "UPDATE attempts SET started_ns = started_ns - 7500000000");
+	write_sql(r, "UPDATE slurm_attempts SET start_s = start_s - 8");
+	send_row(r, SLURM_BATCH_SLURMCTLD, 10, &row);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 2);
+	row.start_s++;
+	send_row(r, SLURM_BATCH_SLURMCTLD, 11, &row);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM jobs"), 2);
 }
 
 static void rows_of_a_requeue_are_attempts_in_any_order(void **state)
@@ -581,6 +579,7 @@ int main(void)
 		TEST(a_running_job_is_charged_as_it_runs),
 		TEST(rows_of_a_requeue_are_attempts_in_any_order),
 		TEST(a_run_that_slurm_forgot_stays_and_the_next_has_its_row),
+		TEST(a_run_that_ended_within_the_second_of_the_next_start_is_one_before),
 		TEST(time_that_an_agent_counts_after_slurms_end_is_not_charged),
 		TEST(an_id_that_comes_again_much_later_is_another_job),
 		TEST(the_mark_moves_with_the_rows_and_never_back),
