@@ -95,10 +95,11 @@ saved() { grep -q forgotten $spool/job_state; }
 wait_for 60 saved
 cp -a $spool /tmp/before
 scontrol release "$forgotten"
-all_begin() { [ "$(squeue -h -r -t R -j "$forgotten" | wc -l)" = 4 ] && begins "$forgotten"; }
-wait_for 60 all_begin
+all_run() { [ "$(squeue -h -r -t R -j "$forgotten" | wc -l)" = 4 ]; }
+wait_for 60 all_run
 ids=$(squeue -h -r -j "$forgotten" -O JobID | tr -s ' \n' ' ')
-sleep 3
+all_begin() { for id in $ids; do begins "$id" || return 1; done; }
+wait_for 60 all_begin
 systemctl kill -s KILL --kill-whom=main slurmctld
 rm -rf $spool && mv /tmp/before $spool
 systemctl reset-failed slurmctld 2>/dev/null
@@ -109,10 +110,15 @@ released() { scontrol release "$forgotten" 2>/dev/null; }
 wait_for 30 released
 forgotten_over() { sinfo -h -t drain,down,fail | grep -q . && scontrol update "NodeName=$(hostname)" State=RESUME 2>/dev/null; all_over; }
 wait_for 200 forgotten_over; ok $? "jobs that slurmctld has forgotten run once more" "$(squeue; sinfo -R; tail -n 30 /var/log/slurm/slurmctld.log)"
-n=0
-for id in $ids; do journalctl -u reeve-agent -o cat | grep -q "job $id: slurmd started attempt 1 without a Prolog" && n=$((n + 1)); done
-for id in $ids; do journalctl -u reeve-agent -o cat | grep "job $id: slurmd started attempt 2" && n=-9; done
-[ $n -ge 0 ]; ok $? "each of them is the same attempt, as slurmctld says ($n without a Prolog)" "$(journalctl -u reeve-agent -o cat | tail -n 40)"
+twice=0 lacked=0 next=0
+for id in $ids; do
+	said=$(journalctl -u reeve-agent -o cat | grep "job $id: ")
+	[ "$(grep -c 'began under Slurm' <<<"$said")" = 2 ] && twice=$((twice + 1))
+	grep -q 'slurmd started attempt 1 without a Prolog' <<<"$said" && lacked=$((lacked + 1))
+	grep -q 'slurmd started attempt 2' <<<"$said" && next=$((next + 1))
+done
+[ "$twice $next" = '4 0' ]; ok $? "each of them is the same attempt, as slurmctld says ($lacked without a Prolog)" \
+	"$twice began twice, $next as the next attempt; $(journalctl -u reeve-agent -o cat | tail -n 40)"
 
 # ---- the array, and the kills ----
 exec 3>&1
