@@ -55,7 +55,8 @@ static int32_t attempt_of(const struct slurm_question *q)
 	return (int32_t)(q->restarts < INT32_MAX ? q->restarts : INT32_MAX - 1) + 1;
 }
 
-/* Slurm runs a job once at a time: the attempt that has not ended, then one whose disk is being removed. */
+/* Which attempt of a job the node has to do with: first one that has not ended (Slurm runs a job once at a time), then one that is being
+ * cleaned up. */
 static int rank_attempt(const struct job *j)
 {
 	if (!job_has_ended(j))
@@ -63,7 +64,8 @@ static int rank_attempt(const struct job *j)
 	return j->phase < PHASE_REPORT;
 }
 
-/* The attempt that began last on this node. By its number where all have ended: a slurmctld that forgot a requeue begins an earlier attempt again. */
+/* The attempt that began last on this node. Among those that are over it is the one with the highest number. The number alone does not say it: slurmctld
+ * that forgot a requeue begins an earlier attempt again. */
 static struct job *find_last(struct node *n, uint32_t id)
 {
 	struct job *last = NULL;
@@ -205,9 +207,9 @@ static void begin_attempt(struct node *n, const struct slurm_question *q, int64_
 			    err.text);
 }
 
-/* 1: not yet. */
-static int begin_once_more(struct node *n, const struct slurm_question *q, int64_t ngpus,
-			   int64_t waited_ns, struct slurm_answer *ret)
+/* Once nothing is left of a run of the same attempt. 1: not yet. */
+static int begin_when_clear(struct node *n, const struct slurm_question *q, int64_t ngpus,
+			    int64_t waited_ns, struct slurm_answer *ret)
 {
 	struct job *j = job_find(n, q->job, attempt_of(q));
 
@@ -223,7 +225,7 @@ static int begin_once_more(struct node *n, const struct slurm_question *q, int64
 int slurm_jobs_begin(struct node *n, const struct slurm_question *q, int64_t waited_ns,
 		     struct slurm_answer *ret)
 {
-	return begin_once_more(n, q, -1, waited_ns, ret);
+	return begin_when_clear(n, q, -1, waited_ns, ret);
 }
 
 /* ---- STEP and TASK ---- */
@@ -270,8 +272,8 @@ static bool is_former(const struct node *n, const struct job *j)
 
 /* ---- an attempt without a Prolog ---- */
 
-/* Which attempt it is, slurmctld alone knows. False: not yet. Where it does not say, it is the next one: that is so for each job that was queued
- * again. */
+/* Which attempt it is, slurmctld alone knows. False: not yet. Where it does not say, the attempt counts as the next one, as for each job that
+ * was queued again. */
 static bool is_counted(struct node *n, struct ended_job *e, int64_t waited_ns)
 {
 	int64_t now_ns = node_now_ns();
@@ -318,7 +320,8 @@ int slurm_jobs_begin_again(struct node *n, const struct slurm_question *q, int32
 	known_ns = e->known_ns;
 	if (q->ncpus)
 		begin.ncpus = q->ncpus;
-	if (begin_once_more(n, &begin, e->ngpus, known_ns ? now_ns - known_ns : waited_ns, ret))
+	if (begin_when_clear(n, &begin, e->ngpus, known_ns ? now_ns - known_ns : waited_ns,
+			     ret))
 		return 1;
 	j = job_find(n, q->job, 0);
 	if (j)

@@ -94,6 +94,17 @@ static int on_changed(sd_event_source *s, const siginfo_t *si, void *userdata)
 	return 0;
 }
 
+static bool start_change(const struct job *j, bool is_comment, char *const *argv)
+{
+	const struct command c = { .node = j->node,
+				   .job = j->s.job,
+				   .attempt = j->s.attempt,
+				   .is_comment = is_comment,
+				   .output = -1 };
+
+	return start_command(&c, argv, on_changed);
+}
+
 /* One argument, no shell: the text may have any characters. */
 void scontrol_comment(struct job *j, const char *text)
 {
@@ -103,9 +114,7 @@ void scontrol_comment(struct job *j, const char *text)
 
 	snprintf(id, sizeof(id), "JobId=%" PRId64, j->s.job);
 	snprintf(comment, sizeof(comment), "AdminComment=%.*s", (int)strcspn(text, "\n"), text);
-	j->is_commenting =
-		start_command(&(struct command){ j->node, j->s.job, j->s.attempt, true, -1, 0 },
-			      argv, on_changed);
+	j->is_commenting = start_change(j, true, argv);
 }
 
 void scontrol_cancel(struct job *j)
@@ -115,8 +124,7 @@ void scontrol_cancel(struct job *j)
 	char *argv[] = { scancel, quiet, id, NULL };
 
 	snprintf(id, sizeof(id), "%" PRId64, j->s.job);
-	start_command(&(struct command){ j->node, j->s.job, j->s.attempt, false, -1, 0 }, argv,
-		      on_changed);
+	start_change(j, false, argv);
 }
 
 /* ---- which attempt it is ---- */
