@@ -118,12 +118,12 @@ class Sources:
         return self.digest_of[path]
 
     def digest(self, path):
-        seen, todo = set(), [path]
-        while todo:
-            one = todo.pop()
+        seen, unread = set(), [path]
+        while unread:
+            one = unread.pop()
             if one not in seen:
                 seen.add(one)
-                todo.extend(self.headers(one))
+                unread.extend(self.headers(one))
         return hashlib.sha256("".join(one + self.content(one) for one in sorted(seen)).encode()).hexdigest()
 
 
