@@ -81,6 +81,7 @@ void foreign_begin_running(struct node *n, struct job *j)
 	report_save_baseline(n, j);
 	clock_start(&j->clock, node_now_ns());
 	j->s.clock.started_ns = node_realtime_ns();
+	j->waits_until_ns = 0;
 	j->phase = PHASE_RUNNING;
 	if (job_save(j, &err) < 0)
 		log_job(LOG_ERR, j->s.job, "save", "%s", err.text);
@@ -111,6 +112,14 @@ static void latch_status(struct job *j)
 	state_end_set(&j->s, &end);
 }
 
+static void latch_unbegun(const struct node *n, struct job *j)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "by %s before a task of it began", n->ops->foreign);
+	job_latch_end(j, END_CANCELLED, text);
+}
+
 void foreign_end(struct node *n, struct job *j)
 {
 	if (job_has_ended(j))
@@ -119,6 +128,8 @@ void foreign_end(struct node *n, struct job *j)
 	/* No task's end was seen, by this agent at least: job_finish() notes that how the job ended is not known. */
 	if (j->s.end.kind == END_NONE && j->has_foreign_status)
 		latch_status(j);
+	else if (j->s.end.kind == END_NONE && j->phase == PHASE_UNIT)
+		latch_unbegun(n, j);
 	job_enter_phase(j, PHASE_FINAL);
 }
 

@@ -25,7 +25,7 @@
 #include "common/time_units.h"
 #include "common/utf8.h"
 
-/* A job whose cgroup has been gone for this long without an Epilog has ended. */
+/* A job whose cgroup has been gone for this long without an Epilog has ended. Of one without a task squeue is asked, each time it was so long without. */
 #define LOST_NS (120 * S_NS)
 /* So long an attempt that starts once more waits until the controller has the report of its run before, and until that one's
  * directory is removed. The Prolog waits for the answer. */
@@ -213,8 +213,11 @@ static int begin_when_clear(struct node *n, const struct slurm_question *q, int6
 {
 	struct job *j = job_find(n, q->job, attempt_of(q));
 
-	if (j && !job_has_ended(j))
-		return 0; /* slurmd runs a Prolog again after its own restart */
+	if (j && !job_has_ended(j)) { /* slurmd runs a Prolog again after its own restart */
+		if (j->phase == PHASE_UNIT)
+			j->waits_until_ns = 0; /* what squeue was asked before is of no use */
+		return 0;
+	}
 	if (j && clear_former(n, j, waited_ns, ret))
 		return 1;
 	if (ret->kind != SLURM_REFUSED)
@@ -472,11 +475,37 @@ static void check_suspended(struct node *n, const struct job *j, const char *pat
 	suspend_on_frozen(n, j->s.job, f.frozen, (uint64_t)node_now_ns());
 }
 
+static void end_unbegun(struct job *j)
+{
+	if (j->phase != PHASE_UNIT)
+		return;
+	job_note(j, "its Epilog did not come, and squeue does not list this attempt");
+	foreign_end(j->node, j);
+}
+
+/* No task of it has begun, and its extern step is not there: slurmd runs the Prolog still, or its Epilog came while the agent was away. */
+static void check_unbegun(struct job *j)
+{
+	char path[MANAGER_PATH_MAX];
+	int64_t now_ns = node_now_ns();
+	bool is_due = j->waits_until_ns && now_ns >= j->waits_until_ns;
+
+	if (access(job_cgroup(j, path), F_OK) == 0) {
+		j->waits_until_ns = 0;
+	} else if (is_due || !j->waits_until_ns) {
+		j->waits_until_ns = now_ns + LOST_NS;
+		if (is_due)
+			scontrol_ask_active(j, end_unbegun);
+	}
+}
+
 void slurm_jobs_tick(struct node *n)
 {
 	char path[MANAGER_PATH_MAX];
 
 	for (struct job *j = n->jobs; j; j = j->next) {
+		if (job_is_slurms(j) && j->phase == PHASE_UNIT)
+			check_unbegun(j);
 		if (!job_is_slurms(j) || j->phase != PHASE_RUNNING)
 			continue;
 		if (access(job_cgroup(j, path), F_OK) == 0) {

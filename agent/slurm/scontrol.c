@@ -19,8 +19,9 @@ struct command {
 	int32_t attempt;
 	bool is_comment;
 	/* Of squeue: */
-	int output; /* on_listed() reads and closes it; -1: none is kept */
-	int64_t asked_ns;
+	int output;	  /* its child handler reads and closes it; -1: none is kept */
+	int64_t asked_ns; /* which question it is: e->asked_ns, j->waits_until_ns */
+	void (*on_over)(struct job *j);
 };
 
 /* ---- children ---- */
@@ -127,27 +128,45 @@ void scontrol_cancel(struct job *j)
 	start_change(j, false, argv);
 }
 
-/* ---- which attempt it is ---- */
+/* ---- what slurmctld has ---- */
 
-/* squeue lists all tasks of an array by the id of one of them. Takes the descriptor. */
-static bool read_output(int fd, uint32_t job, uint32_t *ret)
+/* squeue lists all tasks of an array by the id of one of them. Takes the descriptor. 1: the job is listed; 0: it is not; < 0: what was listed cannot be read. */
+static int read_output(int fd, uint32_t job, uint32_t *ret)
 {
 	_cleanup_fclose_ FILE *f = fdopen(fd, "r");
 	char line[128];
-	bool is_found = false;
 
 	if (!f) {
 		close(fd);
-		return false;
+		return -ENOMEM;
 	}
 	rewind(f);
-	while (!is_found && fgets(line, sizeof(line), f))
-		is_found = ended_read_restarts(line, job, ret);
-	return is_found;
+	while (fgets(line, sizeof(line), f))
+		if (ended_read_restarts(line, job, ret))
+			return 1;
+	return ferror(f) ? -EIO : 0;
+}
+
+/* `states` and `which` are options. Numbers alone are listed: a job's name could pass for a line. A file in memory, since squeue may list more
+ * than a pipe holds. */
+static bool start_squeue(struct command *c, char *states, char *which,
+			 sd_event_child_handler_t on_child)
+{
+	static char squeue[] = "squeue", no_header[] = "--noheader", local[] = "--local",
+		    format[] = "--Format=JobID:20,RestartCnt:20";
+	char *argv[] = { squeue, no_header, local, format, states, which, NULL };
+
+	c->output = memfd_create("reeve-squeue", MFD_CLOEXEC);
+	if (c->output < 0)
+		return false;
+	if (start_command(c, argv, on_child))
+		return true;
+	close(c->output);
+	return false;
 }
 
 /* Where the job has begun or is too old it is remembered no more, and where it has ended again there is another question: this answer is not used then. */
-static int on_listed(sd_event_source *s, const siginfo_t *si, void *userdata)
+static int on_restarts(sd_event_source *s, const siginfo_t *si, void *userdata)
 {
 	struct command *c = userdata;
 	struct ended_job *e = ended_find(c->node->ended, (uint32_t)c->job, node_now_ns());
@@ -155,7 +174,7 @@ static int on_listed(sd_event_source *s, const siginfo_t *si, void *userdata)
 	uint32_t restarts;
 
 	log_failure(c->job, "squeue", si);
-	if (read_output(c->output, (uint32_t)c->job, &restarts) && is_awaited) {
+	if (read_output(c->output, (uint32_t)c->job, &restarts) > 0 && is_awaited) {
 		e->begin.restarts = restarts;
 		e->known_ns = node_now_ns();
 	}
@@ -166,21 +185,46 @@ static int on_listed(sd_event_source *s, const siginfo_t *si, void *userdata)
 	return 0;
 }
 
-/* Numbers alone: a job's name could pass for a line. A file in memory, since squeue may list more than a pipe holds. */
 void scontrol_ask_restarts(struct node *n, struct ended_job *e)
 {
-	static char squeue[] = "squeue", no_header[] = "--noheader", local[] = "--local",
-		    states[] = "--states=all", format[] = "--Format=JobID:20,RestartCnt:20";
+	static char states[] = "--states=all";
 	char id[40];
-	char *argv[] = { squeue, no_header, local, states, format, id, NULL };
-	struct command c = { .node = n,
-			     .job = e->begin.job,
-			     .output = memfd_create("reeve-squeue", MFD_CLOEXEC),
-			     .asked_ns = node_now_ns() };
+	struct command c = { .node = n, .job = e->begin.job, .asked_ns = node_now_ns() };
 
 	snprintf(id, sizeof(id), "--jobs=%" PRIu32, e->begin.job);
 	e->asked_ns = c.asked_ns;
-	e->is_asked = c.output >= 0 && start_command(&c, argv, on_listed);
-	if (!e->is_asked && c.output >= 0)
-		close(c.output);
+	e->is_asked = start_squeue(&c, states, id, on_restarts);
+}
+
+/* slurmctld answered, and has the job on no node, or another attempt of it. */
+static int on_active(sd_event_source *s, const siginfo_t *si, void *userdata)
+{
+	struct command *c = userdata;
+	struct job *j = job_find(c->node, c->job, c->attempt);
+	uint32_t restarts;
+	int is_listed = read_output(c->output, (uint32_t)c->job, &restarts);
+	bool is_over = is_listed == 0 || (is_listed > 0 && (int64_t)restarts + 1 != c->attempt);
+
+	log_failure(c->job, "squeue", si);
+	if (si->si_code != CLD_EXITED || si->si_status)
+		is_over = false;
+	if (is_over && j && j->waits_until_ns == c->asked_ns)
+		c->on_over(j);
+	sd_event_source_unref(s);
+	free(c);
+	return 0;
+}
+
+/* All jobs that have nodes: of one that slurmctld does not know, squeue would end with an error as it does without an answer. */
+void scontrol_ask_active(struct job *j, void (*on_over)(struct job *j))
+{
+	static char states[] =
+		"--states=running,suspended,configuring,completing,stopped,resizing,signaling";
+	struct command c = { .node = j->node,
+			     .job = j->s.job,
+			     .attempt = j->s.attempt,
+			     .asked_ns = j->waits_until_ns,
+			     .on_over = on_over };
+
+	start_squeue(&c, states, NULL, on_active);
 }

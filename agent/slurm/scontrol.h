@@ -12,3 +12,6 @@ void scontrol_cancel(struct job *j);
 /* Asks squeue how often Slurm has started the job again: e->known_ns and e->begin.restarts have the answer when it is there. e->is_asked becomes false then, and
  * also where slurmctld did not answer or does not know the job. */
 void scontrol_ask_restarts(struct node *n, struct ended_job *e);
+/* Asks squeue whether slurmctld has this attempt on a node, and calls `on_over` where it has not. Without an answer nothing happens, and where
+ * j->waits_until_ns has changed meanwhile. */
+void scontrol_ask_active(struct job *j, void (*on_over)(struct job *j));

@@ -186,7 +186,41 @@ has "$out" '^runs$' "to its end"
 as alice scancel "$job"
 is_unmarked() { [ -z "$(ls /run/reeve/slurm-unbegun)" ]; }
 wait_for 60 is_unmarked; ok $? "nothing is left of that after the Epilog" "$(ls /run/reeve/slurm-unbegun)"
+slurm_plugin max-vmem=1G default-vmem=500M unguarded=refuse
+
+# ---- jobs that wait in the Prolog, after the agent was told of them, and an agent that is away when one of them ends ----
+# Of both the agent sees no cgroup: slurmd died in the Prolog of the one, which is cancelled, and the Prolog of the other takes long.
+printf '#!/bin/sh\nwhile [ -e /tmp/prolog-waits ]; do sleep 1; done\n' >/etc/slurm/prolog
+chmod 755 /etc/slurm/prolog
+touch /tmp/prolog-waits
+echo Prolog=/etc/slurm/prolog >>/etc/slurm/slurm.conf
+scontrol reconfigure
+has_disk() { [ -e "/var/lib/reeve/jobfs/$1-1" ]; }
+waits() { as alice sbatch --parsable -o "/home/alice/waits.out" --vmem=100M --jobfs=10M --wrap 'echo runs; load map 300; echo not reached'; }
+ended=$(waits)
+wait_for 60 has_disk "$ended"
+systemctl kill -s KILL slurmd # its Prolog too
 systemctl stop reeve-agent
+as alice scancel "$ended"
+systemctl restart slurmd
+wait_for 120 slurm_is_over "$ended"
+has_disk "$ended"; ok $? "no Epilog tells the agent of job $ended, which ends before a task of it began" "$(squeue; tail -n 20 /var/log/slurm/slurmd.log)"
+systemctl start reeve-agent
+kept=$(waits)
+wait_for 60 has_disk "$kept"
+is_cleared() { ! has_disk "$ended"; }
+wait_for 300 is_cleared; ok $? "an agent that was away ends it, once squeue does not list it" "$(journalctl -u reeve-agent -o cat -n 10)"
+has "$(journalctl -u reeve-agent -o cat)" "job $ended: cancelled: by Slurm before a task of it began" "and its end says that no task began"
+sleep 40 # squeue is asked of both, two minutes after they were seen first
+rm /tmp/prolog-waits
+wait_for 60 slurm_is_over "$kept"
+out=$(cat /home/alice/waits.out)
+has "$out" '^runs$' "job $kept, which squeue lists, goes on" "$(journalctl -u reeve-agent -o cat -n 10; sinfo -R; tail -n 20 /var/log/slurm/slurmd.log)"
+has "$out" 'requested 100 MiB' "and is held" "$out"
+sed -i '/^Prolog=/d' /etc/slurm/slurm.conf
+scontrol reconfigure
+systemctl stop reeve-agent
+
 # ---- a job that is older than Reeve on its node ----
 : >/etc/slurm/plugstack.conf
 job=$(as alice sbatch --parsable -o /home/alice/older.out --wrap 'echo begins; until [ -e /tmp/reeve-is-here ]; do sleep 1; done; srun echo a further step')
