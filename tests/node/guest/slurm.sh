@@ -188,7 +188,7 @@ is_unmarked() { [ -z "$(ls /run/reeve/slurm-unbegun)" ]; }
 wait_for 60 is_unmarked; ok $? "nothing is left of that after the Epilog" "$(ls /run/reeve/slurm-unbegun)"
 slurm_plugin max-vmem=1G default-vmem=500M unguarded=refuse
 
-# ---- jobs that wait in the Prolog, after the agent was told of them, and an agent that is away when one of them ends ----
+# ---- jobs that wait in the Prolog, which the agent knows, and an agent that is away when one of them ends ----
 # Of both the agent sees no cgroup: slurmd died in the Prolog of the one, which is cancelled, and the Prolog of the other takes long.
 printf '#!/bin/sh\nwhile [ -e /tmp/prolog-waits ]; do sleep 1; done\n' >/etc/slurm/prolog
 chmod 755 /etc/slurm/prolog
