@@ -91,8 +91,8 @@ wait_for 60 is_closed "$untold"; ok $? "the end of a job without an Epilog is fo
 # Prolog, as slurmd has looked at their credentials just before (agent/slurm/ended.h). slurmdbd has the later run alone.
 spool=/var/spool/slurmctld
 forgotten=$(sub --hold --array=1-4 --job-name=forgotten --wrap 'told 20')
-saved() { grep -q forgotten $spool/job_state; }
-wait_for 60 saved
+saved() { grep -q "$1" $spool/job_state; }
+wait_for 60 saved forgotten
 cp -a $spool /tmp/before
 scontrol release "$forgotten"
 all_run() { [ "$(squeue -h -r -t R -j "$forgotten" | wc -l)" = 4 ]; }
@@ -127,7 +127,10 @@ tell_progress() { # every half minute, also where the output goes nowhere
 	tell_at=$((SECONDS + 30))
 	echo "# after $SECONDS s: $*; jobs: $(timeout 10 squeue -h -r -o %T 2>&1 | sort | uniq -c | tr -s ' \n' ' ')" >&3
 }
-array=$(sub --array=1-"$jobs" --wrap 'told 0.5')
+count_run() { ls $truth | cut -d. -f1 | sort -u | wc -l; }
+before_array=$(count_run)
+sub --array=1-"$jobs" --job-name=the-array --wrap 'told 0.5' >/dev/null
+wait_for 60 saved the-array # killed before that, slurmctld would not know it at all
 for ((i = 0; i < kills; i++)); do
 	victim=${daemons[RANDOM % ${#daemons[@]}]}
 	sleep $((RANDOM % 5)).$((RANDOM % 10))
@@ -176,6 +179,8 @@ tell_stuck() {
 	runuser -u alice -- timeout 20 reeve jobs | tail -n 10
 }
 wait_for 250 all_over_with_help; ok $? "the array of $jobs ends, with $kills kills meanwhile" "$(tell_stuck 2>&1)"
+run=$(($(count_run) - before_array))
+[ $run -ge "$jobs" ]; ok $? "each of its jobs has run" "$run have"
 echo "# $held times a job was released that Slurm held; $believed jobs without a process ended when slurmd registered again; $unbegun jobs whose script Slurm had not begun were queued again"
 reconcile() { reeve admin reconcile --cluster vc --from "$(date -u -d yesterday +%F)" --to "$(date -u -d tomorrow +%F)"; }
 tell_rows() { # what the ledger has of the jobs that differ
