@@ -13,6 +13,7 @@
 #include "controller/ledger/nodes/given/given_kept.h"
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/slurm/counted.h"
+#include "controller/ledger/slurm/rows.h"
 #include "controller/ledger/sql.h"
 
 /* Clocks of two nodes of one job differ by less, and Slurm gives no id again so soon. */
@@ -525,7 +526,8 @@ int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t
 	struct newest n = { .generation = -1 };
 	int r = c->is_pbs ? load_newest_pbs(s, c->cluster, c->told->job, &n, err)
 			  : load_newest(s, c->origin, c->told->job, &n, err);
-	bool is_new, is_unclaimed = false;
+	bool is_new, is_next, is_unclaimed = false;
+	int64_t former;
 
 	if (r >= 0)
 		r = is_counted(s, c, &n, ret_job, err);
@@ -534,7 +536,9 @@ int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t
 	r = is_next_run(s, c, &n, err);
 	if (r < 0)
 		return r;
-	is_new = r > 0 || c->is_another || n.is_archived || !is_same_job(&n, c->told);
+	is_next = r > 0;
+	former = n.job;
+	is_new = is_next || c->is_another || n.is_archived || !is_same_job(&n, c->told);
 	r = is_new ? 0 : has_attempt(s, c, n.job, &is_unclaimed, err);
 	*ret_job = is_new ? 0 : n.job;
 	if (r > 0 && is_unclaimed)
@@ -557,6 +561,8 @@ int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t
 			r = make_job(s, c, n.job, err);
 	}
 	*ret_job = n.job;
+	if (r >= 0 && is_next)
+		r = rows_move_later(s, former, c->told->attempt, n.job, err);
 	return r < 0 || c->is_unstarted ? r : make_attempt(s, c, n.job, n.attempt, err);
 }
 

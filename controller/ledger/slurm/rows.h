@@ -27,6 +27,11 @@ int rows_set_due(struct store *s, const struct rows_attempt *a, int64_t due_ns,
 int rows_set_gone(struct store *s, const struct rows_attempt *a, int64_t gone_ns,
 		  struct err *err);
 
+/* An agent has reported a run of `attempt` as that of job `from`, and then the next run of the same attempt, which job `to` is made for: it takes the row
+ * along where Slurm's start is not before the end of the run before. */
+int rows_move_later(struct store *s, int64_t from, int32_t attempt, int64_t to,
+		    struct err *err);
+
 struct rows_list {
 	struct rows_attempt *of; /* malloc()ed */
 	size_t n;

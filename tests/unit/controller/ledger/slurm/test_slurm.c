@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
+#include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/usage/eff.h"
@@ -126,6 +127,40 @@ static void the_same_attempt_once_more_on_its_node_is_the_next_generation(void *
 	assert_int_equal(again.n_refusals, 0);
 	assert_int_equal(rig_load_job(r, again.job).running_ns, 5 * S_NS);
 	assert_int_equal(rig_load_job(r, w.job).running_ns, 10 * S_NS);
+}
+
+static void say_row(struct rig *r, int64_t job, int64_t start_s)
+{
+	assert_int_equal(
+		db_run(r->store->db, NULL,
+		       "INSERT INTO slurm_attempts VALUES(1, 7, ?2, ?1, 1, 2, ?2, 0, 0, 0, 0,"
+		       " 1, 'e1', 'e1', 0, 0, 0, 0, 1, ?2, 0, 0)",
+		       "ii", job, start_s),
+		0);
+}
+
+/* Slurm's word on the second start came before the agent's on the first run, which was taken for it. */
+static void the_next_run_takes_the_row_of_its_start_along(void **state)
+{
+	struct rig *r = *state;
+	struct rig_said w = rig_said_of(7, NOON), again = rig_said_of(7, NOON + 40 * S_NS);
+	const int64_t start_s = NOON / S_NS;
+
+	w.seq = again.seq = 1;
+	w.running_s = 10;
+	w.state = JOB_ENDED;
+	rig_send_said(r, &w);
+	say_row(r, w.job, start_s + 9); /* of the first run */
+	say_row(r, w.job, start_s + 10);
+	again.running_s = 5;
+	rig_send_said(r, &again);
+	assert_int_equal(again.job, store_slurm_number(1, 1, 7));
+	assert_int_equal(rig_number(r, "SELECT start_s FROM slurm_attempts WHERE job = "
+				       "(SELECT MIN(job) FROM jobs)"),
+			 start_s + 9);
+	assert_int_equal(rig_number(r, "SELECT start_s FROM slurm_attempts WHERE job = "
+				       "(SELECT MAX(job) FROM jobs)"),
+			 start_s + 10);
 }
 
 /* slurmctld died before it saved that it had queued the job again, and starts the first attempt once more, after the second one. */
@@ -508,6 +543,7 @@ int main(void)
 		RIG(reeves_job_numbers_continue_without_slurms),
 		RIG(an_id_that_comes_again_after_the_end_is_the_next_generation),
 		RIG(the_same_attempt_once_more_on_its_node_is_the_next_generation),
+		RIG(the_next_run_takes_the_row_of_its_start_along),
 		RIG(an_earlier_attempt_once_more_is_the_next_generation),
 		RIG(an_id_of_another_owner_is_another_job),
 		RIG(each_cluster_has_its_own_ids),
