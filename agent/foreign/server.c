@@ -180,6 +180,8 @@ int foreign_server_open(struct node *n, const struct foreign_protocol *p,
 	s->node = n;
 	s->protocol = p;
 	snprintf(s->path, sizeof(s->path), "%s/%s", n->conf->run_dir, p->socket);
+	if (p->open)
+		p->open(n);
 	s->fd = listen_at(s->path, err);
 	r = s->fd < 0 ? s->fd
 		      : sd_event_add_io(n->event, &s->io, s->fd, EPOLLIN, on_connect, s);

@@ -24,6 +24,8 @@ struct foreign_protocol {
 	int (*look)(struct node *n, struct foreign_exchange *x);
 	/* Each second: SampleInterval may be minutes, and suspended time is free. */
 	void (*tick)(struct node *n);
+	/* Before the first question, when the jobs of an agent before this one are in the table; NULL: nothing is to do then. */
+	void (*open)(struct node *n);
 };
 
 struct foreign_server;

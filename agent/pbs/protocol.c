@@ -95,5 +95,5 @@ static int look_again(struct node *n, struct foreign_exchange *x)
 	return r;
 }
 
-const struct foreign_protocol pbs_protocol = { "pbs", "pbs.sock", answer_question, look_again,
-					       pbs_jobs_tick };
+const struct foreign_protocol pbs_protocol = { "pbs",	   "pbs.sock",	  answer_question,
+					       look_again, pbs_jobs_tick, NULL };

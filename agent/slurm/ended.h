@@ -9,7 +9,7 @@
  * slurmd and slurmstepd do not say which attempt it is: slurmstepd has 0 restarts for every step. It is the next one where the job was queued again, and the same
  * once more where slurmctld was killed before it saved that start. So squeue is asked (scontrol.h) before the attempt begins.
  *
- * In memory alone: after a restart of the agent such an attempt is refused.
+ * A file in RunDirectory has the list too (ended_file.h), for an agent that is started again meanwhile. Without it such an attempt is refused.
  */
 #pragma once
 #include <stdbool.h>

@@ -19,6 +19,7 @@
 #include "agent/job/save.h"
 #include "agent/report/spool.h"
 #include "agent/slurm/ended.h"
+#include "agent/slurm/ended_file.h"
 #include "agent/slurm/jobs.h"
 #include "agent/slurm/scontrol.h"
 #include "common/log.h"
@@ -444,6 +445,49 @@ static void remember_ended(struct node *n, const struct job *j)
 	ended_remember(&n->ended, &q, r->res.ngpus, node_now_ns());
 }
 
+static void ended_path(const struct node *n, char buf[static MANAGER_PATH_MAX])
+{
+	snprintf(buf, MANAGER_PATH_MAX, "%.*s/slurm-ended", MANAGER_PATH_MAX - 64,
+		 n->conf->run_dir);
+}
+
+static void save_ended(const struct node *n)
+{
+	char path[MANAGER_PATH_MAX];
+	struct err err;
+
+	ended_path(n, path);
+	if (ended_file_write(path, n->ended, &err) < 0)
+		log_line(
+			LOG_WARNING,
+			"%s: an agent that is started again will not know which jobs have ended here",
+			err.text);
+}
+
+void slurm_jobs_open(struct node *n)
+{
+	char path[MANAGER_PATH_MAX];
+	struct err err;
+	int r;
+
+	ended_path(n, path);
+	r = ended_file_read(path, &n->ended, node_now_ns(), &err);
+	if (r < 0 && r != -ENOENT)
+		log_line(LOG_WARNING, "jobs that have ended here before are not known: %s",
+			 err.text);
+	for (struct job *j = n->jobs; j; j = j->next)
+		if (job_is_slurms(j) && j->phase == PHASE_FINAL)
+			remember_ended(n, j);
+	save_ended(n);
+}
+
+static void end_job(struct node *n, struct job *j)
+{
+	remember_ended(n, j);
+	save_ended(n);
+	foreign_end(n, j);
+}
+
 void slurm_jobs_end(struct node *n, const struct slurm_question *q)
 {
 	struct job *j = find_last(n, q->job);
@@ -451,8 +495,7 @@ void slurm_jobs_end(struct node *n, const struct slurm_question *q)
 	if (!j)
 		return;
 	j->gone_ns = 0; /* Slurm's own word */
-	remember_ended(n, j);
-	foreign_end(n, j);
+	end_job(n, j);
 }
 
 bool slurm_jobs_is_over(struct node *n, const struct slurm_question *q)
@@ -480,7 +523,7 @@ static void end_unbegun(struct job *j)
 	if (j->phase != PHASE_UNIT)
 		return;
 	job_note(j, "its Epilog did not come, and squeue does not list this attempt");
-	foreign_end(j->node, j);
+	end_job(j->node, j);
 }
 
 /* No task of it has begun, and its extern step is not there: slurmd runs the Prolog still, or its Epilog came while the agent was away. */
@@ -520,7 +563,7 @@ void slurm_jobs_tick(struct node *n)
 		} else if (node_now_ns() >= j->waits_until_ns) {
 			job_note(j, "its Epilog did not come: its end was seen by its cgroup");
 			j->waits_until_ns = 0;
-			foreign_end(n, j);
+			end_job(n, j);
 		}
 	}
 }

@@ -28,5 +28,7 @@ bool slurm_jobs_is_commenting(struct node *n, const struct slurm_question *q);
 void slurm_jobs_end(struct node *n, const struct slurm_question *q);
 /* After END: is its disk gone, and its last report written? */
 bool slurm_jobs_is_over(struct node *n, const struct slurm_question *q);
+/* Knows again what has ended on this node, also while no agent was there. */
+void slurm_jobs_open(struct node *n);
 /* Each second: sees which jobs Slurm has suspended or resumed, and ends jobs whose Epilog was lost. */
 void slurm_jobs_tick(struct node *n);

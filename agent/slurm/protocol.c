@@ -98,5 +98,5 @@ static int answer_question(struct node *n, struct foreign_exchange *x)
 	return look_again(n, x);
 }
 
-const struct foreign_protocol slurm_protocol = { "slurm", "slurm.sock", answer_question,
-						 look_again, slurm_jobs_tick };
+const struct foreign_protocol slurm_protocol = { "slurm",    "slurm.sock",    answer_question,
+						 look_again, slurm_jobs_tick, slurm_jobs_open };

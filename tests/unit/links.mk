@@ -311,5 +311,5 @@ $O/tests/unit/test_ends: $O/controller/simulate/ends.o
 $O/tests/unit/test_profile: LDLIBS += -lm
 $O/tests/unit/test_profile: $(patsubst %,$O/controller/simulate/%.o,ends fairness limits names profile replay trace usage) $(patsubst %,$O/controller/history/%.o,history swf) \
 	$(sort $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,quota/eligible priority/priority fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $(MODEL))
-$O/tests/unit/test_ended: $O/agent/slurm/ended.o $O/common/model/amount.o $O/common/err.o
+$O/tests/unit/test_ended: $O/agent/slurm/ended.o $O/agent/slurm/ended_file.o $O/common/replace_file.o $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_doctor $O/tests/unit/test_doctor_link: $(patsubst %,$O/cli/admin/doctor/judge/%.o,report services kernel access files link ledger)

@@ -101,12 +101,14 @@ has "$(cat /home/alice/restart.out)" 'requested 100 MiB' "a job outlives a resta
 script_runs() { grep -qx runs /home/alice/again.out; }
 begun_again() { scontrol update "jobid=$job" StartTime=now 2>/dev/null; slurm_is_over "$job"; }
 lacked_prolog() { journalctl -u reeve-agent -o cat | grep -q "job $job: slurmd started attempt 2 without a Prolog"; }
-queue_again() { # sets job, out
+is_queued() { [ "$(squeue -h -j "$job" -o %t)" = PD ]; }
+queue_again() { # [COMMAND that runs while it is queued]; sets job, out
 	rm -f /home/alice/again.out
 	job=$(as alice sbatch --parsable -o /home/alice/again.out --open-mode=append --vmem=100M --jobfs=10M --requeue \
 		--wrap '[ "$SLURM_RESTART_COUNT" ] || { echo runs; sleep 300; }; echo "runs again at $TMPDIR"; load map 300; while :; do sleep 1; done')
 	wait_for 30 script_runs
 	scontrol requeue "$job"
+	if [ "${1:-}" ]; then wait_for 60 is_queued && "$@"; fi
 	wait_for 60 begun_again
 	out=$(cat /home/alice/again.out)
 }
@@ -122,6 +124,11 @@ for _ in 1 2 3 4; do
 	slurm_is_over "$job"; ok $? "and ended" "$out"
 	lacked_prolog && break
 done
+echo "# slurmd ran $(lacked_prolog && echo no || echo a) Prolog for the last of them"
+# An agent that is started again meanwhile knows what has ended here.
+for _ in 1 2 3 4; do queue_again systemctl restart reeve-agent; lacked_prolog && break; done
+has "$out" "^runs again at /var/lib/reeve/jobfs/$job-2/work" "a job that was queued again runs, also where the agent is started again meanwhile" "$(journalctl -u reeve-agent -o cat -n 20)"
+has "$out" 'requested 100 MiB' "and is held"
 echo "# slurmd ran $(lacked_prolog && echo no || echo a) Prolog for the last of them"
 # The agent asks squeue which attempt it is; without an answer it is the next one.
 in_agent() { nsenter -m -t "$(systemctl show -P MainPID reeve-agent)" "$@"; }

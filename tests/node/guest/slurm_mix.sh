@@ -219,7 +219,7 @@ truth = {}
 for path in glob.glob('/home/alice/truth/*'):
     t = dict(line.split() for line in open(path))
     truth[tuple(os.path.basename(path).split('.'))] = {k: int(v) for k, v in t.items()}
-bad, forgotten, later, beyond = [], [], [], []
+bad, forgotten, later, beyond, unwritten = [], [], [], [], []
 def check(what, good, *detail):
     if not good: bad.append((what, *detail))
 # A slurmctld that was killed when it had told slurmdbd of a start, and slurmd not, does not know of that start afterwards: it has no end in slurmdbd, and
@@ -233,13 +233,17 @@ for job in ledger:
         if any(b[0] == a[0] and b[1] > a[2] for b in ledger[job] if b is not a):
             check('charge', abs(a[5] - a[3] * a[6] / 1e6) <= 1, job, a)
             ledger[job].remove(a)
-            forgotten.append(job)
+            forgotten.append((job, *a[:3]))
     check('attempts', len(ledger[job]) == len(slurm[job]), job, ledger[job], slurm[job])
     check('an attempt twice', len({a[0] for a in ledger[job]}) == len(ledger[job]), job, ledger[job])
     for attempt, start, end, running, held, charge, ncpus in ledger[job]:
         check('charge', abs(charge - running * ncpus / 1e6) <= 1, job, attempt, charge, running, ncpus)
         t = truth.get((job, str(attempt - 1)))
         if not t: continue
+        # slurmd could not start the later run: what the job wrote is of the one before.
+        if any(f[:2] == (job, attempt) and f[2] - 1e9 <= t['begin'] <= f[3] + 1e9 for f in forgotten):
+            unwritten.append(job)
+            continue
         first = min(int(f[1]) for f in slurm[job]) * 1e9
         # Requeued by a slurmctld that did not know of its start, it has a later one there: the job's own word counts.
         if first > t['begin']:
@@ -268,6 +272,8 @@ check('suspended', gap > 5e9 and gap - 2e9 < s[4] < gap + 0.5e9, s, gap, slurm[s
 print(f'suspended: the job saw {gap / 1e9:.3f} s, the ledger has {s[4] / 1e9:.3f} s, slurmdbd {slurm[suspended][-1][3]};', end=' ')
 print('counted beyond the usual (job, attempt, ns):', beyond, end='; ')
 print('runs that slurmctld forgot:', len(forgotten), end='; ')
+print('of these, later runs that wrote nothing:', len(unwritten), end='; ')
+print('attempts that failed in Slurm:', sum(f[6] == 'FAILED' for j in slurm.values() for f in j), end='; ')
 print('starts that it forgot before slurmd knew of them:', len(unrun), end='; ')
 print('starts that slurmdbd has later than the job itself:', len(set(later)), end='; ')
 print(len(truth), 'attempts wrote of themselves,', sum(map(len, ledger.values())), 'are in the ledger,', sum(map(len, slurm.values())), 'in slurmdbd')

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_ended - what is remembered of Slurm's jobs that have ended: the last attempt of each, for a while, and so many. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "agent/slurm/ended.h"
+#include "agent/slurm/ended_file.h"
 #include "common/time_units.h"
 
 static void remember_job(struct ended_job **list, uint32_t job, uint32_t restarts,
@@ -92,12 +96,105 @@ static void restarts_are_read_of_the_line_of_the_job(void **state)
 	assert_int_equal(restarts, 12);
 }
 
+static void write_bytes(const char *path, const char *bytes, size_t size)
+{
+	FILE *f = fopen(path, "we");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes, 1, size, f), size);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void a_file_has_what_is_not_too_old(void **state)
+{
+	char path[] = "/tmp/reeve-test-ended.XXXXXX";
+	struct ended_job *list = NULL, *again = NULL, *e;
+	int64_t late = ENDED_KEPT_S * S_NS + 1;
+
+	(void)state;
+	assert_return_code(close(mkstemp(path)), errno);
+	assert_int_equal(ended_file_read(path, &again, 0, NULL), -EBADMSG);
+	remember_job(&list, 7, 1, 0);
+	remember_job(&list, 8, 3, 5);
+	remember_job(&list, 9, 1, 5);
+	assert_int_equal(ended_file_write(path, list, NULL), 0);
+	assert_int_equal(ended_file_read(path, &again, 4, NULL), -EBADMSG); /* of the future */
+	assert_null(again);
+	assert_int_equal(ended_file_read(path, &again, late, NULL), 0);
+	assert_null(ended_find(again, 7, late));
+	assert_non_null(ended_find(again, 9, late));
+	e = ended_find(again, 8, late);
+	assert_non_null(e);
+	assert_int_equal(e->begin.restarts, 3);
+	assert_int_equal(e->begin.vmem_bytes, 108);
+	assert_string_equal(e->begin.user, "user8");
+	assert_int_equal(e->ngpus, 2);
+	assert_int_equal(e->known_ns, 0);
+	ended_free(&again);
+	ended_free(&list);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(ended_file_read(path, &again, late, NULL), -ENOENT);
+}
+
+static void a_damaged_file_has_nothing(void **state)
+{
+	char path[] = "/tmp/reeve-test-ended.XXXXXX", bytes[8192];
+	struct ended_job *list = NULL, *again = NULL;
+	size_t size;
+	FILE *f;
+
+	(void)state;
+	assert_return_code(close(mkstemp(path)), errno);
+	remember_job(&list, 7, 1, 1);
+	remember_job(&list, 8, 1, 2);
+	assert_int_equal(ended_file_write(path, list, NULL), 0);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	size = fread(bytes, 1, sizeof(bytes), f);
+	fclose(f);
+	for (size_t cut = 1; cut <= size; cut++) {
+		bool is_whole = (size - cut - 16) % ((size - 16) / 2) == 0 && size - cut >= 16;
+
+		write_bytes(path, bytes, size - cut);
+		assert_int_equal(ended_file_read(path, &again, 9, NULL),
+				 is_whole ? 0 : -EBADMSG);
+		ended_free(&again);
+	}
+	bytes[8]++; /* another version */
+	write_bytes(path, bytes, size);
+	assert_int_equal(ended_file_read(path, &again, 9, NULL), -EBADMSG);
+	assert_null(again);
+	assert_int_equal(unlink(path), 0);
+	ended_free(&list);
+}
+
+static void as_many_as_are_remembered_are_in_the_file(void **state)
+{
+	char path[] = "/tmp/reeve-test-ended.XXXXXX";
+	struct ended_job *list = NULL, *again = NULL;
+
+	(void)state;
+	assert_return_code(close(mkstemp(path)), errno);
+	for (uint32_t i = 1; i <= ENDED_MAX; i++)
+		remember_job(&list, i, 1, i);
+	assert_int_equal(ended_file_write(path, list, NULL), 0);
+	assert_int_equal(ended_file_read(path, &again, ENDED_MAX, NULL), 0);
+	for (uint32_t i = 1; i <= ENDED_MAX; i++)
+		assert_non_null(ended_find(again, i, ENDED_MAX));
+	assert_int_equal(unlink(path), 0);
+	ended_free(&again);
+	ended_free(&list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_last_attempt_is_found_with_its_limits),
 		cmocka_unit_test(what_is_too_old_is_not_found),
 		cmocka_unit_test(the_oldest_of_too_many_is_forgotten),
+		cmocka_unit_test(a_file_has_what_is_not_too_old),
+		cmocka_unit_test(a_damaged_file_has_nothing),
+		cmocka_unit_test(as_many_as_are_remembered_are_in_the_file),
 		cmocka_unit_test(restarts_are_read_of_the_line_of_the_job),
 	};
 
