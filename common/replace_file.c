@@ -29,11 +29,13 @@ static int write_all(int fd, const struct replace_file *f, struct err *err)
 	return 0;
 }
 
-static mode_t find_mode(const char *path)
+static mode_t find_mode(const struct replace_file *f)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 ? st.st_mode & 0777 : 0644;
+	if (stat(f->path, &st) == 0)
+		return st.st_mode & 0777;
+	return f->is_private ? 0600 : 0644;
 }
 
 int replace_file(const struct replace_file *f, struct err *err)
@@ -49,7 +51,7 @@ int replace_file(const struct replace_file *f, struct err *err)
 	if (fd < 0)
 		return err_set(err, -errno, "create %.200s: %m", part);
 	r = write_all(fd, f, err);
-	if (r >= 0 && fchmod(fd, find_mode(f->path)) < 0)
+	if (r >= 0 && fchmod(fd, find_mode(f)) < 0)
 		r = err_set(err, -errno, "mode of %.200s: %m", part);
 	if (r >= 0 && rename(part, f->path) < 0)
 		r = err_set(err, -errno, "rename %.200s to %.200s: %m", part, f->path);

@@ -10,7 +10,8 @@ struct err;
 struct replace_file {
 	const char *path, *text;
 	size_t size;
-	bool is_synced; /* on disk when this returns: for what is not written again soon */
+	bool is_synced;	 /* on disk when this returns: for what is not written again soon */
+	bool is_private; /* a new file is 0600 */
 };
 
 /* Writes a new file beside `path` and renames it. A file that is replaced passes its mode on; a new one is 0644.

@@ -39,7 +39,7 @@ static void write_list(FILE *f, const struct ended_job *list)
 int ended_file_write(const char *path, const struct ended_job *list, struct err *err)
 {
 	_cleanup_free_ char *text = NULL;
-	struct replace_file file = { .path = path };
+	struct replace_file file = { .path = path, .is_private = true };
 	FILE *f = open_memstream(&text, &file.size);
 
 	if (!f)

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 #include "agent/slurm/ended.h"
 #include "agent/slurm/ended_file.h"
@@ -110,6 +111,7 @@ static void a_file_has_what_is_not_too_old(void **state)
 	char path[] = "/tmp/reeve-test-ended.XXXXXX";
 	struct ended_job *list = NULL, *again = NULL, *e;
 	int64_t late = ENDED_KEPT_S * S_NS + 1;
+	struct stat st;
 
 	(void)state;
 	assert_return_code(close(mkstemp(path)), errno);
@@ -117,7 +119,10 @@ static void a_file_has_what_is_not_too_old(void **state)
 	remember_job(&list, 7, 1, 0);
 	remember_job(&list, 8, 3, 5);
 	remember_job(&list, 9, 1, 5);
+	assert_int_equal(unlink(path), 0);
 	assert_int_equal(ended_file_write(path, list, NULL), 0);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
 	assert_int_equal(ended_file_read(path, &again, 4, NULL), -EBADMSG); /* of the future */
 	assert_null(again);
 	assert_int_equal(ended_file_read(path, &again, late, NULL), 0);
