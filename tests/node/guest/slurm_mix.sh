@@ -244,9 +244,10 @@ for job in ledger:
         if any(f[:2] == (job, attempt) and f[2] - 1e9 <= t['begin'] <= f[3] + 1e9 for f in forgotten):
             unwritten.append(job)
             continue
-        first = min(int(f[1]) for f in slurm[job]) * 1e9
-        # Requeued by a slurmctld that did not know of its start, it has a later one there: the job's own word counts.
-        if first > t['begin']:
+        row = min(slurm[job], key=lambda f: int(f[1]))
+        first = int(row[1]) * 1e9
+        # Requeued by a slurmctld that did not know of its start, it has a later one there, and no time: the job's own word counts.
+        if first > t['begin'] or (row[6] == 'REQUEUED' and row[4] == '0'):
             later.append(job)
             first = t['begin'] - 15e9
         check('start', first - 1e9 <= start <= t['begin'] + 1e9, job, attempt, start, t, slurm[job])
