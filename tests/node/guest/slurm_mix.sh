@@ -93,7 +93,8 @@ spool=/var/spool/slurmctld
 forgotten=$(sub --hold --array=1-4 --job-name=forgotten --wrap 'told 20')
 saved() { grep -q "$1" $spool/job_state; }
 wait_for 60 saved forgotten
-cp -a $spool /tmp/before
+copied() { rm -rf /tmp/before && cp -a $spool /tmp/before && grep -q forgotten /tmp/before/job_state; } # slurmctld may be writing it
+wait_for 30 copied
 scontrol release "$forgotten"
 all_run() { [ "$(squeue -h -r -t R -j "$forgotten" | wc -l)" = 4 ]; }
 wait_for 60 all_run
@@ -107,7 +108,7 @@ systemctl restart slurmctld
 all_aborted() { ! pgrep -f 'slurmstepd: \[' >/dev/null && scontrol ping | grep -q UP; }
 wait_for 120 all_aborted
 released() { scontrol release "$forgotten" 2>/dev/null; }
-wait_for 30 released
+wait_for 30 released; ok $? "slurmctld has them as they were before their start" "$(squeue -a; tail -n 30 /var/log/slurm/slurmctld.log)"
 forgotten_over() { sinfo -h -t drain,down,fail | grep -q . && scontrol update "NodeName=$(hostname)" State=RESUME 2>/dev/null; all_over; }
 wait_for 200 forgotten_over; ok $? "jobs that slurmctld has forgotten run once more" "$(squeue; sinfo -R; tail -n 30 /var/log/slurm/slurmctld.log)"
 twice=0 lacked=0 next=0
