@@ -464,6 +464,7 @@ static void save_ended(const struct node *n)
 			err.text);
 }
 
+/* A file that could not be read for want of memory stays as it is. */
 void slurm_jobs_open(struct node *n)
 {
 	char path[MANAGER_PATH_MAX];
@@ -473,12 +474,15 @@ void slurm_jobs_open(struct node *n)
 	ended_path(n, path);
 	r = ended_file_read(path, &n->ended, node_now_ns(), &err);
 	if (r < 0 && r != -ENOENT)
-		log_line(LOG_WARNING, "jobs that have ended here before are not known: %s",
-			 err.text);
+		log_line(
+			LOG_WARNING,
+			"jobs that have ended here before are not known, and are refused where slurmd starts them again without a Prolog: %s",
+			err.text);
 	for (struct job *j = n->jobs; j; j = j->next)
 		if (job_is_slurms(j) && j->phase == PHASE_FINAL)
 			remember_ended(n, j);
-	save_ended(n);
+	if (r >= 0 || r == -ENOENT || r == -EBADMSG)
+		save_ended(n);
 }
 
 static void end_job(struct node *n, struct job *j)

@@ -157,8 +157,10 @@ static bool start_squeue(struct command *c, char *states, char *which,
 	char *argv[] = { squeue, no_header, local, format, states, which, NULL };
 
 	c->output = memfd_create("reeve-squeue", MFD_CLOEXEC);
-	if (c->output < 0)
+	if (c->output < 0) {
+		log_job(LOG_WARNING, c->job, "slurm", "cannot run squeue: %s", strerror(errno));
 		return false;
+	}
 	if (start_command(c, argv, on_child))
 		return true;
 	close(c->output);
