@@ -31,7 +31,10 @@ static int replace_text(const char *name, const char *text, size_t size)
 {
 	struct err err = { "" };
 
-	return replace_file(&(struct replace_file){ path_of(name), text, size, true }, &err);
+	return replace_file(
+		&(struct replace_file){
+			.path = path_of(name), .text = text, .size = size, .is_synced = true },
+		&err);
 }
 
 static void has_text(const char *name, const char *text)
@@ -114,9 +117,10 @@ static void test_refused_places(void **state)
 	assert_int_equal(replace_text("no/a", "x", 1), -ENOENT);
 	memset(name, 'a', PATH_MAX - 1);
 	name[PATH_MAX - 1] = '\0';
-	assert_int_equal(replace_file(&(struct replace_file){ name, "x", 1, false },
-				      &(struct err){ "" }),
-			 -ENAMETOOLONG);
+	assert_int_equal(
+		replace_file(&(struct replace_file){ .path = name, .text = "x", .size = 1 },
+			     &(struct err){ "" }),
+		-ENAMETOOLONG);
 	free(name);
 }
 
