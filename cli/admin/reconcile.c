@@ -130,6 +130,29 @@ static int report_difference(void *ctx, const struct compare_difference *d, stru
 	return 0;
 }
 
+/* What makes the sums differ and is no difference. */
+static void print_explained(FILE *to, const struct compare_sums *n)
+{
+	if (n->n_forgotten)
+		fprintf(to,
+			"%" PRId64
+			" attempts ran once more than slurmdbd has: slurmctld died before it saved their first start; %" PRId64
+			" CPU seconds more in the ledger\n",
+			n->n_forgotten, n->s_forgotten);
+	if (n->n_noticed_late)
+		fprintf(to,
+			"%" PRId64
+			" attempts ended before slurmctld noticed that it had lost their node (NODE_FAIL); %" PRId64
+			" CPU seconds more in slurmdbd\n",
+			n->n_noticed_late, n->s_noticed_late);
+	if (n->s_agent)
+		fprintf(to,
+			"agents time tasks, Slurm also Prolog and Epilog: %" PRId64
+			" CPU seconds more in %s\n",
+			n->s_agent < 0 ? -n->s_agent : n->s_agent,
+			n->s_agent < 0 ? "slurmdbd" : "the ledger");
+}
+
 static int print_summary(const struct reconcile_report *to, const struct rows_period *p,
 			 const struct compare_sums *n, struct err *err)
 {
@@ -138,11 +161,7 @@ static int print_summary(const struct reconcile_report *to, const struct rows_pe
 	int r;
 
 	if (!to->list) {
-		if (n->n_forgotten)
-			fprintf(to->c->format.to,
-				"%" PRId64
-				" attempts ran once more than slurmdbd has: slurmctld died before it saved their first start\n",
-				n->n_forgotten);
+		print_explained(to->c->format.to, n);
 		fprintf(to->c->format.to,
 			"cluster %s: %" PRId64 " attempts, %" PRId64
 			" CPU seconds in the ledger; %" PRId64 " attempts, %" PRId64
@@ -159,6 +178,10 @@ static int print_summary(const struct reconcile_report *to, const struct rows_pe
 	doc_int(&d, "ledger_cpu_s", n->s_ledger);
 	doc_int(&d, "slurmdbd_cpu_s", n->s_slurmdbd);
 	doc_int(&d, "forgotten_count", n->n_forgotten);
+	doc_int(&d, "forgotten_cpu_s", n->s_forgotten);
+	doc_int(&d, "noticed_late_count", n->n_noticed_late);
+	doc_int(&d, "noticed_late_cpu_s", n->s_noticed_late);
+	doc_int(&d, "agent_cpu_s", n->s_agent);
 	doc_int(&d, "difference_count", n->n_differences);
 	doc_set(&d, "differences", json_incref(to->list));
 	r = doc_finish(&d, &doc, err);
@@ -216,8 +239,10 @@ const struct verb admin_verb_reconcile = {
 		"suspended seconds, state or CPUs differ; exit status 1 when one does. Times\n"
 		"that an agent of Reeve measured may differ by a minute: they do not count\n"
 		"Prolog and Epilog. A run that slurmctld forgot, since it died before it\n"
-		"saved its start, is counted by itself. Runs on the host of\n"
-		"reeve-slurm, as an operator.",
+		"saved its start, and an end that it noticed late, since it had lost the node\n"
+		"(NODE_FAIL), are counted by themselves. Before the sums stands what makes\n"
+		"them differ and is no difference. Runs on the host of reeve-slurm, as an\n"
+		"operator.",
 	.examples = "reeve admin reconcile\n"
 		    "reeve admin reconcile --from 2026-11-01 --to 2026-12-01 --json",
 	.options = options,

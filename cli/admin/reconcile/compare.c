@@ -86,12 +86,27 @@ static int compare_times(struct comparison *c, const struct slurm_batch_job *a,
 	return r;
 }
 
+/* What explains sums that differ though no attempt does. */
+static void count_explained(struct compare_sums *sums, const struct slurm_batch_job *a,
+			    const struct slurm_batch_job *b)
+{
+	int64_t s = cpu_seconds(a) - cpu_seconds(b);
+
+	if (is_noticed_late(a, b)) {
+		sums->n_noticed_late++;
+		sums->s_noticed_late -= s;
+	} else if (a->by_agent) {
+		sums->s_agent += s;
+	}
+}
+
 /* The state always; times and CPUs only where one side says that the attempt ran. */
 static int compare_pair(struct comparison *c, const struct slurm_batch_job *a,
 			const struct slurm_batch_job *b)
 {
 	int r = a->state != b->state ? add_difference(c, COMPARE_STATE, a, b) : 0;
 
+	count_explained(&c->how->sums, a, b);
 	if (r >= 0 && (has_run(a) || has_run(b)))
 		r = compare_times(c, a, b);
 	return r;
@@ -120,9 +135,10 @@ static int walk_lists(struct comparison *c, const struct compare_list *l,
 	while (r >= 0 && (i < l->n || k < d->n)) {
 		int order = i == l->n ? 1 : k == d->n ? -1 : compare_keys(&l->of[i], &d->of[k]);
 
-		if (order < 0 && is_forgotten(l, i))
+		if (order < 0 && is_forgotten(l, i)) {
 			c->how->sums.n_forgotten++;
-		else if (order < 0)
+			c->how->sums.s_forgotten += cpu_seconds(&l->of[i]);
+		} else if (order < 0)
 			r = add_difference(c, COMPARE_NOT_IN_SLURMDBD, &l->of[i], NULL);
 		else if (order > 0)
 			r = add_difference(c, COMPARE_NOT_IN_LEDGER, NULL, &d->of[k]);

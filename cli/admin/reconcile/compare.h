@@ -40,9 +40,13 @@ struct compare_list {
 	size_t n;
 };
 struct compare_sums {
-	int64_t n_ledger, n_slurmdbd; /* attempts */
-	int64_t s_ledger, s_slurmdbd; /* CPU seconds: running time x CPUs */
-	int64_t n_forgotten;	      /* of n_ledger */
+	int64_t n_ledger, n_slurmdbd;	  /* attempts */
+	int64_t s_ledger, s_slurmdbd;	  /* CPU seconds: running time x CPUs */
+	int64_t n_forgotten, s_forgotten; /* of n_ledger, s_ledger */
+	/* pairs whose node slurmctld lost, and what slurmdbd has more of them than the ledger, since slurmctld noticed later */
+	int64_t n_noticed_late, s_noticed_late;
+	/* all other pairs whose ledger's times are an agent's: what the ledger has more, < 0: less */
+	int64_t s_agent;
 	int64_t n_differences;
 };
 struct compare {

@@ -24,7 +24,8 @@ static struct slurm_batch_job attempt_of(int64_t job, int64_t submit_s)
 
 struct seen {
 	int n[_COMPARE_MAX];
-	int64_t job, n_forgotten;
+	int64_t job;
+	struct compare_sums sums;
 };
 
 static int see_difference(void *ctx, const struct compare_difference *d, struct err *err)
@@ -46,7 +47,7 @@ static int64_t count_differences(struct slurm_batch_job *l, size_t n_l,
 
 	memset(ret, 0, sizeof(*ret));
 	assert_int_equal(compare_lists(&how, &ledger, &slurmdbd, NULL), 0);
-	ret->n_forgotten = how.sums.n_forgotten;
+	ret->sums = how.sums;
 	return how.sums.n_differences;
 }
 
@@ -101,7 +102,10 @@ static void an_agents_times_may_differ_by_prolog_and_epilog(void **state)
 
 	(void)state;
 	l.by_agent = true;
-	l.start_s += COMPARE_AGENT_S;
+	l.start_s += COMPARE_AGENT_S - 1;
+	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 0);
+	assert_int_equal(seen.sums.s_agent, -2 * (COMPARE_AGENT_S - 1));
+	l.start_s++;
 	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 0);
 	l.start_s++;
 	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
@@ -116,10 +120,16 @@ static void an_agent_may_know_the_end_before_slurm_notices_a_lost_node(void **st
 	l.by_agent = true;
 	d.end_s = l.end_s + COMPARE_AGENT_S + 1;
 	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
+	assert_int_equal(seen.sums.n_noticed_late, 0);
 	l.state = d.state = SLURM_BATCH_NODE_FAIL;
 	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 0);
+	assert_int_equal(seen.sums.n_noticed_late, 1);
+	assert_int_equal(seen.sums.s_noticed_late, 2 * (COMPARE_AGENT_S + 1));
+	assert_int_equal(seen.sums.s_agent, 0);
+	assert_int_equal(seen.sums.s_slurmdbd - seen.sums.s_ledger, seen.sums.s_noticed_late);
 	l.by_agent = false;
 	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
+	assert_int_equal(seen.sums.n_noticed_late, 0);
 	l.by_agent = true;
 	l.end_s = d.end_s + COMPARE_AGENT_S + 1; /* what nothing explains */
 	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
@@ -139,7 +149,8 @@ static void a_run_that_slurmctld_forgot_is_counted_and_no_difference(void **stat
 	l[0].by_agent = l[1].by_agent = true;
 	l[0].attempt = l[1].attempt = 1;
 	assert_int_equal(count_differences(l, 2, &d, 1, &seen), 0);
-	assert_int_equal(seen.n_forgotten, 1);
+	assert_int_equal(seen.sums.n_forgotten, 1);
+	assert_int_equal(seen.sums.s_forgotten, seen.sums.s_ledger - seen.sums.s_slurmdbd);
 	for (int how = 0; how < 5; how++) {
 		struct slurm_batch_job other[] = {
 			l[0], l[1]
@@ -152,7 +163,7 @@ static void a_run_that_slurmctld_forgot_is_counted_and_no_difference(void **stat
 		other[0].end_s = how == 4 ? 0 : other[0].end_s;
 		assert_int_equal(count_differences(other, 2, &d, 1, &seen), 1);
 		assert_int_equal(seen.n[COMPARE_NOT_IN_SLURMDBD], 1);
-		assert_int_equal(seen.n_forgotten, 0);
+		assert_int_equal(seen.sums.n_forgotten, 0);
 	}
 	assert_int_equal(count_differences(l, 1, &d, 1, &seen), 2); /* nothing follows it */
 }
