@@ -27,6 +27,7 @@
 #include "agent/memory.h"
 #include "agent/metrics/server.h"
 #include "agent/reload.h"
+#include "agent/report/former.h"
 #include "agent/slurm/protocol.h"
 #include "agent/step/steps.h"
 #include "agent/state_dir.h"
@@ -208,6 +209,21 @@ static void name_node(const struct node *n, struct sync *ret)
 	snprintf(ret->features, sizeof(ret->features), "%s", n->conf->features);
 }
 
+static int describe_foreign(struct daemon *d, struct sync *ret)
+{
+	struct former_lists lists = { .jobs = d->jobs, .n_jobs = ret->n_jobs };
+	int r = foreign_describe(&d->node, &d->slurm_jobs, &lists.n_told);
+
+	lists.told = d->slurm_jobs;
+	if (r >= 0)
+		r = spool_describe(d->node.spool, &lists);
+	ret->jobs = d->jobs = lists.jobs;
+	ret->n_jobs = lists.n_jobs;
+	ret->slurm_jobs = d->slurm_jobs = lists.told;
+	ret->n_slurm_jobs = lists.n_told;
+	return r;
+}
+
 /* uplink_config.describe: what the next sync says of the node. -ENOMEM: nothing is sent, because a list
  * that lacks jobs would make the controller take them for lost. */
 static int describe_node(void *ctx, struct sync *ret)
@@ -231,10 +247,8 @@ static int describe_node(void *ctx, struct sync *ret)
 			      .n_gpus = job_gpus_describe(n, d->gpus) };
 	name_node(n, ret);
 	ret->engine = (enum engine)n->conf->engine;
-	if (engine_is_foreign(ret->engine) &&
-	    foreign_describe(n, &d->slurm_jobs, &ret->n_slurm_jobs) < 0)
+	if (engine_is_foreign(ret->engine) && describe_foreign(d, ret) < 0)
 		return -ENOMEM;
-	ret->slurm_jobs = d->slurm_jobs;
 	ret->n_steps = steps_describe(n, &ret->steps);
 	describe_free(n, ret);
 	return ret->steps ? 0 : -ENOMEM;

@@ -136,7 +136,7 @@ void foreign_end(struct node *n, struct job *j)
 /* ---- what the controller needs to know ---- */
 
 /* Nodes and cores of the whole job are from the batch system; 0 there: not known, and it counts as on one node. */
-static void describe_job(const struct job *j, struct sync_slurm_job *ret)
+void foreign_describe_job(const struct job *j, struct sync_slurm_job *ret)
 {
 	const struct request *q = &j->s.request;
 
@@ -167,7 +167,7 @@ int foreign_describe(const struct node *n, struct sync_slurm_job **ret, size_t *
 	if (!list)
 		return -ENOMEM;
 	for (const struct job *j = n->jobs; j; j = j->next)
-		describe_job(j, &list[count++]);
+		foreign_describe_job(j, &list[count++]);
 	*ret = list;
 	*ret_n = count;
 	return 0;

@@ -29,3 +29,5 @@ void foreign_end(struct node *n, struct job *j);
 /* What the controller needs to know of each job in the table (common/wire/sync.h). *ret is one realloc()ed before, or
  * NULL. -ENOMEM. */
 int foreign_describe(const struct node *n, struct sync_slurm_job **ret, size_t *ret_n);
+/* The same of one job. */
+void foreign_describe_job(const struct job *j, struct sync_slurm_job *ret);

@@ -5,27 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/report/former.h"
 #include "agent/report/sent.h"
 #include "agent/report/spool.h"
 #include "agent/report/state.h"
+#include "agent/report/unsaved.h"
 #include "common/err.h"
 #include "common/time_units.h"
 #include "common/wire/json/load.h"
+#include "common/wire/sync.h"
 #include "common/wire/wire.h"
 
 #define PRUNE_EACH 1000 /* final reports */
-
-/* A change of one attempt that is not in the store: it was acknowledged since the last spool_flush(), or the store refused it. It
- * is newer than the attempt's row. */
-struct unsaved {
-	struct unsaved *next;
-	int64_t job, seq, at_ns;
-	int32_t attempt;
-	bool final;
-	char *body; /* NULL: nothing is to be sent, and the row is to go */
-	char *acked; /* the final report that was acknowledged before the store had it; or NULL */
-	int64_t acked_bytes; /* of the row's report, which was acknowledged; 0: none was */
-};
 
 struct spool {
 	struct db *db;
@@ -34,69 +25,9 @@ struct spool {
 	struct unsaved *unsaved;	/* the next to be sent first */
 	char ledger[SYNC_LEDGER_MAX];	/* of the last answer; "": none yet */
 	int64_t restored_ns;
-	int n_kept; /* since sent_prune() */
+	int n_kept;	 /* since sent_prune() */
+	bool has_former; /* former.h has one, or cannot be read */
 };
-
-/* ---- what is not in the store ---- */
-
-static struct unsaved *find_unsaved(const struct spool *s, int64_t job, int32_t attempt)
-{
-	struct unsaved *u = s->unsaved;
-
-	while (u && (u->job != job || u->attempt != attempt))
-		u = u->next;
-	return u;
-}
-
-/* The entry of the attempt, made where there is none, moved to the end of the list. NULL: no memory. */
-static struct unsaved *add_unsaved(struct spool *s, int64_t job, int32_t attempt)
-{
-	struct unsaved *u = find_unsaved(s, job, attempt), **at = &s->unsaved;
-
-	if (!u)
-		u = calloc(1, sizeof(*u));
-	if (!u)
-		return NULL;
-	u->job = job;
-	u->attempt = attempt;
-	while (*at && *at != u)
-		at = &(*at)->next;
-	if (*at)
-		*at = u->next;
-	while (*at)
-		at = &(*at)->next;
-	u->next = NULL;
-	*at = u;
-	return u;
-}
-
-static void remove_unsaved(struct spool *s, struct unsaved *u)
-{
-	struct unsaved **at = &s->unsaved;
-
-	while (*at && *at != u)
-		at = &(*at)->next;
-	if (!*at)
-		return;
-	*at = u->next;
-	free(u->body);
-	free(u->acked);
-	free(u);
-}
-
-/* Remember that nothing of the attempt is to be sent; spool_flush() changes the row when the store works. */
-static int mark_sent(struct spool *s, int64_t job, int32_t attempt, bool is_final)
-{
-	struct unsaved *u = add_unsaved(s, job, attempt);
-
-	if (!u)
-		return -ENOMEM;
-	free(u->body);
-	u->body = NULL;
-	u->acked_bytes = 0;
-	u->final |= is_final;
-	return 0;
-}
 
 /* ---- the ledger ---- */
 
@@ -165,7 +96,7 @@ void spool_name_ledger(struct spool *s, int max, char ret[static SYNC_LEDGER_MAX
 
 int spool_repeat(struct spool *s, int64_t job, int32_t attempt, struct err *err)
 {
-	if (find_unsaved(s, job, attempt) && spool_flush(s, err) < 0)
+	if (unsaved_find(s->unsaved, job, attempt) && spool_flush(s, err) < 0)
 		return -EIO;
 	return *s->ledger ? sent_repeat(s->db, job, attempt, err) : 0;
 }
@@ -184,6 +115,31 @@ static int keep_sent(struct spool *s, const struct unsaved *u, struct err *err)
 	return sent_prune(s->db, err);
 }
 
+/* ---- runs whose attempt has begun once more ---- */
+
+static void look_for_former(struct spool *s)
+{
+	struct former_totals n;
+
+	s->has_former = former_count(s->db, &n, NULL) < 0 || n.reports;
+}
+
+/* What is kept of the attempt is of its next run, and waits. */
+static bool is_held(struct spool *s, int64_t job, int32_t attempt)
+{
+	return s->has_former && former_has(s->db, job, attempt, NULL) != 0;
+}
+
+static int ack_former(struct spool *s, int64_t job, int32_t attempt, int64_t seq,
+		      struct err *err)
+{
+	int r = s->has_former ? former_ack(s->db, job, attempt, seq, err) : 0;
+
+	if (r > 0)
+		look_for_former(s);
+	return r;
+}
+
 /* ---- the store ---- */
 
 int spool_open(struct db *db, int64_t max_bytes, struct spool **ret, struct err *err)
@@ -194,6 +150,7 @@ int spool_open(struct db *db, int64_t max_bytes, struct spool **ret, struct err 
 		return err_set(err, -ENOMEM, "out of memory");
 	*s = (struct spool){ .db = db, .max_bytes = max_bytes, .n_kept = PRUNE_EACH };
 	load_ledger(s);
+	look_for_former(s);
 	*ret = s;
 	return 0;
 }
@@ -206,7 +163,7 @@ void spool_set_max(struct spool *s, int64_t max_bytes)
 struct spool *spool_close(struct spool *s)
 {
 	while (s && s->unsaved)
-		remove_unsaved(s, s->unsaved);
+		unsaved_remove(&s->unsaved, s->unsaved);
 	free(s);
 	return NULL;
 }
@@ -366,13 +323,13 @@ int spool_put(struct spool *s, struct report *r, struct err *err)
 		return rc;
 	}
 	s->dropped += n;
-	remove_unsaved(s, find_unsaved(s, r->job, r->attempt));
+	unsaved_remove(&s->unsaved, unsaved_find(s->unsaved, r->job, r->attempt));
 	return n ? SPOOL_DROPPED : 0;
 }
 
 int spool_put_unsaved(struct spool *s, struct report *r, struct err *err)
 {
-	struct unsaved *u = find_unsaved(s, r->job, r->attempt);
+	struct unsaved *u = unsaved_find(s->unsaved, r->job, r->attempt);
 	int64_t seq = r->seq;
 	char *body;
 
@@ -382,7 +339,7 @@ int spool_put_unsaved(struct spool *s, struct report *r, struct err *err)
 		r->seq = u->seq;
 	r->seq = next_seq(r->seq, r->at_ns);
 	body = encode_report(r, err);
-	u = body ? add_unsaved(s, r->job, r->attempt) : NULL;
+	u = body ? unsaved_add(&s->unsaved, r->job, r->attempt) : NULL;
 	if (!u) {
 		free(body);
 		r->seq = seq;
@@ -423,7 +380,7 @@ static void remove_flushed(struct spool *s)
 	for (struct unsaved *u = s->unsaved, *next; u; u = next) {
 		next = u->next;
 		if (!u->body)
-			remove_unsaved(s, u);
+			unsaved_remove(&s->unsaved, u);
 	}
 }
 
@@ -464,8 +421,9 @@ static int fill_unsaved(struct spool *s, int max, json_t *to)
 		last = last->next;
 	while (last && n < max) {
 		u = s->unsaved;
-		add_unsaved(s, u->job, u->attempt);
-		if (u->body && append_report(u->body, to) == 0)
+		unsaved_add(&s->unsaved, u->job, u->attempt);
+		if (u->body && !is_held(s, u->job, u->attempt) &&
+		    append_report(u->body, to) == 0)
 			n++;
 		if (u == last)
 			break;
@@ -482,7 +440,8 @@ static int append_rows(struct spool *s, struct db_row *st, int max, json_t *to, 
 	while (n < max && (r = db_step(s->db, st, err)) > 0) {
 		s->last_job = db_int(st, 0);
 		s->last_attempt = db_int(st, 1);
-		if (!find_unsaved(s, s->last_job, (int32_t)s->last_attempt) &&
+		if (!unsaved_find(s->unsaved, s->last_job, (int32_t)s->last_attempt) &&
+		    !is_held(s, s->last_job, (int32_t)s->last_attempt) &&
 		    append_report(db_text(st, 2), to) == 0)
 			n++;
 	}
@@ -517,9 +476,12 @@ static int fill_saved(struct spool *s, int max, json_t *to, struct err *err)
 
 int spool_fill(struct spool *s, int max, json_t *to, struct err *err)
 {
-	/* Half of the room for those in memory: they must not keep out the rows. */
-	int n = fill_unsaved(s, (max + 1) / 2, to), r = fill_saved(s, max - n, to, err);
+	/* Half of the room for those in memory, and half of the rest for runs of before: they must not keep out the rows. */
+	int n = fill_unsaved(s, (max + 1) / 2, to), r;
 
+	r = s->has_former ? former_fill(s->db, (max - n + 1) / 2, to, err) : 0;
+	n += r > 0 ? r : 0;
+	r = r < 0 ? r : fill_saved(s, max - n, to, err);
 	return r < 0 && !n ? r : n + (r > 0 ? r : 0);
 }
 
@@ -536,30 +498,60 @@ static int ack_unsaved(struct unsaved *u, int64_t seq)
 
 int spool_ack(struct spool *s, int64_t job, int32_t attempt, int64_t seq, struct err *err)
 {
-	struct unsaved *u = find_unsaved(s, job, attempt);
+	struct unsaved *u = unsaved_find(s->unsaved, job, attempt);
 	struct row row;
-	int r = u ? 0 : find_report(s, job, attempt, &row, err);
+	int r = ack_former(s, job, attempt, seq, err);
 
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = u ? 0 : find_report(s, job, attempt, &row, err);
 	if (u)
 		return ack_unsaved(u, seq);
 	if (r <= 0 || row.seq > seq || !row.has_body)
 		return r < 0 ? r : 0;
-	if (mark_sent(s, job, attempt, row.final) < 0)
+	if (unsaved_mark_sent(&s->unsaved, job, attempt, row.final) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	find_unsaved(s, job, attempt)->acked_bytes = row.bytes;
+	unsaved_find(s->unsaved, job, attempt)->acked_bytes = row.bytes;
 	return row.final ? SPOOL_FINAL : 0;
 }
 
 int spool_forget(struct spool *s, int64_t job, int32_t attempt, struct err *err)
 {
-	struct unsaved *u = find_unsaved(s, job, attempt);
+	struct unsaved *u = unsaved_find(s->unsaved, job, attempt);
 	int r = db_run(s->db, err, "DELETE FROM outbox WHERE job = ? AND attempt = ?", "ii",
 		       job, (int64_t)attempt);
 
 	if (r < 0)
-		return mark_sent(s, job, attempt, true);
-	remove_unsaved(s, u);
-	return 0;
+		return unsaved_mark_sent(&s->unsaved, job, attempt, true);
+	unsaved_remove(&s->unsaved, u);
+	return s->has_former ? former_forget(s->db, job, attempt, err) : 0;
+}
+
+int spool_set_aside(struct spool *s, const struct sync_slurm_job *told, struct err *err)
+{
+	struct row row;
+	int r = spool_flush(s, err);
+
+	if (r >= 0)
+		r = find_report(s, told->job, told->attempt, &row, err);
+	if (r >= 0 && (!r || !row.final || unsaved_find(s->unsaved, told->job, told->attempt)))
+		r = err_set(err, -ENOENT, "the store does not have its end");
+	if (r >= 0)
+		r = spool_begin(s, err);
+	if (r < 0)
+		return r;
+	s->has_former = true;
+	r = former_keep(s->db, told, err);
+	if (r < 0)
+		spool_rollback(s);
+	else
+		r = spool_commit(s, err);
+	return r;
+}
+
+int spool_describe(struct spool *s, struct former_lists *to)
+{
+	return s->has_former && former_describe(s->db, to, NULL) == -ENOMEM ? -ENOMEM : 0;
 }
 
 static int64_t find_oldest_ns(struct spool *s)
@@ -574,6 +566,7 @@ static int64_t find_oldest_ns(struct spool *s)
 int spool_get_status(struct spool *s, struct spool_status *ret, struct err *err)
 {
 	struct spool_status now = { .max_bytes = s->max_bytes, .dropped = s->dropped };
+	struct former_totals former = { 0 };
 	int r = read_totals(s, &now, err);
 
 	if (r < 0)
@@ -586,6 +579,13 @@ int spool_get_status(struct spool *s, struct spool_status *ret, struct err *err)
 		now.final -= u->final;
 		now.bytes -= u->acked_bytes;
 	}
+	if (s->has_former)
+		r = former_count(s->db, &former, err);
+	if (r < 0)
+		return r;
+	now.reports += former.reports;
+	now.final += former.reports;
+	now.bytes += former.bytes;
 	now.oldest_ns = find_oldest_ns(s);
 	*ret = now;
 	return 0;

@@ -18,6 +18,7 @@
 #include "common/wire/sync.h"
 
 struct spool;
+struct former_lists;
 
 int spool_open(struct db *db, int64_t max_bytes, struct spool **ret, struct err *err);
 /* Another bound from now on; reports that are beyond it already are dropped with the next one. */
@@ -57,6 +58,11 @@ int spool_fill(struct spool *s, int max, json_t *to, struct err *err);
  * cannot be read is an error. */
 #define SPOOL_FINAL 1
 int spool_ack(struct spool *s, int64_t job, int32_t attempt, int64_t seq, struct err *err);
+/* The attempt, which has ended here, begins once more (former.h): its final report is kept by itself, and sent; what comes of the attempt from now on
+ * is of the next run, and is sent after that. Its acknowledgement is no SPOOL_FINAL. < 0: nothing has changed. */
+int spool_set_aside(struct spool *s, const struct sync_slurm_job *told, struct err *err);
+/* Runs that were set aside, in what an exchange says of the jobs of the node. Nothing where there are none, or where the store cannot be read. -ENOMEM. */
+int spool_describe(struct spool *s, struct former_lists *to);
 /* The controller never gave us this attempt: forget all of it. */
 int spool_forget(struct spool *s, int64_t job, int32_t attempt, struct err *err);
 

@@ -58,6 +58,10 @@ static const char *const additions[] = {
 	" at_ns INTEGER NOT NULL, body TEXT NOT NULL,"
 	" PRIMARY KEY (job, attempt)) STRICT, WITHOUT ROWID",
 	"CREATE INDEX IF NOT EXISTS sent_at ON sent (at_ns)",
+	"CREATE TABLE IF NOT EXISTS former (" /* former.h */
+	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, seq INTEGER NOT NULL,"
+	" at_ns INTEGER NOT NULL, body TEXT NOT NULL, told TEXT NOT NULL,"
+	" PRIMARY KEY (job, attempt, seq)) STRICT",
 };
 
 static int add_tables(struct db *db, struct err *err)

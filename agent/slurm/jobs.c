@@ -28,7 +28,7 @@
 
 /* A job whose cgroup has been gone for this long without an Epilog has ended. Of one without a task squeue is asked, each time it was so long without. */
 #define LOST_NS (120 * S_NS)
-/* So long an attempt that starts once more waits until the controller has the report of its run before, and until that one's
+/* So long an attempt that starts once more waits until the report of its run before is in the store, and until that one's
  * directory is removed. The Prolog waits for the answer. */
 #define FORMER_REPORT_NS (5 * S_NS)
 #define FORMER_REMOVAL_NS (20 * S_NS)
@@ -161,13 +161,31 @@ static int begin_job(struct node *n, const struct slurm_question *q, int64_t ngp
 	return foreign_begin(n, j, err);
 }
 
+/* The report of a run whose attempt begins once more: it is sent, before what comes of the next one. 1: not yet; where the store fails for
+ * FORMER_REPORT_NS, the job of now is more. */
+static int leave_former(struct node *n, const struct job *j, int64_t waited_ns)
+{
+	struct sync_slurm_job told;
+	struct err err;
+
+	foreign_describe_job(j, &told);
+	if (!n->uplink || spool_set_aside(n->spool, &told, &err) >= 0)
+		return 0;
+	if (waited_ns < FORMER_REPORT_NS)
+		return 1;
+	log_job(LOG_WARNING, j->s.job, "report",
+		"Slurm starts attempt %d once more: its run before is not reported: %s",
+		(int)j->s.attempt, err.text);
+	if (spool_forget(n->spool, j->s.job, j->s.attempt, &err) < 0)
+		log_job(LOG_WARNING, j->s.job, "report", "%s", err.text);
+	return 0;
+}
+
 /* Slurm starts an attempt whose run has ended here: slurmctld had died before it saved the start. Gives the place to the new run.
  * 1: not yet. */
 static int clear_former(struct node *n, struct job *j, int64_t waited_ns,
 			struct slurm_answer *ret)
 {
-	struct err err;
-
 	if (j->phase != PHASE_REPORT && waited_ns < FORMER_REMOVAL_NS)
 		return 1;
 	if (j->phase != PHASE_REPORT) {
@@ -177,13 +195,8 @@ static int clear_former(struct node *n, struct job *j, int64_t waited_ns,
 			(long long)j->s.job, n->conf->node);
 		return 0;
 	}
-	if (n->uplink && waited_ns < FORMER_REPORT_NS)
+	if (leave_former(n, j, waited_ns))
 		return 1;
-	log_job(LOG_WARNING, j->s.job, "report",
-		"Slurm starts attempt %d once more: its run before is not reported",
-		(int)j->s.attempt);
-	if (spool_forget(n->spool, j->s.job, j->s.attempt, &err) < 0)
-		log_job(LOG_WARNING, j->s.job, "report", "%s", err.text);
 	job_settle(n, j);
 	return 0;
 }

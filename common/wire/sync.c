@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/model/pbs/id.h"
+#include "common/wire/json/load.h"
 #include "common/wire/sync.h"
 #include "common/wire/sync_fields.h"
 
@@ -344,6 +345,23 @@ char *sync_format_gpus(const struct sync *s)
 char *sync_format_notes(const struct sync *s)
 {
 	return format_list(s, "notes");
+}
+
+char *sync_format_slurm_job(const struct sync_slurm_job *j)
+{
+	_cleanup_doc_ struct doc d = doc_object();
+
+	wire_encode_fields(slurm_job_fields, j, &d);
+	return d.has_failed ? NULL : wire_format(d.j);
+}
+
+int sync_parse_slurm_job(const char *text, struct sync_slurm_job *ret, struct err *err)
+{
+	_cleanup_json_ json_t *j = wire_load(text, 0, NULL);
+
+	if (!j)
+		return err_set(err, -EINVAL, "not a document");
+	return wire_decode_fields(slurm_job_fields, j, ret, err);
 }
 
 /* ---- decode: what rows cannot say ---- */

@@ -141,5 +141,10 @@ DEFINE_CLEANUP(struct sync *, sync_free)
 char *sync_format_gpus(const struct sync *s);
 char *sync_format_notes(const struct sync *s);
 
+/* An element of `slurm_jobs` as compact text, for an agent that keeps it; the caller frees it. NULL: out of memory. */
+char *sync_format_slurm_job(const struct sync_slurm_job *j);
+/* -EINVAL names the key that is wrong; -ENOMEM. */
+int sync_parse_slurm_job(const char *text, struct sync_slurm_job *ret, struct err *err);
+
 /* For qsort() and bsearch() of struct sync_step, and of what begins with its id. */
 int sync_step_compare(const void *a, const void *b);

@@ -53,9 +53,11 @@ $O/tests/unit/test_advice: $O/controller/policy/efficiency/advice.o $(MODEL)
 $O/tests/unit/test_state: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_state: $(MODEL) $(WIRE) $(DB) $O/agent/admit/cpulist.o $(patsubst %,$O/agent/report/%.o,store packed state)
 $O/tests/unit/test_spool: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_spool: tests/unit/rig/fail_vfs.c $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store packed state sent spool sync) $O/agent/admit/cpulist.o
+$O/tests/unit/test_spool: tests/unit/rig/fail_vfs.c $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store packed state sent unsaved former spool sync) $O/agent/admit/cpulist.o
+$O/tests/unit/test_former: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_former: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store packed state sent unsaved former spool) $O/agent/admit/cpulist.o
 $O/tests/unit/test_uplink: LDLIBS += -lpq -lsqlite3 -ljansson -lsystemd
-$O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store packed state sent spool sync uplink) $O/agent/admit/cpulist.o $O/common/log.o
+$O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store packed state sent unsaved former spool sync uplink) $O/agent/admit/cpulist.o $O/common/log.o
 JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove remover wipe wipe_job) $O/common/err.o
 $O/tests/node/jobfs/limits $O/tests/node/jobfs/removal: $O/tests/node/jobfs/%: tests/node/jobfs/%.c tests/node/jobfs/rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
@@ -279,8 +281,8 @@ $O/tests/unit/test_slurm_rule: $O/controller/ledger/slurm/rule.o
 $O/tests/unit/test_compare: $O/cli/admin/reconcile/compare.o
 $O/tests/unit/test_pace: $O/slurm/follow/read/pace.o
 $O/tests/unit/test_tres: $O/slurm/follow/read/tres.o
-$O/tests/unit/test_slurm_batch $O/tests/unit/test_slurm_fresh: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_slurm_batch $O/tests/unit/test_slurm_fresh: tests/unit/rig/slurm_rig.c tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/slurm/%.o,batch fresh fresh_find fresh_rows rule settle list) $(patsubst %,$O/controller/ledger/%.o,verify/verify verify/verify_totals verify/verify_parts archive/archive archive/rows archive/files archive/slurm import/import import/import_batch import/followed) $(patsubst %,$O/%.o,common/wire/slurm_batch common/csv/csv_write controller/history/history)
+$O/tests/unit/test_slurm_again $O/tests/unit/test_slurm_batch $O/tests/unit/test_slurm_fresh: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_slurm_again $O/tests/unit/test_slurm_batch $O/tests/unit/test_slurm_fresh: tests/unit/rig/slurm_rig.c tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/slurm/%.o,batch fresh fresh_find fresh_rows rule settle list) $(patsubst %,$O/controller/ledger/%.o,verify/verify verify/verify_totals verify/verify_parts archive/archive archive/rows archive/files archive/slurm import/import import/import_batch import/followed) $(patsubst %,$O/%.o,common/wire/slurm_batch common/csv/csv_write controller/history/history)
 $O/tests/unit/test_session: LDLIBS += -lnettle
 $O/tests/unit/test_session: $O/controller/session/session.o $O/common/err.o
 $O/tests/unit/test_render: ALLFLAGS += $(shell pkg-config --cflags libxslt)

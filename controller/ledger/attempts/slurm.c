@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "controller/ledger/attempts/part.h"
 #include "controller/ledger/jobs/slurm.h"
 #include "controller/ledger/store_sqlite.h"
 
@@ -69,6 +70,28 @@ static int adopt_all(struct taking *t, struct err *err)
 	return r;
 }
 
+/* 1: the attempt, or a part of it, is on this node; 0: on others alone, or there is none; *ret_node is its first node ("": none). */
+static int is_here(struct store *s, const struct sync_job *j, const char *node,
+		   char ret_node[static REQUEST_NAME_MAX], struct err *err)
+{
+	const struct store_at at = { j->job, j->attempt, node };
+	struct store_place p;
+	struct db_row *st;
+	int r = store_place_find(s, &at, &p, err);
+
+	*ret_node = '\0';
+	if (r != 0)
+		return r;
+	r = db_query_first(s->db, err, &st,
+			   "SELECT node FROM attempts WHERE job = ?1 AND attempt = ?2", "ii",
+			   j->job, (int64_t)j->attempt);
+	if (r <= 0)
+		return r;
+	snprintf(ret_node, REQUEST_NAME_MAX, "%s", store_text(st, 0));
+	db_done(st);
+	return 0;
+}
+
 /* Puts the number in place of the id. 1: the attempt is this node's; 0: it is not. */
 static int translate_job(struct taking *t, struct sync_job *j, struct err *err)
 {
@@ -83,7 +106,7 @@ static int translate_job(struct taking *t, struct sync_job *j, struct err *err)
 			    ? store_pbs_known(t->s, t->from->cluster, j->job, &j->job, err)
 			    : store_slurm_find(t->s, t->origin, j->job, &j->job, err);
 	if (r > 0)
-		r = store_slurm_is_here(t->s, j, t->doc->node, node, err);
+		r = is_here(t->s, j, t->doc->node, node, err);
 	if (r == 0 && i < t->doc->n_slurm_jobs && *node && t->doc->slurm_jobs[i].nodes <= 1) {
 		const struct store_slurm_case c = case_of(t, &t->doc->slurm_jobs[i]);
 
@@ -126,12 +149,12 @@ static int translate_reports(struct taking *t, struct err *err)
 	for (size_t i = 0; i < n; i++) {
 		struct report *rep = &d->reports[i];
 		struct sync_job key = { .job = rep->job, .attempt = rep->attempt };
-		int is_here = r < 0 ? 0 : translate_job(t, &key, err);
+		int is_known = r < 0 ? 0 : translate_job(t, &key, err);
 
-		if (is_here < 0)
-			r = is_here;
+		if (is_known < 0)
+			r = is_known;
 		rep->job = key.job;
-		if (is_here > 0) {
+		if (is_known > 0) {
 			d->reports[kept++] = *rep;
 			continue;
 		}

@@ -504,6 +504,12 @@ static int is_counted(struct store *s, const struct store_slurm_case *c, const s
 	return counted_is_imported(s, &run, err);
 }
 
+/* What node ?3 has reported of attempt ?2 of job ?1. */
+#define OF_NODE_IN(table, where)                                                               \
+	"SELECT 1 FROM " table                                                                 \
+	" WHERE job = ?1 AND attempt = ?2 AND node = ?3 AND seq > 0 AND " where
+#define OF_NODE(where) OF_NODE_IN("attempts", where) " UNION ALL " OF_NODE_IN("parts", where)
+
 /* 1: the node has run this attempt of the job on record, and has reported its end; this run of the same attempt began after the job's last one had
  * ended. Slurm has started it once more, since slurmctld had died before it saved that it had. By the clock of one node: nothing is allowed for. */
 static int is_next_run(struct store *s, const struct store_slurm_case *c,
@@ -514,10 +520,19 @@ static int is_next_run(struct store *s, const struct store_slurm_case *c,
 	if (c->row || n->generation < 0 || n->state != JOB_ENDED ||
 	    told->attempt > n->attempt || told->started_ns <= n->ended_ns)
 		return 0;
-	return db_has_row(s->db, err,
-			  "SELECT 1 FROM attempts WHERE job = ?1 AND attempt = ?2 AND node = ?3"
-			  " AND closed = " SQL_STORE_FINAL " AND seq > 0 AND ended_ns < ?4",
+	return db_has_row(s->db, err, OF_NODE("closed = " SQL_STORE_FINAL " AND ended_ns < ?4"),
 			  "iiti", n->job, (int64_t)told->attempt, c->node, told->started_ns);
+}
+
+/* 1: the run that the node reports is the one before that of the job on record: Slurm has said of the next one before the node had the answer. */
+static int is_former_run(struct store *s, const struct store_slurm_case *c,
+			 const struct newest *n, int64_t *ret_job, struct err *err)
+{
+	if (c->row || c->is_pbs || n->generation < 1 || !c->told->started_ns)
+		return 0;
+	*ret_job = store_slurm_number(c->origin, n->generation - 1, c->told->job);
+	return db_has_row(s->db, err, OF_NODE("started_ns <= ?4 AND ended_ns >= ?4"), "iiti",
+			  *ret_job, (int64_t)c->told->attempt, c->node, c->told->started_ns);
 }
 
 int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t *ret_job,
@@ -531,6 +546,8 @@ int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t
 
 	if (r >= 0)
 		r = is_counted(s, c, &n, ret_job, err);
+	if (r == 0)
+		r = is_former_run(s, c, &n, ret_job, err);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	r = is_next_run(s, c, &n, err);
@@ -564,25 +581,4 @@ int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t
 	if (r >= 0 && is_next)
 		r = rows_move_later(s, former, c->told->attempt, n.job, err);
 	return r < 0 || c->is_unstarted ? r : make_attempt(s, c, n.job, n.attempt, err);
-}
-
-int store_slurm_is_here(struct store *s, const struct sync_job *j, const char *node,
-			char ret_node[static REQUEST_NAME_MAX], struct err *err)
-{
-	const struct store_at at = { j->job, j->attempt, node };
-	struct store_place p;
-	struct db_row *st;
-	int r = store_place_find(s, &at, &p, err);
-
-	*ret_node = '\0';
-	if (r != 0)
-		return r;
-	r = db_query_first(s->db, err, &st,
-			   "SELECT node FROM attempts WHERE job = ?1 AND attempt = ?2", "ii",
-			   j->job, (int64_t)j->attempt);
-	if (r <= 0)
-		return r;
-	snprintf(ret_node, REQUEST_NAME_MAX, "%s", store_text(st, 0));
-	db_done(st);
-	return 0;
 }

@@ -111,9 +111,6 @@ int store_slurm_describe(const struct store_slurm_case *c, struct request *ret_r
 /* When it was submitted, and when it was allocated to its node: not in the future, and at most 366 days ago. */
 int64_t store_slurm_submitted(const struct store_slurm_case *c);
 int64_t store_slurm_given(const struct store_slurm_case *c);
-/* 1: the attempt, or a part of it, is on this node; 0: on others alone, or there is none; *ret_node is its first node ("": none). */
-int store_slurm_is_here(struct store *s, const struct sync_job *j, const char *node,
-			char ret_node[static REQUEST_NAME_MAX], struct err *err);
 /* Once for each job and node: a line that `reeve job` shows. */
 int store_slurm_note(struct store *s, const struct store_slurm_case *c, int64_t job,
 		     const char *text, struct err *err);

@@ -88,7 +88,8 @@ wait_for 60 is_closed "$untold"; ok $? "the end of a job without an Epilog is fo
 
 # ---- starts that slurmctld forgets ----
 # It is killed after it has started four jobs at once, and finds its state of before. What runs is aborted, and started once more: mostly without a
-# Prolog, as slurmd has looked at their credentials just before (agent/slurm/ended.h). slurmdbd has the later run alone.
+# Prolog, as slurmd has looked at their credentials just before (agent/slurm/ended.h). slurmdbd has the later run alone. With an odd seed the controller
+# is away from then until all of them run again: it hears of both runs later (agent/report/former.h).
 spool=/var/spool/slurmctld
 forgotten=$(sub --hold --array=1-4 --job-name=forgotten --wrap 'told 20')
 saved() { grep -q "$1" $spool/job_state; }
@@ -100,6 +101,7 @@ wait_for 60 all_run
 ids=$(squeue -h -r -j "$forgotten" -O JobID | tr -s ' \n' ' ')
 all_begin() { for id in $ids; do begins "$id" || return 1; done; }
 wait_for 60 all_begin
+((SEED % 2)) && systemctl stop reeve-controller
 systemctl kill -s KILL --kill-whom=main slurmctld
 rm -rf $spool && mv /tmp/before $spool
 systemctl reset-failed slurmctld 2>/dev/null
@@ -113,7 +115,21 @@ all_aborted() {
 wait_for 120 all_aborted
 released() { scontrol release "$forgotten" 2>/dev/null; }
 wait_for 30 released; ok $? "slurmctld has them as they were before their start" "$(squeue -a; tail -n 30 /var/log/slurm/slurmctld.log)"
-forgotten_over() { sinfo -h -t drain,down,fail | grep -q . && scontrol update "NodeName=$(hostname)" State=RESUME 2>/dev/null; all_over; }
+resume_node() { sinfo -h -t drain,down,fail | grep -q . && scontrol update "NodeName=$(hostname)" State=RESUME 2>/dev/null; }
+if ((SEED % 2)); then
+	begin_twice() {
+		local id
+		resume_node
+		for id in $ids; do [ "$(journalctl -u reeve-agent -o cat | grep -c "job $id: began under Slurm")" = 2 ] || return 1; done
+	}
+	wait_for 200 begin_twice; ok $? "they run again while the controller is away" "$(squeue; journalctl -u reeve-agent -o cat | tail -n 40)"
+	kept=$(sql /var/lib/reeve/agent.db 'SELECT COUNT(*) FROM former')
+	[ "$kept" = 4 ]; ok $? "the agent keeps the report of each run before" "$kept; $(journalctl -u reeve-agent -o cat | tail -n 40)"
+	systemctl start reeve-controller
+	kept_none() { [ "$(sql /var/lib/reeve/agent.db 'SELECT COUNT(*) FROM former')" = 0 ]; }
+	wait_for 60 kept_none; ok $? "and the controller gets them" "$(journalctl -u reeve-agent -u reeve-controller -o cat | tail -n 40)"
+fi
+forgotten_over() { resume_node; all_over; }
 wait_for 200 forgotten_over; ok $? "jobs that slurmctld has forgotten run once more" "$(squeue; sinfo -R; tail -n 30 /var/log/slurm/slurmctld.log)"
 twice=0 lacked=0 next=0
 for id in $ids; do
@@ -187,7 +203,7 @@ wait_for 250 all_over_with_help; ok $? "the array of $jobs ends, with $kills kil
 run=$(($(count_run) - before_array))
 [ $run -ge "$jobs" ]; ok $? "each of its jobs has run" "$run have"
 echo "# $held times a job was released that Slurm held; $believed jobs without a process ended when slurmd registered again; $unbegun jobs whose script Slurm had not begun were queued again"
-reconcile() { reeve admin reconcile --cluster vc --from "$(date -u -d yesterday +%F)" --to "$(date -u -d tomorrow +%F)"; }
+reconcile() { reeve admin reconcile --cluster vc --from "$(date -u -d yesterday +%F)" --to "$(date -u -d tomorrow +%F)" "$@"; }
 tell_rows() { # what the ledger has of the jobs that differ
 	local id
 	for id in $(sed -n 's/^job \([0-9]*\).*/\1/p' /tmp/reconcile | sort -un | head -n 5); do
@@ -204,7 +220,12 @@ has_all() {
 	[ "$open" = 0 ] && reconcile >/tmp/reconcile 2>&1
 }
 wait_for 120 has_all; ok $? "reeve admin reconcile: ledger and slurmdbd have the same jobs and seconds" "$(reconcile 2>&1 | head -30; tell_rows)"
-tail -n 1 /tmp/reconcile | sed "s/^/# /"
+sed "s/^/# /" /tmp/reconcile
+reconcile --json | python3 -c 'import json, sys
+r = json.load(sys.stdin)
+apart, explained = r["ledger_cpu_s"] - r["slurmdbd_cpu_s"], r["forgotten_cpu_s"] - r["noticed_late_cpu_s"] + r["agent_cpu_s"]
+sys.exit(0 if apart == explained else f"{apart} CPU seconds apart, {explained} explained")' 2>/tmp/sums
+ok $? "where their CPU seconds differ, it says why, to the second" "$(tail -n 3 /tmp/sums)"
 
 # ---- row by row ----
 SLURM_TIME_FORMAT=%s sacct -a -X -D -n -P -S now-1day -o JobIDRaw,Start,End,Suspended,ElapsedRaw,AllocCPUS,State | grep -v 'None assigned' >/tmp/sacct
