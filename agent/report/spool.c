@@ -86,9 +86,9 @@ void spool_name_ledger(struct spool *s, int max, char ret[static SYNC_LEDGER_MAX
 		       int64_t *ret_restored_ns)
 {
 	struct spool_status now = { 0 };
-	/* spool_fill() gives those in memory half of the room. */
-	bool is_all =
-		spool_get_status(s, &now, NULL) >= 0 && now.reports + 2 * now.unsaved <= max;
+	/* spool_fill() gives those in memory half of the room, and holds those of later runs back. */
+	bool is_all = !s->has_former && spool_get_status(s, &now, NULL) >= 0 &&
+		      now.reports + 2 * now.unsaved <= max;
 
 	snprintf(ret, SYNC_LEDGER_MAX, "%s", s->ledger);
 	*ret_restored_ns = is_all ? s->restored_ns : 0;

@@ -142,6 +142,27 @@ static void the_run_before_is_sent_first_also_by_the_next_agent(void **unused)
 	assert_int_equal(get_status().reports, 2);
 }
 
+/* So that a restored ledger does not take what is held back for lost. */
+static void not_all_reports_are_in_an_exchange_that_holds_one_back(void **unused)
+{
+	char ledger[SYNC_LEDGER_MAX];
+	int64_t restored_ns;
+
+	(void)unused;
+	assert_int_equal(spool_set_ledger(spool, "one", 7, NULL), 0);
+	put_report(5, 100, JOB_RUNNING);
+	spool_name_ledger(spool, 500, ledger, &restored_ns);
+	assert_int_equal(restored_ns, 7);
+	set_aside(200);
+	put_report(5, 300, JOB_RUNNING);
+	spool_name_ledger(spool, 500, ledger, &restored_ns);
+	assert_string_equal(ledger, "one");
+	assert_int_equal(restored_ns, 0);
+	assert_int_equal(spool_ack(spool, 5, 1, 200, NULL), 0);
+	spool_name_ledger(spool, 500, ledger, &restored_ns);
+	assert_int_equal(restored_ns, 7);
+}
+
 /* Its acknowledgement does not settle the job of now. */
 static void each_end_is_acknowledged_by_itself(void **unused)
 {
@@ -302,6 +323,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(
 			the_run_before_is_sent_first_also_by_the_next_agent, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			not_all_reports_are_in_an_exchange_that_holds_one_back, set_up,
+			tear_down),
 		cmocka_unit_test_setup_teardown(each_end_is_acknowledged_by_itself, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(of_three_runs_one_after_the_other_is_sent,
