@@ -9,8 +9,7 @@
 #include "common/wire/sync.h"
 
 #define OLDEST                                                                                 \
-	" FROM former f WHERE seq = (SELECT MIN(seq) FROM former"                              \
-	" WHERE job = f.job AND attempt = f.attempt) ORDER BY at_ns"
+	" FROM former WHERE id IN (SELECT MIN(id) FROM former GROUP BY job, attempt) ORDER BY id"
 
 int former_keep(struct db *db, const struct sync_slurm_job *told, struct err *err)
 {
@@ -20,7 +19,7 @@ int former_keep(struct db *db, const struct sync_slurm_job *told, struct err *er
 	if (!text)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = db_run(db, err,
-		   "INSERT OR IGNORE INTO former(job, attempt, seq, at_ns, body, told)"
+		   "INSERT INTO former(job, attempt, seq, at_ns, body, told)"
 		   " SELECT job, attempt, seq, at_ns, body, ?3 FROM outbox"
 		   " WHERE job = ?1 AND attempt = ?2 AND final = 1 AND body IS NOT NULL",
 		   "iit", told->job, (int64_t)told->attempt, text);
@@ -128,8 +127,8 @@ int former_ack(struct db *db, int64_t job, int32_t attempt, int64_t seq, struct 
 	if (r <= 0)
 		return r;
 	r = db_run(db, err,
-		   "DELETE FROM former WHERE job = ?1 AND attempt = ?2 AND seq <= ?3"
-		   " AND seq = (SELECT MIN(seq) FROM former WHERE job = ?1 AND attempt = ?2)",
+		   "DELETE FROM former WHERE seq <= ?3"
+		   " AND id = (SELECT MIN(id) FROM former WHERE job = ?1 AND attempt = ?2)",
 		   "iii", job, (int64_t)attempt, seq);
 	return r < 0 ? r : 1;
 }

@@ -115,8 +115,6 @@ static int keep_sent(struct spool *s, const struct unsaved *u, struct err *err)
 	return sent_prune(s->db, err);
 }
 
-/* ---- runs whose attempt has begun once more ---- */
-
 static void look_for_former(struct spool *s)
 {
 	struct former_totals n;
@@ -559,7 +557,9 @@ static int64_t find_oldest_ns(struct spool *s)
 	int64_t at = 0;
 
 	(void)db_query_int(s->db, NULL, &at,
-			   "SELECT MIN(at_ns) FROM outbox WHERE body IS NOT NULL", "");
+			   "SELECT MIN(at) FROM (SELECT MIN(at_ns) AS at FROM outbox"
+			   " WHERE body IS NOT NULL UNION ALL SELECT MIN(at_ns) FROM former)",
+			   "");
 	return at;
 }
 

@@ -58,10 +58,11 @@ static const char *const additions[] = {
 	" at_ns INTEGER NOT NULL, body TEXT NOT NULL,"
 	" PRIMARY KEY (job, attempt)) STRICT, WITHOUT ROWID",
 	"CREATE INDEX IF NOT EXISTS sent_at ON sent (at_ns)",
-	"CREATE TABLE IF NOT EXISTS former (" /* former.h */
+	"CREATE TABLE IF NOT EXISTS former (" /* former.h; `id` is their order */
+	" id INTEGER PRIMARY KEY NOT NULL,"
 	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, seq INTEGER NOT NULL,"
-	" at_ns INTEGER NOT NULL, body TEXT NOT NULL, told TEXT NOT NULL,"
-	" PRIMARY KEY (job, attempt, seq)) STRICT",
+	" at_ns INTEGER NOT NULL, body TEXT NOT NULL, told TEXT NOT NULL) STRICT",
+	"CREATE INDEX IF NOT EXISTS former_attempt ON former (job, attempt)",
 };
 
 static int add_tables(struct db *db, struct err *err)

@@ -133,6 +133,7 @@ static void the_run_before_is_sent_first_also_by_the_next_agent(void **unused)
 		assert_string_equal(list_sent(500), "5:100 6:210");
 		assert_int_equal(get_status().reports, 3);
 		assert_int_equal(get_status().final, 1);
+		assert_int_equal(get_status().oldest_ns, 100 * 1000000);
 		assert_int_equal(reopen_spool(), 0);
 	}
 	assert_int_equal(spool_ack(spool, 5, 1, 99, NULL), 0);
@@ -194,6 +195,20 @@ static void of_three_runs_one_after_the_other_is_sent(void **unused)
 	assert_int_equal(spool_ack(spool, 5, 1, 200, NULL), 0);
 	assert_string_equal(list_sent(500), "5:300");
 	assert_int_equal(spool_ack(spool, 5, 1, 300, NULL), SPOOL_FINAL);
+}
+
+/* Numbers follow the clock. */
+static void after_the_clock_was_set_back_the_order_is_the_same(void **unused)
+{
+	(void)unused;
+	set_aside(500);
+	set_aside(200);
+	put_report(5, 100, JOB_RUNNING);
+	assert_string_equal(list_sent(500), "5:500");
+	assert_int_equal(spool_ack(spool, 5, 1, 500, NULL), 0);
+	assert_string_equal(list_sent(500), "5:200");
+	assert_int_equal(spool_ack(spool, 5, 1, 200, NULL), 0);
+	assert_string_equal(list_sent(500), "5:100");
 }
 
 static void what_the_store_refuses_waits_in_memory_as_well(void **unused)
@@ -330,6 +345,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(of_three_runs_one_after_the_other_is_sent,
 						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			after_the_clock_was_set_back_the_order_is_the_same, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_the_store_refuses_waits_in_memory_as_well,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(many_runs_of_before_leave_room_for_others,
