@@ -310,11 +310,17 @@ static int has_attempt(struct store *s, const struct store_slurm_case *c, int64_
 	return 1;
 }
 
-/* 1: reeve-slurm follows the cluster, and will soon send this job. */
-static int is_awaited(struct store *s, const struct store_slurm_case *c, struct err *err)
+/* 1: reeve-slurm follows the cluster, and will soon send this job. `former`: the job of the run before, which may have its row already; 0: none. */
+static int is_awaited(struct store *s, const struct store_slurm_case *c, int64_t former,
+		      struct err *err)
 {
+	int r;
+
 	if (c->row || c->told->started_ns < c->now_ns - STORE_SLURM_FOLLOWED_NS)
 		return 0;
+	r = former ? rows_has_later(s, former, c->told->attempt, err) : 0;
+	if (r != 0)
+		return r < 0 ? r : 0;
 	return db_has_row(s->db, err,
 			  "SELECT 1 FROM slurm_marks WHERE origin = ?1 AND live_ns > ?2", "ii",
 			  c->origin, c->now_ns - STORE_SLURM_FOLLOWED_NS);
@@ -564,7 +570,7 @@ int store_slurm_adopt(struct store *s, const struct store_slurm_case *c, int64_t
 		return c->row ? 0 : adopt_part(s, c, n.job, err);
 	if (r != 0 || (!c->told->started_ns && !c->has_ended))
 		return r < 0 ? r : 0;
-	r = is_new ? is_awaited(s, c, err) : 0;
+	r = is_new ? is_awaited(s, c, is_next ? former : 0, err) : 0;
 	if (r != 0)
 		return r < 0 ? r : 0;
 	if (is_new && n.generation + 1 >= STORE_SLURM_GENERATIONS)

@@ -139,15 +139,23 @@ int rows_set_gone(struct store *s, const struct rows_attempt *a, int64_t gone_ns
 }
 
 /* As is_started_again() of batch.c has it: Slurm's starts are whole seconds. */
+/* Slurm's start is of a whole second: one in which the agent has the end is later, unless the agent's start is of then too. */
+#define LATER                                                                                  \
+	"job = ?1 AND attempt = ?2 AND EXISTS("                                                \
+	"SELECT 1 FROM attempts t WHERE t.job = ?1 AND t.attempt = ?2 AND"                     \
+	" (t.ended_ns <= start_s * 1000000000 OR (t.ended_ns < (start_s + 1) * 1000000000"     \
+	" AND t.started_ns < (start_s - 1) * 1000000000)))"
+
 int rows_move_later(struct store *s, int64_t from, int32_t attempt, int64_t to, struct err *err)
 {
-	return db_run(
-		s->db, err,
-		"UPDATE slurm_attempts SET job = ?3 WHERE job = ?1 AND attempt = ?2 AND EXISTS("
-		"SELECT 1 FROM attempts t WHERE t.job = ?1 AND t.attempt = ?2 AND"
-		" (t.ended_ns <= start_s * 1000000000 OR (t.ended_ns < (start_s + 1) * 1000000000"
-		" AND t.started_ns < (start_s - 1) * 1000000000)))",
-		"iii", from, (int64_t)attempt, to);
+	return db_run(s->db, err, "UPDATE slurm_attempts SET job = ?3 WHERE " LATER, "iii",
+		      from, (int64_t)attempt, to);
+}
+
+int rows_has_later(struct store *s, int64_t from, int32_t attempt, struct err *err)
+{
+	return db_has_row(s->db, err, "SELECT 1 FROM slurm_attempts WHERE " LATER, "ii", from,
+			  (int64_t)attempt);
 }
 
 /* ---- lists ---- */

@@ -31,6 +31,8 @@ int rows_set_gone(struct store *s, const struct rows_attempt *a, int64_t gone_ns
  * along where Slurm's start is not before the end of the run before. */
 int rows_move_later(struct store *s, int64_t from, int32_t attempt, int64_t to,
 		    struct err *err);
+/* 1: there is such a row. */
+int rows_has_later(struct store *s, int64_t from, int32_t attempt, struct err *err);
 
 struct rows_list {
 	struct rows_attempt *of; /* malloc()ed */

@@ -75,6 +75,18 @@ static void say_second_start(struct rig *r, int64_t at_s, int64_t end_s)
 	say_start(r, at_s, 40, end_s);
 }
 
+/* reeve-slurm follows the cluster: an agent's first report of a job waits for it. */
+static void follow_cluster(struct rig *r, struct rig_said *first, struct rig_said *second)
+{
+	assert_int_equal(
+		db_run(r->store->db, NULL,
+		       "INSERT INTO slurm_marks(origin, mark_s, live_ns) VALUES(1, 1, ?1)"
+		       " ON CONFLICT(origin) DO UPDATE SET live_ns = ?1",
+		       "i", NOON + 60 * S_NS),
+		0);
+	first->now_ns = second->now_ns = NOON + 61 * S_NS;
+}
+
 static int ignore_difference(void *ctx, const struct store_difference *d, struct err *err)
 {
 	(void)ctx, (void)d, (void)err;
@@ -127,7 +139,30 @@ static void both_runs_may_come_after_slurms_word_on_the_second_start(void **stat
 	struct rig_said first = first_run(), second = second_run(JOB_ENDED);
 
 	say_second_start(r, 41, 0);
+	follow_cluster(r, &first, &second);
 	rig_send_said(r, &first);
+	rig_send_said(r, &second);
+	say_second_start(r, 60, 45);
+	assert_both_are_charged(r);
+}
+
+/* It went away while the first one ran. */
+static void both_runs_may_come_after_the_first_was_known(void **state)
+{
+	struct rig *r = *state;
+	struct rig_said running = first_run(), first = first_run(),
+			second = second_run(JOB_ENDED);
+
+	running.state = JOB_RUNNING;
+	running.running_s = 3;
+	rig_send_said(r, &running);
+	say_start(r, 5, 0, 0);
+	say_second_start(r, 41, 0);
+	follow_cluster(r, &first, &second);
+	first.seq = 2;
+	rig_send_said(r, &first);
+	assert_int_equal(first.job, running.job);
+	second.seq = 3;
 	rig_send_said(r, &second);
 	say_second_start(r, 60, 45);
 	assert_both_are_charged(r);
@@ -140,6 +175,7 @@ static void both_runs_may_come_after_slurms_word_on_the_second_end(void **state)
 	struct rig_said first = first_run(), second = second_run(JOB_ENDED);
 
 	say_second_start(r, 60, 45);
+	follow_cluster(r, &first, &second);
 	rig_send_said(r, &first);
 	rig_send_said(r, &second);
 	assert_both_are_charged(r);
@@ -199,6 +235,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG(the_first_run_said_again_is_not_the_second),
 		RIG(both_runs_may_come_after_slurms_word_on_the_second_start),
+		RIG(both_runs_may_come_after_the_first_was_known),
 		RIG(both_runs_may_come_after_slurms_word_on_the_second_end),
 		RIG(both_runs_may_come_after_slurms_seconds_are_charged),
 		RIG(a_job_on_two_nodes_has_both_runs_on_each),
