@@ -62,22 +62,32 @@ static bool is_apart(int64_t a, int64_t b, bool by_agent)
 	return by_agent ? a > b + COMPARE_AGENT_S || b > a + COMPARE_AGENT_S : a != b;
 }
 
-/* Slurm ends the job of a lost node when it notices; the agent knows when its last process went. */
+/* Slurm ends the job of a lost node when it notices; the agent knows when its last process went, or that it never had one. */
 static bool is_noticed_late(const struct slurm_batch_job *a, const struct slurm_batch_job *b)
 {
-	return a->by_agent && b->state == SLURM_BATCH_NODE_FAIL && a->start_s > 0 &&
+	return a->by_agent && b->state == SLURM_BATCH_NODE_FAIL && a->end_s &&
 	       a->end_s >= a->start_s && a->end_s <= b->end_s;
+}
+
+/* Slurm ended it while its Prolog ran: the agent saw no task of it. */
+static bool is_taskless(const struct slurm_batch_job *a, const struct slurm_batch_job *b)
+{
+	return a->by_agent && !a->start_s && a->end_s && b->end_s >= b->start_s &&
+	       b->end_s - b->start_s <= COMPARE_AGENT_S;
 }
 
 /* Every figure that differs is a difference of its own. */
 static int compare_times(struct comparison *c, const struct slurm_batch_job *a,
 			 const struct slurm_batch_job *b)
 {
+	bool is_late = is_noticed_late(a, b), has_task = a->start_s || !is_late;
 	int r = 0;
 
-	if (is_apart(a->start_s, b->start_s, a->by_agent))
+	if (is_taskless(a, b))
+		has_task = false;
+	if (has_task && is_apart(a->start_s, b->start_s, a->by_agent))
 		r = add_difference(c, COMPARE_START, a, b);
-	if (r >= 0 && is_apart(a->end_s, b->end_s, a->by_agent) && !is_noticed_late(a, b))
+	if (r >= 0 && is_apart(a->end_s, b->end_s, a->by_agent) && !is_late)
 		r = add_difference(c, COMPARE_END, a, b);
 	if (r >= 0 && is_apart(a->suspended_s, b->suspended_s, a->by_agent))
 		r = add_difference(c, COMPARE_SUSPENDED, a, b);

@@ -3,7 +3,8 @@
  *
  * An attempt is known by its id and the time of its submission. What no agent reported must be the same to the second. An agent
  * sees tasks start and end, not Prolog and Epilog: its start and end may differ from Slurm's by COMPARE_AGENT_S. Where
- * Slurm lost a node of the job (NODE_FAIL), the agent's end may be earlier by any time: slurmctld ends the job when it notices.
+ * Slurm lost a node of the job (NODE_FAIL), the agent's end may be earlier by any time: slurmctld ends the job when it notices. An attempt
+ * that Slurm ended within COMPARE_AGENT_S may have no start by its agent: no task of it began.
  *
  * A slurmctld that dies before it has saved a start starts the job again, and slurmdbd has the later run alone. The former, which an agent
  * reported, is counted as forgotten and is no difference: the ledger has it without a time of submission, and it ended before the

@@ -177,7 +177,7 @@ for d in "${daemons[@]}"; do systemctl is-active -q "$d" || systemctl restart "$
 # Slurm holds a job whose launch failed, drains a node whose slurmd died at a bad moment, and believes in a job whose end it knew before
 # it was killed, without having saved it, until slurmd registers again (half an hour), and waits for ever for the script of one of which
 # slurmd has only begun the extern step before it was killed: an operator's work.
-held=0 believed=0 unbegun=0 before= before_s=0
+held=0 believed=0 unbegun=0 queued_again= before= before_s=0
 all_over_with_help() {
 	local id now
 	tell_progress "$held released, $believed believed in, $unbegun queued again"
@@ -189,7 +189,7 @@ all_over_with_help() {
 		believed=$((believed + $(squeue -h -r -t R | wc -l))) before_s=$SECONDS
 		systemctl restart slurmd
 	elif [ $((SECONDS - before_s)) -gt 60 ] && ! pgrep -fa 'slurmstepd: \[' | grep -qv '\.extern\]'; then
-		for id in $(squeue -h -r -t R -O JobID); do scontrol requeue "$id" && unbegun=$((unbegun + 1)); done
+		for id in $(squeue -h -r -t R -O JobID); do scontrol requeue "$id" && unbegun=$((unbegun + 1)) queued_again="$queued_again|$id"; done
 		before_s=$SECONDS
 	fi
 	if [ $((SECONDS - before_s)) -gt 120 ] && [ ! -e /tmp/told-stuck ]; then
@@ -213,7 +213,15 @@ tell_stuck() {
 }
 wait_for 250 all_over_with_help; ok $? "the array of $jobs ends, with $kills kills meanwhile" "$(tell_stuck 2>&1)"
 run=$(($(count_run) - before_array))
-[ $run -ge "$jobs" ]; ok $? "each of its jobs has run" "$run have"
+tell_failed() { # what each daemon says of jobs that Slurm has as failed
+	local id
+	for id in $(sacct -a -X -D -n -P -S now-1day -s FAILED,NODE_FAIL -o JobIDRaw | sort -un | head -n 6); do
+		sacct -D -n -P -S now-1day -j "$id" -o JobID,JobIDRaw,Submit,Start,End,State,ExitCode
+		journalctl -u reeve-agent -o short-iso --no-hostname | grep "job $id[: ]"
+		grep -hE "JobId=[^ ]*\\b$id\\b|[Jj]ob $id\\b|\\[$id\\." /var/log/slurm/slurmd.log /var/log/slurm/slurmctld.log | tail -n 16
+	done
+}
+[ $run -ge "$jobs" ]; ok $? "each of its jobs has run" "$run have; $(tell_failed 2>&1)"
 echo "# $held times a job was released that Slurm held; $believed jobs without a process ended when slurmd registered again; $unbegun jobs whose script Slurm had not begun were queued again"
 reconcile() { reeve admin reconcile --cluster vc --from "$(date -u -d yesterday +%F)" --to "$(date -u -d tomorrow +%F)" "$@"; }
 tell_rows() { # what the ledger has of the jobs that differ
@@ -229,7 +237,10 @@ has_all() {
 	local open
 	open=$(sql /var/lib/reeve-controller/ledger.db 'SELECT COUNT(*) FROM attempts WHERE closed = 0')
 	tell_progress "$open attempts are open in the ledger; reconcile: $(tail -n 1 /tmp/reconcile 2>&1)"
-	[ "$open" = 0 ] && reconcile >/tmp/reconcile 2>&1
+	[ "$open" = 0 ] || return
+	reconcile >/tmp/reconcile 2>&1 && return
+	# Slurm counts a job without a process until it is queued again, the ledger until its last process went.
+	[ "$queued_again" ] && grep -q '^cluster' /tmp/reconcile && ! grep '^job' /tmp/reconcile | grep -qvE "^job (${queued_again#|}): end: "
 }
 wait_for 120 has_all; ok $? "reeve admin reconcile: ledger and slurmdbd have the same jobs and seconds" "$(reconcile 2>&1 | head -30; tell_rows)"
 sed "s/^/# /" /tmp/reconcile

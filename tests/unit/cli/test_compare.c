@@ -137,6 +137,31 @@ static void an_agent_may_know_the_end_before_slurm_notices_a_lost_node(void **st
 	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
 }
 
+/* Slurm ended it in its Prolog, or lost its node before the first task. */
+static void an_attempt_without_a_task_has_no_start_by_its_agent(void **state)
+{
+	struct slurm_batch_job l = attempt_of(1, 1000), d = attempt_of(1, 1000);
+	struct seen seen;
+
+	(void)state;
+	l.by_agent = true;
+	l.start_s = 0;
+	d.end_s = d.start_s + COMPARE_AGENT_S;
+	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 0);
+	assert_int_equal(seen.sums.s_agent, -2 * COMPARE_AGENT_S);
+	d.end_s++; /* longer than a Prolog */
+	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
+	assert_int_equal(seen.n[COMPARE_START], 1);
+	l.state = d.state = SLURM_BATCH_NODE_FAIL;
+	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 0);
+	assert_int_equal(seen.sums.n_noticed_late, 1);
+	l.end_s = 0; /* its end was never heard of */
+	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 2);
+	l = d = attempt_of(1, 1000);
+	l.start_s = 0; /* no agent said it */
+	assert_int_equal(count_differences(&l, 1, &d, 1, &seen), 1);
+}
+
 /* slurmctld died before it saved the start of a run that an agent reported, and started the attempt again. */
 static void a_run_that_slurmctld_forgot_is_counted_and_no_difference(void **state)
 {
@@ -188,6 +213,7 @@ int main(void)
 		cmocka_unit_test(every_figure_that_differs_is_named),
 		cmocka_unit_test(an_agents_times_may_differ_by_prolog_and_epilog),
 		cmocka_unit_test(an_agent_may_know_the_end_before_slurm_notices_a_lost_node),
+		cmocka_unit_test(an_attempt_without_a_task_has_no_start_by_its_agent),
 		cmocka_unit_test(a_run_that_slurmctld_forgot_is_counted_and_no_difference),
 		cmocka_unit_test(times_of_a_job_that_never_ran_mean_nothing),
 	};
