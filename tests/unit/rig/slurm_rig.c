@@ -54,8 +54,8 @@ void rig_report_slurm(struct rig *r, int64_t seq, int64_t running_s, int64_t end
 	assert_string_equal(c.refusal.why, "");
 }
 
-static int set_price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
-		     struct err *err)
+int rig_set_price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
+		  struct err *err)
 {
 	int *n_priced = ctx;
 
@@ -64,7 +64,8 @@ static int set_price(void *ctx, struct store_new *job, char note[static STORE_SL
 		snprintf(note, STORE_SLURM_NOTE_MAX, "its account is unknown");
 	job->terms = (struct tally_terms){ .rate = { job->request->res.ncpus, 1 },
 					   .ncpus = job->request->res.ncpus };
-	(*n_priced)++;
+	if (n_priced)
+		(*n_priced)++;
 	return 0;
 }
 
@@ -128,7 +129,7 @@ void rig_send_said(struct rig *r, struct rig_said *w)
 {
 	struct sync *doc = calloc(1, sizeof(*doc));
 	const struct store_slurm slurm = {
-		.doc = doc, .is_pbs = w->is_pbs, .price = set_price, .ctx = &w->n_priced
+		.doc = doc, .is_pbs = w->is_pbs, .price = rig_set_price, .ctx = &w->n_priced
 	};
 	struct sync_from from = { .address = "10.0.0.1",
 				  .now_ns = w->now_ns,

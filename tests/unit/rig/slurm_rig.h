@@ -14,6 +14,10 @@ struct slurm_batch_job rig_slurm_row(int64_t id, enum slurm_batch_state state, i
 /* What the agent of m1 reports of attempt 1 of job 7, the first of its cluster, which began at noon. ended_s 0: it runs. */
 void rig_report_slurm(struct rig *r, int64_t seq, int64_t running_s, int64_t ended_s);
 
+/* A store_slurm_price_fn: one for each core; account "x..." is unknown, which makes a note. ctx: an int that counts the jobs, or NULL. */
+int rig_set_price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
+		  struct err *err);
+
 /* One job of node `node` as it says it; seq 0: without a report. */
 struct rig_said {
 	const char *cluster, *node;

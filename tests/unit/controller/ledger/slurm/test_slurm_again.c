@@ -10,8 +10,8 @@
 #include "common/err.h"
 #include "controller/ledger/slurm/batch.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/verify/verify.h"
 #include "tests/unit/rig/slurm_rig.h"
+#include "tests/unit/rig/verify_rig.h"
 
 /* The first run, which has ended, and the second, which runs for 5 s: at `state`. */
 static struct rig_said first_run(void)
@@ -34,15 +34,6 @@ static struct rig_said second_run(enum job_state state)
 	return w;
 }
 
-static int set_price(void *ctx, struct store_new *job, char note[static STORE_SLURM_NOTE_MAX],
-		     struct err *err)
-{
-	(void)ctx, (void)note, (void)err;
-	job->terms = (struct tally_terms){ .rate = { job->request->res.ncpus, 1 },
-					   .ncpus = job->request->res.ncpus };
-	return 0;
-}
-
 /* What Slurm says of the attempt, on the agent's node, at `at_s`. Times: seconds after noon; end_s 0: it runs. */
 static void say_start(struct rig *r, int64_t at_s, int64_t start_s, int64_t end_s)
 {
@@ -57,7 +48,7 @@ static void say_start(struct rig *r, int64_t at_s, int64_t start_s, int64_t end_
 	const struct store_slurm_from from = { .now_ns = NOON + at_s * S_NS,
 					       .forgotten_ns = HOUR_NS,
 					       .lost_ns = 120 * S_NS,
-					       .price = set_price };
+					       .price = rig_set_price };
 	struct store_slurm_result result;
 	struct err err = { "" };
 
@@ -87,17 +78,10 @@ static void follow_cluster(struct rig *r, struct rig_said *first, struct rig_sai
 	first->now_ns = second->now_ns = NOON + 61 * S_NS;
 }
 
-static int ignore_difference(void *ctx, const struct store_difference *d, struct err *err)
-{
-	(void)ctx, (void)d, (void)err;
-	return 0;
-}
-
 /* Two jobs, of 10 s and of 5 s, each charged for its 2 cores; Slurm's row is that of the second. */
 static void assert_both_are_charged(struct rig *r)
 {
 	const int64_t first = store_slurm_number(1, 0, 7), second = store_slurm_number(1, 1, 7);
-	struct store_verified n;
 
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts"), 2);
 	assert_int_equal(rig_load_job(r, first).running_ns, 10 * S_NS);
@@ -106,8 +90,7 @@ static void assert_both_are_charged(struct rig *r)
 	assert_int_equal(rig_load_job(r, second).charge_requested_ms, 10000);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM slurm_attempts"), 1);
 	assert_int_equal(rig_number(r, "SELECT job FROM slurm_attempts"), second);
-	assert_int_equal(store_verify(r->store, ignore_difference, NULL, &n, NULL), 0);
-	assert_int_equal(n.differences, 0);
+	assert_int_equal(rig_count_differences(r), 0);
 }
 
 /* The answer to its report was lost, and Slurm's row has made the second run's job meanwhile. */
