@@ -161,8 +161,8 @@ static int begin_job(struct node *n, const struct slurm_question *q, int64_t ngp
 	return foreign_begin(n, j, err);
 }
 
-/* The report of a run whose attempt begins once more: it is sent, before what comes of the next one. 1: not yet; where the store fails for
- * FORMER_REPORT_NS, the job of now is more. */
+/* Keeps the report of a run whose attempt begins once more. 1: not yet. Where the store fails for FORMER_REPORT_NS, the report is given up, so that
+ * the next run begins. */
 static int leave_former(struct node *n, const struct job *j, int64_t waited_ns)
 {
 	struct sync_slurm_job told;

@@ -80,12 +80,11 @@ static bool is_taskless(const struct slurm_batch_job *a, const struct slurm_batc
 static int compare_times(struct comparison *c, const struct slurm_batch_job *a,
 			 const struct slurm_batch_job *b)
 {
-	bool is_late = is_noticed_late(a, b), has_task = a->start_s || !is_late;
+	bool is_late = is_noticed_late(a, b);
+	bool has_start = a->start_s || !(is_late || is_taskless(a, b));
 	int r = 0;
 
-	if (is_taskless(a, b))
-		has_task = false;
-	if (has_task && is_apart(a->start_s, b->start_s, a->by_agent))
+	if (has_start && is_apart(a->start_s, b->start_s, a->by_agent))
 		r = add_difference(c, COMPARE_START, a, b);
 	if (r >= 0 && is_apart(a->end_s, b->end_s, a->by_agent) && !is_late)
 		r = add_difference(c, COMPARE_END, a, b);
@@ -148,12 +147,13 @@ static int walk_lists(struct comparison *c, const struct compare_list *l,
 		if (order < 0 && is_forgotten(l, i)) {
 			c->how->sums.n_forgotten++;
 			c->how->sums.s_forgotten += cpu_seconds(&l->of[i]);
-		} else if (order < 0)
+		} else if (order < 0) {
 			r = add_difference(c, COMPARE_NOT_IN_SLURMDBD, &l->of[i], NULL);
-		else if (order > 0)
+		} else if (order > 0) {
 			r = add_difference(c, COMPARE_NOT_IN_LEDGER, NULL, &d->of[k]);
-		else
+		} else {
 			r = compare_pair(c, &l->of[i], &d->of[k]);
+		}
 		i += order <= 0;
 		k += order >= 0;
 	}

@@ -138,8 +138,7 @@ int rows_set_gone(struct store *s, const struct rows_attempt *a, int64_t gone_ns
 		      "iiii", a->origin, a->row.job, a->row.submit_s, gone_ns);
 }
 
-/* As is_started_again() of batch.c has it: Slurm's starts are whole seconds. */
-/* Slurm's start is of a whole second: one in which the agent has the end is later, unless the agent's start is of then too. */
+/* As is_started_again() of batch.c has it. Slurm's starts are whole seconds: the run may have ended within that one, if it began before it. */
 #define LATER                                                                                  \
 	"job = ?1 AND attempt = ?2 AND EXISTS("                                                \
 	"SELECT 1 FROM attempts t WHERE t.job = ?1 AND t.attempt = ?2 AND"                     \
