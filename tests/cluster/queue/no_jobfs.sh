@@ -36,13 +36,13 @@ id=$(reeve submit -A physics --workdir / -l ncpus=1,vmem=300MB,jobfs=1MB,walltim
 	'head -c 3000000 /dev/zero >"$REEVE_JOBFS/data" && [ "$(stat -c %s "$TMPDIR/data")" = 3000000 ] && mkdir "/tmp/$(id -un)" && exec sleep 600')
 [ -n "$id" ] || bail "no job is submitted"
 job_dir=$agent_dir/jobfs/$id-1
-until_has running reeve job "$id" || bail "no job runs: $(reeve job "$id"; tail -n 5 "$agent_dir/log")"
+until_has "sh  running" reeve job "$id" || bail "no job runs: $(reeve job "$id"; tail -n 5 "$agent_dir/log")"
 until_has 3000000 stat -c %s "$job_dir/work/data"
 is "a job uses more disk than it requested" 0 $?
 until_has daemon ls "$job_dir/tmp"
 is "its /tmp is its own" 0 $?
 is "no other user reads its files" "" "$(setpriv --reuid 2 --regid 2 --clear-groups ls "$job_dir/work" 2>/dev/null)"
-has "its record says that nothing is held" "node n9 neither limits nor measures jobfs: Jobfs = none" "$(reeve job "$id")"
+soon "its record says that nothing is held" "node n9 neither limits nor measures jobfs: Jobfs = none" reeve job "$id"
 sleep 2.5
 lacks "and has no figure of what it used" jobfs_peak_bytes "$(reeve job "$id" --json)"
 
