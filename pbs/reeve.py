@@ -33,6 +33,7 @@ import pbs
 VERSION = 2
 SOCKET = "/run/reeve/pbs.sock"
 PATIENCE_S = 20  # for an agent that is being restarted, and for its answer; the hook's alarm must be longer
+ASK_TRIES = 3  # where it is killed or restarted before it answers; within the same time
 END_PATIENCE_S = 60  # a large disk is being removed
 MESSAGE_MAX = 8191
 AMOUNT_MAX = 2**63 // 1024 - 1
@@ -279,9 +280,13 @@ def names_of_gpus(job):
 # ---- the agent ----
 
 
-def connect(path, patience_s):
-    """An agent that was killed leaves its socket, and systemd starts it again: that is waited for. One that was stopped leaves none."""
-    deadline = time.monotonic() + patience_s
+def is_coming(error, path):
+    """An agent that was killed leaves its socket, and systemd starts it again. One that was stopped leaves none, nor does one that `systemctl restart`
+    stops: there the mark stays that systemd makes beside the socket (RuntimeDirectory= of reeve-agent.service)."""
+    return error == errno.ECONNREFUSED or error == errno.ENOENT and os.path.isdir(os.path.join(os.path.dirname(path), "service"))
+
+
+def connect(path, patience_s, deadline):
     while True:
         s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         s.settimeout(patience_s)
@@ -290,23 +295,38 @@ def connect(path, patience_s):
             return s
         except OSError as x:
             s.close()
-            if x.errno != errno.ECONNREFUSED or time.monotonic() > deadline:
+            if not is_coming(x.errno, path) or time.monotonic() > deadline:
                 raise NoAgent("no reeve-agent answers at %s (%s): systemctl status reeve-agent" % (path, x.strerror or x))
         time.sleep(0.2)
+
+
+def ask_once(path, message, patience_s, deadline):
+    """The answer; b"": the agent was killed or restarted before it answered."""
+    with connect(path, patience_s, deadline) as s:
+        try:
+            s.send(message)
+            return s.recv(MESSAGE_MAX + 1)
+        except socket.timeout:
+            raise NoAgent("reeve-agent runs and does not answer: systemctl status reeve-agent")
+        except (ConnectionResetError, BrokenPipeError):
+            return b""
+        except OSError as x:
+            raise NoAgent("reeve-agent gave no answer (%s): journalctl -u reeve-agent" % x)
 
 
 def ask(site, kind, question, patience_s=PATIENCE_S):
     message = json.dumps(dict(question, version=VERSION, ask=kind)).encode()
     if len(message) > MESSAGE_MAX:
         raise NoAgent("the question to reeve-agent is too long (%d bytes)" % len(message))
-    with connect(site["socket"], patience_s) as s:
-        try:
-            s.send(message)
-            answer = json.loads(s.recv(MESSAGE_MAX + 1).decode())
-        except socket.timeout:
-            raise NoAgent("reeve-agent runs and does not answer: systemctl status reeve-agent")
-        except (OSError, ValueError) as x:
-            raise NoAgent("reeve-agent gave no answer (%s): journalctl -u reeve-agent" % (x or "it closed the connection"))
+    deadline = time.monotonic() + patience_s
+    for _ in range(ASK_TRIES):
+        text = ask_once(site["socket"], message, patience_s, deadline)
+        if text or time.monotonic() > deadline:
+            break
+    try:
+        answer = json.loads(text.decode())
+    except ValueError as x:
+        raise NoAgent("reeve-agent gave no answer (%s): journalctl -u reeve-agent" % (x if text else "it closed the connection"))
     if not isinstance(answer, dict) or answer.get("version") != VERSION:
         raise NoAgent("reeve-agent and the hook of PBS are of different versions: import the hook again (docs/pbs.md)")
     return answer

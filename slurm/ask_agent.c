@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ask_agent.c - connect to the agent's socket, send a question, wait for the answer; see ask_agent.h. */
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/cleanup.h"
+#include "common/monotonic.h"
 #include "slurm/ask_agent.h"
 
 #define RETRY_MS 200
@@ -23,8 +25,26 @@ static int try_connect(int fd, const char *path)
 	return connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ? -errno : 0;
 }
 
-/* An agent that was killed leaves its socket, and systemd starts it again: that is waited for. One that was stopped leaves none. */
-static int connect_to(const char *path, int patience_s, struct err *err)
+/* The service is started, runs or is being restarted (common/wire/slurm.h). */
+static bool is_in_service(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char mark[PATH_MAX];
+	int n = snprintf(mark, sizeof(mark), "%.*s/" SLURM_SERVICE_DIR,
+			 slash ? (int)(slash - path) : 0, path);
+
+	return slash && n > 0 && (size_t)n < sizeof(mark) && access(mark, F_OK) == 0;
+}
+
+/* An agent that was killed leaves its socket, and systemd starts it again. One that was stopped leaves none, nor does one that `systemctl
+ * restart` stops: there the service's mark stays. */
+static bool is_coming(int r, const char *path)
+{
+	return r == -ECONNREFUSED || (r == -ENOENT && is_in_service(path));
+}
+
+/* `until_ms`: as long an agent is waited for. */
+static int connect_to(const char *path, int patience_s, int64_t until_ms, struct err *err)
 {
 	struct timeval patience = { .tv_sec = patience_s };
 	const struct timespec pause = { .tv_nsec = RETRY_MS * 1000000L };
@@ -38,7 +58,7 @@ static int connect_to(const char *path, int patience_s, struct err *err)
 	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0)
 		return err_set(err, -errno, "make a socket: %m");
 	r = try_connect(fd, path);
-	for (int ms = 0; r == -ECONNREFUSED && ms < patience_s * 1000; ms += RETRY_MS) {
+	while (is_coming(r, path) && monotonic_ms() < until_ms) {
 		nanosleep(&pause, NULL);
 		r = try_connect(fd, path);
 	}
@@ -50,17 +70,25 @@ static int connect_to(const char *path, int patience_s, struct err *err)
 	return TAKE_FD(fd);
 }
 
-int ask_agent_send(const char *socket_path, const struct slurm_question *q, int patience_s,
-		   struct err *err)
+static int send_question(const char *socket_path, const struct slurm_question *q,
+			 int patience_s, int64_t until_ms, struct err *err)
 {
-	_cleanup_close_ int fd = connect_to(socket_path, patience_s, err);
+	_cleanup_close_ int fd = connect_to(socket_path, patience_s, until_ms, err);
 
 	if (fd < 0)
 		return fd;
 	/* No SIGPIPE in slurmstepd: its other work goes on. */
-	if (send(fd, q, sizeof(*q), MSG_NOSIGNAL) != (ssize_t)sizeof(*q))
-		return err_set(err, -errno, "reeve-agent does not take the question: %m");
-	return TAKE_FD(fd);
+	if (send(fd, q, sizeof(*q), MSG_NOSIGNAL) == (ssize_t)sizeof(*q))
+		return TAKE_FD(fd);
+	return err_set(err, errno == EPIPE ? -ECONNRESET : -errno,
+		       "reeve-agent does not take the question: %m");
+}
+
+int ask_agent_send(const char *socket_path, const struct slurm_question *q, int patience_s,
+		   struct err *err)
+{
+	return send_question(socket_path, q, patience_s, monotonic_ms() + patience_s * 1000,
+			     err);
 }
 
 /* The texts of the answer get a NUL at their end: nothing of another program is trusted to have one. */
@@ -72,6 +100,11 @@ int ask_agent_receive(int fd, struct slurm_answer *ret, struct err *err)
 	do
 		n = recv(agent, ret, sizeof(*ret), 0);
 	while (n < 0 && errno == EINTR);
+	if (n == 0 || (n < 0 && errno == ECONNRESET))
+		return err_set(
+			err, -ECONNRESET,
+			"reeve-agent closed the connection without an answer: journalctl -u reeve-agent; it and reeve_spank.so must be "
+			"of one version");
 	if (n < 0)
 		return err_set(
 			err, errno == EAGAIN ? -ETIMEDOUT : -errno,
@@ -89,7 +122,14 @@ int ask_agent_receive(int fd, struct slurm_answer *ret, struct err *err)
 int ask_agent(const char *socket_path, const struct slurm_question *q, int patience_s,
 	      struct slurm_answer *ret, struct err *err)
 {
-	int fd = ask_agent_send(socket_path, q, patience_s, err);
+	int64_t until_ms = monotonic_ms() + patience_s * 1000;
+	int r = -ECONNRESET;
 
-	return fd < 0 ? fd : ask_agent_receive(fd, ret, err);
+	for (int tries = 0; r == -ECONNRESET && tries < ASK_TRIES && monotonic_ms() <= until_ms;
+	     tries++) {
+		r = send_question(socket_path, q, patience_s, until_ms, err);
+		if (r >= 0)
+			r = ask_agent_receive(r, ret, err);
+	}
+	return r;
 }

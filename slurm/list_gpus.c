@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/cleanup.h"
+#include "common/monotonic.h"
 #include "slurm/list_gpus.h"
 
 #define LIST_MAX (256 << 10)
@@ -58,23 +59,15 @@ static int spawn_slurmd(int fd, pid_t *ret)
 	return r;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
-}
-
 /* Up to its end, or LIST_MAX. -ETIMEDOUT, or errno. */
 static int read_all(int fd, char *text)
 {
-	const int64_t end = now_ms() + PATIENCE_MS;
+	const int64_t end = monotonic_ms() + PATIENCE_MS;
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	size_t n = 0;
 
 	for (;;) {
-		int64_t left = end - now_ms();
+		int64_t left = end - monotonic_ms();
 		ssize_t got;
 
 		if (left <= 0)

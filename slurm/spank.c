@@ -7,6 +7,7 @@
  * returns. What it tells the agent of the limits comes from the Prolog's environment alone, which slurmctld keeps since the
  * submission: the environment of the job itself is the user's.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -303,8 +304,8 @@ static void decide_without_agent(pid_t task, const char *why)
 
 /* The agent answers with the path of the job's disk, which slurm_spank_user_init() makes $TMPDIR. */
 /* The answer is needed where the environment of the tasks is made, in slurm_spank_user_init(): until then the agent and slurmstepd work
- * side by side. Without an agent: see slurm_spank_task_post_fork(). */
-static int step_fd = -1;
+ * side by side. -errno: there is no connection. Without an agent: see slurm_spank_task_post_fork(). */
+static int step_fd = -ENOTCONN;
 
 static void begin_step(spank_t sp)
 {
@@ -312,20 +313,18 @@ static void begin_step(spank_t sp)
 	struct err err;
 
 	step_fd = ask_agent_send(site.socket, &q, shorten_patience(PATIENCE_S), &err);
-	if (step_fd < 0)
-		note_result(step_fd);
 }
 
-static void finish_step(void)
+static void finish_step(spank_t sp)
 {
+	struct slurm_question q = make_question(sp, SLURM_STEP);
 	struct slurm_answer a;
 	struct err err;
-	int r;
+	int r = step_fd < 0 ? step_fd : ask_agent_receive(step_fd, &a, &err);
 
-	if (step_fd < 0)
-		return;
-	r = ask_agent_receive(step_fd, &a, &err);
-	step_fd = -1;
+	step_fd = -ENOTCONN;
+	if (r == -ECONNRESET) /* the agent was killed or restarted meanwhile */
+		r = ask_agent(site.socket, &q, PATIENCE_S, &a, &err);
 	note_result(r);
 	if (r >= 0)
 		memcpy(tmpdir, a.tmpdir, sizeof(tmpdir));
@@ -347,7 +346,7 @@ int slurm_spank_init_post_opt(spank_t sp, int n_words, char **words)
 int slurm_spank_user_init(spank_t sp, int n_words, char **words)
 {
 	(void)n_words, (void)words;
-	finish_step();
+	finish_step(sp);
 	if (tmpdir[0] && spank_setenv(sp, "TMPDIR", tmpdir, 1) != ESPANK_SUCCESS)
 		slurm_error("reeve: cannot set TMPDIR to the job's disk %s", tmpdir);
 	return 0;

@@ -27,6 +27,7 @@
 #include "common/cleanup.h"
 #include "common/clone_into.h"
 #include "common/err.h"
+#include "common/monotonic.h"
 #include "common/time_units.h"
 
 #define RECORD_MS                                                                              \
@@ -222,19 +223,13 @@ static void reap_all(void)
 static int wait_empty(int events_fd, int64_t timeout_ms)
 {
 	struct pollfd p = { .fd = events_fd, .events = POLLPRI };
-	struct timespec from, now;
+	int64_t until_ms = monotonic_ms() + timeout_ms;
 
-	clock_gettime(CLOCK_MONOTONIC, &from);
 	for (;;) {
-		int64_t gone_ms;
-
 		reap_all();
 		if (!is_populated(events_fd))
 			return 1;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		gone_ms = (now.tv_sec - from.tv_sec) * 1000 +
-			  (now.tv_nsec - from.tv_nsec) / MS_NS;
-		if (gone_ms >= timeout_ms)
+		if (monotonic_ms() >= until_ms)
 			return 0;
 		/* Zombies of ours keep it populated until reaped: look again soon. */
 		poll(&p, 1, 100);

@@ -68,12 +68,11 @@ static int answer_question(struct node *n, struct foreign_exchange *x)
 	const struct slurm_question *q = (const void *)x->question;
 	struct slurm_answer *a = (void *)x->answer;
 
-	if (x->n_question != sizeof(*q))
-		return -EBADMSG;
 	a->version = SLURM_HANDSHAKE_VERSION;
 	a->kind = SLURM_GO;
 	x->n_answer = sizeof(*a);
-	if (q->version != SLURM_HANDSHAKE_VERSION || q->job == 0) {
+	if (x->n_question != sizeof(*q) || q->version != SLURM_HANDSHAKE_VERSION ||
+	    q->job == 0) {
 		log_line(
 			LOG_ERR,
 			"slurm: reeve_spank.so is of another version than reeve-agent: install one version of both");

@@ -299,6 +299,7 @@ $O/tests/unit/test_lost_nodes: $O/controller/maintenance/lost_nodes.o $O/common/
 $O/tests/unit/test_log: LDLIBS += -lsystemd
 $O/tests/unit/test_log: $O/common/log.o
 $O/tests/unit/test_signed: $O/agent/job/signed.o $O/common/err.o
+$O/tests/unit/test_ask_agent: $O/slurm/ask_agent.o $O/common/err.o
 $O/tests/unit/test_unbegun: $O/slurm/unbegun.o $O/common/err.o
 $O/tests/unit/test_utilisation: $(patsubst %,$O/controller/policy/efficiency/%.o,waits capacity)
 $O/tests/unit/test_preempt_rule: LDLIBS += -lm

@@ -20,8 +20,8 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/model/console/console.h"
+#include "common/monotonic.h"
 #include "common/packets/packets.h"
-#include "common/time_units.h"
 
 #define SOCKET_BUFFER (2 << 20) /* bytes: a message fits whole */
 #define FULL_BYTES 4096 /* that much unacknowledged output asks for an acknowledgement */
@@ -472,14 +472,6 @@ static int watch_all(const struct step_console *c, int signals, struct pollfd fd
 	return 6;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000) + t.tv_nsec / MS_NS;
-}
-
 static int run_once(struct step_console *c, int signals, int timeout_ms)
 {
 	struct pollfd fds[6];
@@ -507,12 +499,13 @@ static int run_once(struct step_console *c, int signals, int timeout_ms)
 
 int step_console_run(struct step_console *c, int signals, int timeout_ms)
 {
-	int64_t until = timeout_ms < 0 ? INT64_MAX : now_ms() + timeout_ms;
+	int64_t until = timeout_ms < 0 ? INT64_MAX : monotonic_ms() + timeout_ms;
 	int events = 0;
 
 	send_output(c);
-	while (!events && now_ms() <= until && !(c->is_ended && step_console_is_done(c))) {
-		int64_t left = until - now_ms();
+	while (!events && monotonic_ms() <= until &&
+	       !(c->is_ended && step_console_is_done(c))) {
+		int64_t left = until - monotonic_ms();
 
 		events = run_once(c, signals, timeout_ms < 0 ? -1 : left > 0 ? (int)left : 0);
 	}

@@ -20,6 +20,7 @@
 #include "agent/launch/step/step_impl.h"
 #include "common/cleanup.h"
 #include "common/err.h"
+#include "common/monotonic.h"
 #include "common/time_units.h"
 
 #define AGAIN_MS 100 /* between kills of what forks meanwhile */
@@ -43,14 +44,6 @@ struct step {
 	struct step_console *console; /* of an interactive step; NULL: none */
 	int signals;		      /* signalfd of an interactive step */
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000) + t.tv_nsec / MS_NS;
-}
 
 /* An absolute path that ends within its field. */
 static bool is_path(const char *text)
@@ -194,13 +187,13 @@ static void begin_end(struct step *s)
 	if (s->is_ending)
 		return;
 	s->is_ending = true;
-	s->kill_at_ms = now_ms() + s->spec.grace_s * 1000 - EARLIER_MS;
+	s->kill_at_ms = monotonic_ms() + s->spec.grace_s * 1000 - EARLIER_MS;
 	signal_all(s, SIGTERM);
 }
 
 static void kill_if_due(struct step *s)
 {
-	if (s->is_ending && now_ms() >= s->kill_at_ms)
+	if (s->is_ending && monotonic_ms() >= s->kill_at_ms)
 		signal_all(s, SIGKILL);
 }
 
@@ -248,7 +241,7 @@ static void wait_end(struct step *s, const sigset_t *signals)
 /* The last output of an interactive step exists here alone: stays until the user has it, SIGTERM comes, or the time is up. */
 static void deliver_last(struct step *s)
 {
-	int64_t began = now_ms(), limit;
+	int64_t began = monotonic_ms(), limit;
 	struct signalfd_siginfo si = { 0 };
 
 	do {
@@ -261,7 +254,7 @@ static void deliver_last(struct step *s)
 			return;
 		limit = step_console_is_attached(s->console) ? LAST_ATTACHED_MS
 							     : LAST_DETACHED_MS;
-	} while (si.ssi_signo != SIGTERM && now_ms() - began < limit);
+	} while (si.ssi_signo != SIGTERM && monotonic_ms() - began < limit);
 }
 
 /* Writes the end record by rename, so that the agent reads a whole one or none. `words`: why nothing

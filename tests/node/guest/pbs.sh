@@ -151,6 +151,11 @@ wait $!
 has "$(cat /tmp/long.out)" 'requested 100 MiB' "an agent that was killed with -9 finds the job again, and it is still held" "$(cat /tmp/long.out; journalctl -u reeve-agent -o cat -n 20)"
 wait_for 30 is_ended 302
 has "$(as alice reeve job nci:302)" 'vmem limit exceeded' "and the ledger has its end message"
+(for _ in 1 2 3; do sleep 1; systemctl restart reeve-agent; sleep 1; systemctl kill -s KILL reeve-agent; done) &
+all=
+for _ in 1 2 3 4 5 6 7 8; do batch -l vmem=100mb <<<'echo runs' && all="$all$out"$'\n'; done
+wait $!
+[ "$(grep -cx runs <<<"$all")" = 8 ]; ok $? "jobs that begin while the agent is restarted and killed wait for it, and run" "$all $(journalctl -u reeve-agent -o cat -n 40)"
 echo 'sleep 2' >/tmp/long
 mom job 303.head -E -l vmem=100mb /tmp/long >/dev/null 2>&1
 mom periodic 999.head

@@ -91,6 +91,18 @@ systemctl kill -s KILL reeve-agent
 wait_for 60 slurm_is_over "$job"
 has "$(cat /home/alice/late.out)" 'requested 100 MiB' "an agent that was killed finds the job again, and it is still held" "$(cat /home/alice/late.out)"
 has "$(slurm_comment "$job")" 'vmem limit exceeded' "and its reason is with Slurm"
+# Each job asks it four times: in its Prolog, for its environment, for its task, in its Epilog.
+job=$(as alice sbatch --parsable --array=1-12 -o '/home/alice/meanwhile-%a.out' --vmem=100M --jobfs=10M --wrap 'echo "runs at $TMPDIR"')
+for _ in 1 2 3; do
+	sleep 1
+	systemctl restart reeve-agent
+	sleep 1
+	systemctl kill -s KILL reeve-agent
+done
+wait_for 120 slurm_is_over "$job"
+out=$(cat /home/alice/meanwhile-*.out; squeue; sinfo -R)
+[ "$(grep -c '^runs at /var/lib/reeve/jobfs/.*/work$' <<<"$out")" = 12 ]; ok $? "jobs that begin while the agent is restarted and killed wait for it, and run" \
+	"$out $(journalctl -u reeve-agent -o cat -n 40; tail -n 40 /var/log/slurm/slurmd.log)"
 job=$(as alice sbatch --parsable -o /home/alice/restart.out --vmem=100M --wrap 'sleep 8; load map 300; echo not reached')
 wait_for 30 begins
 systemctl restart slurmd

@@ -3,8 +3,11 @@
 """test_hook.py - what pbs/reeve.py reads of amounts, chunks and its configuration, without PBS, agent or root: its module `pbs` is empty here. TAP."""
 import importlib.util
 import os
+import socket
 import sys
 import tempfile
+import threading
+import time
 import types
 
 sys.dont_write_bytecode = True
@@ -120,6 +123,56 @@ ok(broken[0]["unguarded"] == "refuse" and "/nowhere" in broken[1], "a configurat
 def job(**attributes):
     return types.SimpleNamespace(**attributes)
 
+
+def agent(path, answers, after_s=0):
+    """Takes a connection for each of `answers`: its text is sent; "": it is killed before it answers."""
+
+    def serve():
+        time.sleep(after_s)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
+            s.bind(path)
+            s.listen()
+            for text in answers:
+                peer, _ = s.accept()
+                peer.recv(8192)
+                peer.send(text.encode()) if text else None
+                peer.close()
+        os.unlink(path)
+
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    while not after_s and not os.path.exists(path):
+        time.sleep(0.01)
+    return thread
+
+
+def asks(path, patience_s=5):
+    try:
+        return hook.ask({"socket": path}, "launch", {}, patience_s)["verdict"]
+    except hook.NoAgent as x:
+        return str(x)
+
+
+GO = '{"version": %d, "verdict": "go"}' % hook.VERSION
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "pbs.sock")
+    begun = time.monotonic()
+    ok("systemctl status reeve-agent" in asks(path) and time.monotonic() - begun < 4, "an agent that was stopped is not waited for")
+    os.mkdir(os.path.join(folder, "service"))
+    thread = agent(path, [GO], 0.5)
+    ok(asks(path) == "go", "one that is restarted is")
+    thread.join()
+    begun = time.monotonic()
+    ok("systemctl status reeve-agent" in asks(path, 1) and time.monotonic() - begun >= 1, "for a time")
+    thread = agent(path, ["", "", GO])
+    ok(asks(path) == "go", "what was asked of one that was killed is asked again")
+    thread.join()
+    thread = agent(path, [""] * hook.ASK_TRIES)
+    ok("it closed the connection" in asks(path), "but not for ever")
+    thread.join()
+    thread = agent(path, ["{"])
+    ok("gave no answer" in asks(path), "nor where the answer is none")
+    thread.join()
 
 ok(hook.wait_status(job(Exit_status=0)) == 0 and hook.wait_status(job(Exit_status=3)) == 3 << 8, "exit statuses")
 ok(hook.wait_status(job(Exit_status=265)) == 9, "a signal")
