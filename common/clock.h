@@ -12,3 +12,9 @@ static inline int64_t clock_ns(clockid_t which)
 	clock_gettime(which, &t);
 	return t.tv_sec * S_NS + t.tv_nsec;
 }
+
+/* For waits: nothing steps this clock. */
+static inline int64_t monotonic_ms(void)
+{
+	return clock_ns(CLOCK_MONOTONIC) / MS_NS;
+}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* ask_agent.c - connect to the agent's socket, send a question, wait for the answer; see ask_agent.h. */
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +9,9 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
+#include "common/agent_service.h"
 #include "common/cleanup.h"
-#include "common/monotonic.h"
+#include "common/clock.h"
 #include "slurm/ask_agent.h"
 
 #define RETRY_MS 200
@@ -25,22 +25,11 @@ static int try_connect(int fd, const char *path)
 	return connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ? -errno : 0;
 }
 
-/* The service is started, runs or is being restarted (common/wire/slurm.h). */
-static bool is_in_service(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char mark[PATH_MAX];
-	int n = snprintf(mark, sizeof(mark), "%.*s/" SLURM_SERVICE_DIR,
-			 slash ? (int)(slash - path) : 0, path);
-
-	return slash && n > 0 && (size_t)n < sizeof(mark) && access(mark, F_OK) == 0;
-}
-
 /* An agent that was killed leaves its socket, and systemd starts it again. One that was stopped leaves none, nor does one that `systemctl
- * restart` stops: there the service's mark stays. */
+ * restart` stops. */
 static bool is_coming(int r, const char *path)
 {
-	return r == -ECONNREFUSED || (r == -ENOENT && is_in_service(path));
+	return r == -ECONNREFUSED || (r == -ENOENT && agent_service_is_up(path));
 }
 
 /* `until_ms`: as long an agent is waited for. */

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/cleanup.h"
-#include "common/monotonic.h"
+#include "common/clock.h"
 #include "slurm/list_gpus.h"
 
 #define LIST_MAX (256 << 10)

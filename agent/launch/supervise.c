@@ -25,9 +25,9 @@
 #include "agent/launch/launch.h"
 #include "agent/launch/supervise.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/clone_into.h"
 #include "common/err.h"
-#include "common/monotonic.h"
 #include "common/time_units.h"
 
 #define RECORD_MS                                                                              \

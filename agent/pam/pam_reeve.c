@@ -25,6 +25,7 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 #include <security/pam_ext.h>
 #include <security/pam_modules.h>
@@ -32,10 +33,13 @@
 #include "agent/launch/adopt.h"
 #include "agent/launch/launch.h"
 #include "agent/launch/step/step_impl.h"
+#include "common/agent_service.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/err.h"
 
 #define PATIENCE_S 10
+#define RETRY_MS 200
 #define DEFAULT_SOCKET "/run/reeve/" ADOPT_SOCKET
 
 struct options {
@@ -95,17 +99,38 @@ static int open_socket(const char *path, struct err *err)
 	return TAKE_FD(fd);
 }
 
+/* An agent that is being restarted is waited for. The descriptor, with the request sent. */
+static int send_request(const char *path, const struct adopt_request *q, struct err *err)
+{
+	const struct timespec pause = { .tv_nsec = RETRY_MS * MS_NS };
+	const int64_t until_ms = monotonic_ms() + PATIENCE_S * S_MS;
+
+	for (;;) {
+		_cleanup_close_ int fd = open_socket(path, err);
+		int r = fd;
+
+		if (fd >= 0 && send(fd, q, sizeof(*q), MSG_NOSIGNAL) == sizeof(*q))
+			return TAKE_FD(fd);
+		if (fd >= 0)
+			r = err_set(err, -errno, "the Reeve agent does not answer at %s: %m",
+				    path);
+		if ((r != -ECONNREFUSED && r != -ENOENT) || !agent_service_is_up(path) ||
+		    monotonic_ms() >= until_ms)
+			return r;
+		nanosleep(&pause, NULL);
+	}
+}
+
 /* Sends the request and reads the reply. < 0: no answer, or a refusal (-EPERM) with its sentence. The
  * reply comes from root, but is checked: a text without NUL would be read past its end. */
 static int ask_agent(const char *path, struct adopt_request q, struct adopt_reply *ret,
 		     struct err *err)
 {
-	_cleanup_close_ int fd = open_socket(path, err);
+	_cleanup_close_ int fd = send_request(path, &q, err);
 
 	if (fd < 0)
 		return fd;
-	if (send(fd, &q, sizeof(q), MSG_NOSIGNAL) != sizeof(q) ||
-	    recv(fd, ret, sizeof(*ret), 0) != sizeof(*ret))
+	if (recv(fd, ret, sizeof(*ret), 0) != sizeof(*ret))
 		return err_set(err, -EIO, "the Reeve agent does not answer at %s", path);
 	if (ret->version != ADOPT_VERSION || !memchr(ret->text, '\0', sizeof(ret->text)) ||
 	    !memchr(ret->cgroup, '\0', sizeof(ret->cgroup)) ||

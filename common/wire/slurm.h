@@ -14,9 +14,8 @@
  * Prolog makes and the Epilog removes. It outlives the agent, so that one that is started later does not take the job for one that
  * began before Reeve came.
  *
- * SLURM_SERVICE_DIR beside the socket is there as long as systemd starts reeve-agent.service, runs or restarts it (RuntimeDirectory= and
- * RuntimeDirectoryPreserve=restart in its unit): then a socket that is missing will come. Each question may be asked again, of an agent
- * that was killed before it answered: it changes nothing that it has changed already.
+ * While the agent is restarted (common/agent_service.h), the plugin waits for it. Each question may be asked again, of an agent that was
+ * killed before it answered: it changes nothing that it has changed already.
  *
  * The agent takes STEP, TASK and EXIT from a process inside a cgroup of the job alone: the kernel says which job that is.
  */
@@ -62,7 +61,6 @@ enum slurm_answer_kind {
 	SLURM_UNKNOWN, /* the job's mark says that no agent answered when it began: unguarded= of the site decides */
 };
 
-#define SLURM_SERVICE_DIR "service"
 #define SLURM_UNBEGUN_DIR "slurm-unbegun"
 /* The first letter of such a file. */
 #define SLURM_UNANSWERED 'u'

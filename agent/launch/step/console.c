@@ -18,9 +18,9 @@
 #include <unistd.h>
 #include "agent/launch/step/console.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/err.h"
 #include "common/model/console/console.h"
-#include "common/monotonic.h"
 #include "common/packets/packets.h"
 
 #define SOCKET_BUFFER (2 << 20) /* bytes: a message fits whole */

@@ -19,8 +19,8 @@
 #include "agent/launch/step/console.h"
 #include "agent/launch/step/step_impl.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/err.h"
-#include "common/monotonic.h"
 #include "common/time_units.h"
 
 #define AGAIN_MS 100 /* between kills of what forks meanwhile */

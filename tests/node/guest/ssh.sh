@@ -48,6 +48,8 @@ has "$(tr -d "\r" <<<"$out" | tr "\n" " ")" "/dev/pts/.*begun" "a terminal works
 echo 'get /etc/hostname /tmp/got' >/tmp/batch
 runuser -u alice -- sftp -q -b /tmp/batch -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null alice@127.0.0.1 >/tmp/sftp 2>&1
 cmp -s /etc/hostname /tmp/got; ok $? "sftp works" "$(cat /tmp/sftp)"
+begun=$(for _ in 1 2 3 4; do systemctl restart --no-block reeve-agent; visit alice echo begun; sleep 1; done)
+[ "$(grep -cx begun <<<"$begun")" = 4 ]; ok $? "a session that begins while the agent is restarted waits for it" "$begun"
 visit alice sleep 86390 >/dev/null &
 wait_for 30 pgrep -u alice -xf 'sleep 86390'
 out=$(visit alice load map 600)

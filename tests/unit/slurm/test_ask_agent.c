@@ -16,7 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "common/monotonic.h"
+#include "common/agent_service.h"
+#include "common/clock.h"
 #include "slurm/ask_agent.h"
 
 #define PATIENCE_S 3
@@ -40,7 +41,7 @@ static int listen_here(void)
 }
 
 /* Exit status of the child: 0, where each question was the one of above. */
-static int serve(int fd, const char *script)
+static int serve_script(int fd, const char *script)
 {
 	struct slurm_answer a = { .kind = SLURM_GO, .tmpdir = "/jobfs/4711" };
 	struct slurm_question q;
@@ -69,7 +70,7 @@ static pid_t start_agent(const char *script, int late_ms)
 	if (pid == 0) {
 		alarm(20);
 		usleep((useconds_t)late_ms * 1000);
-		_exit(serve(late_ms ? listen_here() : fd, script));
+		_exit(serve_script(late_ms ? listen_here() : fd, script));
 	}
 	if (fd >= 0)
 		close(fd);
@@ -85,7 +86,7 @@ static void end_agent(pid_t pid)
 	unlink(sock);
 }
 
-static int ask(struct slurm_answer *ret, struct err *err)
+static int ask_here(struct slurm_answer *ret, struct err *err)
 {
 	return ask_agent(sock, &question, PATIENCE_S, ret, err);
 }
@@ -97,7 +98,7 @@ static void a_stopped_agent_is_not_waited_for(void **state)
 	struct err err;
 
 	(void)state;
-	assert_int_equal(ask(&a, &err), -ENOENT);
+	assert_int_equal(ask_here(&a, &err), -ENOENT);
 	assert_true(monotonic_ms() - from < PATIENCE_S * 1000);
 	assert_non_null(strstr(err.text, "systemctl status reeve-agent"));
 }
@@ -111,7 +112,7 @@ static void one_that_is_restarted_is(void **state)
 	(void)state;
 	assert_int_equal(mkdir(service, 0755), 0);
 	agent = start_agent("a", LATE_MS);
-	assert_int_equal(ask(&a, &err), 0);
+	assert_int_equal(ask_here(&a, &err), 0);
 	assert_string_equal(a.tmpdir, "/jobfs/4711");
 	end_agent(agent);
 	rmdir(service);
@@ -139,7 +140,7 @@ static void one_that_was_killed_is_waited_for(void **state)
 	(void)state;
 	close(listen_here());
 	agent = start_agent("a", LATE_MS);
-	assert_int_equal(ask(&a, &err), 0);
+	assert_int_equal(ask_here(&a, &err), 0);
 	end_agent(agent);
 }
 
@@ -150,7 +151,7 @@ static void what_was_asked_of_a_killed_agent_is_asked_again(void **state)
 	struct err err;
 
 	(void)state;
-	assert_int_equal(ask(&a, &err), 0);
+	assert_int_equal(ask_here(&a, &err), 0);
 	assert_string_equal(a.tmpdir, "/jobfs/4711");
 	end_agent(agent);
 }
@@ -162,7 +163,7 @@ static void but_not_for_ever(void **state)
 	struct err err;
 
 	(void)state;
-	assert_int_equal(ask(&a, &err), -ECONNRESET);
+	assert_int_equal(ask_here(&a, &err), -ECONNRESET);
 	assert_non_null(strstr(err.text, "journalctl -u reeve-agent"));
 	end_agent(agent);
 }
@@ -174,7 +175,7 @@ static void another_version_is_refused_at_once(void **state)
 	struct err err;
 
 	(void)state;
-	assert_int_equal(ask(&a, &err), -EPROTO);
+	assert_int_equal(ask_here(&a, &err), -EPROTO);
 	end_agent(agent);
 }
 
@@ -198,7 +199,7 @@ static int make_directory(void **state)
 {
 	(void)state;
 	snprintf(sock, sizeof(sock), "%s/slurm.sock", mkdtemp(dir));
-	snprintf(service, sizeof(service), "%s/" SLURM_SERVICE_DIR, dir);
+	snprintf(service, sizeof(service), "%s/" AGENT_SERVICE_DIR, dir);
 	return 0;
 }
 
