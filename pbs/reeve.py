@@ -296,7 +296,8 @@ def connect(path, patience_s, deadline):
         except OSError as x:
             s.close()
             if not is_coming(x.errno, path) or time.monotonic() > deadline:
-                raise NoAgent("no reeve-agent answers at %s (%s): systemctl status reeve-agent" % (path, x.strerror or x))
+                hint = "; Engine = pbs in agent.conf?" if x.errno == errno.ENOENT and is_coming(x.errno, path) else ""
+                raise NoAgent("no reeve-agent answers at %s (%s): systemctl status reeve-agent%s" % (path, x.strerror or x, hint))
         time.sleep(0.2)
 
 

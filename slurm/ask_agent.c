@@ -54,8 +54,11 @@ static int connect_to(const char *path, int patience_s, int64_t until_ms, struct
 	if (r < 0)
 		return err_set(
 			err, r,
-			"no reeve-agent answers at %s (%s): systemctl status reeve-agent", path,
-			strerror(-r));
+			"no reeve-agent answers at %s (%s): systemctl status reeve-agent%s",
+			path, strerror(-r),
+			r == -ENOENT && agent_service_is_up(path)
+				? "; Engine = slurm in agent.conf?"
+				: "");
 	return TAKE_FD(fd);
 }
 

@@ -163,7 +163,7 @@ with tempfile.TemporaryDirectory() as folder:
     ok(asks(path) == "go", "one that is restarted is")
     thread.join()
     begun = time.monotonic()
-    ok("systemctl status reeve-agent" in asks(path, 1) and time.monotonic() - begun >= 1, "for a time")
+    ok("Engine = pbs in agent.conf?" in asks(path, 1) and time.monotonic() - begun >= 1, "for a time")
     thread = agent(path, ["", "", GO])
     ok(asks(path) == "go", "what was asked of one that was killed is asked again")
     thread.join()

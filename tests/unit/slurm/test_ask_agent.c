@@ -128,6 +128,7 @@ static void one_that_does_not_come_only_for_a_time(void **state)
 	assert_int_equal(mkdir(service, 0755), 0);
 	assert_int_equal(ask_agent(sock, &question, 1, &a, &err), -ENOENT);
 	assert_true(monotonic_ms() - from >= 1000);
+	assert_non_null(strstr(err.text, "Engine = slurm in agent.conf?"));
 	rmdir(service);
 }
 
