@@ -378,6 +378,8 @@ static int open_all(struct daemon *d, const struct agent_config *conf, struct er
 	sd_notifyf(0, "READY=1\nSTATUS=tier %d", node_tier(&d->node));
 	r = sd_event_loop(d->node.event);
 	sd_notify(0, "STOPPING=1");
+	if (r > 0) /* open_bus() in node_open.c */
+		return err_set(err, -ECONNRESET, "the system bus has closed the connection");
 	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
 }
 
@@ -444,9 +446,11 @@ static const struct verb_tool tool = {
 	.help = "the node daemon of Reeve",
 	.verbs = verbs,
 	.common = options,
-	.footer = "Exit status: 0 done, 1 failed, 2 wrong usage.",
+	.footer =
+		"Exit status: 0 done, 1 failed, 2 wrong usage, 78 a mistake in the configuration.",
 };
 
+/* > 0: the exit status, with its reason in err. */
 static int run_agent(const struct verb_call *call, struct err *err)
 {
 	const char *path = verb_value(call, "config");
@@ -459,7 +463,7 @@ static int run_agent(const struct verb_call *call, struct err *err)
 		return dbus_print_status(err);
 	r = agent_config_load(config.path, &conf, err);
 	if (r < 0)
-		return r;
+		return conf_is_mistake(r) ? CONF_EXIT_MISTAKE : r;
 	log_set_max(agent_reload_level(&config));
 	if (verb_count(call, "check"))
 		printf("%s: fine\n", config.path);
@@ -487,7 +491,7 @@ int main(int argc, char **argv)
 	else
 		r = run_agent(&call, &err);
 	verb_done(&call);
-	if (r < 0)
+	if (r)
 		log_line(LOG_ERR, "%s", err.text);
-	return r < 0;
+	return r < 0 ? 1 : r;
 }

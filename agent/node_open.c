@@ -146,6 +146,18 @@ static int open_jobfs(struct node *n, struct err *err)
 	return jobfs_capacity(n->jobfs, &n->capacity.jobfs_bytes, err);
 }
 
+/* A bus that is killed takes systemd's answers with it: the agent ends, and its unit starts the next one. Where no unit does, and none of its
+ * jobs needs systemd, it goes on without a bus. */
+static int open_bus(struct node *n)
+{
+	bool needs_bus = n->ops != &manager_cgroup && n->ops != &manager_slurm;
+	int r = sd_bus_open_system(&n->bus);
+
+	if (r < 0 || (!needs_bus && !getenv("NOTIFY_SOCKET")))
+		return r;
+	return sd_bus_set_exit_on_disconnect(n->bus, 1);
+}
+
 static int open_manager(struct node *n, struct err *err)
 {
 	bool has_systemd = sd_booted() > 0;
@@ -157,6 +169,7 @@ static int open_manager(struct node *n, struct err *err)
 				    .hidden = { n->conf->state_dir },
 				    .ctx = n,
 				    .on_done = job_phases_on_done,
+				    .is_due = job_phases_is_due,
 				    .on_gone = job_phases_on_gone };
 	int r;
 
@@ -174,7 +187,7 @@ static int open_manager(struct node *n, struct err *err)
 	c.parent = n->ops == &manager_systemd || n->ops == &manager_pbs
 			   ? n->conf->slice
 			   : n->conf->cgroup_parent;
-	r = sd_bus_open_system(&n->bus);
+	r = open_bus(n);
 	/* sd_bus_get_unique_name() waits for the end of the handshake: the daemon allows it 30 s, and a
 	 * slow self-test, before the event loop runs, can take longer. */
 	if (r >= 0)

@@ -476,11 +476,12 @@ static const struct verb_option no_options[] = { { 0 } };
 static const struct verb_tool tool = {
 	.name = "reeve-controller",
 	.help = "queue and accounts of Reeve",
-	.footer = "Exit status: 0 done, 1 cannot start or failed, 2 wrong usage.",
+	.footer = "Exit status: 0 done, 1 cannot start or failed, 2 wrong usage, 78 a mistake in the configuration.",
 	.verbs = verbs,
 	.common = no_options,
 };
 
+/* > 0: the exit status, with its reason in err. */
 static int run_controller(const struct verb_call *call, struct err *err)
 {
 	_cleanup_(controller_done) struct controller c = { .sockets = { -1, -1 } };
@@ -492,7 +493,7 @@ static int run_controller(const struct verb_call *call, struct err *err)
 	c.path = path;
 	r = config_load(path, &c.config, err);
 	if (r < 0)
-		return r;
+		return conf_is_mistake(r) ? CONF_EXIT_MISTAKE : r;
 	log_set_max(LOG_ERR + c.config->log_level);
 	r = open_certificate(&c, err);
 	if (r < 0)
@@ -528,7 +529,7 @@ int main(int argc, char **argv)
 	else
 		r = run_controller(&call, &err);
 	verb_done(&call);
-	if (r < 0)
+	if (r)
 		log_line(LOG_ERR, "%s", err.text);
-	return r < 0 ? 1 : 0;
+	return r < 0 ? 1 : r;
 }

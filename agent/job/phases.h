@@ -13,5 +13,6 @@ void job_phases_tick(struct node *n);
 /* Callbacks of the unit manager and of events; ctx is the node. */
 void job_phases_on_done(void *ctx, struct manager_id id, enum manager_order order, int result,
 			const struct err *err);
+bool job_phases_is_due(void *ctx, struct manager_id id, enum manager_order order);
 void job_phases_on_gone(void *ctx, struct manager_id id);
 void job_phases_on_empty(void *ctx, int64_t job, uint64_t boot_ns);

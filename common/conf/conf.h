@@ -8,12 +8,17 @@
  * given twice in one file, NUL or CR. Every message names file, line, key, value and remedy.
  */
 #pragma once
+#include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct err;
 
 #define CONF_LINE_MAX 65536
+/* Exit status of a daemon whose configuration has a mistake (sysexits(3): EX_CONFIG): systemd does not start it again
+ * (RestartPreventExitStatus= in its unit). */
+#define CONF_EXIT_MISTAKE 78
 
 enum conf_type {
 	CONF_TEXT,	/* char *, strdup()ed over the former one; freed by conf_done() */
@@ -31,6 +36,12 @@ enum conf_reload {
 	CONF_RESTART, /* at the next start: it decides what is opened, or what runs was made by it */
 	CONF_LIVE, /* at once: it is read wherever it is needed, or the daemon applies it */
 };
+
+/* Is this failure to load a configuration one that only its owner can mend? Else it may pass: memory, descriptors, a disk that fails. */
+static inline bool conf_is_mistake(int r)
+{
+	return r < 0 && r != -ENOMEM && r != -EIO && r != -EMFILE && r != -ENFILE;
+}
 
 struct conf_key {
 	const char *section, *key;

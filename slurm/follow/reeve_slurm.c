@@ -62,7 +62,7 @@ static const struct verb_tool tool = {
 	.help = "Slurm's jobs for Reeve's ledger",
 	.verbs = verbs,
 	.common = options,
-	.footer = "Exit status: 0 done, 1 failed, 2 wrong usage.",
+	.footer = "Exit status: 0 done, 1 failed, 2 wrong usage, 78 a mistake in the configuration.",
 };
 
 /* The task of this name and the empty one that ends the list, in `ret`. -EINVAL: no task has this name. */
@@ -104,7 +104,7 @@ static int64_t read_time(const struct verb_call *call, const char *option, int64
 	return text ? strtoll(text, NULL, 10) : otherwise;
 }
 
-/* --check and --list connect to no controller. */
+/* --check and --list connect to no controller. > 0: the exit status, with its reason in err. */
 static int run_program(const struct verb_call *call, struct err *err)
 {
 	const char *path = verb_value(call, "config");
@@ -112,7 +112,7 @@ static int run_program(const struct verb_call *call, struct err *err)
 	int r = follow_config_load(path ? path : FOLLOW_CONFIG_FILE, &f.config, err);
 
 	if (r < 0)
-		return r;
+		return conf_is_mistake(r) ? CONF_EXIT_MISTAKE : r;
 	if (verb_count(call, "check"))
 		printf("%s: fine\n", path ? path : FOLLOW_CONFIG_FILE);
 	else if (verb_count(call, "list"))
@@ -143,7 +143,7 @@ int main(int argc, char **argv)
 	else
 		r = run_program(&call, &err);
 	verb_done(&call);
-	if (r < 0)
+	if (r)
 		log_line(LOG_ERR, "%s", err.text);
-	return r < 0;
+	return r < 0 ? 1 : r;
 }

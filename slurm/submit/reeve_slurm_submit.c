@@ -38,7 +38,7 @@ static const struct verb_tool tool = {
 	.help = "quotas and limits for submissions to Slurm",
 	.verbs = verbs,
 	.common = options,
-	.footer = "Exit status: 0 done, 1 failed, 2 wrong usage.",
+	.footer = "Exit status: 0 done, 1 failed, 2 wrong usage, 78 a mistake in the configuration.",
 };
 
 struct submit {
@@ -107,13 +107,16 @@ static int serve_socket(struct submit *s, struct err *err)
 	}
 }
 
+/* > 0: the exit status, with its reason in err. */
 static int run_service(const struct verb_call *call, struct err *err)
 {
 	const char *path = verb_value(call, "config");
 	struct submit s = { .controller = NULL };
 	int r = follow_config_load(path ? path : FOLLOW_CONFIG_FILE, &s.config, err);
 
-	if (r < 0 || verb_count(call, "check"))
+	if (conf_is_mistake(r))
+		r = CONF_EXIT_MISTAKE;
+	if (r || verb_count(call, "check"))
 		goto out;
 	r = ask_controller_open(&s.config, &s.controller, err);
 	if (r >= 0)
@@ -142,9 +145,9 @@ int main(int argc, char **argv)
 		log_open("reeve-slurm-submit",
 			 verb_count(&call, "debug") ? LOG_DEBUG : LOG_INFO);
 		r = run_service(&call, &err);
-		if (r < 0)
+		if (r)
 			log_line(LOG_ERR, "%s", err.text);
 	}
 	verb_done(&call);
-	return r < 0 ? 1 : 0;
+	return r < 0 ? 1 : r;
 }

@@ -66,6 +66,8 @@ struct manager_config {
 	 * inside the call that gave the order. */
 	void (*on_done)(void *ctx, struct manager_id id, enum manager_order order, int result,
 			const struct err *err);
+	/* Is the order still to be carried out? Asked before it is sent once more, to a systemd that was away; NULL: yes. */
+	bool (*is_due)(void *ctx, struct manager_id id, enum manager_order order);
 	/* The job's unit is gone; its final record is written, if there will ever be one. */
 	void (*on_gone)(void *ctx, struct manager_id id);
 };

@@ -15,11 +15,16 @@
 #include "agent/enforce/manager/manager.h"
 #include "agent/enforce/manager/systemd_unit.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/log.h"
 
 #define SYSTEMD "org.freedesktop.systemd1"
 #define SYSTEMD_PATH "/org/freedesktop/systemd1"
 #define SYSTEMD_MANAGER "org.freedesktop.systemd1.Manager"
+/* The bus asks systemd to start the owner of a name that nobody has: of systemd's own name that fails. */
+#define SPAWN_ERROR "org.freedesktop.DBus.Error.Spawn."
+#define AGAIN_US 500000
+#define PATIENCE_US (120 * S_US)
 
 struct manager {
 	struct manager_config c;
@@ -29,11 +34,13 @@ struct manager {
 	bool is_reloading;
 };
 
-/* What a reply belongs to. */
+/* What a reply belongs to, and what is sent again where systemd was away. */
 struct order {
 	struct manager *m;
 	struct manager_id id;
 	enum manager_order what;
+	sd_bus_message *msg;
+	uint64_t until_us; /* CLOCK_MONOTONIC: it is sent again until then */
 };
 
 /* A restarted agent repeats its orders: a unit that exists already is success. */
@@ -60,42 +67,128 @@ static void set_oom_group(void *ctx, struct manager_id id)
 		log_job(LOG_WARNING, id.job, "oom", "%s", err.text);
 }
 
+static void free_order(void *userdata)
+{
+	struct order *o = userdata;
+
+	sd_bus_message_unref(o->msg);
+	free(o);
+}
+
+/* systemd is executed again (daemon-reexec), or the bus is: nobody was there to answer. Orders are idempotent. */
+static bool is_away(const sd_bus_error *e)
+{
+	static const char *const names[] = {
+		SD_BUS_ERROR_NO_REPLY,	      SD_BUS_ERROR_DISCONNECTED,
+		SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER,
+		SD_BUS_ERROR_TIMEOUT,	      SD_BUS_ERROR_NO_SERVER
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (sd_bus_error_has_name(e, names[i]))
+			return true;
+	return e->name && !strncmp(e->name, SPAWN_ERROR, strlen(SPAWN_ERROR));
+}
+
+static int send_once(const struct order *order, struct err *err);
+
+static int on_again(sd_event_source *s, uint64_t usec, void *userdata)
+{
+	const struct order *o = userdata;
+	const struct manager_config *c = &o->m->c;
+	struct err err = { "" };
+	int r = 0;
+
+	(void)usec;
+	if (!c->is_due || c->is_due(c->ctx, o->id, o->what))
+		r = send_once(o, &err);
+	if (r < 0)
+		c->on_done(c->ctx, o->id, o->what, r, &err);
+	return sd_event_source_set_floating(s, 0); /* frees it, and with it `o` */
+}
+
+static struct order *copy_order(const struct order *o)
+{
+	struct order *ret = malloc(sizeof(*ret));
+
+	if (ret) {
+		*ret = *o;
+		sd_bus_message_ref(ret->msg);
+	}
+	return ret;
+}
+
+static int send_later(const struct order *order)
+{
+	struct order *o = copy_order(order);
+	sd_event_source *timer = NULL;
+	int r = o ? sd_event_add_time_relative(o->m->c.event, &timer, CLOCK_MONOTONIC, AGAIN_US,
+					       0, on_again, o)
+		  : -ENOMEM;
+
+	if (r < 0) {
+		if (o)
+			free_order(o);
+		return r;
+	}
+	sd_event_source_set_destroy_callback(timer, free_order);
+	sd_event_source_set_floating(timer, 1);
+	sd_event_source_unref(timer);
+	return 0;
+}
+
+static uint64_t now_us(void)
+{
+	return (uint64_t)clock_ns(CLOCK_MONOTONIC) / 1000;
+}
+
 /* memory.oom.group after each change of properties: systemd has just cleared it. */
 static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *unused)
 {
-	struct order *o = userdata;
+	const struct order *o = userdata;
+	const sd_bus_error *e = sd_bus_message_get_error(reply);
 	struct err err = { "" };
-	int r = read_outcome(o, sd_bus_message_get_error(reply), &err);
+	int r = read_outcome(o, e, &err);
 
 	(void)unused;
+	if (r < 0 && is_away(e) && now_us() < o->until_us && send_later(o) >= 0)
+		return 0;
 	if (o->what == MANAGER_SET_CPUS && r == 0)
 		set_oom_group(o->m, o->id);
 	o->m->c.on_done(o->m->c.ctx, o->id, o->what, r, &err);
 	return 0;
 }
 
-/* Returns once the call is sent; on_done() gets the answer, -ETIMEDOUT after a minute. The
- * floating slot belongs to the bus and frees `o`. */
-static int send_order(struct manager *m, sd_bus_message *msg, struct order order,
-		      struct err *err)
+/* The floating slot belongs to the bus and frees the copy of the order. On a connection that was lost it is not sent: the agent is about to
+ * be started again, and repeats it. */
+static int send_once(const struct order *order, struct err *err)
 {
-	struct order *o = malloc(sizeof(*o));
+	struct order *o = copy_order(order);
 	sd_bus_slot *slot = NULL;
 	int r;
 
 	if (!o)
 		return err_set(err, -ENOMEM, "out of memory");
-	*o = order;
-
-	r = sd_bus_call_async(m->c.bus, &slot, msg, on_reply, o, 60 * 1000000ULL);
-	if (r < 0) {
-		free(o);
+	r = sd_bus_call_async(o->m->c.bus, &slot, o->msg, on_reply, o, 60 * 1000000ULL);
+	if (r < 0)
+		free_order(o);
+	if (r == -ENOTCONN || r == -ECONNRESET)
+		return 0;
+	if (r < 0)
 		return err_set(err, r, "call systemd: %s", strerror(-r));
-	}
-	sd_bus_slot_set_destroy_callback(slot, free);
+	sd_bus_slot_set_destroy_callback(slot, free_order);
 	sd_bus_slot_set_floating(slot, 1);
 	sd_bus_slot_unref(slot);
 	return 0;
+}
+
+/* Returns once the call is sent; on_done() gets the answer, or the last failure when systemd was away for PATIENCE_US. */
+static int send_order(struct manager *m, sd_bus_message *msg, struct manager_id id,
+		      enum manager_order what, struct err *err)
+{
+	const struct order o = { m, id, what, msg, now_us() + PATIENCE_US };
+
+	return send_once(&o, err);
 }
 
 static int new_call(struct manager *m, const char *method, sd_bus_message **ret,
@@ -131,7 +224,7 @@ static int start_job(struct manager *m, const struct manager_spec *spec, struct 
 		r = sd_bus_message_append(msg, "a(sa(sv))", 0);
 	if (r < 0)
 		return err_set(err, r, "describe unit %s: %s", name, strerror(-r));
-	return send_order(m, msg, (struct order){ m, spec->id, MANAGER_START }, err);
+	return send_order(m, msg, spec->id, MANAGER_START, err);
 }
 
 static int set_cpus(struct manager *m, struct manager_id id, const struct cpulist *cpus,
@@ -155,7 +248,7 @@ static int set_cpus(struct manager *m, struct manager_id id, const struct cpulis
 		r = sd_bus_message_close_container(msg);
 	if (r < 0)
 		return err_set(err, r, "describe the cores of %s: %s", name, strerror(-r));
-	return send_order(m, msg, (struct order){ m, id, MANAGER_SET_CPUS }, err);
+	return send_order(m, msg, id, MANAGER_SET_CPUS, err);
 }
 
 static int send_unit_order(struct manager *m, struct manager_id id, enum manager_order what,
@@ -171,7 +264,7 @@ static int send_unit_order(struct manager *m, struct manager_id id, enum manager
 	r = sd_bus_message_append(msg, "s", manager_name(id, name));
 	if (r < 0)
 		return err_set(err, r, "%s %s: %s", method, name, strerror(-r));
-	return send_order(m, msg, (struct order){ m, id, what }, err);
+	return send_order(m, msg, id, what, err);
 }
 
 static int freeze_job(struct manager *m, struct manager_id id, struct err *err)
@@ -202,7 +295,7 @@ static int spawn_unit(struct manager *m, struct manager_id id, const char *name,
 		r = sd_bus_message_append(msg, "a(sa(sv))", 0);
 	if (r < 0)
 		return err_set(err, r, "describe unit %s: %s", unit, strerror(-r));
-	return send_order(m, msg, (struct order){ m, id, MANAGER_SPAWN }, err);
+	return send_order(m, msg, id, MANAGER_SPAWN, err);
 }
 
 /* Not KillUnit, which would also signal the writer of the final record. */
