@@ -476,7 +476,8 @@ static const struct verb_option no_options[] = { { 0 } };
 static const struct verb_tool tool = {
 	.name = "reeve-controller",
 	.help = "queue and accounts of Reeve",
-	.footer = "Exit status: 0 done, 1 cannot start or failed, 2 wrong usage, 78 a mistake in the configuration.",
+	.footer =
+		"Exit status: 0 done, 1 cannot start or failed, 2 wrong usage, 78 a mistake in the configuration.",
 	.verbs = verbs,
 	.common = no_options,
 };

@@ -9,9 +9,9 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-#include "common/agent_service.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/wire/agent_service.h"
 #include "slurm/ask_agent.h"
 
 #define RETRY_MS 200

@@ -275,12 +275,14 @@ void job_phases_on_done(void *ctx, struct manager_id id, enum manager_order orde
 		suspend_on_done(n, j, order, result, err);
 }
 
-/* A start that was lost, or whose answer was: the job may have run meanwhile, and must not run twice. */
+/* A start that was lost, or whose answer was: the job may have run meanwhile, and must not run twice. A unit around a task of another program
+ * starts nothing. */
 bool job_phases_is_due(void *ctx, struct manager_id id, enum manager_order order)
 {
-	const struct job *j = job_find(ctx, id.job, id.attempt);
+	struct node *n = ctx;
+	const struct job *j = job_find(n, id.job, id.attempt);
 
-	return order != MANAGER_START || (j && j->phase == PHASE_UNIT);
+	return order != MANAGER_START || n->ops->foreign || (j && j->phase == PHASE_UNIT);
 }
 
 /* The unit is gone, perhaps without a record (the launcher was killed too). PREPARE has none yet; later phases

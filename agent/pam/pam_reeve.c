@@ -33,10 +33,10 @@
 #include "agent/launch/adopt.h"
 #include "agent/launch/launch.h"
 #include "agent/launch/step/step_impl.h"
-#include "common/agent_service.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/err.h"
+#include "common/wire/agent_service.h"
 
 #define PATIENCE_S 10
 #define RETRY_MS 200

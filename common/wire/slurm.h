@@ -14,7 +14,7 @@
  * Prolog makes and the Epilog removes. It outlives the agent, so that one that is started later does not take the job for one that
  * began before Reeve came.
  *
- * While the agent is restarted (common/agent_service.h), the plugin waits for it. Each question may be asked again, of an agent that was
+ * While the agent is restarted (common/wire/agent_service.h), the plugin waits for it. Each question may be asked again, of an agent that was
  * killed before it answered: it changes nothing that it has changed already.
  *
  * The agent takes STEP, TASK and EXIT from a process inside a cgroup of the job alone: the kernel says which job that is.

@@ -62,7 +62,8 @@ static const struct verb_tool tool = {
 	.help = "Slurm's jobs for Reeve's ledger",
 	.verbs = verbs,
 	.common = options,
-	.footer = "Exit status: 0 done, 1 failed, 2 wrong usage, 78 a mistake in the configuration.",
+	.footer =
+		"Exit status: 0 done, 1 failed, 2 wrong usage, 78 a mistake in the configuration.",
 };
 
 /* The task of this name and the empty one that ends the list, in `ret`. -EINVAL: no task has this name. */

@@ -38,7 +38,8 @@ static const struct verb_tool tool = {
 	.help = "quotas and limits for submissions to Slurm",
 	.verbs = verbs,
 	.common = options,
-	.footer = "Exit status: 0 done, 1 failed, 2 wrong usage, 78 a mistake in the configuration.",
+	.footer =
+		"Exit status: 0 done, 1 failed, 2 wrong usage, 78 a mistake in the configuration.",
 };
 
 struct submit {

@@ -21,7 +21,7 @@
 #define SYSTEMD "org.freedesktop.systemd1"
 #define SYSTEMD_PATH "/org/freedesktop/systemd1"
 #define SYSTEMD_MANAGER "org.freedesktop.systemd1.Manager"
-/* The bus asks systemd to start the owner of a name that nobody has: of systemd's own name that fails. */
+/* The bus asks systemd to start the owner of a name that has none: of systemd's own name that fails. */
 #define SPAWN_ERROR "org.freedesktop.DBus.Error.Spawn."
 #define AGAIN_US 500000
 #define PATIENCE_US (120 * S_US)
@@ -75,7 +75,7 @@ static void free_order(void *userdata)
 	free(o);
 }
 
-/* systemd is executed again (daemon-reexec), or the bus is: nobody was there to answer. Orders are idempotent. */
+/* systemd is executed again (daemon-reexec), or the bus is, and the call or its answer was lost. Orders are idempotent. */
 static bool is_away(const sd_bus_error *e)
 {
 	static const char *const names[] = {

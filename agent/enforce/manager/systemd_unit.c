@@ -37,6 +37,8 @@ static const struct flag flags[] = {
 	{ "MemoryAccounting", 1 },
 	{ "TasksAccounting", 1 },
 	{ "IOAccounting", 1 },
+	/* `systemctl isolate multi-user.target`, as for a driver's installation, must not end jobs. */
+	{ "IgnoreOnIsolate", 1 },
 };
 
 struct word {
@@ -280,10 +282,11 @@ int manager_unit_append_helper(sd_bus_message *m, const char *name, const char *
 	int r = sd_bus_message_open_container(m, 'a', "(sv)");
 
 	if (r >= 0)
-		r = sd_bus_message_append(
-			m, "(sv)(sv)(sv)(sv)(sv)(sv)", "Description", "s", name, "Type", "s",
-			"exec", "CollectMode", "s", "inactive-or-failed", "KillMode", "s",
-			"process", "StandardInput", "s", "null", "OOMScoreAdjust", "i", -900);
+		r = sd_bus_message_append(m, "(sv)(sv)(sv)(sv)(sv)(sv)(sv)", "Description", "s",
+					  name, "IgnoreOnIsolate", "b", 1, "Type", "s", "exec",
+					  "CollectMode", "s", "inactive-or-failed", "KillMode",
+					  "s", "process", "StandardInput", "s", "null",
+					  "OOMScoreAdjust", "i", -900);
 	if (r >= 0)
 		r = append_command(m, argv);
 	return r < 0 ? r : sd_bus_message_close_container(m);

@@ -16,8 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "common/agent_service.h"
 #include "common/clock.h"
+#include "common/wire/agent_service.h"
 #include "slurm/ask_agent.h"
 
 #define PATIENCE_S 3
