@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <systemd/sd-login.h>
 #include <unistd.h>
 #include "agent/enforce/manager/manager.h"
 #include "agent/enforce/manager/systemd_unit.h"
@@ -30,6 +31,7 @@ struct manager {
 	struct manager_config c;
 	char parent[MANAGER_PATH_MAX];
 	char slice[128];
+	char *agent; /* the agent's own unit; NULL: it has none */
 	sd_bus_slot *removed, *reloading;
 	bool is_reloading;
 };
@@ -75,13 +77,15 @@ static void free_order(void *userdata)
 	free(o);
 }
 
-/* systemd is executed again (daemon-reexec), or the bus is, and the call or its answer was lost. Orders are idempotent. */
+/* systemd is executed again (daemon-reexec), or the bus is, and the call or its answer was lost; or the node is being shut down. Orders are
+ * idempotent. */
 static bool is_away(const sd_bus_error *e)
 {
 	static const char *const names[] = {
-		SD_BUS_ERROR_NO_REPLY,	      SD_BUS_ERROR_DISCONNECTED,
-		SD_BUS_ERROR_SERVICE_UNKNOWN, SD_BUS_ERROR_NAME_HAS_NO_OWNER,
-		SD_BUS_ERROR_TIMEOUT,	      SD_BUS_ERROR_NO_SERVER
+		SD_BUS_ERROR_NO_REPLY,	 SD_BUS_ERROR_DISCONNECTED,
+		SD_BUS_ERROR_TIMEOUT,	 SD_BUS_ERROR_SERVICE_UNKNOWN,
+		SD_BUS_ERROR_NO_SERVER,	 SD_BUS_ERROR_NAME_HAS_NO_OWNER,
+		SYSTEMD ".ShuttingDown", SYSTEMD ".TransactionIsDestructive",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
@@ -206,7 +210,9 @@ static int start_job(struct manager *m, const struct manager_spec *spec, struct 
 {
 	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
 	char name[MANAGER_NAME_MAX];
-	struct manager_unit u = { .spec = spec, .config = &m->c, .slice = m->slice };
+	struct manager_unit u = {
+		.spec = spec, .config = &m->c, .slice = m->slice, .agent = m->agent
+	};
 	int r;
 
 	r = new_call(m, "StartTransientUnit", &msg, err);
@@ -290,7 +296,7 @@ static int spawn_unit(struct manager *m, struct manager_id id, const char *name,
 		return r;
 	r = sd_bus_message_append(msg, "ss", unit, "fail");
 	if (r >= 0)
-		r = manager_unit_append_helper(msg, name, argv);
+		r = manager_unit_append_helper(msg, name, argv, m->agent);
 	if (r >= 0)
 		r = sd_bus_message_append(msg, "a(sa(sv))", 0);
 	if (r < 0)
@@ -461,7 +467,23 @@ static struct manager *manager_close(struct manager *m)
 		return NULL;
 	sd_bus_slot_unref(m->removed);
 	sd_bus_slot_unref(m->reloading);
+	free(m->agent);
 	free(m);
+	return NULL;
+}
+
+/* NULL: it was started by hand, in a session. */
+static char *find_own_unit(void)
+{
+	char *unit = NULL;
+	size_t n;
+
+	if (sd_pid_get_unit(0, &unit) < 0)
+		return NULL;
+	n = strlen(unit);
+	if (n > 8 && !strcmp(unit + n - 8, ".service"))
+		return unit;
+	free(unit);
 	return NULL;
 }
 
@@ -475,6 +497,7 @@ static int manager_open(const struct manager_config *c, struct manager **ret, st
 		return err_set(err, -ENOMEM, "out of memory");
 	m->c = *c;
 	snprintf(m->slice, sizeof(m->slice), "%s", c->parent);
+	m->agent = find_own_unit();
 	r = subscribe_to_signals(m, err);
 	if (!r)
 		r = start_slice(m, err);

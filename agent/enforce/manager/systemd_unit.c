@@ -214,12 +214,21 @@ static int append_identity(sd_bus_message *m, const struct manager_unit *u)
 				     u->config->launcher, u->config->socket, 0);
 }
 
+/* At a shutdown systemd stops what is ordered after this unit before it. An agent that still ran then would take the signal that ends the job
+ * for its own end. */
+static int append_order(sd_bus_message *m, const char *agent)
+{
+	return agent ? sd_bus_message_append(m, "(sv)", "Before", "as", 1, agent) : 0;
+}
+
 int manager_unit_append(sd_bus_message *m, const struct manager_unit *u)
 {
 	int r = sd_bus_message_open_container(m, 'a', "(sv)");
 
 	if (r >= 0)
 		r = append_identity(m, u);
+	if (r >= 0)
+		r = append_order(m, u->agent);
 	if (r >= 0)
 		r = append_flags(m);
 	if (r >= 0)
@@ -277,7 +286,8 @@ static int append_command(sd_bus_message *m, const char *const *argv)
 	return r;
 }
 
-int manager_unit_append_helper(sd_bus_message *m, const char *name, const char *const *argv)
+int manager_unit_append_helper(sd_bus_message *m, const char *name, const char *const *argv,
+			       const char *agent)
 {
 	int r = sd_bus_message_open_container(m, 'a', "(sv)");
 
@@ -287,6 +297,8 @@ int manager_unit_append_helper(sd_bus_message *m, const char *name, const char *
 					  "CollectMode", "s", "inactive-or-failed", "KillMode",
 					  "s", "process", "StandardInput", "s", "null",
 					  "OOMScoreAdjust", "i", -900);
+	if (r >= 0)
+		r = append_order(m, agent);
 	if (r >= 0)
 		r = append_command(m, argv);
 	return r < 0 ? r : sd_bus_message_close_container(m);

@@ -8,6 +8,8 @@ struct manager_unit {
 	const struct manager_spec *spec;
 	const struct manager_config *config;
 	const char *slice;
+	const char
+		*agent; /* its unit, which is stopped first at a shutdown; NULL: it has none */
 };
 
 /* The whole "a(sv)" of StartTransientUnit. >= 0, or -errno of sd-bus. */
@@ -17,5 +19,6 @@ int manager_unit_append_scope(sd_bus_message *m, const struct manager_unit *u);
 /* One "(sv)" with a set as systemd's bit string ("ay"). */
 int manager_unit_append_set(sd_bus_message *m, const char *name, const struct cpulist *set);
 /* The properties of a unit that runs `argv` as root, by default. The OOM killer spares it: the
- * job that it works for may be being killed. */
-int manager_unit_append_helper(sd_bus_message *m, const char *name, const char *const *argv);
+ * job that it works for may be being killed. `agent`: as above. */
+int manager_unit_append_helper(sd_bus_message *m, const char *name, const char *const *argv,
+			       const char *agent);

@@ -20,7 +20,7 @@ has "accounts are declared" 200 "$(ask 0 POST /v1/accounts "{\"schema\":\"reeve/
 for bad in 0.0.0.0:9640 localhost:9640 127.0.0.1:0 "[::]:9640" metrics.sock; do
 	printf '[Agent]\nNode = n1\nMetricsListen = %s\n' "$bad" >"$dir/bad.conf"
 	out=$(build/bin/reeve-agent --config "$dir/bad.conf" --check 2>&1)
-	is "MetricsListen = $bad is refused" 1 $?
+	is "MetricsListen = $bad is refused" 78 $?
 	has "by file, line, key, value and remedy" "$dir/bad.conf, line 3: MetricsListen = $bad: " "$out"
 	has "..." "write the path of a socket (/run/reeve/metrics.sock), 127.0.0.1:PORT or [::1]:PORT" "$out"
 done

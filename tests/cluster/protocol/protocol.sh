@@ -88,7 +88,7 @@ out=$("$binary" --config "$dir/main.conf" --check 2>&1)
 result $? "--check accepts a good configuration" "$out"
 printf '[Controller]\nListn = 1\n' >"$dir/bad.conf"
 out=$("$binary" --config "$dir/bad.conf" --check 2>&1)
-[ $? = 1 ] && [[ $out == *bad.conf* && $out == *Listen* ]]
+[ $? = 78 ] && [[ $out == *bad.conf* && $out == *Listen* ]]
 result $? "--check names file, key and the key that was meant" "$out"
 printf '[Cluster c]\nBundleCores = 1e3\n' >"$dir/bad.conf"
 out=$("$binary" --config "$dir/bad.conf" --check 2>&1)
