@@ -129,6 +129,18 @@ static void move_to_work(struct world *w, struct waiting *g)
 		note("cannot move the launcher to %s: %s", path, strerror(errno));
 }
 
+/* As agent/job/phase/attach.c does. */
+static bool kill_as_one(struct world *w, struct manager_id id)
+{
+	char path[MANAGER_PATH_MAX];
+	struct err err;
+
+	if (manager_kill_as_one(manager_path(w->ops->parent(w->m), id, path), &err) >= 0)
+		return true;
+	note("%s", err.text);
+	return false;
+}
+
 static bool pass_launcher(struct world *w, struct waiting *g)
 {
 	struct plan_head go = { PLAN_GO, 0 };
@@ -136,7 +148,7 @@ static bool pass_launcher(struct world *w, struct waiting *g)
 	char rest;
 
 	move_to_work(w, g);
-	return send_plan(w, g) &&
+	return kill_as_one(w, g->id) && send_plan(w, g) &&
 	       receive_message(g->fd, PLAN_OPENED, &opened, sizeof(opened)) &&
 	       send(g->fd, &go, sizeof(go), MSG_NOSIGNAL) == sizeof(go) &&
 	       recv(g->fd, &rest, 1, 0) == 0;
