@@ -276,13 +276,15 @@ void job_phases_on_done(void *ctx, struct manager_id id, enum manager_order orde
 }
 
 /* A start that was lost, or whose answer was: the job may have run meanwhile, and must not run twice. A unit around a task of another program
- * starts nothing. */
+ * starts nothing. A job that is being ended must not be frozen: it could not end by itself within its grace. */
 bool job_phases_is_due(void *ctx, struct manager_id id, enum manager_order order)
 {
 	struct node *n = ctx;
 	const struct job *j = job_find(n, id.job, id.attempt);
 
-	return order != MANAGER_START || n->ops->foreign || (j && j->phase == PHASE_UNIT);
+	if (order == MANAGER_START)
+		return n->ops->foreign || (j && j->phase == PHASE_UNIT);
+	return order != MANAGER_FREEZE || (j && j->s.end.kind == END_NONE);
 }
 
 /* The unit is gone, perhaps without a record (the launcher was killed too). PREPARE has none yet; later phases
