@@ -379,7 +379,10 @@ static int open_all(struct daemon *d, const struct agent_config *conf, struct er
 	r = sd_event_loop(d->node.event);
 	sd_notify(0, "STOPPING=1");
 	if (r > 0) /* open_bus() in node_open.c */
-		return err_set(err, -ECONNRESET, "the system bus has closed the connection");
+		return err_set(
+			err, -ECONNRESET,
+			"the system bus has closed the connection: its unit starts the agent again, else "
+			"start it");
 	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
 }
 

@@ -146,14 +146,19 @@ static int open_jobfs(struct node *n, struct err *err)
 	return jobfs_capacity(n->jobfs, &n->capacity.jobfs_bytes, err);
 }
 
+/* Units of systemd are made over the bus. */
+static bool has_units(const struct node *n)
+{
+	return n->ops == &manager_systemd || n->ops == &manager_pbs;
+}
+
 /* A bus that is killed takes systemd's answers with it: the agent ends, and its unit starts the next one. Where no unit does, and none of its
  * jobs needs systemd, it goes on without a bus. */
 static int open_bus(struct node *n)
 {
-	bool needs_bus = n->ops != &manager_cgroup && n->ops != &manager_slurm;
 	int r = sd_bus_open_system(&n->bus);
 
-	if (r < 0 || (!needs_bus && !getenv("NOTIFY_SOCKET")))
+	if (r < 0 || (!has_units(n) && !getenv("NOTIFY_SOCKET")))
 		return r;
 	return sd_bus_set_exit_on_disconnect(n->bus, 1);
 }
@@ -184,9 +189,7 @@ static int open_manager(struct node *n, struct err *err)
 									     : &manager_systemd;
 	if (n->jobfs && !manager_is_below(n->conf->jobfs_dir, n->conf->state_dir))
 		c.hidden[1] = n->conf->jobfs_dir;
-	c.parent = n->ops == &manager_systemd || n->ops == &manager_pbs
-			   ? n->conf->slice
-			   : n->conf->cgroup_parent;
+	c.parent = has_units(n) ? n->conf->slice : n->conf->cgroup_parent;
 	r = open_bus(n);
 	/* sd_bus_get_unique_name() waits for the end of the handshake: the daemon allows it 30 s, and a
 	 * slow self-test, before the event loop runs, can take longer. */
@@ -194,7 +197,7 @@ static int open_manager(struct node *n, struct err *err)
 		r = sd_bus_get_unique_name(n->bus, &(const char *){ NULL });
 	if (r >= 0)
 		r = sd_bus_attach_event(n->bus, n->event, SD_EVENT_PRIORITY_NORMAL);
-	if (r < 0 && n->ops != &manager_cgroup && n->ops != &manager_slurm)
+	if (r < 0 && has_units(n))
 		return err_set(err, r, "connect to the system bus: %s", strerror(-r));
 	if (r < 0) {
 		n->bus = sd_bus_unref(n->bus);

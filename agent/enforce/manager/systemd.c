@@ -25,7 +25,7 @@
 /* The bus asks systemd to start the owner of a name that has none: of systemd's own name that fails. */
 #define SPAWN_ERROR "org.freedesktop.DBus.Error.Spawn."
 #define AGAIN_US 500000
-#define PATIENCE_US (120 * S_US)
+#define PATIENCE_MS (120 * S_MS)
 
 struct manager {
 	struct manager_config c;
@@ -42,7 +42,7 @@ struct order {
 	struct manager_id id;
 	enum manager_order what;
 	sd_bus_message *msg;
-	uint64_t until_us; /* CLOCK_MONOTONIC: it is sent again until then */
+	int64_t until_ms; /* of monotonic_ms(): it is sent again until then */
 };
 
 /* A restarted agent repeats its orders: a unit that exists already is success. */
@@ -141,11 +141,6 @@ static int send_later(const struct order *order)
 	return 0;
 }
 
-static uint64_t now_us(void)
-{
-	return (uint64_t)clock_ns(CLOCK_MONOTONIC) / 1000;
-}
-
 /* memory.oom.group after each change of properties: systemd has just cleared it. */
 static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *unused)
 {
@@ -155,7 +150,7 @@ static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *unused)
 	int r = read_outcome(o, e, &err);
 
 	(void)unused;
-	if (r < 0 && is_away(e) && now_us() < o->until_us && send_later(o) >= 0)
+	if (r < 0 && is_away(e) && monotonic_ms() < o->until_ms && send_later(o) >= 0)
 		return 0;
 	if (o->what == MANAGER_SET_CPUS && r == 0)
 		set_oom_group(o->m, o->id);
@@ -186,11 +181,11 @@ static int send_once(const struct order *order, struct err *err)
 	return 0;
 }
 
-/* Returns once the call is sent; on_done() gets the answer, or the last failure when systemd was away for PATIENCE_US. */
+/* Returns once the call is sent; on_done() gets the answer, or the last failure when systemd was away for PATIENCE_MS. */
 static int send_order(struct manager *m, sd_bus_message *msg, struct manager_id id,
 		      enum manager_order what, struct err *err)
 {
-	const struct order o = { m, id, what, msg, now_us() + PATIENCE_US };
+	const struct order o = { m, id, what, msg, monotonic_ms() + PATIENCE_MS };
 
 	return send_once(&o, err);
 }

@@ -37,7 +37,7 @@ static const struct flag flags[] = {
 	{ "MemoryAccounting", 1 },
 	{ "TasksAccounting", 1 },
 	{ "IOAccounting", 1 },
-	/* `systemctl isolate multi-user.target`, as for a driver's installation, must not end jobs. */
+	/* `systemctl isolate multi-user.target` must not end jobs. */
 	{ "IgnoreOnIsolate", 1 },
 };
 
