@@ -256,6 +256,7 @@ int events_open(const struct events_config *config, struct events **ret, struct 
 	r = open_fds(e, err);
 	if (r < 0)
 		return r;
+	e->config.pin_dir = NULL; /* the caller's; used above alone */
 	*ret = TAKE_PTR(e);
 	return 0;
 }

@@ -239,6 +239,7 @@ int guard_open(const struct guard_config *config, struct guard **ret, struct err
 		r = add_to_epoll(g, g->dquot_fd, err);
 	if (r < 0)
 		return r;
+	g->config.pin_dir = NULL; /* the caller's; used above alone */
 	*ret = TAKE_PTR(g);
 	return 0;
 }

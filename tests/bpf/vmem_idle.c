@@ -4,6 +4,9 @@
  * Without a job they are gone after a time, from the kernel and from the pins. A job that comes then is
  * held from its first mapping, every time. An agent that dies without jobs leaves nothing attached, and
  * the next one takes the set over; one that dies with a job leaves all of it.
+ *
+ * For an hour: build/tests/bpf/vmem_idle --tier 2 --seconds 3600, or in tier 1
+ *	tests/bpf/vmtest.sh --mem 2G --timeout 4200 -- build/tests/bpf/vmem_idle --tier 1 --seconds 3600
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <bpf/bpf.h>
 #include "bpf/vmem_abi.h"
 #include "common/cleanup.h"
 #include "tests/bpf/vmem_test.h"
@@ -34,11 +38,22 @@ struct scene {
 	const char *hot; /* a pin that comes and goes */
 };
 
+/* As the agent does: the strings of the configuration are gone after the call. */
 static void reopen_vmem(struct scene *s)
 {
+	char pins[sizeof(pin_dir)], scratch[512];
+	struct vmem_config c = s->config;
 	struct err err = { "" };
+	int r;
 
-	if (vmem_open(&s->config, &s->t.v, &err) == 0 && (int)vmem_tier(s->t.v) == s->t.tier)
+	snprintf(pins, sizeof(pins), "%s", c.pin_dir);
+	snprintf(scratch, sizeof(scratch), "%s", c.scratch_dir);
+	c.pin_dir = pins;
+	c.scratch_dir = scratch;
+	r = vmem_open(&c, &s->t.v, &err);
+	explicit_bzero(pins, sizeof(pins));
+	explicit_bzero(scratch, sizeof(scratch));
+	if (r == 0 && (int)vmem_tier(s->t.v) == s->t.tier)
 		return;
 	printf("Bail out! vmem_open: %s %s\n", err.text,
 	       s->t.v ? vmem_tier_reason(s->t.v) : "");
@@ -103,9 +118,12 @@ static int compare_ns(const void *a, const void *b)
 static void check_rounds(struct scene *s)
 {
 	uint64_t at_once[ROUNDS / 2], settled[ROUNDS / 2], next[ROUNDS];
-	int idle = 0, held = 0;
+	uint64_t until = testjob_now_ns() + s->t.seconds * 1000000000ULL;
+	int idle = 0, held = 0, n = 0;
 
-	for (int i = 0; i < ROUNDS; i++) {
+	for (; n < ROUNDS || testjob_now_ns() < until; n++) {
+		int i = n % ROUNDS;
+
 		idle += wait_until_idle(s) && !is_pinned(s);
 		if (i % 2) /* else right after: while the kernel still ends the links */
 			poll(NULL, 0, SETTLE_MS);
@@ -115,15 +133,38 @@ static void check_rounds(struct scene *s)
 	qsort(at_once, ROUNDS / 2, sizeof(*at_once), compare_ns);
 	qsort(settled, ROUNDS / 2, sizeof(*settled), compare_ns);
 	qsort(next, ROUNDS, sizeof(*next), compare_ns);
-	tap_ok(idle == ROUNDS, "without a job nothing is attached or pinned: %d of %d", idle,
-	       ROUNDS);
-	tap_ok(held == 2 * ROUNDS,
-	       "a job that comes then is held, and so is the next: %d of %d", held, 2 * ROUNDS);
+	tap_ok(idle == n, "without a job nothing is attached or pinned: %d of %d", idle, n);
+	tap_ok(held == 2 * n, "a job that comes then is held, and so is the next: %d of %d",
+	       held, 2 * n);
 	tap_note(
 		"adding a job, medians: %.2f ms right after the detaching, %.2f ms %d ms later, "
 		"%.2f ms when attached",
 		(double)at_once[ROUNDS / 4] / 1e6, (double)settled[ROUNDS / 4] / 1e6, SETTLE_MS,
 		(double)next[ROUNDS / 2] / 1e6);
+}
+
+/* Another process has the link of a detached program open, so that the kernel does not end it. */
+static void check_lent_link(struct scene *s)
+{
+	_cleanup_close_ int link = -1;
+	struct vmem_request none = { 0 };
+	char path[256];
+	struct testjob j;
+	uint64_t ns;
+
+	vmem_test_job(&s->t, &j, "lends", &none);
+	snprintf(path, sizeof(path), "%s/vmem-v%d/%s", pin_dir, VMEM_VERSION, s->hot);
+	link = bpf_obj_get(path);
+	vmem_test_drop(&s->t, &j);
+	tap_ok(link >= 0 && wait_until_idle(s),
+	       "the programs are detached while another process has a link open");
+	tap_ok(is_held(s, &ns),
+	       "a job is held although the old link still exists: the programs are loaded again");
+	tap_ok(is_pinned(s) && is_held(s, &ns),
+	       "the new programs are pinned, and hold the next job");
+	tap_ok(wait_until_idle(s) && !is_pinned(s),
+	       "the new programs are detached without a job");
+	tap_ok(is_held(s, &ns), "the new programs are attached again");
 }
 
 /* A job that lives through the idle time keeps the programs. */
@@ -257,6 +298,7 @@ int main(int argc, char **argv)
 	s.config.idle_ms = 10;
 	reopen_vmem(&s);
 	check_rounds(&s);
+	check_lent_link(&s);
 	check_job_keeps(&s);
 	s.t.v = vmem_close(s.t.v);
 	check_idle_death(&s);

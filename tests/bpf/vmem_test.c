@@ -16,11 +16,12 @@ static void parse_options(struct vmem_test *t, int argc, char **argv)
 		{ "tier", required_argument, NULL, 't' },
 		{ "ops", required_argument, NULL, 'o' },
 		{ "seed", required_argument, NULL, 's' },
+		{ "seconds", required_argument, NULL, 'S' },
 		{ 0 },
 	};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "t:o:s:", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "t:o:s:S:", options, NULL)) != -1) {
 		unsigned long n = optarg ? strtoul(optarg, NULL, 0) : 0;
 
 		if (c == 't')
@@ -29,6 +30,8 @@ static void parse_options(struct vmem_test *t, int argc, char **argv)
 			t->ops = n;
 		else if (c == 's')
 			t->seed = (unsigned int)n;
+		else if (c == 'S')
+			t->seconds = (unsigned int)n;
 		else
 			exit(2);
 	}

@@ -11,10 +11,11 @@ struct vmem_test {
 	int tier; /* asked for */
 	unsigned long ops;
 	unsigned int seed;
+	unsigned int seconds; /* how long a test repeats itself at least; 0: by count alone */
 	struct vmem *v;
 };
 
-/* Options: --tier N --ops N --seed N. Opens that tier; where the kernel refuses it, prints a
+/* Options: --tier N --ops N --seed N --seconds N. Opens that tier; where the kernel refuses it, prints a
  * skipped plan with the reason and exits 0. */
 void vmem_test_open(struct vmem_test *t, const char *name, int argc, char **argv,
 		    const struct vmem_config *config);

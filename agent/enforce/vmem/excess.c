@@ -163,6 +163,21 @@ int vmem_excess_start(struct vmem *v, struct err *err)
 	return 0;
 }
 
+int vmem_excess_restart(struct vmem *v, struct err *err)
+{
+	struct ring_buffer *ring =
+		ring_buffer__new(v->kernel->map_fd[VMEM_MAP_EVENTS], on_event, v, NULL);
+	int rc = ring ? watch_fd(v, ring_buffer__epoll_fd(ring)) : -errno;
+
+	if (rc < 0) {
+		ring_buffer__free(ring);
+		return err_set(err, rc, "watch for events: %s", strerror(-rc));
+	}
+	ring_buffer__free(v->ring);
+	v->ring = ring;
+	return 0;
+}
+
 int vmem_fd(const struct vmem *v)
 {
 	return v->epoll_fd;

@@ -10,7 +10,7 @@
 #include "common/cleanup.h"
 
 /* The kernel ends a link some time after its last descriptor and pin are gone; until then the program
- * cannot be attached again. */
+ * cannot be attached again: EBUSY for a trampoline, EEXIST for a tracepoint. */
 #define BUSY_TRIES 500
 #define BUSY_NS 2000000
 
@@ -41,7 +41,7 @@ static int attach_program(int prog_fd)
 	const struct timespec pause = { .tv_nsec = BUSY_NS };
 	int fd = bpf_raw_tracepoint_open(NULL, prog_fd);
 
-	for (int i = 0; fd < 0 && errno == EBUSY && i < BUSY_TRIES; i++) {
+	for (int i = 0; fd < 0 && (errno == EBUSY || errno == EEXIST) && i < BUSY_TRIES; i++) {
 		nanosleep(&pause, NULL);
 		fd = bpf_raw_tracepoint_open(NULL, prog_fd);
 	}
@@ -70,12 +70,14 @@ int vmem_hot_attach(struct vmem_kernel *k, const char *pin_dir, struct err *err)
 	return 0;
 }
 
-/* In the other order. The pin goes first: the last reference is then the descriptor, and the link ends with it. */
+/* In the other order. The pin goes first: the last reference is then the descriptor, and the link ends with it. A program whose pin cannot be
+ * removed stays attached: without the descriptor its link would be lost, and the program could not be attached again. */
 void vmem_hot_detach(struct vmem_kernel *k, const char *pin_dir)
 {
 	for (size_t i = k->n_hot; i-- > 0;) {
-		if (pin_dir && k->hot[i].link_fd >= 0)
-			vmem_pins_drop(pin_dir, k->hot[i].program);
+		if (pin_dir && k->hot[i].link_fd >= 0 &&
+		    vmem_pins_drop(pin_dir, k->hot[i].program) < 0)
+			continue;
 		closep(&k->hot[i].link_fd);
 		k->hot[i].link_fd = -1;
 	}

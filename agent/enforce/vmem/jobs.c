@@ -84,6 +84,22 @@ static int count_insiders(struct vmem *v, struct vmem_known *known, struct err *
 	return rc;
 }
 
+static int attach_hot(struct vmem *v, struct err *err)
+{
+	struct err why = { "" };
+	int rc;
+
+	if (!v->kernel)
+		return 0;
+	rc = vmem_hot_attach(v->kernel, v->config.pin_dir, err);
+	if (rc == 0 || v->n_known)
+		return rc;
+	rc = v->reload(v, &why);
+	if (rc == 0)
+		rc = vmem_hot_attach(v->kernel, v->config.pin_dir, &why);
+	return rc < 0 ? err_set(err, rc, "load the vmem programs again: %.400s", why.text) : 0;
+}
+
 /* The job is in the table before those inside are counted: a process that forks meanwhile is entered by the
  * hooks, and one that both see is entered once (keyed by address space). */
 int vmem_add(struct vmem *v, const struct vmem_request *r, struct err *err)
@@ -114,7 +130,7 @@ int vmem_add(struct vmem *v, const struct vmem_request *r, struct err *err)
 	head.level += r->part_depth;
 	if (head.level == r->part_depth)
 		return err_set(err, -ESRCH, "the cgroup root cannot be a job");
-	rc = v->kernel ? vmem_hot_attach(v->kernel, v->config.pin_dir, err) : 0;
+	rc = attach_hot(v, err);
 	if (rc == 0)
 		rc = vmem_table_enter(v, &head, within, &known, err);
 	if (rc < 0) {

@@ -126,13 +126,13 @@ int vmem_pins_add(const char *pin_dir, const char *name, int fd, struct err *err
 	return 0;
 }
 
-void vmem_pins_drop(const char *pin_dir, const char *name)
+int vmem_pins_drop(const char *pin_dir, const char *name)
 {
 	struct path p;
 
 	set_path(&p, pin_dir, "/");
 	strncat(p.text, name, sizeof(p.text) - strlen(p.text) - 1);
-	unlink(p.text);
+	return unlink(p.text) < 0 && errno != ENOENT ? -errno : 0;
 }
 
 /* An unfinished new set of an agent that died is removed first. */

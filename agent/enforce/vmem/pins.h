@@ -15,7 +15,8 @@ int vmem_pins_get(const char *pin_dir, const char *name);
 
 /* Put an object into the set in force, or take it out: only what vmem/hot.h attaches and detaches. */
 int vmem_pins_add(const char *pin_dir, const char *name, int fd, struct err *err);
-void vmem_pins_drop(const char *pin_dir, const char *name);
+int vmem_pins_drop(const char *pin_dir,
+		   const char *name); /* 0, also if it is not there; -errno */
 
 /* Make an empty "-new" set; put objects into it; let it replace all others. */
 int vmem_pins_begin(const char *pin_dir, struct err *err);

@@ -20,7 +20,10 @@ struct vmem_known {
 };
 
 struct vmem {
-	struct vmem_config config;
+	struct vmem_config config; /* its strings are pin_dir and scratch_dir below */
+	char *pin_dir, *scratch_dir;
+	/* Loads the programs of the tier again; only without a job. */
+	int (*reload)(struct vmem *v, struct err *err);
 	enum vmem_tier tier;
 	enum vmem_origin origin;
 	char reason[600];
@@ -89,6 +92,8 @@ static inline uint64_t vmem_table_bytes(const struct vmem *v, int64_t pages)
 
 /* excess.c: begin to watch for excesses; what was latched before is reported by the first dispatch. */
 int vmem_excess_start(struct vmem *v, struct err *err);
+/* Watch the ring of v->kernel, which was loaded again. */
+int vmem_excess_restart(struct vmem *v, struct err *err);
 /* Without a job: the hot programs are detached after config.idle_ms, unless a job comes before. */
 void vmem_excess_idle(struct vmem *v);
 /* Make vmem_fd() readable, so that the next dispatch looks at all latches. */

@@ -34,6 +34,8 @@ struct vmem *vmem_close(struct vmem *v)
 	closep(&v->epoll_fd);
 	closep(&v->kick_fd);
 	closep(&v->timer_fd);
+	free(v->pin_dir);
+	free(v->scratch_dir);
 	free(v);
 	return NULL;
 }
@@ -125,23 +127,49 @@ static int pin_programs(struct vmem *v, struct err *err)
 	return rc;
 }
 
-static int try_tier(struct vmem *v, int tier)
+/* On failure vmem has no kernel side. */
+static int load_tier(struct vmem *v, int tier, struct err *err)
 {
 	struct vmem_kernel *k = NULL;
-	struct err why = { "" };
-	int rc;
+	int rc = vmem_kernel_load(tier, vmem_table_spaces_of_node(v->max_processes), &k, err);
 
-	rc = vmem_kernel_load(tier, vmem_table_spaces_of_node(v->max_processes), &k, &why);
-	if (rc == 0) {
-		use_kernel(v, k);
-		rc = self_test(v, &why);
-	}
+	if (rc < 0)
+		return rc;
+	use_kernel(v, k);
+	rc = self_test(v, err);
 	if (rc == 0)
-		rc = pin_programs(v, &why);
-	if (rc < 0) {
+		rc = pin_programs(v, err);
+	if (rc < 0)
+		drop_kernel(v);
+	return rc;
+}
+
+static int try_tier(struct vmem *v, int tier)
+{
+	struct err why = { "" };
+	int rc = load_tier(v, tier, &why);
+
+	if (rc < 0)
 		reason_add(v, tier, &why);
+	return rc;
+}
+
+/* The kernel attaches a program once: as long as anything keeps an old link of it open, it refuses the program.
+ * Programs that are loaded again are others. On failure the set in use stays, and the next job tries again. */
+static int reload_kernel(struct vmem *v, struct err *err)
+{
+	struct vmem_kernel *old = v->kernel;
+	int rc = load_tier(v, v->tier, err);
+
+	if (rc == 0) {
+		rc = vmem_excess_restart(v, err);
+		if (rc == 0) {
+			vmem_kernel_close(old);
+			return 0;
+		}
 		drop_kernel(v);
 	}
+	use_kernel(v, old);
 	return rc;
 }
 
@@ -204,6 +232,26 @@ static int choose_tier(struct vmem *v, struct err *err)
 	return use_proc(v, err);
 }
 
+static int copy_text(const char *text, char **ret, struct err *err)
+{
+	if (!text)
+		return 0;
+	*ret = strdup(text);
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+static int copy_config(struct vmem *v, const struct vmem_config *config, struct err *err)
+{
+	int rc = copy_text(config->pin_dir, &v->pin_dir, err);
+
+	if (rc == 0)
+		rc = copy_text(config->scratch_dir, &v->scratch_dir, err);
+	v->config = *config;
+	v->config.pin_dir = v->pin_dir;
+	v->config.scratch_dir = v->scratch_dir;
+	return rc;
+}
+
 int vmem_open(const struct vmem_config *config, struct vmem **ret, struct err *err)
 {
 	_cleanup_(vmem_closep) struct vmem *v = calloc(1, sizeof(*v));
@@ -211,11 +259,13 @@ int vmem_open(const struct vmem_config *config, struct vmem **ret, struct err *e
 
 	if (!v)
 		return err_set(err, -ENOMEM, "out of memory");
-	v->config = *config;
+	v->reload = reload_kernel;
 	v->epoll_fd = v->kick_fd = v->timer_fd = -1;
 	v->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	v->max_processes = config->max_processes ? config->max_processes : MAX_PROCESSES;
-	rc = choose_tier(v, err);
+	rc = copy_config(v, config, err);
+	if (rc == 0)
+		rc = choose_tier(v, err);
 	if (rc == 0)
 		rc = vmem_excess_start(v, err);
 	if (rc < 0)

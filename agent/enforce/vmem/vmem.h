@@ -104,6 +104,7 @@ struct vmem_job_info {
  * first: vmem_processes() keeps the table of a dying job until vmem_remove(). */
 typedef void (*vmem_excess_fn)(void *ctx, const struct vmem_excess *x);
 
+/* vmem_open() copies the strings. */
 struct vmem_config {
 	const char *pin_dir;	 /* directory on bpffs, made if missing; NULL = not pinned */
 	const char *scratch_dir; /* existing cgroup v2 directory in which the self-test may make
