@@ -6,6 +6,7 @@
 #include "cli/admin/fault_report.h"
 #include "common/err.h"
 #include "controller/config/config.h"
+#include "controller/config/ordering.h"
 #include "controller/config/profile.h"
 
 #define DEFAULT_FILE "/etc/reeve/controller.conf"
@@ -61,6 +62,8 @@ static void print_advice(const struct cli *c, const struct config *config)
 			"warning: NodeLost=%lld is below 90 s: a restart of the network alone "
 			"may end jobs\n",
 			(long long)config->node_lost_s);
+	if (config_ordering_warning(config))
+		fprintf(c->format.to, "warning: %s\n", config_ordering_warning(config));
 	if (config->n_accounts)
 		fputs("its [Account] sections are active until 'reeve admin accounts apply' stores "
 		      "accounts in the ledger\n",

@@ -13,6 +13,7 @@
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/doc.h"
+#include "controller/config/ordering.h"
 #include "controller/quota/qos.h"
 #include "controller/quota/usage_names.h"
 #include "controller/pricing/price.h"
@@ -129,7 +130,7 @@ static int print_priorities(struct cli *c, const json_t *answer, const json_t *r
 			    bool by_factor, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
-	const char *order = cli_text(answer, "order");
+	const char *order = cli_text(answer, "order"), *words = cli_text(answer, "order_words");
 	const json_t *row;
 	size_t i;
 	int r = table_new("rows", by_factor ? factor_columns : job_columns, &t, err);
@@ -151,9 +152,9 @@ static int print_priorities(struct cli *c, const json_t *answer, const json_t *r
 			"reeve prio: %lld more queued jobs are not shown; select with -u, -A or job "
 			"numbers\n",
 			(long long)cli_int(answer, "left_out", 0));
-	if (r == 0 && order && !strcmp(order, "submission") && c->format.output == TABLE_TABLE)
-		fprintf(stderr, "reeve prio: no PriorityWeight... is configured: jobs start in "
-				"order of submission\n");
+	if (r == 0 && order && words && strcmp(order, "priority") != 0 &&
+	    c->format.output == TABLE_TABLE)
+		fprintf(stderr, "reeve prio: %s\n", words);
 	return r;
 }
 
@@ -411,8 +412,9 @@ static int rank_offline(struct asking *a, struct err *err)
 		r = rank_request(&f, &asked, &p, err);
 	if (r < 0)
 		return r;
-	a->answer = json_pack("{s:s}", "order",
-			      rank_is_used(f.site.config) ? "priority" : "submission");
+	a->answer = json_pack("{s:s,s:s}", "order",
+			      config_ordering_name(config_ordering(f.site.config, q.cluster)),
+			      "order_words", config_ordering_queue(f.site.config));
 	if (!a->answer || json_array_append_new(a->rows, encode_priority(&asked, &p)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;

@@ -14,6 +14,7 @@
 #include "cli/views/packed_rows.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
+#include "controller/sharetree/stand.h"
 
 static const struct verb_option options[] = {
 	{ "all", 'a', NULL, "show the users of every account, not only you", NULL },
@@ -21,6 +22,9 @@ static const struct verb_option options[] = {
 	{ "user", 'u', "LIST", "only these users", NULL },
 	{ "cluster", 'C', "NAME", "the tree of this cluster; default: all clusters", NULL },
 	{ "pool", 0, "cpu|gpu", "the tree of this pool; default: both", "cpu gpu" },
+	{ "algorithm", 0, "fair-tree|classic",
+	  "rank by this algorithm, and print what its figures mean; default: the site's",
+	  "fair-tree classic" },
 	SHARE_FILE_OPTIONS,
 	{ 0 },
 };
@@ -61,6 +65,7 @@ struct show {
 	struct name_filter accounts, users;
 	int n;
 	json_t *stand; /* of the controller's answer: where the caller stands; NULL: from a file */
+	char legend[STAND_LEGEND_MAX];
 	bool is_part; /* one answer did not hold all: each is printed before the next is read */
 	char *ahead;  /* the path that was sent ahead; owned */
 };
@@ -218,6 +223,18 @@ static int add_unused(struct show *s, struct share_file *f, struct err *err)
 	return r;
 }
 
+static int choose_algorithm(struct show *s, struct share_file *f, struct err *err)
+{
+	const char *word = verb_value(s->call, "algorithm");
+	int algorithm = f->site.config->policy.fairshare;
+
+	for (int i = 0; word && config_fairshare_words[i]; i++)
+		if (!strcmp(word, config_fairshare_words[i]))
+			algorithm = i;
+	stand_legend(f->site.config, algorithm, s->legend);
+	return sharetree_rank_by(f->sharetree, algorithm, f->at_ns, err);
+}
+
 static int read_ledger(struct cli *c, struct show *s, struct err *err)
 {
 	_cleanup_(share_file_done) struct share_file f = { 0 };
@@ -228,6 +245,8 @@ static int read_ledger(struct cli *c, struct show *s, struct err *err)
 	s->indents = c->format.output == TABLE_TABLE;
 	if (r >= 0)
 		r = share_file_open(s->call, &f, err);
+	if (r >= 0)
+		r = choose_algorithm(s, &f, err);
 	for (size_t i = 0; r >= 0 && sharetree_tree(f.sharetree, i, &w); i++) {
 		if (!is_tree_wanted(s->call, w))
 			continue;
@@ -238,6 +257,13 @@ static int read_ledger(struct cli *c, struct show *s, struct err *err)
 }
 
 /* ---- from the controller ---- */
+
+static const char *word_of(const json_t *row, const char *key)
+{
+	const char *text = cli_text(row, key);
+
+	return text ? text : "";
+}
 
 enum answer_cell {
 	OF_CLUSTER,
@@ -302,6 +328,8 @@ static int make_path(const struct verb_call *call, int64_t from, char **path, st
 	r = cli_query(path, "cluster", verb_value(call, "cluster"), err);
 	if (r == 0)
 		r = cli_query(path, "pool", verb_value(call, "pool"), err);
+	if (r == 0)
+		r = cli_query(path, "algorithm", verb_value(call, "algorithm"), err);
 	if (r == 0 && (verb_count(call, "all") || verb_value(call, "user")))
 		r = cli_query(path, "users", "all", err);
 	return r == 0 && from ? cli_query(path, "from", text, err) : r;
@@ -357,6 +385,7 @@ static int read_page(struct cli *c, struct show *s, int64_t *from, struct err *e
 	*from = next;
 	json_decref(s->stand);
 	s->stand = json_incref(json_object_get(answer, "stand"));
+	snprintf(s->legend, sizeof(s->legend), "%s", word_of(answer, "legend"));
 	return add_page(c, s, answer, err);
 }
 
@@ -379,11 +408,13 @@ static int read_controller(struct cli *c, struct show *s, struct err *err)
 
 /* ---- the verb ---- */
 
-static const char *word_of(const json_t *row, const char *key)
+static void print_legend(const struct cli *c, const struct show *s)
 {
-	const char *text = cli_text(row, key);
-
-	return text ? text : "";
+	if (!s->indents || c->format.columns || !*s->legend || !s->n)
+		return;
+	fputc('\n', c->format.to);
+	cli_put(c->format.to, s->legend);
+	fputc('\n', c->format.to);
 }
 
 /* "physics on narval, cpu: Place 3 of 12 users: ...", for people who did not ask for others. */
@@ -408,10 +439,13 @@ static void print_stand(const struct cli *c, const struct show *s)
 
 static int check_options(const struct verb_call *call, struct err *err)
 {
-	const char *pool = verb_value(call, "pool");
+	const char *pool = verb_value(call, "pool"), *algorithm = verb_value(call, "algorithm");
 
 	if (pool && strcmp(pool, "cpu") && strcmp(pool, "gpu"))
 		return err_set(err, -EINVAL, "--pool %.32s: write cpu or gpu", pool);
+	if (algorithm && strcmp(algorithm, "fair-tree") && strcmp(algorithm, "classic"))
+		return err_set(err, -EINVAL, "--algorithm %.32s: write fair-tree or classic",
+			       algorithm);
 	return 0;
 }
 
@@ -439,8 +473,10 @@ static int run_share(const struct verb_call *call, void *ctx, struct err *err)
 		r = name_filter_check(&s.users, err);
 	if (r >= 0)
 		r = print_shares(&s, c, TABLE_LAST, err);
-	if (r >= 0)
+	if (r >= 0) {
+		print_legend(c, &s);
 		print_stand(c, &s);
+	}
 	json_decref(s.stand);
 	free(s.ahead);
 	if (r == 0 && s.n == 0 && c->shows_progress)
@@ -455,9 +491,10 @@ const struct verb cli_verb_share = {
 	.details =
 		"One tree for each cluster and pool, with the columns of sshare: RawUsage is\n"
 		"decayed usage (weight x seconds of running); NormShares and EffectvUsage are\n"
-		"fractions of the level; LevelFS is NormShares / EffectvUsage, above 1 for an\n"
-		"account that used less than its share; FairShare is the rank, 1 for the user\n"
-		"whose jobs start first.\n"
+		"fractions of the level. Fair Tree: LevelFS is NormShares / EffectvUsage, above\n"
+		"1 for a row that used less than its share; FairShare is the rank, 1 for the\n"
+		"user whose jobs start first. Classic: FairShare is a score, 0.5 exactly at the\n"
+		"share. The lines below the table say which holds.\n"
 		"\n"
 		"You see every account, yourself, and the users of accounts that you coordinate\n"
 		"(-a); operators see all. --ledger needs no controller and shows every row.",

@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/cleanup.h"
 #include "common/err.h"
 #include "common/nearest.h"
 #include "common/verb/verb.h"
@@ -69,6 +70,34 @@ static const struct verb_option *option_of(const struct getopt_table *t, int val
 	return NULL;
 }
 
+/* Options of Slurm's commands, and the option with the same meaning here. */
+static const struct {
+	const char *typed, *option, *value;
+} foreign_options[] = {
+	{ "partition", "queue", " NAME" },     { "time", "resources", " walltime=H:MM:SS" },
+	{ "mem", "resources", " mem=SIZE" },   { "cpus-per-task", "resources", " ncpus=N" },
+	{ "ntasks", "resources", " ncpus=N" }, { "gres", "resources", " ngpus=N" },
+	{ "gpus", "resources", " ngpus=N" },   { "job-name", "name", " NAME" },
+};
+
+/* 0: the option is none of another system, or the verb has nothing for it. */
+static int name_foreign(const struct getopt_table *t, const char *name, struct err *err)
+{
+	for (size_t k = 0; k < ARRAY_LEN(foreign_options); k++) {
+		if (strcmp(foreign_options[k].typed, name) != 0)
+			continue;
+		for (int i = 0; i < t->n; i++)
+			if (!strcmp(t->options[i]->name, foreign_options[k].option) &&
+			    t->options[i]->letter)
+				return err_set(err, -EINVAL,
+					       "unknown option --%s; here it is -%c%s (--%s)",
+					       name, t->options[i]->letter,
+					       foreign_options[k].value,
+					       foreign_options[k].option);
+	}
+	return 0;
+}
+
 static int bad_option(const struct getopt_table *t, const char *typed, struct err *err)
 {
 	char name[48];
@@ -86,6 +115,8 @@ static int bad_option(const struct getopt_table *t, const char *typed, struct er
 		nearest_offer(&near, t->options[i]->name);
 	if (optopt && option_of(t, optopt))
 		return err_set(err, -EINVAL, "option --%s takes no value", name);
+	if (name_foreign(t, name, err) < 0)
+		return -EINVAL;
 	if (nearest_word(&near))
 		return err_set(err, -EINVAL, "unknown option --%s; did you mean --%s?", name,
 			       nearest_word(&near));

@@ -95,6 +95,8 @@ struct config_qos {
 };
 
 enum config_fairshare { CONFIG_FAIR_TREE, CONFIG_FAIR_CLASSIC };
+/* "fair-tree" "classic", then NULL. */
+extern const char *const config_fairshare_words[];
 enum config_pools { CONFIG_POOLS_SEPARATE, CONFIG_POOLS_ONE };
 enum config_usage_rule { CONFIG_USAGE_MAX, CONFIG_USAGE_SUM };
 /* When usage starts again at zero, on the site's days; beside a half-life or instead of one. */
@@ -140,11 +142,12 @@ struct config_policy {
 	int fairshare, usage_rule, quota; /* enums above */
 	int grant_cover, grant_beyond;	  /* enums above */
 	int64_t grant_overdraft;	  /* whole units */
-	int64_t usage_half_life_s;	  /* 0: nothing decays */
-	int usage_reset;		  /* enum config_reset */
-	int scheduler;			  /* enum config_scheduler */
-	int members_see;		  /* enum config_members */
-	int64_t late_after_s;		  /* 0: never */
+	int64_t root_shares;	   /* of the user root in the share tree; 0: it has no row */
+	int64_t usage_half_life_s; /* 0: nothing decays */
+	int usage_reset;	   /* enum config_reset */
+	int scheduler;		   /* enum config_scheduler */
+	int members_see;	   /* enum config_members */
+	int64_t late_after_s;	   /* 0: never */
 	int64_t weight_age, weight_fairshare, weight_job_size, weight_partition, weight_qos;
 	char default_qos[REQUEST_NAME_MAX]; /* "": jobs that name none have none */
 	int64_t max_age_s;		    /* from which age on priority rises no more */

@@ -10,6 +10,7 @@
 #include "common/engine.h"
 #include "common/time_units.h"
 #include "controller/config/config_impl.h"
+#include "controller/policy/fairshare/fairshare.h"
 
 #define WEIGHT_MAX 4294967295LL
 
@@ -64,7 +65,7 @@ static const char *const accounts_words[] = { "slurm", "reeve", NULL };
 static const char *const accept_words[] = { "listed", "any", NULL };
 static const char *const suspend_words[] = { "resume", "end", NULL };
 static const char *const metrics_words[] = { "operators", "public", NULL };
-static const char *const fairshare_words[] = { "fair-tree", "classic", NULL };
+const char *const config_fairshare_words[] = { "fair-tree", "classic", NULL };
 static const char *const reset_words[] = { "never", "monthly", "yearly", NULL };
 static const char *const period_words[] = { "year", "quarter", NULL };
 static const char *const scheduler_words[] = { "backfill", "fifo", "suspend", NULL };
@@ -195,9 +196,13 @@ const struct conf_key config_keys[] = {
 	{ "Policy", "MembersSee", CONF_ENUM, POLICY_AT(members_see), 0, 0, members_words,
 	  "own: users see their own usage; account: also that of all users of their accounts",
 	  "own", CONF_LIVE },
-	{ "Policy", "Fairshare", CONF_ENUM, POLICY_AT(fairshare), 0, 0, fairshare_words,
+	{ "Policy", "Fairshare", CONF_ENUM, POLICY_AT(fairshare), 0, 0, config_fairshare_words,
 	  "algorithm that computes ranks from shares and usage: fair-tree or classic",
 	  "fair-tree", CONF_LIVE },
+	{ "Policy", "RootShares", CONF_COUNT, POLICY_AT(root_shares), 0, FAIRSHARE_SHARES_MAX,
+	  NULL,
+	  "shares of a user root below the root of the share tree, as Slurm has one; 0: no such row",
+	  "1", CONF_LIVE },
 	POLICY(CONF_SECONDS, "UsageHalfLife", usage_half_life_s,
 	       "time after which usage counts half; 0: usage never decays", "7-0:00:00",
 	       CONF_RESTART),

@@ -7,6 +7,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/time_units.h"
+#include "controller/config/ordering.h"
 #include "controller/ledger/changes.h"
 #include "controller/dispatch/carry_out.h"
 
@@ -32,7 +33,7 @@ int cycle_new(struct store *s, struct sharetree *sharetree, struct cycle **ret, 
 	}
 	c->store = s;
 	c->sharetree = sharetree;
-	c->is_ranked = rank_is_used(sharetree_policy(sharetree));
+	c->is_ranked = config_is_ranked(sharetree_policy(sharetree));
 	c->is_checked = getenv("REEVE_QUEUE_CHECK") != NULL;
 	*ret = c;
 	return 0;
@@ -257,7 +258,7 @@ static void drop_memory(struct cycle_cluster *cl)
 
 void cycle_reload(struct cycle *c)
 {
-	c->is_ranked = rank_is_used(sharetree_policy(c->sharetree));
+	c->is_ranked = config_is_ranked(sharetree_policy(c->sharetree));
 	for (struct cycle_cluster *cl = c->clusters; cl; cl = cl->next)
 		drop_memory(cl);
 }

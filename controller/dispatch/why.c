@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/time_units.h"
+#include "controller/config/ordering.h"
 #include "controller/dispatch/cycle_impl.h"
 #include "controller/dispatch/why.h"
 
@@ -72,16 +73,16 @@ static void add_needs(struct words *w, const char *subject, struct cycle_cluster
 			  " The nodes that it needs are about to be allocated to other jobs.");
 }
 
-static void add_estimate(struct words *w, const struct cluster *k, const struct schedule_why *y)
+static void add_estimate(struct words *w, const struct cycle *c, const struct cluster *k,
+			 const struct schedule_why *y)
 {
 	int64_t in_s = y->first_s - k->now_ns / S_NS;
 	char text[64];
 
 	if (y->first_s == SCHEDULE_FOREVER)
 		return;
-	add_words(w,
-		  " Estimated start: in %s, unless a higher-priority job arrives before then.",
-		  format_duration(in_s > 0 ? in_s : 0, text));
+	add_words(w, " Estimated start: in %s, %s.", format_duration(in_s > 0 ? in_s : 0, text),
+		  config_ordering_unless(sharetree_policy(c->sharetree)));
 }
 
 /* ---- the job that has the reservation ---- */
@@ -127,26 +128,26 @@ static void add_position(struct words *w, const struct schedule_why *y)
 	add_words(w, "This job is number %d of %d in the queue.", y->position + 1, y->n);
 }
 
-static void explain_wait(struct words *w, struct cycle_cluster *cl, const struct order_job *o,
-			 const struct schedule_why *y, bool is_ranked)
+static void explain_wait(struct words *w, const struct cycle *c, struct cycle_cluster *cl,
+			 const struct order_job *o, const struct schedule_why *y)
 {
 	switch (y->wait) {
 	case SCHEDULE_FIRST:
 		add_words(w, "This job is next in the queue.");
 		add_needs(w, "It", cl, o);
-		add_estimate(w, &cl->cluster, y);
+		add_estimate(w, c, &cl->cluster, y);
 		return;
 	case SCHEDULE_WOULD_DELAY:
 		add_position(w, y);
 		add_words(w, " It fits now, but would delay ");
-		explain_first(w, cl, y, is_ranked);
+		explain_first(w, cl, y, c->is_ranked);
 		return;
 	case SCHEDULE_BEHIND:
 		add_position(w, y);
 		add_needs(w, "It", cl, o);
 		if (y->first >= 0) {
 			add_words(w, " Next is ");
-			add_first(w, cl, y, is_ranked);
+			add_first(w, cl, y, c->is_ranked);
 			add_words(w, ".");
 		}
 		return;
@@ -203,7 +204,7 @@ static void explain_queued(struct words *w, const struct cycle *c, struct cycle_
 	    (y.wait == SCHEDULE_BEHIND || y.wait == SCHEDULE_WOULD_DELAY))
 		explain_order(w, cl, &y, c->is_ranked);
 	else
-		explain_wait(w, cl, o, &y, c->is_ranked);
+		explain_wait(w, c, cl, o, &y);
 }
 
 /* "Priority: 750, mostly fairshare." */

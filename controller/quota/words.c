@@ -4,13 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/time_units.h"
+#include "controller/config/ordering.h"
 #include "controller/ledger/calendar.h"
 #include "controller/quota/quota_impl.h"
 
+static const char *cluster_of(const struct quota_view *v)
+{
+	return *v->allocation_cluster ? v->allocation_cluster : v->cluster;
+}
+
 const char *quota_unit(const struct config *c, const struct quota_view *v)
 {
-	const char *name = *v->allocation_cluster ? v->allocation_cluster : v->cluster;
-	const struct config_cluster *cl = config_cluster(c, name);
+	const struct config_cluster *cl = config_cluster(c, cluster_of(v));
 
 	if (cl && cl->unit == TARIFF_SERVICE_UNITS)
 		return "SU";
@@ -129,10 +134,7 @@ static const char *bonus_of(const struct config *c, const struct quota_view *v,
 			    char buf[static REQUEST_NAME_MAX])
 {
 	return c->policy.grant_beyond == CONFIG_BEYOND_BONUS &&
-			       config_bonus_queue(c,
-						  *v->allocation_cluster ? v->allocation_cluster
-									 : v->cluster,
-						  buf)
+			       config_bonus_queue(c, cluster_of(v), buf)
 		       ? buf
 		       : NULL;
 }
@@ -176,12 +178,10 @@ static const char *format_percent(int64_t ppm, char buf[static QUOTA_AMOUNT_MAX]
 	return buf;
 }
 
-static void word_target(const struct quota_view *v, char *buf)
+static void word_target(const struct config *c, const struct quota_view *v, char *buf)
 {
 	const struct target_view *t = &v->target;
-	const char *how = t->used_ppm > t->passed_ppm ? "more than its share so far: priority "
-							"is lower until usage has faded"
-						      : "within its share so far";
+	bool is_over = t->used_ppm > t->passed_ppm;
 	char used[QUOTA_AMOUNT_MAX], passed[QUOTA_AMOUNT_MAX], day[48], end[128] = "";
 
 	if (v->end_day >= 0) {
@@ -189,11 +189,13 @@ static void word_target(const struct quota_view *v, char *buf)
 		snprintf(end, sizeof(end),
 			 " At the rate of the last 30 days it is used up on %s.", day);
 	}
-	snprintf(buf, QUOTA_WORDS_MAX,
-		 "%s %% of the allocation used, with %s %% of the period gone: %s. Nothing is "
-		 "refused.%s",
-		 format_percent(t->used_ppm, used), format_percent(t->passed_ppm, passed), how,
-		 end);
+	snprintf(
+		buf, QUOTA_WORDS_MAX,
+		"%s %% of the allocation used, with %s %% of the period gone: %s%s. Nothing is "
+		"refused.%s",
+		format_percent(t->used_ppm, used), format_percent(t->passed_ppm, passed),
+		is_over ? "more than its share so far: " : "within its share so far",
+		is_over ? config_ordering_overuse(c, cluster_of(v)) : "", end);
 }
 
 static void word_without_allocation(const struct config *c, const struct quota_view *v,
@@ -211,8 +213,11 @@ static void word_without_allocation(const struct config *c, const struct quota_v
 		snprintf(buf, QUOTA_WORDS_MAX,
 			 "No grant on %s: every job that would be charged %s.", day, beyond);
 	} else if (v->rule == CONFIG_QUOTA_TARGET) {
-		snprintf(buf, QUOTA_WORDS_MAX,
-			 "No allocation on %s. Nothing is refused; the share decides.", day);
+		snprintf(buf, QUOTA_WORDS_MAX, "No allocation on %s. Nothing is refused; %s.",
+			 day,
+			 config_orders_by_usage(c, cluster_of(v))
+				 ? "the share decides the priority"
+				 : "jobs start no later for it");
 	} else {
 		snprintf(
 			buf, QUOTA_WORDS_MAX,
@@ -230,7 +235,7 @@ void quota_words(const struct config *c, const struct quota_view *v,
 	else if (v->rule == CONFIG_QUOTA_GRANT)
 		word_grant(c, v, buf);
 	else if (v->rule == CONFIG_QUOTA_TARGET)
-		word_target(v, buf);
+		word_target(c, v, buf);
 	else
 		word_window(c, v, buf);
 }

@@ -6,14 +6,6 @@
 #include "common/err.h"
 #include "controller/sharetree/rank.h"
 
-bool rank_is_used(const struct config *c)
-{
-	const struct config_policy *p = &c->policy;
-
-	return p->weight_age || p->weight_fairshare || p->weight_job_size ||
-	       p->weight_partition || p->weight_qos;
-}
-
 static int64_t max_of(int64_t a, int64_t b)
 {
 	return a > b ? a : b;

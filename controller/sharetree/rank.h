@@ -16,10 +16,6 @@
 #include "controller/policy/priority/priority.h"
 #include "controller/sharetree/sharetree.h"
 
-/* Does the profile order jobs by priority at all? Otherwise the queue is first in, first out.
- */
-bool rank_is_used(const struct config *c);
-
 /* The weights of the profile, and what its priorities are relative to. */
 struct priority_rule rank_rule(const struct config *c);
 

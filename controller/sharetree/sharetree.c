@@ -31,6 +31,7 @@ int sharetree_new(const struct sharetree_config *c, struct sharetree **ret, stru
 	s->rule = (struct tree_rule){
 		.decay = { .half_life_ns = c->config->policy.usage_half_life_s * S_NS },
 		.fairshare = c->config->policy.fairshare,
+		.root_shares = c->config->policy.root_shares,
 		.accounts = c->accounts,
 	};
 	*ret = s;
@@ -262,7 +263,25 @@ void sharetree_set_accounts(struct sharetree *s, const struct accounts *a)
 void sharetree_reload(struct sharetree *s)
 {
 	s->rule.fairshare = s->config->policy.fairshare;
+	s->rule.root_shares = s->config->policy.root_shares;
 	sharetree_set_accounts(s, s->rule.accounts);
+}
+
+int sharetree_rank_by(struct sharetree *s, enum config_fairshare algorithm, int64_t now_ns,
+		      struct err *err)
+{
+	int r = 0;
+
+	if (s->rule.fairshare == (int)algorithm)
+		return 0;
+	s->rule.fairshare = algorithm;
+	for (size_t i = 0; i < s->n_trees && r >= 0; i++) {
+		bool was_ranked = s->trees[i]->is_ranked;
+
+		s->trees[i]->is_ranked = false;
+		r = was_ranked ? tree_rank(s->trees[i], &s->rule, now_ns, err) : 0;
+	}
+	return r;
 }
 
 /* ---- views ---- */

@@ -58,6 +58,10 @@ int sharetree_add_delta(struct sharetree *s, const struct sync_usage_delta *g, i
 /* The configuration has changed: its Fairshare= counts from the next view on. How usage fades does not
  * change while the share tree exists. */
 void sharetree_reload(struct sharetree *s);
+/* From now on the trees are ranked by this algorithm. Trees that were ranked are ranked again at once, for sharetree_factor().
+ * The result of [Policy] Fairshare= must be restored by the same call before jobs are ordered. */
+int sharetree_rank_by(struct sharetree *s, enum config_fairshare algorithm, int64_t now_ns,
+		      struct err *err);
 /* Replaces the active accounts; the pointer is kept. Usage is counted in the new rows. */
 void sharetree_set_accounts(struct sharetree *s, const struct accounts *a);
 

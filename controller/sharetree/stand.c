@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include "controller/config/ordering.h"
 #include "controller/sharetree/stand.h"
 
 void stand_find(const struct sharetree_view *v, size_t row, struct stand *ret)
@@ -31,8 +32,10 @@ void stand_find(const struct sharetree_view *v, size_t row, struct stand *ret)
 }
 
 /* What the account used beside its share: why the place is what it is. */
-static int write_account(const struct stand *s, char *buf, size_t size)
+static int write_account(const struct stand *s, bool is_ordered, char *buf, size_t size)
 {
+	const char *result = "";
+
 	if (!s->level_account || isnan(s->level_fs))
 		return 0;
 	if (isinf(s->level_fs))
@@ -40,12 +43,12 @@ static int write_account(const struct stand *s, char *buf, size_t size)
 				s->level_account);
 	if (s->level_fs == 1)
 		return snprintf(buf, size, " Account %s has used its share.", s->level_account);
+	if (is_ordered)
+		result =
+			s->level_fs < 1 ? ": its jobs start later" : ": its jobs start earlier";
 	return snprintf(
-		buf, size,
-		" Account %s has used %s than its share (level fairshare %.3f): its jobs "
-		"start %s.",
-		s->level_account, s->level_fs < 1 ? "more" : "less", s->level_fs,
-		s->level_fs < 1 ? "later" : "earlier");
+		buf, size, " Account %s has used %s than its share (level fairshare %.3f)%s.",
+		s->level_account, s->level_fs < 1 ? "more" : "less", s->level_fs, result);
 }
 
 static int write_order(const struct stand *s, int64_t weight, char *buf, size_t size)
@@ -61,8 +64,10 @@ static int write_order(const struct stand *s, int64_t weight, char *buf, size_t 
 			before, s->fairshare * (double)weight, weight);
 }
 
-const char *stand_words(const struct stand *s, int64_t weight, char buf[static STAND_WORDS_MAX])
+const char *stand_words(const struct stand *s, const struct config *c, const char *cluster,
+			char buf[static STAND_WORDS_MAX])
 {
+	const char *why_not = config_ordering_without_usage(c, cluster);
 	size_t size = STAND_WORDS_MAX;
 	int n = snprintf(buf, size, "Place %" PRId64 " of %" PRId64 " users", s->place,
 			 s->users);
@@ -70,11 +75,39 @@ const char *stand_words(const struct stand *s, int64_t weight, char buf[static S
 	if (s->tied)
 		n += snprintf(buf + n, size - (size_t)n, ", with %" PRId64 " other%s", s->tied,
 			      s->tied == 1 ? "" : "s");
-	if (weight == 0)
-		n += snprintf(buf + n, size - (size_t)n,
-			      ". Fairshare has no weight in this site's priority.");
+	if (why_not)
+		n += snprintf(buf + n, size - (size_t)n, ". %s", why_not);
 	else
-		n += write_order(s, weight, buf + n, size - (size_t)n);
-	write_account(s, buf + n, size - (size_t)n);
+		n += write_order(s, c->policy.weight_fairshare, buf + n, size - (size_t)n);
+	write_account(s, !why_not, buf + n, size - (size_t)n);
+	return buf;
+}
+
+/* The classic scale is from the ML Cloud's page, "Your Fairshare Score Meaning". */
+static const char *const meanings[] = {
+	[CONFIG_FAIR_TREE] =
+		"Fair Tree. LevelFS compares a row with the others of its level: above 1 it used less "
+		"than its share, 1 exactly its share, 0.5 twice its share. FairShare is a place among "
+		"all users, rank / users, and no score: the scale on which 0.5 means exactly the "
+		"share and 0.25 twice the share is that of the classic algorithm (--algorithm classic).",
+	[CONFIG_FAIR_CLASSIC] =
+		"Classic. FairShare is 2^(-usage / share), a score: 1.0 unused, above 0.5 less than "
+		"the share (0.7071 half of it), 0.5 exactly the share, 0.25 twice the share, 0 vastly "
+		"more.",
+};
+
+const char *stand_legend(const struct config *c, enum config_fairshare algorithm,
+			 char buf[static STAND_LEGEND_MAX])
+{
+	const char *why_not = config_ordering_without_usage(c, NULL);
+
+	if (!why_not && c->policy.fairshare != (int)algorithm)
+		why_not =
+			"The site orders jobs by the other algorithm: these scores order nothing.";
+	snprintf(
+		buf, STAND_LEGEND_MAX, "%s %s", meanings[algorithm],
+		why_not ? why_not
+			: "Where fairshare decides, jobs of the user with the largest FairShare "
+			  "start first.");
 	return buf;
 }

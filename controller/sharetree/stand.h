@@ -11,10 +11,15 @@ struct stand {
 	double level_fs; /* of the account, or the nearest one above that has one; NAN: none has */
 	const char *level_account; /* the account that level_fs is of; in the view */
 };
+#define STAND_LEGEND_MAX 800
+/* What LevelFS and FairShare mean under the algorithm that ranked the tree, and whether shares order jobs at all. */
+const char *stand_legend(const struct config *c, enum config_fairshare algorithm,
+			 char buf[static STAND_LEGEND_MAX]);
+
 /* `row`: a user's. O(rows). */
 void stand_find(const struct sharetree_view *v, size_t row, struct stand *ret);
 
 #define STAND_WORDS_MAX 480
-/* `weight`: of fairshare in the priority (rank_rule()); 0: it does not count. */
-const char *stand_words(const struct stand *s, int64_t weight,
+/* The place, its meaning for the priority of jobs on the cluster, and the account's usage against its share. */
+const char *stand_words(const struct stand *s, const struct config *c, const char *cluster,
 			char buf[static STAND_WORDS_MAX]);

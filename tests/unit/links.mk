@@ -95,9 +95,9 @@ $O/tests/unit/test_long_poll: $O/controller/http/long_poll.o $O/common/err.o
 $O/tests/unit/test_inflate: $O/controller/http/inflate.o $O/common/err.o
 $O/tests/unit/test_channel: LDLIBS += -lgnutls -lsystemd
 $O/tests/unit/test_channel: $(patsubst %,$O/controller/http/%.o,channel certificate) $(patsubst %,$O/common/%.o,err private utf8)
-CONFIG := $(patsubst %,$O/controller/config/%.o,config objects lookup certificate hooks token keys profiles setting units values places consistency tariff profile) \
+CONFIG := $(patsubst %,$O/controller/config/%.o,config objects lookup ordering certificate hooks token keys profiles setting units values places consistency tariff profile) \
 	$(patsubst %,$O/controller/policy/charge/%.o,charge tariff) $(patsubst %,$O/common/%.o,token private conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
-$O/tests/unit/test_controller_config: $(CONFIG)
+$O/tests/unit/test_controller_config $O/tests/unit/test_ordering: $(CONFIG)
 $O/tests/unit/test_config_reload: $O/controller/config/reload.o $O/common/conf/change.o $(CONFIG)
 $O/tests/unit/test_routes: LDLIBS += -ljansson
 $O/tests/unit/test_routes: $O/controller/api/routes.o
@@ -155,7 +155,7 @@ CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,cluster/cluster clu
 SHARETREE := $(patsubst %,$O/controller/sharetree/%.o,sharetree tree/tree tree/entries tree/rows rank) \
 	$(patsubst %,$O/controller/policy/%.o,fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay priority/priority)
 $O/tests/unit/test_stand: LDLIBS += -lm
-$O/tests/unit/test_stand: $O/controller/sharetree/stand.o
+$O/tests/unit/test_stand: $O/controller/sharetree/stand.o $(CONFIG)
 $O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/test_order $O/tests/unit/test_kept: LDLIBS += -lpq -lsqlite3 -ljansson -lm
 $O/tests/unit/test_order $O/tests/unit/test_kept: tests/unit/rig/order_rig.c $(CYCLE) $(filter-out $(LEDGER) $(CONFIG) $(ACCOUNTS) $(SHARETREE),$(QUOTA))
 $O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/test_order $O/tests/unit/test_kept: tests/unit/rig/sharetree_rig.c tests/unit/rig/ledger_rig.c $(SHARETREE) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))

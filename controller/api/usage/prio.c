@@ -12,6 +12,7 @@
 #include "controller/api/jobs/describe.h"
 #include "controller/api/jobs/slurm/slurm_pending.h"
 #include "controller/api/usage/usage.h"
+#include "controller/config/ordering.h"
 #include "controller/dispatch/forecast.h"
 #include "controller/dispatch/queued.h"
 #include "controller/dispatch/why.h"
@@ -392,7 +393,9 @@ int route_prio(struct call *c, struct err *err)
 	if (!c->answer || json_object_set_new(c->answer, "rows", q.rows) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	answer = doc_edit(c->answer);
-	doc_text(&answer, "order", rank_is_used(c->api->c.config) ? "priority" : "submission");
+	doc_text(&answer, "order",
+		 config_ordering_name(config_ordering(c->api->c.config, NULL)));
+	doc_text(&answer, "order_words", config_ordering_queue(c->api->c.config));
 	r = add_all(&q, err);
 	doc_int(&answer, "left_out", q.left_out);
 	if (q.why)

@@ -93,6 +93,7 @@ struct trees {
 	struct rowpack_writer packed; /* instead of rows; owned */
 	int64_t now_ns, limit;
 	bool wants_all, is_packed;
+	int algorithm;		  /* enum config_fairshare */
 	int64_t n;		  /* rows of this page */
 	int64_t from, seen, next; /* rows that the caller may see; next 0: there are no more */
 	int64_t account;	  /* the last one's place among those rows */
@@ -121,7 +122,8 @@ static int add_stand(struct trees *t, struct sharetree_where w, const struct sha
 	char words[STAND_WORDS_MAX];
 	struct stand s;
 
-	if (strcmp(v->rows[i].user, t->c->user) != 0 || json_array_size(t->stand) >= STAND_MAX)
+	if (v->rows[i].parent == 0 || strcmp(v->rows[i].user, t->c->user) != 0 ||
+	    json_array_size(t->stand) >= STAND_MAX)
 		return 0;
 	stand_find(v, i, &s);
 	d = doc_object();
@@ -134,8 +136,7 @@ static int add_stand(struct trees *t, struct sharetree_where w, const struct sha
 	set_real(&d, "FairShare", s.fairshare);
 	set_real(&d, "LevelFS", s.level_fs);
 	doc_int(&d, "from", t->account);
-	doc_text(&d, "words",
-		 stand_words(&s, t->c->api->c.config->policy.weight_fairshare, words));
+	doc_text(&d, "words", stand_words(&s, t->c->api->c.config, w.cluster, words));
 	return json_array_append_new(t->stand, doc_take(&d));
 }
 
@@ -204,6 +205,21 @@ static int read_pool(const struct call *c, int *ret, struct err *err)
 	return 0;
 }
 
+static int read_algorithm(const struct call *c, int *ret, struct err *err)
+{
+	const char *text = call_query_text(c, "algorithm");
+
+	*ret = c->api->c.config->policy.fairshare;
+	if (!text)
+		return 0;
+	for (int i = 0; config_fairshare_words[i]; i++) {
+		*ret = i;
+		if (!strcmp(text, config_fairshare_words[i]))
+			return 0;
+	}
+	return err_set(err, -EINVAL, "algorithm=%.40s: it is fair-tree or classic", text);
+}
+
 static int read_query(struct trees *t, int *ret_pool, struct err *err)
 {
 	static const int64_t none = 0;
@@ -221,6 +237,8 @@ static int read_query(struct trees *t, int *ret_pool, struct err *err)
 	if (r >= 0)
 		r = call_query_int(c, "limit", (struct wire_int){ 1, most, &most }, &t->limit,
 				   err);
+	if (r >= 0)
+		r = read_algorithm(c, &t->algorithm, err);
 	if (r >= 0 && cluster && !config_cluster(c->api->c.config, cluster))
 		r = err_set(err, -EINVAL, "there is no cluster '%.64s'", cluster);
 	return r;
@@ -229,12 +247,17 @@ static int read_query(struct trees *t, int *ret_pool, struct err *err)
 static int begin_answer(struct trees *t, struct err *err)
 {
 	json_t *answer = t->c->answer = wire_new();
+	char legend[STAND_LEGEND_MAX];
 
+	stand_legend(t->c->api->c.config, t->algorithm, legend);
 	t->rows = t->is_packed ? list_columns() : json_array();
 	t->gone = json_array();
 	t->stand = json_array();
 	if (!answer ||
 	    json_object_set_new(answer, t->is_packed ? "columns" : "rows", t->rows) < 0 ||
+	    json_object_set_new(answer, "algorithm",
+				json_string(config_fairshare_words[t->algorithm])) < 0 ||
+	    json_object_set_new(answer, "legend", json_string(legend)) < 0 ||
 	    json_object_set_new(answer, "gone", t->gone) < 0 ||
 	    json_object_set_new(answer, "stand", t->stand) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -254,23 +277,41 @@ static int end_answer(const struct trees *t, struct err *err)
 	return 0;
 }
 
-int route_share(struct call *c, struct err *err)
+static int add_trees(struct trees *t, int pool, struct err *err)
 {
-	const struct config *config = c->api->c.config;
-	const char *cluster = call_query_text(c, "cluster");
-	struct trees t = { .c = c, .now_ns = api_now_ns() };
-	int pool, r = read_query(&t, &pool, err);
+	const struct config *config = t->c->api->c.config;
+	const char *cluster = call_query_text(t->c, "cluster");
+	int r = 0;
 
-	if (r >= 0)
-		r = begin_answer(&t, err);
 	for (size_t i = 0; i < config->n_clusters && r >= 0; i++) {
 		const struct config_cluster *cl = config->clusters[i];
 
 		for (enum charge_pool p = 0; p < _CHARGE_POOL_MAX && r >= 0; p++)
 			if ((!cluster || !strcmp(cluster, cl->name)) &&
 			    (pool < 0 || pool == (int)p))
-				r = add_pool(&t, cl, p, err);
+				r = add_pool(t, cl, p, err);
 	}
+	return r;
+}
+
+int route_share(struct call *c, struct err *err)
+{
+	struct sharetree *s = c->api->c.sharetree;
+	const int in_force = c->api->c.config->policy.fairshare;
+	struct trees t = { .c = c, .now_ns = api_now_ns() };
+	int pool, r = read_query(&t, &pool, err), back;
+	struct err why;
+
+	if (r >= 0)
+		r = begin_answer(&t, err);
+	if (r >= 0)
+		r = sharetree_rank_by(s, t.algorithm, t.now_ns, err);
+	if (r >= 0)
+		r = add_trees(&t, pool, err);
+	/* Jobs are ordered by the algorithm in force. */
+	back = sharetree_rank_by(s, in_force, t.now_ns, &why);
+	if (r >= 0 && back < 0)
+		r = err_set(err, back, "%s", why.text);
 	if (r >= 0)
 		r = end_answer(&t, err);
 	rowpack_done(&t.packed);

@@ -194,5 +194,9 @@ int fairshare_fair_tree(const struct fairshare_tree *t, enum fairshare_ties ties
 	push_level(&w, 0, 1, false);
 	while (w.n_levels)
 		step_walk(&w);
+	/* A `parent` user is first in its account whatever it used: that order has no level, and sshare prints none. */
+	for (size_t i = 0; i < t->n; i++)
+		if (t->rows[i].user && fairshare_is_parent(&t->rows[i]))
+			results[i].level_fs = NAN;
 	return 0;
 }

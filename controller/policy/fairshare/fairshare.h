@@ -44,7 +44,7 @@ struct fairshare_row {
 struct fairshare_result {
 	fairshare_usage raw_usage; /* its own and all below */
 	double norm_shares, norm_usage, effective_usage;
-	double level_fs;  /* INFINITY is possible; NAN: it has none */
+	double level_fs;  /* INFINITY is possible; NAN: it has none, as a `parent` row */
 	double fairshare; /* 0 ... 1; NAN: it has none (an account in Fair Tree) */
 	uint32_t rank;	  /* Fair Tree, users: from the number of users down; else 0 */
 };
@@ -82,8 +82,8 @@ enum fairshare_ties {
 /* Fair Tree, by FAIRSHARE rank / number of users:
  *   LevelFS = NormShares / EffectvUsage, NormShares = shares / level sum and
  *   EffectvUsage = usage / usage of the share parent;
- *   infinite without usage, 0 without shares (with or without usage), infinite for a `parent`
- *   user; a `parent` account and the root have none.
+ *   infinite without usage, 0 without shares (with or without usage). A `parent` user is ordered as if it
+ *   were infinite, and shows none, as sshare; a `parent` account and the root have none.
  * At each level the highest LevelFS comes first, users before accounts. Users of equal LevelFS
  * share the first one's rank and use up as many ranks as there are such users. The first user
  * below an account that ties with a user shares that user's rank. The root row shows NormShares

@@ -39,16 +39,20 @@ static int32_t add_row(struct tree *t, int32_t parent, const char *account, cons
 	return at;
 }
 
-static int make_room(struct tree *t, size_t n)
+/* For n rows below the root, and a user root if root_shares is not 0. */
+static int make_room(struct tree *t, size_t n, int64_t root_shares)
 {
-	t->rows = calloc(n, sizeof(*t->rows));
-	t->share_rows = calloc(n, sizeof(*t->share_rows));
+	t->rows = calloc(n + 2, sizeof(*t->rows));
+	t->share_rows = calloc(n + 2, sizeof(*t->share_rows));
 	t->n_rows = 0;
 	for (size_t i = 0; i < t->n_entries; i++)
 		t->entries[i].is_row = false;
 	if (!t->rows || !t->share_rows)
 		return -ENOMEM;
-	return add_row(t, FAIRSHARE_NO_ROW, ACCOUNTS_ROOT, "", 1) < 0 ? -ENOMEM : 0;
+	if (add_row(t, FAIRSHARE_NO_ROW, ACCOUNTS_ROOT, "", 1) < 0)
+		return -ENOMEM;
+	return root_shares && add_row(t, 0, ACCOUNTS_ROOT, "root", root_shares) < 0 ? -ENOMEM
+										    : 0;
 }
 
 /* ---- as declared ---- */
@@ -117,20 +121,20 @@ static void link_accounts(struct made *m)
 	}
 }
 
-static int make_declared(struct tree *t, const struct accounts *a)
+static int make_declared(struct tree *t, const struct accounts *a, int64_t root_shares)
 {
 	_cleanup_free_ int32_t *first = calloc(a->n_accounts + 1, sizeof(*first));
 	_cleanup_free_ int32_t *next = calloc(a->n_accounts + 1, sizeof(*next));
 	_cleanup_free_ bool *is_here = calloc(a->n_accounts + 1, sizeof(*is_here));
 	struct made m = { t, a, first, next, is_here };
-	size_t n = 1 + a->n_accounts;
+	size_t n = a->n_accounts;
 	int r;
 
 	if (!first || !next || !is_here)
 		return -ENOMEM;
 	for (size_t i = 0; i < a->n_accounts; i++)
 		n += a->accounts[i].n_members;
-	r = make_room(t, n);
+	r = make_room(t, n, root_shares);
 	if (r < 0)
 		return r;
 	link_accounts(&m);
@@ -151,12 +155,12 @@ static int compare_names(const void *a, const void *b)
 	return r ? r : strcmp(x->user, y->user);
 }
 
-static int make_flat(struct tree *t)
+static int make_flat(struct tree *t, int64_t root_shares)
 {
 	_cleanup_free_ struct name *names = calloc(t->n_entries + 1, sizeof(*names));
 	int32_t account = -1;
 	size_t n = 0;
-	int r = names ? make_room(t, 2 * t->n_entries + 2) : -ENOMEM;
+	int r = names ? make_room(t, 2 * t->n_entries, root_shares) : -ENOMEM;
 
 	for (size_t i = 0; i < t->n_entries && r >= 0; i++) {
 		const struct tree_entry *e = &t->entries[i];
@@ -177,9 +181,10 @@ static int make_flat(struct tree *t)
 	return r < 0 ? r : 0;
 }
 
-int tree_make_rows(struct tree *t, const struct accounts *accounts, struct err *err)
+int tree_make_rows(struct tree *t, const struct tree_rule *rule, struct err *err)
 {
-	int r = accounts ? make_declared(t, accounts) : make_flat(t);
+	int r = rule->accounts ? make_declared(t, rule->accounts, rule->root_shares)
+			       : make_flat(t, rule->root_shares);
 
 	return r < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
 }

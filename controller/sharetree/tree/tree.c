@@ -86,7 +86,7 @@ static int make_rows(struct tree *t, const struct tree_rule *rule, int64_t now_n
 
 	tree_forget_rows(t);
 	t->at_ns = now_ns;
-	r = tree_make_rows(t, rule->accounts, err);
+	r = tree_make_rows(t, rule, err);
 	if (r < 0)
 		return r;
 	t->results = calloc(t->n_rows, sizeof(*t->results));

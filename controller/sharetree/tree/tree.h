@@ -33,7 +33,8 @@ struct tree {
 
 struct tree_rule {
 	struct decay_rule decay;
-	int fairshare; /* enum config_fairshare */
+	int fairshare;	     /* enum config_fairshare */
+	int64_t root_shares; /* of a user root below the root; 0: there is none */
 	const struct accounts *accounts;
 };
 
@@ -52,4 +53,4 @@ void tree_forget_rows(struct tree *t);
 
 /* Sets rows, share_rows and n_rows, and which of the entries are rows; makes entries for rows
  * that have none. Row 0 is the root. -ENOMEM. */
-int tree_make_rows(struct tree *t, const struct accounts *accounts, struct err *err);
+int tree_make_rows(struct tree *t, const struct tree_rule *rule, struct err *err);

@@ -11,6 +11,8 @@
 <xsl:variable name="weighing" select="/page/prio/rows/item/factors/item[number(@product) != 0 or (@weight != 0 and @factor != 'site' and @factor != 'nice')]"/>
 <xsl:variable name="factors" select="$weighing[generate-id() = generate-id(key('weighing', @factor)[1])]"/>
 <xsl:variable name="is-ranked" select="/page/prio/@order = 'priority'"/>
+<!-- Shuffled queues have no places: which job is next is shown by the estimated starts. -->
+<xsl:variable name="is-shuffled" select="/page/prio/@order = 'shuffle'"/>
 
 <xsl:template name="content">
 	<xsl:variable name="n" select="count(prio/rows/item)"/>
@@ -18,11 +20,9 @@
 	<xsl:choose>
 		<xsl:when test="$n = 0"><p class="none">No job waits<xsl:if test="not(@operator)"> of yours, or of the projects that you coordinate</xsl:if>.</p></xsl:when>
 		<xsl:otherwise>
-			<p><xsl:choose>
-				<xsl:when test="$is-ranked">In the order of their priority, which is the sum of the factors.</xsl:when>
-				<xsl:otherwise>In the order of submission: this site weighs no priorities.</xsl:otherwise>
-			</xsl:choose>
-			<xsl:if test="prio/@left_out &gt; 0"> These are the first <xsl:value-of select="$n"/> of <xsl:value-of select="f:count($n + prio/@left_out)"/>.</xsl:if>
+			<p><xsl:value-of select="prio/@order_words"/>
+			<xsl:if test="$is-shuffled"> Listed by estimated start.</xsl:if>
+			<xsl:if test="prio/@left_out &gt; 0"> These are <xsl:if test="not($is-shuffled)">the first </xsl:if><xsl:value-of select="$n"/> of <xsl:value-of select="f:count($n + prio/@left_out)"/>.</xsl:if>
 			<xsl:if test="$own"><xsl:text> Yours are marked.</xsl:text></xsl:if></p>
 			<xsl:call-template name="table"/>
 			<p class="note">An estimated start holds <xsl:value-of select="prio/@sure"/>. Without a time: it starts later than was computed here (its own page has the time),
@@ -33,16 +33,18 @@
 	</xsl:choose>
 </xsl:template>
 
-<!-- The order of the queue: by priority where one weighs, held jobs last, then by submission. -->
+<!-- The order of the queue: held jobs last, others by priority where one weighs, or by estimated start where queues are shuffled, then by submission. -->
 <xsl:template name="table">
 	<div class="scroll" tabindex="0" role="region" aria-label="Queue">
 	<table class="jobs">
-		<thead><tr><th scope="col" class="figure">Place</th><th scope="col">Job</th><th scope="col">Estimated start</th><th scope="col">Name</th><th scope="col">User</th><th scope="col">Account</th><th scope="col">Queue</th>
+		<thead><tr><xsl:if test="not($is-shuffled)"><th scope="col" class="figure">Place</th></xsl:if><th scope="col">Job</th><th scope="col">Estimated start</th><th scope="col">Name</th><th scope="col">User</th><th scope="col">Account</th><th scope="col">Queue</th>
 			<th scope="col">Submitted</th>
 			<xsl:if test="$is-ranked"><th scope="col" class="figure">Priority</th>
 				<xsl:for-each select="$factors"><th scope="col" class="figure"><xsl:value-of select="@factor"/></th></xsl:for-each></xsl:if></tr></thead>
 		<tbody><xsl:for-each select="prio/rows/item">
 			<xsl:sort select="boolean(@held)"/>
+			<xsl:sort select="$is-shuffled and not(@starts_at_ns)"/>
+			<xsl:sort select="sum(@starts_at_ns) * $is-shuffled" data-type="number"/>
 			<xsl:sort select="@priority * $is-ranked" data-type="number" order="descending"/>
 			<xsl:sort select="@job" data-type="number"/>
 			<xsl:call-template name="row"/>
@@ -54,7 +56,7 @@
 <xsl:template name="row">
 	<xsl:variable name="row" select="."/>
 	<tr class="with-end"><xsl:if test="@user = /page/@user"><xsl:attribute name="class">with-end own</xsl:attribute></xsl:if>
-		<td class="figure"><xsl:value-of select="position()"/></td>
+		<xsl:if test="not($is-shuffled)"><td class="figure"><xsl:value-of select="position()"/></td></xsl:if>
 		<th scope="row"><xsl:call-template name="job-link"/></th>
 		<td class="pair"><xsl:choose>
 			<xsl:when test="@starts_at_ns &gt; /page/@now_ns">in <xsl:value-of select="f:duration((@starts_at_ns - /page/@now_ns) div 1000000000)"/>
@@ -69,6 +71,6 @@
 			<xsl:for-each select="$factors"><td class="figure"><xsl:value-of select="f:count($row/factors/item[@factor = current()/@factor]/@product)"/></td></xsl:for-each>
 		</xsl:if></tr>
 	<tr><xsl:if test="@user = /page/@user"><xsl:attribute name="class">own</xsl:attribute></xsl:if>
-		<td/><td colspan="{7 + $is-ranked * (1 + count($factors))}" class="end"><div><xsl:value-of select="@why"/></div></td></tr>
+		<xsl:if test="not($is-shuffled)"><td/></xsl:if><td colspan="{7 + $is-ranked * (1 + count($factors))}" class="end"><div><xsl:value-of select="@why"/></div></td></tr>
 </xsl:template>
 </xsl:stylesheet>

@@ -18,8 +18,11 @@
 		</section>
 	</xsl:if>
 	<section><h2 id="tree">The trees</h2>
-	<p>Each account has a share of the cluster. Usage counts against it and fades with time. Below a level fairshare of 1 an account
-	has used more than its share, and its jobs come later; above 1 it has used less. Jobs of the user with the largest fairshare start first.</p>
+	<p>Each account has a share of the cluster, and usage counts against it. <xsl:value-of select="share/@legend"/>
+	<xsl:choose>
+		<xsl:when test="share/@algorithm = 'classic'"><xsl:text> </xsl:text><a href="/web/share?algorithm=fair-tree#tree">By Fair Tree</a></xsl:when>
+		<xsl:otherwise><xsl:text> </xsl:text><a href="/web/share?algorithm=classic#tree">By the classic score</a></xsl:otherwise>
+	</xsl:choose></p>
 	<div class="scroll" tabindex="0" role="region" aria-label="Shares">
 	<table>
 		<thead><tr><th scope="col">Account, user</th><th scope="col" class="figure">Level fairshare</th><th scope="col" class="figure">Fairshare</th>
@@ -29,8 +32,8 @@
 	</table>
 	</div>
 	<p>
-		<xsl:if test="asked/@from &gt; 0"><a href="/web/share#tree">First rows</a><xsl:text> </xsl:text></xsl:if>
-		<xsl:if test="share/@next"><a href="/web/share?from={share/@next}#tree">More rows</a></xsl:if>
+		<xsl:if test="asked/@from &gt; 0"><a href="/web/share?algorithm={share/@algorithm}#tree">First rows</a><xsl:text> </xsl:text></xsl:if>
+		<xsl:if test="share/@next"><a href="/web/share?algorithm={share/@algorithm}&amp;from={share/@next}#tree">More rows</a></xsl:if>
 	</p>
 	<xsl:for-each select="share/gone/item">
 		<p class="note"><xsl:value-of select="@cluster"/>, <xsl:value-of select="@pool"/>: usage of former users (<xsl:value-of select="f:count(@associations)"/>), who are no longer in the accounts, still counts for the account, or for the root.</p>

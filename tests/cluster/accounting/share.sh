@@ -146,12 +146,12 @@ is "reeve fairshare agrees with reeve share" \
 	"$(quietly fairshare --csv -n -o account,user,NormShares,NormUsage,EffectvUsage,LevelFS,FairShare "$dir/tree.csv")" \
 	"$(share hour --accounts "$dir/accounts.conf" --csv -n -o account,user,NormShares,NormUsage,EffectvUsage,LevelFS,FairShare 2>/dev/null)"
 
-# ---- the published table of BMRC: 5 of 2948 shares, 8511 users, through ledger and profile ----
+# ---- the published table of BMRC: 5 of 2948 shares, 8511 users, through ledger and profile; a share and a user are Slurm's root ----
 {
 	printf '[Account bloggs]\nShares = 5\n[Account high]\nParent = bloggs\nShares = 100\nUsers = u1=parent,u2=parent,u3=parent\n'
 	printf '[Account g1]\nParent = bloggs\nShares = 10\nUsers = u1=10,u2=10,u3=10\n'
 	printf '[Account low]\nParent = bloggs\nShares = 1\nUsers = u1=10,u2=10,u3=10\n'
-	printf '[Account g2]\nShares = 1000\nUsers = %s\n' "$(seq -s, 1995 | sed 's/[0-9]*/u&/g')"
+	printf '[Account g2]\nShares = 999\nUsers = %s\n' "$(seq -s, 1994 | sed 's/[0-9]*/u&/g')"
 	printf '[Account g3]\nShares = 1943\nUsers = %s\n' "$(seq -s, 6507 | sed 's/[0-9]*/u&/g')"
 } >"$dir/bmrc.accounts"
 cat >"$dir/bmrc.swf" <<'SWF'
@@ -174,6 +174,38 @@ low,u3,0.333333,0.765597' "$("$reeve" share --ledger "$dir/bmrc.db" --profile "$
 	grep -E '^(high|g1|low),u' | sort -t, -k1,1r -k2 | awk -F, '{ k = $1 == "high" ? 1 : $1 == "g1" ? 2 : 3; print k $0 }' | sort -s -k1.1,1.1 | cut -c2-)"
 is "and its priority: a user of prj" 86489249 "$(quietly prio --ledger "$dir/bmrc.db" --profile "$PWD/units/profiles/bmrc.conf" \
 	--accounts "$dir/bmrc.accounts" -A g1 -u u1 -l ncpus=1 --waited 7-0:00:00 --csv -n -o priority | sort -u)"
+
+# ---- the shipped profiles of the Alliance order jobs by usage ----
+for p in units/profiles/alliance-*.conf; do
+	name=$(basename "$p" .conf) cluster=${p##*alliance-}
+	"$reeve" import swf "$dir/small.swf" --cluster "${cluster%.conf}" --ledger "$dir/$name.db" >/dev/null
+	sum_of() { quietly prio --ledger "$dir/$name.db" --profile "$name" --accounts "$dir/alliance.accounts" -A "$1" -u "$2" -l ncpus=1,mem=1GB --csv -n -o priority | sort -u; }
+	printf '[Account g3]\nUsers = u7\n[Account g5]\nUsers = u9\n[Account idle]\nUsers = u1\n' >"$dir/alliance.accounts"
+	is "$name: a project without usage goes before one that used little, and that before one that used most" "yes" \
+		"$([ "$(sum_of idle u1)" -gt "$(sum_of g5 u9)" ] && [ "$(sum_of g5 u9)" -gt "$(sum_of g3 u7)" ] && echo yes)"
+	is "$name: nothing to warn of" "" "$("$reeve" admin check-config "$name" | grep '^warning')"
+done
+has "check-config warns of a policy by shares without weights" "warning: no weight is set: fairshare orders nothing" \
+	"$("$reeve" admin check-config "$dir/flat.conf")"
+is "no warning with a weight" "" "$("$reeve" admin check-config "$dir/hour.conf" | grep '^warning')"
+is "none where queues are shuffled" "" "$("$reeve" admin check-config nci | grep '^warning')"
+
+# ---- what the figures mean ----
+has "Fair Tree shows level fairshare with its own meaning" "LevelFS compares a row with the others of its level: above 1 it used less than its share" "$(share flat)"
+has "and that its FairShare is no score" "FairShare is a place among all users, rank / users, and no score" "$(share flat)"
+is "--algorithm classic shows the published scale: 0.5 is exactly the share, 0.25 twice" $'a,0.250000\nb,0.629961' "$(
+	printf '[Account a]\nUsers = u7\n[Account b]\nShares = 3\nUsers = u8\n' >"$dir/scale.accounts"
+	printf '; UnixStartTime: 1000000000\n1 0 0 100 1 1 -1 1 7200 -1 1 7 1 -1 -1 -1 -1 -1\n2 0 0 100 1 1 -1 1 7200 -1 1 8 2 -1 -1 -1 -1 -1\n' >"$dir/scale.swf"
+	sed 's/Account a/Account g1/; s/Account b/Account g2/' "$dir/scale.accounts" >"$dir/scale.groups"
+	"$reeve" import swf "$dir/scale.swf" --cluster c --ledger "$dir/scale.db" >/dev/null
+	quietly share --ledger "$dir/scale.db" --profile "$dir/flat.conf" --accounts "$dir/scale.groups" --algorithm classic --csv -n -o account,user,FairShare | sed -n 's/^g1,,/a,/p; s/^g2,,/b,/p')"
+has "with its meaning below the table" "0.5 exactly the share, 0.25 twice the share" "$(share flat --algorithm classic)"
+fault_2() { is "$1" "2 $2" "$(quietly share --ledger "$db" --profile "$dir/flat.conf" --algorithm none >"$dir/out"; echo "$? $(cat "$dir/out")")"; }
+fault_2 "another word is refused" "reeve share: --algorithm none: write fair-tree or classic"
+{ cat "$dir/flat.conf"; } | sed 's/^UsageHalfLife.*/&\nRootShares = 1/' >"$dir/root.conf"
+printf '[Account g3]\nShares = 30\nUsers = u7,u8\n[Account g4]\nShares = 70\nUsers = %s\n' "$(seq -s, 9 | sed 's/[0-9]*/v&/g')" >"$dir/root.accounts"
+is "with RootShares users and shares count as in sshare: 30 of 101, 12 users" $'root,root,0.009901,1.000000\ng3,,0.297030,\ng3,u7,0.500000,0.166667' \
+	"$(share root --accounts "$dir/root.accounts" --csv -n -o account,user,NormShares,FairShare 2>/dev/null | grep -E '^root,root|^g3,,|^g3,u7')"
 
 fault() { # NAME TEXT COMMAND...
 	local name=$1 text=$2 got
@@ -218,7 +250,7 @@ is "without -q it is the default queue" "$(prio -A idle -u u1 -l ncpus=2 -q norm
 has "an unknown user is refused" "no user 'ghost' is declared, and nothing was ever charged to it" "$(prio -A idle -u ghost -l ncpus=2)"
 has "an unknown account too" "no account 'idel'; did you mean 'idle'?" "$(prio -A idel -u u1 -l ncpus=2)"
 has "an unknown queue too" "zzz" "$(prio -A idle -u u1 -l ncpus=2 -q zzz)"
-has "a site without weights" 'jobs start in order of submission' \
+has "a site without weights" 'Jobs start in order of submission: no PriorityWeight' \
 	"$(quietly prio --ledger "$db" --profile "$dir/flat.conf" -A g3 -u u7 -l ncpus=1)"
 
 # ---- live ----
@@ -372,7 +404,7 @@ names=cluster,account,user,RawShares,NormShares,FairShare # no usage, which deca
 whole=$(verb 0 share -a -A many,physics,chemistry,root -P -o $names)
 is "a list in parts is the whole list, with one header" "$whole" "$(verb 0 share -a -P -o $names)"
 is "as JSON too" "$(($(wc -l <<<"$whole") - 1))" "$(verb 0 share -a --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["rows"]))')"
-is "and as a table, in which people see one header" "1 $(wc -l <<<"$whole")" \
+is "and as a table, in which people see one header, with two lines on what it means" "1 $(($(wc -l <<<"$whole") + 2))" \
 	"$(verb 0 share -a | awk '/RawShares/ { h++ } END { print h, NR }')"
 is "packed rows are those of JSON" "$(ask 0 GET '/v1/share?users=all&limit=3' | tail -n 1 | json 'd["next"], [list(r.values())[:5] for r in d["rows"]]')" \
 	"$(ask 0 GET '/v1/share?users=all&limit=3&packed=1' | tail -n +2 | unpack)"
@@ -414,4 +446,8 @@ submit $daemon physics 4
 submit $bin chemistry 4
 soon "nothing weighed: first in, first out" 'number 2 of 2 in the queue. It needs 4 cores' verb 0 job 3
 has "and prio reports it" 'in order of submission' "$(verb 0 prio)"
+has "the controller ranks by the classic formula for one answer" '"algorithm":"classic"' "$(ask 0 GET '/v1/share?algorithm=classic' | tr -d ' ')"
+has "reeve share asks for it" '0.5 exactly the share, 0.25 twice the share' "$(verb 0 share -a --algorithm classic)"
+has "and by its own for the next" '"algorithm":"fair-tree"' "$(ask 0 GET '/v1/share' | tr -d ' ')"
+has "another word is refused" 'it is fair-tree or classic' "$(ask 0 GET '/v1/share?algorithm=none')"
 tap_end

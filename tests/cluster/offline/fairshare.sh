@@ -35,16 +35,16 @@ is "csv: columns, order of the rows, six decimals" \
 'id,account,user,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,LevelFS,FairShare
 1,root,,1,0.000000,40,1.000000,1.000000,,
 2,physics,,3,0.750000,30,0.750000,0.750000,1.000000,
-3,physics,alice,parent,0.750000,25,0.625000,0.833333,inf,1.000000
+3,physics,alice,parent,0.750000,25,0.625000,0.833333,,1.000000
 4,physics,bob,1,1.000000,0,0.000000,0.000000,inf,1.000000
 5,"arts, fine",,1,0.250000,10,0.250000,0.250000,1.000000,' "$("$reeve" fairshare --csv tree.csv)"
-is "json: numbers, inf as text, no FairShare of accounts" \
-'reeve/1 [{"id": "2", "account": "physics", "user": "", "RawShares": 3, "NormShares": 0.75, "RawUsage": 30, "NormUsage": 0.75, "EffectvUsage": 0.75, "LevelFS": 1.0}, {"id": "3", "account": "physics", "user": "alice", "RawShares": "parent", "NormShares": 0.75, "RawUsage": 25, "NormUsage": 0.625, "EffectvUsage": 0.833333, "LevelFS": "inf", "FairShare": 1.0}]' \
+is "json: numbers, inf as text, no FairShare of accounts, no LevelFS of a parent row" \
+'reeve/1 [{"id": "2", "account": "physics", "user": "", "RawShares": 3, "NormShares": 0.75, "RawUsage": 30, "NormUsage": 0.75, "EffectvUsage": 0.75, "LevelFS": 1.0}, {"id": "3", "account": "physics", "user": "alice", "RawShares": "parent", "NormShares": 0.75, "RawUsage": 25, "NormUsage": 0.625, "EffectvUsage": 0.833333, "FairShare": 1.0}, {"id": "4", "account": "physics", "user": "bob", "RawShares": 1, "NormShares": 1.0, "RawUsage": 0, "NormUsage": 0.0, "EffectvUsage": 0.0, "LevelFS": "inf", "FairShare": 1.0}]' \
 "$("$reeve" fairshare --json tree.csv | python3 -c '
 import json, sys
 d = json.load(sys.stdin)
-print(d["schema"], json.dumps(d["rows"][1:3]))')"
-is "json of some columns" '{"account": "physics", "RawShares": "parent", "LevelFS": "inf", "FairShare": 1.0}' \
+print(d["schema"], json.dumps(d["rows"][1:4]))')"
+is "json of some columns" '{"account": "physics", "RawShares": "parent", "FairShare": 1.0}' \
 	"$("$reeve" fairshare --json -o account,RawShares,LevelFS,FairShare tree.csv | python3 -c '
 import json, sys
 print(json.dumps(json.load(sys.stdin)["rows"][2]))')"

@@ -92,7 +92,7 @@ submit $bin normal 1 600 && short=$id
 is "a job that ends before the reserved start starts beside it" run "$(until_wanted "$short" run)"
 has "the first job shows what it needs and when it starts at the latest" \
 	'This job is next in the queue. It needs 8 cores' "$(why "$head")"
-has "and for how long at most" 'unless a higher-priority job arrives before then' "$(why "$head")"
+has "and for how long at most" 'unless an earlier job is released before then' "$(why "$head")"
 is "what would delay it does not" '' "$(wanted "$long")"
 has "and its reason shows it" 'number 2 of 2 in the queue' "$(until_why "$long" 'number 2 of 2 in the queue')"
 out=$(verb $daemon why "$head")

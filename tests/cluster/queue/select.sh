@@ -129,7 +129,7 @@ submit normal '"select":"2:ncpus=7"' && seven=$id
 why=$(until_why "$seven" 'now')
 has "a job on two nodes shows what it needs" 'needs 2 nodes with 7 cores' "$why"
 has "and how many could now" 'each; 0 have them free now' "$why"
-has "and when it starts at the latest" 'unless a higher-priority job arrives before then' "$why"
+has "and when it starts at the latest" 'unless an earlier job is released before then' "$why"
 submit normal '"select":"1:ncpus=8+1:ncpus=3"' && mixed=$id
 has "chunks of two kinds" 'needs 1 chunk of 8 cores' "$(until_why "$mixed" 'room for')"
 ends "$two" a1 a2

@@ -17,7 +17,7 @@ configure() {
 		$(live_controller)
 		${1:-}
 		[Policy]
-		PriorityWeightFairshare = 1000
+		${2:-PriorityWeightFairshare = 1000}
 		[Cluster main]
 		DefaultResources = jobfs=100MB,walltime=1:00:00
 		[Account physics]
@@ -104,6 +104,26 @@ is "leaving by GET does not leave" 404 "$(status $daemon /logout)"
 is "leaving leads to the entry" 303 "$(curl -s -o /dev/null -w '%{http_code}' -b "$dir/jar.$daemon" -X POST "$url/web/logout")"
 is "and the session is over" 401 "$(status $daemon /)"
 is "others' are not" 200 "$(status $bin /)"
+
+# ---- priority, in the words of the scheduler in force ----
+page_text() { get 0 "$1" | sed 's/<[^>]*>/ /g' | tr -s ' \n\t' ' '; }
+whole='"ncpus":16,"vmem_bytes":1000000'
+for n in 1 2; do submit $daemon "$(job_request resources="$whole")" >/dev/null; done
+like "by priority: the queue page names the order" 'Jobs start in order of priority' "$(enter 0 >/dev/null; page_text /queue)"
+like "the share page says what Fair Tree's figures mean" 'FairShare is a place among all users, rank / users, and no score' "$(page_text /share)"
+like "and that fairshare decides" 'jobs of the user with the largest FairShare start first' "$(page_text /share)"
+like "the classic scale is one link away" '0.5 exactly the share, 0.25 twice the share' "$(page_text '/share?algorithm=classic')"
+live_stop
+live_open configure '' 'Scheduler = suspend'
+for n in 1 2 3; do submit $daemon "$(job_request resources="$whole")" >/dev/null; done
+submit $bin "$(job_request account=chemistry resources="$whole")" >/dev/null
+enter 0 >/dev/null
+out=$(page_text /queue)
+like "shuffled: the queue page names the shuffle" 'Queues are shuffled' "$out"
+[[ $out != *"rder of submission"* && $out != *"rder of priority"* && $out != *"Place"* ]]; tap_result $? "and neither of submission nor of places" "$out"
+out=$(page_text /share)
+like "the shares page says that they order nothing" 'Fairshare orders no jobs here: queues are shuffled' "$out"
+[[ $out != *"start later"* && $out != *"start first"* && $out != *"come later"* ]]; tap_result $? "and not that jobs start later" "$out"
 
 # ---- a site without pages ----
 live_stop

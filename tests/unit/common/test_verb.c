@@ -168,6 +168,9 @@ static void every_mistake_is_refused_with_the_remedy(void **state)
 	expect_refusal(ARGV("tool", "xyzzyplugh"), "'tool help' lists them");
 	expect_refusal(ARGV("tool", "list", "--jsn"), "did you mean --json?");
 	expect_refusal(ARGV("tool", "list", "--json=1"), "--json takes no value");
+	expect_refusal(ARGV("tool", "send", "--time=1:00:00", "x"),
+		       "unknown option --time; here it is -l walltime=H:MM:SS (--resources)");
+	expect_refusal(ARGV("tool", "list", "--time=1:00:00"), "unknown option --time (see");
 	expect_refusal(ARGV("tool", "list", "-z"), "unknown option -z (see");
 	expect_refusal(ARGV("tool", "list", "-5"),
 		       "unknown option -5; write -- before a negative number");

@@ -72,25 +72,67 @@ static void the_published_ranks_are_places(void **state)
 
 static void the_sentence_says_what_the_place_means(void **state)
 {
+	struct config c = { .policy.weight_fairshare = 100000000 };
 	char buf[STAND_WORDS_MAX];
 	struct stand s = find_rank(6516);
 
 	(void)state;
 	assert_string_equal(
-		stand_words(&s, 100000000, buf),
+		stand_words(&s, &c, NULL, buf),
 		"Place 1996 of 8511 users, with 5 others: where fairshare decides, jobs of 1995 "
 		"users start before yours. It adds 76559746 of at most 100000000 to the priority "
 		"of your jobs. Account bloggs.prj has used more than its share (level fairshare "
 		"0.500): its jobs start later.");
 	s.place = 1;
-	assert_non_null(strstr(stand_words(&s, 100, buf), "no user's jobs start before yours"));
+	assert_non_null(
+		strstr(stand_words(&s, &c, NULL, buf), "no user's jobs start before yours"));
 	s.place = 1996;
 	s.level_fs = INFINITY;
 	s.tied = 1;
+	c.policy.weight_fairshare = 0;
 	assert_string_equal(
-		stand_words(&s, 0, buf),
-		"Place 1996 of 8511 users, with 1 other. Fairshare has no weight in this "
-		"site's priority. Account bloggs.prj has used nothing that still counts.");
+		stand_words(&s, &c, NULL, buf),
+		"Place 1996 of 8511 users, with 1 other. Fairshare orders no jobs here: "
+		"PriorityWeightFairshare is 0. Account bloggs.prj has used nothing that still "
+		"counts.");
+}
+
+static void under_a_shuffle_no_job_is_said_to_start_later(void **state)
+{
+	const struct config c = { .policy = { .scheduler = CONFIG_SCHEDULER_SUSPEND,
+					      .weight_fairshare = 1000 } };
+	char buf[STAND_WORDS_MAX];
+	struct stand s = find_rank(6516);
+
+	(void)state;
+	assert_string_equal(
+		stand_words(&s, &c, NULL, buf),
+		"Place 1996 of 8511 users, with 5 others. Fairshare orders no jobs here: queues are "
+		"shuffled, and users and accounts with few cores come first. Account bloggs.prj has "
+		"used more than its share (level fairshare 0.500).");
+}
+
+static void the_legend_is_that_of_the_algorithm(void **state)
+{
+	struct config c = { .policy = { .fairshare = CONFIG_FAIR_TREE,
+					.weight_fairshare = 1 } };
+	char buf[STAND_LEGEND_MAX];
+
+	(void)state;
+	stand_legend(&c, CONFIG_FAIR_TREE, buf);
+	assert_non_null(strstr(
+		buf, "FairShare is a place among all users, rank / users, and no score"));
+	assert_non_null(
+		strstr(buf, "LevelFS compares a row with the others of its level: above 1"));
+	assert_non_null(strstr(buf, "the largest FairShare start first."));
+	stand_legend(&c, CONFIG_FAIR_CLASSIC, buf);
+	assert_non_null(strstr(buf, "0.5 exactly the share, 0.25 twice the share"));
+	assert_non_null(strstr(buf, "these scores order nothing"));
+	c.policy.fairshare = CONFIG_FAIR_CLASSIC;
+	assert_null(strstr(stand_legend(&c, CONFIG_FAIR_CLASSIC, buf), "order nothing"));
+	c.policy.weight_fairshare = 0;
+	assert_non_null(strstr(stand_legend(&c, CONFIG_FAIR_CLASSIC, buf),
+			       "Fairshare orders no jobs here"));
 }
 
 int main(void)
@@ -98,6 +140,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_published_ranks_are_places),
 		cmocka_unit_test(the_sentence_says_what_the_place_means),
+		cmocka_unit_test(under_a_shuffle_no_job_is_said_to_start_later),
+		cmocka_unit_test(the_legend_is_that_of_the_algorithm),
 	};
 
 	return cmocka_run_group_tests(tests, fill_view, NULL);
