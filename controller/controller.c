@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <libgen.h>
 #include <malloc.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/private.h"
+#include "common/stops/stops.h"
 #include "common/verb/verb.h"
 #include "common/version.h"
 #include "controller/api/api.h"
@@ -23,6 +23,7 @@
 #include "controller/http/passed.h"
 #include "controller/http/server.h"
 #include "controller/ledger/lead.h"
+#include "controller/loop.h"
 #include "controller/maintenance/maintenance.h"
 #include "controller/postgres/pg.h"
 #include "controller/dispatch/cycle.h"
@@ -61,6 +62,8 @@ struct controller {
  * written to the ledger any more when the lead is released. */
 static void close_rooms(struct controller *c)
 {
+	STOPS_IN("close");
+
 	api_drain(c->api);
 	c->poll = long_poll_close(c->poll);
 	c->server = server_close(c->server);
@@ -100,6 +103,7 @@ static int on_lead_check(sd_event_source *source, uint64_t us, void *ctx)
 {
 	struct controller *c = ctx;
 	struct err err = { "" };
+	STOPS_IN("lead");
 	int r = store_lead_keep(c->lead, &err);
 
 	(void)us;
@@ -210,6 +214,7 @@ static int on_hup(sd_event_source *source, const struct signalfd_siginfo *si, vo
 	struct controller *c = ctx;
 	const struct reload r = { c->path, c->config, c->api, c->maintenance };
 	struct reload_log log;
+	STOPS_IN("reload");
 
 	(void)source;
 	(void)si;
@@ -221,37 +226,19 @@ static int on_hup(sd_event_source *source, const struct signalfd_siginfo *si, vo
 	return 0;
 }
 
-static int block_signals(struct err *err)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGHUP);
-	signal(SIGPIPE, SIG_IGN);
-	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
-		return err_set(err, -errno, "signals: %m");
-	return 0;
-}
-
 static int open_event(struct controller *c, struct err *err)
 {
-	int r = block_signals(err);
+	int r;
 
-	if (r < 0)
-		return r;
 	c->event = sd_event_unref(c->event);
 	r = sd_event_default(&c->event);
-	if (r >= 0)
-		r = sd_event_add_signal(c->event, NULL, SIGTERM, NULL, NULL);
-	if (r >= 0)
-		r = sd_event_add_signal(c->event, NULL, SIGINT, NULL, NULL);
 	if (r >= 0)
 		r = sd_event_add_signal(c->event, NULL, SIGHUP, on_hup, c);
 	if (r >= 0)
 		r = sd_event_set_watchdog(c->event, true);
-	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
+	if (r < 0)
+		return err_set(err, r, "event loop: %s", strerror(-r));
+	return loop_watch(c->event, err);
 }
 
 static int open_lead_timer(struct controller *c, struct err *err)
@@ -408,6 +395,7 @@ static int stand_by(struct controller *c, struct err *err)
 /* Serves until it must end (0) or another controller leads (STEPPED_DOWN). */
 static int lead_cluster(struct controller *c, struct err *err)
 {
+	STOPS_IN("start");
 	int r = open_event(c, err);
 
 	c->is_deposed = false;
@@ -422,9 +410,9 @@ static int lead_cluster(struct controller *c, struct err *err)
 	log_line(LOG_INFO, "version %s, ledger %s, listening on %s", REEVE_VERSION,
 		 store_place(c->store), c->address);
 	sd_notifyf(0, "READY=1\nSTATUS=Listening on %s", c->address);
-	r = sd_event_loop(c->event);
+	r = loop_run(c->event, err);
 	if (r < 0)
-		return err_set(err, r, "event loop: %s", strerror(-r));
+		return r;
 	return c->is_deposed ? STEPPED_DOWN : 0;
 }
 
@@ -437,8 +425,10 @@ static int lead_cluster(struct controller *c, struct err *err)
 
 static int serve_requests(struct controller *c, struct err *err)
 {
-	int r = take_sockets(c, err);
+	int r = loop_open(err);
 
+	if (r >= 0)
+		r = take_sockets(c, err);
 	if (r < 0)
 		return r;
 	umask(0077);

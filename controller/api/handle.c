@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "common/stops/stops.h"
 #include "controller/api/answer.h"
 #include "controller/api/api.h"
 #include "controller/api/jobs/array_task.h"
@@ -270,6 +271,7 @@ static int find_named_job(struct call *c, struct err *err)
 /* Finds the caller and the job, and calls the route of a request that was read. */
 static int call_route(struct call *c, const struct route *route, struct err *err)
 {
+	STOPS_IN(route->pattern);
 	int r = recognize_sender(c, route, err);
 
 	if (r >= 0)
@@ -282,8 +284,10 @@ static int handle_request(struct call *c, struct err *err)
 	const struct route *route;
 	int r = find_route(c, &route, err);
 
-	if (r >= 0)
-		r = read_request(c, route, err);
+	if (r < 0)
+		return r;
+	STOPS_IN(route->pattern);
+	r = read_request(c, route, err);
 	return r < 0 ? r : call_route(c, route, err);
 }
 
@@ -373,6 +377,7 @@ int api_fetch(struct api *a, struct exchange *x, const struct api_fetch *f, json
 	*ret = NULL;
 	if (!route || route->role != ROLE_USER)
 		return err_set(err, -ENOENT, "no such page: %.200s", f->path);
+	STOPS_IN(route->pattern);
 	snprintf(c.user, sizeof(c.user), "%s", f->user);
 	c.id = c.named.job;
 	r = find_named_job(&c, err);

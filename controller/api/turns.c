@@ -6,6 +6,7 @@
 #include <systemd/sd-event.h>
 #include "common/clock.h"
 #include "common/err.h"
+#include "common/stops/stops.h"
 #include "controller/api/turns.h"
 
 struct waiting {
@@ -66,6 +67,7 @@ static void stop_timers(struct turns *t)
  * again in the next turn. */
 static int on_turn(sd_event_source *source, uint64_t us, void *ctx)
 {
+	STOPS_IN("turns");
 	int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + TURNS_LENGTH_NS;
 	struct turns *t = ctx;
 	size_t n = t->n;

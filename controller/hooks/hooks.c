@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
+#include "common/stops/stops.h"
 #include "common/time_units.h"
 #include "common/wire/doc.h"
 #include "common/wire/json/load.h"
@@ -345,6 +346,7 @@ static int read_journal(struct hooks *h, struct err *err)
 
 static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
 {
+	STOPS_IN("hooks");
 	struct hooks *h = ctx;
 	struct err err = { "" };
 

@@ -11,6 +11,7 @@
 #include <systemd/sd-event.h>
 #include "common/cleanup.h"
 #include "common/err.h"
+#include "common/stops/stops.h"
 #include "common/time_units.h"
 #include "controller/hooks/hooks_run.h"
 
@@ -105,6 +106,7 @@ static struct hook_run *free_run(struct hook_run *r)
  * cannot have been reused, and what it left running is killed. */
 static int on_child(sd_event_source *source, const siginfo_t *si, void *ctx)
 {
+	STOPS_IN("hooks");
 	struct hook_run *r = ctx;
 	const struct hook_ask ask = r->ask;
 	enum hook_end how = r->has_timed_out		? HOOK_TIMED_OUT

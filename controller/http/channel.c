@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <systemd/sd-event.h>
+#include "common/stops/stops.h"
 #include "controller/http/certificate.h"
 #include "controller/http/channel.h"
 
@@ -322,6 +323,7 @@ static int drive_channel(struct channel *ch)
 
 static int on_inner(sd_event_source *source, int fd, uint32_t events, void *ctx)
 {
+	STOPS_IN("tls");
 	(void)source;
 	(void)fd;
 	(void)events;
@@ -330,6 +332,7 @@ static int on_inner(sd_event_source *source, int fd, uint32_t events, void *ctx)
 
 static int on_outer(sd_event_source *source, int fd, uint32_t events, void *ctx)
 {
+	STOPS_IN("tls");
 	(void)source;
 	(void)fd;
 	if (!(events & (EPOLLHUP | EPOLLERR)))

@@ -7,6 +7,7 @@
 #include <systemd/sd-event.h>
 #include "common/err.h"
 #include "common/hash.h"
+#include "common/stops/stops.h"
 #include "controller/http/long_poll.h"
 
 #define BUCKETS_LEAST 64 /* a power of two */
@@ -199,6 +200,7 @@ static void wake_until(struct long_poll *p, int64_t until_ns, enum long_poll_why
 
 static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
 {
+	STOPS_IN("long-polls");
 	struct long_poll *p = ctx;
 	uint64_t now_us = us;
 

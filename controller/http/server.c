@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
+#include "common/stops/stops.h"
 #include "common/time_units.h"
 #include "controller/http/certificate.h"
 #include "controller/http/server_impl.h"
@@ -75,6 +76,7 @@ static int run_ready(struct server *s)
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *ctx)
 {
+	STOPS_IN("http");
 	(void)source;
 	(void)fd;
 	(void)events;
@@ -83,6 +85,7 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *ctx)
 
 static int on_resume(sd_event_source *source, uint64_t us, void *ctx)
 {
+	STOPS_IN("http");
 	(void)source;
 	(void)us;
 	return run_resumed(ctx);
@@ -90,6 +93,7 @@ static int on_resume(sd_event_source *source, uint64_t us, void *ctx)
 
 static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
 {
+	STOPS_IN("http");
 	struct server_lane *l = ctx;
 	int r = run_lane(l);
 
@@ -100,6 +104,7 @@ static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
 
 static int on_accept(sd_event_source *source, int fd, uint32_t events, void *ctx)
 {
+	STOPS_IN("accept");
 	struct server *s = ctx;
 	int r = server_accept(s);
 
@@ -161,6 +166,7 @@ static void note_stall(struct server *s)
 
 static int on_sweep(sd_event_source *source, uint64_t us, void *ctx)
 {
+	STOPS_IN("sweep");
 	struct server *s = ctx;
 	int64_t now;
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include "common/cleanup.h"
 #include "common/err.h"
+#include "common/stops/stops.h"
 #include "controller/http/workers.h"
 
 #define THREADS_MAX 16
@@ -114,6 +115,7 @@ static void finish_tasks(struct workers *w)
 
 static int on_done(sd_event_source *source, int fd, uint32_t events, void *ctx)
 {
+	STOPS_IN("workers");
 	uint64_t n;
 
 	(void)source;

@@ -7,6 +7,7 @@
 #include <systemd/sd-event.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "common/stops/stops.h"
 #include "common/wire/doc.h"
 #include "controller/accounts/accounts.h"
 #include "controller/ledger/calendar.h"
@@ -150,6 +151,7 @@ static int check_some(struct allocations *w, struct err *err)
 
 static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
 {
+	STOPS_IN("allocations");
 	struct err err = { "" };
 
 	(void)us;

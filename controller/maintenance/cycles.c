@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/engine.h"
+#include "common/stops/stops.h"
 #include "controller/api/call.h"
 #include "controller/api/prepare_cycle.h"
 #include "controller/dispatch/cycle.h"
@@ -84,6 +85,7 @@ static void run_clusters(struct api *a)
  * one took. Where tasks of an array started, the array's next tasks may get their rows. */
 static int on_cycle(sd_event_source *source, uint64_t us, void *ctx)
 {
+	STOPS_IN("cycle");
 	struct api *a = ctx;
 	int64_t start_ns = api_monotonic_ns(), given = a->counts.given, end_ns;
 	bool has_more_tasks = prepare_cycle(a);

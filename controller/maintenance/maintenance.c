@@ -7,6 +7,7 @@
 #include <systemd/sd-event.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "common/stops/stops.h"
 #include "controller/api/call.h"
 #include "controller/api/jobs/suspended.h"
 #include "controller/dispatch/cycle.h"
@@ -33,6 +34,7 @@ struct maintenance {
 /* In small batches, so that neither a cycle nor a request waits for one. */
 static int on_prune(sd_event_source *source, uint64_t us, void *ctx)
 {
+	STOPS_IN("prune");
 	struct maintenance *m = ctx;
 	const struct config *config = m->api->c.config;
 	const struct store_retention keep = {
@@ -69,6 +71,7 @@ static int run_checks(struct maintenance *m, struct err *err)
 
 static int on_check(sd_event_source *source, uint64_t us, void *ctx)
 {
+	STOPS_IN("checks");
 	struct err err;
 
 	(void)us;

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/model/job.h"
+#include "common/stops/stops.h"
 #include "common/utf8.h"
 #include "common/wire/doc.h"
 #include "common/wire/json/load.h"
@@ -63,6 +64,7 @@ static int end_job(struct api *a, const char *cluster, int64_t job, struct err *
 
 void start_by_check(struct api *a, const char *cluster)
 {
+	STOPS_IN("start-by");
 	const struct store_start_by_ask ask = { cluster, api_now_ns() };
 	int64_t jobs[AT_ONCE];
 	struct err err = { "" };

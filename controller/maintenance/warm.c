@@ -6,6 +6,7 @@
 #include <systemd/sd-event.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "common/stops/stops.h"
 #include "controller/api/call.h"
 #include "controller/ledger/usage/totals/top.h"
 #include "controller/maintenance/warm.h"
@@ -45,6 +46,7 @@ static void log_failure(const struct err *err)
 
 static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
 {
+	STOPS_IN("usage-ahead");
 	struct warm *w = ctx;
 	struct err err = { "" };
 	int r = read_part(w, &err);

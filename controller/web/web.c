@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
+#include "common/stops/stops.h"
 #include "controller/api/api.h"
 #include "controller/api/turns.h"
 #include "controller/http/exchange.h"
@@ -270,6 +271,7 @@ static void answer_turn(struct web *w, struct page_reader reader, unsigned count
 	char user[REQUEST_NAME_MAX];
 	struct page_text p;
 	struct err err = { "" };
+	STOPS_IN("pages");
 	int r = auth_user_name(reader.uid, user, sizeof(user), &err);
 
 	if (r < 0) {

@@ -83,7 +83,7 @@ $O/tests/unit/test_auth: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz
 $O/tests/unit/test_channel: LDLIBS += -lgnutls -lsystemd
-$O/tests/unit/test_channel: $(patsubst %,$O/controller/http/%.o,channel certificate) $(patsubst %,$O/common/%.o,err private utf8)
+$O/tests/unit/test_channel: $(patsubst %,$O/controller/http/%.o,channel certificate) $(patsubst %,$O/common/%.o,err private utf8 stops/stops log)
 $O/tests/unit/test_resolve: LDLIBS += -lsystemd
 $O/tests/unit/test_resolve: $O/common/http/resolve.o $O/common/err.o
 $O/tests/unit/test_http_loop: LDLIBS += -ljansson -lsystemd -lz
@@ -91,11 +91,13 @@ $O/tests/unit/test_http_loop: $(MODEL) $(WIRE) $(patsubst %,$O/common/http/%.o,b
 $O/tests/unit/test_response: $(patsubst %,$O/common/http/%.o,response buffer)
 $O/tests/unit/test_peers: $O/controller/http/peers.o
 $O/tests/unit/test_long_poll: LDLIBS += -lsystemd
-$O/tests/unit/test_long_poll: $O/controller/http/long_poll.o $O/common/err.o
+$O/tests/unit/test_long_poll: $O/controller/http/long_poll.o $(patsubst %,$O/common/%.o,err stops/stops log)
 $O/tests/unit/test_inflate: $O/controller/http/inflate.o $O/common/err.o
 $O/tests/unit/test_channel: LDLIBS += -lgnutls -lsystemd
 $O/tests/unit/test_channel: $(patsubst %,$O/controller/http/%.o,channel certificate) $(patsubst %,$O/common/%.o,err private utf8)
 CONFIG := $(patsubst %,$O/controller/config/%.o,config objects lookup ordering certificate hooks token keys profiles setting units values places consistency tariff profile) \
+$O/tests/unit/test_channel: $(patsubst %,$O/controller/http/%.o,channel certificate) $(patsubst %,$O/common/%.o,err private utf8 stops/stops log)
+CONFIG := $(patsubst %,$O/controller/config/%.o,config objects lookup certificate hooks token keys profiles setting units values places consistency tariff profile) \
 	$(patsubst %,$O/controller/policy/charge/%.o,charge tariff) $(patsubst %,$O/common/%.o,token private conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
 $O/tests/unit/test_controller_config $O/tests/unit/test_ordering: $(CONFIG)
 $O/tests/unit/test_config_reload: $O/controller/config/reload.o $O/common/conf/change.o $(CONFIG)
@@ -291,13 +293,15 @@ $O/tests/unit/test_render: $(patsubst %,$O/controller/web/%.o,render format file
 $O/tests/unit/test_survey: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_survey: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/api/nodes/survey.o $O/controller/dispatch/names.o $O/controller/ledger/nodes/running.o
 $O/tests/unit/test_workers: LDLIBS += -lsystemd -lpthread
-$O/tests/unit/test_workers: $O/controller/http/workers.o $O/common/err.o
+$O/tests/unit/test_workers: $O/controller/http/workers.o $(patsubst %,$O/common/%.o,err stops/stops log)
 $O/tests/unit/test_turns: LDLIBS += -lsystemd
-$O/tests/unit/test_turns: $O/controller/api/turns.o $O/common/err.o $O/common/utf8.o
+$O/tests/unit/test_turns: $O/controller/api/turns.o $(patsubst %,$O/common/%.o,err utf8 stops/stops log)
 $O/tests/unit/test_lost_nodes: LDLIBS += -lsystemd
 $O/tests/unit/test_lost_nodes: $O/controller/maintenance/lost_nodes.o $O/common/log.o $O/common/err.o
 $O/tests/unit/test_log: LDLIBS += -lsystemd
 $O/tests/unit/test_log: $O/common/log.o
+$O/tests/unit/test_stops: LDLIBS += -lsystemd
+$O/tests/unit/test_stops: $(patsubst %,$O/common/%.o,stops/stops log)
 $O/tests/unit/test_signed: $O/agent/job/signed.o $O/common/err.o
 $O/tests/unit/test_ask_agent: $O/slurm/ask_agent.o $O/common/err.o
 $O/tests/unit/test_unbegun: $O/slurm/unbegun.o $O/common/err.o

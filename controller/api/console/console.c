@@ -8,6 +8,7 @@
 #include <string.h>
 #include <systemd/sd-event.h>
 #include "common/err.h"
+#include "common/stops/stops.h"
 #include "common/wire/doc.h"
 #include "controller/api/await.h"
 #include "controller/api/console/console_impl.h"
@@ -45,6 +46,7 @@ static uint64_t now_us(void)
 
 static int on_check(sd_event_source *source, uint64_t usec, void *ctx)
 {
+	STOPS_IN("console");
 	struct consoles *s = ctx;
 
 	(void)usec;

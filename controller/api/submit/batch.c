@@ -7,6 +7,7 @@
 #include <systemd/sd-event.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "common/stops/stops.h"
 #include "controller/api/answer.h"
 #include "controller/api/submit/batch.h"
 #include "controller/api/submit/round_robin.h"
@@ -160,6 +161,7 @@ static void store_batch(struct submit_batches *b)
 
 static int on_batch(sd_event_source *source, void *ctx)
 {
+	STOPS_IN("submissions");
 	struct submit_batches *b = ctx;
 
 	if (!round_robin_is_empty(&b->queue))

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <systemd/sd-event.h>
 #include "common/log.h"
+#include "common/stops/stops.h"
 #include "controller/api/sync/slurm.h"
 #include "controller/api/sync/sync_batch.h"
 
@@ -325,6 +326,7 @@ static int plan_batch(struct sync_batches *b)
 
 static int on_batch(sd_event_source *source, void *ctx)
 {
+	STOPS_IN("syncs");
 	struct sync_batches *b = ctx;
 
 	(void)source;
@@ -335,6 +337,7 @@ static int on_batch(sd_event_source *source, void *ctx)
 
 static int on_later(sd_event_source *source, uint64_t us, void *ctx)
 {
+	STOPS_IN("syncs");
 	(void)us;
 	return on_batch(source, ctx);
 }

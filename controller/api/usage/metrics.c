@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/stops/stops.h"
 #include "common/version.h"
 #include "common/wire/json/load.h"
 #include "controller/api/usage/usage.h"
@@ -322,6 +323,52 @@ static void put_counters(struct metrics_text *t, const struct api *a)
 	fprintf(t->f, "reeve_build_info{version=\"%s\"} 1\n", REEVE_VERSION);
 }
 
+/* ---- the event loop ---- */
+
+static void put_stop(struct metrics_text *t, const struct stops_row *row, const char *suffix)
+{
+	fprintf(t->f, "reeve_loop_stop_seconds%s{", suffix);
+	metrics_label(t, "ran", row->name);
+}
+
+static void put_stop_row(struct metrics_text *t, const struct stops_row *row)
+{
+	int64_t n = 0;
+
+	for (int i = 0; i < STOPS_BOUNDS; i++) {
+		n += row->buckets[i];
+		put_stop(t, row, "_bucket");
+		fprintf(t->f, ",le=\"%g\"} %lld\n", stops_bounds_ms[i] / 1e3, (long long)n);
+	}
+	n += row->buckets[STOPS_BOUNDS];
+	put_stop(t, row, "_bucket");
+	fprintf(t->f, ",le=\"+Inf\"} %lld\n", (long long)n);
+	put_stop(t, row, "_count");
+	fprintf(t->f, "} %lld\n", (long long)n);
+	put_stop(t, row, "_sum");
+	fputs("} ", t->f);
+	metrics_seconds_ns(t, row->sum_ns);
+}
+
+static void put_stops(struct metrics_text *t)
+{
+	const struct stops_row *row;
+
+	metrics_head(
+		t, "reeve_loop_stop_seconds", "histogram",
+		"For how long the event loop did nothing else, by what took most of the time.");
+	for (size_t i = 0; (row = stops_row(i)); i++)
+		put_stop_row(t, row);
+	metrics_head(t, "reeve_loop_longest_stop_seconds", "gauge",
+		     "The longest of these since the controller started.");
+	for (size_t i = 0; (row = stops_row(i)); i++) {
+		fputs("reeve_loop_longest_stop_seconds{", t->f);
+		metrics_label(t, "ran", row->name);
+		fputs("} ", t->f);
+		metrics_seconds_ns(t, row->longest_ns);
+	}
+}
+
 static int put_all(struct metrics_text *t, struct call *c, bool by_account, struct err *err)
 {
 	struct api *a = c->api;
@@ -329,6 +376,7 @@ static int put_all(struct metrics_text *t, struct call *c, bool by_account, stru
 	int r;
 
 	put_counters(t, a);
+	put_stops(t);
 	put_tls(t, a);
 	put_kills(t, &a->counts);
 	put_hooks(t, a->hooks);
