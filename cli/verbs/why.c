@@ -103,6 +103,9 @@ static int show_why(struct cli *c, const json_t *answer, const struct job_view *
 	print_head(v, to);
 	print_line(to, "why", cli_text(v->j, "why"));
 	print_forecast(json_object_get(answer, "forecast"), to);
+	if (json_is_true(json_object_get(answer, "forecast_pending")))
+		print_line(to, "starts",
+			   "not known yet: it is being computed; ask again in some seconds");
 	r = print_priority(c, v, err);
 	print_suspended(v, to);
 	print_line(to, "note", cli_text(v->j, "note"));

@@ -65,6 +65,7 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err)
 	set_store(a);
 	a->turn_ns = read_turn();
 	r = workers_open(a->c.event, WORKERS, &a->workers, err);
+	cycle_set_workers(a->c.cycle, a->workers);
 	if (r >= 0)
 		r = turns_open(a->c.event, api_go_on, a, &a->turns, err);
 	if (r >= 0)
@@ -79,15 +80,19 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err)
 
 void api_drain(struct api *a)
 {
-	if (a)
-		workers_drain(a->workers);
+	if (!a)
+		return;
+	cycle_stop(a->c.cycle);
+	workers_drain(a->workers);
 }
 
 struct api *api_close(struct api *a)
 {
 	if (!a)
 		return NULL;
+	cycle_stop(a->c.cycle);
 	a->workers = workers_close(a->workers);
+	cycle_set_workers(a->c.cycle, NULL);
 	a->hooks = hooks_close(a->hooks);
 	a->metrics_usage = metrics_usage_free(a->metrics_usage);
 	a->metrics_allocations = metrics_allocations_free(a->metrics_allocations);

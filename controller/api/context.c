@@ -52,7 +52,8 @@ void api_request_cycle(struct api *a)
 	int64_t now_ns = api_monotonic_ns();
 	int64_t at_ns = a->cycle_due_ns > now_ns ? a->cycle_due_ns : now_ns;
 
-	/* A cycle that is already due keeps its time, else each request would delay it. */
+	a->is_cycle_wanted = true;
+	/* A cycle that is already due, or under way, keeps its time, else each request would delay it. */
 	if (sd_event_source_get_enabled(a->cycle_source, NULL) > 0)
 		return;
 	sd_event_source_set_time(a->cycle_source, (uint64_t)at_ns / 1000);

@@ -63,6 +63,7 @@ struct api {
 	const struct accounts *accounts;
 	int64_t accounts_revision;
 	struct sd_event_source *cycle_source; /* runs a scheduling cycle: maintenance/ */
+	bool is_cycle_wanted;		      /* requested since the last one began */
 	struct sd_event_source
 		*start_by_source;	   /* requests one when a job's time to start is over */
 	int64_t cycle_due_ns;		   /* CLOCK_MONOTONIC: the next cycle not before this */

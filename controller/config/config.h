@@ -215,7 +215,8 @@ struct config {
 	int metrics_accounts;				      /* enum config_metrics */
 	int64_t max_suspend_s;	/* of an owner's suspension; 0: no bound */
 	int max_suspend_action; /* enum config_max_suspend */
-	int64_t node_lost_s, max_requeues, lead_lease_s, max_connections, request_timeout_s;
+	int64_t cycle_slice_ms, node_lost_s, max_requeues, lead_lease_s, max_connections,
+		request_timeout_s;
 	int64_t max_array_size, max_queued_per_user, max_queued_per_account; /* 0: no bound */
 	int64_t max_stored_per_user; /* bytes; 0: no bound */
 	int64_t keep_output_s, keep_events_s;

@@ -182,6 +182,7 @@ int config_new(struct config **ret, struct err *err)
 	if (!c)
 		return err_set(err, -ENOMEM, "out of memory");
 	c->node_lost_s = 120;
+	c->cycle_slice_ms = 50;
 	c->max_requeues = 3;
 	c->max_suspend_s = DAY_S;
 	c->lead_lease_s = 15;

@@ -54,6 +54,7 @@ struct cycle *cycle_free(struct cycle *c)
 		names_done(&cl->accounts);
 		pending_start_done(&cl->pending);
 		forecast_done(&cl->forecast);
+		carry_out_free(cl->carry_out);
 		eligibility_free(cl->eligibility);
 		free(cl);
 	}
@@ -61,13 +62,15 @@ struct cycle *cycle_free(struct cycle *c)
 	return NULL;
 }
 
-struct cycle_cluster *cycle_find_cluster(const struct cycle *c, const char *cluster)
+void cycle_set_workers(struct cycle *c, struct workers *w)
 {
-	struct cycle_cluster *cl = c->clusters;
+	c->workers = w;
+}
 
-	while (cl && strcmp(cl->name, cluster) != 0)
-		cl = cl->next;
-	return cl;
+void cycle_stop(struct cycle *c)
+{
+	for (struct cycle_cluster *cl = c ? c->clusters : NULL; cl; cl = cl->next)
+		forecast_stop(&cl->forecast);
 }
 
 static int add_cluster(struct cycle *c, const char *cluster, struct cycle_cluster **ret,
@@ -101,7 +104,7 @@ void cycle_summarize(const struct cycle *c, const char *cluster, struct cycle_su
 	*ret = (struct cycle_summary){ 0 };
 	if (cl)
 		*ret = (struct cycle_summary){ cl->order.n, cl->cluster.placed.n, cl->n_limited,
-					       cl->pending.n };
+					       cl->pending.n, cl->is_dropped };
 }
 
 bool cycle_is_starting(const struct cycle *c, const char *cluster, int64_t job)
@@ -246,12 +249,13 @@ static int check_memory(struct cycle *c, struct cycle_cluster *cl, const struct 
 	return r < 0 ? r : 0;
 }
 
-/* The next cycle reads everything again. */
+/* The next cycle reads everything again. One that is under way ends: nothing more of it is carried out. */
 static void drop_memory(struct cycle_cluster *cl)
 {
+	cl->stage = CYCLE_IDLE;
+	cl->carry_out = carry_out_free(cl->carry_out);
 	cluster_done(&cl->cluster);
 	order_done(&cl->order);
-	forecast_done(&cl->forecast);
 	cl->needs.n = 0;
 	cl->changes.is_all = true;
 }
@@ -259,8 +263,10 @@ static void drop_memory(struct cycle_cluster *cl)
 void cycle_reload(struct cycle *c)
 {
 	c->is_ranked = config_is_ranked(sharetree_policy(c->sharetree));
-	for (struct cycle_cluster *cl = c->clusters; cl; cl = cl->next)
+	for (struct cycle_cluster *cl = c->clusters; cl; cl = cl->next) {
 		drop_memory(cl);
+		forecast_forget(&cl->forecast);
+	}
 }
 
 /* Reads what has changed since the last cycle, or everything. The order of the steps matters: ranks
@@ -304,57 +310,124 @@ static int update_memory(struct cycle *c, struct cycle_cluster *cl, const struct
 
 /* ---- the pass ---- */
 
-static int run_pass(struct cycle *c, struct cycle_cluster *cl, const struct cycle_run *run,
-		    struct err *err)
-{
-	struct carry_out_ask ask = { .cycle = c, .cluster = cl, .run = run };
-	int r = schedule_pass(cl->cluster.schedule, run->now_ns / S_NS, &ask.actions,
-			      &ask.n_actions);
-
-	return r < 0 ? err_set(err, r, "out of memory") : carry_out_pass(&ask, err);
-}
-
 /* Is there nothing to decide: no job is queued, and the rule never suspends or resumes any? */
-static bool is_idle(const struct cycle *c, const struct cycle_cluster *cl,
-		    const struct cycle_run *run, struct err *err)
+static bool is_idle(const struct cycle *c, const struct cycle_cluster *cl, struct err *err)
 {
 	if (sharetree_policy(c->sharetree)->policy.scheduler == CONFIG_SCHEDULER_SUSPEND)
 		return false;
 	if (cl->cluster.schedule)
 		return cl->order.n == 0;
-	return store_has_queued(c->store, run->cluster, err) == 0;
+	return store_has_queued(c->store, cl->name, err) == 0;
 }
 
-static int run_cluster(struct cycle *c, struct cycle_cluster *cl, const struct cycle_run *run,
-		       struct err *err)
+/* 1: the pass begins; 0: there is nothing to decide. */
+static int begin_cluster(struct cycle *c, struct cycle_cluster *cl, struct err *err)
 {
 	int r = 0;
 
 	cl->n_limited = 0;
 	if (cl->cluster.schedule && !cl->changes.is_all)
-		r = update_memory(c, cl, run, err);
+		r = update_memory(c, cl, &cl->run, err);
 	else
 		drop_memory(cl);
-	if (r < 0 || is_idle(c, cl, run, err))
+	if (r < 0 || is_idle(c, cl, err))
 		return r;
-	r = load_limits(c, cl, run, err);
+	r = load_limits(c, cl, &cl->run, err);
 	if (r >= 0 && !cl->cluster.schedule)
-		r = update_memory(c, cl, run, err);
+		r = update_memory(c, cl, &cl->run, err);
+	if (r < 0)
+		return r;
 	/* Pending starts are queued in the ledger, and count against limits all the same. */
-	for (size_t i = 0; i < cl->pending.n && r >= 0; i++)
+	for (size_t i = 0; i < cl->pending.n; i++)
 		eligibility_start(cl->eligibility, cl->pending.of[i].job);
-	return r < 0 ? r : run_pass(c, cl, run, err);
+	schedule_pass_begin(cl->cluster.schedule, cl->run.now_ns / S_NS);
+	cl->stage = CYCLE_PASSES;
+	return 1;
 }
 
-int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err)
+/* Everything may have changed since the cycle began: what it decided is dropped. */
+static int drop_cycle(struct cycle_cluster *cl)
+{
+	drop_memory(cl);
+	cl->is_dropped = true;
+	return 0;
+}
+
+/* 1: the pass is not done, or is to be carried out now. */
+static int go_on_with_pass(struct cycle *c, struct cycle_cluster *cl,
+			   const struct schedule_budget *b, struct err *err)
+{
+	struct carry_out_ask ask = { .cycle = c, .cluster = cl, .run = &cl->run };
+	int r = schedule_pass_go_on(cl->cluster.schedule, b, &ask.actions, &ask.n_actions);
+
+	if (r < 0)
+		return err_set(err, r, "out of memory");
+	if (r > 0)
+		return 1;
+	r = carry_out_new(&ask, &cl->carry_out, err);
+	if (r < 0)
+		return r;
+	cl->stage = CYCLE_CARRIES_OUT;
+	return 1;
+}
+
+static int go_on_with_carrying(struct cycle_cluster *cl, const struct schedule_budget *b,
+			       struct err *err)
+{
+	int r = carry_out_go_on(cl->carry_out, b, err);
+
+	if (r != 0)
+		return r;
+	cl->carry_out = carry_out_free(cl->carry_out);
+	cl->stage = CYCLE_IDLE;
+	return 0;
+}
+
+static int go_on(struct cycle *c, struct cycle_cluster *cl, const struct schedule_budget *b,
+		 struct err *err)
+{
+	if (cl->stage == CYCLE_IDLE)
+		return 0;
+	if (cl->changes.is_all)
+		return drop_cycle(cl);
+	return cl->stage == CYCLE_PASSES ? go_on_with_pass(c, cl, b, err)
+					 : go_on_with_carrying(cl, b, err);
+}
+
+int cycle_begin(struct cycle *c, const struct cycle_run *run, struct err *err)
 {
 	struct cycle_cluster *cl = NULL;
 	int r = add_cluster(c, run->cluster, &cl, err);
 
 	if (r < 0)
 		return r;
-	r = run_cluster(c, cl, run, err);
+	if (cl->stage != CYCLE_IDLE)
+		drop_memory(cl);
+	cl->run = *run;
+	cl->run.cluster = cl->name;
+	cl->is_dropped = false;
+	r = begin_cluster(c, cl, err);
 	if (r < 0)
 		drop_memory(cl);
+	return r;
+}
+
+int cycle_go_on(struct cycle *c, const char *cluster, const struct schedule_budget *b,
+		struct err *err)
+{
+	struct cycle_cluster *cl = cycle_find_cluster(c, cluster);
+	int r = cl ? go_on(c, cl, b, err) : 0;
+
+	if (r < 0)
+		drop_memory(cl);
+	return r;
+}
+
+int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err)
+{
+	int r = cycle_begin(c, run, err);
+
+	while (r > 0)
+		r = cycle_go_on(c, run->cluster, NULL, err);
 	return r;
 }

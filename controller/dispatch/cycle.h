@@ -17,14 +17,20 @@
 
 struct accounts;
 struct err;
+struct schedule_budget;
 struct sharetree;
 struct store;
+struct workers;
 struct cycle;
 
 /* The store and the share tree are used until cycle_free(). */
 int cycle_new(struct store *s, struct sharetree *sharetree, struct cycle **ret,
 	      struct err *err);
 struct cycle *cycle_free(struct cycle *c);
+/* Forecasts that take long are computed by workers, which are drained before cycle_free(). NULL: none. */
+void cycle_set_workers(struct cycle *c, struct workers *w);
+/* Workers that compute forecasts end at once. */
+void cycle_stop(struct cycle *c);
 /* The configuration has changed: the next cycles read everything again. Pending starts stay. */
 void cycle_reload(struct cycle *c);
 DEFINE_CLEANUP(struct cycle *, cycle_free)
@@ -51,11 +57,19 @@ struct cycle_run {
 		*accounts; /* limits and quotas; NULL: none. For this cycle alone */
 };
 int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err);
+/* The same in slices, so that other work is done in between: the ledger may change meanwhile. cycle_begin() reads what
+ * is new, cycle_go_on() runs the pass and then carries out what it decided, as far as that still holds: a job that
+ * was written meanwhile does not start (the next cycle reads it again), nor does one on a node that takes no jobs
+ * any more. The run is copied but for what it points to. 1: go on; 0: the cycle is done. */
+int cycle_begin(struct cycle *c, const struct cycle_run *run, struct err *err);
+int cycle_go_on(struct cycle *c, const char *cluster, const struct schedule_budget *b,
+		struct err *err);
 /* What the last cycle of a cluster left, for the log; all 0 where none has run. */
 struct cycle_summary {
 	size_t queued, allocated; /* jobs that wait; jobs on nodes */
 	size_t limited;		  /* of those that wait, held back by limits or quotas */
 	size_t pending;		  /* starts that wait for cores */
+	bool is_dropped;	  /* everything may have changed meanwhile: run another */
 };
 void cycle_summarize(const struct cycle *c, const char *cluster, struct cycle_summary *ret);
 /* Is it decided that the job starts, as soon as the jobs that it preempts are suspended? */

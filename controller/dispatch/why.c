@@ -235,26 +235,3 @@ void dispatch_why(const struct cycle *c, const char *cluster, int64_t job, char 
 	if (c->is_ranked)
 		add_priority(&w, o);
 }
-
-/* ---- the forecast ---- */
-
-#define FORECAST_PASSES 20000 /* one for each moment at which jobs end */
-
-int64_t dispatch_forecast_s(const struct cycle *c, const char *cluster, int64_t job)
-{
-	const struct cycle_cluster *cl = cycle_find_cluster(c, cluster);
-	const struct order_job *o = cl ? order_find(&cl->order, job) : NULL;
-	const struct cluster *k;
-	int64_t now_s, at_s;
-
-	if (!o || o->number < 0)
-		return -1;
-	k = &cl->cluster;
-	if (schedule_state(k->schedule, o->number) != SCHEDULE_QUEUED)
-		return -1;
-	now_s = k->now_ns / S_NS;
-	if (schedule_forecast(k->schedule, o->number, now_s, FORECAST_PASSES, &at_s) < 0 ||
-	    at_s == SCHEDULE_FOREVER)
-		return -1;
-	return at_s;
-}

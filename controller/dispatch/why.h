@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* why - why a queued job waits, as a sentence for users, and when it starts. */
+/* why - why a queued job waits, as a sentence for users. When it starts: forecast.h. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +16,3 @@ struct cycle;
  * `buf` gets plain text, cut to its size. */
 void dispatch_why(const struct cycle *c, const char *cluster, int64_t job, char *buf,
 		  size_t size);
-/* When a queued job starts at the latest, in seconds of the clock, as of the last cycle: if all jobs run to
- * their walltimes and none are submitted. < 0: not known, or too far away to be computed. */
-int64_t dispatch_forecast_s(const struct cycle *c, const char *cluster, int64_t job);

@@ -25,7 +25,7 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* Each job once, by number. */
-static void sort_jobs(struct store_changes *c)
+const struct store_changes *store_changes_sort(struct store_changes *c)
 {
 	size_t n = 0;
 
@@ -35,6 +35,7 @@ static void sort_jobs(struct store_changes *c)
 		if (n == 0 || c->jobs[n - 1] != c->jobs[i])
 			c->jobs[n++] = c->jobs[i];
 	c->n = n;
+	return c;
 }
 
 /* false: too many, or no memory: then everything counts as changed. */
@@ -45,7 +46,7 @@ static bool make_room(struct store_changes *c)
 
 	if (c->n < c->max)
 		return true;
-	sort_jobs(c); /* rows of jobs that run are written again and again */
+	store_changes_sort(c); /* rows of jobs that run are written again and again */
 	if (c->n < c->max / 2)
 		return true;
 	jobs = larger <= STORE_CHANGES_MAX ? realloc(c->jobs, larger * sizeof(*jobs)) : NULL;
@@ -79,7 +80,7 @@ struct store_changes store_changes_take(struct store_changes *c)
 	struct store_changes all = *c;
 
 	*c = (struct store_changes){ 0 };
-	sort_jobs(&all);
+	store_changes_sort(&all);
 	return all;
 }
 

@@ -30,6 +30,8 @@ struct store_changes {
 
 void store_changes_add(struct store_changes *c, int64_t job);
 void store_changes_merge(struct store_changes *into, const struct store_changes *from);
+/* Puts the jobs in order, each once. Returns c. */
+const struct store_changes *store_changes_sort(struct store_changes *c);
 /* Returns what was collected, each job once, by number, to be freed with store_changes_done(); *c is
  * empty then. */
 struct store_changes store_changes_take(struct store_changes *c);

@@ -26,6 +26,7 @@ struct maintenance {
 	struct lost_nodes lost;
 	struct allocations *allocations; /* NULL: no hook wants to know */
 	struct warm *warm;
+	struct cycles *cycles;
 	struct sd_event_source *check_source, *prune_source;
 };
 
@@ -91,7 +92,7 @@ struct maintenance *maintenance_close(struct maintenance *m)
 	sd_event_source_disable_unref(m->prune_source);
 	allocations_close(m->allocations);
 	warm_close(m->warm);
-	cycles_close(m->api);
+	cycles_close(m->cycles);
 	free(m);
 	return NULL;
 }
@@ -105,7 +106,7 @@ int maintenance_open(struct api *a, struct maintenance **ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	m->api = a;
 	lost_nodes_init(&m->lost, api_now_ns());
-	r = cycles_open(a);
+	r = cycles_open(a, &m->cycles);
 	if (r >= 0)
 		r = sd_event_add_time_relative(a->c.event, &m->check_source, CLOCK_MONOTONIC,
 					       LOST_NODES_CHECK_NS / 1000, 0, on_check, m);

@@ -25,10 +25,10 @@ static int64_t find_most_free(const struct schedule *s)
 }
 
 /* 1: it started; 0: it does not fit, its limits refuse it, or it would delay the reservation. */
-static int try_job(struct schedule *s, int32_t job, int64_t now_s)
+static int try_job(struct schedule *s, int32_t job)
 {
 	struct job *j = job_at(s, job);
-	struct place_ask p = { .job = j, .until_s = now_s + j->pub.limit_s };
+	struct place_ask p = { .job = j, .until_s = s->pass.now_s + j->pub.limit_s };
 	int r;
 
 	if (shape_is_hopeless(s, j, j->pub.limit_s) || !move_may_start(s, j))
@@ -39,34 +39,60 @@ static int try_job(struct schedule *s, int32_t job, int64_t now_s)
 		shape_add_failed(s, j, j->pub.limit_s);
 		return 0;
 	}
-	r = move_start(s, job, now_s);
+	r = move_start(s, job, s->pass.now_s);
 	return r < 0 ? r : 1;
 }
 
-int backfill_pass(struct schedule *s, int64_t now_s)
+/* For a job that does not fit. 1: the search is not at its end, and no time is left. */
+static int reserve_for(struct schedule *s, int32_t job)
 {
-	int64_t most = INT64_MAX;
-	bool is_reserved = false;
-	int r = 0, tried = 0;
+	struct schedule_progress *p = &s->pass;
+	int r = reservation_make(s, job, p->now_s);
 
-	reservation_cancel(s);
-	for (size_t i = 0; i < s->n_queued && r >= 0; i++) {
-		const struct schedule_entry *e = &s->queued[i];
+	p->is_reserving = r > 0;
+	if (r != 0)
+		return r;
+	p->is_reserved = s->reservation.job >= 0;
+	shapes_forget(s);
+	/* While none is reserved, each that does not fit is tried. */
+	if (p->is_reserved || p->tried >= RESERVATIONS_TRIED)
+		p->most = find_most_free(s);
+	return 0;
+}
 
-		if (e->most_cores > most)
-			continue;
-		r = try_job(s, e->job, now_s);
-		if (r != 0 || is_reserved || !move_may_start(s, job_at(s, e->job)) ||
-		    tried++ >= RESERVATIONS_TRIED)
-			continue;
-		r = reservation_make(s, e->job, now_s);
-		is_reserved = s->reservation.job >= 0;
-		if (is_reserved && s->config.rule == SCHEDULE_FIFO)
+/* 0: the pass is done with this entry; 1: it is not, and no time is left. */
+static int pass_entry(struct schedule *s, const struct schedule_entry *e)
+{
+	struct schedule_progress *p = &s->pass;
+	int r;
+
+	if (p->is_reserving)
+		return reserve_for(s, e->job);
+	s->work++;
+	if (e->most_cores > p->most)
+		return 0;
+	r = try_job(s, e->job);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	if (p->is_reserved || !move_may_start(s, job_at(s, e->job)) ||
+	    p->tried >= RESERVATIONS_TRIED)
+		return 0;
+	p->tried++;
+	return reserve_for(s, e->job);
+}
+
+int backfill_pass(struct schedule *s)
+{
+	struct schedule_progress *p = &s->pass;
+	int r = 0;
+
+	while (p->at < s->n_queued && r == 0) {
+		if (p->is_reserved && s->config.rule == SCHEDULE_FIFO)
 			break;
-		s->n_shapes = 0;
-		/* While none is reserved, each that does not fit is tried. */
-		if (is_reserved || tried >= RESERVATIONS_TRIED)
-			most = find_most_free(s);
+		if (!schedule_has_time(s))
+			return 1;
+		r = pass_entry(s, &s->queued[p->at]);
+		p->at += r == 0;
 	}
-	return r < 0 ? r : 0;
+	return r;
 }

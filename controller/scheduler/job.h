@@ -22,4 +22,5 @@ struct job {
 	int64_t most_cores; /* of its largest chunk */
 	int64_t since_s;    /* when its state began */
 	int64_t end_s;	    /* while it runs: when its limit ends it */
+	int64_t promised_s; /* when it was to start by its last reservation; 0: it had none */
 };

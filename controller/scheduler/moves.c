@@ -6,6 +6,9 @@
 #include <string.h>
 #include "controller/scheduler/schedule_impl.h"
 
+/* What asking the caller's limits costs, in comparisons of a node. */
+#define MAY_START_WORK 16
+
 static int add_action(struct schedule *s, enum schedule_what what, int32_t job, int32_t by)
 {
 	if (schedule_reserve(&s->actions, &s->max_actions, s->n_actions + 1,
@@ -19,6 +22,7 @@ bool move_may_start(struct schedule *s, struct job *j)
 {
 	if (j->is_blocked)
 		return false;
+	s->work += MAY_START_WORK;
 	if (!s->config.may_start || s->config.may_start(s->config.ctx, j->pub.id))
 		return true;
 	j->limited_in = s->n_passes;
@@ -132,7 +136,7 @@ int move_suspend(struct schedule *s, int32_t job, int32_t by, int64_t now_s)
 	j->since_s = now_s;
 	j->state = SCHEDULE_SUSPENDED;
 	node_allocate_job(s, j, NODE_CORES, -1);
-	s->n_shapes = 0;
+	shapes_forget(s);
 	if (move_list_suspended(s, job) < 0)
 		return -ENOMEM;
 	return add_action(s, SCHEDULE_SUSPEND, job, by);
@@ -184,7 +188,7 @@ int move_withdraw(struct schedule *s, int32_t job, int64_t now_s)
 	move_unlist_running(s, job);
 	node_allocate_job(s, j, NODE_ALL, -1);
 	drop_nodes(j);
-	s->n_shapes = 0;
+	shapes_forget(s);
 	report_start(s, j, true);
 	j->state = SCHEDULE_QUEUED;
 	j->is_new = false;

@@ -239,3 +239,19 @@ int64_t node_count_fitting(const struct schedule *s, const struct node *n, const
 			  count_times(node_gpus_free(s, &s->gpus[n->gpus], c->model), c->gpus));
 	return k;
 }
+
+struct schedule_chunk node_least_chunk(const struct job *j)
+{
+	struct schedule_chunk ret = j->pub.chunks[0];
+
+	for (int32_t c = 1; c < j->pub.n_chunks; c++) {
+		const struct schedule_chunk *k = &j->pub.chunks[c];
+
+		ret.cores = least(ret.cores, k->cores);
+		ret.mem_bytes = least(ret.mem_bytes, k->mem_bytes);
+		ret.jobfs_bytes = least(ret.jobfs_bytes, k->jobfs_bytes);
+		ret.gpus = k->model == ret.model ? (int32_t)least(ret.gpus, k->gpus) : 0;
+	}
+	ret.n = j->n_parts;
+	return ret;
+}

@@ -59,3 +59,6 @@ bool node_fits(const struct schedule *s, const struct node *n, const struct sche
 /* How many of a chunk fit on a node now, beside what is there; INT32_MAX: any number. */
 int64_t node_count_fitting(const struct schedule *s, const struct node *n, const struct job *j,
 			   const struct schedule_chunk *c);
+/* The least that any of its chunks asks for, as many times as it has parts: where these have no room, the
+ * job has none. */
+struct schedule_chunk node_least_chunk(const struct job *j);

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include "controller/scheduler/schedule_impl.h"
 
+#define ALL_LACK (-1) /* schedule.lacking: no kind of chunk alone */
+
 struct search {
 	struct schedule *s;
 	const struct place_ask *p;
@@ -18,6 +20,7 @@ static bool is_suitable(const struct search *f, int32_t i)
 	const struct node *n = &f->s->nodes[i];
 	const struct job *j = f->p->job;
 
+	f->s->work++;
 	if (!node_fits(f->s, n, f->c, j))
 		return false;
 	if (j->pub.is_exclusive && n->n_parts > 0)
@@ -142,6 +145,40 @@ static bool place_part(struct search *f, int32_t part)
 	return true;
 }
 
+/* Have all parts of the chunk room, without the other chunks? Counts what nodes have free, without what the
+ * reservation leaves of them: necessary for the job to fit. */
+static bool has_room(const struct search *f)
+{
+	const struct schedule *s = f->s;
+	const struct job *j = f->p->job;
+	int64_t room = 0;
+
+	for (int32_t b = f->bucket; b < NODE_BUCKETS && room < f->c->n; b++)
+		for (int32_t i = -1;
+		     room < f->c->n && (i = node_next(s, b, i, f->without)) >= 0;)
+			if (is_suitable(f, i))
+				room += node_count_fitting(s, &s->nodes[i], j, f->c);
+	return room >= f->c->n;
+}
+
+/* Looks at each kind of chunk alone before any is placed: what lacks is known at once, and is what later
+ * jobs lack as well. */
+static bool may_place(struct search *f)
+{
+	const struct job *j = f->p->job;
+	const struct schedule_chunk least = node_least_chunk(j);
+
+	for (int32_t c = 0; c < j->pub.n_chunks; c++) {
+		begin_search(f, &j->pub.chunks[c]);
+		f->s->lacking = c;
+		if (!may_fit(f) || (j->pub.n_chunks > 1 && !has_room(f)))
+			return false;
+	}
+	f->s->lacking = ALL_LACK;
+	begin_search(f, &least);
+	return j->pub.n_chunks == 1 || may_fit(f);
+}
+
 bool place_job(struct schedule *s, const struct place_ask *p)
 {
 	struct search f = { .s = s, .p = p };
@@ -149,14 +186,16 @@ bool place_job(struct schedule *s, const struct place_ask *p)
 	int32_t part = 0;
 
 	s->stamp++;
+	if (!may_place(&f))
+		return false;
 	for (int32_t c = 0; c < j->pub.n_chunks; c++) {
 		begin_search(&f, &j->pub.chunks[c]);
 		for (int32_t i = 0; i < f.c->n; i++, part++) {
-			if ((i == 0 && !may_fit(&f)) || !place_part(&f, part)) {
-				s->lacking = c;
-				undo_parts(&f, part);
-				return false;
-			}
+			if (place_part(&f, part))
+				continue;
+			s->lacking = c == 0 ? 0 : ALL_LACK;
+			undo_parts(&f, part);
+			return false;
 		}
 	}
 	return true;

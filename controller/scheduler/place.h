@@ -12,7 +12,8 @@ struct place_ask {
 	struct reservation *reservation;
 };
 /* Finds a node for each part and allocates all of them; s->parts has the nodes, in the order of
- * the chunks. False: the job does not fit, and nothing has changed; s->lacking is the chunk. */
+ * the chunks. False: the job does not fit, and nothing has changed; s->lacking says which kind of
+ * chunk has no room. */
 bool place_job(struct schedule *s, const struct place_ask *p);
 /* Would each chunk fit on the nodes if they were empty and open? Necessary for the whole job to
  * fit, and sufficient where all chunks are equal. */

@@ -11,17 +11,25 @@
 #include "controller/scheduler/schedule_impl.h"
 
 #define NO_CHUNK (-1)
+#define NO_TIME 2
 
 /* The nodes as they will be at a later moment. */
 struct future {
 	struct schedule *s;
 	const struct job *job;
-	int64_t at_s;
-	size_t n_ended;	   /* of s->running */
-	int64_t *fits;	   /* of each chunk: for how many parts all nodes together have room */
-	int32_t lacking;   /* the first chunk with too little room, or NO_CHUNK */
+	struct reservation_search *at;
+	/* A job of several kinds of chunks has a further kind: as many parts as it has in all, each of
+	 * the least that any part asks for. Where these have no room, the job has none. */
+	struct schedule_chunk least;
+	int32_t n_kinds;
+	int32_t lacking;   /* the first kind with too little room, or NO_CHUNK */
 	int64_t n_lacking; /* of its parts */
 };
+
+static const struct schedule_chunk *kind_of(const struct future *f, int32_t kind)
+{
+	return kind < f->job->pub.n_chunks ? &f->job->pub.chunks[kind] : &f->least;
+}
 
 static void set_full(struct schedule *s, int32_t node, bool is_full)
 {
@@ -56,38 +64,40 @@ void reservation_clear(struct schedule *s)
 
 /* ---- when there is room ---- */
 
-static int64_t room_on(const struct future *f, const struct node *n, int32_t chunk)
+static int64_t room_on(const struct future *f, const struct node *n, int32_t kind)
 {
-	const struct schedule_chunk *c = &f->job->pub.chunks[chunk];
+	const struct schedule_chunk *c = kind_of(f, kind);
 
+	f->s->work++;
 	if (c->cores > n->free_cores || !n->is_open)
 		return 0;
-	if (n->closed_from_s && f->at_s + f->job->pub.limit_s > n->closed_from_s)
+	if (n->closed_from_s && f->at->at_s + f->job->pub.limit_s > n->closed_from_s)
 		return 0;
 	return node_count_fitting(f->s, n, f->job, c);
 }
 
 static void add_room(struct future *f, const struct node *n, int sign)
 {
-	for (int32_t c = 0; c < f->job->pub.n_chunks; c++)
-		f->fits[c] += sign * room_on(f, n, c);
+	for (int32_t c = 0; c < f->n_kinds; c++)
+		f->at->fits[c] += sign * room_on(f, n, c);
 }
 
-static void count_room(struct future *f, int32_t chunk)
+static void count_room(struct future *f, int32_t kind)
 {
 	const struct schedule *s = f->s;
 
-	for (int32_t b = node_bucket(f->job->pub.chunks[chunk].cores); b < NODE_BUCKETS; b++)
+	f->at->fits[kind] = 0;
+	for (int32_t b = node_bucket(kind_of(f, kind)->cores); b < NODE_BUCKETS; b++)
 		for (int32_t i = -1; (i = node_next(s, b, i, NULL)) >= 0;)
-			f->fits[chunk] += room_on(f, &s->nodes[i], chunk);
+			f->at->fits[kind] += room_on(f, &s->nodes[i], kind);
 }
 
-/* Has each chunk room when the others are left out? Necessary for all to fit. */
+/* Has each kind of chunk room when the others are left out? Necessary for all to fit. */
 static bool may_fit(struct future *f)
 {
-	for (int32_t c = 0; c < f->job->pub.n_chunks; c++) {
+	for (int32_t c = 0; c < f->n_kinds; c++) {
 		f->lacking = c;
-		f->n_lacking = f->job->pub.chunks[c].n - f->fits[c];
+		f->n_lacking = kind_of(f, c)->n - f->at->fits[c];
 		if (f->n_lacking > 0)
 			return false;
 	}
@@ -258,45 +268,53 @@ static int try_all_chunks(struct future *f)
 	return r;
 }
 
+/* Is the job to be put on the nodes at this moment, where each kind of chunk has room? */
+static bool is_tried(struct future *f)
+{
+	struct reservation_search *at = f->at;
+	int64_t promised_s = f->job->promised_s;
+
+	if (reservation_take_try(&at->tries, f->s->config.tries_max, at->n_moments) ||
+	    at->n_ended == f->s->n_running)
+		return true;
+	if (at->is_promise_tried || !promised_s || at->at_s < promised_s)
+		return false;
+	at->is_promise_tried = true;
+	return true;
+}
+
+/* The next moment at which running jobs end, at their limits. */
+static void end_next(struct future *f, int64_t now_s)
+{
+	struct reservation_search *at = f->at;
+	struct schedule *s = f->s;
+	int64_t end_s = job_at(s, s->running[at->n_ended])->end_s;
+
+	while (at->n_ended < s->n_running && job_at(s, s->running[at->n_ended])->end_s == end_s)
+		end_job(f, job_at(s, s->running[at->n_ended++]));
+	at->at_s = end_s > now_s ? end_s : now_s + 1;
+	at->n_moments++;
+}
+
 /* Lets the running jobs end in the order of their limits until the job fits. 1: it does, at
- * f->at_s; f->lacking is then what had no room just before. 0: it never fits. */
+ * f->at->at_s; f->lacking is then what had no room just before. 0: it never fits. NO_TIME. */
 static int find_moment(struct future *f, int64_t now_s)
 {
-	struct schedule *s = f->s;
 	int32_t lacking = NO_CHUNK;
 	int64_t n_lacking = 0;
 	int r = 0;
 
 	may_fit(f);
-	while (r == 0 && f->n_ended < s->n_running) {
-		int64_t at_s = job_at(s, s->running[f->n_ended])->end_s;
-
-		while (f->n_ended < s->n_running &&
-		       job_at(s, s->running[f->n_ended])->end_s == at_s)
-			end_job(f, job_at(s, s->running[f->n_ended++]));
-		f->at_s = at_s > now_s ? at_s : now_s + 1;
+	while (r == 0 && f->at->n_ended < f->s->n_running) {
+		if (!schedule_has_time(f->s))
+			return NO_TIME;
 		lacking = f->lacking;
 		n_lacking = f->n_lacking;
-		r = may_fit(f) ? try_all_chunks(f) : 0;
+		end_next(f, now_s);
+		r = may_fit(f) && is_tried(f) ? try_all_chunks(f) : 0;
 	}
 	f->lacking = lacking;
 	f->n_lacking = n_lacking;
-	return r;
-}
-
-/* find_moment() for a queued job, with the count of room that it needs. */
-static int find_any_moment(struct future *f, int64_t now_s)
-{
-	int r;
-
-	f->fits = calloc((size_t)f->job->pub.n_chunks, sizeof(*f->fits));
-	if (!f->fits)
-		return -ENOMEM;
-	for (int32_t c = 0; c < f->job->pub.n_chunks; c++)
-		count_room(f, c);
-	r = find_moment(f, now_s);
-	free(f->fits);
-	f->fits = NULL;
 	return r;
 }
 
@@ -375,7 +393,7 @@ static int find_own_moment(struct future *f, int64_t now_s)
 
 		while (i < s->n_running && job_at(s, s->running[i])->end_s == at_s)
 			n_short -= end_on_spares(s, job_at(s, s->running[i++]));
-		f->at_s = at_s > now_s ? at_s : now_s + 1;
+		f->at->at_s = at_s > now_s ? at_s : now_s + 1;
 		if (n_short > 0)
 			continue;
 		for (size_t e = 0; e < k->n_spare; e++)
@@ -399,15 +417,15 @@ static void cache_found(struct schedule *s, const struct future *f, int32_t job,
 	k->cached_job = -1;
 	if (j->state != SCHEDULE_QUEUED || s->has_closings || f->lacking == NO_CHUNK)
 		return;
-	if (job_at(s, s->running[f->n_ended - 1])->end_s <= now_s)
+	if (job_at(s, s->running[f->at->n_ended - 1])->end_s <= now_s)
 		return;
 	k->missing_parts = f->n_lacking;
-	k->missing_cores = j->pub.chunks[f->lacking].cores;
+	k->missing_cores = kind_of(f, f->lacking)->cores;
 	k->least_cores = j->most_cores;
 	for (int32_t c = 0; c < j->pub.n_chunks; c++)
 		if (j->pub.chunks[c].cores < k->least_cores)
 			k->least_cores = j->pub.chunks[c].cores;
-	k->cached_at_s = f->at_s;
+	k->cached_at_s = f->at->at_s;
 	if (k->least_cores > 0)
 		k->cached_job = job;
 }
@@ -475,29 +493,78 @@ static int fit_to_nodes(struct schedule *s)
 	return 0;
 }
 
+/* A new search for a job, at the present moment. */
+static int begin_search(struct future *f, int64_t now_s)
+{
+	struct reservation_search *at = f->at;
+
+	if (schedule_reserve(&at->fits, &at->max_fits, (size_t)f->n_kinds, sizeof(*at->fits)) <
+	    0)
+		return -ENOMEM;
+	reservation_clear(f->s);
+	at->at_s = now_s;
+	at->n_ended = 0;
+	at->n_moments = 0;
+	at->tries = (struct reservation_tries){ 0 };
+	at->is_promise_tried = false;
+	for (int32_t c = 0; f->job->state == SCHEDULE_QUEUED && c < f->n_kinds; c++)
+		count_room(f, c);
+	return 0;
+}
+
+/* Goes on with a search: those that had ended by its moment end again. */
+static void resume_search(const struct future *f)
+{
+	for (size_t i = 0; i < f->at->n_ended; i++)
+		node_allocate_job(f->s, job_at(f->s, f->s->running[i]), NODE_ALL, -1);
+}
+
+static int search_moment(struct future *f, int64_t now_s)
+{
+	struct reservation_search *at = f->at;
+	int r = 0;
+
+	if (at->is_under_way)
+		resume_search(f);
+	else
+		r = begin_search(f, now_s);
+	if (r < 0)
+		return r;
+	r = f->job->state == SCHEDULE_SUSPENDED ? find_own_moment(f, now_s)
+						: find_moment(f, now_s);
+	for (size_t i = at->n_ended; i > 0; i--)
+		node_allocate_job(f->s, job_at(f->s, f->s->running[i - 1]), NODE_ALL, 1);
+	at->is_under_way = r == NO_TIME;
+	return r;
+}
+
 int reservation_make(struct schedule *s, int32_t job, int64_t now_s)
 {
-	struct future f = { .s = s, .job = job_at(s, job), .at_s = now_s };
+	struct reservation *k = &s->reservation;
+	struct job *j = job_at(s, job);
+	struct future f = { .s = s,
+			    .job = j,
+			    .at = &k->search,
+			    .least = node_least_chunk(j),
+			    .n_kinds = j->pub.n_chunks + (j->pub.n_chunks > 1) };
 	int r = fit_to_nodes(s);
 
 	if (r < 0)
 		return r;
-	if (s->reservation.cached_job == job && now_s < s->reservation.cached_at_s) {
-		s->reservation.job = job;
-		s->reservation.at_s = s->reservation.cached_at_s;
+	if (k->cached_job == job && now_s < k->cached_at_s) {
+		k->job = job;
+		k->at_s = k->cached_at_s;
 		return 0;
 	}
-	reservation_clear(s);
-	r = f.job->state == SCHEDULE_SUSPENDED ? find_own_moment(&f, now_s)
-					       : find_any_moment(&f, now_s);
-	if (r > 0) {
-		s->reservation.job = job;
-		s->reservation.at_s = f.at_s;
-		cache_found(s, &f, job, now_s);
-	}
-	while (f.n_ended > 0)
-		node_allocate_job(s, job_at(s, s->running[--f.n_ended]), NODE_ALL, 1);
-	return r < 0 ? r : 0;
+	r = search_moment(&f, now_s);
+	if (r == NO_TIME)
+		return 1;
+	if (r <= 0)
+		return r;
+	k->job = job;
+	k->at_s = j->promised_s = k->search.at_s;
+	cache_found(s, &f, job, now_s);
+	return 0;
 }
 
 /* ---- what it leaves to others ---- */

@@ -12,6 +12,34 @@
 #pragma once
 #include "controller/scheduler/nodes.h"
 
+/* Bounds the placements that are tried for one job: schedule_config.tries_max. */
+struct reservation_tries {
+	int32_t n;
+	int64_t next; /* none before this one */
+};
+/* Is the attempt number `at` (from 1) to be made? */
+static inline bool reservation_take_try(struct reservation_tries *t, int32_t most, int64_t at)
+{
+	if (at < t->next)
+		return false;
+	if (most && ++t->n >= most)
+		t->next = 2 * at;
+	return true;
+}
+
+/* The search for a moment, kept while it is not at its end. */
+struct reservation_search {
+	bool is_under_way;
+	int64_t at_s;
+	size_t n_ended;	   /* of schedule.running: by the moment */
+	int64_t n_moments; /* looked at */
+	struct reservation_tries tries;
+	bool is_promise_tried;
+	int64_t *
+		fits; /* of each kind of chunk: for how many parts all nodes together have room */
+	size_t max_fits;
+};
+
 /* What a reservation leaves free on one of its nodes, from its start time on. */
 struct reservation_spare {
 	int64_t cores, mem_bytes, jobfs_bytes;
@@ -37,6 +65,7 @@ struct reservation {
 	size_t n_nodes;
 	uint64_t *full;		      /* a bit for each node: it has no spare core */
 	int32_t n_full[NODE_BUCKETS]; /* how many of these are in each bucket */
+	struct reservation_search search;
 	/* Parts that are on nodes for a moment, while a place is sought. */
 	struct reservation_trial {
 		int32_t node, chunk, n;
@@ -45,7 +74,8 @@ struct reservation {
 };
 
 /* Finds when and where the job fits, and reserves that. If it never does, nothing is reserved:
- * reservation.job stays -1. -ENOMEM. */
+ * reservation.job stays -1. 1: no time was left; the next call goes on, with the same job and now_s, before
+ * anything else changes. Until then nothing is reserved, and the nodes are as they were. -ENOMEM. */
 int reservation_make(struct schedule *s, int32_t job, int64_t now_s);
 /* No reservation is in force any more; what is cached stays. */
 void reservation_cancel(struct schedule *s);

@@ -52,6 +52,7 @@ struct schedule *schedule_free(struct schedule *s)
 	free(s->reservation.spare_of);
 	free(s->reservation.full);
 	free(s->reservation.trials);
+	free(s->reservation.search.fits);
 	free(s->actions);
 	free(s->withdrawn);
 	free(s->parts);
@@ -383,20 +384,56 @@ static void remove_started(struct schedule *s)
 		job_at(s, s->actions[i].job)->is_new = false;
 }
 
-int schedule_pass(struct schedule *s, int64_t now_s, const struct schedule_action **ret,
-		  size_t *ret_n)
+void schedule_pass_begin(struct schedule *s, int64_t now_s)
+{
+	schedule_sort(s);
+	shapes_forget(s);
+	s->n_actions = s->n_withdrawn = 0;
+	s->n_passes += s->n_passes == UINT32_MAX ? 2 : 1;
+	s->pass = (struct schedule_progress){ .is_under_way = true,
+					      .now_s = now_s,
+					      .most = INT64_MAX };
+	if (s->config.rule == SCHEDULE_PREEMPT)
+		preempt_begin(s);
+	else
+		reservation_cancel(s);
+}
+
+void schedule_pass_drop(struct schedule *s)
+{
+	if (!s->pass.is_under_way)
+		return;
+	s->pass.is_under_way = s->reservation.search.is_under_way = false;
+	remove_started(s);
+}
+
+int schedule_pass_go_on(struct schedule *s, const struct schedule_budget *b,
+			const struct schedule_action **ret, size_t *ret_n)
 {
 	int r;
 
-	schedule_sort(s);
-	s->n_actions = s->n_shapes = s->n_withdrawn = 0;
-	s->n_passes += s->n_passes == UINT32_MAX ? 2 : 1;
-	r = s->config.rule == SCHEDULE_PREEMPT ? preempt_pass(s, now_s)
-					       : backfill_pass(s, now_s);
-	remove_started(s);
+	s->budget = b ? *b : (struct schedule_budget){ 0 };
+	s->asked_at = s->work;
+	r = s->config.rule == SCHEDULE_PREEMPT ? preempt_pass(s) : backfill_pass(s);
+	s->budget.has_time = NULL;
 	*ret = s->actions;
 	*ret_n = s->n_actions;
+	if (r > 0)
+		return 1;
+	schedule_pass_drop(s);
 	return r;
+}
+
+int schedule_pass(struct schedule *s, int64_t now_s, const struct schedule_action **ret,
+		  size_t *ret_n)
+{
+	schedule_pass_begin(s, now_s);
+	return schedule_pass_go_on(s, NULL, ret, ret_n);
+}
+
+uint64_t schedule_work(const struct schedule *s)
+{
+	return s->work;
 }
 
 const int32_t *schedule_withdrawn(const struct schedule *s, size_t *ret_n)

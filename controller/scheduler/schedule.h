@@ -44,6 +44,12 @@ struct schedule_config {
 	/* PREEMPT: a job that has waited for longer gets the reservation, so that it does not
 	 * starve; 0: never. */
 	int64_t reserve_after_s;
+	/* So many placements of one job are tried: at so many moments when a reservation is sought, and
+	 * with so many jobs preempted. Then only at twice as many moments (or with twice as many
+	 * jobs) each time, at the last, and at the moment that was reserved for it before: the
+	 * reservation may be later than the earliest moment. A job of several kinds of chunks that
+	 * asks for as much as one that did not fit is not tried in the same pass. 0: any number. */
+	int32_t tries_max;
 	/* Do the caller's limits let this job start now? Called for a job that fits, or would get
 	 * the reservation. NULL: they let all. */
 	bool (*may_start)(void *ctx, int64_t id);
@@ -136,11 +142,27 @@ struct schedule_action {
 	int32_t job;
 	int32_t by; /* SUSPEND: the preemptor; else -1 */
 };
+/* How long to go on. has_time is called after each `every` units of work: an entry of the queue, a
+ * node that a chunk is compared with; some ten nanoseconds. At least so much is done each time. */
+struct schedule_budget {
+	bool (*has_time)(void *ctx);
+	void *ctx;
+	uint32_t every;
+};
 /* Runs one pass, and changes the jobs' states as if its actions were carried out. The actions are
  * in the order in which they must be carried out (suspensions before the starts that need their
  * cores), and valid until the next pass. -ENOMEM: the actions listed were decided, no others. */
 int schedule_pass(struct schedule *s, int64_t now_s, const struct schedule_action **ret,
 		  size_t *ret_n);
+/* The same in slices: it goes on from where it stopped, and decides the same. 1: no time was left; go on,
+ * or drop it. In between no job may be added, removed or changed. */
+void schedule_pass_begin(struct schedule *s, int64_t now_s);
+int schedule_pass_go_on(struct schedule *s, const struct schedule_budget *b,
+			const struct schedule_action **ret, size_t *ret_n);
+/* Ends the pass, if one is under way. What it has decided so far stays in the schedule. */
+void schedule_pass_drop(struct schedule *s);
+/* Units of work of all passes and questions so far, for tests and benches. */
+uint64_t schedule_work(const struct schedule *s);
 /* The jobs whose start the last pass decided and withdrew; valid until the next pass. */
 const int32_t *schedule_withdrawn(const struct schedule *s, size_t *ret_n);
 
@@ -168,17 +190,19 @@ struct schedule_why {
 	int64_t first_s; /* the reserved time: it starts then at the latest, by the limits */
 };
 void schedule_why(struct schedule *s, int32_t job, struct schedule_why *ret);
-/* When a queued job starts if all jobs run to their limits and none are added: runs the passes of
- * that future on a copy, one whenever jobs end. SCHEDULE_FOREVER: not within max_passes. -ENOMEM. */
-int schedule_forecast(const struct schedule *s, int32_t job, int64_t now_s, int32_t max_passes,
-		      int64_t *ret_s);
-/* The same future, for all queued jobs: on_start is called for each that starts in it, by its id. It ends after max_passes, when no
- * job runs, or when either function returns false; has_time is called before each pass. -ENOMEM. */
-struct schedule_future {
-	int64_t now_s;
-	int32_t max_passes;
+
+/* When queued jobs start if all jobs run to their limits and none are added: the passes of that
+ * future on a copy, one whenever jobs end. The copy shares nothing: another thread may go on with it. */
+struct schedule_future;
+int schedule_future_new(const struct schedule *s, int64_t now_s, struct schedule_future **ret);
+struct schedule_future *schedule_future_free(struct schedule_future *f);
+DEFINE_CLEANUP(struct schedule_future *, schedule_future_free)
+/* Is called for each job that starts, by its id. false: the future ends. */
+struct schedule_watcher {
 	bool (*on_start)(void *ctx, int64_t id, int64_t at_s);
-	bool (*has_time)(void *ctx);
 	void *ctx;
 };
-int schedule_run_future(const struct schedule *s, const struct schedule_future *f);
+/* 1: no time was left; go on. 0: it has ended: no job runs, on_start() ended it, or max_passes were run in
+ * all. -ENOMEM. */
+int schedule_future_run(struct schedule_future *f, int32_t max_passes,
+			const struct schedule_watcher *w, const struct schedule_budget *b);

@@ -20,8 +20,23 @@ struct schedule_entry {
 };
 #define ENTRY_GONE (-1)
 
+/* Where a pass stands: it may stop when its time is over, and goes on from here. */
+struct schedule_progress {
+	bool is_under_way;
+	int64_t now_s;
+	/* by priority (backfill.c); the other rule has struct preempt */
+	size_t at;    /* the next entry of the queue */
+	int64_t most; /* cores that any node has free */
+	int tried;    /* reservations */
+	bool is_reserved;
+	bool is_reserving; /* for the entry `at`, which did not fit */
+};
+
 struct schedule {
 	struct schedule_config config;
+	struct schedule_progress pass;
+	struct schedule_budget budget; /* has_time NULL: no limit */
+	uint64_t work, asked_at;       /* units; when has_time() was last called */
 
 	struct node *nodes;
 	size_t n_nodes, max_nodes;
@@ -53,9 +68,10 @@ struct schedule {
 	size_t n_suspended, max_suspended;
 
 	struct reservation reservation;
-	struct shape shapes[SHAPES_MAX];
-	size_t n_shapes, next_shape;
-	int32_t lacking; /* of the last job that place_job() refused: the chunk without room */
+	struct shapes shapes;
+	/* Of the last job that place_job() refused: the kind of chunk that had no room though it alone
+	 * was looked at; -1: each has, they lack room together. */
+	int32_t lacking;
 
 	struct schedule_action *actions;
 	size_t n_actions, max_actions;
@@ -76,6 +92,15 @@ static inline bool reservation_is_full(const struct schedule *s, size_t node)
 {
 	return node < s->reservation.n_nodes &&
 	       s->reservation.full[node / WORD_BITS] >> node % WORD_BITS & 1;
+}
+
+/* Is there time to go on? */
+static inline bool schedule_has_time(struct schedule *s)
+{
+	if (!s->budget.has_time || s->work - s->asked_at < s->budget.every)
+		return true;
+	s->asked_at = s->work;
+	return s->budget.has_time(s->budget.ctx);
 }
 
 static inline void reservation_invalidate(struct schedule *s)
@@ -118,7 +143,10 @@ size_t schedule_bisect_queued(const struct schedule *s, size_t n, int32_t job);
 void schedule_sort(struct schedule *s);
 void schedule_free_slot(struct schedule *s, int32_t job);
 
-/* --- the rules: one pass each; actions are in s->actions. 0 or -ENOMEM --- */
-int backfill_pass(struct schedule *s, int64_t now_s);
-int preempt_pass(struct schedule *s, int64_t now_s);
+/* --- the rules: each goes on with the pass under way; actions are in s->actions. 0: it is done; 1: no time is
+ * left; -ENOMEM --- */
+int backfill_pass(struct schedule *s);
+int preempt_pass(struct schedule *s);
+/* A new pass begins. */
+void preempt_begin(struct schedule *s);
 struct preempt *preempt_free(struct preempt *p);

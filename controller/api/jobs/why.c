@@ -11,16 +11,22 @@
 #include "controller/api/jobs/slurm/slurm_pending.h"
 #include "controller/api/authz.h"
 #include "controller/ledger/archive/archive.h"
+#include "controller/dispatch/forecast.h"
 #include "controller/dispatch/why.h"
 
 static int add_forecast(const struct call *c, const struct store_job *row, json_t *answer)
 {
-	int64_t at_s = dispatch_forecast_s(c->api->c.cycle, row->cluster, row->job);
-	int64_t now_s = api_now_ns() / S_NS;
+	int64_t now_s = api_now_ns() / S_NS, at_s = 0;
 	json_t *forecast;
 
-	if (at_s < 0)
+	switch (dispatch_start(c->api->c.cycle, row->cluster, row->job, &at_s)) {
+	case DISPATCH_START_NONE:
 		return 0;
+	case DISPATCH_START_PENDING:
+		return json_object_set_new(answer, "forecast_pending", json_true());
+	case DISPATCH_START_KNOWN:
+		break;
+	}
 	forecast = json_pack("{s:I,s:I,s:s}", "starts_in_s",
 			     (json_int_t)(at_s > now_s ? at_s - now_s : 0), "starts_at_ns",
 			     (json_int_t)(at_s * S_NS), "sure", DISPATCH_SURE);

@@ -73,14 +73,17 @@ static int add_place(void *ctx, const struct store_job *job, struct err *err)
 {
 	const struct placed_row *to = ctx;
 	const struct api *a = to->q->c->api;
-	int64_t at_s =
-		job->is_withheld ? -1 : dispatch_start_s(a->c.cycle, job->cluster, job->job);
+	enum dispatch_start start = DISPATCH_START_NONE;
+	int64_t at_s;
 
 	(void)err;
 	describe_place(a, job, to->row);
 	doc_int(to->row, "submitted_ns", job->submitted_ns);
-	if (at_s >= 0)
+	if (!job->is_withheld)
+		start = dispatch_start(a->c.cycle, job->cluster, job->job, &at_s);
+	if (start == DISPATCH_START_KNOWN)
 		doc_int(to->row, "starts_at_ns", at_s * S_NS);
+	doc_flag(to->row, "start_pending", start == DISPATCH_START_PENDING);
 	return 0;
 }
 

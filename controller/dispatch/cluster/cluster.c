@@ -9,6 +9,9 @@
 #include "controller/dispatch/cluster/cluster_impl.h"
 #include "controller/ledger/nodes/drain.h"
 
+/* Placements that are tried for one job, before the moments grow sparse (schedule.h). */
+#define TRIES_MAX 8
+
 void cluster_done(struct cluster *k)
 {
 	schedule_free(k->schedule);
@@ -152,6 +155,7 @@ static int new_schedule(struct cluster *k, const struct cluster_ask *a)
 	};
 	struct schedule_config c = { .rule = rules[a->config->policy.scheduler],
 				     .reserve_after_s = a->config->policy.late_after_s,
+				     .tries_max = TRIES_MAX,
 				     .may_start = a->may_start,
 				     .on_start = a->on_start,
 				     .ctx = a->ctx };

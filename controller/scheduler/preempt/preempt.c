@@ -152,32 +152,47 @@ static int start_job(struct schedule *s, int32_t job, int64_t now_s)
 	return r < 0 ? r : 1;
 }
 
-/* Starts the jobs of p->order from `first` on, where they fit or by preempting others. */
-static int start_queue(struct schedule *s, size_t first, int64_t now_s)
+/* Starts a job of p->order where it fits or by preempting others. 1: it started. */
+static int start_entry(struct schedule *s, const struct preempt_entry *e, int64_t most)
+{
+	bool is_free = most == NODE_BUCKETS - 1 || e->most_cores <= most;
+	struct preempt *p = s->preempt;
+	struct job *j;
+	int r;
+
+	s->work++;
+	if (!is_free && p->attempts >= ATTEMPTS_MAX)
+		return 0;
+	j = job_at(s, e->job);
+	if (j->state != SCHEDULE_QUEUED || !move_may_start(s, j))
+		return 0;
+	r = is_free ? start_job(s, e->job, s->pass.now_s) : 0;
+	if (r != 0 || p->attempts >= ATTEMPTS_MAX)
+		return r;
+	p->attempts++;
+	return preempt_start(s, e->job, s->pass.now_s);
+}
+
+/* 1: no time is left. */
+static int start_queue(struct schedule *s)
 {
 	struct preempt *p = s->preempt;
 	int64_t most = find_most_free(s);
-	int r = 0;
 
-	for (size_t i = first; i < p->n_order && r >= 0; i++) {
-		int32_t job = p->order[i].job;
-		bool is_free = most == NODE_BUCKETS - 1 || p->order[i].most_cores <= most;
-		struct job *j;
+	for (; p->at < p->n_order; p->at++) {
+		int r;
 
-		if (!is_free && p->attempts >= ATTEMPTS_MAX)
-			continue;
-		j = job_at(s, job);
-		if (j->state != SCHEDULE_QUEUED || !move_may_start(s, j))
-			continue;
-		r = is_free ? start_job(s, job, now_s) : 0;
-		if (r == 0 && p->attempts < ATTEMPTS_MAX) {
-			p->attempts++;
-			r = preempt_start(s, job, now_s);
-		}
+		if (!schedule_has_time(s))
+			return 1;
+		r = start_entry(s, &p->order[p->at], most);
+		if (r < 0)
+			return r;
 		if (r > 0)
 			most = find_most_free(s);
 	}
-	return r;
+	p->stage = PREEMPT_OPEN_QUEUE;
+	p->queue++;
+	return 0;
 }
 
 /* ---- the reservation ---- */
@@ -199,28 +214,38 @@ static int32_t find_most_pressing(const struct schedule *s, int64_t now_s)
 	return job;
 }
 
-/* The first submitted job that has waited for longer than reserve_after_s and may start; -1: none. */
-static int32_t find_starving(struct schedule *s, int64_t now_s)
+/* The first submitted job that has waited for longer than reserve_after_s and may start is to get the
+ * reservation. 1: no time is left. */
+static int seek_starving(struct schedule *s)
 {
-	for (size_t i = 0; s->config.reserve_after_s && i < s->n_queued; i++) {
-		struct job *j = job_at(s, s->queued[i].job);
+	struct preempt *p = s->preempt;
+	int64_t after_s = s->config.reserve_after_s;
 
-		if (now_s - j->pub.submit_s <= s->config.reserve_after_s)
-			return -1;
+	p->stage = PREEMPT_RESERVE;
+	for (; p->reserved < 0 && after_s && p->at < s->n_queued; p->at++) {
+		struct job *j = job_at(s, s->queued[p->at].job);
+
+		if (s->pass.now_s - j->pub.submit_s <= after_s)
+			return 0;
 		if (move_may_start(s, j))
-			return s->queued[i].job;
+			p->reserved = s->queued[p->at].job;
+		if (schedule_has_time(s))
+			continue;
+		p->at++;
+		p->stage = PREEMPT_SEEK_STARVING;
+		return 1;
 	}
-	return -1;
+	return 0;
 }
 
-static int reserve_for_most_pressing(struct schedule *s, int64_t now_s)
+static int make_reservation(struct schedule *s)
 {
-	int32_t job = find_most_pressing(s, now_s);
+	struct preempt *p = s->preempt;
+	int r = p->reserved < 0 ? 0 : reservation_make(s, p->reserved, s->pass.now_s);
 
-	reservation_cancel(s);
-	if (job < 0)
-		job = find_starving(s, now_s);
-	return job < 0 ? 0 : reservation_make(s, job, now_s);
+	if (r == 0)
+		p->stage = PREEMPT_OPEN_QUEUE;
+	return r;
 }
 
 /* The next lower run priority than `below` that a queue has; INT64_MIN: none. */
@@ -237,17 +262,6 @@ static int64_t next_priority(const struct schedule *s, int64_t below, bool is_fi
 	return next;
 }
 
-static int run_queue(struct schedule *s, int32_t queue, int64_t now_s)
-{
-	struct preempt *p = s->preempt;
-	size_t first = p->n_order;
-	int r = resume_queue(s, queue, now_s);
-
-	if (r >= 0)
-		r = preempt_shuffle_queue(s, queue);
-	return r < 0 ? r : start_queue(s, first, now_s);
-}
-
 /* Bits of the queues that have queued or suspended jobs. */
 static uint32_t find_used_queues(const struct schedule *s)
 {
@@ -260,23 +274,77 @@ static uint32_t find_used_queues(const struct schedule *s)
 	return used;
 }
 
-int preempt_pass(struct schedule *s, int64_t now_s)
+/* Opens the next queue of the run priority, or goes on to the next lower one. */
+static int open_queue(struct schedule *s)
 {
-	int64_t at = next_priority(s, 0, true);
-	uint32_t used = find_used_queues(s);
+	struct preempt *p = s->preempt;
+	int32_t q = p->queue;
 	int r;
 
-	if (!s->preempt)
-		s->preempt = calloc(1, sizeof(*s->preempt));
-	if (!s->preempt)
+	while (q < SCHEDULE_QUEUES_MAX &&
+	       !(s->config.run_priority[q] == p->run_priority && p->used >> q & 1))
+		q++;
+	p->queue = q;
+	if (q == SCHEDULE_QUEUES_MAX) {
+		p->run_priority = next_priority(s, p->run_priority, false);
+		p->queue = 0;
+		return 0;
+	}
+	r = resume_queue(s, q, s->pass.now_s);
+	if (r < 0)
+		return r;
+	p->at = p->n_order;
+	p->stage = PREEMPT_START_QUEUE;
+	return preempt_shuffle_queue(s, q);
+}
+
+static int begin_pass(struct schedule *s)
+{
+	struct preempt *p = s->preempt;
+
+	if (!p)
+		p = s->preempt = calloc(1, sizeof(*p));
+	if (!p)
 		return -ENOMEM;
-	s->preempt->n_order = 0;
-	s->preempt->attempts = 0;
-	s->preempt->is_counted = false;
-	r = reserve_for_most_pressing(s, now_s);
-	for (; at > INT64_MIN && r >= 0; at = next_priority(s, at, false))
-		for (int32_t q = 0; q < SCHEDULE_QUEUES_MAX && r >= 0; q++)
-			if (s->config.run_priority[q] == at && used >> q & 1)
-				r = run_queue(s, q, now_s);
-	return r < 0 ? r : 0;
+	reservation_cancel(s);
+	p->is_begun = true;
+	p->stage = PREEMPT_SEEK_STARVING;
+	p->at = p->n_order = 0;
+	p->attempts = 0;
+	p->is_counted = false;
+	p->queue = 0;
+	p->run_priority = next_priority(s, 0, true);
+	p->used = find_used_queues(s);
+	p->reserved = find_most_pressing(s, s->pass.now_s);
+	return 0;
+}
+
+static int run_stage(struct schedule *s)
+{
+	switch (s->preempt->stage) {
+	case PREEMPT_SEEK_STARVING:
+		return seek_starving(s);
+	case PREEMPT_RESERVE:
+		return make_reservation(s);
+	case PREEMPT_OPEN_QUEUE:
+		return open_queue(s);
+	case PREEMPT_START_QUEUE:
+		return start_queue(s);
+	}
+	return 0;
+}
+
+void preempt_begin(struct schedule *s)
+{
+	if (s->preempt)
+		s->preempt->is_begun = false;
+}
+
+int preempt_pass(struct schedule *s)
+{
+	int r = s->preempt && s->preempt->is_begun ? 0 : begin_pass(s);
+
+	while (r == 0 && s->preempt->run_priority > INT64_MIN)
+		r = run_stage(s);
+	return r;
 }

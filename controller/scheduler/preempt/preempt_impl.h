@@ -26,7 +26,22 @@ struct preempt_suspended {
 	int32_t job;
 };
 
+/* What a pass does next; it may stop in between when its time is over. */
+enum preempt_stage {
+	PREEMPT_SEEK_STARVING, /* from queue entry `at` on, unless a suspended job is pressing */
+	PREEMPT_RESERVE,       /* for `reserved` */
+	PREEMPT_OPEN_QUEUE,    /* `queue`: resume its jobs, shuffle it */
+	PREEMPT_START_QUEUE,   /* from p->order[at] on */
+};
+
 struct preempt {
+	bool is_begun; /* the pass under way is */
+	enum preempt_stage stage;
+	size_t at;
+	int32_t reserved;     /* the job that is to get the reservation; -1: none */
+	int64_t run_priority; /* of the queues that are under way; INT64_MIN: all are done */
+	int32_t queue;
+	uint32_t used;	    /* bits of the queues that have queued or suspended jobs */
 	struct tally cores; /* while a queue is shuffled: of the jobs above */
 	struct tally
 		running; /* running jobs by owner; counted once a pass, when first needed */

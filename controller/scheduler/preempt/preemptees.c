@@ -213,13 +213,18 @@ static bool still_fits(struct schedule *s, const struct preempt_victim *v)
 static int32_t free_victims(struct schedule *s, const struct place_ask *p)
 {
 	struct preempt *pre = s->preempt;
+	struct reservation_tries tries = { 0 };
 	size_t freed = 0;
 
 	if (room_open(&pre->room, s, p->job) < 0)
 		return -ENOMEM;
 	for (size_t n = 0; n < pre->n_victims; n++) {
 		room_add(&pre->room, s, job_at(s, pre->victims[n].job));
+		s->work++;
 		if (!room_may_fit(&pre->room))
+			continue;
+		if (!reservation_take_try(&tries, s->config.tries_max, (int64_t)n + 1) &&
+		    n + 1 < pre->n_victims)
 			continue;
 		for (; freed <= n; freed++)
 			node_allocate_job(s, job_at(s, pre->victims[freed].job),

@@ -20,6 +20,7 @@
 	<xsl:if test="@why != ''"><p class="sentence"><xsl:value-of select="@why"/></p></xsl:if>
 	<xsl:if test="/page/why/forecast"><p>Estimated start: in <xsl:value-of select="f:duration(/page/why/forecast/@starts_in_s)"/>,
 		at <xsl:value-of select="f:time(/page/why/forecast/@starts_at_ns)"/>: <xsl:value-of select="/page/why/forecast/@sure"/></p></xsl:if>
+	<xsl:if test="/page/why/@forecast_pending"><p>Estimated start: not known yet: it is being computed.</p></xsl:if>
 	<xsl:if test="end/reason/procs/item">
 		<h2>Its processes then</h2>
 		<div class="scroll" tabindex="0" role="region" aria-label="Processes"><table class="fit">

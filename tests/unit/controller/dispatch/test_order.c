@@ -198,11 +198,14 @@ static void in_strict_order_no_job_passes_and_each_has_a_reason(void **state)
 	assert_string_equal(why, "This job waits for the next scheduling cycle.");
 }
 
-/* Alone, and among the starts of all jobs. */
-static void assert_starts(const struct cycle *c, int64_t job, int64_t at_s)
+/* at_s < 0: it has no start. */
+static void assert_starts(struct cycle *c, int64_t job, int64_t at_s)
 {
-	assert_int_equal(dispatch_forecast_s(c, "main", job), at_s);
-	assert_int_equal(dispatch_start_s(c, "main", job), at_s);
+	int64_t start_s = -1;
+
+	assert_int_equal(dispatch_start(c, "main", job, &start_s),
+			 at_s < 0 ? DISPATCH_START_NONE : DISPATCH_START_KNOWN);
+	assert_int_equal(start_s, at_s);
 }
 
 static void later_jobs_start_where_they_delay_no_earlier_one(void **state)
@@ -236,6 +239,31 @@ static void later_jobs_start_where_they_delay_no_earlier_one(void **state)
 	dispatch_why(c, "main", 4, why, sizeof(why));
 	assert_non_null(strstr(
 		why, "number 2 of 2 in the queue. It needs 1 core; n1 has 0 of 8 free."));
+}
+
+/* Between the pass and its writing one job is held: it does not start, the others do, and the cycle does not fail. */
+static void a_job_held_while_a_cycle_is_under_way_does_not_start(void **state)
+{
+	_cleanup_(world_done) struct world w = world_of("", declared);
+	_cleanup_(cycle_freep) struct cycle *c = NULL;
+	struct rig *r = *state;
+	const struct cycle_run run = { "main", NOON + 10 * S_NS, on_event, NULL, NULL };
+	const struct store_hold hold = { .job = 2, .now_ns = NOON, .author = "alice" };
+
+	n_given = 0;
+	order_hello(r, NOON);
+	for (int i = 0; i < 3; i++)
+		order_submit(r, &(struct queued){ "physics", "alice", "normal", 2, NOON });
+	assert_int_equal(cycle_new(r->store, w.sharetree, &c, NULL), 0);
+	assert_int_equal(cycle_begin(c, &run, NULL), 1);
+	assert_int_equal(cycle_go_on(c, "main", NULL, NULL), 1);
+	assert_int_equal(n_given, 0);
+	assert_int_equal(store_hold(r->store, &hold, NULL), 0);
+	assert_int_equal(cycle_go_on(c, "main", NULL, NULL), 0);
+	assert_int_equal(n_given, 2);
+	assert_int_equal(given[0], 1);
+	assert_int_equal(given[1], 3);
+	assert_int_equal(cycle_go_on(c, "main", NULL, NULL), 0);
 }
 
 static void without_weights_the_order_is_first_in_first_out(void **state)
@@ -332,6 +360,7 @@ int main(void)
 		RIG(a_jobs_age_counts_from_when_it_became_eligible),
 		RIG(in_strict_order_no_job_passes_and_each_has_a_reason),
 		RIG(later_jobs_start_where_they_delay_no_earlier_one),
+		RIG(a_job_held_while_a_cycle_is_under_way_does_not_start),
 		RIG(without_weights_the_order_is_first_in_first_out),
 		RIG(limits_hold_back_their_own_jobs_alone),
 		RIG(more_jobs_than_a_batch_are_dispatched_in_order),

@@ -115,7 +115,7 @@ static void later_jobs_start_beside_a_reservation(void **state)
 }
 
 struct starts {
-	int64_t at_s[64]; /* by id; 0: none */
+	int64_t at_s[256]; /* by id; 0: none */
 	int n, most;
 };
 
@@ -136,32 +136,45 @@ static bool has_passes(void *ctx)
 	return k->most-- > 0;
 }
 
-static void one_run_of_the_future_has_the_start_of_each_job(void **state)
+/* Goes on for as long as there is no time. Returns how often. */
+static int run_future(const struct schedule *s, struct starts *k,
+		      const struct schedule_budget *b)
+{
+	_cleanup_(schedule_future_freep) struct schedule_future *f = NULL;
+	const struct schedule_watcher w = { keep_start, k };
+	int r, n = 0;
+
+	assert_int_equal(schedule_future_new(s, 100, &f), 0);
+	do
+		r = schedule_future_run(f, 1000, &w, b);
+	while (r > 0 && ++n < 100000);
+	assert_int_equal(r, 0);
+	return n;
+}
+
+/* Without time each call does one unit of work, and all calls together what one does. */
+static void a_future_in_slices_is_the_same(void **state)
 {
 	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
-	struct starts all = { .most = 1000 }, few = { .most = 3 };
-	struct schedule_future f = { 100, 1000, keep_start, has_passes, &all };
-	int32_t jobs[40];
-	int64_t at_s;
+	_cleanup_(schedule_future_freep) struct schedule_future *f = NULL;
+	struct starts all = { 0 }, slices = { 0 }, few = { .most = 3 };
+	const struct schedule_budget none = { has_passes, &slices, 1 },
+				     some = { has_passes, &few, 1 << 20 };
+	const struct schedule_watcher w = { keep_start, &few };
 
 	(void)state;
 	add_nodes(s, 3, 8);
 	for (int i = 0; i < 40; i++)
-		jobs[i] = add_job(s, (struct ask){ .cores = 1 + i * 7 % 8,
-						   .limit_s = 10 + i * 13 % 50,
-						   .submit_s = i });
+		add_job(s, (struct ask){ .cores = 1 + i * 7 % 8,
+					 .limit_s = 10 + i * 13 % 50,
+					 .submit_s = i });
 	run_pass(s, 100);
-	assert_int_equal(schedule_run_future(s, &f), 0);
-	for (int i = 0; i < 40; i++) {
-		if (schedule_state(s, jobs[i]) != SCHEDULE_QUEUED)
-			continue;
-		assert_int_equal(schedule_forecast(s, jobs[i], 100, 1000, &at_s), 0);
-		assert_int_equal(all.at_s[schedule_job(s, jobs[i])->id], at_s);
-		all.n--;
-	}
-	assert_int_equal(all.n, 0);
-	f.ctx = &few;
-	assert_int_equal(schedule_run_future(s, &f), 0);
+	assert_int_equal(run_future(s, &all, NULL), 0);
+	assert_true(run_future(s, &slices, &none) > 100);
+	assert_memory_equal(all.at_s, slices.at_s, sizeof(all.at_s));
+	assert_int_equal(all.n, slices.n);
+	assert_int_equal(schedule_future_new(s, 100, &f), 0);
+	assert_int_equal(schedule_future_run(f, 1000, &w, &some), 1);
 	assert_true(few.n > 0 && few.n < 20);
 }
 
@@ -238,15 +251,15 @@ static void a_job_that_never_fits_leaves_the_reservation_to_the_next(void **stat
 static void parts_of_one_job_are_on_several_nodes(void **state)
 {
 	_cleanup_(schedule_freep) struct schedule *s = new_schedule(SCHEDULE_PRIORITY);
+	struct starts k = { 0 };
 	int32_t wide, next, n;
-	int64_t at_s;
 
 	(void)state;
 	add_nodes(s, 3, 8);
 	wide = add_job(s, (struct ask){ .cores = 5, .limit_s = 10, .n = 3 });
 	next = add_job(s, (struct ask){ .cores = 8, .limit_s = 10, .n = 2, .submit_s = 1 });
-	assert_int_equal(schedule_forecast(s, next, 0, 10, &at_s), 0);
-	assert_int_equal(at_s, 10);
+	run_future(s, &k, NULL);
+	assert_int_equal(k.at_s[schedule_job(s, next)->id], 110);
 	assert_int_equal(run_pass(s, 0), 1);
 	assert_int_equal(schedule_nodes(s, wide, &n)[2], 2);
 	assert_int_equal(n, 3);
@@ -563,7 +576,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(later_jobs_start_beside_a_reservation),
-		cmocka_unit_test(one_run_of_the_future_has_the_start_of_each_job),
+		cmocka_unit_test(a_future_in_slices_is_the_same),
 		cmocka_unit_test(a_position_is_known_while_the_queue_is_out_of_order),
 		cmocka_unit_test(without_backfill_no_job_passes_another),
 		cmocka_unit_test(a_job_that_never_fits_leaves_the_reservation_to_the_next),

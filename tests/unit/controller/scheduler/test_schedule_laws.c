@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_schedule_laws - the laws of the scheduler over thousands of random clusters and jobs: after each pass
- * every allocation is counted again. REEVE_WORLDS=N: so many of each rule (default 60); REEVE_SEED=N: from
+ * every allocation is counted again, and a pass in slices decides what a whole one does. REEVE_WORLDS=N: so many of each rule (default 60); REEVE_SEED=N: from
  * that seed on. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,6 +34,8 @@ struct world {
 	struct life jobs[N_JOBS];
 	int n_ended;
 	int64_t now_s;
+	bool is_sliced;
+	uint64_t decided; /* of all that was decided, in order */
 };
 
 static uint64_t next_random(struct world *w)
@@ -240,6 +242,34 @@ static void check_same(const struct world *w, struct twin *t)
 	schedule_free(t->s);
 }
 
+static bool has_no_time(void *ctx)
+{
+	(void)ctx;
+	return false;
+}
+
+/* In slices the pass stops after every comparison of a node at which it can. */
+static void make_pass(struct world *w, const struct schedule_action **ret, size_t *ret_n)
+{
+	const struct schedule_budget none = { has_no_time, NULL, 1 };
+	int r;
+
+	if (!w->is_sliced) {
+		assert_int_equal(schedule_pass(w->s, w->now_s, ret, ret_n), 0);
+		return;
+	}
+	schedule_pass_begin(w->s, w->now_s);
+	do
+		r = schedule_pass_go_on(w->s, &none, ret, ret_n);
+	while (r > 0);
+	assert_int_equal(r, 0);
+}
+
+static void note_decided(struct world *w, int64_t what)
+{
+	w->decided = (w->decided ^ (uint64_t)what) * UINT64_C(0x100000001b3);
+}
+
 static void run_pass(struct world *w)
 {
 	const struct schedule_action *a;
@@ -248,12 +278,18 @@ static void run_pass(struct world *w)
 
 	if (w->config.rule != SCHEDULE_PREEMPT)
 		make_twin(w, &twin);
-	assert_int_equal(schedule_pass(w->s, w->now_s, &a, &n), 0);
+	make_pass(w, &a, &n);
 	if (twin.s)
 		check_same(w, &twin);
 	for (size_t i = 0; i < n; i++) {
 		struct life *l = life_of(w, a[i].job);
+		int32_t n_nodes;
+		const int32_t *nodes = schedule_nodes(w->s, a[i].job, &n_nodes);
 
+		note_decided(w, a[i].what);
+		note_decided(w, l->ask.id);
+		for (int32_t k = 0; k < n_nodes; k++)
+			note_decided(w, nodes[k]);
 		if (a[i].what == SCHEDULE_START) {
 			assert_int_equal(l->start_s, -1);
 			l->start_s = w->now_s;
@@ -312,12 +348,15 @@ static void end_and_arrive(struct world *w)
 }
 
 /* With all jobs there from the start and one priority no promise can be overtaken. */
-static void run_world(uint64_t seed, enum schedule_rule rule, bool is_open)
+static uint64_t run_world(uint64_t seed, enum schedule_rule rule, bool is_open, bool is_sliced)
 {
+	uint64_t decided;
+
 	struct world *w = calloc(1, sizeof(*w));
 	int moments = 0;
 
 	w->random = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
+	w->is_sliced = is_sliced;
 	w->config = (struct schedule_config){ .rule = rule, .reserve_after_s = 4000 };
 	w->config.run_priority[1] = 1;
 	w->config.run_priority[2] = -1;
@@ -342,8 +381,10 @@ static void run_world(uint64_t seed, enum schedule_rule rule, bool is_open)
 		if (!is_open)
 			note_promise(w);
 	}
+	decided = w->decided;
 	schedule_free(w->s);
 	free(w);
+	return decided;
 }
 
 static uint64_t read_number(const char *name, uint64_t otherwise)
@@ -358,8 +399,11 @@ static void run_worlds(enum schedule_rule rule)
 	uint64_t first = read_number("REEVE_SEED", 1), n = read_number("REEVE_WORLDS", 60);
 
 	for (uint64_t seed = first; seed < first + n; seed++) {
-		run_world(seed, rule, true);
-		run_world(seed, rule, false);
+		uint64_t decided = run_world(seed, rule, true, false);
+
+		assert_true(run_world(seed, rule, true, true) == decided);
+		decided = run_world(seed, rule, false, false);
+		assert_true(run_world(seed, rule, false, true) == decided);
 	}
 }
 

@@ -148,24 +148,31 @@ static void who_is_refused_keeps_nobody_waiting(void **state)
 	schedule_free(r.s);
 }
 
+static bool keep_start(void *ctx, int64_t id, int64_t at_s)
+{
+	((int64_t *)ctx)[id] = at_s;
+	return true;
+}
+
 /* The future of a schedule knows no other limits than now: who is refused now does not start in it. */
 static void who_is_refused_has_no_start_in_the_future(void **state)
 {
-	int64_t at_s;
+	_cleanup_(schedule_future_freep) struct schedule_future *f = NULL;
+	int64_t at_s[4] = { -1, -1, -1, -1 };
+	const struct schedule_watcher w = { keep_start, at_s };
 	struct rig r;
-	int32_t refused, next;
 
 	(void)state;
 	open_rig(&r, SCHEDULE_PRIORITY, 9);
 	add_job(&r, 1, 16);
-	refused = add_job(&r, 2, 1);
-	next = add_job(&r, 3, 1);
+	add_job(&r, 2, 1);
+	add_job(&r, 3, 1);
 	r.refused = 2;
 	run_pass(&r, 0);
-	assert_int_equal(schedule_forecast(r.s, refused, 0, 10, &at_s), 0);
-	assert_int_equal(at_s, SCHEDULE_FOREVER);
-	assert_int_equal(schedule_forecast(r.s, next, 0, 10, &at_s), 0);
-	assert_int_equal(at_s, 3600);
+	assert_int_equal(schedule_future_new(r.s, 0, &f), 0);
+	assert_int_equal(schedule_future_run(f, 10, &w, NULL), 0);
+	assert_int_equal(at_s[2], -1);
+	assert_int_equal(at_s[3], 3600);
 	assert_int_equal(r.running, 1); /* the copy has asked and reported nothing */
 	schedule_free(r.s);
 }

@@ -62,26 +62,26 @@ static bool on_start(void *ctx, int64_t id, int64_t at_s)
 	return true;
 }
 
-static bool has_time(void *ctx)
+static int run_future(const struct schedule *s)
 {
-	(void)ctx;
-	return true;
+	_cleanup_(schedule_future_freep) struct schedule_future *f = NULL;
+	int n_starts = 0;
+	int r = schedule_future_new(s, 10, &f);
+
+	return r < 0 ? r
+		     : schedule_future_run(
+			       f, 20, &(struct schedule_watcher){ on_start, &n_starts }, NULL);
 }
 
-static int run_passes(struct schedule *s, int32_t job)
+static int run_passes(struct schedule *s)
 {
 	const struct schedule_action *actions;
-	int n_starts = 0;
-	struct schedule_future f = { 10, 20, on_start, has_time, &n_starts };
-	int64_t at_s;
 	size_t n;
 	int r = schedule_pass(s, 10, &actions, &n);
 
 	if (r == 0)
 		r = schedule_pass(s, 900, &actions, &n);
-	if (r == 0)
-		r = schedule_forecast(s, job, 900, 20, &at_s);
-	return r == 0 ? schedule_run_future(s, &f) : r;
+	return r == 0 ? run_future(s) : r;
 }
 
 static int edit_jobs(struct schedule *s, int32_t gone)
@@ -119,7 +119,7 @@ static int live_once(void *ctx)
 		r = add_job(s, 1, i % 2, 2 + i, &last);
 	if (r == 0)
 		r = edit_jobs(s, last);
-	return r == 0 ? run_passes(s, wide) : r;
+	return r == 0 ? run_passes(s) : r;
 }
 
 static void each_allocation_may_fail_under_each_rule(void **state)

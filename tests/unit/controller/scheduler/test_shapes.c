@@ -79,12 +79,24 @@ static void one_hopeless_chunk_is_enough(void **state)
 	struct schedule *s = new_schedule();
 
 	(void)state;
-	s->lacking = 1; /* the first chunk had room: nothing is known of it */
+	s->lacking = 1; /* the first kind had room: nothing is known of it */
 	shape_add_failed(s, &both, 5);
-	assert_int_equal(s->n_shapes, 0);
+	assert_true(shape_is_hopeless(s, &failed, 5));
+	assert_false(shape_is_hopeless(s, &small, 5));
+	shapes_forget(s);
+	s->lacking = -1; /* each has room, and not both: nothing is known of either */
+	shape_add_failed(s, &both, 5);
+	assert_int_equal(s->shapes.n, 0);
+	assert_false(shape_is_hopeless(s, &both, 5));
+	s->config.tries_max = 1; /* but this is not tried again, where tries are bounded */
+	shape_add_failed(s, &both, 5);
+	assert_true(shape_is_hopeless(s, &both, 5));
+	assert_false(shape_is_hopeless(s, &failed, 5));
+	assert_false(shape_is_hopeless(s, &small, 5));
+	shapes_forget(s);
 	s->lacking = 0;
 	shape_add_failed(s, &failed, 5);
-	assert_int_equal(s->n_shapes, 1);
+	assert_int_equal(s->shapes.n, 1);
 	assert_true(shape_is_hopeless(s, &both, 5));
 	assert_false(shape_is_hopeless(s, &small, 5));
 	schedule_free(s);
@@ -102,18 +114,18 @@ static void so_many_are_remembered(void **state)
 		c[i] = (struct schedule_chunk){ .cores = 10 + i, .mem_bytes = 100 - i, .n = 1 };
 		j[i] = (struct job){ .pub = { .chunks = &c[i], .n_chunks = 1 } };
 		shape_add_failed(s, &j[i], 1);
-		assert_int_equal(s->n_shapes, i < SHAPES_MAX ? i + 1 : SHAPES_MAX);
+		assert_int_equal(s->shapes.n, i < SHAPES_MAX ? i + 1 : SHAPES_MAX);
 		for (int k = 0; k <= i; k++)
 			assert_int_equal(shape_is_hopeless(s, &j[k], 1), k > i - SHAPES_MAX);
 	}
 	c[0] = (struct schedule_chunk){ .cores = 22, .mem_bytes = 1, .n = 1 };
 	shape_add_failed(s, &j[0], 1); /* 22 to 25 cores are as much */
-	assert_int_equal(s->n_shapes, SHAPES_MAX - 3);
+	assert_int_equal(s->shapes.n, SHAPES_MAX - 3);
 	for (int k = SHAPES_MAX; k < 2 * SHAPES_MAX; k++)
 		assert_true(shape_is_hopeless(s, &j[k], 1));
 	c[1] = (struct schedule_chunk){ .n = 1 };
 	shape_add_failed(s, &j[1], 1); /* everything is as much */
-	assert_int_equal(s->n_shapes, 1);
+	assert_int_equal(s->shapes.n, 1);
 	schedule_free(s);
 }
 
