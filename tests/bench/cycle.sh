@@ -25,8 +25,8 @@ mkdir -p $O/tests/bench
 # shellcheck disable=SC2046 # words without blanks
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. $(pkg-config --cflags libpq) -o $O/tests/bench/cycle_bench tests/bench/cycle_bench.c \
 	$(find controller/{dispatch,scheduler,sharetree,pricing,quota,accounts,config,ledger,policy,history,postgres} \
-		common/{db,wire,model,conf,csv} common/{err,nearest,token,utf8}.c -name '*.c' | sed "s#^#$O/#; s#c\$#o#") \
-	-lsqlite3 -lpq -ljansson -lnettle -lm
+		common/{db,wire,model,conf,csv} controller/http/workers.c common/stops common/{log,err,nearest,token,utf8}.c -name '*.c' | sed "s#^#$O/#; s#c\$#o#") \
+	-lsqlite3 -lpq -lsystemd -ljansson -lnettle -lm
 for scheduler in backfill fifo suspend; do
 	cat >"$dir/$scheduler.conf" <<-CONF
 		[Controller]

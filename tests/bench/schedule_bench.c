@@ -135,6 +135,77 @@ static double time_sort(int n)
 	return took;
 }
 
+/* ---- jobs of eight kinds of chunks, each of which has room, and all together none ---- */
+
+#define KINDS 8
+#define SLICE_MS 50
+
+static double slice_end_ms;
+
+static bool has_slice(void *ctx)
+{
+	(void)ctx;
+	return cpu_ms() < slice_end_ms;
+}
+
+/* A third of the nodes have room for each kind; half of the kinds ask for cores, half for memory. */
+static void add_hostile(struct schedule *s, int jobs, int nodes)
+{
+	for (int i = 0; i < jobs; i++) {
+		struct schedule_chunk chunks[KINDS];
+		struct schedule_job j;
+		int32_t job;
+
+		for (int k = 0; k < KINDS; k++) {
+			chunks[k] = chunk_of(1);
+			chunks[k].cores = k % 2 ? 1 : pick_number(CORES / 2 + 1, CORES - 16);
+			chunks[k].mem_bytes = k % 2 ? pick_number(129, 160) * GIB : 1;
+			chunks[k].n = nodes * 3 / 10;
+		}
+		j = job_of(chunks);
+		j.n_chunks = KINDS;
+		j.priority += 1000000; /* before all others */
+		require_success(schedule_add(s, &j, &job), "a hostile job");
+	}
+}
+
+static void bench_hostile(struct size n, int jobs)
+{
+	struct schedule_config c = { .rule = SCHEDULE_PRIORITY, .tries_max = 8 };
+	const struct schedule_budget b = { has_slice, NULL, 1024 };
+	const struct schedule_action *actions;
+	double longest = 0, all = 0;
+	struct schedule *s;
+	int slices = 0, r;
+	size_t acts;
+
+	require_success(schedule_new(&c, &s), "a schedule");
+	schedule_edit_begin(s);
+	fill_schedule(s, n);
+	add_hostile(s, jobs, n.nodes);
+	require_success(schedule_edit_end(s), "an edit");
+	for (int32_t i = 1; i < n.running; i += 2)
+		if (schedule_state(s, i) == SCHEDULE_RUNNING)
+			schedule_remove(s, i);
+	schedule_pass_begin(s, 1);
+	do {
+		double start = cpu_ms(), took;
+
+		slice_end_ms = start + SLICE_MS;
+		r = schedule_pass_go_on(s, &b, &actions, &acts);
+		took = cpu_ms() - start;
+		all += took;
+		longest = took > longest ? took : longest;
+		slices++;
+	} while (r > 0);
+	require_success(r, "a pass");
+	printf("%d jobs of %d kinds before %d queued ones, %d nodes, %d running: a pass %.1f ms in %d "
+	       "slices, the longest %.1f ms (%llu comparisons)\n",
+	       jobs, KINDS, n.queued, n.nodes, n.running, all, slices, longest,
+	       (unsigned long long)schedule_work(s));
+	schedule_free(s);
+}
+
 static void bench_rule(const char *name, enum schedule_rule rule, struct size n)
 {
 	struct schedule_config c = { .rule = rule, .reserve_after_s = 7 * 86400 };
@@ -168,19 +239,10 @@ static void bench_rule(const char *name, enum schedule_rule rule, struct size n)
 	schedule_free(s);
 }
 
-static bool has_no_time(void *ctx)
-{
-	(void)ctx;
-	return false;
-}
-
 /* Every job ends at another time. */
 static void bench_copy(struct size n)
 {
 	const struct schedule_config c = { .rule = SCHEDULE_FIFO };
-	const struct schedule_future f = { .now_s = 1,
-					   .max_passes = 1,
-					   .has_time = has_no_time };
 	double most = 0, rival = time_sort(n.running);
 	struct schedule *s;
 
@@ -189,10 +251,12 @@ static void bench_copy(struct size n)
 	fill_schedule(s, n);
 	require_success(schedule_edit_end(s), "an edit");
 	for (int i = 0; i < PASSES; i++) {
+		struct schedule_future *f = NULL;
 		double start = cpu_ms(), ms;
 
-		require_success(schedule_run_future(s, &f), "a copy");
+		require_success(schedule_future_new(s, 1, &f), "a copy");
 		ms = cpu_ms() - start;
+		schedule_future_free(f);
 		most = ms > most ? ms : most;
 	}
 	printf("a copy of %d running and %d queued jobs on %d nodes, for starts to come: %.1f "
@@ -217,6 +281,9 @@ int main(int argc, char **argv)
 	bench_rule("priority", SCHEDULE_PRIORITY, n);
 	bench_rule("fifo", SCHEDULE_FIFO, n);
 	bench_rule("preempt", SCHEDULE_PREEMPT, n);
+	bench_hostile((struct size){ 100, 2000, 500 }, 8);
+	bench_hostile((struct size){ 100000, 8000, 2000 }, 8);
+	bench_hostile((struct size){ 100000, 20000, 5000 }, 500);
 	bench_copy((struct size){ 500, 100000, 10000 });
 	return 0;
 }

@@ -153,7 +153,7 @@ $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/verify_totals.o $O/controller/ledger/verify/rebuild.o $O/controller/ledger/verify/verify_parts.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,efficiency/eff efficiency/advice charge/charge placement/fit) $(MODEL)
 SCHEDULE := $(patsubst %,$O/controller/scheduler/%.o,backfill edit future moves nodes place preempt/preempt preempt/preemptees preempt/room preempt/score preempt/shuffle preempt/tally reservation same schedule shapes why)
-CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,cluster/cluster cluster/check cluster/jobs cluster/kinds cluster/placed carry_out cycle forecast needs pending_start names order parts queued why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/allocated.o $O/controller/ledger/nodes/drain.o $O/controller/http/workers.o
+CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,cluster/cluster cluster/check cluster/jobs cluster/kinds cluster/placed carry_out cycle forecast needs pending_start names order parts queued why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/allocated.o $O/controller/ledger/nodes/drain.o $O/controller/http/workers.o $O/common/stops/stops.o $O/common/log.o
 $O/tests/unit/test_order $O/tests/unit/test_kept $O/tests/unit/test_quota_queue $O/tests/unit/test_plans: LDLIBS += -lsystemd
 SHARETREE := $(patsubst %,$O/controller/sharetree/%.o,sharetree tree/tree tree/entries tree/rows rank) \
 	$(patsubst %,$O/controller/policy/%.o,fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay priority/priority)
