@@ -93,11 +93,7 @@ $O/tests/unit/test_peers: $O/controller/http/peers.o
 $O/tests/unit/test_long_poll: LDLIBS += -lsystemd
 $O/tests/unit/test_long_poll: $O/controller/http/long_poll.o $(patsubst %,$O/common/%.o,err stops/stops log)
 $O/tests/unit/test_inflate: $O/controller/http/inflate.o $O/common/err.o
-$O/tests/unit/test_channel: LDLIBS += -lgnutls -lsystemd
-$O/tests/unit/test_channel: $(patsubst %,$O/controller/http/%.o,channel certificate) $(patsubst %,$O/common/%.o,err private utf8)
 CONFIG := $(patsubst %,$O/controller/config/%.o,config objects lookup ordering certificate hooks token keys profiles setting units values places consistency tariff profile) \
-$O/tests/unit/test_channel: $(patsubst %,$O/controller/http/%.o,channel certificate) $(patsubst %,$O/common/%.o,err private utf8 stops/stops log)
-CONFIG := $(patsubst %,$O/controller/config/%.o,config objects lookup certificate hooks token keys profiles setting units values places consistency tariff profile) \
 	$(patsubst %,$O/controller/policy/charge/%.o,charge tariff) $(patsubst %,$O/common/%.o,token private conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
 $O/tests/unit/test_controller_config $O/tests/unit/test_ordering: $(CONFIG)
 $O/tests/unit/test_config_reload: $O/controller/config/reload.o $O/common/conf/change.o $(CONFIG)
