@@ -150,7 +150,7 @@ $O/tests/unit/test_days: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/led
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,efficiency/eff efficiency/advice charge/charge placement/fit) $(MODEL)
 SCHEDULE := $(patsubst %,$O/controller/scheduler/%.o,backfill edit future moves nodes place preempt/preempt preempt/preemptees preempt/room preempt/score preempt/shuffle preempt/tally reservation same schedule shapes why)
 CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,cluster/cluster cluster/check cluster/jobs cluster/kinds cluster/placed carry_out cycle forecast needs pending_start names order parts queued why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/allocated.o $O/controller/ledger/nodes/drain.o $O/controller/http/workers.o $O/common/stops/stops.o $O/common/log.o
-$O/tests/unit/test_order $O/tests/unit/test_kept $O/tests/unit/test_quota_queue $O/tests/unit/test_plans: LDLIBS += -lsystemd
+$O/tests/unit/test_order $O/tests/unit/test_kept $O/tests/unit/test_quota_queue $O/tests/unit/test_plans $O/tests/unit/test_forecast: LDLIBS += -lsystemd
 SHARETREE := $(patsubst %,$O/controller/sharetree/%.o,sharetree tree/tree tree/entries tree/rows rank) \
 	$(patsubst %,$O/controller/policy/%.o,fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay priority/priority)
 $O/tests/unit/test_stand: LDLIBS += -lm
@@ -158,8 +158,9 @@ $O/tests/unit/test_stand: $O/controller/sharetree/stand.o $(CONFIG)
 $O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/test_order $O/tests/unit/test_kept: LDLIBS += -lpq -lsqlite3 -ljansson -lm
 $O/tests/unit/test_order $O/tests/unit/test_kept: tests/unit/rig/order_rig.c $(CYCLE) $(filter-out $(LEDGER) $(CONFIG) $(ACCOUNTS) $(SHARETREE),$(QUOTA))
 $O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/test_order $O/tests/unit/test_kept: tests/unit/rig/sharetree_rig.c tests/unit/rig/ledger_rig.c $(SHARETREE) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
-$O/tests/unit/test_quota_queue: LDLIBS += -lpq -lsqlite3 -ljansson -lm
+$O/tests/unit/test_forecast $O/tests/unit/test_quota_queue: LDLIBS += -lpq -lsqlite3 -ljansson -lm
 $O/tests/unit/test_quota_queue: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(CYCLE) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_forecast: $(CYCLE) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_ranks: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ranks: tests/unit/rig/ledger_rig.c $O/controller/ledger/usage/day_sums.o $(LEDGER)
 $O/tests/unit/test_usage: LDLIBS += -lpq -lsqlite3 -ljansson
