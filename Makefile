@@ -163,10 +163,10 @@ $O/tests/node/sql: tests/node/sql.c
 # Test levels: docs/testing.md. One suite: tests/check.sh NAME.
 check-quick check check-all: deps
 	$(Q)tests/check.sh $(patsubst check-%,%,$@)
-demo: deps
+demo: deps-demo
 	$(Q)$(MAKE) --no-print-directory -s all
 	$(Q)tests/node/demo/demo.sh
-demo-slurm: deps
+demo-slurm: deps-demo
 	$(Q)$(MAKE) --no-print-directory -s all
 	$(Q)tests/node/demo/slurm.sh
 bench: all
@@ -182,6 +182,8 @@ analysis: all
 	$(Q)tests/analysis/analyse.py
 deps:
 	$(Q)tests/deps.sh
+deps-build deps-demo:
+	$(Q)tests/deps.sh $(@:deps-%=%)
 unit-tests: $(UNIT)
 sanitized-tests:
 	$(Q)$(MAKE) --no-print-directory O=$O/sanitize SANITIZE=1 unit-tests
@@ -193,7 +195,7 @@ thread-sanitized-programs:
 
 clean:
 	$(Q)rm -rf $O
-.PHONY: all check check-quick check-all demo demo-slurm bench mutation coverage analysis deps unit-tests sanitized-tests sanitized-programs thread-sanitized-programs bpf-tests install clean
+.PHONY: all check check-quick check-all demo demo-slurm bench mutation coverage analysis deps deps-build deps-demo unit-tests sanitized-tests sanitized-programs thread-sanitized-programs bpf-tests install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 include units/install.mk debian/deb.mk tests/bpf/scan.mk tests/bpf/vmem.mk tests/gpu/gpu.mk

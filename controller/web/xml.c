@@ -2,6 +2,7 @@
 /* xml.c - JSON to a tree of libxml2; see xml.h. */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

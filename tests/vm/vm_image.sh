@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # shellcheck shell=bash
 # Makes what the virtual node boots from, once, below $VM_CACHE/<key>/:
-#   vmlinuz, modules/, root.img (Debian 12), jobfs-ext4.img, jobfs-xfs.img (2 GiB each),
+#   vmlinuz, modules/, root.img (Debian), jobfs-ext4.img, jobfs-xfs.img (2 GiB each),
 #   initrd-<key of vm_init>.img; dev/ where the list of packages has some for it.
 # Packages are those of packages.txt, and of packages_$VM_WITH.txt where VM_WITH is set. There
-# -NAME is removed again at the end, whatever needs it, and @NAME is unpacked into dev/ for the
+# SUITE:NAME is for that release alone, -NAME is removed again at the end, whatever needs it, and @NAME is unpacked into dev/ for the
 # host's compiler and not installed.
 # The key is the digest of the files that decide the content, so a change to any of them
 # makes a new image and never alters one that a running guest reads.
 # Sourced after vm_lib.sh.
 
-VM_SUITE=bookworm
+# Its libraries are those that the programs were linked with: the node is of the host's release if that is Debian 12 or 13, else of 12.
+# shellcheck disable=SC1091
+VM_SUITE=$(. /etc/os-release && case ${VERSION_CODENAME:-} in trixie) echo trixie ;; *) echo bookworm ;; esac)
 VM_KERNEL_META=linux-image-cloud-amd64
 VM_MODULES='virtio virtio_ring virtio_pci_legacy_dev virtio_pci_modern_dev virtio_pci
 	virtio_blk virtio_console'
@@ -34,7 +36,7 @@ VM_WITH=
 vm_packages()
 {
 	cat "$VM_NODE_DIR/packages.txt" "$VM_NODE_DIR/packages${VM_WITH:+_$VM_WITH}.txt" |
-		sed 's/#.*//' | grep -o '[^[:space:]]*' | awk '!seen[$0]++'
+		sed 's/#.*//' | grep -o '[^[:space:]]*' | sed "s/^$VM_SUITE://; /^[a-z]*:/d" | awk '!seen[$0]++'
 }
 
 # vm_packages_of MARK: those that have it before their name, without it, on one line.
@@ -46,6 +48,7 @@ vm_packages_of()
 vm_image_key()
 {
 	{
+		echo "$VM_SUITE"
 		vm_packages
 		cat "$VM_NODE_DIR/vm_image.sh"
 	} | sha256sum | cut -c1-16
@@ -85,7 +88,7 @@ vm_make_image()
 
 	rm -rf "$VM_IMAGE" "$new"
 	mkdir -p "$new" || vm_die "$VM_EX_HOST" "cannot write $new"
-	vm_say "making the Debian 12 node in $VM_CACHE (once, about a minute)"
+	vm_say "making the Debian node ($VM_SUITE) in $VM_CACHE (once, about a minute)"
 	vm_make_root "$new"
 	vm_say "packing kernel, initrd and job disks"
 	vm_take_kernel "$new"

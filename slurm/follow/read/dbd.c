@@ -11,6 +11,7 @@
 #include <string.h>
 #include <slurm/slurm_errno.h>
 #include "common/err.h"
+#include "slurm/compat.h"
 #include "slurm/follow/read/dbd.h"
 
 struct dbd {
@@ -39,10 +40,10 @@ static int set_no_answer(struct err *err)
 }
 
 /* Copies the rows of a table into `ret`, each by `set`, and frees `rows`. On -ENOMEM dbd_close() frees what there is. */
-static int copy_names(List rows, void (*set)(const void *row, struct tres_name *to),
+static int copy_names(list_t *rows, void (*set)(const void *row, struct tres_name *to),
 		      struct tres_names *ret, struct err *err)
 {
-	ListIterator it = slurm_list_iterator_create(rows);
+	list_itr_t *it = slurm_list_iterator_create(rows);
 	const void *row;
 
 	ret->of = calloc((size_t)slurm_list_count(rows) + 1, sizeof(*ret->of));
@@ -76,8 +77,8 @@ static void set_qos(const void *row, struct tres_name *to)
 static int load_names(struct dbd *d, struct err *err)
 {
 	slurmdb_tres_cond_t tres = { .with_deleted = 1 };
-	slurmdb_qos_cond_t qos = { .with_deleted = 1 };
-	List rows;
+	slurmdb_qos_cond_t qos = { COMPAT_QOS_WITH_DELETED };
+	list_t *rows;
 	int r;
 
 	errno = 0;
@@ -112,7 +113,7 @@ int dbd_open(const char *cluster, struct dbd **ret, struct err *err)
 }
 
 /* Makes the list where there is none; it owns its copies (free()). */
-static List add_text(List l, const char *text)
+static list_t *add_text(list_t *l, const char *text)
 {
 	if (!l)
 		l = slurm_list_create(free);
@@ -120,7 +121,7 @@ static List add_text(List l, const char *text)
 	return l;
 }
 
-static List add_number(List l, uint32_t n)
+static list_t *add_number(list_t *l, uint32_t n)
 {
 	char text[16];
 
@@ -140,10 +141,10 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* Rows of attempts that have ended, in the order of compare_rows(). A revoked row belongs to another cluster of the federation. */
-static int copy_rows(const struct dbd *d, List rows, struct dbd_rows *ret, struct err *err)
+static int copy_rows(const struct dbd *d, list_t *rows, struct dbd_rows *ret, struct err *err)
 {
 	size_t n = (size_t)slurm_list_count(rows);
-	ListIterator it = slurm_list_iterator_create(rows);
+	list_itr_t *it = slurm_list_iterator_create(rows);
 	const slurmdb_job_rec_t *row;
 
 	*ret = (struct dbd_rows){ .of = calloc(n + 1, sizeof(*ret->of)) };
@@ -166,7 +167,7 @@ static int copy_rows(const struct dbd *d, List rows, struct dbd_rows *ret, struc
 static int load_rows(struct dbd *d, slurmdb_job_cond_t *cond, struct dbd_rows *ret,
 		     struct err *err)
 {
-	List rows;
+	list_t *rows;
 	int r;
 
 	cond->cluster_list = add_text(NULL, d->cluster);

@@ -20,7 +20,7 @@ static struct config *parse_config(const char *text)
 	return c;
 }
 
-static void shows(const char *text, const char *part)
+static void check_words(const char *text, const char *part)
 {
 	if (!text || !strstr(text, part))
 		fail_msg("'%s' lacks '%s'", text ? text : "NULL", part);
@@ -32,12 +32,12 @@ static void without_weights_the_queue_is_that_of_submission(void **state)
 
 	(void)state;
 	assert_int_equal(config_ordering(c, "main"), CONFIG_ORDERING_SUBMISSION);
-	shows(config_ordering_queue(c), "in order of submission");
-	shows(config_ordering_unless(c), "an earlier job is released");
-	shows(config_ordering_overuse(c, "main"),
+	check_words(config_ordering_queue(c), "in order of submission");
+	check_words(config_ordering_unless(c), "an earlier job is released");
+	check_words(config_ordering_overuse(c, "main"),
 	      "start no later, since fairshare has no weight");
-	shows(config_ordering_without_usage(c, "main"), "PriorityWeightFairshare is 0");
-	shows(config_ordering_warning(c), "no weight is set: fairshare orders nothing");
+	check_words(config_ordering_without_usage(c, "main"), "PriorityWeightFairshare is 0");
+	check_words(config_ordering_warning(c), "no weight is set: fairshare orders nothing");
 }
 
 static void with_weights_usage_lowers_the_priority(void **state)
@@ -52,8 +52,8 @@ static void with_weights_usage_lowers_the_priority(void **state)
 		parse_config("[Policy]\nPriorityWeightAge = 1\n");
 
 	(void)state;
-	shows(config_ordering_queue(c), "in order of priority");
-	shows(config_ordering_unless(c), "a higher-priority job arrives");
+	check_words(config_ordering_queue(c), "in order of priority");
+	check_words(config_ordering_unless(c), "a higher-priority job arrives");
 	assert_string_equal(config_ordering_overuse(c, "main"),
 			    "priority is lower until usage has faded");
 	assert_string_equal(config_ordering_overuse(never, "main"),
@@ -62,9 +62,9 @@ static void with_weights_usage_lowers_the_priority(void **state)
 			    "priority is lower until usage is reset");
 	assert_null(config_ordering_without_usage(c, "main"));
 	assert_null(config_ordering_warning(c));
-	shows(config_ordering_queue(age), "in order of priority");
-	shows(config_ordering_overuse(age, "main"), "start no later");
-	shows(config_ordering_warning(age), "PriorityWeightFairshare is 0");
+	check_words(config_ordering_queue(age), "in order of priority");
+	check_words(config_ordering_overuse(age, "main"), "start no later");
+	check_words(config_ordering_warning(age), "PriorityWeightFairshare is 0");
 }
 
 static void shuffled_queues_follow_neither_submission_nor_usage(void **state)
@@ -75,10 +75,10 @@ static void shuffled_queues_follow_neither_submission_nor_usage(void **state)
 	(void)state;
 	assert_int_equal(config_ordering(c, "main"), CONFIG_ORDERING_SHUFFLE);
 	assert_null(strstr(config_ordering_queue(c), "order of"));
-	shows(config_ordering_queue(c), "shuffled");
-	shows(config_ordering_unless(c), "a higher queue");
-	shows(config_ordering_overuse(c, "main"), "start no later, since queues are shuffled");
-	shows(config_ordering_without_usage(c, "main"), "queues are shuffled");
+	check_words(config_ordering_queue(c), "shuffled");
+	check_words(config_ordering_unless(c), "a higher queue");
+	check_words(config_ordering_overuse(c, "main"), "start no later, since queues are shuffled");
+	check_words(config_ordering_without_usage(c, "main"), "queues are shuffled");
 	assert_null(config_ordering_warning(c));
 }
 
@@ -107,8 +107,8 @@ static void other_batch_systems_order_their_own_jobs(void **state)
 	assert_true(config_orders_by_usage(c, "main"));
 	assert_true(config_orders_by_usage(c, "s")); /* as Slurm's SiteFactor */
 	assert_false(config_orders_by_usage(c, "p"));
-	shows(config_ordering_overuse(c, "p"), "batch system orders them");
-	shows(config_ordering_without_usage(bare, "s"), "batch system orders them");
+	check_words(config_ordering_overuse(c, "p"), "batch system orders them");
+	check_words(config_ordering_without_usage(bare, "s"), "batch system orders them");
 }
 
 int main(void)
