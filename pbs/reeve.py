@@ -13,10 +13,13 @@
 #
 # and pbs_server, where it is installed there too:
 #
-#   queuejob, modifyjob an amount above the site's bound is refused where the user sees it
+#   queuejob, modifyjob an amount above the site's bound, and text that could forge an event on a node, are refused where the user sees it; the job
+#                       gets a mark that its user cannot set (mark_resource). A job without the mark starts nothing
 #
-# Limits come from the job's resources alone, which pbs_server keeps, and the names of its GPUs from the file that the hook pbs_cgroups keeps of them for
-# root. The environment of a job is its user's: nothing is read from it.
+# pbs_mom writes an event as lines "attribute=value", and starts the task all the same if pbs_python cannot read them or breaks. So this hook believes
+# of a launch only the job's id, and only if no attribute is there twice; all else comes from pbs_mom's own file of the job. If the event is damaged it
+# kills the process that would become the task. The names of GPUs come from the file that the hook pbs_cgroups keeps of them for root. The
+# environment of a job is its user's: nothing is read from it.
 import errno
 import grp
 import json
@@ -24,17 +27,19 @@ import os
 import pwd
 import re
 import resource
+import signal
 import socket
 import stat
+import struct
 import time
 
 import pbs
 
-VERSION = 2
+VERSION = 3
 SOCKET = "/run/reeve/pbs.sock"
 PATIENCE_S = 20  # for an agent that is being restarted, and for its answer; the hook's alarm must be longer
 ASK_TRIES = 3  # where it is killed or restarted before it answers; within the same time
-END_PATIENCE_S = 60  # a large disk is being removed
+END_PATIENCE_S = 8  # pbs_mom stands meanwhile: an agent that takes longer ends the job, and removes its disk, on its own
 MESSAGE_MAX = 8191
 AMOUNT_MAX = 2**63 // 1024 - 1
 COUNT_MAX = 1 << 20
@@ -43,6 +48,10 @@ GPU_NAMES_MAX = 1023
 
 class Refusal(Exception):
     """The job must not run, whether or not an agent answers; the text is for its user."""
+
+
+class Damaged(Exception):
+    """The event of this launch was forged or cannot be read: pbs_mom would not see a refusal. The task must be killed."""
 
 
 class NoAgent(Exception):
@@ -101,6 +110,13 @@ def count_hosts(exec_host, exec_vnode):
     return len(hosts) or len({v.split("[")[0] for v, _ in split_chunks(exec_vnode)}) or 1
 
 
+def check_shares(job, name, chunks, n_hosts):
+    """The scheduler writes the amounts of the chunks only for resources in its line `resources:`. Without them an even share would be a guess."""
+    stated = any(name in has for has in split_select(resource_of(job, "select")))
+    if stated and n_hosts > 1 and not any(name in has for _, has in chunks):
+        raise Refusal("it is not known how its %s is shared by its %d nodes: a manager adds %s to the line resources: of sched_config" % (name, n_hosts, name))
+
+
 def share_of(name, read, chunks, host, total, n_hosts):
     """What the job has on this host: of its chunks here, or an even share of the whole where no chunk states it. None: it states none."""
     if any(name in has for _, has in chunks):
@@ -131,6 +147,7 @@ WORDS = {
     "vmem_resource": "vmem",
     "jobfs_resource": "jobfs",
     "gpu_resource": "ngpus",
+    "mark_resource": "reeve_checked",
     "socket": SOCKET,
 }
 CHOICES = {"unguarded": ("refuse", "run"), "vmem_action": ("kill", "enomem")}
@@ -194,6 +211,94 @@ def resource_of(job, name):
         return None
 
 
+# ---- what pbs_mom knows of a job ----
+
+RECORD_BYTES = 96  # struct svrattrl of OpenPBS's attribute.h: then the name, the resource and the value, each with its NUL
+RECORD_SIZES_AT = 72  # its length, and those of the three
+RECORD_END = -711
+
+
+def walk_records(data, at):
+    """The records from `at` to the end mark, as [(name, resource, value)]; None: no records begin there."""
+    records = []
+    while at + RECORD_BYTES <= len(data):
+        size, *lengths = struct.unpack_from("4i", data, at + RECORD_SIZES_AT)
+        if size == RECORD_END:
+            return records if records and at + RECORD_BYTES == len(data) else None
+        if lengths[0] < 2 or min(lengths) < 0 or size != RECORD_BYTES + sum(lengths) or at + size > len(data):
+            return None
+        texts, begin = [], at + RECORD_BYTES
+        for length in lengths:
+            texts.append(data[begin : begin + length].split(b"\0")[0].decode("utf-8", "replace"))
+            begin += length
+        records.append(tuple(texts))
+        at += size
+    return None
+
+
+class MomJob:
+    """A job as pbs_mom's file has it, with the attributes that describe() reads. `data`: mom_priv/jobs/ID.JB, whose head differs by version."""
+
+    def __init__(self, id_, data, event_job=None):
+        heads = range(0, max(0, len(data) - RECORD_BYTES), 4)
+        records = next((r for r in (walk_records(data, at) for at in heads) if r), None)
+        if not records:
+            raise Refusal("pbs_mom's file of job %s has no attributes that this hook can read" % id_)
+        self.id, self.Resource_List, self.event_job = id_, {}, event_job
+        for name, res, value in records:
+            if name == "Resource_List":
+                self.Resource_List[res] = value
+            elif not res and name not in ("id", "event_job"):
+                self.__dict__[name] = value
+
+    def in_ms_mom(self):
+        return self.event_job.in_ms_mom()
+
+
+def read_mom_job(event_job):
+    id_ = str(event_job.id)
+    if "/" in id_:
+        raise Refusal("'%s' is no id of a job" % id_)
+    path = "%s/mom_priv/jobs/%s.JB" % (mom_home(), id_)
+    try:
+        with open(path, "rb") as f:
+            return MomJob(id_, f.read(1 << 24), event_job)
+    except OSError as x:
+        raise Refusal("pbs_mom's file of the job cannot be read: %s" % x)
+
+
+def check_event(event, text):
+    """Damaged: not as pbs_mom writes it. `text`: the event, as pbs_python has read it."""
+    for name in ("env", "progname"):
+        if not getattr(event, name, None):
+            raise Damaged("its event has no %s: an attribute or a variable of it was made to end the event early" % name)
+    keys = [line.split(b"=", 1)[0] for line in text.split(b"\n") if line.startswith(b"pbs.") and b"=" in line]
+    for key in keys:
+        if keys.count(key) > 1 and b"_mom_list" not in key:
+            raise Damaged("its event has %s twice: an argument or a variable of it was made to look like an attribute" % key[:100].decode("ascii", "replace"))
+
+
+def event_path():
+    """The file of the event that pbs_python was given; None: this is not pbs_python."""
+    with open("/proc/self/cmdline", "rb") as f:
+        words = f.read().split(b"\0")
+    return words[words.index(b"-i") + 1].decode() if b"--hook" in words and b"-i" in words[:-1] else None
+
+
+def read_event_text():
+    try:
+        with open(event_path() or "", "rb") as f:
+            return f.read(1 << 26)
+    except OSError as x:
+        raise Damaged("its event cannot be read again: %s" % x)
+
+
+def check_mark(job, site):
+    name = site["mark_resource"]
+    if not job.Resource_List.get(name):
+        raise Refusal("pbs_server has not checked this job: the hook reeve_submit was not there when it was submitted (docs/pbs.md, step 3); %s is not set" % name)
+
+
 def describe(job, site, host):
     """The question that the agent gets of this job, without `ask`."""
     chunks = split_chunks(text_of(job, "exec_vnode"))
@@ -203,6 +308,7 @@ def describe(job, site, host):
         return share_of(name, read, chunks, host, resource_of(job, name), n_hosts)
 
     def limit(kind):
+        check_shares(job, site[kind + "_resource"], chunks, n_hosts)
         n = here(site[kind + "_resource"], read_size)
         return check_bound(site, kind, site["default_" + kind] if n is None else n)
 
@@ -406,11 +512,21 @@ def refuse(event, text):
     event.reject("reeve: %s" % text)
 
 
+def kill_task(event, text):
+    """The parent waits for this hook and becomes the task afterwards, also if pbs_python breaks while it writes a refusal."""
+    log("job %s: %s; process %d is killed" % (getattr(event.job, "id", "?"), text, os.getppid()))
+    if event_path() and os.getppid() > 1:
+        os.kill(os.getppid(), signal.SIGKILL)
+    event.reject("reeve: %s" % text)
+
+
 def enter(event, site, kind, more):
     """The agent's answer for a process that comes into the job; else the event is over."""
     answer = {}
     try:
-        question = describe(event.job, site, pbs.get_local_nodename())
+        job = read_mom_job(event.job)
+        check_mark(job, site)
+        question = describe(job, site, pbs.get_local_nodename())
         answer = ask(site, kind, dict(question, **more))
     except Refusal as x:
         refuse(event, "this job may not run: %s" % x)
@@ -424,6 +540,10 @@ def enter(event, site, kind, more):
 
 
 def on_launch(event, site, broken):
+    try:
+        check_event(event, read_event_text())
+    except Damaged as x:
+        kill_task(event, "this job may not run: %s" % x)
     if broken:
         run_unguarded(event, site, broken)
     answer = enter(event, site, "launch", {})
@@ -440,8 +560,26 @@ def on_attach(event, site, broken):
     event.accept()
 
 
+# Negative exit statuses of OpenPBS's job.h. pbs_mom kills the job then.
+PBS_ENDS = {
+    -24: "by PBS: it used more cores than it requested (ncpus, burst)",
+    -25: "by PBS: it used more cores than it requested (ncpus)",
+    -26: "by PBS: it exceeded vmem",
+    -27: "by PBS: it exceeded mem",
+    -28: "by PBS: it exceeded cput",
+    -29: "by PBS: it exceeded walltime",
+    -11: "by PBS, which queued it again",
+    -12: "by PBS, after a checkpoint",
+    -14: "by PBS, which queued it again: another of its nodes failed",
+    -15: "by PBS, which queued it again, from a checkpoint",
+    -18: "by PBS, which queued it again: a hook requested it",
+    -19: "by PBS: a hook requested it",
+    -20: "by PBS, which queued it again: its first node failed",
+}
+
+
 def wait_status(job):
-    """As wait(2) has it; -1: not known. PBS has 256 and above for signals, and below 0 for what ended before it ran."""
+    """As wait(2) has it; -1: not known. PBS has 256 and above for signals, and below 0 for what it ended itself."""
     text = text_of(job, "Exit_status")
     if not re.fullmatch(r"[0-9]{1,4}", text):
         return -1
@@ -449,14 +587,29 @@ def wait_status(job):
     return n - 256 if 256 < n < 256 + 65 else n << 8 if n < 256 else -1
 
 
+def end_text(job):
+    """ "": by itself. Why PBS ended the job."""
+    text = text_of(job, "Exit_status")
+    if not re.fullmatch(r"-[0-9]{1,3}", text):
+        return ""
+    return PBS_ENDS.get(int(text), "by PBS (exit status %s)" % text)
+
+
+def delete_ended(job):
+    """A job whose script ended before the agent killed it has exit status 0, and jobs that depend on its success would run. PBS gives a job that a hook
+    deletes a negative one."""
+    if text_of(job, "Exit_status") == "0" and job.in_ms_mom():
+        job.delete()
+
+
 def on_end(event, site, broken):
     """Never refused: PBS would run the job again, or delete it."""
     try:
-        question = dict(name_of(event.job), wait_status=wait_status(event.job))
-        is_last = event.type == pbs.EXECJOB_END  # the epilogue has waited
-        answer = ask(site, "end", question, PATIENCE_S if is_last else END_PATIENCE_S)
+        question = dict(name_of(event.job), wait_status=wait_status(event.job), end_text=end_text(event.job))
+        answer = ask(site, "end", question, END_PATIENCE_S)
         if answer.get("verdict") == "ended":
             tell(event.job, answer.get("text", ""))
+            delete_ended(event.job)
     except Exception as x:
         log("job %s: %s" % (event.job.id, x))
     event.accept()
@@ -481,9 +634,49 @@ def on_periodic(event, site, broken):
     event.accept()
 
 
+# Text of a user that an event on a node repeats, as a line.
+TEXTS = (
+    "Job_Name", "Account_Name", "project", "Submit_arguments", "comment", "queue", "Output_Path", "Error_Path", "Join_Path", "Keep_Files", "Mail_Users",
+    "Mail_Points", "User_List", "group_list", "Shell_Path_List", "Checkpoint", "stagein", "stageout", "depend", "executable", "argument_list", "sandbox",
+    "max_run_subjobs", "array_indices_submitted", "job_dir", "server_dyn_res", "release_nodes_on_stageout", "tolerate_node_failures", "security",
+)  # fmt: skip
+
+
+def check_texts(job):
+    """Lines that a user adds to an event look like attributes of the job."""
+    for name in TEXTS:
+        if re.search(r"[\x00-\x08\x0a-\x1f\x7f]", text_of(job, name)):
+            raise Refusal("%s has a line break or another control character" % name)
+    resources = getattr(job, "Resource_List", None)
+    for name in list(resources.keys()) if hasattr(resources, "keys") else ():
+        if re.search(r"[\x00-\x1f\x7f]", str(resources[name] or "")):
+            raise Refusal("resource %s has a line break or another control character" % name)
+    variables = text_of(job, "Variable_List")
+    for line in variables.split("\n"):
+        if line.rstrip().endswith('"""') or (line is not variables and line.lstrip().startswith("pbs.")):
+            raise Refusal("a variable of the environment has a line that begins with pbs. or ends with three quotes (\"\"\"): unset it, or export less")
+
+
+def set_mark(event, site):
+    """Only hooks and managers may set a resource with flag r. A job that runs keeps what it was started with."""
+    job, before = event.job, getattr(event, "job_o", None)
+    if before is not None and str(getattr(before, "job_state", "Q")) not in ("Q", "H", "W", "T"):
+        return
+    try:
+        job.Resource_List[site["mark_resource"]] = "1"
+    except Exception as x:
+        raise Refusal(
+            "resource %s cannot be set (%s): a manager makes it with qmgr -c 'create resource %s type=string, flag=rm'"
+            % (site["mark_resource"], x, site["mark_resource"])
+        )
+
+
 def on_submit(event, site, broken):
     """Only what can be judged before it is known which nodes the job gets: each chunk lies on one."""
     try:
+        check_texts(event.job)
+        if getattr(event, "job_o", None) is not None:
+            check_texts(event.job_o)
         for kind in ("vmem", "jobfs"):
             name = site[kind + "_resource"]
             kinds = split_select(resource_of(event.job, "select"))
@@ -493,6 +686,7 @@ def on_submit(event, site, broken):
             if whole is not None and not any(name in has for has in kinds):
                 n_chunks = sum(read_count("select", part.split(":")[0]) or 1 for part in str(resource_of(event.job, "select") or "1").split("+"))
                 check_bound(site, kind, -(-read_size(name, whole) // n_chunks))
+        set_mark(event, site)
     except Refusal as x:
         event.reject("reeve: %s" % x)
     event.accept()
@@ -516,6 +710,8 @@ def main():
     for name, act in EVENTS.items():
         if event.type == getattr(pbs, name, None):
             act(event, *load_site())
+    if "execjob_launch" in (event_path() or ""):
+        kill_task(event, "this job may not run: its event has no type")
     event.accept()
 
 

@@ -252,7 +252,9 @@ int pbs_jobs_end(struct node *n, const struct pbs_question *q, struct pbs_answer
 		report_measure_last(n, j, NULL); /* while its cgroup is there */
 		limit_read_latches(n, j); /* the event of the kernel may still be on its way */
 	}
-	if (is_reeves(j)) {
+	if (!job_has_ended(j) && j->s.end.kind == END_NONE && q->end_text[0]) {
+		job_latch_end(j, END_CANCELLED, q->end_text);
+	} else if (is_reeves(j) && !(q->end_text[0] && j->s.end.kind == END_CANCELLED)) {
 		ret->verdict = PBS_ENDED;
 		foreign_format_end(j, ret->text, sizeof(ret->text));
 	}

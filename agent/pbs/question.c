@@ -47,6 +47,7 @@ const struct wire_field pbs_question_fields[] = {
 	WIRE_FLAG(struct pbs_question, "first", first),
 	NUMBER(pid, 0, INT32_MAX, 0),
 	NUMBER(wait_status, -1, 65535, -1),
+	WORD(end_text),
 	WORD(jobs),
 	WIRE_END,
 };

@@ -5,7 +5,8 @@
  *	launch   execjob_launch, as a child of the process that is about to become a task: the answer is sent when every limit of the job
  *		 is in force and that process is in the job's cgroup
  *	attach   execjob_attach: process `pid` belongs to the job from now on
- *	end      execjob_epilogue, execjob_end: no task is left; the answer is sent when the job's disk is gone
+ *	end      execjob_epilogue, execjob_end: no task is left; the answer is sent when the job's disk is gone, or after
+ *		 five seconds
  *	suspend  execjob_postsuspend: PBS has stopped all processes of the job; resume: execjob_preresume
  *	alive    exechost_periodic: the jobs that PBS has on this node, by blanks
  */
@@ -14,7 +15,7 @@
 #include "common/model/request.h"
 #include "common/wire/fields.h"
 
-#define PBS_HANDSHAKE_VERSION 2
+#define PBS_HANDSHAKE_VERSION 3
 #define PBS_GPUS_MAX 1024
 
 enum pbs_ask {
@@ -43,7 +44,9 @@ struct pbs_question {
 	int64_t nodes, job_ncpus, job_ngpus; /* of the whole job; 0: not known */
 	int32_t pid;	     /* attach: that process; launch: the agent finds it */
 	int32_t wait_status; /* end: as wait(2) has it; -1: not known */
-	char jobs[4096];     /* alive */
+	char end_text
+		[200];	 /* end: why PBS ended the job, "by PBS: ..."; "": it ended by itself */
+	char jobs[4096]; /* alive */
 };
 
 enum pbs_verdict {

@@ -118,6 +118,27 @@ PY
 EOF2
 has "$out" 'refused: Permission denied' "no job can ask the agent itself" "$out"
 
+# ---- forged events: pbs_mom accepts by default if pbs_python breaks ----
+batch -l vmem=100mb -A $'x\npbs.event().job.foo=1' <<<'echo not reached'
+! grep -qx 'not reached' <<<"$out"; ok $? "a job whose account name ends the event early runs nothing, though pbs_mom accepts by default" "$out"
+batch -l vmem=100mb -a $'x\npbs.event().job.id=1.head' <<<'echo not reached'
+! grep -qx 'not reached' <<<"$out"; ok $? "a task whose argument looks like the id of a job runs nothing" "$out"
+batch -A $'x\npbs.event().job.Resource_List[vmem]=900mb' <<<'load map 600; sleep 5; echo not reached'
+has "$out" 'requested 500 MiB' "an account name that looks like a resource changes no limit" "$out"
+batch -M <<<'echo not reached'
+has "$out" 'rejected: .* pbs_server has not checked this job' "a job that the submission hook has not seen is refused" "$out"
+has "$(mom submit -A $'x\npbs.event().foo=1')" 'reject .*Account_Name has a line break' "an account name with a line break is refused at qsub"
+has "$(mom alter -A $'x\npbs.event().foo=1')" 'reject .*Account_Name has a line break' "an account name with a line break is refused at qalter"
+has "$(mom submit -v $'A=x"""\npbs.event().foo=1')" 'reject .*a variable of the environment' "a variable that ends the event early is refused at qsub"
+has "$(mom submit)" "'reeve_checked': '1'" "the submission hook marks the job"
+
+# ---- how PBS ends a job ----
+batch -l vmem=100mb <<<'load map 300; exit 0'
+has "$out" 'exit status (-19|265)' "a job that a limit has ended does not have exit status 0" "$out"
+batch -X -29 <<<'sleep 1'
+wait_for 30 is_ended "$job"
+has "$(as alice reeve job "nci:$job")" 'by PBS: it exceeded walltime' "the ledger has why PBS ended a job"
+
 # ---- further tasks ----
 echo 'echo task; load map 300; sleep 5; echo not reached' >/tmp/task
 printf '%s\n' 'sleep 60' 'echo not reached' >/tmp/long

@@ -4,6 +4,7 @@
 import importlib.util
 import os
 import socket
+import struct
 import sys
 import tempfile
 import threading
@@ -107,6 +108,55 @@ with tempfile.TemporaryDirectory() as home:
     ok({(q["job_ncpus"], q["nodes"]) for q in asked} == {(12, 3)}, "the cores of the job are those of all its chunks")
     ok({q["first"] for q in asked} == {False}, "a node that is not the job's first is said to be none")
 
+# ---- events that were forged ----
+LINES = b'pbs.event().progname=/bin/bash\npbs.event().argv[0]=-bash\npbs.event().env="""A=1"""\npbs.event().job.id=7.s\npbs.event().type=execjob_launch\n'
+whole = types.SimpleNamespace(env={"A": "1"}, progname="/bin/bash")
+
+
+def damage(event, text):
+    try:
+        return hook.check_event(event, text)
+    except hook.Damaged as x:
+        return str(x)
+
+
+ok(damage(whole, LINES) is None, "an event as pbs_mom writes it is not damaged")
+ok("has no env" in str(damage(types.SimpleNamespace(progname="x"), LINES)), "an event without env is damaged")
+ok("has no progname" in str(damage(types.SimpleNamespace(env={"A": "1"}), LINES)), "an event without progname is damaged")
+ok("job.id twice" in str(damage(whole, LINES.replace(b"=-bash", b"=-bash\npbs.event().job.id=8.s"))), "an argument that looks like the job's id is damage")
+
+
+def record(name, res, value):
+    texts = [name + b"\0", res + b"\0" if res else b"", value + b"\0"]
+    sizes = [len(t) for t in texts]
+    return b"p" * 72 + struct.pack("5i", 96 + sum(sizes), *sizes, 0) + b"\0" * 4 + b"".join(texts)
+
+
+END = b"\0" * 72 + struct.pack("i", -711) + b"\0" * 20
+saved = b"head" * 100 + record(b"Account_Name", b"", b"x\npbs.event().job.Resource_List[vmem]=64gb") + record(b"Resource_List", b"ncpus", b"2") + END
+kept = hook.MomJob("7.s", saved)
+ok(kept.Resource_List == {"ncpus": "2"}, "pbs_mom's file of a job has the resources that it requested, and none that its account's name imitates")
+ok(hook.resource_of(kept, "vmem") is None, "a resource that was not requested is none")
+ok("no attributes" in error(hook.MomJob, "7.s", saved[:-50]), "a file that is cut off is refused")
+ok("pbs_server has not checked" in error(hook.check_mark, kept, {"mark_resource": "reeve_checked"}), "a job without the mark of the submission hook is refused")
+kept.Resource_List["reeve_checked"] = "1"
+ok(hook.check_mark(kept, {"mark_resource": "reeve_checked"}) is None, "a job with the mark is not")
+
+
+def texts(**attributes):
+    return error(hook.check_texts, types.SimpleNamespace(**attributes))
+
+
+for name in ("Account_Name", "Job_Name", "project", "Submit_arguments"):
+    ok("%s has a line break" % name in texts(**{name: "x\npbs.event().foo=1"}), "a line break in %s is refused at submission" % name)
+ok("resource place" in texts(Resource_List={"place": "a\nb"}), "a line break in a resource is refused at submission")
+ok("a variable of the environment" in texts(Variable_List='A=x"""\nB'), "a variable with a line that ends with three quotes is refused at submission")
+ok("a variable of the environment" in texts(Variable_List="A=x\npbs.event().foo=1"), "a variable with a line that begins with pbs. is refused at submission")
+ok(texts(Variable_List="A=two\nlines,B=\"quoted\",C=\u00fc", Account_Name="physics") == "None", "other variables with line breaks, quotes and UTF-8 are not")
+chunks = {"exec_host": "n1/0+n2/0", "exec_vnode": "(n1:ncpus=1)+(n2:ncpus=1)"}
+split = types.SimpleNamespace(Resource_List={"select": "1:vmem=100mb+1:vmem=400mb"}, **chunks)
+ok("resources: of sched_config" in error(hook.check_shares, split, "vmem", hook.split_chunks(chunks["exec_vnode"]), 2), "shares that the scheduler did not write are refused, not guessed")
+
 site = hook.read_site('{"max_vmem": "1gb", "unguarded": "run"}')
 ok(site["max_vmem"] == G and site["default_vmem"] == 0 and site["unguarded"] == "run", "a configuration")
 ok("above this site's bound of 1gb" in error(hook.check_bound, site, "vmem", 2 * G), "an amount above the bound")
@@ -177,6 +227,12 @@ with tempfile.TemporaryDirectory() as folder:
 ok(hook.wait_status(job(Exit_status=0)) == 0 and hook.wait_status(job(Exit_status=3)) == 3 << 8, "exit statuses")
 ok(hook.wait_status(job(Exit_status=265)) == 9, "a signal")
 ok(hook.wait_status(job(Exit_status=-3)) == -1 and hook.wait_status(job()) == -1, "a job that did not run has none")
+ok("exceeded walltime" in hook.end_text(job(Exit_status=-29)) and "queued it again" in hook.end_text(job(Exit_status=-11)), "negative exit statuses of PBS have their meaning")
+ok("-99" in hook.end_text(job(Exit_status=-99)) and hook.end_text(job(Exit_status=0)) == hook.end_text(job(Exit_status=271)) == "", "an unknown one is named, and no other is PBS's")
+deleted = []
+for status, first in ((0, 1), (137, 1), (0, 0)):
+    hook.delete_ended(job(Exit_status=status, in_ms_mom=lambda: first, delete=lambda: deleted.append(status)))
+ok(deleted == [0], "a job that a limit has ended does not keep exit status 0")
 ok(hook.name_of(job(id="7.s", run_version=2, run_count=5)) == {"id": "7.s", "run": 2}, "the attempt is run_version")
 print("1..%d" % count)
 sys.exit(bad > 0)
