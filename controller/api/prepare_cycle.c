@@ -8,6 +8,9 @@
 #include "controller/ledger/jobs/array.h"
 #include "controller/ledger/jobs/depend.h"
 
+/* Of the event loop for the dependents of one cycle; the next cycle continues. */
+#define DEPENDENCIES_NS (20 * MS_NS)
+
 static void on_resolved(void *ctx, const struct store_resolved *what)
 {
 	if (what->text)
@@ -19,12 +22,14 @@ static void on_resolved(void *ctx, const struct store_resolved *what)
 
 bool prepare_cycle(struct api *a)
 {
-	const struct store_resolve how = { api_now_ns(), on_resolved, a };
+	const struct store_resolve how = { api_now_ns(), DEPENDENCIES_NS, on_resolved, a };
 	struct err err;
 	int r = store_resolve(a->c.store, &how, &err);
 
 	if (r < 0)
 		log_line(LOG_ERR, "cannot resolve dependencies: %s", err.text);
+	if (r > 0)
+		api_request_cycle(a);
 	r = store_arrays_expand(a->c.store, &err);
 	if (r < 0)
 		log_line(LOG_ERR, "cannot expand arrays: %s", err.text);

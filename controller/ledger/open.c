@@ -139,6 +139,7 @@ struct store *store_close(struct store *s)
 	rollup_set_free(s->totals.pending);
 	rollup_set_free(s->totals.days);
 	ranks_free(s->ranks);
+	free(s->resolving);
 	free(s);
 	return NULL;
 }

@@ -36,7 +36,10 @@ struct store {
 	struct db *db;
 	struct store_identity identity; /* identity.h */
 	struct calendar *calendar;	/* of the zone that the ledger is kept in */
-	int64_t settled;	   /* the event up to which ends were resolved; 0: none yet */
+	int64_t settled; /* the event up to which ends were resolved; 0: none yet */
+	int64_t *
+		resolving; /* ended jobs whose dependents are resolved in batches (jobs/depend.c) */
+	size_t n_resolving, resolved;
 	int64_t unfolded;	   /* `settled` when arrays were last expanded; 0: not yet */
 	bool has_folded;	   /* then some arrays had tasks without a row */
 	int64_t gpu_idle_after_ns; /* attempts/gpus.h */

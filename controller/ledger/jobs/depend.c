@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "common/clock.h"
 #include "common/err.h"
 #include "common/wire/json/load.h"
 #include "common/wire/wire.h"
@@ -93,7 +94,13 @@ struct work {
 	const struct store_resolve *how;
 	int64_t *jobs;
 	size_t n, room;
+	int64_t until_ns; /* CLOCK_MONOTONIC; 0: no limit */
 };
+
+static bool is_over(const struct work *w)
+{
+	return w->until_ns && clock_ns(CLOCK_MONOTONIC) >= w->until_ns;
+}
 
 static int add_work(struct work *w, int64_t job, struct err *err)
 {
@@ -308,13 +315,14 @@ struct resolving {
 	bool is_part;
 };
 
+/* 1: the budget is used up, and some may be left. */
 static int resolve_dependents(struct work *w, struct resolving t, const struct ended *e,
 			      struct err *err)
 {
 	struct dependents d = { 0 };
 	int r = find_dependents(w->s, t.target, &d, err);
 
-	for (size_t i = 0; i < d.n && r >= 0; i++) {
+	for (size_t i = 0; i < d.n && r == 0; i++) {
 		struct ended one = *e;
 		enum depend_verdict v;
 
@@ -325,6 +333,8 @@ static int resolve_dependents(struct work *w, struct resolving t, const struct e
 			r = fail_dependents(w, d.at[i].job, &one, err);
 		else if (v == DEPEND_MET && !t.is_part)
 			r = meet_dependency(w, d.at[i].job, &one, err);
+		if (r >= 0)
+			r = v != DEPEND_WAITS && is_over(w);
 	}
 	free(d.at);
 	return r;
@@ -394,7 +404,9 @@ static int settle_dropped(struct work *w, const struct ended_row *e, struct err 
 		r = add_rows(&targets, st, err);
 	if (r >= 0)
 		r = store_array(w->s, e->ended.job, &a, err);
-	for (size_t i = 0; i < targets.n && r >= 0; i++) {
+	if (r > 0)
+		r = 0;
+	for (size_t i = 0; i < targets.n && r == 0; i++) {
 		one.after.id.index = array_index(&a.array, targets.jobs[i] - e->ended.job - 1);
 		r = resolve_dependents(w, (struct resolving){ targets.jobs[i], false }, &one,
 				       err);
@@ -411,43 +423,90 @@ static int settle_one(struct work *w, int64_t job, struct err *err)
 	if (r <= 0)
 		return r;
 	r = resolve_dependents(w, (struct resolving){ job, false }, &e.ended, err);
-	if (r >= 0 && e.array_job)
+	if (r == 0 && e.array_job)
 		r = settle_element(w, &e, err);
-	if (r >= 0 && e.is_array)
+	if (r == 0 && e.is_array)
 		r = settle_dropped(w, &e, err);
 	return r;
 }
 
-static int settle_all(struct work *w, struct err *err)
+/* Each job of the list may be settled again: what is resolved is not resolved twice. 1: the budget is used up. */
+static int settle_some(struct work *w, size_t *at, struct err *err)
 {
-	int r = db_begin(w->s->db, err);
+	int r = db_begin(w->s->db, err), more = 0;
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < w->n && r >= 0; i++)
-		r = settle_one(w, w->jobs[i], err);
-	return db_end(w->s->db, r, err);
+	while (r >= 0 && !more && *at < w->n) {
+		r = settle_one(w, w->jobs[*at], err);
+		more = r > 0;
+		*at += r == 0;
+		more |= is_over(w) && *at < w->n;
+	}
+	r = db_end(w->s->db, r < 0 ? r : 0, err);
+	return r < 0 ? r : more;
+}
+
+static void forget_resolving(struct store *s)
+{
+	free(s->resolving);
+	s->resolving = NULL;
+	s->n_resolving = s->resolved = 0;
+}
+
+/* A list that is in memory is continued; else the ends since the last list are a new one. */
+static int take_list(struct work *w, struct err *err)
+{
+	struct store *s = w->s;
+	int64_t newest;
+	int r;
+
+	if (s->resolving) {
+		w->jobs = s->resolving;
+		w->n = w->room = s->n_resolving;
+		s->resolving = NULL;
+		return 0;
+	}
+	r = newest_event(s, &newest, err);
+	if (r < 0 || (s->settled && newest == s->settled))
+		return r;
+	s->resolved = 0;
+	r = find_ended(w, err);
+	if (r >= 0)
+		s->settled = newest;
+	return r < 0 ? r : 0;
 }
 
 int store_resolve(struct store *s, const struct store_resolve *how, struct err *err)
 {
-	struct work w = { .s = s, .how = how };
-	int64_t newest = 0;
-	int r = newest_event(s, &newest, err);
+	int64_t until_ns = how->budget_ns ? clock_ns(CLOCK_MONOTONIC) + how->budget_ns : 0;
+	bool has_time;
+	int r;
 
-	if (r >= 0 && s->settled && newest == s->settled)
-		return 0;
-	if (r >= 0)
-		r = find_ended(&w, err);
-	if (r >= 0 && w.n > 0)
-		r = settle_all(&w, err);
-	/* The events that this wrote itself are resolved too. */
-	if (r >= 0)
-		r = newest_event(s, &newest, err);
-	if (r >= 0)
-		s->settled = newest;
-	free(w.jobs);
-	return r;
+	do {
+		struct work w = { .s = s, .how = how, .until_ns = until_ns };
+
+		r = take_list(&w, err);
+		if (r >= 0 && w.n > 0)
+			r = settle_some(&w, &s->resolved, err);
+		if (w.n > 0)
+			s->unfolded = 0;
+		s->resolving = w.jobs;
+		s->n_resolving = w.n;
+		if (r > 0)
+			return 1;
+		forget_resolving(s);
+		/* The first call after a failure looks at all open dependencies, as after a start. */
+		if (r < 0) {
+			s->settled = 0;
+			return r;
+		}
+		if (w.n == 0)
+			return 0;
+		/* Jobs that this ended itself have events, which are a list too. */
+		has_time = !is_over(&w);
+	} while (has_time);
+	return 1;
 }
 
 enum task_column { TASK_ARRAY, TASK_INDEX };

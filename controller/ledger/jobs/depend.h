@@ -30,9 +30,11 @@ struct store_resolved {
 	const char *text; /* NULL: it may start */
 };
 typedef void (*store_resolved_fn)(void *ctx, const struct store_resolved *what);
-/* Resolves all ends since the last call; counts tasks of arrays, ends arrays. */
+/* Resolves ends since the last call, in one transaction; counts tasks of arrays, ends arrays. 1: the budget was used up, and the next
+ * call continues; after a crash between two calls the first call after the start finds the rest. 0: all are resolved. */
 struct store_resolve {
 	int64_t now_ns;
+	int64_t budget_ns; /* of CLOCK_MONOTONIC; at least one dependent is resolved. 0: no limit */
 	store_resolved_fn
 		fn; /* called inside the transaction, for the log and long polls; or NULL */
 	void *ctx;

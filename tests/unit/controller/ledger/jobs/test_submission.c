@@ -80,7 +80,7 @@ static void on_settled(void *ctx, const struct store_resolved *what)
 static struct told resolve_all(struct rig *r)
 {
 	struct told t = { 0 };
-	const struct store_resolve how = { NOON, on_settled, &t };
+	const struct store_resolve how = { NOON, 0, on_settled, &t };
 	struct err err = { "" };
 
 	if (store_resolve(r->store, &how, &err) < 0 || store_arrays_expand(r->store, &err) < 0)
@@ -278,6 +278,49 @@ static void an_end_that_no_cycle_has_seen_is_found_after_a_restart(void **state)
 	rig_reopen(r);
 	assert_int_equal(resolve_all(r).n_let, 0);
 	assert_int_equal(rig_number(r, "SELECT n_ended FROM arrays"), 2);
+}
+
+/* One batch of the smallest budget; 1: more are left. */
+static int resolve_batch(struct rig *r, struct told *t)
+{
+	const struct store_resolve how = { NOON, 1, on_settled, t };
+	int more = store_resolve(r->store, &how, NULL);
+
+	assert_in_range(more, 0, 1);
+	return more;
+}
+
+/* 20 dependents that fail, one that may start, and a chain behind them; the controller ends after each `reopen_after` batches, 0: never. */
+static void resolve_in_batches(struct rig *r, int reopen_after)
+{
+	struct told t = { 0 };
+	int64_t first = submit_one(r);
+	int n = 0;
+
+	for (int i = 0; i < 20; i++)
+		submit_as(r, NULL, "afterok:1");
+	submit_as(r, NULL, "afterany:1");
+	submit_as(r, "0-9", "afterok:2");
+	submit_as(r, NULL, "afterok:23");
+	cancel_job(r, first);
+	for (; resolve_batch(r, &t) > 0; n++)
+		if (reopen_after && n % reopen_after == 0)
+			rig_reopen(r);
+	assert_in_range(n, 22, 200);
+	assert_int_equal(t.n_ended, 22);
+	assert_int_equal(t.n_let, 1);
+	assert_int_equal(list_waiting(r)->n, 1);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM depends WHERE met = 0"), 0);
+}
+
+static void dependents_are_resolved_in_batches(void **state)
+{
+	resolve_in_batches(*state, 0);
+}
+
+static void a_crash_between_two_batches_of_dependents_loses_none(void **state)
+{
+	resolve_in_batches(*state, 1);
 }
 
 static void unknown_jobs_and_array_tasks_are_named(void **state)
@@ -538,6 +581,8 @@ int main(void)
 		RIGGED(a_dependency_that_can_never_be_met_ends_all_jobs_behind_it),
 		RIGGED(a_long_chain_of_dependencies_ends_in_one_cycle),
 		RIGGED(an_end_that_no_cycle_has_seen_is_found_after_a_restart),
+		RIGGED(dependents_are_resolved_in_batches),
+		RIGGED(a_crash_between_two_batches_of_dependents_loses_none),
 		RIGGED(unknown_jobs_and_array_tasks_are_named),
 		RIGGED(an_array_of_a_million_tasks_is_a_few_rows),
 		RIGGED(array_tasks_get_rows_in_order_as_others_run),
