@@ -47,6 +47,11 @@ bool utf8_is_valid(const char *text)
 	return true;
 }
 
+size_t utf8_mark_size(const char *text, size_t size)
+{
+	return size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+}
+
 bool utf8_is_printable(uint32_t c)
 {
 	if (c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x61c || c == 0xfeff)

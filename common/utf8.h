@@ -15,6 +15,8 @@
  */
 size_t utf8_decode(const char *s, uint32_t *ret);
 bool utf8_is_valid(const char *text);
+/* 3 where a byte order mark begins the text, else 0. */
+size_t utf8_mark_size(const char *text, size_t size);
 /* Neither a control character nor a mark that reorders the text around it. */
 bool utf8_is_printable(uint32_t c);
 

@@ -24,7 +24,7 @@
  *
  * links: controller/policy/charge/charge controller/policy/fairshare/shares common/conf/conf common/conf/value common/nearest common/err
  *
- * links: common/model/amount common/model/resources common/model/request
+ * links: common/utf8 common/model/amount common/model/resources common/model/request
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/csv/csv.h"
 #include "common/err.h"
+#include "common/utf8.h"
 #include "common/model/amount.h"
 #include "controller/accounts/foreign/csv.h"
 
@@ -202,6 +203,9 @@ static int read_line(struct table_reader *t)
 	int r;
 
 	t->line = csv_line(t->csv);
+	for (enum column c = 0; c < _COLUMN_MAX; c++)
+		if (!utf8_is_valid(get_field(t, c)))
+			return accounts_draft_error(t->d, t->line, t->err, ACCOUNTS_NOT_UTF8);
 	if (!strcmp(get_field(t, ACCOUNT), ACCOUNTS_ROOT))
 		return refuse_field(t, ACCOUNT,
 				    "there by itself, and has no users and no keys");

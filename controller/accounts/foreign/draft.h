@@ -11,6 +11,9 @@
 #include <stdio.h>
 #include "controller/accounts/accounts.h"
 
+#define ACCOUNTS_NOT_UTF8                                                                      \
+	"the line is not UTF-8; convert the file, e.g. by iconv -f latin1 -t UTF-8"
+
 /* The QOS of the file's cluster, of an account or of a user in it. */
 struct draft_qos {
 	char *stated; /* "a,b"; or changes to what stands above it: "+a,-b"; NULL: not stated */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 #include "common/err.h"
+#include "common/utf8.h"
 #include "controller/accounts/foreign/sacctmgr_impl.h"
 
 #define RECORD_MAX 65536
@@ -28,6 +29,19 @@ static void unescape_text(char *text)
 /* How a value ends: at a colon; in a list of TRES one colon is of a model (gres/gpu:a100=4). */
 enum value_kind { VALUE_PLAIN, VALUE_TRES };
 
+/* Does a list of TRES end at this colon? One belongs to a TRES where its model follows: the item has a
+ * slash, and no number yet. */
+static bool ends_tres(const char *start, const char *colon)
+{
+	const char *item = colon;
+
+	while (item > start && item[-1] != ',')
+		item--;
+	return !colon[1] || sacctmgr_is_option(colon + 1) ||
+	       memchr(item, '=', (size_t)(colon - item)) ||
+	       !memchr(item, '/', (size_t)(colon - item));
+}
+
 /* The value at *p, which ends at a colon or the end; *p goes behind it. */
 static int read_value(struct sacctmgr_reader *r, char **p, enum value_kind kind, char **ret)
 {
@@ -37,8 +51,7 @@ static int read_value(struct sacctmgr_reader *r, char **p, enum value_kind kind,
 		if (*q == '\\' && q[1])
 			q++;
 		else if (quote ? *q == quote && (!q[1] || q[1] == ':')
-			       : *q == ':' && (kind == VALUE_PLAIN || !q[1] ||
-					       sacctmgr_is_option(q + 1)))
+			       : *q == ':' && (kind == VALUE_PLAIN || ends_tres(start, q)))
 			break;
 	}
 	if (quote && !*q)
@@ -195,6 +208,8 @@ static int read_head(struct sacctmgr_reader *r, char *text)
 	p += 1 + strspn(p + 1, " \t");
 	r->now.kind = (enum sacctmgr_kind)k;
 	result = read_value(r, &p, VALUE_PLAIN, &name);
+	if (result == 0 && (k == KIND_PARENT || k == KIND_ACCOUNT))
+		sacctmgr_lower_account(name);
 	r->now.name = name;
 	r->now.rest = p;
 	if (result == 0 && !*name)
@@ -252,6 +267,17 @@ static bool append_line(const char *line, size_t n, char **at)
 	return false;
 }
 
+static bool is_text(const char *line, size_t n)
+{
+	char copy[RECORD_MAX / 2];
+
+	if (n >= sizeof(copy))
+		return true; /* refused for its length */
+	memcpy(copy, line, n);
+	copy[n] = '\0';
+	return utf8_is_valid(copy);
+}
+
 static int check_bytes(const struct sacctmgr_reader *r, const char *line, size_t n,
 		       size_t number)
 {
@@ -259,6 +285,8 @@ static int check_bytes(const struct sacctmgr_reader *r, const char *line, size_t
 		if (line[i] == '\0' || (iscntrl((unsigned char)line[i]) && line[i] != '\t'))
 			return accounts_draft_error(r->d, number, r->err,
 						    "a control character in the line");
+	if (!is_text(line, n))
+		return accounts_draft_error(r->d, number, r->err, ACCOUNTS_NOT_UTF8);
 	return n < RECORD_MAX / 2 ? 0
 				  : accounts_draft_error(r->d, number, r->err,
 							 "the line is longer than %d bytes",
@@ -267,7 +295,7 @@ static int check_bytes(const struct sacctmgr_reader *r, const char *line, size_t
 
 static int read_lines(struct sacctmgr_reader *r, const char *text, size_t size, char *record)
 {
-	const char *end = text + size, *p = text;
+	const char *end = text + size, *p = text + utf8_mark_size(text, size);
 	char *at = record;
 	bool is_continued = false;
 

@@ -36,5 +36,6 @@ int sacctmgr_find_role(struct sacctmgr_reader *r, const char *account,
 		       struct draft_member **ret);
 /* Applies one option of the current record; cuts up both texts. */
 int sacctmgr_set_option(struct sacctmgr_reader *r, char *key, char *value);
+void sacctmgr_lower_account(char *name);
 /* Does an option begin here? */
 bool sacctmgr_is_option(const char *text);

@@ -47,6 +47,13 @@ int sacctmgr_note(struct sacctmgr_reader *r, const char *what, const char *why)
 
 /* ---- options ---- */
 
+/* Slurm keeps names of accounts in small letters. */
+void sacctmgr_lower_account(char *name)
+{
+	for (; *name; name++)
+		*name = (char)tolower((unsigned char)*name);
+}
+
 static int bad_value(struct sacctmgr_reader *r, const char *key, const char *value,
 		     const char *wanted)
 {
@@ -236,6 +243,7 @@ static int set_default(struct sacctmgr_reader *r, const char *key, char *value)
 	struct draft_member *m;
 	int result;
 
+	sacctmgr_lower_account(value);
 	if (!r->member || !strcmp(value, ACCOUNTS_ROOT))
 		return sacctmgr_note(r, key, sacctmgr_why_root);
 	if (!request_is_name(value))
@@ -254,6 +262,7 @@ static int set_coordinator(struct sacctmgr_reader *r, const char *key, char *val
 
 	if (!r->member)
 		return sacctmgr_note(r, key, sacctmgr_why_root);
+	sacctmgr_lower_account(value);
 	while (result == 0 && (account = strsep(&value, ","))) {
 		if (!request_is_name(account))
 			return bad_value(r, key, account, "a list of names of accounts");

@@ -168,6 +168,13 @@ static void faults_name_file_and_line(void **state)
 	expect_refusal(HEAD "Account - 'a':Fairshare=x\n", "dump:2: Fairshare=x");
 	expect_refusal(HEAD "Account - 'a':Fairshar=2\n", "did you mean 'Fairshare'?");
 	expect_refusal(HEAD "Account - 'a':GrpTRES=cpu\n", "dump:2: GrpTRES=cpu: it is TRES=N");
+	expect_refusal(HEAD
+		       "Account - 'a':GrpTRES=gres/gpu:a100=4:GrpTRESMins=cpu=9:GrpJob=20\n",
+		       "dump:2: sacctmgr has no option 'GrpJob'; did you mean 'GrpJobs'?");
+	expect_refusal(HEAD "Account - 'a':GrpTRES=cpu:Fairshere=1\n",
+		       "GrpTRES=cpu: it is TRES=N");
+	expect_refusal(HEAD "Account - 'a':Description='G\xf6ttingen'\n",
+		       "dump:2: the line is not UTF-8");
 	expect_refusal(HEAD "Account - 'a':GrpTRES=cpu=-2\n", "it is a number, or -1 for none");
 	expect_refusal(HEAD "Account - 'a':GrpTRES=mem=9999999999P\n", "mem=9999999999P");
 	expect_refusal(HEAD "Account - 'a':Description='x\n", "dump:2: the quote ' before 'x'");
@@ -235,6 +242,18 @@ static void what_the_cluster_states_is_that_of_each_account_at_the_top(void **st
 		"DefaultQos = low\n\n"
 		"[Account b]\nParent = root\nShares = 1\nQos = high\nDefaultQos = high\n\n"
 		"[Account c]\nParent = a\nShares = 1\n");
+}
+
+static void names_of_accounts_are_in_small_letters_as_slurm_has_them(void **state)
+{
+	(void)state;
+	expect_accounts("\xef\xbb\xbf"
+			"Cluster - 'c'\nAccount - 'Phys'\nParent - 'PHYS'\n"
+			"Account - 'Lab'\nParent - 'lab'\n"
+			"User - 'Ann':DefaultAccount='LAB':Coordinator='Phys'\n",
+			"[Account lab]\nParent = phys\nShares = 1\nUsers = Ann\n\n"
+			"[Account phys]\nParent = root\nShares = 1\nCoordinators = Ann\n\n"
+			"[User Ann]\nDefaultAccount = lab\n");
 }
 
 static void lists_with_signs_change_the_inherited_list(void **state)
@@ -414,6 +433,7 @@ int main(void)
 		cmocka_unit_test(minus_one_is_no_limit),
 		cmocka_unit_test(allocations_and_limits_that_a_dump_lacks_stay),
 		cmocka_unit_test(what_the_cluster_states_is_that_of_each_account_at_the_top),
+		cmocka_unit_test(names_of_accounts_are_in_small_letters_as_slurm_has_them),
 		cmocka_unit_test(lists_with_signs_change_the_inherited_list),
 		cmocka_unit_test(a_qos_that_accounts_cannot_represent_is_counted),
 		cmocka_unit_test(the_qos_of_an_account_stay_unless_the_file_states_any),
