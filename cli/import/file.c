@@ -11,6 +11,7 @@
 #include <zlib.h>
 #include "cli/import/file.h"
 #include "common/err.h"
+#include "common/utf8.h"
 
 #define ROOM (4 * IMPORT_LINE_MAX)
 
@@ -120,6 +121,31 @@ int import_file_line(struct import_file *f, struct import_line *ret, struct err 
 		r = refill_buffer(f, err);
 	}
 	return r;
+}
+
+int import_file_begin(struct import_file *f, struct import_line *ret, struct err *err)
+{
+	int r = 0;
+
+	while (r == 0 && !f->is_end && f->to < IMPORT_LINE_MAX)
+		r = refill_buffer(f, err);
+	if (r < 0)
+		return r;
+	f->from += utf8_mark_size(f->buf + f->from, f->to - f->from);
+	*ret = (struct import_line){ f->buf + f->from, f->to - f->from };
+	return 0;
+}
+
+size_t import_file_read(struct import_file *f, const char **ret, struct err *err)
+{
+	size_t n = f->to - f->from;
+
+	if (!n && !f->is_end && refill_buffer(f, err) < 0)
+		return SIZE_MAX;
+	n = f->to - f->from;
+	*ret = f->buf + f->from;
+	f->from = f->to;
+	return n;
 }
 
 int import_file_percent(const struct import_file *f)

@@ -22,6 +22,12 @@ struct import_line {
 	size_t size;
 };
 int import_file_line(struct import_file *f, struct import_line *ret, struct err *err);
+/* Before all else: passes over a byte order mark of UTF-8, and returns how the file begins (up to
+ * some lines of the longest kind), which import_file_line() and import_file_read() return again. */
+int import_file_begin(struct import_file *f, struct import_line *ret, struct err *err);
+/* The next bytes, whatever lines they have, valid until the next call; 0: the end; SIZE_MAX: it
+ * cannot be read. */
+size_t import_file_read(struct import_file *f, const char **ret, struct err *err);
 /* Percent of the file (of the compressed bytes) that has been read. */
 int import_file_percent(const struct import_file *f);
 

@@ -29,15 +29,21 @@ static int compare_entries(const void *a, const void *b)
 	return x->kind != y->kind ? (int)x->kind - (int)y->kind : strcmp(x->from, y->from);
 }
 
-/* Names may have any bytes but blanks and control characters: other systems allow more than Reeve. */
-static bool is_name(const char *text)
+/* Names of other systems may have any bytes but control characters; those that a ledger gets are
+ * UTF-8 and have no blanks. */
+static bool is_foreign(const char *text)
 {
 	size_t n = strlen(text);
 
 	for (const char *p = text; *p; p++)
-		if ((unsigned char)*p <= ' ' || *p == 0x7f)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			return false;
 	return n > 0 && n < REQUEST_NAME_MAX;
+}
+
+static bool is_name(const char *text)
+{
+	return is_foreign(text) && history_is_name(text) && utf8_is_valid(text);
 }
 
 static int read_entry(struct csv *c, const char *const *fields, const int *at,
@@ -53,8 +59,10 @@ static int read_entry(struct csv *c, const char *const *fields, const int *at,
 				 "kind '%.32s': write account, user, cluster, "
 				 "gpu, partition or qos",
 				 kind);
-	if (!is_name(from) || !is_name(to))
-		return csv_error(c, err, "'%.64s' is not a name", is_name(from) ? to : from);
+	if (!is_foreign(from) || !is_name(to))
+		return csv_error(c, err, "'%.64s' is not a name%s",
+				 is_foreign(from) ? to : from,
+				 is_foreign(from) ? ": to is UTF-8 without blanks" : "");
 	ret->kind = k;
 	strcpy(ret->from, from);
 	strcpy(ret->to, to);
@@ -169,13 +177,23 @@ void import_map_apply(const struct import_map *m, struct history_job *j)
 	rename_gpus(m, j);
 }
 
-bool import_map_is_text(const struct history_job *j)
+static bool is_bad(const char *name, char ret_bad[static REQUEST_NAME_MAX])
 {
-	bool is_text = utf8_is_valid(j->cluster) && utf8_is_valid(j->account) &&
-		       utf8_is_valid(j->user) && utf8_is_valid(j->queue) &&
-		       utf8_is_valid(j->qos);
+	if (history_is_name(name) && utf8_is_valid(name))
+		return false;
+	utf8_clean(strcpy(ret_bad, name));
+	return true;
+}
 
+bool import_map_check(struct history_job *j, char ret_bad[static REQUEST_NAME_MAX])
+{
+	utf8_clean(j->queue);
+	utf8_clean(j->qos);
+	if (is_bad(j->cluster, ret_bad) || is_bad(j->account, ret_bad) ||
+	    is_bad(j->user, ret_bad))
+		return false;
 	for (int32_t k = 0; k < j->gpus.n; k++)
-		is_text = is_text && utf8_is_valid(j->gpus.of[k].model);
-	return is_text;
+		if (is_bad(j->gpus.of[k].model, ret_bad))
+			return false;
+	return true;
 }

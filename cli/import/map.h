@@ -16,5 +16,6 @@ DEFINE_CLEANUP(struct import_map *, import_map_free)
 /* Renames the names of a job that the table has. */
 void import_map_apply(const struct import_map *m, struct history_job *j);
 
-/* Are the job's names UTF-8, which JSON needs? */
-bool import_map_is_text(const struct history_job *j);
+/* Can a ledger have the job's names? False: *ret_bad is one that is not UTF-8, which JSON needs, or has
+ * blanks. Partition and QOS are only described by their text, which is made UTF-8. */
+bool import_map_check(struct history_job *j, char ret_bad[static REQUEST_NAME_MAX]);

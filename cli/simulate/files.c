@@ -7,81 +7,98 @@
 #include <string.h>
 #include "cli/import/file.h"
 #include "cli/import/map.h"
+#include "cli/import/reader.h"
+#include "cli/import/seen.h"
 #include "cli/simulate/files.h"
 #include "common/err.h"
-#include "controller/history/pbs.h"
-#include "controller/history/sacct.h"
+#include "controller/history/form.h"
 
 /* ---- the trace ---- */
 
-/* A job whose names are not UTF-8 is rejected: tables could not show them. */
-static int add_history(struct sim_trace *t, const struct history_job *j, int why)
+static int report_add(int r, const char *path, struct err *err)
 {
-	if (why == HISTORY_OK && !import_map_is_text(j))
+	if (r == -E2BIG)
+		return err_set(err, r, "%.200s: more jobs than can be replayed", path);
+	return r < 0 ? err_set(err, r, "out of memory") : 0;
+}
+
+/* A job whose names are not UTF-8 is rejected: tables could not show them. A row that comes twice is one
+ * job. */
+static int add_history(struct sim_trace *t, struct history_job *j, int why,
+		       struct import_seen *seen)
+{
+	char bad[REQUEST_NAME_MAX];
+	int r;
+
+	if (why == HISTORY_OK && !import_map_check(j, bad))
 		why = HISTORY_NO_NAME;
-	return sim_trace_history(t, j, (enum history_why)why);
+	r = why == HISTORY_OK ? import_seen_add(seen, j) : 0;
+	if (r < 0)
+		return r;
+	return r > 0 ? 0 : sim_trace_history(t, j, (enum history_why)why);
 }
 
-static int add_sacct(struct sim_trace *t, const char *line, size_t size)
+/* The rows of sacct and of PBS: a job that released nodes is replayed with its first allocation. */
+static int read_rows(const char *path, enum import_format format, struct sim_trace *ret,
+		     struct err *err)
 {
-	const struct sacct utc = { 0 };
+	const struct import_how how = { .format = format, .epoch_s = -1 };
+	_cleanup_(import_reader_closep) struct import_reader *reader = NULL;
+	_cleanup_(import_seen_done) struct import_seen seen = { 0 };
 	struct history_job j;
-	int why = sacct_parse_line(&utc, line, size, &j);
+	int why, r = import_reader_open(path, &how, &reader, err);
 
-	return why == SACCT_NO_JOB ? 0 : add_history(t, &j, why);
+	while (r >= 0 && (r = import_reader_next(reader, &j, &why, err)) > 0)
+		r = report_add(add_history(ret, &j, why, &seen), path, err);
+	return r;
 }
 
-static int add_pbs(struct sim_trace *t, const char *line, size_t size)
+static int check_swf(struct import_file *f, const char *path, struct err *err)
 {
-	struct history_job j;
-	int why = pbs_parse_line(line, size, &j);
+	struct import_line begin;
+	enum history_form form;
+	int r = import_file_begin(f, &begin, err);
 
-	return why == PBS_NO_JOB ? 0 : add_history(t, &j, why);
+	if (r < 0)
+		return r;
+	form = history_form_of(begin.at, begin.size);
+	if (form == HISTORY_FORM_UNKNOWN || form == HISTORY_FORM_SWF)
+		return 0;
+	return err_set(err, -EBADMSG, "%.200s is not swf: %s; give it as --format", path,
+		       history_form_words(form));
 }
 
-static const struct format {
-	const char *name, *title;
-	int (*add)(struct sim_trace *t, const char *line, size_t size);
-} formats[] = {
-	{ "swf", "the Standard Workload Format, with 18 numbers, run time and cores",
-	  sim_trace_line },
-	{ "sacct", "what sacct prints, with the 26 fields of 'reeve import sacct'", add_sacct },
-	{ "pbs", "an accounting log of PBS", add_pbs },
-};
-
-static const struct format *find_format(const char *name)
+static int read_swf(const char *path, struct sim_trace *ret, struct err *err)
 {
-	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
-		if (!strcmp(formats[i].name, name))
-			return &formats[i];
-	return NULL;
+	_cleanup_(import_file_closep) struct import_file *f = NULL;
+	struct import_line l;
+	int r = import_file_open(path, &f, err);
+
+	if (r >= 0)
+		r = check_swf(f, path, err);
+	while (r >= 0 && (r = import_file_line(f, &l, err)) > 0)
+		r = report_add(sim_trace_line(ret, l.at, l.size), path, err);
+	return r;
 }
 
 int simulate_read_trace(const char *path, const char *format, struct sim_trace *ret,
 			struct err *err)
 {
-	_cleanup_(import_file_closep) struct import_file *f = NULL;
-	const struct format *how = find_format(format);
-	struct import_line l;
+	static const char *const titles[] = {
+		[IMPORT_SWF] = "the Standard Workload Format, with 18 numbers, run time and "
+			       "cores; for another format give --format sacct or pbs",
+		[IMPORT_SACCT] = "what sacct prints, as 'reeve import sacct' reads it",
+		[IMPORT_PBS] = "an accounting log of PBS",
+	};
+	enum import_format f = import_format_find(format);
 	int r;
 
-	if (!how)
+	if (f == _IMPORT_FORMAT_MAX)
 		return err_set(err, -EINVAL, "--format %.40s: write swf, sacct or pbs", format);
-	r = import_file_open(path, &f, err);
-	if (r < 0)
-		return r;
-	while ((r = import_file_line(f, &l, err)) > 0) {
-		r = how->add(ret, l.at, l.size);
-		if (r == -E2BIG)
-			return err_set(err, r, "%.200s: more jobs than can be replayed", path);
-		if (r < 0)
-			return err_set(err, r, "out of memory");
-	}
+	r = f == IMPORT_SWF ? read_swf(path, ret, err) : read_rows(path, f, ret, err);
 	if (r == 0 && ret->n == 0)
-		return err_set(
-			err, -EBADMSG, "%.200s: no line is a job in %s%s", path, how->title,
-			how == formats ? "; for another format give --format sacct or pbs"
-				       : "");
+		return err_set(err, -EBADMSG, "%.200s: no line is a job in %s", path,
+			       titles[f]);
 	return r;
 }
 

@@ -6,18 +6,15 @@
 #include <time.h>
 #include "cli/cli.h"
 #include "cli/import/file.h"
+#include "cli/import/import.h"
 #include "cli/import/map.h"
-#include "cli/import/unused.h"
 #include "cli/offline/ledger_file.h"
 #include "common/err.h"
-#include "common/wire/doc.h"
+#include "common/model/amount.h"
+#include "common/utf8.h"
 #include "controller/config/config.h"
 #include "controller/config/profile.h"
-#include "controller/history/pbs.h"
-#include "controller/history/sacct.h"
-#include "controller/history/swf.h"
 #include "controller/ledger/calendar.h"
-#include "controller/ledger/import/import.h"
 #include "controller/postgres/pg.h"
 #include "controller/pricing/history_price.h"
 
@@ -28,10 +25,9 @@
 #define BATCH_SERVER 100000
 #define NAMED_MAX 20 /* conflicts that are listed one by one */
 #define PATIENCE_S 2 /* from then on, progress is shown */
-#define NO_JOB SWF_NO_JOB
-#define NO_NAME "unknown" /* account or user of a job that names none */
-_Static_assert(SWF_NO_JOB == SACCT_NO_JOB && SWF_NO_JOB == PBS_NO_JOB,
-	       "one value for lines that are no job");
+/* Of how files are read: in the digest of an import, so that a version that reads more of a file reads it
+ * again. */
+#define READER "reader 2"
 
 static const struct verb_option options[] = {
 	{ "ledger", 0, "FILE", "the ledger file; created when it does not exist", NULL },
@@ -49,41 +45,14 @@ static const struct verb_option options[] = {
 	  "of the times of sacct, and of the days of a new ledger; default: the profile's, or "
 	  "UTC",
 	  NULL },
+	{ "unix-start-time", 0, "SECONDS",
+	  "swf without this header: when the log begins, in seconds since 1970", NULL },
 	{ 0 },
-};
-
-enum import_format { FORMAT_SWF, FORMAT_SACCT, FORMAT_PBS, _FORMAT_MAX };
-static const char *const format_names[] = { "swf", "sacct", "pbs" };
-_Static_assert(ARRAY_LEN(format_names) == _FORMAT_MAX, "a name a format");
-
-struct import {
-	struct cli *c;
-	const char *path, *format, *cluster, *map_path, *zone;
-	char *profile;			       /* its file */
-	char profile_name[IMPORT_PROFILE_MAX]; /* "": none */
-	struct import_file *file;
-	struct store *store;
-	struct store_import *to;
-	struct import_map *map;
-	struct config *config;
-	struct calendar *clocks; /* of sacct's times; NULL: UTC's */
-	struct swf swf;
-	struct sacct sacct;
-	struct store_import_count count;
-	int64_t n_new, n_followed, n_pending, line; /* of this run; line: where it reads */
-	int64_t batch;
-	struct timespec start;
-	struct import_unused unused;
-	char no_price[256];  /* why the first one has none */
-	const char *account; /* of jobs that name none */
-	int64_t no_account, no_user;
-	enum import_format kind;
-	bool has_progress;
 };
 
 static void import_done(struct import *i)
 {
-	import_file_close(i->file);
+	import_reader_close(i->reader);
 	store_import_close(i->to);
 	store_close(i->store);
 	import_map_free(i->map);
@@ -91,6 +60,7 @@ static void import_done(struct import *i)
 	calendar_close(i->clocks);
 	free(i->profile);
 	import_unused_done(&i->unused);
+	import_seen_done(&i->seen);
 }
 
 static int check_cluster(const struct import *i, const struct history_job *j, struct err *err)
@@ -106,6 +76,11 @@ static int check_cluster(const struct import *i, const struct history_job *j, st
 
 /* ---- names of the file that the profile lacks ---- */
 
+static void note_unused(struct import *i, enum import_unused_kind kind, const char *name)
+{
+	import_unused_note(&i->unused, &(struct import_unused_job){ kind, name, i->line, 0 });
+}
+
 /* Keeps the reason of the first job without a price, and counts the job under the models of its GPUs. */
 static void note_no_price(struct import *i, const struct history_job *j, const struct err *why)
 {
@@ -113,7 +88,7 @@ static void note_no_price(struct import *i, const struct history_job *j, const s
 		snprintf(i->no_price, sizeof(i->no_price), "line %" PRId64 ": %.200s", i->line,
 			 why->text);
 	for (int32_t k = 0; k < j->gpus.n; k++)
-		import_unused_note(&i->unused, UNUSED_GPU, j->gpus.of[k].model);
+		note_unused(i, UNUSED_GPU, j->gpus.of[k].model);
 }
 
 /* < 0: the profile has no price for it. */
@@ -129,20 +104,25 @@ static int price_job(struct import *i, const struct history_job *j,
 		return r;
 	}
 	*ret = (struct store_import_job){ .job = j, .pool = p.pool, .terms = p.terms };
-	if (i->config && *j->queue && !p.has_queue)
-		import_unused_note(&i->unused, UNUSED_PARTITION, j->queue);
+	if (i->config && *j->queue && !p.has_queue && p.is_by_queue)
+		note_unused(i, UNUSED_PARTITION, j->queue);
 	if (i->config && i->config->n_qos && *j->qos && !p.has_qos)
-		import_unused_note(&i->unused, UNUSED_QOS, j->qos);
+		note_unused(i, UNUSED_QOS, j->qos);
+	for (int k = 0; k < j->left_out.n; k++)
+		import_unused_note(&i->unused, &(struct import_unused_job){
+						       UNUSED_AMOUNT, j->left_out.of[k].name,
+						       i->line, j->left_out.of[k].n });
 	return 0;
 }
 
 /* ---- lines ---- */
 
 /* Counts a line that is no job, and keeps the number of the first one of each reason. */
-static void reject_line(struct import *i, enum history_why why)
+static void reject_line(struct import *i, enum history_why why, const struct history_job *j)
 {
 	if (i->count.rejected[why]++ == 0)
 		i->count.first_line[why] = i->line;
+	import_told_reject(&i->told, why, j);
 }
 
 static void print_conflict(struct import *i, const struct store_import_job *j)
@@ -162,10 +142,22 @@ static int on_settled(void *ctx, const struct store_import_job *j,
 	struct import *i = ctx;
 	int64_t core_seconds =
 		(j->job->end_s - j->job->start_s - j->job->suspended_s) * j->job->ncpus;
+	int r;
 
 	if (outcome == STORE_IMPORT_CONFLICT) {
 		print_conflict(i, j);
 		return 0;
+	}
+	r = import_seen_add(&i->seen, j->job);
+	if (r < 0)
+		return err_set(err, r, "out of memory");
+	if (r > 0 && outcome != STORE_IMPORT_NEW) {
+		i->told.repeated++;
+		return 0;
+	}
+	if (j->job->suspended_s) {
+		i->told.free_jobs++;
+		i->told.free_s += j->job->suspended_s;
 	}
 	if (__builtin_add_overflow(i->count.core_seconds, core_seconds, &i->count.core_seconds))
 		return err_set(err, -ERANGE, "the sum of core seconds is beyond 64 bits");
@@ -183,69 +175,82 @@ static void fill_names(struct import *i, struct history_job *j)
 		i->no_account++;
 	}
 	if (!*j->user) {
-		strcpy(j->user, NO_NAME);
+		strcpy(j->user, IMPORT_NO_NAME);
 		i->no_user++;
 	}
 }
 
-/* The map is applied after the defaults, so that it can rename these too, and before the cluster is looked up. A job
- * that is rejected is counted and is no error: < 0 ends the import. */
-static int add_job(struct import *i, struct history_job *j, struct err *err)
+/* Gives the job the names that the ledger has. The map is applied after the defaults, so that it can rename
+ * these too. */
+static enum history_why settle_names(struct import *i, struct history_job *j)
 {
-	struct store_import_job priced;
-	int r;
+	char bad[REQUEST_NAME_MAX];
 
 	if (i->cluster)
 		strcpy(j->cluster, i->cluster);
-	if (!import_map_is_text(j)) {
-		reject_line(i, HISTORY_NO_NAME);
-		return 0;
-	}
 	fill_names(i, j);
 	if (i->map)
 		import_map_apply(i->map, j);
-	if (!j->cluster[0]) {
-		reject_line(i, HISTORY_NO_NAME);
+	if (import_map_check(j, bad) && *j->cluster)
+		return HISTORY_OK;
+	if (!*i->no_name)
+		snprintf(i->no_name, sizeof(i->no_name),
+			 *j->cluster ? "'%.64s' has blanks or is not UTF-8; rename it by --map"
+				     : "it names no cluster%.0s; give --cluster NAME",
+			 bad);
+	return HISTORY_NO_NAME;
+}
+
+/* A job that is rejected is counted and is no error: < 0 ends the import. */
+static int add_job(struct import *i, struct history_job *j, struct err *err)
+{
+	struct store_import_job priced;
+	enum history_why why = settle_names(i, j);
+	int r;
+
+	if (why != HISTORY_OK) {
+		reject_line(i, why, j);
 		return 0;
 	}
 	r = check_cluster(i, j, err);
 	if (r < 0)
 		return r;
 	if (price_job(i, j, &priced) < 0) {
-		reject_line(i, HISTORY_NO_PRICE);
+		reject_line(i, HISTORY_NO_PRICE, j);
 		return 0;
 	}
 	priced.line = i->line;
+	import_told_job(&i->told, j, i->line);
+	j->fault =
+		NULL; /* it is part of the line, and the ledger's copy of the job outlives that */
 	r = store_import_add(i->to, &priced, err);
 	if (r == STORE_IMPORT_REFUSED)
-		reject_line(i, HISTORY_OUT_OF_RANGE);
+		reject_line(i, HISTORY_OUT_OF_RANGE, j);
 	return r < 0 ? r : 0;
 }
 
-/* NO_JOB: a heading, a blank line or a record that is no job; HISTORY_OK, or why the line is rejected. */
-static int read_line(struct import *i, struct import_line l, struct history_job *ret)
+static int add_row(struct import *i, struct history_job *j, int why, struct err *err)
 {
-	if (i->kind == FORMAT_PBS)
-		return pbs_parse_line(l.at, l.size, ret);
-	return i->kind == FORMAT_SWF ? swf_parse_line(&i->swf, l.at, l.size, ret)
-				     : sacct_parse_line(&i->sacct, l.at, l.size, ret);
-}
-
-static int add_line(struct import *i, struct import_line l, struct err *err)
-{
-	struct history_job j;
-	int why = read_line(i, l, &j);
-
 	i->count.lines = i->line;
-	if (why == NO_JOB)
-		return 0;
 	i->count.rows++;
 	i->n_pending++;
-	if (why != HISTORY_OK) {
-		reject_line(i, (enum history_why)why);
-		return 0;
-	}
-	return add_job(i, &j, err);
+	if (why == HISTORY_OK)
+		return add_job(i, j, err);
+	reject_line(i, (enum history_why)why, j);
+	return 0;
+}
+
+/* A row that an earlier run has imported: a row below may be the same job. */
+static int skip_row(struct import *i, struct history_job *j, int why, struct err *err)
+{
+	int64_t no_account = i->no_account, no_user = i->no_user;
+
+	if (why == HISTORY_OK && settle_names(i, j) == HISTORY_OK &&
+	    import_seen_add(&i->seen, j) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	i->no_account = no_account;
+	i->no_user = no_user;
+	return 0;
 }
 
 static void show_progress(struct import *i)
@@ -255,26 +260,22 @@ static void show_progress(struct import *i)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (!i->c->shows_progress || now.tv_sec - i->start.tv_sec < PATIENCE_S)
 		return;
-	fprintf(stderr, "\r%s: %d %%, %" PRId64 " jobs", i->path, import_file_percent(i->file),
-		i->count.jobs);
+	fprintf(stderr, "\r%s: %d %%, %" PRId64 " jobs", i->path,
+		import_reader_percent(i->reader), i->count.jobs);
 	i->has_progress = true;
 }
 
-/* Skips the lines that an earlier run has imported; but reads SWF headers (;) among them again. */
+/* Reads the rows that an earlier run has imported too: headings, phases and parts among them decide what the
+ * rows below are. */
 static int read_all(struct import *i, struct err *err)
 {
-	struct history_job ignored;
-	struct import_line l;
 	int64_t done = i->count.lines;
-	int r;
+	struct history_job j;
+	int why, r;
 
-	while ((r = import_file_line(i->file, &l, err)) > 0) {
-		if (++i->line <= done) {
-			if (l.size && *l.at == ';')
-				read_line(i, l, &ignored);
-			continue;
-		}
-		r = add_line(i, l, err);
+	while ((r = import_reader_next(i->reader, &j, &why, err)) > 0) {
+		i->line = import_reader_place(i->reader);
+		r = i->line <= done ? skip_row(i, &j, why, err) : add_row(i, &j, why, err);
 		if (r >= 0 && i->n_pending >= i->batch) {
 			r = store_import_commit(i->to, &i->count, err);
 			i->n_pending = 0;
@@ -289,105 +290,13 @@ static int read_all(struct import *i, struct err *err)
 	return store_import_commit(i->to, &i->count, err);
 }
 
-/* ---- the summary ---- */
-
-static int64_t rejected_total(const struct import *i)
-{
-	int64_t n = 0;
-
-	for (enum history_why w = 0; w < _HISTORY_WHY_MAX; w++)
-		n += i->count.rejected[w];
-	return n;
-}
-
-static json_t *encode_rejects(const struct import *i)
-{
-	_cleanup_doc_ struct doc d = doc_object();
-
-	for (enum history_why w = 0; w < _HISTORY_WHY_MAX; w++)
-		if (i->count.rejected[w])
-			doc_int(&d, history_why_name(w), i->count.rejected[w]);
-	return doc_take(&d);
-}
-
-static int print_document(const struct import *i, struct err *err)
-{
-	const struct store_import_count *n = &i->count;
-	_cleanup_doc_ struct doc d = doc_object();
-	_cleanup_json_ json_t *doc = NULL;
-
-	doc_text(&d, "profile", i->profile_name);
-	doc_text(&d, "account", i->account);
-	doc_int(&d, "without_account", i->no_account);
-	doc_int(&d, "without_user", i->no_user);
-	doc_set(&d, "unused", import_unused_encode(&i->unused));
-	doc_text(&d, "schema", WIRE_SCHEMA);
-	doc_text(&d, "time_zone", store_zone(i->store));
-	doc_int(&d, "rows", n->rows);
-	doc_int(&d, "jobs", n->jobs);
-	doc_int(&d, "new", i->n_new);
-	doc_int(&d, "known", n->jobs - i->n_new);
-	doc_int(&d, "followed", i->n_followed);
-	doc_int(&d, "conflict", n->conflicts);
-	doc_int(&d, "core_seconds", n->core_seconds);
-	doc_set(&d, "rejected", encode_rejects(i));
-	doc_int(&d, "rejected_total", rejected_total(i));
-	if (doc_finish(&d, &doc, err) < 0)
-		return -ENOMEM;
-	return cli_print_document(i->c, doc, err);
-}
-
-static int print_summary(const struct import *i)
-{
-	const struct store_import_count *n = &i->count;
-	FILE *to = i->c->format.to;
-
-	fprintf(to, "rows          %" PRId64 "\n", n->rows);
-	fprintf(to, "jobs          %" PRId64 " (%" PRId64 " new, %" PRId64 " known)\n", n->jobs,
-		i->n_new, n->jobs - i->n_new);
-	if (i->n_followed)
-		fprintf(to,
-			"  %" PRId64 " of the known came from reeve-slurm or an agent, and are "
-			"charged as jobs of Slurm\n",
-			i->n_followed);
-	fprintf(to, "core seconds  %" PRId64 "\n", n->core_seconds);
-	fprintf(to, "conflict      %" PRId64 "\n", n->conflicts);
-	fprintf(to, "rejected      %" PRId64 "\n", rejected_total(i));
-	for (enum history_why w = 0; w < _HISTORY_WHY_MAX; w++)
-		if (n->rejected[w])
-			fprintf(to, "  %s: %" PRId64 ", first in line %" PRId64 "\n",
-				history_why_name(w), n->rejected[w], n->first_line[w]);
-	if (*i->no_price)
-		fprintf(to, "    the first without a price: %s\n", i->no_price);
-	if (i->no_account)
-		fprintf(to, "without account %" PRId64 ", charged to account %s\n",
-			i->no_account, i->account);
-	if (i->no_user)
-		fprintf(to, "without user  %" PRId64 ", charged to user " NO_NAME "\n",
-			i->no_user);
-	import_unused_print(&i->unused, to);
-	fprintf(to, "priced by     %s\n",
-		i->profile ? i->profile_name : "no profile: cores x time");
-	return 0;
-}
-
-/* An import without a single job, new or known, is a failure: exit status 1. */
-static int check_imported(const struct import *i)
-{
-	const struct store_import_count *n = &i->count;
-
-	if (n->jobs || n->conflicts)
-		return 0;
-	fprintf(stderr,
-		"reeve import: %s: none of %" PRId64
-		" rows was imported; is it %s? The reasons are listed under 'rejected'; names "
-		"can be set with --account and --map\n",
-		i->path, n->rows, i->format);
-	i->c->exit_code = CLI_FAILED;
-	return 0;
-}
-
 /* ---- options and files ---- */
+
+static bool is_option_name(const char *name)
+{
+	return *name && strlen(name) < REQUEST_NAME_MAX && history_is_name(name) &&
+	       utf8_is_valid(name);
+}
 
 static int read_words(struct import *i, const struct verb_call *call, struct err *err)
 {
@@ -398,19 +307,27 @@ static int read_words(struct import *i, const struct verb_call *call, struct err
 	i->cluster = verb_value(call, "cluster");
 	i->map_path = verb_value(call, "map");
 	i->zone = verb_value(call, "time-zone");
-	while (i->kind < _FORMAT_MAX && strcmp(i->format, format_names[i->kind]) != 0)
-		i->kind++;
-	i->swf = (struct swf)SWF_INIT;
-	if (i->kind == _FORMAT_MAX)
+	i->kind = import_format_find(i->format);
+	i->epoch = verb_value(call, "unix-start-time");
+	i->epoch_s = -1;
+	if (i->kind == _IMPORT_FORMAT_MAX)
 		return err_set(err, -EINVAL, "'%.32s' is not a format; use swf, sacct or pbs",
 			       i->format);
-	if (!i->cluster && i->kind == FORMAT_SWF)
+	if (i->epoch &&
+	    (i->kind != IMPORT_SWF || amount_parse_count(i->epoch, &i->epoch_s, NULL) < 0 ||
+	     i->epoch_s > HISTORY_TIME_MAX))
+		return err_set(
+			err, -EINVAL,
+			"--unix-start-time '%.32s' is not a number of seconds since 1970, of "
+			"an SWF file",
+			i->epoch);
+	if (!i->cluster && i->kind == IMPORT_SWF)
 		return err_set(err, -EINVAL,
 			       "an SWF file does not name its cluster: give --cluster NAME");
-	if (i->cluster && (!*i->cluster || strlen(i->cluster) >= REQUEST_NAME_MAX))
+	if (i->cluster && !is_option_name(i->cluster))
 		return err_set(err, -EINVAL, "--cluster '%.80s' is not a name", i->cluster);
-	i->account = verb_value(call, "account") ? verb_value(call, "account") : NO_NAME;
-	if (!*i->account || strlen(i->account) >= REQUEST_NAME_MAX)
+	i->account = verb_value(call, "account") ? verb_value(call, "account") : IMPORT_NO_NAME;
+	if (!is_option_name(i->account))
 		return err_set(err, -EINVAL, "--account '%.80s' is not a name", i->account);
 	r = import_unused_init(&i->unused, err);
 	if (r < 0)
@@ -424,9 +341,9 @@ static int read_words(struct import *i, const struct verb_call *call, struct err
 /* Opens what the options name, without the ledger: faults in these files create no ledger. */
 static int open_files(struct import *i, struct err *err)
 {
-	int r = import_file_open(i->path, &i->file, err);
+	int r = 0;
 
-	if (r >= 0 && i->map_path)
+	if (i->map_path)
 		r = import_map_load(i->map_path, &i->map, err);
 	if (r >= 0 && i->profile)
 		r = config_load(i->profile, &i->config, err);
@@ -450,14 +367,17 @@ static int64_t moment_of(void *ctx, int64_t local_s, enum sacct_which which)
 				 which == SACCT_LATER ? CALENDAR_LATER : CALENDAR_EARLIER);
 }
 
-static int open_clocks(struct import *i, struct err *err)
+static int open_reader(struct import *i, struct err *err)
 {
-	bool has_clocks = i->kind == FORMAT_SACCT && zone_of(i);
+	struct import_how how = { .format = i->kind,
+				  .epoch_s = i->epoch_s,
+				  .has_phases = i->kind == IMPORT_PBS };
+	bool has_clocks = i->kind == IMPORT_SACCT && zone_of(i);
 	int r = has_clocks ? calendar_open(zone_of(i), &i->clocks, err) : 0;
 
 	if (i->clocks)
-		i->sacct = (struct sacct){ moment_of, i->clocks };
-	return r;
+		how.sacct = (struct sacct){ .zone = moment_of, .ctx = i->clocks };
+	return r < 0 ? r : import_reader_open(i->path, &how, &i->reader, err);
 }
 
 /* The digest identifies the import: the same file with another cluster, map, profile, account or zone is another import, and
@@ -465,7 +385,7 @@ static int open_clocks(struct import *i, struct err *err)
 static int open_ledger(struct import *i, const char *path, struct err *err)
 {
 	char digest[IMPORT_DIGEST_MAX], content[IMPORT_DIGEST_MAX];
-	int r = open_clocks(i, err);
+	int r = open_reader(i, err);
 	const struct import_digest_part parts[] = {
 		{ .word = i->format },
 		{ .word = i->cluster ? i->cluster : "" },
@@ -474,6 +394,8 @@ static int open_ledger(struct import *i, const char *path, struct err *err)
 		{ .path = i->profile, .word = i->profile ? NULL : "-" },
 		{ .path = i->path },
 		{ .word = i->account },
+		{ .word = READER },
+		{ .word = i->epoch ? i->epoch : "" },
 		{ .word = i->clocks ? calendar_zone(i->clocks) : NULL }, /* or the end */
 		{ 0 },
 	};
@@ -521,8 +443,9 @@ static int run_import(const struct verb_call *call, void *ctx, struct err *err)
 		fputs("\r\033[K", stderr);
 	if (r < 0)
 		return r;
-	r = i.c->format.output == TABLE_TABLE ? print_summary(&i) : print_document(&i, err);
-	return r < 0 ? r : check_imported(&i);
+	r = i.c->format.output == TABLE_TABLE ? import_summary_print(&i)
+					      : import_summary_document(&i, err);
+	return r < 0 ? r : import_summary_check(&i);
 }
 
 const struct verb cli_verb_import = {
@@ -531,8 +454,10 @@ const struct verb cli_verb_import = {
 	.help = "Import the job history of another system into a ledger",
 	.details =
 		"FILE is plain or compressed by gzip. swf: the Standard Workload Format. sacct:\n"
-		"the output of 'sacct --parsable2' with the 26 fields of docs/import.md; its\n"
-		"times are local times of --time-zone. pbs: an accounting log of PBS or Torque.\n"
+		"the output of 'sacct --parsable2' with its heading, in any order of columns, or\n"
+		"without one with the 26 fields of docs/import.md, or of 'sacct --json'; times\n"
+		"without an offset are local times of --time-zone. pbs: an accounting log of PBS\n"
+		"or Torque.\n"
 		"\n"
 		"Each job is charged for its cores, or with --profile by the tariff of its\n"
 		"cluster: by its GPU models, and by the queue that its partition names (else the\n"

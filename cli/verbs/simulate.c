@@ -392,6 +392,7 @@ static void put_notes(const struct simulate *s)
 		[SIM_NO_SUBMIT] = "rejected_no_submit_time",
 		[SIM_OUT_OF_RANGE] = "rejected_out_of_range",
 		[SIM_GARBAGE] = "rejected_garbage",
+		[SIM_PART] = "rejected_partial_execution",
 	};
 
 	_Static_assert(ARRAY_LEN(keys) == _SIM_WHY_MAX && _SIM_WHY_MAX + 3 <= TABLE_NOTES_MAX,

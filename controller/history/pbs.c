@@ -35,6 +35,12 @@ enum key {
 	KEY_USED_CPUT,
 	KEY_USED_MEM,
 	KEY_USED_WALLTIME,
+	KEY_JOBNAME,
+	KEY_PROCS,
+	KEY_SIZE,
+	KEY_MPPWIDTH,
+	KEY_MPPDEPTH,
+	KEY_MPPNPPN,
 	_KEY_MAX,
 };
 static const char *const keys[] = {
@@ -64,6 +70,12 @@ static const char *const keys[] = {
 	[KEY_USED_CPUT] = "resources_used.cput",
 	[KEY_USED_MEM] = "resources_used.mem",
 	[KEY_USED_WALLTIME] = "resources_used.walltime",
+	[KEY_JOBNAME] = "jobname",
+	[KEY_PROCS] = "Resource_List.procs",
+	[KEY_SIZE] = "Resource_List.size",
+	[KEY_MPPWIDTH] = "Resource_List.mppwidth",
+	[KEY_MPPDEPTH] = "Resource_List.mppdepth",
+	[KEY_MPPNPPN] = "Resource_List.mppnppn",
 };
 _Static_assert(ARRAY_LEN(keys) == _KEY_MAX, "a name a key");
 
@@ -71,14 +83,15 @@ _Static_assert(ARRAY_LEN(keys) == _KEY_MAX, "a name a key");
 
 struct record {
 	char type;
-	struct pbs_text id;
-	struct pbs_text of[_KEY_MAX];
+	struct history_text id;
+	struct history_text of[_KEY_MAX];
+	struct history_amounts left_out;
 };
 
 /* ---- the line ---- */
 
 /* "04/18/2008 03:35:28", with parts of a second in some logs. */
-static bool is_time(struct pbs_text t)
+static bool is_time(struct history_text t)
 {
 	static const char form[] = "00/00/0000 00:00:00";
 
@@ -93,154 +106,158 @@ static bool is_time(struct pbs_text t)
 	return true;
 }
 
-static bool cut_field(const char **at, const char *end, struct pbs_text *ret)
+static bool cut_field(const char **at, const char *end, struct history_text *ret)
 {
 	const char *sign = memchr(*at, ';', (size_t)(end - *at));
 
 	if (!sign)
 		return false;
-	*ret = (struct pbs_text){ *at, (size_t)(sign - *at) };
+	*ret = (struct history_text){ *at, (size_t)(sign - *at) };
 	*at = sign + 1;
 	return true;
 }
 
-/* A value, which PBS puts in quotes where it has blanks or quotes; *at is behind it. */
-static int cut_value(const char **at, const char *end, struct pbs_text *ret)
+static bool is_key_letter(char c)
 {
-	const char *p = *at, *from = p;
-	char quote = p < end && (*p == '"' || *p == '\'') ? *p : 0;
-
-	if (quote) {
-		from++;
-		p = memchr(from, quote, (size_t)(end - from));
-		if (!p || (p + 1 < end && p[1] != ' '))
-			return -EINVAL;
-		*at = p + 1;
-	} else {
-		while (p < end && *p != ' ')
-			p++;
-		*at = p;
-	}
-	*ret = (struct pbs_text){ from, (size_t)(p - from) };
-	return 0;
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '.' || c == '-';
 }
 
-/* -EINVAL: the key occurs twice, and it is not clear which value is right. */
-static int note_value(struct record *r, struct pbs_text key, struct pbs_text value)
+/* Does " word=" begin at this blank, or only blanks follow? */
+static bool ends_value(const char *at, const char *end)
 {
-	for (enum key k = 0; k < _KEY_MAX; k++) {
-		if (!pbs_is(key, keys[k]))
-			continue;
-		if (r->of[k].at)
-			return -EINVAL;
-		r->of[k] = value;
-		break;
-	}
-	return 0;
+	const char *from;
+
+	while (at < end && *at == ' ')
+		at++;
+	for (from = at; at < end && is_key_letter(*at);)
+		at++;
+	return at == end ? from == end : at > from && *at == '=';
 }
 
-/* "key=value key=value ..."; keys that are not in the table are skipped. -EINVAL: another form.
- */
-static int read_values(const char *at, const char *end, struct record *r)
+/* The end of a value in quotes, which PBS does not escape: the first quote before " word=".
+ * NULL: there is none. */
+static const char *find_quote(const char *at, const char *end, char quote)
 {
+	for (at = memchr(at, quote, (size_t)(end - at)); at;
+	     at = memchr(at + 1, quote, (size_t)(end - at - 1)))
+		if (at + 1 == end || (at[1] == ' ' && ends_value(at + 1, end)))
+			return at;
+	return NULL;
+}
+
+static bool is_quote(char c)
+{
+	return c == '"' || c == '\'';
+}
+
+/* PBS writes these without quotes, whatever is in them: a quote belongs to the text. */
+static bool is_never_quoted(enum key k)
+{
+	return k == KEY_USER || k == KEY_GROUP || k == KEY_JOBNAME || k == KEY_QUEUE;
+}
+
+/* A value ends before the next " word="; *at goes behind it. */
+static struct history_text cut_value(const char **at, const char *end, enum key k)
+{
+	const char *from = *at, *p = from,
+		   *close = from < end && is_quote(*from) && !is_never_quoted(k)
+				    ? find_quote(from + 1, end, *from)
+				    : NULL;
+
+	if (close) {
+		*at = close + 1;
+		return (struct history_text){ from + 1, (size_t)(close - from) - 1 };
+	}
+	while (p < end && !(*p == ' ' && ends_value(p, end)))
+		p++;
+	*at = p;
+	if (p - from >= 2 && is_quote(*from) && p[-1] == *from)
+		return (struct history_text){ from + 1, (size_t)(p - from) - 2 };
+	return (struct history_text){ from, (size_t)(p - from) };
+}
+
+/* _KEY_MAX: none of the table. */
+static enum key find_key(struct history_text name)
+{
+	enum key k = 0;
+
+	while (k < _KEY_MAX && !history_is(name, keys[k]))
+		k++;
+	return k;
+}
+
+static void note_other(struct record *r, struct history_text key, struct history_text value)
+{
+	static const char head[] = "Resource_List.";
+	const size_t n = sizeof(head) - 1;
+
+	if (key.size > n && !memcmp(key.at, head, n))
+		pbs_add_left_out(&r->left_out,
+				 (struct history_text){ key.at + n, key.size - n }, value, 1);
+}
+
+/* "key=value key=value ..." *ret_twice: a key that has two values, of which either may be right.
+ * -EINVAL: another form. */
+static int read_values(const char *at, const char *end, struct record *r,
+		       const char **ret_twice)
+{
+	*ret_twice = NULL;
 	while (at < end) {
-		struct pbs_text value, key = { at, 0 };
+		struct history_text value, key = { at, 0 };
+		enum key k;
 
 		if (*at == ' ') {
 			at++;
 			continue;
 		}
-		while (at < end && *at != '=' && *at != ' ')
+		while (at < end && is_key_letter(*at))
 			at++;
-		if (at == end || *at != '=')
-			return -EINVAL;
 		key.size = (size_t)(at - key.at);
-		at++;
-		if (cut_value(&at, end, &value) < 0 || note_value(r, key, value) < 0)
+		if (at == end || *at != '=' || !key.size)
 			return -EINVAL;
+		at++;
+		k = find_key(key);
+		value = cut_value(&at, end, k);
+		if (k == _KEY_MAX)
+			note_other(r, key, value);
+		else if (!r->of[k].at)
+			r->of[k] = value;
+		else if (r->of[k].size != value.size ||
+			 memcmp(r->of[k].at, value.at, value.size) != 0)
+			*ret_twice = k == KEY_JOBNAME ? *ret_twice : keys[k];
 	}
 	return 0;
 }
 
-static int read_record(const char *line, const char *end, struct record *ret)
+static int read_head(const char **at, const char *end, struct record *ret)
 {
-	struct pbs_text when, type;
+	struct history_text when, type;
 
-	if (!cut_field(&line, end, &when) || !cut_field(&line, end, &type) ||
-	    !cut_field(&line, end, &ret->id))
+	if (!cut_field(at, end, &when) || !cut_field(at, end, &type) ||
+	    !cut_field(at, end, &ret->id))
 		return HISTORY_MISSING_FIELDS;
 	if (!is_time(when) || type.size != 1)
 		return HISTORY_GARBAGE;
 	ret->type = *type.at;
-	if ((ret->type != 'E' && ret->type != 'R') || (ret->id.size && *ret->id.at == 'R'))
-		return PBS_NO_JOB; /* the id of a reservation begins with R */
-	return read_values(line, end, ret) < 0 ? HISTORY_GARBAGE : HISTORY_OK;
+	/* The id of a reservation begins with R. */
+	return ret->id.size && *ret->id.at == 'R' ? PBS_NO_JOB : HISTORY_OK;
 }
 
-/* ---- the job's id ---- */
-
-int pbs_number(int64_t sequence, int64_t index, int64_t *ret)
+static int read_body(const char *at, const char *end, struct record *r, struct history_job *j)
 {
-	static const struct {
-		int sequence_bits, index_bits, base_bit;
-	} rows[] = { { 25, 14, 39 }, { 27, 11, 38 }, { 29, 8, 37 }, { 16, 20, 36 } };
+	const char *twice;
 
-	if (sequence < 0)
-		return -ERANGE;
-	if (index < 0) {
-		*ret = sequence;
-		return sequence < 1LL << 36 ? 0 : -ERANGE;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (sequence < 1LL << rows[i].sequence_bits &&
-		    index < 1LL << rows[i].index_bits) {
-			*ret = (1LL << rows[i].base_bit) + (index << rows[i].sequence_bits) +
-			       sequence;
-			return 0;
-		}
-	return -ERANGE;
-}
-
-/* Digits at *at; false where there are none. */
-static bool read_digits(const char **at, const char *end, int64_t *ret)
-{
-	const char *from = *at;
-
-	while (*at < end && **at >= '0' && **at <= '9')
-		++*at;
-	return history_parse_int(from, (size_t)(*at - from), ret) == 0;
-}
-
-/* "12.server", "12[3].server", "12-3.server" (older Torque). A whole array is "12[].server". */
-static int read_id(struct pbs_text id, struct history_job *ret)
-{
-	const char *at = id.at, *end = id.at + id.size, *dot;
-	int64_t sequence, index = -1;
-
-	if (!read_digits(&at, end, &sequence))
-		return HISTORY_GARBAGE;
-	if (at < end && (*at == '[' || *at == '-')) {
-		bool is_bracket = *at++ == '[';
-
-		if (is_bracket && at < end && *at == ']')
-			return PBS_NO_JOB;
-		if (!read_digits(&at, end, &index) ||
-		    (is_bracket && (at == end || *at++ != ']')))
-			return HISTORY_GARBAGE;
-	}
-	if (at < end && *at != '.')
-		return HISTORY_GARBAGE;
-	at += at < end;
-	dot = memchr(at, '.', (size_t)(end - at));
-	if (!history_copy_name(at, (size_t)((dot ? dot : end) - at), ret->cluster))
-		return HISTORY_NO_NAME;
-	return pbs_number(sequence, index, &ret->number) < 0 ? HISTORY_OUT_OF_RANGE
-							     : HISTORY_OK;
+	if (read_values(at, end, r, &twice) < 0)
+		return history_fault(j, "record",
+				     (struct history_text){ at, (size_t)(end - at) });
+	return twice ? history_fault(j, twice, (struct history_text){ "twice", 5 })
+		     : HISTORY_OK;
 }
 
 /* ---- names, times, amounts ---- */
 
-static bool read_name(struct pbs_text t, char ret[static REQUEST_NAME_MAX])
+static bool read_name(struct history_text t, char ret[static REQUEST_NAME_MAX])
 {
 	return history_copy_name(t.at ? t.at : "", t.size, ret);
 }
@@ -248,43 +265,53 @@ static bool read_name(struct pbs_text t, char ret[static REQUEST_NAME_MAX])
 static bool read_names(const struct record *r, struct history_job *ret)
 {
 	static const enum key accounts[] = { KEY_PROJECT, KEY_ACCOUNT, KEY_GROUP };
-	struct pbs_text account = { 0 };
+	struct history_text account = { 0 };
 
 	for (size_t i = 0; i < ARRAY_LEN(accounts) && !account.size; i++)
-		if (!pbs_is(r->of[accounts[i]], NO_PROJECT))
+		if (!history_is(r->of[accounts[i]], NO_PROJECT))
 			account = r->of[accounts[i]];
 	return read_name(account, ret->account) && read_name(r->of[KEY_USER], ret->user) &&
 	       read_name(r->of[KEY_QUEUE], ret->queue) && read_name(r->of[KEY_QOS], ret->qos);
 }
 
-/* A value that is not recorded leaves *ret unchanged. */
-static int read_int(struct pbs_text t, int64_t *ret)
+/* A value that is not recorded, or not readable, leaves *ret unchanged. -EINVAL: not readable. */
+static int read_int(struct history_text t, int64_t *ret)
 {
 	return t.at ? history_parse_int(t.at, t.size, ret) : 0;
 }
 
-static int read_times(const struct record *r, struct history_job *ret)
+static void read_submit(const struct record *r, struct history_job *ret)
 {
-	static const enum key submitted[] = { KEY_START, KEY_ETIME, KEY_QTIME,
+	static const enum key submitted[] = { KEY_ETIME, KEY_QTIME,
 					      KEY_CTIME }; /* the last counts */
-	int64_t used_ms;
 
-	if (!r->of[KEY_START].at || !r->of[KEY_END].at)
-		return HISTORY_MISSING_FIELDS;
-	if (read_int(r->of[KEY_START], &ret->start_s) < 0 ||
-	    read_int(r->of[KEY_END], &ret->end_s) < 0)
-		return HISTORY_GARBAGE;
-	if (ret->start_s <= 0)
-		return HISTORY_NOT_STARTED;
+	ret->submit_s = ret->start_s;
 	for (size_t i = 0; i < ARRAY_LEN(submitted); i++)
 		if (read_int(r->of[submitted[i]], &ret->submit_s) < 0)
-			return HISTORY_GARBAGE;
+			history_forget(ret, keys[submitted[i]], r->of[submitted[i]]);
+}
+
+static int read_times(const struct record *r, struct history_job *ret, int64_t *ret_used_s)
+{
+	int64_t used_ms;
+
+	*ret_used_s = -1;
+	if (!r->of[KEY_START].at || !r->of[KEY_END].at)
+		return HISTORY_MISSING_FIELDS;
+	if (read_int(r->of[KEY_START], &ret->start_s) < 0)
+		return history_fault(ret, "start", r->of[KEY_START]);
+	if (read_int(r->of[KEY_END], &ret->end_s) < 0)
+		return history_fault(ret, "end", r->of[KEY_END]);
+	if (ret->start_s <= 0)
+		return HISTORY_NOT_STARTED;
+	read_submit(r, ret);
 	if (!r->of[KEY_USED_WALLTIME].at)
 		return HISTORY_OK;
 	if (pbs_parse_time(r->of[KEY_USED_WALLTIME], &used_ms) < 0)
-		return HISTORY_GARBAGE;
-	if (ret->end_s > ret->start_s && used_ms / 1000 < ret->end_s - ret->start_s)
-		ret->suspended_s = ret->end_s - ret->start_s - used_ms / 1000;
+		return history_fault(ret, keys[KEY_USED_WALLTIME], r->of[KEY_USED_WALLTIME]);
+	*ret_used_s = used_ms / 1000;
+	if (ret->end_s > ret->start_s && *ret_used_s < ret->end_s - ret->start_s)
+		ret->suspended_s = ret->end_s - ret->start_s - *ret_used_s;
 	return HISTORY_OK;
 }
 
@@ -293,17 +320,62 @@ struct amounts {
 	struct pbs_chunks vnodes, select, nodes;
 };
 
+/* Chunks that were requested count only where the allocation is not recorded. */
+static int read_asked(const struct record *r, struct history_job *ret, struct amounts *a)
+{
+	static const enum key asked[] = { KEY_SELECT, KEY_NODES };
+	bool is_needed = a->vnodes.ncpus <= 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+		struct history_text t = r->of[asked[i]];
+		bool has_models = asked[i] == KEY_SELECT && !a->vnodes.typed;
+		struct pbs_chunks *to = i ? &a->nodes : &a->select;
+		struct gpus before = ret->gpus;
+		/* Models of the request count where the allocation records none. */
+		int e = pbs_parse_chunks(t, 1, has_models ? ret : NULL, to);
+
+		if (e == -ENOSPC)
+			return HISTORY_OUT_OF_RANGE;
+		if (e < 0 && is_needed)
+			return history_fault(ret, keys[asked[i]], t);
+		if (e == 0)
+			continue;
+		*to = (struct pbs_chunks){ .mem_bytes = -1 };
+		ret->gpus = before;
+		history_forget(ret, keys[asked[i]], t);
+	}
+	return HISTORY_OK;
+}
+
 static int read_chunks(const struct record *r, struct history_job *ret, struct amounts *a)
 {
 	int e = pbs_parse_chunks(r->of[KEY_EXEC_VNODE], 0, ret, &a->vnodes);
 
-	/* Models of the request count where the allocation records none. */
-	if (e >= 0)
-		e = pbs_parse_chunks(r->of[KEY_SELECT], 1, a->vnodes.typed ? NULL : ret,
-				     &a->select);
-	if (e >= 0)
-		e = pbs_parse_chunks(r->of[KEY_NODES], 1, NULL, &a->nodes);
-	return e == 0 ? HISTORY_OK : e == -ENOSPC ? HISTORY_OUT_OF_RANGE : HISTORY_GARBAGE;
+	if (e == -ENOSPC)
+		return HISTORY_OUT_OF_RANGE;
+	if (e < 0)
+		return history_fault(ret, keys[KEY_EXEC_VNODE], r->of[KEY_EXEC_VNODE]);
+	return read_asked(r, ret, a);
+}
+
+/* Amounts of the chunks that Resource_List does not sum up by itself. */
+static void read_left_out(const struct record *r, const struct amounts *a,
+			  struct history_job *ret)
+{
+	const struct history_amounts *from = &a->vnodes.left_out;
+
+	if (!from->n)
+		from = a->select.left_out.n ? &a->select.left_out : &a->nodes.left_out;
+	ret->left_out = r->left_out;
+	for (int i = 0; i < from->n; i++) {
+		struct history_text name = { from->of[i].name, strlen(from->of[i].name) };
+		int k = 0;
+
+		while (k < r->left_out.n && strcmp(r->left_out.of[k].name, name.at) != 0)
+			k++;
+		if (k == r->left_out.n)
+			history_add_amount(&ret->left_out, name, from->of[i].n);
+	}
 }
 
 static int64_t first_above_0(const int64_t *v, size_t n)
@@ -314,19 +386,43 @@ static int64_t first_above_0(const int64_t *v, size_t n)
 	return 0;
 }
 
+/* Of a Cray, whose chunks have one core of the login node. */
+static void read_cray(const struct record *r, struct history_job *ret)
+{
+	int64_t width = 0, depth = 1, each = 0, size = 0, cores;
+
+	if (read_int(r->of[KEY_MPPWIDTH], &width) < 0 ||
+	    read_int(r->of[KEY_MPPDEPTH], &depth) < 0 ||
+	    read_int(r->of[KEY_MPPNPPN], &each) < 0)
+		return;
+	if (read_int(r->of[KEY_SIZE], &size) < 0)
+		size = 0;
+	if (width <= 0 || __builtin_mul_overflow(width, depth > 1 ? depth : 1, &cores))
+		cores = width > 0 ? HISTORY_AMOUNT_MAX : size;
+	if (cores <= ret->ncpus)
+		return;
+	ret->ncpus = cores;
+	if (each > 0 && width > 0)
+		ret->nodes = (width - 1) / each + 1;
+}
+
 static int read_cores(const struct record *r, const struct amounts *a, struct history_job *ret)
 {
-	int64_t hosts = 0, slots = 0, recorded = 0, asked = 0;
-	int e = pbs_parse_hosts(r->of[KEY_EXEC_HOST], &slots, &hosts);
+	static const enum key counts[] = { KEY_SLOTS, KEY_NCPUS, KEY_PROCS };
+	int64_t hosts = 0, slots = 0, count[ARRAY_LEN(counts)] = { 0 };
 
-	if (e < 0)
-		return e == -ERANGE ? HISTORY_OUT_OF_RANGE : HISTORY_GARBAGE;
-	if (read_int(r->of[KEY_SLOTS], &recorded) < 0 || read_int(r->of[KEY_NCPUS], &asked) < 0)
-		return HISTORY_GARBAGE;
-	ret->ncpus = first_above_0((const int64_t[]){ a->vnodes.ncpus, slots, recorded, asked,
-						      a->select.ncpus, a->nodes.ncpus },
-				   6);
+	/* Where it is not readable and nothing else has the cores, there are none. */
+	if (pbs_parse_hosts(r->of[KEY_EXEC_HOST], &slots, &hosts) < 0)
+		history_forget(ret, keys[KEY_EXEC_HOST], r->of[KEY_EXEC_HOST]);
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++)
+		if (read_int(r->of[counts[i]], &count[i]) < 0)
+			history_forget(ret, keys[counts[i]], r->of[counts[i]]);
+	ret->ncpus =
+		first_above_0((const int64_t[]){ a->vnodes.ncpus, slots, count[0], count[1],
+						 a->select.ncpus, a->nodes.ncpus, count[2] },
+			      7);
 	ret->nodes = hosts;
+	read_cray(r, ret);
 	return HISTORY_OK;
 }
 
@@ -336,73 +432,112 @@ static int read_gpus(const struct record *r, const struct amounts *a, struct his
 	int64_t asked = 0, typed = a->vnodes.typed ? a->vnodes.typed : a->select.typed;
 	char model[REQUEST_NAME_MAX] = "";
 
-	for (size_t i = 0; i < ARRAY_LEN(models) && !*model; i++)
-		if (r->of[models[i]].size && pbs_copy_model(r->of[models[i]], model) < 0)
-			return HISTORY_GARBAGE;
-	if (read_int(r->of[KEY_NGPUS], &asked) < 0)
-		return HISTORY_GARBAGE;
+	if (a->vnodes.ngpus <= 0 && read_int(r->of[KEY_NGPUS], &asked) < 0)
+		return history_fault(ret, keys[KEY_NGPUS], r->of[KEY_NGPUS]);
 	ret->ngpus = first_above_0(
 		(const int64_t[]){ a->vnodes.ngpus, asked, a->select.ngpus, a->nodes.ngpus },
 		4);
 	if (ret->ngpus > HISTORY_CORES_MAX || typed > HISTORY_CORES_MAX)
 		return HISTORY_OUT_OF_RANGE;
+	for (size_t i = 0; i < ARRAY_LEN(models) && !*model && ret->ngpus > typed; i++)
+		if (r->of[models[i]].size && pbs_copy_model(r->of[models[i]], model) < 0)
+			return history_fault(ret, keys[models[i]], r->of[models[i]]);
 	if (ret->ngpus > typed && history_add_gpus(ret, model, ret->ngpus - typed) < 0)
 		return HISTORY_OUT_OF_RANGE;
 	ret->ngpus = ret->ngpus > typed ? ret->ngpus : typed;
 	return HISTORY_OK;
 }
 
-static int read_memory(const struct record *r, const struct amounts *a, struct history_job *ret)
+static void read_used(const struct record *r, struct history_job *ret)
 {
-	ret->mem_bytes = a->vnodes.mem_bytes >= 0 ? a->vnodes.mem_bytes : a->select.mem_bytes;
-	if (r->of[KEY_MEM].at && pbs_parse_size(r->of[KEY_MEM], &ret->mem_bytes) < 0)
-		return HISTORY_GARBAGE;
-	if (r->of[KEY_USED_MEM].at &&
-	    pbs_parse_size(r->of[KEY_USED_MEM], &ret->mem_peak_bytes) < 0)
-		return HISTORY_GARBAGE;
-	return HISTORY_OK;
+	struct history_text mem = r->of[KEY_USED_MEM], cput = r->of[KEY_USED_CPUT];
+	int64_t ms;
+
+	if (mem.at && pbs_parse_size(mem, &ret->mem_peak_bytes) < 0)
+		history_forget(ret, keys[KEY_USED_MEM], mem);
+	if (cput.at && pbs_parse_time(cput, &ret->cpu_ms) < 0)
+		history_forget(ret, keys[KEY_USED_CPUT], cput);
+	if (!r->of[KEY_WALLTIME].at)
+		return;
+	if (pbs_parse_time(r->of[KEY_WALLTIME], &ms) == 0)
+		ret->walltime_s = ms / 1000;
+	else
+		history_forget(ret, keys[KEY_WALLTIME], r->of[KEY_WALLTIME]);
 }
 
 static int read_amounts(const struct record *r, struct history_job *ret)
 {
-	struct amounts a;
-	int64_t ms;
+	struct amounts a = { 0 };
 	int why = read_chunks(r, ret, &a);
 
 	if (why == HISTORY_OK)
 		why = read_cores(r, &a, ret);
 	if (why == HISTORY_OK)
 		why = read_gpus(r, &a, ret);
-	if (why == HISTORY_OK)
-		why = read_memory(r, &a, ret);
 	if (why != HISTORY_OK)
 		return why;
-	if (r->of[KEY_USED_CPUT].at && pbs_parse_time(r->of[KEY_USED_CPUT], &ret->cpu_ms) < 0)
-		return HISTORY_GARBAGE;
-	if (r->of[KEY_WALLTIME].at && pbs_parse_time(r->of[KEY_WALLTIME], &ms) == 0)
-		ret->walltime_s = ms / 1000;
+	ret->mem_bytes = a.vnodes.mem_bytes >= 0 ? a.vnodes.mem_bytes : a.select.mem_bytes;
+	if (r->of[KEY_MEM].at && pbs_parse_size(r->of[KEY_MEM], &ret->mem_bytes) < 0)
+		return history_fault(ret, keys[KEY_MEM], r->of[KEY_MEM]);
+	read_left_out(r, &a, ret);
+	read_used(r, ret);
 	return HISTORY_OK;
 }
 
-int pbs_parse_line(const char *line, size_t size, struct history_job *ret)
-{
-	struct record r = { 0 };
-	int why;
+/* ---- a record ---- */
 
+static size_t trim_line(const char *line, size_t size)
+{
 	while (size && (line[size - 1] == '\r' || line[size - 1] == ' '))
 		size--;
-	if (!size)
-		return PBS_NO_JOB;
+	return size;
+}
+
+int pbs_parse_head(const char *line, size_t size, struct pbs_head *ret)
+{
+	struct record r = { 0 };
+	const char *at = line;
+	int why;
+
+	*ret = (struct pbs_head){ .used_s = -1 };
+	size = trim_line(line, size);
+	why = size ? read_head(&at, line + size, &r) : PBS_NO_JOB;
+	ret->type = r.type;
+	ret->id = r.id;
+	return why;
+}
+
+int pbs_parse_run(const char *line, size_t size, struct pbs_head *ret_head,
+		  struct history_job *ret)
+{
+	struct record r = { 0 };
+	const char *at = line, *end = line + trim_line(line, size);
+	int why = pbs_parse_head(line, size, ret_head);
+
 	history_init(ret);
-	why = read_record(line, line + size, &r);
+	if (why != HISTORY_OK)
+		return why;
+	read_head(&at, end, &r);
+	why = read_body(at, end, &r, ret);
 	if (why == HISTORY_OK)
-		why = read_id(r.id, ret);
+		why = pbs_parse_id(r.id, ret);
 	if (why != HISTORY_OK)
 		return why;
 	if (!read_names(&r, ret))
 		return HISTORY_NO_NAME;
-	why = read_times(&r, ret);
-	if (why == HISTORY_OK)
-		why = read_amounts(&r, ret);
+	if (r.type == 'u') /* the end of a phase: pbs_phases.c knows when */
+		r.of[KEY_END] = r.of[KEY_START];
+	why = read_times(&r, ret, &ret_head->used_s);
+	return why == HISTORY_OK ? read_amounts(&r, ret) : why;
+}
+
+int pbs_parse_line(const char *line, size_t size, struct history_job *ret)
+{
+	struct pbs_head head;
+	int why = pbs_parse_head(line, size, &head);
+
+	if (why == HISTORY_OK && head.type != 'E' && head.type != 'R')
+		return PBS_NO_JOB;
+	why = pbs_parse_run(line, size, &head, ret);
 	return why == HISTORY_OK ? (int)history_judge(ret) : why;
 }

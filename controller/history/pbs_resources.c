@@ -11,19 +11,15 @@
 #define HOSTS_MAX (HOST_SLOTS * 3 / 4)
 #define TIME_FIELDS_MAX 4 /* days, hours, minutes, seconds */
 
-bool pbs_is(struct pbs_text t, const char *word)
-{
-	return t.at && t.size == strlen(word) && memcmp(t.at, word, t.size) == 0;
-}
-
 /* The part before the first `by`, which is dropped; all of it where there is none. */
-static struct pbs_text cut_head(struct pbs_text *rest, char by)
+static struct history_text cut_head(struct history_text *rest, char by)
 {
 	const char *found = memchr(rest->at, by, rest->size);
-	struct pbs_text head = { rest->at, found ? (size_t)(found - rest->at) : rest->size };
+	struct history_text head = { rest->at,
+				     found ? (size_t)(found - rest->at) : rest->size };
 
-	*rest = found ? (struct pbs_text){ found + 1, rest->size - head.size - 1 }
-		      : (struct pbs_text){ rest->at + rest->size, 0 };
+	*rest = found ? (struct history_text){ found + 1, rest->size - head.size - 1 }
+		      : (struct history_text){ rest->at + rest->size, 0 };
 	return head;
 }
 
@@ -39,7 +35,7 @@ static int64_t add_product(int64_t sum, int64_t times, int64_t each)
 }
 
 /* Digits alone. */
-static int parse_count(struct pbs_text t, int64_t *ret)
+static int parse_count(struct history_text t, int64_t *ret)
 {
 	for (size_t i = 0; i < t.size; i++)
 		if (t.at[i] < '0' || t.at[i] > '9')
@@ -52,17 +48,22 @@ static char small_letter(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-int pbs_parse_size(struct pbs_text t, int64_t *ret)
+int pbs_parse_size(struct history_text t, int64_t *ret)
 {
 	static const char letters[] = "kmgtp";
-	int64_t n, unit = 1;
+	int64_t n, part = 0, scale = 100, unit = 1;
+	const char *letter, *point;
 	size_t digits = 0;
-	const char *letter;
 
-	while (digits < t.size && t.at[digits] >= '0' && t.at[digits] <= '9')
+	while (digits < t.size &&
+	       ((t.at[digits] >= '0' && t.at[digits] <= '9') || t.at[digits] == '.'))
 		digits++;
-	if (parse_count((struct pbs_text){ t.at, digits }, &n) < 0)
+	if (history_parse_int(t.at, digits, &n) < 0)
 		return -EINVAL;
+	point = memchr(t.at, '.', digits);
+	for (const char *p = point ? point + 1 : t.at + digits; p < t.at + digits;
+	     p++, scale /= 10)
+		part += (*p - '0') * scale;
 	t.at += digits, t.size -= digits;
 	letter = t.size ? memchr(letters, small_letter(*t.at), sizeof(letters) - 1) : NULL;
 	if (letter) {
@@ -73,11 +74,11 @@ int pbs_parse_size(struct pbs_text t, int64_t *ret)
 		unit *= WORD_BYTES;
 	if (t.size > 1 || (t.size && !memchr("bBwW", *t.at, 4)))
 		return -EINVAL;
-	*ret = add_product(0, n, unit);
+	*ret = add_product((int64_t)((__int128)part * unit / 1000), n, unit);
 	return 0;
 }
 
-int pbs_parse_time(struct pbs_text t, int64_t *ret_ms)
+int pbs_parse_time(struct history_text t, int64_t *ret_ms)
 {
 	/* What a field is of the one after it, by how many follow. */
 	static const int64_t times[TIME_FIELDS_MAX] = { 0, 60, 24, 0 };
@@ -105,37 +106,61 @@ int pbs_parse_time(struct pbs_text t, int64_t *ret_ms)
 struct pbs_chunk {
 	int64_t times, ncpus, ngpus, mem_bytes; /* mem_bytes: -1: not recorded */
 	char model[REQUEST_NAME_MAX];
+	struct history_amounts *left_out;
 };
 
-int pbs_copy_model(struct pbs_text t, char ret[static REQUEST_NAME_MAX])
+void pbs_add_left_out(struct history_amounts *to, struct history_text name,
+		      struct history_text value, int64_t times)
+{
+	/* Bounds and places of a job, and what pbs.c reads by itself. */
+	static const char *const others[] = {
+		"nodect",	 "neednodes",	 "place",	 "cput",  "pcput",
+		"vmem",		 "pmem",	 "pvmem",	 "file",  "nice",
+		"mpiprocs",	 "ompthreads",	 "walltime",	 "ncpus", "ngpus",
+		"mem",		 "select",	 "nodes",	 "procs", "mppwidth",
+		"mppdepth",	 "mppnppn",	 "size",	 "host",  "vnode",
+		"soft_walltime", "min_walltime", "max_walltime",
+	};
+	int64_t n;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (history_is(name, others[i]))
+			return;
+	if (parse_count(value, &n) == 0)
+		history_add_amount(to, name, add_product(0, n, times));
+}
+
+int pbs_copy_model(struct history_text t, char ret[static REQUEST_NAME_MAX])
 {
 	if (!t.size || memchr(t.at, ',', t.size) || memchr(t.at, '=', t.size) ||
-	    !history_copy_name(t.at, t.size, ret))
+	    !history_copy_name(t.at, t.size, ret) || !history_is_name(ret))
 		return -EINVAL;
 	for (char *p = ret; *p; p++)
 		*p = small_letter(*p);
 	return 0;
 }
 
-static int parse_item(struct pbs_text item, struct pbs_chunk *c)
+static int parse_item(struct history_text item, struct pbs_chunk *c)
 {
-	struct pbs_text key = cut_head(&item, '=');
+	struct history_text key = cut_head(&item, '=');
 
-	if (pbs_is(key, "ncpus") || pbs_is(key, "ppn"))
+	if (history_is(key, "ncpus") || history_is(key, "ppn"))
 		return parse_count(item, &c->ncpus);
-	if (pbs_is(key, "ngpus") || pbs_is(key, "gpus"))
+	if (history_is(key, "ngpus") || history_is(key, "gpus"))
 		return parse_count(item, &c->ngpus);
-	if (pbs_is(key, "mem"))
+	if (history_is(key, "mem"))
 		return pbs_parse_size(item, &c->mem_bytes);
-	if (pbs_is(key, "gpu_model") || pbs_is(key, "gpu_type") || pbs_is(key, "accel_type"))
+	if (history_is(key, "gpu_model") || history_is(key, "gpu_type") ||
+	    history_is(key, "accel_type"))
 		return pbs_copy_model(item, c->model);
+	pbs_add_left_out(c->left_out, key, item, c->times);
 	return 0;
 }
 
 /* "2:ncpus=16:mem=64gb", "n1:ncpus=4", "ncpus=4". */
-static int parse_chunk(struct pbs_text t, struct pbs_chunk *c)
+static int parse_chunk(struct history_text t, struct pbs_chunk *c)
 {
-	struct pbs_text all = t, first = cut_head(&t, ':');
+	struct history_text all = t, first = cut_head(&t, ':');
 
 	if (!first.size)
 		return -EINVAL;
@@ -144,7 +169,7 @@ static int parse_chunk(struct pbs_text t, struct pbs_chunk *c)
 	else if (parse_count(first, &c->times) < 0)
 		c->times = 1; /* the name of a node */
 	while (t.size) {
-		struct pbs_text item = cut_head(&t, ':');
+		struct history_text item = cut_head(&t, ':');
 
 		if (item.size && parse_item(item, c) < 0)
 			return -EINVAL;
@@ -171,14 +196,17 @@ static int add_chunk(const struct pbs_chunk *c, struct history_job *gpus_of,
 		       : history_add_gpus(gpus_of, c->model, gpus);
 }
 
-int pbs_parse_chunks(struct pbs_text t, int64_t default_ncpus, struct history_job *gpus_of,
+int pbs_parse_chunks(struct history_text t, int64_t default_ncpus, struct history_job *gpus_of,
 		     struct pbs_chunks *ret)
 {
 	struct pbs_chunks sum = { .mem_bytes = -1 };
 
 	while (t.size) {
-		struct pbs_chunk c = { .times = 1, .ncpus = default_ncpus, .mem_bytes = -1 };
-		struct pbs_text one = cut_head(&t, '+');
+		struct pbs_chunk c = { .times = 1,
+				       .ncpus = default_ncpus,
+				       .mem_bytes = -1,
+				       .left_out = &sum.left_out };
+		struct history_text one = cut_head(&t, '+');
 		int r;
 
 		/* One chunk on several vnodes is "(v1:ncpus=2+v2:ncpus=2)". */
@@ -199,7 +227,7 @@ int pbs_parse_chunks(struct pbs_text t, int64_t default_ncpus, struct history_jo
 /* ---- hosts ---- */
 
 struct hosts {
-	struct pbs_text all;
+	struct history_text all;
 	int64_t n;
 	uint32_t at[HOST_SLOTS]; /* 1 + where in all.at a host begins; 0: free */
 };
@@ -211,7 +239,7 @@ static size_t host_size(const struct hosts *h, size_t from)
 	return end ? (size_t)(end - h->all.at) - from : h->all.size - from;
 }
 
-static int note_host(struct hosts *h, struct pbs_text host)
+static int note_host(struct hosts *h, struct history_text host)
 {
 	uint32_t hash = 2166136261U, slot;
 
@@ -232,15 +260,15 @@ static int note_host(struct hosts *h, struct pbs_text host)
 }
 
 /* "0", "0*4", "0-3", "0-1,4": the slots of a host. */
-static int parse_slots(struct pbs_text t, int64_t *ret)
+static int parse_slots(struct history_text t, int64_t *ret)
 {
-	struct pbs_text list = cut_head(&t, '*');
+	struct history_text list = cut_head(&t, '*');
 	int64_t n = 0, low, high, times = 1;
 
 	if (t.size && parse_count(t, &times) < 0)
 		return -EINVAL;
 	do {
-		struct pbs_text range = cut_head(&list, ','), from = cut_head(&range, '-');
+		struct history_text range = cut_head(&list, ','), from = cut_head(&range, '-');
 
 		if (parse_count(from, &low) < 0)
 			return -EINVAL;
@@ -255,12 +283,12 @@ static int parse_slots(struct pbs_text t, int64_t *ret)
 	return 0;
 }
 
-static int count_hosts(struct pbs_text all, int64_t *ret)
+static int count_hosts(struct history_text all, int64_t *ret)
 {
 	struct hosts h = { .all = all };
 
 	while (all.size) {
-		struct pbs_text one = cut_head(&all, '+');
+		struct history_text one = cut_head(&all, '+');
 		int r = note_host(&h, cut_head(&one, '/'));
 
 		if (r < 0)
@@ -271,16 +299,16 @@ static int count_hosts(struct pbs_text all, int64_t *ret)
 }
 
 /* Most jobs have one host: the hash table of count_hosts() is for those that may have more. */
-int pbs_parse_hosts(struct pbs_text t, int64_t *ret_slots, int64_t *ret_hosts)
+int pbs_parse_hosts(struct history_text t, int64_t *ret_slots, int64_t *ret_hosts)
 {
-	struct pbs_text all = t, before = { 0 };
+	struct history_text all = t, before = { 0 };
 	int64_t slots = 0, here, hosts = 0;
 	int r = 0;
 
 	if (t.size >= UINT32_MAX)
 		return -ERANGE;
 	while (t.size) {
-		struct pbs_text one = cut_head(&t, '+'), host = cut_head(&one, '/');
+		struct history_text one = cut_head(&t, '+'), host = cut_head(&one, '/');
 
 		if (!host.size || parse_slots(one, &here) < 0)
 			return -EINVAL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* swf.c - reads lines and headers of a file in the Standard Workload Format; see swf.h. Written
  * for speed: archives have millions of lines. */
+#include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "controller/history/swf.h"
 
@@ -120,37 +121,88 @@ static void read_cpu_time(const char *line, size_t size, int64_t *ret_ms)
 	history_parse_thousandths(from, (size_t)(p - from), ret_ms);
 }
 
+/* ---- parts of jobs ---- */
+
+static bool is_part(int64_t status)
+{
+	return status >= 2 && status <= 4;
+}
+
+static int grow_wholes(struct swf_wholes *w, size_t word)
+{
+	size_t n = w->n ? w->n : 1024;
+	uint64_t *bits;
+
+	while (n <= word)
+		n *= 2;
+	bits = realloc(w->bits, n * sizeof(*bits));
+	if (!bits)
+		return -ENOMEM;
+	memset(bits + w->n, 0, (n - w->n) * sizeof(*bits));
+	*w = (struct swf_wholes){ bits, n };
+	return 0;
+}
+
+int swf_note_whole(struct swf_wholes *w, const int64_t v[static _SWF_FIELD_MAX])
+{
+	int64_t number = v[SWF_NUMBER];
+	size_t word = (size_t)number / 64;
+	uint64_t bit = 1ULL << (number % 64 & 63);
+
+	if (number < 0 || number >= SWF_WHOLES_MAX)
+		return 0;
+	if (is_part(v[SWF_STATUS]))
+		return word < w->n && (w->bits[word] & bit);
+	if (word >= w->n && grow_wholes(w, word) < 0)
+		return -ENOMEM;
+	w->bits[word] |= bit;
+	return 0;
+}
+
+void swf_done(struct swf *f)
+{
+	free(f->wholes.bits);
+	*f = (struct swf)SWF_INIT;
+}
+
+/* ---- a line ---- */
+
+static void read_times(const struct swf *f, const int64_t v[static _SWF_FIELD_MAX],
+		       struct history_job *ret)
+{
+	ret->submit_s = f->epoch_s + v[SWF_SUBMIT];
+	ret->start_s = ret->submit_s + (v[SWF_WAIT] == -1 ? 0 : v[SWF_WAIT]);
+	ret->end_s = ret->start_s + v[SWF_RUN];
+	ret->walltime_s = v[SWF_TIME_ASKED] < 0 ? -1 : v[SWF_TIME_ASKED];
+}
+
 int swf_parse_line(struct swf *f, const char *line, size_t size, struct history_job *ret)
 {
 	int64_t v[_SWF_FIELD_MAX], cores, cpu_ms = -1;
-	int why;
+	int why, part;
 
+	history_init(ret);
 	if (size && *line == ';') {
 		if (swf_parse_header(line, size, "UnixStartTime", &v[0]) && v[0] >= 0)
 			f->epoch_s = v[0];
 		return SWF_NO_JOB;
 	}
-	history_init(ret);
 	why = swf_parse_fields(line, size, v);
 	if (why != HISTORY_OK)
 		return why;
 	if (v[SWF_CPU_TIME] >= 0)
 		read_cpu_time(line, size, &cpu_ms);
+	part = swf_note_whole(&f->wholes, v);
+	if (part != 0)
+		return part < 0 ? part : HISTORY_PART;
 	if (f->epoch_s < 0)
 		return HISTORY_NO_EPOCH;
 	if (v[SWF_RUN] <= 0)
 		return HISTORY_NO_RUN_TIME;
 	cores = v[SWF_CORES];
-	if (v[SWF_WAIT] < -1)
-		return HISTORY_STARTS_TOO_SOON;
-	if (v[SWF_WAIT] == -1)
-		v[SWF_WAIT] = 0;
 	ret->number = v[SWF_NUMBER];
-	ret->submit_s = f->epoch_s + v[SWF_SUBMIT];
-	ret->start_s = ret->submit_s + v[SWF_WAIT];
-	ret->end_s = ret->start_s + v[SWF_RUN];
+	read_times(f, v, ret);
 	ret->ncpus = cores;
-	ret->walltime_s = v[SWF_TIME_ASKED] < 0 ? -1 : v[SWF_TIME_ASKED];
 	ret->mem_bytes = all_processors(v[SWF_MEM_ASKED], KIB,
 					v[SWF_CORES_ASKED] > 0 ? v[SWF_CORES_ASKED] : cores);
 	ret->mem_peak_bytes = all_processors(v[SWF_MEM_USED], KIB, cores);

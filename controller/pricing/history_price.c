@@ -83,6 +83,7 @@ int history_price(const struct config *config, const struct history_job *j,
 	if (r < 0)
 		return r;
 	ret->has_queue = is_in_list(cl->queues, j->queue);
+	ret->is_by_queue = cl->queues && *cl->queues;
 	ret->has_qos = config_qos(config, j->qos) != NULL;
 	ret->pool = p.pool;
 	ret->terms.bundle = p.terms;

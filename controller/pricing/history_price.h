@@ -20,8 +20,9 @@ struct err;
 struct history_price {
 	enum charge_pool pool;
 	struct tally_terms terms;
-	bool has_queue; /* false: the profile has no queue of that name, or the record none */
-	bool has_qos;	/* likewise */
+	bool has_queue;	  /* false: the profile has no queue of that name, or the record none */
+	bool has_qos;	  /* likewise */
+	bool is_by_queue; /* the cluster has queues, of which price or limits may depend */
 };
 /* config NULL: the rate is the number of cores. -EINVAL, -ERANGE: no price; err has the reason.
  */

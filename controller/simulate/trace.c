@@ -12,9 +12,13 @@
 #define NO_SLOT UINT32_MAX
 
 static const char *const why_names[] = {
-	[SIM_NO_RUN_TIME] = "no-run-time",	     [SIM_NO_CORES] = "no-cores",
-	[SIM_TOO_LARGE] = "larger-than-the-machine", [SIM_NO_SUBMIT] = "no-submit-time",
-	[SIM_OUT_OF_RANGE] = "out-of-range",	     [SIM_GARBAGE] = "garbage",
+	[SIM_NO_RUN_TIME] = "no-run-time",
+	[SIM_NO_CORES] = "no-cores",
+	[SIM_TOO_LARGE] = "larger-than-the-machine",
+	[SIM_NO_SUBMIT] = "no-submit-time",
+	[SIM_OUT_OF_RANGE] = "out-of-range",
+	[SIM_GARBAGE] = "garbage",
+	[SIM_PART] = "partial-execution",
 };
 _Static_assert(ARRAY_LEN(why_names) == _SIM_WHY_MAX, "a name a reason");
 
@@ -37,6 +41,7 @@ static void ids_done(struct sim_ids *s)
 void sim_trace_done(struct sim_trace *t)
 {
 	free(t->jobs);
+	free(t->wholes.bits);
 	ids_done(&t->users);
 	ids_done(&t->groups);
 	sim_names_done(&t->user_names);
@@ -154,7 +159,7 @@ static int add_swf_job(struct sim_trace *t, const int64_t v[static _SWF_FIELD_MA
 int sim_trace_line(struct sim_trace *t, const char *line, size_t size)
 {
 	int64_t v[_SWF_FIELD_MAX];
-	int why;
+	int why, part;
 
 	t->lines++;
 	if (size && *line == ';') {
@@ -167,6 +172,9 @@ int sim_trace_line(struct sim_trace *t, const char *line, size_t size)
 		return 0;
 	if (why != HISTORY_OK)
 		return count_rejected(t, SIM_GARBAGE);
+	part = swf_note_whole(&t->wholes, v);
+	if (part != 0)
+		return part < 0 ? part : count_rejected(t, SIM_PART);
 	if (v[SWF_RUN] <= 0)
 		return count_rejected(t, SIM_NO_RUN_TIME);
 	if (v[SWF_CORES] <= 0)
@@ -191,11 +199,11 @@ static const enum sim_why why_of[_HISTORY_WHY_MAX] = {
 	[HISTORY_NO_RUN_TIME] = SIM_NO_RUN_TIME,
 	[HISTORY_NO_CORES] = SIM_NO_CORES,
 	[HISTORY_ENDS_TOO_SOON] = SIM_NO_RUN_TIME,
-	[HISTORY_STARTS_TOO_SOON] = SIM_NO_SUBMIT,
 	[HISTORY_NO_NAME] = SIM_GARBAGE,
 	[HISTORY_TOO_LONG_SUSPENDED] = SIM_NO_RUN_TIME,
 	[HISTORY_OUT_OF_RANGE] = SIM_OUT_OF_RANGE,
 	[HISTORY_NO_PRICE] = SIM_GARBAGE,
+	[HISTORY_PART] = SIM_PART,
 };
 
 /* Numbers a name; `ids` gets the number as its id, so that both kinds of traces have the same

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include "common/cleanup.h"
 #include "controller/history/history.h"
+#include "controller/history/swf.h"
 #include "controller/simulate/names.h"
 
 struct err;
@@ -32,6 +33,7 @@ enum sim_why {
 	SIM_NO_SUBMIT,	  /* before the trace, or not recorded */
 	SIM_OUT_OF_RANGE, /* figures beyond HISTORY_..._MAX */
 	SIM_GARBAGE,	  /* no 18 numbers in the line */
+	SIM_PART,	  /* of a job whose whole has a line of its own */
 	_SIM_WHY_MAX,
 };
 const char *sim_why_name(enum sim_why w); /* "no-run-time" */
@@ -53,6 +55,7 @@ struct sim_trace {
 	int64_t with_gpus; /* jobs: a replay counts their cores alone */
 	int64_t max_procs; /* of the header; -1: not recorded */
 	int64_t lines, rejected[_SIM_WHY_MAX], first_line[_SIM_WHY_MAX];
+	struct swf_wholes wholes;
 	int64_t disordered; /* jobs that belong before the one above them */
 };
 

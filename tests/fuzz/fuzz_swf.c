@@ -19,5 +19,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	if (why < SWF_NO_JOB || why >= _HISTORY_WHY_MAX || f.epoch_s < 0)
 		abort();
+	swf_done(&f);
 	return 0;
 }

@@ -118,8 +118,10 @@ $O/tests/unit/test_fairshare: LDLIBS += -lm
 $O/tests/unit/test_fairshare: $(patsubst %,$O/controller/policy/fairshare/%.o,fairshare level fair_tree classic) $O/common/err.o
 $O/tests/unit/test_history: $O/controller/history/history.o $(MODEL)
 $O/tests/unit/test_swf: $(patsubst %,$O/controller/history/%.o,history swf) $(MODEL)
-$O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct) $(MODEL)
-$O/tests/unit/test_pbs: $(patsubst %,$O/controller/history/%.o,history pbs pbs_resources) $(MODEL)
+$O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct sacct_row) $(MODEL)
+$O/tests/unit/test_sacct_heading: $(patsubst %,$O/controller/history/%.o,history sacct sacct_row) $(MODEL)
+$O/tests/unit/test_pbs: $(patsubst %,$O/controller/history/%.o,history pbs pbs_id pbs_phases pbs_resources) $(MODEL)
+$O/tests/unit/test_form: $(patsubst %,$O/controller/history/%.o,form history pbs pbs_id pbs_resources sacct sacct_row swf) $(MODEL)
 $O/tests/unit/test_pbs_resources: $(patsubst %,$O/controller/history/%.o,history pbs_resources) $(MODEL)
 $O/tests/unit/test_import: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_import: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,import/import import/import_batch import/followed verify/verify verify/verify_totals verify/verify_parts) $O/controller/history/history.o
@@ -128,8 +130,8 @@ ACCOUNTS := $(patsubst %,$O/controller/accounts/%.o,keys values check template b
 	$(patsubst %,$O/common/%.o,conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
 $O/tests/unit/test_accounts: $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_accounts_edit: $O/cli/admin/accounts_edit.o $O/controller/accounts/accounts.o $(ACCOUNTS)
-$O/tests/unit/test_sacctmgr_plan: $(patsubst %,$O/controller/accounts/foreign/%.o,draft draft_finish draft_qos sacctmgr sacctmgr_options sacctmgr_plan) $O/controller/accounts/accounts.o $(ACCOUNTS)
-$O/tests/unit/test_accounts_import: $(patsubst %,$O/controller/accounts/foreign/%.o,draft draft_finish draft_qos sacctmgr sacctmgr_options sacctmgr_write csv) $O/common/csv/csv.o $O/controller/accounts/accounts.o $(ACCOUNTS)
+$O/tests/unit/test_sacctmgr_plan: $O/common/utf8.o $(patsubst %,$O/controller/accounts/foreign/%.o,draft draft_finish draft_qos sacctmgr sacctmgr_options sacctmgr_plan) $O/controller/accounts/accounts.o $(ACCOUNTS)
+$O/tests/unit/test_accounts_import: $O/common/utf8.o $(patsubst %,$O/controller/accounts/foreign/%.o,draft draft_finish draft_qos sacctmgr sacctmgr_options sacctmgr_write csv) $O/common/csv/csv.o $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_store_accounts: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_accounts: tests/unit/rig/ledger_rig.c tests/unit/rig/fail_vfs.c $O/controller/ledger/accounts/accounts.o $O/controller/accounts/accounts.o $(sort $(ACCOUNTS) $(LEDGER))
 $O/tests/unit/test_eligible: $O/controller/policy/quota/eligible.o

@@ -101,17 +101,17 @@ static int load_file(struct store_import *i, const char *digest, struct store_im
 	return r < 0 ? r : 1;
 }
 
-/* Whether the same file was imported before with other options. Then a number that is in the ledger is
- * the same job at a shifted time, not another run. */
+/* Whether the same file was imported before with times of another zone. Then a number that is in the ledger
+ * is the same job at a shifted time, not another run. */
 static int load_other(struct store_import *i, const struct store_import_file *f,
 		      struct store_import_count *c, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query_first(
 		i->s->db, err, &st,
-		"SELECT zone FROM imports WHERE content = ?1 AND digest <> ?2 AND rows > 0"
-		" ORDER BY id DESC LIMIT 1",
-		"tt", f->content, f->digest);
+		"SELECT zone FROM imports WHERE content = ?1 AND digest <> ?2 AND zone <> ?3 AND"
+		" rows > 0 ORDER BY id DESC LIMIT 1",
+		"ttt", f->content, f->digest, f->zone);
 
 	i->has_reruns = r == 0;
 	if (r <= 0)
@@ -302,10 +302,16 @@ static const char insert_sql[] =
 	" ?14, ?15, ?16, ?17, ?18, ?19) ON CONFLICT DO NOTHING";
 static const char select_sql[] = "SELECT " IMPORTED_COLUMNS " FROM imported WHERE id = ?1";
 
-/* Columns that ledgers of older versions do not have: NULL there is no difference. */
-static bool is_unknown_before(int column)
+/* Columns that ledgers of older versions do not have, or where they have 0 for what was not recorded. */
+static bool is_same_figure(int column, int64_t was, int64_t now)
 {
-	return column == SUSPENDED_S || column == NODES || column == KIND;
+	if (was == now)
+		return true;
+	if (was == NOT_RECORDED)
+		return column == SUSPENDED_S || column == NODES || column == KIND;
+	return was == 0 && now == NOT_RECORDED &&
+	       (column == WALLTIME_S || column == MEM_BYTES || column == MEM_PEAK_BYTES ||
+		column == CPU_MS);
 }
 
 /* The row's run does not overlap the one in the ledger. */
@@ -333,7 +339,7 @@ static int compare_with_stored(struct db *db, const struct import_row *row, stru
 	for (int c = 0; c < _COLUMN_MAX; c++) {
 		int64_t was = db_is_null(st, c) ? NOT_RECORDED : db_int(st, c);
 
-		if (was != row->v[c] && !(was == NOT_RECORDED && is_unknown_before(c)))
+		if (!is_same_figure(c, was, row->v[c]))
 			result = STORE_IMPORT_CONFLICT;
 	}
 	if (result == STORE_IMPORT_CONFLICT && is_apart(st, row))

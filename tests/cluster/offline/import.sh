@@ -269,6 +269,110 @@ check "and admin verify agrees" verify "$dir/local.db"
 import sacct "$dir/local.sacct" --ledger "$dir/local.db" >"$dir/7.json" 2>/dev/null
 check "the same file by other clocks is not the same file" is "$dir/7.json" conflict 3
 
+# ---- forms of the same history, and what the summary says ----
+told() { python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(*(d[k] for k in sys.argv[2:]))' "$@"; }
+kept() { sqlite3 "$1" "SELECT account || ' ' || sum(ncpus * run_s) || ' ' || sum(ngpus * run_s) FROM imported i JOIN associations a ON a.id = i.association GROUP BY account" | xargs; }
+forms() { import sacct "$1" --ledger "$2" --json >"$dir/form.json" 2>"$dir/err"; }
+old="101|101|c1|main|normal|lab|g|100|ann|1001|2024-03-01T10:00:00|x|2024-03-01T11:00:00|2024-03-01T12:00:00|01:00:00|0:0|COMPLETED|1|4|4|8G|t|cpu=4,mem=8G,node=1|02:00:00|n1|a"
+{ printf '\xef\xbb\xbf'; echo "End|User|State|Account|JobName|QOS|AllocCPUS|Elapsed|Start|Cluster|JobIDRaw"
+	echo "2024-03-01T12:00:00|ann|COMPLETED|Lab|a|normal|4|01:00:00|2024-03-01T11:00:00|c1|101"; } >"$dir/heading.sacct"
+forms "$dir/heading.sacct" "$dir/heading.db"
+check "the heading of sacct decides which column is which, behind a byte order mark" same "$(kept "$dir/heading.db")" "lab 14400 0"
+printf 'JobIDRaw|Start|End\n1|2|3\n' >"$dir/few.sacct"
+forms "$dir/few.sacct" "$dir/few.db"
+check "columns that the heading lacks are named" grep -q 'few.sacct:1: the heading lacks State,Elapsed,NCPUS' "$dir/err"
+echo "$old" | cut -d'|' -f1-4,6- >"$dir/xdmod9.sacct"
+forms "$dir/xdmod9.sacct" "$dir/xdmod9.db"
+check "rows without a heading that have too few fields are refused with the list of fields" grep -q 'jobid,jobidraw,cluster' "$dir/err"
+check "and make no ledger" [ ! -e "$dir/xdmod9.db" ]
+"$reeve" import swf "$dir/heading.sacct" --cluster c --ledger "$dir/not.db" 2>"$dir/err"
+check "a file of another form than was stated is named" grep -q "is not swf: this is the output of sacct" "$dir/err"
+echo "$old" | sed 's/\(T[0-9:]*\)|/\1+0100|/g' >"$dir/offset.sacct"
+forms "$dir/offset.sacct" "$dir/offset.db"
+check "a time with an offset needs no zone" same "$(moments "$dir/offset.db")" "1709287200|3600"
+echo "$old" | sed 's/|COMPLETED|/|RUNNING|/' >"$dir/running.sacct"
+echo "$old" | sed 's/12:00:00|01:00:00/15:00:00|04:00:00/' >"$dir/ended.sacct"
+forms "$dir/running.sacct" "$dir/running.db"
+check "a row of a job that goes on is no end, whatever its End" is "$dir/form.json" rejected '{"not-ended": 1}'
+forms "$dir/ended.sacct" "$dir/running.db"
+check "and its last row is imported later" same "$(kept "$dir/running.db")" "lab 57600 0"
+{ echo "$old"; echo "$old"; } >"$dir/twice.sacct"
+forms "$dir/twice.sacct" "$dir/twice.db"
+check "a row that comes twice is one job in the summary too" same "$(told "$dir/form.json" jobs core_seconds repeated rows)" "1 14400 1 2"
+echo "$old" | sed 's/T10:00:00|/T11:00:05|/; s/|1|4|4|8G|t|cpu=4/|1K|4|4|8G|t|cpu=4,gres\/shard=3/' >"$dir/odd.sacct"
+forms "$dir/odd.sacct" "$dir/odd.db"
+check "fields that decide no charge lose no job" same "$(kept "$dir/odd.db")" "lab 14400 0"
+check "and the summary counts them" same "$(told "$dir/form.json" notes)" "{'submit-after-start': 1}"
+check "as amounts without a figure in Reeve are" same "$(unused "$dir/form.json")" "amount:gres/shard:1"
+# sacct --json as data_parser writes it: of 22.05, numbers alone and a state; of 23.11 and later, objects and lists.
+cat >"$dir/new.json" <<'JSON'
+{ "meta": { "slurm": { "version": { "major": "24", "minor": "11" } } }, "errors": [], "jobs": [
+ { "account": "lab", "allocation_nodes": 2, "association": { "account": "lab", "cluster": "c1", "user": "ann" }, "cluster": "c1", "job_id": 101,
+   "name": "a \"}|", "partition": "gpu", "qos": "normal", "state": { "current": [ "COMPLETED" ], "reason": "None" },
+   "steps": [ { "tres": { "jobs": [] } }, { "state": [ "x]" ] } ],
+   "time": { "elapsed": 3600, "start": 1709287200, "end": 1709290800, "submission": 1709287100, "suspended": 0,
+    "limit": { "set": true, "infinite": false, "number": 120 } },
+   "tres": { "allocated": [ { "type": "cpu", "name": "", "id": 1, "count": 8 }, { "type": "mem", "name": "", "count": 4096 },
+    { "type": "gres", "name": "gpu", "count": 2 }, { "type": "gres", "name": "gpu:a100", "count": 2 }, { "type": "gres", "name": "shard", "count": 1 } ] }, "user": "ann" },
+ { "account": "lab", "cluster": "c1", "job_id": 102, "partition": "p", "qos": "normal", "state": { "current": [ "RUNNING" ] }, "steps": [],
+   "time": { "elapsed": 60, "start": 1709287200, "end": 0, "submission": 1709287100, "limit": { "set": false } },
+   "tres": { "allocated": [ { "type": "cpu", "name": "", "count": 1 } ] }, "user": "ann" } ], "warnings": [] }
+JSON
+forms "$dir/new.json" "$dir/new.db"
+check "sacct --json of Slurm with objects for numbers is read" same "$(kept "$dir/new.db")" "lab 28800 7200"
+check "with what is not an end, and not a figure" same "$(told "$dir/form.json" rejected) $(unused "$dir/form.json")" "{'not-ended': 1} amount:gres/shard:1"
+check "and limit, memory, nodes and models" same "$(sqlite3 "$dir/new.db" 'SELECT walltime_s, mem_bytes, nodes, k.gpus FROM imported i JOIN import_kinds k ON k.id = i.kind')" "7200|4294967296|2|a100=2"
+cat >"$dir/old.json" <<'JSON'
+{"meta":{},"errors":[],"jobs":[{"account":"lab","allocation_nodes":1,"cluster":"c1","job_id":7,"partition":"p","qos":"normal","state":{"current":"TIMEOUT","reason":"None"},"steps":[],"time":{"elapsed":60,"eligible":1709287100,"end":1709287300,"start":1709287200,"submission":1709287100,"suspended":40,"limit":1},"tres":{"allocated":[{"type":"cpu","name":null,"id":1,"count":2},{"type":"energy","name":null,"count":null}]},"user":"ann"}]}
+JSON
+forms "$dir/old.json" "$dir/oldjson.db"
+check "and of Slurm 22.05, on one line" same "$(kept "$dir/oldjson.db") $(told "$dir/form.json" free_jobs free_seconds)" "lab 120 0 1 40"
+head -c 300 "$dir/new.json" >"$dir/cut.json"
+forms "$dir/cut.json" "$dir/cutjson.db"
+check "a document that is cut is an error" grep -q 'ends too soon' "$dir/err"
+sacct_json_many() { python3 -c 'print("{\"jobs\": [", ",\n".join("{\"cluster\":\"c\",\"job_id\":%d,\"account\":\"a\",\"user\":\"u\",\"state\":{\"current\":\"COMPLETED\"},\"steps\":[%s],\"time\":{\"elapsed\":10,\"start\":1709287200,\"end\":1709287210,\"submission\":1709287200},\"tres\":{\"allocated\":[{\"type\":\"cpu\",\"name\":\"\",\"count\":1}]}}" % (i, ",".join(["{\"a\":[1,2]}"] * 200)) for i in range(1, 20001)), "]}")'; }
+sacct_json_many >"$dir/many.json"
+check "a large document needs little memory" bash -c "ulimit -v 400000; '$reeve' import sacct '$dir/many.json' --ledger '$dir/many.db' --json >'$dir/form.json'"
+check "and all its jobs are there" is "$dir/form.json" jobs 20000
+# ---- and of PBS ----
+line() { echo "11/14/2023 23:15:00;$1;$2.srv;user=ann $3 ctime=1700000000 start=1700000100 exec_host=n1/0*4 exec_vnode=(n1:ncpus=$4) session=1 end=1700003700 $5"; }
+{
+	line E 1 'group=domain users account="lab" jobname=my job queue=q' 4 resources_used.walltime=01:00:00
+	line E 2 'group=g account="Wave Lab" jobname=a queue=q' 4 'resources_used.mem=12.27M resources_used.walltime=01:00:00'
+	line E 3 'group=g account="Wave "x" Lab" jobname=a queue=q' 4 'resources_used.mem=0kb resources_used.cput=00:00:00 resources_used.walltime=00:00:05'
+} >"$dir/blanks.pbs"
+printf 'kind,from,to\naccount,Wave Lab,wavelab\n' >"$dir/blanks.csv"
+import pbs "$dir/blanks.pbs" --ledger "$dir/blanks.db" --map "$dir/blanks.csv" >"$dir/form.json" 2>"$dir/err"
+check "values that PBS does not quote may have blanks, and a map renames such accounts" same "$(kept "$dir/blanks.db")" "lab 14400 0 wavelab 14400 0"
+check "a name with blanks that no map renames is none" is "$dir/form.json" rejected '{"no-name": 1}'
+printf 'kind,from,to\naccount,Wave Lab,wavelab\naccount,"Wave ""x"" Lab",x\n' >"$dir/blanks.csv"
+import pbs "$dir/blanks.pbs" --ledger "$dir/blanks2.db" --map "$dir/blanks.csv" >"$dir/form.json" 2>"$dir/err"
+check "quotes within a value belong to it" same "$(kept "$dir/blanks2.db")" "lab 14400 0 wavelab 14400 0 x 20 0"
+check "the summary has the time that a format leaves free" same "$(told "$dir/form.json" free_jobs free_seconds)" "1 3595"
+check "a peak of 0 was not measured, and one with decimals is read" same \
+	"$(sqlite3 "$dir/blanks2.db" "SELECT COALESCE(mem_peak_bytes, '-') || ' ' || COALESCE(cpu_ms, '-') FROM imported ORDER BY id" | xargs)" "- - 12866027 - - -"
+{
+	line u 7 'group=g account="lab" jobname=a queue=q' 12 'resources_used.walltime=00:10:00'
+	line c 7 'group=g account="lab" jobname=a queue=q' 4 ''
+	line e 7 'group=g account="lab" jobname=a queue=q' 4 'resources_used.walltime=00:50:00'
+	line E 7 'group=g account="lab" jobname=a queue=q' 12 'resources_used.walltime=01:00:00'
+} >"$dir/phases.pbs"
+import pbs "$dir/phases.pbs" --ledger "$dir/phases.db" >"$dir/form.json"
+check "a job that released nodes is charged phase by phase" is "$dir/form.json" core_seconds $((12 * 600 + 4 * 3000))
+check "which the summary says" same "$(told "$dir/form.json" notes)" "{'released-nodes': 2}"
+check "and its sums are what the phases say" verify "$dir/phases.db"
+# ---- and of SWF ----
+sed 1d "$dir/small.swf" >"$dir/headless.swf"
+import swf "$dir/headless.swf" --cluster c --ledger "$dir/headless.db" >/dev/null 2>"$dir/err"
+check "SWF without its header is refused with what to give" grep -q -- '--unix-start-time SECONDS' "$dir/err"
+import swf "$dir/headless.swf" --cluster c --unix-start-time 1000000000 --ledger "$dir/headless.db" >"$dir/form.json"
+check "and read with it" is "$dir/form.json" core_seconds 414600
+{ echo "; UnixStartTime: 1000000000"; echo "1 0 10 200 4 -1 -1 4 3600 -1 1 5 2 -1 1 0 -1 -1"
+	echo "1 0 10 100 4 -1 -1 4 3600 -1 2 5 2 -1 1 0 -1 -1"; echo "1 130 20 100 4 -1 -1 4 3600 -1 3 5 2 -1 1 0 -1 -1"; } >"$dir/parts.swf"
+import swf "$dir/parts.swf" --cluster c --ledger "$dir/parts.db" >"$dir/form.json"
+check "parts of a job whose whole has a line are no jobs" same "$(told "$dir/form.json" core_seconds rejected)" "800 {'partial-execution': 2}"
+check "nor are they replayed" grep -q '"jobs": 1' <("$reeve" simulate "$dir/parts.swf" --cores 10 --profile fcfs --json)
+
 trace() { # FORMAT FILE CLUSTER CORE_SECONDS
 	local file=${REEVE_TRACES:-/nonexistent}/$2 out=$dir/$3.json
 	[ -r "$file" ] || { skip "$2"; return; }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
-#include "controller/history/pbs.h"
+#include "controller/history/pbs_phases.h"
 #include "tests/unit/rig/exact.h"
 
 #define HEAD "11/21/2025 10:00:00;E;"
@@ -188,19 +188,19 @@ static void every_other_record_has_its_reason(void **state)
 		{ HEAD "x.s;" WHO WHEN, HISTORY_GARBAGE },
 		{ HEAD "17[x].s;" WHO WHEN, HISTORY_GARBAGE },
 		{ HEAD "17.s;" WHO WHEN "word", HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN "a=\"b", HISTORY_GARBAGE },
+		{ HEAD "17.s;" WHO WHEN "a=\"b", HISTORY_NO_CORES },
 		{ HEAD "17.s;" WHO WHEN "user=root", HISTORY_GARBAGE },
 		{ HEAD "17.s;" WHO WHEN "Resource_List.ncpus=1 Resource_List.mem=16q",
 		  HISTORY_GARBAGE },
 		{ HEAD "17.s;" WHO WHEN "Resource_List.ncpus=1 resources_used.cput=1:2:3:4:5",
-		  HISTORY_GARBAGE },
-		{ HEAD "17.s;" WHO WHEN "exec_host=n1", HISTORY_GARBAGE },
+		  HISTORY_OK },
+		{ HEAD "17.s;" WHO WHEN "exec_host=n1", HISTORY_NO_CORES },
 		{ HEAD "17.s;" WHO "start=10", HISTORY_MISSING_FIELDS },
 		{ HEAD "17.s;" WHO "start=0 end=10", HISTORY_NOT_STARTED },
 		{ HEAD "17.s;" WHO "start=10 end=9 Resource_List.ncpus=1",
 		  HISTORY_ENDS_TOO_SOON },
 		{ HEAD "17.s;" WHO "ctime=11 start=10 end=19 Resource_List.ncpus=1",
-		  HISTORY_STARTS_TOO_SOON },
+		  HISTORY_OK },
 		{ HEAD "17.s;" WHO WHEN, HISTORY_NO_CORES },
 		{ HEAD "17.s;" WHO WHEN "Resource_List.ncpus=1 resources_used.walltime=0",
 		  HISTORY_NO_RUN_TIME },
@@ -298,7 +298,7 @@ static const struct {
 	{ "01/01/2025 10:00:00;E;17.s", HISTORY_MISSING_FIELDS },
 	{ HEAD "17;" WHO WHEN CORES, HISTORY_OK },
 	{ HEAD "17.;" WHO WHEN CORES, HISTORY_OK },
-	{ HEAD "17.a b;" WHO WHEN CORES, HISTORY_NO_NAME },
+	{ HEAD "17.a b;" WHO WHEN CORES, HISTORY_OK },
 	{ HEAD "17x.s;" WHO WHEN CORES, HISTORY_GARBAGE },
 	{ HEAD "17[3;" WHO WHEN CORES, HISTORY_GARBAGE },
 	{ HEAD "17[3;" WHO WHEN CORES, HISTORY_GARBAGE },
@@ -311,27 +311,28 @@ static const struct {
 	{ HEAD "17-3;" WHO WHEN CORES, HISTORY_OK },
 	{ HEAD "17[1048576].s;" WHO WHEN CORES, HISTORY_OUT_OF_RANGE },
 	{ HEAD "17.s;" WHO WHEN CORES "a='b c' x=\"d e\"", HISTORY_OK },
-	{ HEAD "17.s;" WHO WHEN CORES "a='b'c", HISTORY_GARBAGE },
-	{ HEAD "17.s;" WHO WHEN CORES "a='b\" c", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "a='b'c", HISTORY_OK },
+	{ HEAD "17.s;" WHO WHEN CORES "a='b\" c", HISTORY_OK },
 	{ HEAD "17.s;" WHO WHEN CORES "a= b=", HISTORY_OK },
-	{ HEAD "17.s;" WHO WHEN CORES "=", HISTORY_OK },
-	{ HEAD "17.s;" WHO WHEN CORES "a b=1", HISTORY_GARBAGE },
-	{ HEAD "17.s;" WHO WHEN CORES "start=1010", HISTORY_GARBAGE },
-	{ HEAD "17.s;user=ann queue=\"a b\" " WHEN CORES, HISTORY_NO_NAME },
-	{ HEAD "17.s;user=ann project=\"a b\" " WHEN CORES, HISTORY_NO_NAME },
-	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.qos=\"a b\"", HISTORY_NO_NAME },
+	{ HEAD "17.s;" WHO WHEN CORES "=", HISTORY_NO_CORES },
+	{ HEAD "17.s;" WHO WHEN CORES "a b=1", HISTORY_NO_CORES },
+	{ HEAD "17.s;" WHO WHEN CORES "start=1010", HISTORY_OK },
+	{ HEAD "17.s;" WHO WHEN CORES "start=1011", HISTORY_GARBAGE },
+	{ HEAD "17.s;user=ann queue=\"a b\" " WHEN CORES, HISTORY_OK },
+	{ HEAD "17.s;user=ann project=\"a b\" " WHEN CORES, HISTORY_OK },
+	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.qos=\"a b\"", HISTORY_OK },
 	{ HEAD "17.s;" WHO "start=x end=9 " CORES, HISTORY_GARBAGE },
 	{ HEAD "17.s;" WHO "start=1 end=x " CORES, HISTORY_GARBAGE },
 	{ HEAD "17.s;" WHO "end=9 " CORES, HISTORY_MISSING_FIELDS },
 	{ HEAD "17.s;" WHO "start=1 end=9 " CORES, HISTORY_OK },
-	{ HEAD "17.s;" WHO "ctime=x start=1 end=9 " CORES, HISTORY_GARBAGE },
-	{ HEAD "17.s;" WHO "qtime=x start=1 end=9 " CORES, HISTORY_GARBAGE },
-	{ HEAD "17.s;" WHO "etime=x start=1 end=9 " CORES, HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO "ctime=x start=1 end=9 " CORES, HISTORY_OK },
+	{ HEAD "17.s;" WHO "qtime=x start=1 end=9 " CORES, HISTORY_OK },
+	{ HEAD "17.s;" WHO "etime=x start=1 end=9 " CORES, HISTORY_OK },
 	{ HEAD "17.s;" WHO WHEN CORES "resources_used.walltime=x", HISTORY_GARBAGE },
-	{ HEAD "17.s;" WHO WHEN CORES "resources_used.mem=x", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "resources_used.mem=x", HISTORY_OK },
 	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.walltime=x", HISTORY_OK },
-	{ HEAD "17.s;" WHO WHEN CORES "total_execution_slots=x", HISTORY_GARBAGE },
-	{ HEAD "17.s;" WHO WHEN "Resource_List.ncpus=x", HISTORY_GARBAGE },
+	{ HEAD "17.s;" WHO WHEN CORES "total_execution_slots=x", HISTORY_OK },
+	{ HEAD "17.s;" WHO WHEN "Resource_List.ncpus=x", HISTORY_NO_CORES },
 	{ HEAD "17.s;" WHO WHEN CORES "exec_vnode=+", HISTORY_GARBAGE },
 	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.nodes=1:ppn=x", HISTORY_GARBAGE },
 	{ HEAD "17.s;" WHO WHEN CORES "Resource_List.select=1:mem=x", HISTORY_GARBAGE },
@@ -406,9 +407,153 @@ static void numbers_of_tasks_are_in_the_first_row_with_room(void **state)
 	assert_int_equal(n, (1LL << 38) + (3 << 27) + (1 << 25));
 }
 
+/* What PBS does not quote, and what it does not escape, with the account that is read. */
+static void a_value_ends_before_the_next_word_with_an_equals_sign(void **state)
+{
+	static const struct {
+		const char *line, *account;
+	} rows[] = {
+		{ "group=domain users account=\"lab1\" jobname=a", "lab1" },
+		{ "group=domain users jobname=a", "domain users" },
+		{ "group=g account=\"Wave Lab\" jobname=my job", "Wave Lab" },
+		{ "group=g account=\"the\"lab\" jobname=\"a queue=q", "the\"lab" },
+		{ "group=g account=\"a=b c=d\" jobname=it's", "a=b c=d" },
+		{ "group=g account=\"a jobname=b\"c", "\"a" },
+		{ "group=g account=\"\" jobname=a", "g" },
+	};
+	struct history_job j;
+	char line[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		snprintf(line, sizeof(line),
+			 HEAD "17.s;user=ann %s ctime=5 start=10 end=20 " CORES
+			      "resources_used.env='{\"a\": \"b=c\"}' run_count=1",
+			 rows[i].line);
+		assert_int_equal(parse_line(line, &j), HISTORY_OK);
+		assert_string_equal(j.account, rows[i].account);
+		assert_int_equal(j.submit_s, 5);
+	}
+}
+
+static void cores_of_a_cray_are_those_of_its_width(void **state)
+{
+	static const struct {
+		const char *asks;
+		int64_t ncpus, nodes;
+	} rows[] = {
+		{ "Resource_List.mppwidth=64 Resource_List.mppnppn=24", 64, 3 },
+		{ "Resource_List.mppwidth=64 Resource_List.mppdepth=2", 128, 1 },
+		{ "Resource_List.size=96", 96, 1 },
+		{ "Resource_List.size=96gb", 1, 1 },
+		{ "Resource_List.mppwidth=x", 1, 1 },
+		{ "Resource_List.mppwidth=0", 1, 1 },
+	};
+	struct history_job j;
+	char line[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		snprintf(line, sizeof(line),
+			 HEAD "17.s;" WHO WHEN "exec_host=n7/0 exec_vnode=(login:ncpus=1) %s",
+			 rows[i].asks);
+		assert_int_equal(parse_line(line, &j), HISTORY_OK);
+		assert_int_equal(j.ncpus, rows[i].ncpus);
+		assert_int_equal(j.nodes, rows[i].nodes);
+	}
+	assert_int_equal(
+		parse_line(HEAD "17.s;" WHO WHEN
+				"Resource_List.mppwidth=9999999999999 Resource_List.mppdepth="
+				"9999999999999",
+			   &j),
+		HISTORY_OUT_OF_RANGE);
+}
+
+static void other_amounts_are_named_once(void **state)
+{
+	struct history_job j;
+
+	(void)state;
+	assert_int_equal(
+		parse_line(
+			HEAD
+			"17.s;" WHO WHEN CORES
+			"exec_vnode=(n1:ncpus=1:naccelerators=2:nmics=1)+(n2:ncpus=1:"
+			"naccelerators=2) Resource_List.naccelerators=4 "
+			"Resource_List.nodect=2 Resource_List.place=free Resource_List.foo=0",
+			&j),
+		HISTORY_OK);
+	assert_int_equal(j.left_out.n, 2);
+	assert_string_equal(j.left_out.of[0].name, "naccelerators");
+	assert_int_equal(j.left_out.of[0].n, 4);
+	assert_string_equal(j.left_out.of[1].name, "nmics");
+}
+
+/* ---- phases ---- */
+
+#define PHASE(type, cores, more)                                                               \
+	"11/21/2025 10:00:00;" type ";7.s;user=ann group=g ctime=90 start=100 exec_vnode=(n1:" \
+	"ncpus=" cores ") " more
+
+static void a_job_that_released_nodes_is_one_run_for_each_phase(void **state)
+{
+	static const struct {
+		const char *line;
+		int why;
+		int64_t ncpus, start_s, end_s, suspended_s;
+	} rows[] = {
+		{ PHASE("u", "12", "resources_used.walltime=600"), HISTORY_OK, 12, 100, 700,
+		  0 },
+		{ PHASE("c", "4", ""), PBS_NO_JOB, 0, 0, 0, 0 },
+		{ PHASE("u", "4", "resources_used.walltime=100"), HISTORY_OK, 4, 700, 800, 0 },
+		{ PHASE("u", "2", "resources_used.walltime=0"), PBS_NO_JOB, 0, 0, 0, 0 },
+		{ PHASE("u", "2", ""), HISTORY_MISSING_FIELDS, 0, 0, 0, 0 },
+		{ PHASE("e", "1", "end=1100 resources_used.walltime=200"), PBS_NO_JOB, 0, 0, 0,
+		  0 },
+		{ PHASE("E", "12", "end=1100 resources_used.walltime=900"), HISTORY_OK, 1, 800,
+		  1100, 100 },
+		/* the u records were in a file before this one */
+		{ PHASE("e", "1", "end=1100 resources_used.walltime=200"), PBS_NO_JOB, 0, 0, 0,
+		  0 },
+		{ PHASE("E", "12", "end=1100 resources_used.walltime=900"), HISTORY_OK, 1, 900,
+		  1100, 0 },
+		/* an e record of the whole job, and a job without any */
+		{ PHASE("e", "12", "end=1100 resources_used.walltime=900"), PBS_NO_JOB, 0, 0, 0,
+		  0 },
+		{ PHASE("E", "12", "end=1100 resources_used.walltime=900"), HISTORY_OK, 12, 100,
+		  1100, 100 },
+		{ PHASE("E", "12", "end=1100"), HISTORY_OK, 12, 100, 1100, 0 },
+		/* requeued in its second phase, without an e record */
+		{ PHASE("u", "12", "resources_used.walltime=600"), HISTORY_OK, 12, 100, 700,
+		  0 },
+		{ PHASE("R", "12", "end=1100 resources_used.walltime=900"), HISTORY_OK, 12, 700,
+		  1100, 100 },
+	};
+	_cleanup_(pbs_phases_freep) struct pbs_phases *p = pbs_phases_new();
+	struct history_job j;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (pbs_phases_line(p, rows[i].line, strlen(rows[i].line), &j) != rows[i].why)
+			fail_msg("row %zu", i);
+		if (rows[i].why != HISTORY_OK)
+			continue;
+		assert_int_equal(j.ncpus, rows[i].ncpus);
+		assert_int_equal(j.start_s, rows[i].start_s);
+		assert_int_equal(j.end_s, rows[i].end_s);
+		assert_int_equal(j.suspended_s, rows[i].suspended_s);
+		assert_int_equal(j.submit_s, 90);
+	}
+	assert_int_equal(pbs_phases_line(p, "", 0, &j), PBS_NO_JOB);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_value_ends_before_the_next_word_with_an_equals_sign),
+		cmocka_unit_test(cores_of_a_cray_are_those_of_its_width),
+		cmocka_unit_test(other_amounts_are_named_once),
+		cmocka_unit_test(a_job_that_released_nodes_is_one_run_for_each_phase),
 		cmocka_unit_test(a_job_is_read_with_its_units),
 		cmocka_unit_test(the_account_is_project_else_account_else_group),
 		cmocka_unit_test(allocated_amounts_count_before_requested_ones),

@@ -14,7 +14,8 @@
 
 static int parse_hosts(const char *text, int64_t *ret_slots, int64_t *ret_hosts)
 {
-	return pbs_parse_hosts((struct pbs_text){ text, strlen(text) }, ret_slots, ret_hosts);
+	return pbs_parse_hosts((struct history_text){ text, strlen(text) }, ret_slots,
+			       ret_hosts);
 }
 
 static void slots_and_hosts_are_counted_in_every_form(void **state)
@@ -76,7 +77,7 @@ static void sizes_and_times_are_read_in_every_unit(void **state)
 		{ "1gb", 1 << 30 }, { "1tb", 1LL << 40 }, { "1PW", 1LL << 53 },
 		{ "0gb", 0 },	    { "", -1 },		  { "kb", -1 },
 		{ "1x", -1 },	    { "1kbb", -1 },	  { "1bk", -1 },
-		{ "-1kb", -1 },	    { "1.5gb", -1 },
+		{ "-1kb", -1 },	    { "1.5gb", 3 << 29 }, { "12.27M", 12866027 },
 	};
 	static const struct {
 		const char *text;
@@ -104,14 +105,14 @@ static void sizes_and_times_are_read_in_every_unit(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-		struct pbs_text t = { sizes[i].text, strlen(sizes[i].text) };
+		struct history_text t = { sizes[i].text, strlen(sizes[i].text) };
 		int r = pbs_parse_size(t, &n);
 
 		if (sizes[i].bytes < 0 ? r != -EINVAL : r != 0 || n != sizes[i].bytes)
 			fail_msg("%s: %lld", sizes[i].text, (long long)n);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
-		struct pbs_text t = { times[i].text, strlen(times[i].text) };
+		struct history_text t = { times[i].text, strlen(times[i].text) };
 		int r = pbs_parse_time(t, &n);
 
 		if (times[i].ms < 0 ? r != -EINVAL : r != 0 || n != times[i].ms)
@@ -126,7 +127,7 @@ static struct pbs_chunks parse_chunks(const char *text, int64_t ncpus, struct hi
 	struct pbs_chunks c = { .ncpus = -7 };
 
 	assert_int_equal(
-		pbs_parse_chunks((struct pbs_text){ copy, strlen(text) }, ncpus, j, &c), r);
+		pbs_parse_chunks((struct history_text){ copy, strlen(text) }, ncpus, j, &c), r);
 	return c;
 }
 
@@ -186,8 +187,9 @@ static void slots_of_hosts_end_at_the_largest_amount(void **state)
 	assert_int_equal(parse_hosts("a/0*1*2", &slots, &hosts), -EINVAL);
 	assert_int_equal(parse_hosts("a/0-1-2", &slots, &hosts), -EINVAL);
 	assert_int_equal(slots, -7);
-	assert_int_equal(pbs_parse_hosts((struct pbs_text){ "a", UINT32_MAX }, &slots, &hosts),
-			 -ERANGE);
+	assert_int_equal(
+		pbs_parse_hosts((struct history_text){ "a", UINT32_MAX }, &slots, &hosts),
+		-ERANGE);
 }
 
 /* Every prefix and suffix in either case, and what is beyond all numbers. */
@@ -203,21 +205,22 @@ static void a_size_ends_at_the_largest_amount(void **state)
 			size_t size = k == 4 ? 2 : 3;
 			int64_t unit = k == 2 || k == 3 ? 8 : 1;
 
-			assert_int_equal(pbs_parse_size((struct pbs_text){ text, size }, &n),
-					 0);
+			assert_int_equal(
+				pbs_parse_size((struct history_text){ text, size }, &n), 0);
 			assert_int_equal(n, 3 * unit << 10 * (i / 2 + 1));
 		}
-	assert_int_equal(pbs_parse_size((struct pbs_text){ "1023pb", 6 }, &n), 0);
+	assert_int_equal(pbs_parse_size((struct history_text){ "1023pb", 6 }, &n), 0);
 	assert_int_equal(n, 1023LL << 50);
-	assert_int_equal(pbs_parse_size((struct pbs_text){ "1024pb", 6 }, &n), 0);
+	assert_int_equal(pbs_parse_size((struct history_text){ "1024pb", 6 }, &n), 0);
 	assert_int_equal(n, HISTORY_AMOUNT_MAX);
-	assert_int_equal(pbs_parse_size((struct pbs_text){ "99999pw", 7 }, &n), 0);
+	assert_int_equal(pbs_parse_size((struct history_text){ "99999pw", 7 }, &n), 0);
 	assert_int_equal(n, HISTORY_AMOUNT_MAX);
-	assert_int_equal(pbs_parse_time((struct pbs_text){ "9999999999999999:00", 19 }, &n), 0);
+	assert_int_equal(pbs_parse_time((struct history_text){ "9999999999999999:00", 19 }, &n),
+			 0);
 	assert_int_equal(n, HISTORY_AMOUNT_MAX);
-	assert_int_equal(pbs_parse_time((struct pbs_text){ "1::1", 4 }, &n), -EINVAL);
-	assert_int_equal(pbs_parse_time((struct pbs_text){ "1.5:00", 6 }, &n), -EINVAL);
-	assert_int_equal(pbs_parse_time((struct pbs_text){ "1:00:00:00.125", 14 }, &n), 0);
+	assert_int_equal(pbs_parse_time((struct history_text){ "1::1", 4 }, &n), -EINVAL);
+	assert_int_equal(pbs_parse_time((struct history_text){ "1.5:00", 6 }, &n), -EINVAL);
+	assert_int_equal(pbs_parse_time((struct history_text){ "1:00:00:00.125", 14 }, &n), 0);
 	assert_int_equal(n, 86400125);
 }
 
@@ -226,8 +229,8 @@ static void a_nul_byte_is_no_unit(void **state)
 	int64_t n = -7;
 
 	(void)state;
-	assert_int_equal(pbs_parse_size((struct pbs_text){ "1\0", 2 }, &n), -EINVAL);
-	assert_int_equal(pbs_parse_size((struct pbs_text){ "1k\0", 3 }, &n), -EINVAL);
+	assert_int_equal(pbs_parse_size((struct history_text){ "1\0", 2 }, &n), -EINVAL);
+	assert_int_equal(pbs_parse_size((struct history_text){ "1k\0", 3 }, &n), -EINVAL);
 	assert_int_equal(n, -7);
 }
 
@@ -238,12 +241,13 @@ static void a_model_is_in_small_letters(void **state)
 	char model[REQUEST_NAME_MAX];
 
 	(void)state;
-	assert_int_equal(pbs_copy_model((struct pbs_text){ typed, strlen(typed) }, model), 0);
+	assert_int_equal(pbs_copy_model((struct history_text){ typed, strlen(typed) }, model),
+			 0);
 	assert_string_equal(model, small);
-	assert_int_equal(pbs_copy_model((struct pbs_text){ typed, 0 }, model), -EINVAL);
-	assert_int_equal(pbs_copy_model((struct pbs_text){ "a,b", 3 }, model), -EINVAL);
-	assert_int_equal(pbs_copy_model((struct pbs_text){ "a=b", 3 }, model), -EINVAL);
-	assert_int_equal(pbs_copy_model((struct pbs_text){ "a b", 3 }, model), -EINVAL);
+	assert_int_equal(pbs_copy_model((struct history_text){ typed, 0 }, model), -EINVAL);
+	assert_int_equal(pbs_copy_model((struct history_text){ "a,b", 3 }, model), -EINVAL);
+	assert_int_equal(pbs_copy_model((struct history_text){ "a=b", 3 }, model), -EINVAL);
+	assert_int_equal(pbs_copy_model((struct history_text){ "a b", 3 }, model), -EINVAL);
 }
 
 int main(void)

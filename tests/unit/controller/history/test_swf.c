@@ -16,7 +16,7 @@
 static int parse_line(const char *line, struct history_job *ret)
 {
 	_cleanup_free_ char *copy = exact_copy(line, strlen(line));
-	struct swf f = { .epoch_s = 1000 };
+	_cleanup_(swf_done) struct swf f = { .epoch_s = 1000 };
 
 	return swf_parse_line(&f, copy, strlen(line), ret);
 }
@@ -64,7 +64,7 @@ static void every_impossible_row_has_its_reason(void **state)
 		{ "17 5 10 -1 4 -1 -1" TAIL, HISTORY_NO_RUN_TIME },
 		{ "17 5 10 60 0 -1 -1" TAIL, HISTORY_NO_CORES },
 		{ "17 5 10 60 -1 -1 -1" TAIL, HISTORY_NO_CORES },
-		{ "17 5 -2 60 4 -1 -1" TAIL, HISTORY_STARTS_TOO_SOON },
+		{ "17 5 -2 60 4 -1 -1" TAIL, HISTORY_OK },
 		{ "17 5 10 60 4 -1 -1" TAIL " 9", HISTORY_EXTRA_FIELDS },
 		{ "17 5 10 60", HISTORY_MISSING_FIELDS },
 		{ "17 5 10 6o 4 -1 -1" TAIL, HISTORY_GARBAGE },
@@ -85,7 +85,7 @@ static void the_header_says_when_time_began(void **state)
 {
 	static const char header[] = "; UnixStartTime: 1027839845 \r";
 	static const char job[] = "1 5 10 60 4 -1 -1" TAIL;
-	struct swf f = SWF_INIT;
+	_cleanup_(swf_done) struct swf f = SWF_INIT;
 	struct history_job j;
 
 	(void)state;
@@ -108,7 +108,7 @@ static void every_digit_of_a_number_is_in_its_name(void **state)
 	assert_string_equal(j.queue, "q90817");
 	assert_int_equal(j.start_s, 1005);
 	assert_int_equal(j.end_s, 1006);
-	assert_int_equal(j.walltime_s, 0);
+	assert_int_equal(j.walltime_s, -1);	     /* 0 was not requested */
 	assert_int_equal(j.mem_bytes, 2 * 3 * 1024); /* by the processors that were asked for */
 	assert_int_equal(parse_line("17 5 0 1 4 -1 -1 0 -1 3 1 -1 -1 -1 -1 40 -1 -1", &j),
 			 HISTORY_OK);
@@ -118,8 +118,10 @@ static void every_digit_of_a_number_is_in_its_name(void **state)
 	assert_int_equal(j.walltime_s, -1);
 	assert_int_equal(j.mem_bytes, 4 * 3 * 1024); /* not said: by those that it had */
 	assert_int_equal(parse_line("17 5 0 1 4 0 0" TAIL, &j), HISTORY_OK);
+	assert_int_equal(j.cpu_ms, -1); /* nothing was measured: no process has a peak of 0 */
+	assert_int_equal(j.mem_peak_bytes, -1);
+	assert_int_equal(parse_line("17 5 0 1 4 0 -1" TAIL, &j), HISTORY_OK);
 	assert_int_equal(j.cpu_ms, 0);
-	assert_int_equal(j.mem_peak_bytes, 0);
 }
 
 static void no_line_is_read_beyond_its_end(void **state)
@@ -171,7 +173,7 @@ static void a_header_is_its_key_a_colon_and_a_number(void **state)
 static void only_a_moment_that_can_be_is_the_epoch(void **state)
 {
 	static const char negative[] = "; UnixStartTime: -1", zero[] = "; UnixStartTime: 0";
-	struct swf f = { .epoch_s = 9 };
+	_cleanup_(swf_done) struct swf f = { .epoch_s = 9 };
 	struct history_job j;
 
 	(void)state;
@@ -225,7 +227,7 @@ static void each_field_is_read_whatever_its_length(void **state)
 }
 
 /* Memory and CPU time of all processors together, beyond all numbers. */
-static void amounts_beyond_the_numbers_are_out_of_range(void **state)
+static void peaks_beyond_the_numbers_are_not_recorded(void **state)
 {
 	static const struct {
 		const char *line;
@@ -233,13 +235,13 @@ static void amounts_beyond_the_numbers_are_out_of_range(void **state)
 	} rows[] = {
 		/* of 1 processor: 2^50 KiB less one, 2^50, 2^53, and 2^60 */
 		{ "1 0 0 1 1 -1 1125899906842623" TAIL, HISTORY_OK },
-		{ "1 0 0 1 1 -1 1125899906842624" TAIL, HISTORY_OUT_OF_RANGE },
-		{ "1 0 0 1 1 -1 9007199254740992" TAIL, HISTORY_OUT_OF_RANGE },
-		{ "1 0 0 1 1 -1 1152921504606846976" TAIL, HISTORY_OUT_OF_RANGE },
+		{ "1 0 0 1 1 -1 1125899906842624" TAIL, HISTORY_OK },
+		{ "1 0 0 1 1 -1 9007199254740992" TAIL, HISTORY_OK },
+		{ "1 0 0 1 1 -1 1152921504606846976" TAIL, HISTORY_OK },
 		/* 2^53 bytes of each of 1024 processors */
-		{ "1 0 0 1 1024 -1 8796093022208" TAIL, HISTORY_OUT_OF_RANGE },
-		{ "1 0 0 1 1024 9007199254740992 -1" TAIL, HISTORY_OUT_OF_RANGE },
-		{ "1 0 0 1 1000000000 9007199254740992 -1" TAIL, HISTORY_OUT_OF_RANGE },
+		{ "1 0 0 1 1024 -1 8796093022208" TAIL, HISTORY_OK },
+		{ "1 0 0 1 1024 9007199254740992 -1" TAIL, HISTORY_OK },
+		{ "1 0 0 1 1000000000 9007199254740992 -1" TAIL, HISTORY_OK },
 		{ "1 0 0 1 1 -1 -1 1 -5 -1 1 -1 -1 -1 -1 -1 -1 -1", HISTORY_OK },
 	};
 	struct history_job j;
@@ -256,11 +258,40 @@ static void amounts_beyond_the_numbers_are_out_of_range(void **state)
 	assert_string_equal(j.queue, "p4");
 }
 
+static void parts_of_a_job_are_left_out_where_its_whole_is_there(void **state)
+{
+	static const struct {
+		const char *line;
+		int why;
+	} rows[] = {
+		{ "7 0 0 60 4 -1 -1 4 60 -1 2 5 2 -1 1 0 -1 -1",
+		  HISTORY_OK }, /* no whole yet */
+		{ "1 0 0 60 4 -1 -1 4 60 -1 1 5 2 -1 1 0 -1 -1", HISTORY_OK },
+		{ "1 0 0 20 4 -1 -1 4 60 -1 2 5 2 -1 1 0 -1 -1", HISTORY_PART },
+		{ "1 0 0 20 4 -1 -1 4 60 -1 3 5 2 -1 1 0 -1 -1", HISTORY_PART },
+		{ "1 0 0 20 4 -1 -1 4 60 -1 4 5 2 -1 1 0 -1 -1", HISTORY_PART },
+		{ "1 0 0 20 4 -1 -1 4 60 -1 5 5 2 -1 1 0 -1 -1", HISTORY_OK },
+		{ "268435455 0 0 9 4 -1 -1 4 60 -1 0 5 2 -1 1 0 -1 -1", HISTORY_OK },
+		{ "268435455 0 0 9 4 -1 -1 4 60 -1 4 5 2 -1 1 0 -1 -1", HISTORY_PART },
+		{ "268435456 0 0 9 4 -1 -1 4 60 -1 0 5 2 -1 1 0 -1 -1", HISTORY_OK },
+		{ "268435456 0 0 9 4 -1 -1 4 60 -1 4 5 2 -1 1 0 -1 -1", HISTORY_OK },
+		{ "-1 0 0 9 4 -1 -1 4 60 -1 4 5 2 -1 1 0 -1 -1", HISTORY_OUT_OF_RANGE },
+	};
+	_cleanup_(swf_done) struct swf f = { .epoch_s = 1000 };
+	struct history_job j;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (swf_parse_line(&f, rows[i].line, strlen(rows[i].line), &j) != rows[i].why)
+			fail_msg("%s", rows[i].line);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_is_read_with_its_units),
 		cmocka_unit_test(an_unknown_wait_counts_as_none),
+		cmocka_unit_test(parts_of_a_job_are_left_out_where_its_whole_is_there),
 		cmocka_unit_test(every_impossible_row_has_its_reason),
 		cmocka_unit_test(the_header_says_when_time_began),
 		cmocka_unit_test(no_line_is_read_beyond_its_end),
@@ -268,7 +299,7 @@ int main(void)
 		cmocka_unit_test(a_header_is_its_key_a_colon_and_a_number),
 		cmocka_unit_test(only_a_moment_that_can_be_is_the_epoch),
 		cmocka_unit_test(each_field_is_read_whatever_its_length),
-		cmocka_unit_test(amounts_beyond_the_numbers_are_out_of_range),
+		cmocka_unit_test(peaks_beyond_the_numbers_are_not_recorded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
