@@ -35,7 +35,7 @@ static void without_weights_the_queue_is_that_of_submission(void **state)
 	check_words(config_ordering_queue(c), "in order of submission");
 	check_words(config_ordering_unless(c), "an earlier job is released");
 	check_words(config_ordering_overuse(c, "main"),
-	      "start no later, since fairshare has no weight");
+		    "start no later, since fairshare has no weight");
 	check_words(config_ordering_without_usage(c, "main"), "PriorityWeightFairshare is 0");
 	check_words(config_ordering_warning(c), "no weight is set: fairshare orders nothing");
 }
@@ -77,7 +77,8 @@ static void shuffled_queues_follow_neither_submission_nor_usage(void **state)
 	assert_null(strstr(config_ordering_queue(c), "order of"));
 	check_words(config_ordering_queue(c), "shuffled");
 	check_words(config_ordering_unless(c), "a higher queue");
-	check_words(config_ordering_overuse(c, "main"), "start no later, since queues are shuffled");
+	check_words(config_ordering_overuse(c, "main"),
+		    "start no later, since queues are shuffled");
 	check_words(config_ordering_without_usage(c, "main"), "queues are shuffled");
 	assert_null(config_ordering_warning(c));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* test_forecast - a forecast that takes long is computed by a worker, once for all who ask; until then the start is not known yet; and
- * a worker that is told to stop ends at once. */
+ * a worker that stops on request ends at once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -78,7 +78,7 @@ static void close_world(struct world *w)
 	sd_event_unref(w->event);
 }
 
-static enum dispatch_start ask(struct world *w, int64_t job, int64_t *ret)
+static enum dispatch_start ask_start(struct world *w, int64_t job, int64_t *ret)
 {
 	return dispatch_start(&w->cycle, "main", job, ret);
 }
@@ -92,20 +92,20 @@ static void a_worker_computes_what_takes_long_once_for_all(void **state)
 	(void)state;
 	open_world(&w, RUNNING, QUEUED);
 	begun_ns = clock_ns(CLOCK_MONOTONIC);
-	assert_int_equal(ask(&w, RUNNING + 1, &at_s), DISPATCH_START_PENDING);
+	assert_int_equal(ask_start(&w, RUNNING + 1, &at_s), DISPATCH_START_PENDING);
 	printf("# the first answer took %.1f ms\n",
 	       (double)(clock_ns(CLOCK_MONOTONIC) - begun_ns) / 1e6);
 	task = w.cluster.forecast.task;
 	assert_non_null(task);
-	assert_int_equal(ask(&w, RUNNING + 2, &at_s), DISPATCH_START_PENDING);
+	assert_int_equal(ask_start(&w, RUNNING + 2, &at_s), DISPATCH_START_PENDING);
 	assert_ptr_equal(w.cluster.forecast.task, task);
 	while (w.cluster.forecast.task)
 		assert_true(sd_event_run(w.event, UINT64_MAX) >= 0);
-	assert_int_equal(ask(&w, RUNNING + 1, &at_s), DISPATCH_START_KNOWN);
-	assert_int_equal(ask(&w, RUNNING + QUEUED + 9, &again_s), DISPATCH_START_NONE);
+	assert_int_equal(ask_start(&w, RUNNING + 1, &at_s), DISPATCH_START_KNOWN);
+	assert_int_equal(ask_start(&w, RUNNING + QUEUED + 9, &again_s), DISPATCH_START_NONE);
 	/* The next cycle: what is known counts until the pause is over and the next forecast is there. */
 	w.cluster.cluster.now_ns += S_NS;
-	assert_int_equal(ask(&w, RUNNING + 1, &again_s), DISPATCH_START_KNOWN);
+	assert_int_equal(ask_start(&w, RUNNING + 1, &again_s), DISPATCH_START_KNOWN);
 	assert_int_equal(again_s, at_s);
 	close_world(&w);
 }
@@ -117,7 +117,7 @@ static void a_worker_that_is_told_to_stop_ends_at_once(void **state)
 
 	(void)state;
 	open_world(&w, RUNNING, 2 * QUEUED);
-	assert_int_equal(ask(&w, RUNNING + 1, &at_s), DISPATCH_START_PENDING);
+	assert_int_equal(ask_start(&w, RUNNING + 1, &at_s), DISPATCH_START_PENDING);
 	cycle_stop(&w.cycle);
 	begun_ns = clock_ns(CLOCK_MONOTONIC);
 	workers_drain(w.workers);
@@ -134,8 +134,8 @@ static void a_short_one_is_known_at_once(void **state)
 
 	(void)state;
 	open_world(&w, 4, 3);
-	assert_int_equal(ask(&w, 5, &at_s), DISPATCH_START_KNOWN);
-	assert_int_equal(ask(&w, 1, &at_s), DISPATCH_START_NONE);
+	assert_int_equal(ask_start(&w, 5, &at_s), DISPATCH_START_KNOWN);
+	assert_int_equal(ask_start(&w, 1, &at_s), DISPATCH_START_NONE);
 	close_world(&w);
 }
 
