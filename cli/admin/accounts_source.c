@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 #include "cli/admin/accounts_source.h"
-#include "cli/admin/author.h"
 #include "cli/offline/ledger_file.h"
 #include "common/clock.h"
 #include "common/err.h"
@@ -43,6 +42,7 @@ int accounts_source_open(struct cli *c, const struct verb_call *call,
 		r = cli_begin(c, call, err);
 		return r < 0 ? r : open_live(ret, err);
 	}
+	author_name(ret->author); /* before root becomes the ledger's owner */
 	r = cli_begin_offline(c, call, err);
 	if (r == 0)
 		r = ledger_file_open(ledger, LEDGER_FILE_THERE, &ret->store, err);
@@ -71,14 +71,12 @@ void accounts_source_done(struct accounts_source *s)
 static int change_file(struct accounts_source *s, const struct accounts_source_order *w,
 		       json_t **ret, struct err *err)
 {
-	char author[AUTHOR_MAX];
-
 	return accounts_change_apply(
 		s->store,
 		&(struct accounts_order){ .now = s->now,
 					  .revision = w->revision,
 					  .new = w->new,
-					  .author = author_name(author),
+					  .author = s->author,
 					  .now_ns = clock_ns(CLOCK_REALTIME),
 					  .is_dry_run = w->is_dry_run },
 		ret, err);

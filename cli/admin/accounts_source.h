@@ -2,6 +2,7 @@
 /* accounts_source - reads and changes the accounts of the controller, or of a ledger file
  * (`--ledger FILE`). */
 #pragma once
+#include "cli/admin/author.h"
 #include "cli/cli.h"
 #include "controller/accounts/accounts.h"
 #include "controller/ledger/store.h"
@@ -12,6 +13,7 @@ struct accounts_source {
 	struct accounts *now;
 	int64_t revision;
 	char origin[32]; /* "ledger", "controller.conf" */
+	char author[AUTHOR_MAX];
 	bool is_partial; /* only what the caller may see */
 };
 

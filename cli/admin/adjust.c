@@ -144,12 +144,13 @@ static int adjust_file(const char *path, struct store_adjustment *a, struct tabl
 {
 	_cleanup_(store_closep) struct store *s = NULL;
 	char author[AUTHOR_MAX];
-	int r = ledger_file_open(path, LEDGER_FILE_THERE, &s, err);
+	int r;
 
+	a->author = author_name(author); /* before root becomes the ledger's owner */
+	r = ledger_file_open(path, LEDGER_FILE_THERE, &s, err);
 	if (r < 0)
 		return r;
 	a->at_ns = clock_ns(CLOCK_REALTIME);
-	a->author = author_name(author);
 	return store_adjust(s, a, add_row, t, err);
 }
 

@@ -21,15 +21,12 @@ void site_file_done(struct site_file *f)
 	f->store = store_close(f->store);
 }
 
-/* From the file; without one, those applied to the ledger. f->accounts stays NULL where none were. */
-static int read_accounts(const char *path, struct site_file *f, struct err *err)
+/* Those applied to the ledger. f->accounts stays NULL if none were. */
+static int load_accounts(struct site_file *f, struct err *err)
 {
 	int64_t revision;
-	int r;
+	int r = store_accounts_load(f->store, &f->accounts, &revision, err);
 
-	if (path)
-		return accounts_read(path, &f->accounts, err);
-	r = store_accounts_load(f->store, &f->accounts, &revision, err);
 	if (r >= 0 && revision == 0)
 		f->accounts = accounts_free(f->accounts);
 	return r;
@@ -95,6 +92,7 @@ int site_file_warn_prices(struct store *s, const char *profile, struct err *err)
 int site_file_open(const struct verb_call *call, enum site_file_need need,
 		   struct site_file *ret, struct err *err)
 {
+	const char *accounts = verb_value(call, "accounts");
 	struct site_file f = { 0 };
 	int r;
 
@@ -102,12 +100,14 @@ int site_file_open(const struct verb_call *call, enum site_file_need need,
 		return err_set(
 			err, -EINVAL,
 			"--ledger needs --profile NAME|FILE, the policy that weights usage");
-	r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &f.store, err);
-	if (r < 0)
-		return r;
 	r = read_policy(verb_value(call, "profile"), &f, err);
+	if (r >= 0 && accounts)
+		r = accounts_read(accounts, &f.accounts, err);
 	if (r >= 0)
-		r = read_accounts(verb_value(call, "accounts"), &f, err);
+		r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &f.store,
+				     err);
+	if (r >= 0 && !accounts)
+		r = load_accounts(&f, err);
 	if (r >= 0)
 		r = site_file_warn_prices(f.store, verb_value(call, "profile"), err);
 	if (r < 0) {

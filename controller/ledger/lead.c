@@ -50,7 +50,7 @@ static int open_lock(struct store_lead *l, struct err *err)
 {
 	if (l->fd >= 0)
 		close(l->fd);
-	l->fd = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	l->fd = open(l->path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return l->fd < 0 ? err_set(err, -errno, "open %s: %m", l->path) : 0;
 }
 

@@ -204,7 +204,8 @@ static int run_archive(const struct verb_call *call, void *ctx, struct err *err)
 	struct archiving to = { .c = ctx,
 				.begun_ns = clock_ns(CLOCK_MONOTONIC),
 				.is_dry_run = verb_count(call, "dry-run") > 0 };
-	const char *verify = verb_value(call, "verify");
+	const char *verify = verb_value(call, "verify"), *ledger = verb_value(call, "ledger");
+	const char *beside = verify ? verify : verb_value(call, "to");
 	struct cli *c = ctx;
 	int r = cli_begin_offline(c, call, err);
 
@@ -212,8 +213,10 @@ static int run_archive(const struct verb_call *call, void *ctx, struct err *err)
 		list = to.list = json_array();
 		r = list ? 0 : err_set(err, -ENOMEM, "out of memory");
 	}
+	if (r >= 0 && ledger && beside)
+		r = ledger_file_own(ledger, beside, err);
 	if (r >= 0)
-		r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &s, err);
+		r = ledger_file_open(ledger, LEDGER_FILE_THERE, &s, err);
 	if (r < 0)
 		return r;
 	return verify ? verify_files(&to, c, s, verify, err)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include "cli/admin/admin.h"
+#include "cli/offline/ledger_file.h"
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
@@ -96,6 +97,8 @@ static int run_backup(const struct verb_call *call, void *ctx, struct err *err)
 	if (r >= 0)
 		r = parse_number(call, "keep", &how.keep, err);
 	if (r >= 0)
+		r = ledger_file_own(how.from, how.to, err);
+	if (r >= 0)
 		r = store_backup(&how, &b, err);
 	if (r >= 0)
 		r = print_backup(c, &b, err);
@@ -157,6 +160,8 @@ static int mark_ledger(struct cli *c, const struct verb_call *call, const char *
 
 	if (r >= 0)
 		r = parse_number(call, "first-job", &how.first_job, err);
+	if (r >= 0)
+		r = ledger_file_own(place, NULL, err);
 	if (r >= 0)
 		r = store_restore_mark(place, &how, &first_job, err);
 	return r < 0 ? r : print_restored(c, place, how.taken_ns, first_job, err);

@@ -2,6 +2,7 @@
 /* downgrade.c - `reeve admin downgrade`: a ledger for the controller of the release before. */
 #include <errno.h>
 #include "cli/admin/admin.h"
+#include "cli/offline/ledger_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/downgrade.h"
@@ -38,6 +39,8 @@ static int run_downgrade(const struct verb_call *call, void *ctx, struct err *er
 
 	if (r >= 0 && !place)
 		r = err_set(err, -EINVAL, "give --ledger PLACE");
+	if (r >= 0)
+		r = ledger_file_own(place, NULL, err);
 	if (r >= 0)
 		r = store_downgrade(place, &d, err);
 	return r < 0 ? r : print_downgraded(c, place, &d, err);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 #include "cli/admin/admin.h"
+#include "cli/offline/ledger_file.h"
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
@@ -110,6 +111,8 @@ static int run_migrate(const struct verb_call *call, void *ctx, struct err *err)
 
 	if (r >= 0 && (!how.from || !how.to))
 		r = err_set(err, -EINVAL, "give --from FILE and --to postgresql://...");
+	if (r >= 0)
+		r = ledger_file_own(how.from, NULL, err);
 	if (r < 0)
 		return r;
 	r = store_migrate(&how, &n, err);

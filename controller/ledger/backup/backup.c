@@ -81,7 +81,9 @@ static int check_copy(struct making *m, struct err *err)
 	_cleanup_(store_closep) struct store *s = NULL;
 	struct store_manifest *f = &m->out->manifest;
 	struct backup_digest digest;
-	int r = backup_copy_file(m->part, m->scratch, &digest, err);
+	int r = lseek(m->fd, 0, SEEK_SET) < 0
+			? err_set(err, -errno, "read %.200s: %m", m->part)
+			: backup_copy_file(m->fd, m->scratch, &digest, err);
 
 	if (r >= 0)
 		r = db_copy_version(m->scratch, &f->schema, err);

@@ -7,13 +7,12 @@
 /* files.c: PATH with an end; -ENAMETOOLONG. */
 int backup_path(char ret[static STORE_BACKUP_PATH_MAX], const char *path, const char *end,
 		struct err *err);
-/* Copies a file into a new one of mode 0600, syncs it, and gives its size and SHA-256 in hex. */
+/* Copies an open file from its offset to a new file of mode 0600, syncs the copy, and gives its size and SHA-256 in hex. */
 struct backup_digest {
 	int64_t bytes;
 	char sha256[65];
 };
-int backup_copy_file(const char *from, const char *to, struct backup_digest *ret,
-		     struct err *err);
+int backup_copy_file(int from, const char *to, struct backup_digest *ret, struct err *err);
 int backup_sync_file(const char *path, struct err *err);
 /* The directory that a file is in. */
 int backup_sync_dir_of(const char *path, struct err *err);

@@ -63,21 +63,18 @@ static int copy_bytes(int from, int to, struct backup_digest *ret)
 	return 0;
 }
 
-int backup_copy_file(const char *from, const char *to, struct backup_digest *ret,
-		     struct err *err)
+int backup_copy_file(int from, const char *to, struct backup_digest *ret, struct err *err)
 {
-	_cleanup_close_ int in = open(from, O_RDONLY | O_CLOEXEC), out = -1;
+	_cleanup_close_ int out =
+		open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	int r;
 
-	if (in < 0)
-		return err_set(err, -errno, "open %.200s: %m", from);
-	out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (out < 0)
 		return err_set(err, -errno, "create %.200s: %m", to);
-	r = copy_bytes(in, out, ret);
+	r = copy_bytes(from, out, ret);
 	if (r >= 0 && fsync(out) < 0)
 		r = -errno;
-	return r < 0 ? err_set(err, r, "copy %.200s to %.200s: %s", from, to, strerror(-r)) : 0;
+	return r < 0 ? err_set(err, r, "copy to %.200s: %s", to, strerror(-r)) : 0;
 }
 
 int backup_sync_file(const char *path, struct err *err)

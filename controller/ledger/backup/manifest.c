@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "common/err.h"
+#include "common/owner/owner.h"
 #include "common/replace_file.h"
 #include "common/version.h"
 #include "common/wire/json/load.h"
@@ -52,16 +53,17 @@ int backup_manifest_read(const char *path, struct store_manifest *ret, struct er
 	const char *schema, *version, *ledger, *sha256;
 	json_int_t n[10];
 	json_error_t why;
-	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	int fd = owner_open(path);
+	_cleanup_fclose_ FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	_cleanup_json_ json_t *doc = NULL;
 	int verified;
 
 	if (!f)
 		return err_set(
-			err, -errno,
-			"the backup has no manifest, %.200s: %m; a ledger that was copied by "
+			err, fd < 0 ? fd : -errno,
+			"the backup has no manifest, %.200s: %s; a ledger that was copied by "
 			"other means is put in its place, then marked: reeve admin restore --mark",
-			path);
+			path, strerror(fd < 0 ? -fd : errno));
 	doc = wire_load_stream(f, 0, &why);
 	if (!doc)
 		return err_set(err, -EBADMSG, "%.200s is not readable: %s", path, why.text);

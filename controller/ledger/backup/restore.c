@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* restore.c - makes a ledger of a backup; see backup.h. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "common/err.h"
+#include "common/owner/owner.h"
 #include "controller/ledger/backup/backup_impl.h"
 #include "controller/ledger/lead.h"
 #include "controller/ledger/store_sqlite.h"
@@ -19,7 +18,8 @@
 struct restoring {
 	const struct store_restoration *how;
 	struct store_restored_result *out;
-	char part[STORE_BACKUP_PATH_MAX], manifest[STORE_BACKUP_PATH_MAX];
+	int from; /* the backup */
+	char part[STORE_BACKUP_PATH_MAX];
 };
 
 static int check_empty(const char *place, struct err *err)
@@ -37,28 +37,12 @@ static int check_empty(const char *place, struct err *err)
 		       place, place);
 }
 
-/* Root restores for the controller's user: the directory's owner. */
-static int give_to_owner(const char *path, const char *place, struct err *err)
-{
-	char dir[STORE_BACKUP_PATH_MAX];
-	struct stat st;
-
-	snprintf(dir, sizeof(dir), "%s", place);
-	if (geteuid() != 0)
-		return 0;
-	if (stat(dirname(dir), &st) < 0 || chown(path, st.st_uid, st.st_gid) < 0)
-		return err_set(err, -errno, "owner of %.200s: %m", path);
-	return 0;
-}
-
 static int copy_back(struct restoring *g, struct err *err)
 {
-	struct store_manifest *m = &g->out->manifest;
+	const struct store_manifest *m = &g->out->manifest;
 	struct backup_digest digest;
-	int r = backup_manifest_read(g->manifest, m, err);
+	int r = backup_copy_file(g->from, g->part, &digest, err);
 
-	if (r >= 0)
-		r = backup_copy_file(g->how->from, g->part, &digest, err);
 	if (r < 0)
 		return r;
 	if (digest.bytes == m->bytes && strcmp(digest.sha256, m->sha256) == 0)
@@ -117,19 +101,52 @@ static int give_name(struct restoring *g, struct err *err)
 
 	if (r >= 0)
 		r = backup_sync_file(g->part, err);
-	if (r >= 0)
-		r = give_to_owner(g->part, g->how->to, err);
 	if (r >= 0 && rename(g->part, g->how->to) < 0)
 		r = err_set(err, -errno, "rename %.200s to %.200s: %m", g->part, g->how->to);
 	return r < 0 ? r : backup_sync_dir_of(g->how->to, err);
 }
 
+/* Root reads the backup, and then works as the owner of the ledger's directory. */
+static int open_backup(struct restoring *g, struct err *err)
+{
+	char manifest[STORE_BACKUP_PATH_MAX];
+	int r = backup_path(manifest, g->how->from, ".json", err);
+
+	if (r >= 0)
+		r = backup_manifest_read(manifest, &g->out->manifest, err);
+	if (r < 0)
+		return r;
+	g->from = owner_open(g->how->from);
+	if (g->from < 0)
+		return err_set(err, g->from, "open %.200s: %s", g->how->from,
+			       strerror(-g->from));
+	return owner_become(g->how->to, err);
+}
+
+static int restore_opened(struct restoring *g, struct err *err)
+{
+	_cleanup_(store_lead_closep) struct store_lead *lead = NULL;
+	int r = store_lead_take(g->how->to, VERB, &lead, err);
+
+	if (r >= 0)
+		r = check_empty(g->how->to, err);
+	if (r < 0)
+		return r;
+	backup_unlink(g->part);
+	r = copy_back(g, err);
+	if (r >= 0)
+		r = prepare_copy(g, err);
+	if (r >= 0)
+		r = give_name(g, err);
+	if (r < 0)
+		backup_unlink(g->part);
+	return r;
+}
+
 int store_restore(const struct store_restoration *how, struct store_restored_result *ret,
 		  struct err *err)
 {
-	_cleanup_(store_lead_closep) struct store_lead *lead = NULL;
-	struct restoring g = { .how = how, .out = ret };
-	char lock[STORE_BACKUP_PATH_MAX];
+	struct restoring g = { .how = how, .out = ret, .from = -1 };
 	int r;
 
 	if (pg_is_place(how->to))
@@ -140,25 +157,11 @@ int store_restore(const struct store_restoration *how, struct store_restored_res
 			"that by reeve admin migrate");
 	r = backup_path(g.part, how->to, ".restoring", err);
 	if (r >= 0)
-		r = backup_path(g.manifest, how->from, ".json", err);
+		r = open_backup(&g, err);
 	if (r >= 0)
-		r = backup_path(lock, how->to, ".lead", err);
-	if (r >= 0)
-		r = store_lead_take(how->to, VERB, &lead, err);
-	if (r >= 0)
-		r = give_to_owner(lock, how->to, err);
-	if (r >= 0)
-		r = check_empty(how->to, err);
-	if (r < 0)
-		return r;
-	backup_unlink(g.part);
-	r = copy_back(&g, err);
-	if (r >= 0)
-		r = prepare_copy(&g, err);
-	if (r >= 0)
-		r = give_name(&g, err);
-	if (r < 0)
-		backup_unlink(g.part);
+		r = restore_opened(&g, err);
+	if (g.from >= 0)
+		close(g.from);
 	return r;
 }
 
