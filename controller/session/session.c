@@ -130,6 +130,23 @@ int session_new_ticket(struct session_table *t, struct session_user user, int64_
 	return add_entry(&t->tickets, &of, now_ns, ret, err);
 }
 
+static int refuse_ticket(struct err *err)
+{
+	return err_set(err, -ENOENT, "this link was used before, or is older than %d seconds",
+		       SESSION_TICKET_S);
+}
+
+int session_find_ticket(const struct session_table *t, const char *ticket, int64_t now_ns,
+			struct session_user *ret, struct err *err)
+{
+	const struct entry *e = find_entry(&t->tickets, ticket, now_ns);
+
+	if (!e)
+		return refuse_ticket(err);
+	*ret = e->user;
+	return 0;
+}
+
 int session_redeem(struct session_table *t, const char *ticket, int64_t now_ns,
 		   char ret[static SESSION_TOKEN_MAX], struct err *err)
 {
@@ -137,9 +154,7 @@ int session_redeem(struct session_table *t, const char *ticket, int64_t now_ns,
 	struct entry session;
 
 	if (!of)
-		return err_set(err, -ENOENT,
-			       "this link was used before, or is older than %d seconds",
-			       SESSION_TICKET_S);
+		return refuse_ticket(err);
 	session = *of;
 	of->end_ns = 0;
 	session.end_ns = now_ns + SESSION_S * S_NS;

@@ -34,6 +34,9 @@ DEFINE_CLEANUP(struct session_table *, session_table_free)
  * clock prolongs it. -EBUSY: SESSION_MAX are open. */
 int session_new_ticket(struct session_table *t, struct session_user user, int64_t now_ns,
 		       char ret[static SESSION_TOKEN_MAX], struct err *err);
+/* Whose ticket it is; it stays valid. -ENOENT: it is unknown, used or too old. */
+int session_find_ticket(const struct session_table *t, const char *ticket, int64_t now_ns,
+			struct session_user *ret, struct err *err);
 /* Opens a session for the ticket, which is then used up. -ENOENT: it is unknown, used or too old. */
 int session_redeem(struct session_table *t, const char *ticket, int64_t now_ns,
 		   char ret[static SESSION_TOKEN_MAX], struct err *err);

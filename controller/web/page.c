@@ -357,3 +357,15 @@ int page_make_entry(const struct page_reader *reader, const char *why, struct pa
 		return err_set(err, -ENOMEM, "out of memory");
 	return render_doc(reader, "enter.xsl", docs, ret, err);
 }
+
+int page_make_question(const struct page_reader *reader, const char *user, const char *ticket,
+		       struct page_text *ret, struct err *err)
+{
+	_cleanup_json_ json_t *docs = json_pack("{s:{s:o,s:s}}", "question", "user",
+						wire_string(user), "ticket", ticket);
+
+	*ret = (struct page_text){ .status = 200 };
+	if (!docs)
+		return err_set(err, -ENOMEM, "out of memory");
+	return render_doc(reader, "enter.xsl", docs, ret, err);
+}

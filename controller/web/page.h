@@ -37,3 +37,6 @@ int page_make(const struct page_reader *reader, struct page_text *ret, struct er
 /* What is shown where no user is signed in: how to enter, and `why`, if not NULL. */
 int page_make_entry(const struct page_reader *reader, const char *why, struct page_text *ret,
 		    struct err *err);
+/* Asks whether to enter as `user` with `ticket`. */
+int page_make_question(const struct page_reader *reader, const char *user, const char *ticket,
+		       struct page_text *ret, struct err *err);

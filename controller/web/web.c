@@ -23,6 +23,8 @@
 #include "controller/web/web.h"
 
 #define COOKIE "reeve"
+#define TICKET_COOKIE "reeve-ticket" /* of a browser that shows the page of entry */
+#define TICKET_FIELD "ticket="
 #define COOKIE_ATTRIBUTES "; Path=/web; HttpOnly; SameSite=Strict"
 #define COOKIE_SECURE "; Secure" /* where the controller itself speaks https */
 #define FORM_MAX 1024		 /* bytes of a POST */
@@ -104,8 +106,9 @@ static bool is_page(const struct exchange *x)
 	       !strcmp(path, "/favicon.ico");
 }
 
-/* The value of our cookie among those of "a=1; reeve=...". */
-static bool read_cookie(const struct exchange *x, char ret[static SESSION_TOKEN_MAX])
+/* The value of a cookie in "a=1; reeve=...". `name` ends with "=". */
+static bool read_cookie(const struct exchange *x, const char *name,
+			char ret[static SESSION_TOKEN_MAX])
 {
 	const char *p = exchange_header(x, "Cookie");
 
@@ -113,9 +116,9 @@ static bool read_cookie(const struct exchange *x, char ret[static SESSION_TOKEN_
 		size_t n;
 
 		p += strspn(p, "; ");
-		if (strncmp(p, COOKIE "=", strlen(COOKIE "=")) != 0)
+		if (strncmp(p, name, strlen(name)) != 0)
 			continue;
-		p += strlen(COOKIE "=");
+		p += strlen(name);
 		n = strcspn(p, "; ");
 		if (n == 0 || n >= SESSION_TOKEN_MAX)
 			return false;
@@ -131,7 +134,7 @@ static bool find_session(const struct web *w, const struct exchange *x,
 {
 	char token[SESSION_TOKEN_MAX];
 
-	return read_cookie(x, token) &&
+	return read_cookie(x, COOKIE "=", token) &&
 	       session_find(w->sessions, token, clock_ns(CLOCK_BOOTTIME), ret);
 }
 
@@ -211,29 +214,86 @@ static void answer_entry(struct web *w, struct exchange *x, const char *why)
 
 /* ---- requests ---- */
 
+static const char *secure_attribute(const struct web *w)
+{
+	return w->api->c.config->certificate ? COOKIE_SECURE : "";
+}
+
+/* The page that names the ticket's user and asks. Nothing is opened yet: another site can send a browser here, with a
+ * ticket of its own user. */
+static void ask_to_enter(struct web *w, struct exchange *x, const char *ticket)
+{
+	const struct page_reader anyone = { .api = w->api, .render = w->render, .x = x };
+	char user[REQUEST_NAME_MAX], cookie[200];
+	struct session_user who;
+	struct page_text p;
+	struct err err = { "" };
+	int r = session_find_ticket(w->sessions, ticket, clock_ns(CLOCK_BOOTTIME), &who, &err);
+
+	if (r >= 0)
+		r = auth_user_name(who.uid, user, sizeof(user), &err);
+	if (r < 0) {
+		exchange_note_wrong(x);
+		answer_entry(w, x, err.text);
+		return;
+	}
+	if (page_make_question(&anyone, user, ticket, &p, &err) < 0) {
+		answer_failure(w, x, &err);
+		return;
+	}
+	snprintf(cookie, sizeof(cookie),
+		 "Set-Cookie: " TICKET_COOKIE "=%s; Max-Age=%d" COOKIE_ATTRIBUTES "%s\n",
+		 ticket, SESSION_TICKET_S, secure_attribute(w));
+	answer_text(x, &p, cookie);
+}
+
+/* The ticket of the form. Only the page of entry gave the same one to this browser as a cookie, which no browser sends with
+ * the form of another site. */
+static bool read_ticket(const struct exchange *x, char ret[static SESSION_TOKEN_MAX])
+{
+	const size_t n_field = strlen(TICKET_FIELD);
+	size_t size;
+	const char *body = exchange_body(x, &size);
+
+	return read_cookie(x, TICKET_COOKIE "=", ret) && size == n_field + strlen(ret) &&
+	       !memcmp(body, TICKET_FIELD, n_field) &&
+	       !memcmp(body + n_field, ret, strlen(ret));
+}
+
 static void open_session(struct web *w, struct exchange *x)
 {
-	const char *ticket = exchange_query(x, "ticket");
-	char token[SESSION_TOKEN_MAX], cookie[160];
-	struct err err = { "" };
+	char ticket[SESSION_TOKEN_MAX], token[SESSION_TOKEN_MAX], cookie[160];
+	struct err err = { "this form was sent by another site, or too late" };
 
-	if (!ticket ||
+	if (!read_ticket(x, ticket) ||
 	    session_redeem(w->sessions, ticket, clock_ns(CLOCK_BOOTTIME), token, &err) < 0) {
 		exchange_note_wrong(x);
-		answer_entry(w, x, ticket ? err.text : NULL);
+		answer_entry(w, x, err.text);
 		return;
 	}
 	snprintf(cookie, sizeof(cookie),
 		 "Set-Cookie: " COOKIE "=%s; Max-Age=%d" COOKIE_ATTRIBUTES "%s\n", token,
-		 SESSION_S, w->api->c.config->certificate ? COOKIE_SECURE : "");
+		 SESSION_S, secure_attribute(w));
 	send_redirect(x, "/web/", cookie);
+}
+
+static void answer_enter(struct web *w, struct exchange *x)
+{
+	const char *ticket = exchange_query(x, "ticket");
+
+	if (!strcmp(exchange_method(x), "POST"))
+		open_session(w, x);
+	else if (ticket)
+		ask_to_enter(w, x, ticket);
+	else
+		answer_entry(w, x, NULL);
 }
 
 static void close_session(struct web *w, struct exchange *x)
 {
 	char token[SESSION_TOKEN_MAX];
 
-	if (read_cookie(x, token))
+	if (read_cookie(x, COOKIE "=", token))
 		session_end(w->sessions, token);
 	send_redirect(x, "/web/", "Set-Cookie: " COOKIE "=; Max-Age=0" COOKIE_ATTRIBUTES "\n");
 }
@@ -390,7 +450,7 @@ void web_handle(void *ctx, struct exchange *x)
 	else if (answer_common(x))
 		return;
 	else if (!strcmp(path, "/web/enter"))
-		open_session(w, x);
+		answer_enter(w, x);
 	else if (!strcmp(path, "/web/logout") && !strcmp(exchange_method(x), "POST"))
 		close_session(w, x);
 	else if (!find_session(w, x, &who))

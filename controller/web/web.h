@@ -5,8 +5,9 @@
  * them (xml.h) and HTML by a stylesheet (render.h, templates/). "PAGE.json" is those documents, "PAGE.csv"
  * the rows of the first. Nothing is loaded from elsewhere, and every page works without a script.
  *
- * Who may read: GET /web/enter?ticket=... opens a session (controller/session) and sets its cookie: HttpOnly,
- * SameSite=Strict, for /web alone. The API itself knows no cookie. POST /web/logout ends it.
+ * Who may read: GET /web/enter?ticket=... shows a page that names the ticket's user, with a button. Its POST opens a session
+ * (controller/session) and sets the session's cookie: HttpOnly, SameSite=Strict, for /web alone. A POST from another site lacks
+ * the cookie of that page, and opens nothing. The API itself knows no cookie. POST /web/logout ends it.
  */
 #pragma once
 #include "common/cleanup.h"

@@ -80,6 +80,7 @@ async function main() {
   const page = await context.newPage();
   page.setDefaultTimeout(10000);
   await page.goto(link);
+  await page.click('main button');
   for (let i = 0; i < sections.length; i += 1) await checkSection(page, sections[i], i);
   await browser.close();
   console.log(`1..${n}`);

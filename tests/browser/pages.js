@@ -99,6 +99,7 @@ async function main() {
   page.on('console', (m) => problems.push(m.text()));
   page.on('requestfailed', (r) => problems.push(r.url()));
   await page.goto(link);
+  await page.click('main button');
   ok(new URL(page.url()).pathname === '/web/', 'the link of reeve web leads to the overview', page.url());
   const state = await context.storageState();
   ok(await page.evaluate(() => document.cookie) === '', 'a script sees no cookie');

@@ -147,6 +147,7 @@ async function main() {
   const context = await browser.newContext({ javaScriptEnabled: true });
   const page = await context.newPage();
   await page.goto(link);
+  await page.click('main button');
   const state = await context.storageState();
   for (const check of [checkKilled, checkSentences, checkQueues, checkTimeline, checkWaits, checkSearch, checkNodes]) await check(page);
   const plain = await browser.newContext({ storageState: state, javaScriptEnabled: false });

@@ -89,6 +89,7 @@ async function main() {
   const context = await browser.newContext();
   const page = await context.newPage();
   await page.goto(link);
+  await page.click('main button');
   await checkWhoUsedMost(page);
   await checkRunsOut(page);
   await checkQuotaAndShare(page);

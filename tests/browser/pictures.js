@@ -10,6 +10,7 @@ async function main() {
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
   const page = await (await browser.newContext({ viewport: { width: 1100, height: 760 } })).newPage();
   await page.goto(link);
+  await page.click('main button');
   const take = async (name, where) => {
     await page.goto(new URL(where, link).href);
     await page.screenshot({ path: path.join(out, `${name}.png`) });

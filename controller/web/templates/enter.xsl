@@ -4,6 +4,7 @@
 <xsl:import href="layout.xsl"/>
 <xsl:variable name="title"><xsl:choose>
 	<xsl:when test="/page/@user">No such page</xsl:when>
+	<xsl:when test="/page/question">Enter as <xsl:value-of select="/page/question/@user"/></xsl:when>
 	<xsl:otherwise>Enter with a link</xsl:otherwise>
 </xsl:choose></xsl:variable>
 
@@ -13,12 +14,23 @@
 </xsl:template>
 
 <xsl:template name="content">
-	<xsl:if test="not(@user)"><xsl:call-template name="how"/></xsl:if>
+	<xsl:choose>
+		<xsl:when test="question"><xsl:apply-templates select="question"/></xsl:when>
+		<xsl:when test="not(@user)"><xsl:call-template name="how"/></xsl:when>
+	</xsl:choose>
+</xsl:template>
+
+<xsl:template match="question">
+	<p>The link that you opened shows the jobs and accounts of the user <strong><xsl:value-of select="@user"/></strong>. Enter if that is you.</p>
+	<form method="post" action="/web/enter">
+		<input type="hidden" name="ticket" value="{@ticket}"/>
+		<button type="submit">Enter as <xsl:value-of select="@user"/></button>
+	</form>
 </xsl:template>
 
 <xsl:template name="how">
 	<p>On a machine of the cluster, where you submit jobs, type</p>
 	<pre>reeve web</pre>
-	<p>and open the link that it prints. The link is for one use, within two minutes. There is no password.</p>
+	<p>and open the link that it prints, then press "Enter". The link is for one use, within two minutes. There is no password.</p>
 </xsl:template>
 </xsl:stylesheet>

@@ -83,7 +83,7 @@ submit_on() {
 }
 view_on() {
 	local next=
-	curl -s -o /dev/null -c "$dir/jar" "$("$dir/reeve" web --print --config "$dir/reeve.conf")"
+	web_enter "$dir/jar" "$("$dir/reeve" web --print --config "$dir/reeve.conf")" >/dev/null
 	while [ ! -e "$dir/over" ]; do
 		timed jobs as 1 "$dir/reeve" jobs --config "$dir/reeve.conf"
 		every 2000000

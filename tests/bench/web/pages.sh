@@ -36,7 +36,7 @@ sql() { case $place in postgresql:*) psql -qAt "$place" -c "SET statement_timeou
 configure() { live_controller "$place" >"$dir/controller.conf"; printf '%s\n' '[Policy]' 'AllocationYearStart = 01-01' '[Cluster main]' '[Cluster vc]' >>"$dir/controller.conf"; }
 live_open configure || exit 1
 printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/reeve.conf"
-sign_in() { curl -s -o /dev/null -c "$dir/jar" "$(build/bin/reeve web --print --config "$dir/reeve.conf")"; }
+sign_in() { web_enter "$dir/jar" "$(build/bin/reeve web --print --config "$dir/reeve.conf")" >/dev/null; }
 sign_in
 jobs=$(sql 'SELECT COUNT(*) FROM jobs')
 imported=$(sql 'SELECT SUM(jobs_started) FROM rollups')

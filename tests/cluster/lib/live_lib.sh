@@ -9,6 +9,7 @@
 #	live_controller [DATABASE]	prints the section [Controller] that most suites have, for a configuration
 #	live_start [CONFIG]		the controller again, on that port; 1: it does not answer within $live_start_s
 #	live_stop			and away
+#	web_enter JAR LINK		enters the pages with curl's file of cookies
 #	as UID COMMAND...		ask UID METHOD PATH [BODY]: one signed exchange
 controller='' port='' url='' live_start_s=60
 binary=${REEVE_CONTROLLER_BINARY:-$PWD/build/bin/reeve-controller}
@@ -67,6 +68,10 @@ live_open() {
 		live_start && return
 	done
 	bail "the controller does not start: $(cat "$dir/controller.log")"
+}
+web_enter() { # JAR LINK: as a browser that opens the link of `reeve web` and presses the button; prints the status
+	curl -s -o /dev/null -c "$1" "$2"
+	curl -s -o /dev/null -w '%{http_code}' -b "$1" -c "$1" -d "ticket=${2##*=}" "${2%%\?*}"
 }
 as() {
 	local uid=$1

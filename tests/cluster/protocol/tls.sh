@@ -160,7 +160,9 @@ is "a script of a megabyte comes back as it was sent" "$(sha256sum <"$dir/large.
 	"$(reeve $daemon job --json "$large" | python3 -c 'import json, sys; sys.stdout.write(json.load(sys.stdin)["job"]["request"]["script"])' | sha256sum)"
 ticket=$(reeve $daemon web 2>&1)
 has "the pages are entered by https" "https://127.0.0.1:$port/web/enter?ticket=" "$ticket"
-has "and their cookie is for https alone" '; Secure' "$(curl -s -D - -o /dev/null "$(grep -o 'https://[^ ]*' <<<"$ticket")")"
+ticket=$(grep -o 'https://[^ ]*' <<<"$ticket")
+has "the cookie of the page of entry is for https alone" '; Secure' "$(curl -s -D - -o /dev/null -c "$dir/jar" "$ticket")"
+has "the cookie of the session is for https alone" 'SameSite=Strict; Secure' "$(curl -s -D - -o /dev/null -b "$dir/jar" -d "ticket=${ticket##*=}" "${ticket%%\?*}")"
 client
 has "an unknown authority is refused: address, reason, remedy" \
 	"no https with $url: no authority that is known here has signed its certificate; name the authority that signed its certificate in CaFile=" \

@@ -34,7 +34,7 @@ configure() {
 }
 live_open configure
 backdate_dispatch "$dir/ledger.db" 1
-enter() { curl -s -o /dev/null -c "$dir/jar.$1" "$(as "$1" "$dir/reeve" web --print --config "$dir/reeve.conf")"; } # UID
+enter() { web_enter "$dir/jar.$1" "$(as "$1" "$dir/reeve" web --print --config "$dir/reeve.conf")" >/dev/null; } # UID
 get() { curl -s -b "$dir/jar.$1" "$url/web$2"; }                                                                   # UID PATH
 text() { get "$1" "$2" | sed -e 's/<[^>]*>/ /g' | tr -s ' \n\t' ' '; }
 status() { curl -s -o /dev/null -w '%{http_code}' -b "$dir/jar.$1" "$url/web$2"; }

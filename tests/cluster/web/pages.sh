@@ -30,7 +30,7 @@ configure() {
 }
 live_open configure
 link() { as "$1" "$dir/reeve" web --print --config "$dir/reeve.conf" 2>&1; }      # UID
-enter() { curl -s -o /dev/null -w '%{http_code}' -c "$dir/jar.$1" "$(link "$1")"; } # UID
+enter() { web_enter "$dir/jar.$1" "$(link "$1")"; }                               # UID
 get() { curl -s -b "$dir/jar.$1" "$url/web$2"; }                                   # UID PATH
 status() { curl -s -o /dev/null -w '%{http_code}' -b "$dir/jar.$1" "$url/web$2"; }  # UID PATH
 amounts='"ncpus":16,"mem_bytes":64000000000,"jobfs_bytes":100000000000,"ngpus":0'
@@ -48,12 +48,40 @@ one=$(link $daemon)
 like "reeve web prints a link to the controller" "^$url/web/enter\?ticket=[0-9a-f]{64}$" "$one"
 like "its JSON has url and how long it is valid" '"url": "http.*valid_s|valid_s.*"url": "http' \
 	"$(as $daemon "$dir/reeve" web --json --config "$dir/reeve.conf" | tr -d '\n')"
-curl -s -D "$dir/headers" -o /dev/null -c "$dir/jar.$daemon" "$one"
-like "the link opens a session" '^Location: /web/' "$(cat "$dir/headers")"
+ticket=${one##*=} jar=$dir/jar.$daemon
+post() { curl -s -D "$dir/headers" -w '%{http_code}' "${@:2}" -d "ticket=${1:-$ticket}" "$url/web/enter"; } # TICKET [OPTION]...
+page=$(curl -s -D "$dir/headers" -c "$jar" "$one")
+like "the link shows whose jobs it opens, and asks" '<button type="submit">Enter as daemon</button>' "$page"
+is "the link itself opens no session" 401 "$(curl -s -o /dev/null -w '%{http_code}' -b "$jar" "$url/web/")"
+like "the cookie of the page of entry is sent with no form of another site" \
+	"^Set-Cookie: reeve-ticket=$ticket; Max-Age=120; Path=/web; HttpOnly; SameSite=Strict" "$(cat "$dir/headers")"
+like "a form of another site, which comes without that cookie, opens no session" 'sent by another site, or too late.*401$' "$(post '' | tr -d '\n')"
+other=$(link $bin)
+curl -s -o /dev/null -c "$dir/jar.other" "$other"
+like "a form with the ticket of one user, after a page for another, opens no session" 'sent by another site, or too late.*401$' "$(post '' -b "$dir/jar.other" | tr -d '\n')"
+is "the form of the page opens a session" 303 "$(post '' -o /dev/null -b "$jar" -c "$jar")"
+like "and leads to the pages" '^Location: /web/' "$(cat "$dir/headers")"
 like "its cookie is for the pages alone, out of reach of scripts and other sites" \
 	'^Set-Cookie: reeve=[0-9a-f]{64}; Max-Age=43200; Path=/web; HttpOnly; SameSite=Strict' "$(cat "$dir/headers")"
 like "a link that was used is refused, with the reason" 'used before, or is older' "$(curl -s "$one")"
 like "so is an invented one" 'used before, or is older' "$(curl -s "$url/web/enter?ticket=$(printf 'a%.0s' {1..64})")"
+# a browser of the user's: it keeps its arguments, and a copy of the page that it is given
+printf '#!/bin/sh\necho "$*" >%s/opened/arguments\ncp "$1" %s/opened/page\nstat -c "%%a %%U" "$1" >%s/opened/mode\n' "$dir" "$dir" "$dir" >"$dir/browser"
+chmod 755 "$dir/browser" && install -d -m 700 -o $daemon "$dir/opened" "$dir/run"
+in_terminal() { # [NAME=VALUE]...
+	rm -f "$dir"/opened/*
+	as $daemon env BROWSER="$dir/browser" "$@" script -qec "$dir/reeve web --config $dir/reeve.conf" /dev/null </dev/null | tr -d '\r'
+}
+out=$(in_terminal XDG_RUNTIME_DIR="$dir/run")
+opened=$(grep -o '[0-9a-f]\{64\}' <<<"$out" | head -n 1)
+[ -n "$opened" ] && ! grep -q "$opened" "$dir/opened/arguments"
+tap_result $? "no argument of the browser has the ticket" "$(cat "$dir/opened/arguments"; echo "$out")"
+like "it opens a page that leads to the link" "refresh content=\"0; url=$url/web/enter\?ticket=$opened\"" "$(cat "$dir/opened/page")"
+is "only its user can read the page" "600 daemon" "$(cat "$dir/opened/mode")"
+chmod 755 "$dir/run"
+out=$(in_terminal XDG_RUNTIME_DIR="$dir/run")
+like "in a directory that others can enter no page is written" 'no browser is opened: XDG_RUNTIME_DIR names no directory of yours alone' "$out"
+is "and no browser is started" "" "$(ls "$dir/opened")"
 is "an invented cookie opens nothing" 401 "$(curl -s -o /dev/null -w '%{http_code}' -H "Cookie: reeve=$(printf 'a%.0s' {1..64})" "$url/web/")"
 is "one of 30,000 bytes is too large" 431 "$(curl -s -o /dev/null -w '%{http_code}' -H "Cookie: x=$(printf 'a%.0s' {1..20000}); reeve=$(printf 'a%.0s' {1..9000})" "$url/web/")"
 is "the API knows no cookie" 401 "$(curl -s -o /dev/null -w '%{http_code}' -b "$dir/jar.$daemon" "$url/v1/jobs")"
@@ -108,14 +136,14 @@ is "others' are not" 200 "$(status $bin /)"
 # ---- priority, in the words of the scheduler in force ----
 page_text() { get 0 "$1" | sed 's/<[^>]*>/ /g' | tr -s ' \n\t' ' '; }
 whole='"ncpus":16,"vmem_bytes":1000000'
-for n in 1 2; do submit $daemon "$(job_request resources="$whole")" >/dev/null; done
+for _ in 1 2; do submit $daemon "$(job_request resources="$whole")" >/dev/null; done
 like "by priority: the queue page names the order" 'Jobs start in order of priority' "$(enter 0 >/dev/null; page_text /queue)"
 like "the share page says what Fair Tree's figures mean" 'FairShare is a place among all users, rank / users, and no score' "$(page_text /share)"
 like "and that fairshare decides" 'jobs of the user with the largest FairShare start first' "$(page_text /share)"
 like "the classic scale is one link away" '0.5 exactly the share, 0.25 twice the share' "$(page_text '/share?algorithm=classic')"
 live_stop
 live_open configure '' 'Scheduler = suspend'
-for n in 1 2 3; do submit $daemon "$(job_request resources="$whole")" >/dev/null; done
+for _ in 1 2 3; do submit $daemon "$(job_request resources="$whole")" >/dev/null; done
 submit $bin "$(job_request account=chemistry resources="$whole")" >/dev/null
 enter 0 >/dev/null
 out=$(page_text /queue)

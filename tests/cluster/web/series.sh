@@ -28,7 +28,7 @@ configure() {
 }
 live_open configure
 link() { as "$1" "$dir/reeve" web --print --config "$dir/reeve.conf" 2>&1; }   # UID
-enter() { curl -s -o /dev/null -c "$dir/jar.$1" "$(link "$1")"; }               # UID
+enter() { web_enter "$dir/jar.$1" "$(link "$1")" >/dev/null; }             # UID
 get() { curl -s -b "$dir/jar.$1" "$url/web$2"; }                                # UID PATH
 status() { curl -s -o /dev/null -w '%{http_code}' -b "$dir/jar.$1" "$url/web$2"; }
 amounts='"ncpus":16,"mem_bytes":64000000000,"jobfs_bytes":100000000000,"ngpus":0'

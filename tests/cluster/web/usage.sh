@@ -13,7 +13,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 live_dir webusage
 live_munge
 group_open target
-enter() { curl -s -o /dev/null -c "$dir/jar.$1" "$(as "$1" "$dir/reeve" web --print --config "$dir/reeve.conf" 2>&1)"; } # UID
+enter() { web_enter "$dir/jar.$1" "$(as "$1" "$dir/reeve" web --print --config "$dir/reeve.conf" 2>&1)" >/dev/null; } # UID
 get() { curl -s -b "$dir/jar.$1" "$url/web$2"; }                                  # UID PATH
 status() { curl -s -o /dev/null -w '%{http_code}' -b "$dir/jar.$1" "$url/web$2"; } # UID PATH
 text() { get "$1" "$2" | sed 's/<[^>]*>/ /g' | tr -s ' \n' ' '; }                  # UID PATH: without markup

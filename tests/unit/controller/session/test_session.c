@@ -33,11 +33,15 @@ static void a_ticket_opens_one_session(void **unused)
 	assert_int_equal(session_new_ticket(t, alice, S_NS, ticket, NULL), 0);
 	assert_int_equal(strlen(ticket), 64);
 	assert_false(session_find(t, ticket, S_NS, &who)); /* is no session itself */
+	for (int i = 0; i < 2; i++) /* to ask whose it is does not use it up */
+		assert_int_equal(session_find_ticket(t, ticket, S_NS, &who, NULL), 0);
+	assert_int_equal(who.uid, 1001);
 	assert_int_equal(session_redeem(t, ticket, S_NS, token, NULL), 0);
 	assert_true(session_find(t, token, S_NS, &who));
 	assert_int_equal(who.uid, 1001);
 	assert_int_equal(who.gid, 100);
 	assert_int_equal(session_redeem(t, ticket, S_NS, again, NULL), -ENOENT);
+	assert_int_equal(session_find_ticket(t, ticket, S_NS, &who, NULL), -ENOENT);
 	assert_int_equal(session_redeem(t, token, S_NS, again, NULL), -ENOENT);
 }
 
