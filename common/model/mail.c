@@ -133,13 +133,15 @@ static bool is_dotted(const char *text, size_t size, const char *others)
 	return true;
 }
 
+/* Not %, !, |, / and `: relays use them to route a mail elsewhere (USER%HOST@RELAY, HOST!USER), to run a program or to write a file. */
+#define LOCAL_MARKS "#$&'*+=?^_{}~-"
+
 static bool is_address(const char *text, size_t size)
 {
 	const char *at = memchr(text, '@', size);
 	size_t local = at ? (size_t)(at - text) : size;
 
-	if (size >= MAIL_ADDRESS_MAX || local > 64 ||
-	    !is_dotted(text, local, "!#$%&'*+/=?^_`{|}~-"))
+	if (size >= MAIL_ADDRESS_MAX || local > 64 || !is_dotted(text, local, LOCAL_MARKS))
 		return false;
 	return !at || is_dotted(at + 1, size - local - 1, "-");
 }

@@ -35,7 +35,7 @@ int mail_parse_points(const char *text, uint32_t *ret, struct err *err);
 /* The words in Slurm's form; "": none. Returns buf. */
 const char *mail_format_types(uint32_t types, char buf[static MAIL_TYPES_MAX]);
 
-/* USER or USER@DOMAIN, at most MAIL_ADDRESSES_MAX of them by commas: letters, digits and !#$%&'*+/=?^_`{|}~.- before the
+/* USER or USER@DOMAIN, at most MAIL_ADDRESSES_MAX of them by commas: letters, digits and #$&'*+=?^_{}~.- before the
  * @, a host's name behind it, so that an address is one word of a header and of a command line. -EINVAL names the address. */
 int mail_check_user(const char *text, struct err *err);
 /* The next address of a text that mail_check_user() accepts; NULL at the end. Returns where to go on. */

@@ -148,6 +148,12 @@ static void test_hostile_addresses_are_refused(void **state)
 		"a(x)@b",
 		"a@b\x7f",
 		"a\\b@c",
+		"victim%evil@site",
+		"evil!victim",
+		"evil!victim@site",
+		"|mail@site",
+		"/var/spool/x",
+		"`x`@site",
 	};
 	char far[MAIL_USER_MAX + 1], local[72];
 	struct err err;
@@ -169,7 +175,7 @@ static void test_hostile_addresses_are_refused(void **state)
 /* Every character, as the only one, between others, and on both sides of an '@'. */
 static void each_character_is_allowed_where_it_may_be(void **state)
 {
-	static const char local[] = "!#$%&'*+/=?^_`{|}~-";
+	static const char local[] = "#$&'*+=?^_{}~-";
 
 	(void)state;
 	for (int c = 1; c < 256; c++) {
