@@ -70,6 +70,8 @@ local function describe(job, old, part_list)
 		{ "min_mem_per_node", longer(job.min_mem_per_node) or longer(old.min_mem_per_node) },
 		{ "tres_per_job", job.tres_per_job or old.tres_per_job },
 		{ "tres_per_node", job.tres_per_node or old.tres_per_node },
+		{ "tres_per_socket", job.tres_per_socket or old.tres_per_socket },
+		{ "sockets_per_node", short(job.sockets_per_node) },
 		{ "tres_per_task", job.tres_per_task or old.tres_per_task },
 		{ "shared", shared },
 		{ "time_limit", minutes(job.time_limit == INFINITE and INFINITE or number(job.time_limit) or old.time_limit, part) },
@@ -162,7 +164,7 @@ function reeve.modify(job_desc, job_rec, part_list, modify_uid)
 	local changes = job_desc.account or job_desc.partition or job_desc.qos or number(job_desc.time_limit)
 		or job_desc.time_limit == INFINITE or number(job_desc.min_cpus) or number(job_desc.min_nodes)
 		or longer(job_desc.min_mem_per_cpu) or longer(job_desc.min_mem_per_node)
-		or job_desc.tres_per_job or job_desc.tres_per_node or job_desc.tres_per_task
+		or job_desc.tres_per_job or job_desc.tres_per_node or job_desc.tres_per_socket or job_desc.tres_per_task
 	if modify_uid == 0 or not changes then return slurm.SUCCESS end
 	return check(job_desc, job_rec, part_list, job_rec.user_id)
 end

@@ -18,7 +18,8 @@
 
 /* The numbers of the job description; -1: not stated. */
 struct numbers {
-	int64_t uid, job, min_cpus, num_tasks, cpus_per_task, min_nodes, pn_min_cpus;
+	int64_t uid, job, min_cpus, num_tasks, cpus_per_task, min_nodes, pn_min_cpus,
+		sockets_per_node;
 	int64_t min_mem_per_cpu, min_mem_per_node; /* MiB */
 	int64_t time_limit;			   /* minutes */
 	int64_t shared;				   /* 0: whole nodes */
@@ -26,8 +27,7 @@ struct numbers {
 
 struct reader {
 	struct numbers n;
-	int64_t gpus_job, gpus_node,
-		gpus_task; /* GPUs of the job, of each node, of each task */
+	int64_t gpus_job, gpus_node, gpus_socket, gpus_task; /* of the job, of each node ... */
 	struct question *q;
 };
 
@@ -93,21 +93,28 @@ static int set_queues(struct slurm_submit *j, const char *value, struct err *err
 	return 0;
 }
 
-/* ---- GPUs: "gres:gpu:a100:2,gres:shard:1" ---- */
+/* ---- GPUs: "gres:gpu:a100:2,gres:shard:1"; "gres/gpu:a100:2" since Slurm 24.05, and with "=" as users write it ---- */
+
+static bool is_separator(char c)
+{
+	return c == ':' || c == '=';
+}
 
 /* The count at the end of "gpu:a100:2", and its model; 1 where there is none. */
 static int64_t read_gres(char *item, char model[static REQUEST_NAME_MAX])
 {
-	char *count = strrchr(item, ':');
+	char *count = item + strlen(item);
 	char *end;
 	int64_t n = 1;
 
-	if (count && isdigit((unsigned char)count[1])) {
+	while (count > item && !is_separator(*count))
+		count--;
+	if (is_separator(*count) && isdigit((unsigned char)count[1])) {
 		n = strtol(count + 1, &end, 10);
 		n = *end == 'k' || *end == 'K' ? multiply_capped(n, 1024) : n;
 		*count = '\0';
 	}
-	item = strchr(item, ':');
+	item = strpbrk(item, ":=");
 	if (item)
 		set_name(model, item + 1);
 	return n < 0 || n > NUMBER_MAX ? NUMBER_MAX : n;
@@ -120,9 +127,9 @@ static int64_t count_gpus(char *text, struct slurm_submit *j)
 	char *at;
 
 	for (char *item = strtok_r(text, ",", &at); item; item = strtok_r(NULL, ",", &at)) {
-		if (!strncmp(item, "gres:", 5))
+		if (!strncmp(item, "gres:", 5) || !strncmp(item, "gres/", 5))
 			item += 5;
-		if (!strncmp(item, "gpu", 3) && (!item[3] || item[3] == ':'))
+		if (!strncmp(item, "gpu", 3) && (!item[3] || is_separator(item[3])))
 			n += read_gres(item, j->gpu_model);
 	}
 	return n < NUMBER_MAX ? n : NUMBER_MAX;
@@ -154,6 +161,7 @@ static int64_t *find_number(struct numbers *n, const char *key)
 		NUMBER(cpus_per_task),
 		NUMBER(min_nodes),
 		NUMBER(pn_min_cpus),
+		NUMBER(sockets_per_node),
 		NUMBER(min_mem_per_cpu),
 		NUMBER(min_mem_per_node),
 		NUMBER(time_limit),
@@ -190,6 +198,8 @@ static int set_field(struct reader *r, const char *key, char *value, struct err 
 		r->gpus_job = count_gpus(value, j);
 	else if (!strcmp(key, "tres_per_node"))
 		r->gpus_node = count_gpus(value, j);
+	else if (!strcmp(key, "tres_per_socket"))
+		r->gpus_socket = count_gpus(value, j);
 	else if (!strcmp(key, "tres_per_task"))
 		r->gpus_task = count_gpus(value, j);
 	return 0;
@@ -201,6 +211,7 @@ static void compute_amounts(struct reader *r)
 	const struct numbers *n = &r->n;
 	struct slurm_submit *j = &r->q->job;
 	int64_t nodes = value_or(n->min_nodes, 1), tasks = value_or(n->num_tasks, nodes);
+	int64_t sockets = multiply_capped(nodes, value_or(n->sockets_per_node, 1));
 
 	j->ncpus =
 		max(value_or(n->min_cpus, 1),
@@ -210,8 +221,9 @@ static void compute_amounts(struct reader *r)
 		j->mem_bytes = multiply_capped(n->min_mem_per_cpu, j->ncpus) << MIB_LOG2;
 	else if (n->min_mem_per_node > 0)
 		j->mem_bytes = multiply_capped(n->min_mem_per_node, nodes) << MIB_LOG2;
-	j->ngpus = max(r->gpus_job, max(multiply_capped(r->gpus_node, nodes),
-					multiply_capped(r->gpus_task, tasks)));
+	j->ngpus = max(max(r->gpus_job, multiply_capped(r->gpus_socket, sockets)),
+		       max(multiply_capped(r->gpus_node, nodes),
+			   multiply_capped(r->gpus_task, tasks)));
 	if (n->time_limit > 0)
 		j->walltime_s = n->time_limit >= SLURM_INFINITE
 					? QUESTION_NO_LIMIT_S

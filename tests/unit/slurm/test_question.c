@@ -69,6 +69,33 @@ static void gpus_are_of_the_job_of_each_node_or_of_each_task(void **state)
 	assert_int_equal(parse_job("uid=1001\ntres_per_node=gres:gpumem:3\n").ngpus, 0);
 }
 
+static void gpus_of_each_socket_count_for_every_socket_and_node(void **state)
+{
+	(void)state;
+	assert_int_equal(parse_job("uid=1001\ntres_per_socket=gres:gpu:2\nsockets_per_node=2\n"
+				   "min_nodes=3\n")
+				 .ngpus,
+			 12);
+	assert_int_equal(parse_job("uid=1001\ntres_per_socket=gres/gpu:2\n").ngpus, 2);
+}
+
+static void a_gres_is_written_with_any_separator_of_slurm(void **state)
+{
+	struct slurm_submit j = parse_job(
+		"uid=1001\ntres_per_node=gres/gpu:a100:2,gres/shard:5\nmin_nodes=3\n");
+
+	(void)state;
+	assert_int_equal(j.ngpus, 6);
+	assert_string_equal(j.gpu_model, "a100");
+	assert_int_equal(parse_job("uid=1001\ntres_per_job=gres/gpu:3\n").ngpus, 3);
+	assert_int_equal(parse_job("uid=1001\ntres_per_job=gres/gpu=3\n").ngpus, 3);
+	assert_string_equal(parse_job("uid=1001\ntres_per_job=gres/gpu:h100=3\n").gpu_model,
+			    "h100");
+	assert_int_equal(
+		parse_job("uid=1001\ntres_per_task=cpu:4,gres/gpu\nnum_tasks=5\n").ngpus, 5);
+	assert_int_equal(parse_job("uid=1001\ntres_per_node=gres/gpumem:3\n").ngpus, 0);
+}
+
 static void a_time_limit_is_in_minutes_and_infinite_is_a_year(void **state)
 {
 	(void)state;
@@ -156,6 +183,8 @@ int main(void)
 		cmocka_unit_test(cores_are_the_most_that_slurm_could_allocate_at_least),
 		cmocka_unit_test(memory_is_of_each_core_or_of_each_node),
 		cmocka_unit_test(gpus_are_of_the_job_of_each_node_or_of_each_task),
+		cmocka_unit_test(gpus_of_each_socket_count_for_every_socket_and_node),
+		cmocka_unit_test(a_gres_is_written_with_any_separator_of_slurm),
 		cmocka_unit_test(a_time_limit_is_in_minutes_and_infinite_is_a_year),
 		cmocka_unit_test(the_tasks_of_an_array_are_counted),
 		cmocka_unit_test(hostile_bytes_stay_in_their_field),
