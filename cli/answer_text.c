@@ -24,12 +24,22 @@ int64_t cli_int(const json_t *j, const char *key, int64_t def)
 	return json_is_integer(v) ? json_integer_value(v) : def;
 }
 
-void cli_put(FILE *to, const char *text)
+static void put_safe(FILE *to, const char *text, enum text_keep keep)
 {
-	char *safe = text_safe(text, TEXT_LINES);
+	char *safe = text_safe(text, keep);
 
 	fputs(safe ? safe : "(out of memory)", to);
 	free(safe);
+}
+
+void cli_put(FILE *to, const char *text)
+{
+	put_safe(to, text, TEXT_LINES);
+}
+
+void cli_put_line(FILE *to, const char *text)
+{
+	put_safe(to, text, TEXT_LINE);
 }
 
 void cli_complain(const char *verb, const struct err *err)

@@ -83,6 +83,8 @@ const char *cli_text(const json_t *j, const char *key);
 int64_t cli_int(const json_t *j, const char *key, int64_t def);
 /* Prints untrusted text, escaped for a terminal. */
 void cli_put(FILE *to, const char *text);
+/* The same within a line: line ends and tabs are escaped too. */
+void cli_put_line(FILE *to, const char *text);
 
 extern const struct verb cli_verb_submit, cli_verb_run, cli_verb_exec, cli_verb_jobs,
 	cli_verb_job, cli_verb_why, cli_verb_cancel, cli_verb_suspend, cli_verb_hold,

@@ -148,7 +148,7 @@ void nodes_drain_print_reasons(const struct cli *c, const json_t *nodes)
 		else
 			fprintf(to, " since %s", table_format_cell(CELL_TIME_NS, at_ns, at));
 		fputs(": ", to);
-		cli_put(to, why ? why : "");
+		cli_put_line(to, why ? why : "");
 		fputc('\n', to);
 	}
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "common/utf8.h"
 #include "controller/api/nodes/nodes.h"
 #include "controller/api/usage/usage.h"
 #include "controller/api/call.h"
@@ -82,6 +83,7 @@ static int read_change(struct call *c, struct node_change *o, struct err *err)
 	r = wire_get_text(c->body, "reason", reason, err);
 	if (r < 0)
 		return r;
+	utf8_clean(o->reason); /* a line of journals and terminals */
 	return wire_get_int(c->body, "from_ns", from, &o->from_ns, err);
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/utf8.h"
 #include "controller/ledger/usage/adjust.h"
 #include "controller/ledger/sql.h"
 #include "controller/ledger/store_sqlite.h"
@@ -220,9 +221,12 @@ int store_adjust(struct store *s, const struct store_adjustment *a, store_adjust
 		 void *ctx, struct err *err)
 {
 	struct store_adjustment made = *a;
+	char reason[STORE_REASON_MAX + 1]; /* one line without control characters */
 	struct target t;
 	int r = db_begin(s->db, err);
 
+	made.reason =
+		utf8_copy(reason, sizeof(reason), a->reason ? a->reason : "", STORE_REASON_MAX);
 	if (r < 0)
 		return r;
 	r = db_end(s->db, adjust_target(s, a, &t, &made, err), err);

@@ -194,6 +194,15 @@ sync n1 b3 next '' >/dev/null
 out=$(sync n1 b3 next '')
 lacks "and over its own reboot" '"argv"' "$out"
 has "resumed" resume "$(operate resume n1)"
+operate drain n1 --reason $'a disk\nn2: drained by root\e[2J' >/dev/null
+sync n1 b3 next '' >/dev/null
+has "a drain's reason is stored as one line without control characters" '"reason":"a disk n2: drained by root?[2J"' "$(ask $daemon GET /v1/nodes)"
+live_stop
+sqlite3 "$dir/ledger.db" "UPDATE drains SET reason = 'a disk' || char(10) || 'n2: drained by root' || char(27) || '[2J'" >/dev/null
+live_start || bail "the controller does not start: $(cat "$dir/controller.log")"
+sync n1 b3 next '' >/dev/null
+has "the terminal shows one line for a reason that an older controller stored" ': a disk\012n2: drained by root\033[2J' "$(operate)"
+operate resume n1 >/dev/null
 has "a node is resumed once" 'is not drained by an operator' "$(operate resume n1)"
 operate drain n1 --reason 'a disk' >/dev/null
 has "of several those that were drained are resumed" resume "$(operate resume n2 n1)"

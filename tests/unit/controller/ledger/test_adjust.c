@@ -61,6 +61,18 @@ static int add_up(void *ctx, const struct store_usage *u, struct err *err)
 	return 0;
 }
 
+static void a_reason_is_one_line_of_printable_text(void **state)
+{
+	struct rig *r = *state;
+	struct store_adjustment a = make_entry(a_job(r), -20000), made;
+
+	a.reason = "a disk\nn2: drained\x1b[2J";
+	assert_int_equal(store_adjust(r->store, &a, keep_entry, &made, NULL), 0);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM adjustments WHERE reason = "
+				       "'a disk n2: drained?[2J'"),
+			 1);
+}
+
 static void the_charge_stays_and_the_sums_show_both(void **state)
 {
 	struct rig *r = *state;
@@ -197,6 +209,7 @@ static void verify_finds_an_adjustment_that_differs_from_its_sums(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_reason_is_one_line_of_printable_text),
 		TEST(the_charge_stays_and_the_sums_show_both),
 		TEST(no_more_is_refunded_than_was_charged),
 		TEST(a_refused_adjustment_leaves_no_entry),
