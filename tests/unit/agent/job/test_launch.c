@@ -225,16 +225,33 @@ static long call_32(long nr, long a, long b, long c)
 			 : "memory", "r8", "r9", "r10", "r11");
 	return (int)r;
 }
+
+/* A kernel without 32-bit emulation (its command line, or a confidential guest) answers the instruction with SIGSEGV. */
+static bool kernel_takes_32_bit_calls(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		signal(SIGSEGV, SIG_DFL);
+		call_32(20, 0, 0, 0); /* getpid */
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status);
+}
 #endif
 
 static void the_filter_refuses_the_same_calls_in_32_bit_mode(void **unused)
 {
 	(void)unused;
 #ifdef __x86_64__
-	assert_int_equal(take_descriptor(call_32), EPERM);
-#else
-	skip();
+	if (kernel_takes_32_bit_calls()) {
+		assert_int_equal(take_descriptor(call_32), EPERM);
+		return;
+	}
 #endif
+	skip(); /* the kernel has no such mode */
 }
 
 int main(void)

@@ -140,6 +140,7 @@ static void no_line_is_read_beyond_its_end(void **state)
 			assert_int_not_equal(swf_parse_line(&f, copy, size, &j), HISTORY_OK);
 			assert_int_equal(f.epoch_s == 1027839845,
 					 i == 1 && size >= strlen(lines[i]) - 1);
+			swf_done(&f);
 		}
 }
 
