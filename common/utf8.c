@@ -47,6 +47,18 @@ bool utf8_is_valid(const char *text)
 	return true;
 }
 
+bool utf8_is_clean(const char *text)
+{
+	uint32_t c;
+
+	for (size_t n; *text; text += n) {
+		n = utf8_decode(text, &c);
+		if (!n || !utf8_is_printable(c))
+			return false;
+	}
+	return true;
+}
+
 size_t utf8_mark_size(const char *text, size_t size)
 {
 	return size >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;

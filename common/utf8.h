@@ -20,6 +20,9 @@ size_t utf8_mark_size(const char *text, size_t size);
 /* Neither a control character nor a mark that reorders the text around it. */
 bool utf8_is_printable(uint32_t c);
 
+/* Valid, and nothing but printable characters. */
+bool utf8_is_clean(const char *text);
+
 /* All three work in place, never make the text longer, and return it. Each piece of bytes that
  * is no character becomes one '?'; of a character that the end of the text cuts nothing stays.
  */

@@ -25,4 +25,4 @@ extern const struct verb admin_verb_reprice, admin_verb_migrate, admin_verb_arch
 extern const struct verb admin_verb_reconcile;
 extern const struct verb admin_verb_doctor;
 extern const struct verb admin_verb_backup, admin_verb_restore, admin_verb_downgrade;
-extern const struct verb admin_verb_accounts, admin_verb_balances;
+extern const struct verb admin_verb_accounts, admin_verb_balances, admin_verb_storage;

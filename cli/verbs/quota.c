@@ -73,7 +73,7 @@ static const struct table_column columns[] = {
 	{ "passed_ppm", "-PASSED PPM", CELL_COUNT },
 	{ "projected_by_year_ms", "-PROJECTED", CELL_CHARGE_MS },
 	{ "projected_by_recent_ms", "-PROJECTED RECENT", CELL_CHARGE_MS },
-	{ "storage_bytes", "-STORAGE", CELL_BYTES },
+	{ "storage_bytes", "-STORAGE", CELL_REQUEST },
 	{ "why", "-WHY", CELL_TEXT },
 	{ "words", "-WORDS", CELL_TEXT },
 	{ 0 },

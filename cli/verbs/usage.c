@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/client/options.h"
 #include "cli/offline/usage.h"
+#include "cli/views/usage_storage.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/calendar.h"
@@ -23,6 +24,8 @@ static const struct verb_option options[] = {
 	{ "monthly", 0, NULL, "one row for each month too", NULL },
 	{ "group", 0, NULL,
 	  "of all accounts whose usage you may see, an account with all below it", NULL },
+	{ "storage", 0, NULL, "what accounts occupy on file systems, and when it was read",
+	  NULL },
 	{ "years", 0, NULL, "core-years and equivalent-years instead of hours", NULL },
 	{ "ledger", 0, "FILE", "read this ledger instead of asking the controller", NULL },
 	{ "profile", 0, "NAME|FILE", "with --ledger: the policy, for its allocation year",
@@ -400,6 +403,8 @@ static int run_usage(const struct verb_call *call, void *ctx, struct err *err)
 	struct cli *c = ctx;
 	int r = check_options(call, err);
 
+	if (r >= 0 && verb_count(call, "storage"))
+		return usage_storage_run(c, call, err);
 	if (r >= 0)
 		r = table_new("rows", columns, &t, err);
 	if (r >= 0)
@@ -431,12 +436,17 @@ const struct verb cli_verb_usage = {
 		"as so far, BY 30 DAYS if it continues as in the last 30 days. ALLOTTED is the\n"
 		"part of allocations within the period; % USED of it counts the accounts below\n"
 		"too. A core-year is 8,760 core-hours. Days are whole, in the site's time zone;\n"
-		"CSV and JSON have exact thousandths of seconds.",
-	.examples = "reeve usage\nreeve usage --by user --start 2026-11-01 --end 2026-12-01\n"
-		    "reeve usage --account physics --years\n"
-		    "reeve usage --by user,cluster --monthly --at 2026-10-31\n"
-		    "reeve usage --ledger history.db --by user --monthly\n"
-		    "reeve usage --ledger history.db --profile alliance-narval --at 2026-10-01",
+		"CSV and JSON have exact thousandths of seconds.\n"
+		"\n"
+		"--storage shows what operators imported ('reeve admin storage') of the file\n"
+		"systems of your accounts: % USED is of the limit, without one of what is\n"
+		"allotted to the account; READ says when that was so.",
+	.examples =
+		"reeve usage\nreeve usage --storage\nreeve usage --by user --start 2026-11-01 --end 2026-12-01\n"
+		"reeve usage --account physics --years\n"
+		"reeve usage --by user,cluster --monthly --at 2026-10-31\n"
+		"reeve usage --ledger history.db --by user --monthly\n"
+		"reeve usage --ledger history.db --profile alliance-narval --at 2026-10-01",
 	.options = options,
 	.run = run_usage,
 };

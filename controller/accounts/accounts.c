@@ -48,6 +48,21 @@ int32_t accounts_find(const struct accounts *a, const char *name)
 	return found ? (int32_t)(found - a->accounts) : -1;
 }
 
+size_t accounts_find_next(const struct accounts *a, const char *after)
+{
+	size_t low = 0, high = a ? a->n_accounts : 0;
+
+	while (after && low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (strcmp(a->accounts[middle].name, after) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 const struct accounts_member *accounts_member(const struct accounts *a, int32_t account,
 					      const char *user)
 {

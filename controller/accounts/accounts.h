@@ -211,6 +211,8 @@ int accounts_apply(const struct accounts *a, const struct accounts_diff *d, cons
 
 /* -1: none of this name, or no accounts at all (a is NULL). */
 int32_t accounts_find(const struct accounts *a, const char *name);
+/* The index of the first account whose name follows `after` (NULL: of the first one); a->n_accounts: none does. */
+size_t accounts_find_next(const struct accounts *a, const char *after);
 /* NULL: not in that account. */
 const struct accounts_member *accounts_member(const struct accounts *a, int32_t account,
 					      const char *user);

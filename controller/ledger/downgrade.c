@@ -14,6 +14,7 @@ struct way_back {
 	const char *sql[8]; /* ends with NULL */
 };
 static const struct way_back ways_back[] = {
+	{ 43, { "DROP TABLE storage" } },
 	{ 42,
 	  { "DROP INDEX jobs_active_user", "DROP INDEX jobs_active_account",
 	    "CREATE INDEX jobs_active_user ON jobs(user, state, job) WHERE state < 5",

@@ -559,6 +559,13 @@ static const char schema_newest[] =
 	"CREATE INDEX jobs_active_user ON jobs(user, job, state) WHERE state < 5;"
 	"CREATE INDEX jobs_active_account ON jobs(account, job, state) WHERE state < 5;";
 
+/* usage/storage.h. -1: not known, or no limit. */
+static const char schema_storage[] =
+	"CREATE TABLE storage("
+	" account TEXT NOT NULL, filesystem TEXT NOT NULL, bytes INTEGER NOT NULL,"
+	" files INTEGER NOT NULL, limit_bytes INTEGER NOT NULL, limit_files INTEGER NOT NULL,"
+	" at_ns INTEGER NOT NULL, PRIMARY KEY(account, filesystem)) STRICT, WITHOUT ROWID;";
+
 /* clang-format off */
 const char *const store_migrations[] = {
 	schema_1, schema_2, schema_3, schema_stretches, schema_accounts, schema_terms,
@@ -572,7 +579,7 @@ const char *const store_migrations[] = {
 	schema_segments,
 	/* restored.h */
 	"ALTER TABLE nodes ADD COLUMN restored_ns INTEGER NOT NULL DEFAULT 0;",
-	schema_newest,
+	schema_newest, schema_storage,
 	NULL,
 };
 /* clang-format on */

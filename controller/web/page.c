@@ -25,6 +25,7 @@
 #define SHARE_LIMIT "200"
 #define QUEUE_LIMIT "150"
 #define NODE_LIMIT "100"
+#define STORAGE_LIMIT "50"
 
 /* `path` of the API may end with "#": what follows the page's own path stands there. */
 struct document {
@@ -68,7 +69,8 @@ static const struct page pages[] = {
 		{ "user", NULL },
 		{ "limit", USAGE_LIMIT } },
 	      OF_ACCOUNT },
-	    { "quota", "/v1/quota", { { "cluster", NULL } }, OF_ACCOUNT } } },
+	    { "quota", "/v1/quota", { { "cluster", NULL } }, OF_ACCOUNT },
+	    { "storage", "/v1/storage", { { "limit", STORAGE_LIMIT } }, OPTIONAL } } },
 	{ "/jobs", "jobs.xsl", { { "jobs", "/v1/jobs", { { "limit", "50" } }, REQUIRED } } },
 	{ "/job/#",
 	  "job.xsl",
@@ -85,7 +87,10 @@ static const struct page pages[] = {
 	      "/v1/share",
 	      { { "users", "all" }, { "limit", SHARE_LIMIT } },
 	      WHOLE } } },
-	{ "/quota", "quota.xsl", { { .name = "quota", .path = "/v1/quota" } } },
+	{ "/quota",
+	  "quota.xsl",
+	  { { .name = "quota", .path = "/v1/quota" },
+	    { "storage", "/v1/storage", { { "limit", STORAGE_LIMIT } }, OPTIONAL } } },
 	{ "/queue",
 	  "queue.xsl",
 	  { { "prio",

@@ -182,6 +182,8 @@ $O/tests/unit/test_exchanges: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_exchanges: tests/unit/rig/ledger_rig.c $(LEDGER)
 $O/tests/unit/test_store_hooks: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_hooks: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/hooks.o
+$O/tests/unit/test_storage: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_storage: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/usage/storage.o
 $O/tests/unit/test_array: $(patsubst %,$O/common/model/%.o,array after) $O/common/err.o
 $O/tests/unit/test_console_relay: LDLIBS += -ljansson -lnettle
 $O/tests/unit/test_console_relay: $O/common/wire/console/console_relay.o $(MODEL) $(WIRE)

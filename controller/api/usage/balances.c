@@ -70,22 +70,6 @@ static int add_view(void *ctx, const struct quota_view *v, struct err *err)
 	return 0;
 }
 
-/* The first account whose name follows `after`: accounts are in the order of their names. */
-static size_t find_next(const struct accounts *a, const char *after)
-{
-	size_t low = 0, high = a->n_accounts;
-
-	while (after && low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (strcmp(a->accounts[middle].name, after) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static int set_next(struct call *c, const char *account, struct err *err)
 {
 	if (json_object_set_new(c->answer, "next", json_string(account)) < 0)
@@ -104,7 +88,7 @@ static int read_some(struct reading *reading, const char *cluster, struct err *e
 	struct quota_query ask = { .cluster = cluster,
 				   .now_ns = api_now_ns(),
 				   .at_day = QUOTA_NOW };
-	size_t i = a ? find_next(a, call_query_text(c, "after")) : 0;
+	size_t i = accounts_find_next(a, call_query_text(c, "after"));
 	int r = 0;
 
 	for (; a && i < a->n_accounts && r >= 0; i++) {

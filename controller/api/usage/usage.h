@@ -12,4 +12,7 @@ int route_share(struct call *c, struct err *err);
 int route_prio(struct call *c, struct err *err);
 int route_quota(struct call *c, struct err *err);
 int route_balances(struct call *c, struct err *err);
+int route_storage(struct call *c, struct err *err);
+int route_import_storage(struct call *c, struct err *err);
+int route_remove_storage(struct call *c, struct err *err);
 int route_metrics(struct call *c, struct err *err);

@@ -4,6 +4,7 @@
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
 	xmlns:f="https://reeve.example/format" exclude-result-prefixes="f">
 <xsl:import href="layout.xsl"/>
+<xsl:import href="storage.xsl"/>
 <xsl:variable name="title">Quotas</xsl:variable>
 <xsl:variable name="here">/web/quota</xsl:variable>
 
@@ -35,7 +36,9 @@
 		</xsl:choose>
 		<xsl:if test="@running_jobs + @suspended_jobs + @queued_jobs &gt; 0"><p><xsl:value-of select="f:count(@running_jobs + @suspended_jobs)"/> running jobs may still be charged <xsl:value-of select="f:hours(@running_rest_ms)"/>,
 			<xsl:value-of select="f:count(@queued_jobs)"/> queued ones <xsl:value-of select="f:hours(@queued_ms)"/><xsl:text> </xsl:text><xsl:value-of select="@unit"/>.</p></xsl:if>
-		<xsl:if test="@storage_bytes"><p class="note">Storage: <xsl:value-of select="f:bytes(@storage_bytes)"/> allotted; Reeve does not measure project storage.</p></xsl:if>
+		<xsl:if test="@storage_bytes or /page/storage/storage/item[@account = current()/@account]">
+			<xsl:call-template name="storage-note"><xsl:with-param name="account" select="@account"/><xsl:with-param name="allotted" select="@storage_bytes"/></xsl:call-template>
+		</xsl:if>
 		<xsl:if test="months/item"><xsl:call-template name="months"/></xsl:if>
 		<xsl:if test="users/item"><xsl:call-template name="users"/></xsl:if>
 	</section>

@@ -4,6 +4,7 @@
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
 	xmlns:f="https://reeve.example/format" exclude-result-prefixes="f">
 <xsl:import href="layout.xsl"/>
+<xsl:import href="storage.xsl"/>
 <xsl:variable name="title">Usage</xsl:variable>
 <xsl:variable name="here">/web/usage</xsl:variable>
 <xsl:variable name="asked" select="/page/asked"/>
@@ -35,12 +36,17 @@
 	<xsl:call-template name="filters"/>
 	<xsl:apply-templates select="project/rows/item[@account = $asked/@account and @pool = 'cpu']" mode="project"/>
 	<xsl:apply-templates select="project/rows/item[@account = $asked/@account and @pool = 'gpu']" mode="project"/>
-	<xsl:if test="$asked/@account"><xsl:call-template name="storage"/></xsl:if>
+	<xsl:if test="$asked/@account"><xsl:call-template name="storage-note">
+		<xsl:with-param name="account" select="$asked/@account"/><xsl:with-param name="allotted" select="quota/quotas/item/@storage_bytes"/>
+	</xsl:call-template></xsl:if>
 	<xsl:choose>
 		<xsl:when test="usage/rows/item"><xsl:call-template name="rows"/></xsl:when>
 		<xsl:otherwise><p class="none">Nothing was charged in this period.</p></xsl:otherwise>
 	</xsl:choose>
 	<xsl:if test="months/rows/item and $by != 'month'"><xsl:call-template name="months"/></xsl:if>
+	<xsl:if test="storage/storage/item and ($by = 'account' or $asked/@account)">
+		<xsl:call-template name="storage-table"><xsl:with-param name="rows" select="storage/storage/item"/></xsl:call-template>
+	</xsl:if>
 </xsl:template>
 
 <!-- ==== links: the query of the page with one thing changed ==== -->
@@ -175,15 +181,6 @@
 			</xsl:if>
 		</dl>
 	</section>
-</xsl:template>
-
-<xsl:template name="storage">
-	<xsl:variable name="allotted" select="quota/quotas/item/@storage_bytes"/>
-	<p class="note">Storage: <xsl:choose>
-		<xsl:when test="$allotted"><xsl:value-of select="f:bytes($allotted)"/> allotted. </xsl:when>
-		<xsl:otherwise>none allotted here. </xsl:otherwise>
-	</xsl:choose>Reeve does not measure project storage, only the node-local jobfs of each job, which its page shows.
-	<a href="/web/quota">Quotas</a></p>
 </xsl:template>
 
 <!-- ==== the table ==== -->

@@ -166,6 +166,11 @@ who "shares of accounts: every user" GET /v1/share '' "401 200 200 200 200 200 2
 who "priorities: everyone, of their own" GET /v1/prio '' "401 200 200 200 200 200 200"
 who "quota: members, coordinators, operators" GET '/v1/quota?account=physics' '' "401 404 404 200 200 200 200"
 who "balances of all accounts: operators" GET /v1/balances '' "401 403 403 403 403 403 200"
+who "storage: everyone, of the accounts that they are in" GET /v1/storage '' "401 200 200 200 200 200 200"
+who "storage of an account: members, coordinators, operators" GET '/v1/storage?account=physics' '' "401 404 404 200 200 200 200"
+who "readings of storage: operators import them" POST /v1/storage '{"schema":"reeve/1","rows":[{"account":"physics","filesystem":"/project","bytes":4242,"at_ns":1}]}' \
+	"401 403 403 403 403 403 200"
+who "readings of storage: operators remove them" POST /v1/storage/remove '{"schema":"reeve/1","filesystem":"/project"}' "401 403 403 403 403 403 200"
 who "price of a request: everyone" POST /v1/cost '{"schema":"reeve/1","request":{"cluster":"main","name":"t","workdir":"/","argv":["x"],"resources":{"ncpus":1}}}' "401 200 200 200 200 200 200"
 who "a link to the pages: everyone, with their own rights" POST /v1/web/tickets '{"schema":"reeve/1"}' "401 200 200 200 200 200 200"
 who "clusters and queues: everyone" GET /v1/cluster '' "401 200 200 200 200 200 200"

@@ -57,7 +57,17 @@ unlike "once" 'By month' "$(text $daemon "$at")"
 page=$(text $daemon '/usage?by=user&account=rrg-curie')
 like "title and owners" 'Title Radium &amp; its salts Owners daemon' "$page"
 like "when it is used up" 'At the rate of the last 30 days .*the period ends on|The allocation is used up' "$page"
-like "storage is what was allotted: none is measured" 'Storage: 9.09 TiB allotted. Reeve does not measure project storage' "$page"
+like "storage is what was allotted, in the units of the file, and no reading yet" 'Storage: 10.0 TB allotted. No reading of what it occupies was imported' "$page"
+printf 'project,filesystem,bytes,files,limit,time\nrrg-curie,/project,4.2TB,1234567,10TiB,2026-11-21T14:03:11Z\ndef-meitner,/project,3GiB,,,2026-11-20T00:00:00Z\n' |
+	"$dir/reeve" admin storage import --config "$dir/reeve.conf" - >"$dir/imported" 2>&1 || sed 's/^/# /' "$dir/imported"
+page=$(text $daemon '/usage?by=user&account=rrg-curie')
+like "storage that was imported stands beside what was allotted, with its time" \
+	'Storage: 10.0 TB allotted. /project: 4.20 TB used, read 2026-11-21 [0-9:]+' "$page"
+like "and in a table, all of a row in one unit" 'rrg-curie /project 4.20 TB 11.0 TB 10.0 TB 38.2 % 1,234,567 2026-11-21' "$page"
+unlike "of that project alone" 'def-meitner /project' "$page"
+like "the page of all projects has the storage of each" 'def-meitner /project 3.00 GiB - - - - 2026-11-20 .*rrg-curie /project 4.20 TB' "$(text $daemon /usage)"
+like "quotas have it with each allocation" 'Storage: 10.0 TB allotted. /project: 4.20 TB used, read 2026-11-21' "$(text $daemon /quota)"
+unlike "a stranger to the projects sees none of it" '4.20 TB' "$(text $stranger /usage; text $stranger /quota)"
 page=$(text $daemon "/usage?by=user&account=rrg-curie&start=$group_last-01&end=$last")
 like "who used most in a month: bin, 4,000 of 5,000 core-hours" 'Submitter Pool .* bin cpu 0.4566 0.4566 .* daemon cpu' "$page"
 like "what one submitter used, by cluster" 'daemon in project rrg-curie .*narval cpu.*cedar cpu|cedar cpu.*narval cpu' "$(text $daemon '/usage?by=cluster&account=rrg-curie&user=daemon')"

@@ -9,19 +9,6 @@
 #include "common/cleanup.h"
 #include "common/utf8.h"
 
-static bool is_clean(const char *text)
-{
-	uint32_t c;
-	size_t n;
-
-	for (; *text; text += n) {
-		n = utf8_decode(text, &c);
-		if (!n || !utf8_is_printable(c))
-			return false;
-	}
-	return true;
-}
-
 static void every_text_of_four_bytes_at_the_edges_becomes_valid_utf8(void **unused)
 {
 	/* One byte of each kind that UTF-8 tells apart, and the borders between them. */
@@ -39,10 +26,10 @@ static void every_text_of_four_bytes_at_the_edges_becomes_valid_utf8(void **unus
 		memcpy(before, text, sizeof(text));
 		memcpy(mended, text, sizeof(text));
 		assert_true(utf8_is_valid(utf8_mend(mended)));
-		assert_true(is_clean(utf8_clean(text)));
+		assert_true(utf8_is_clean(utf8_clean(text)));
 		if (utf8_is_valid(before))
 			assert_string_equal(mended, before);
-		if (is_clean(before))
+		if (utf8_is_clean(before))
 			assert_string_equal(text, before);
 		memcpy(before, text, sizeof(text));
 		assert_string_equal(utf8_clean(text), before);
@@ -56,6 +43,8 @@ static void each_piece_that_is_no_character_is_one_mark(void **unused)
 	     surrogate[] = "\xed\xa0\x80";
 
 	(void)unused;
+	assert_true(utf8_is_clean("") && utf8_is_clean("/a \xc3\xa9"));
+	assert_false(utf8_is_clean(latin) || utf8_is_clean(ctrl) || utf8_is_clean(bidi));
 	assert_string_equal(utf8_clean(latin), "M?nchen");
 	assert_string_equal(utf8_clean(two), "??");
 	assert_string_equal(utf8_clean(half), "a?z");
