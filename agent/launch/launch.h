@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* launch.h - the small program that runs inside a job's unit, in six roles.
+/* launch.h - the small program that runs inside a job's unit, in seven roles.
  *
  *	reeve-launch SOCKET			ask the agent for the plan, become the job
  *	reeve-launch --kill-as-one		before that: the OOM killer takes all of it (agents of 0.1.0; later ones
@@ -8,6 +8,7 @@
  *	reeve-launch --supervise FILE		stand in for systemd where there is none
  *	reeve-launch --step FILE		start a command in a job that runs (step.h)
  *	reeve-launch --step-waiter FD		the same, once it is inside
+ *	reeve-launch --append SECONDS		append the end message to the job's error file (append.h)
  *
  * libc only: it starts fast and has little to go wrong.
  */

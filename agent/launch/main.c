@@ -2,13 +2,15 @@
 /* main.c - the roles of reeve-launch; see launch.h. */
 #include <stdio.h>
 #include <string.h>
+#include "agent/launch/append.h"
 #include "agent/launch/launch.h"
 #include "agent/launch/step/step.h"
 
 static int print_usage(FILE *to, int status)
 {
 	fputs("usage: reeve-launch SOCKET | --final DIR JOB ATTEMPT | --supervise FILE |\n"
-	      "       reeve-launch --step FILE | --step-waiter FD | --kill-as-one\n"
+	      "       reeve-launch --step FILE | --step-waiter FD | --kill-as-one |\n"
+	      "       reeve-launch --append SECONDS\n"
 	      "Started by reeve-agent inside the unit of a job; not meant to be typed.\n",
 	      to);
 	return status;
@@ -28,6 +30,8 @@ int main(int argc, char **argv)
 		return step_main(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "--step-waiter"))
 		return step_wait_main(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "--append"))
+		return append_main(argv[2]);
 	if (argc == 2 && argv[1][0] == '/')
 		return launch_main(argv[1]);
 	return print_usage(stderr, 2);

@@ -26,7 +26,7 @@
 #include "agent/launch/supervise.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/clone_into.h"
+#include "common/process/clone_into.h"
 #include "common/err.h"
 #include "common/time_units.h"
 

@@ -75,7 +75,7 @@ $O/tests/unit/test_launch: $(patsubst %,$O/agent/%.o,job/handshake/plan job/hand
 $O/tests/unit/test_job_env: $(patsubst %,$O/agent/job/%.o,handshake/env handshake/hosts gpus/env) $(MODEL)
 $O/tests/unit/test_db: LDLIBS += -lpq -lsqlite3
 $O/tests/unit/test_db: tests/unit/rig/fail_vfs.c $(DB) $O/common/err.o
-$O/tests/unit/test_clone_into: $O/common/clone_into.o
+$O/tests/unit/test_clone_into: $O/common/process/clone_into.o
 $O/tests/unit/test_private: $O/common/private.o $O/common/err.o
 $O/tests/unit/test_mail: $(patsubst %,$O/common/%.o,model/mail err)
 $O/tests/unit/test_replace_file: $O/common/replace_file.o $O/common/err.o
@@ -324,3 +324,8 @@ $O/tests/unit/test_profile: $(patsubst %,$O/controller/simulate/%.o,ends fairnes
 	$(sort $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,quota/eligible priority/priority fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $(MODEL))
 $O/tests/unit/test_ended: $O/agent/slurm/ended.o $O/agent/slurm/ended_file.o $O/common/replace_file.o $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_doctor $O/tests/unit/test_doctor_link: $(patsubst %,$O/cli/admin/doctor/judge/%.o,report services kernel access files link ledger)
+$O/tests/unit/test_end_message: LDLIBS += -lsystemd
+$O/tests/unit/test_end_message: $O/agent/job/phase/end_message.o $O/common/log.o $O/common/utf8.o
+$O/tests/unit/test_end_message: | $O/bin/reeve-launch
+$O/tests/unit/test_gather_database: LDLIBS += -lsqlite3
+$O/tests/unit/test_gather_database: $O/cli/admin/doctor/gather/database.o $O/controller/postgres/pq.o $(patsubst %,$O/common/%.o,process/bounded owner/owner utf8 err)

@@ -131,7 +131,7 @@ static int mount_device(const char *device, const char *dir, struct err *err)
 
 	if (pid < 0)
 		return err_set(err, -errno, "fork to mount: %m");
-	if (pid == 0)
+	if (pid == 0) /* a copy of the agent: root's, for two calls, while the agent waits */
 		_exit(mount_for_all(device, dir));
 	r = wait_child(pid, &status);
 	if (r < 0)

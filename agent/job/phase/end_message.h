@@ -3,6 +3,6 @@
 #pragma once
 #include "agent/job/job.h"
 
-/* A child process appends it with the user's rights (the file may be on a slow or dead network file system), and only
- * to the same file that the launcher opened (device and inode). */
+/* A program (agent/launch/append.h) appends it with the user's rights, and only to the same file that the launcher opened (device and
+ * inode). It has a time limit: the file may be on a dead network file system, and the user may stop what runs as that user. */
 void end_message_write(struct node *n, struct job *j, const char *text);

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "common/clone_into.h"
+#include "common/process/clone_into.h"
 
 static char group[256];
 static volatile sig_atomic_t n_signals;

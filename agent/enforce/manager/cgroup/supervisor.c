@@ -22,7 +22,7 @@
 #include "agent/launch/supervise.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/clone_into.h"
+#include "common/process/clone_into.h"
 #include "common/time_units.h"
 
 /* A user without a passwd entry has no further groups. More groups than fit are an error: left

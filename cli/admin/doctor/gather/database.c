@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "cli/admin/doctor/gather/database.h"
+#include "common/process/bounded.h"
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/owner/owner.h"
@@ -19,7 +21,7 @@
 
 /* ---- SQLite ---- */
 
-#define BUSY_MS 5000
+#define BUSY_MAX_S 5
 #define STEPS_BETWEEN_LOOKS 100000 /* of SQLite's machine, some milliseconds */
 
 struct deadline {
@@ -73,6 +75,12 @@ static void check_pages(sqlite3 *db, int limit_s, struct judge_database *ret)
 	}
 }
 
+/* Each of its two queries may wait so long for another program's lock. */
+static int busy_s(int limit_s)
+{
+	return limit_s < BUSY_MAX_S ? limit_s : BUSY_MAX_S;
+}
+
 static void look_at_file(int limit_s, struct judge_database *ret)
 {
 	char version[32];
@@ -90,7 +98,7 @@ static void look_at_file(int limit_s, struct judge_database *ret)
 		snprintf(ret->why, sizeof(ret->why), "cannot be opened: %s",
 			 db ? sqlite3_errmsg(db) : "out of memory");
 	if (!*ret->why)
-		sqlite3_busy_timeout(db, BUSY_MS);
+		sqlite3_busy_timeout(db, busy_s(limit_s) * 1000);
 	if (!*ret->why &&
 	    ask_sqlite(db, "PRAGMA user_version", ret, version, sizeof(version))) {
 		ret->version = strtoll(version, NULL, 10);
@@ -100,14 +108,17 @@ static void look_at_file(int limit_s, struct judge_database *ret)
 }
 
 /* SQLite creates files next to the database and follows links: root looks at another user's as that user, in a process that
- * cannot go back. */
+ * cannot go back. The user may stop it, but not past its limit, and cannot trace it nor have a core file of it. */
 static _Noreturn void look_as_owner(int to, int limit_s, struct judge_database *ret)
 {
 	struct err err;
 
+	if (bounded_begin(limit_s + 2 * busy_s(limit_s) + 1) < 0)
+		_exit(1);
 	if (owner_become(ret->place, &err) < 0)
 		utf8_format(ret->why, sizeof(ret->why), "%s", err.text);
-	else
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (!*ret->why)
 		look_at_file(limit_s, ret);
 	_exit(write(to, ret, sizeof(*ret)) == (ssize_t)sizeof(*ret) ? 0 : 1);
 }

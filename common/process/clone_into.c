@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "common/cleanup.h"
-#include "common/clone_into.h"
+#include "common/process/clone_into.h"
 
 #define STACK_BYTES 32768
 
