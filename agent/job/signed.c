@@ -226,7 +226,8 @@ static int check_step(struct node *n, const struct job *j, const struct signatur
 						    .job_workdir = j->s.request.workdir,
 						    .argv = o->command.argv,
 						    .env = o->command.env,
-						    .workdir = o->command.workdir };
+						    .workdir = o->command.workdir,
+						    .terminal = o->command.terminal };
 	int r = signature_allows_step(s, &given, err);
 
 	return r == -EPERM ? JOB_SIGNED_NO : r;

@@ -54,10 +54,10 @@ static int fill_spec(const struct steps *all, struct job *j, const struct sync_s
 				   .gid = j->s.request.gid,
 				   .grace_s = all->node->conf->kill_grace_s };
 	snprintf(ret->cgroup, sizeof(ret->cgroup), "%s/work", job_cgroup(j, cgroup));
-	ret->console = (uint32_t)o->command.console;
-	ret->rows = (uint32_t)o->command.rows;
-	ret->cols = (uint32_t)o->command.cols;
-	ret->is_main = o->command.is_main;
+	ret->console = (uint32_t)o->command.terminal.console;
+	ret->rows = (uint32_t)o->command.terminal.rows;
+	ret->cols = (uint32_t)o->command.terminal.cols;
+	ret->is_main = o->command.terminal.is_main;
 	if (ret->console)
 		snprintf(ret->socket, sizeof(ret->socket), "%s",
 			 steps_path(all, s->id, ".sock", end));

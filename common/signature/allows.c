@@ -232,6 +232,25 @@ int signature_allows_job(const struct signature_job *s, const struct signature_g
 
 /* ---- steps ---- */
 
+static int check_terminal(const struct sync_terminal *a, const struct sync_terminal *g,
+			  struct err *err)
+{
+	if (a->console == SYNC_CONSOLE_NONE && g->console != SYNC_CONSOLE_NONE)
+		return err_set(err, -EPERM,
+			       "its terminal (--pty, --stdin) is not what its user signed; a "
+			       "reeve command that is older than this agent does not sign it: "
+			       "upgrade reeve on the machine where it was typed");
+	if (a->console != g->console)
+		return refuse_part(err, "its terminal (--pty, --stdin)");
+	if (a->is_main != g->is_main)
+		return refuse_part(err, "whether its job ends with it");
+	if (a->on_hangup != g->on_hangup)
+		return refuse_part(err, "what becomes of it when its terminal is lost");
+	if (a->rows != g->rows || a->cols != g->cols)
+		return refuse_part(err, "the size of its terminal");
+	return 0;
+}
+
 int signature_allows_step(const struct signature_step *s, const struct signature_given_step *g,
 			  struct err *err)
 {
@@ -253,5 +272,5 @@ int signature_allows_step(const struct signature_step *s, const struct signature
 		return refuse_part(err, "its environment");
 	if (!is_same(s->workdir ? s->workdir : g->job_workdir, dir))
 		return refuse_part(err, "its working directory");
-	return 0;
+	return check_terminal(&s->terminal, &g->terminal, err);
 }

@@ -107,6 +107,20 @@ static int set_step_digests(json_t *doc, const json_t *body, struct err *err)
 	return set_text(doc, "env", digest) < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
+/* How it is connected with its user and its job, as far as that was stated. */
+static int set_terminal(json_t *doc, const json_t *body, struct err *err)
+{
+	static const char *const keys[] = { "console", "on_hangup", "rows", "cols", "main" };
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		json_t *value = json_object_get(body, keys[i]);
+
+		if (value && json_object_set(doc, keys[i], value) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
 int signature_encode_step(int64_t job, const json_t *body, char **ret, struct err *err)
 {
 	json_t *nodes = json_object_get(body, "nodes"), *dir = json_object_get(body, "workdir");
@@ -115,6 +129,8 @@ int signature_encode_step(int64_t job, const json_t *body, char **ret, struct er
 
 	if (r >= 0)
 		r = set_step_digests(doc, body, err);
+	if (r >= 0)
+		r = set_terminal(doc, body, err);
 	if (r < 0)
 		return r;
 	if (json_object_set_new(doc, "job", json_integer(job)) < 0 ||
@@ -242,6 +258,8 @@ int signature_decode_step(const char *text, size_t size, struct signature_step *
 		r = take_nodes(doc, &s, err);
 	if (r >= 0)
 		r = take_workdir(doc, &s, err);
+	if (r >= 0)
+		r = sync_terminal_decode(doc, &s.terminal, err);
 	if (r < 0)
 		return r;
 	*ret = s;

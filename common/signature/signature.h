@@ -13,14 +13,15 @@
  *
  * Statements are JSON: {"schema", "kind": "job", "nonce", "command", "env", "request": {...}}
  * and
- * {"schema", "kind": "step", "nonce", "job", "nodes": [...], "command", "env", "workdir"}, the
- * last two where they were stated.
+ * {"schema", "kind": "step", "nonce", "job", "nodes": [...], "command", "env", "workdir",
+ * "console", "on_hangup", "rows", "cols", "main"}, from "env" on where they were stated.
  */
 #pragma once
 #include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "common/model/request.h"
+#include "common/wire/sync_answer.h"
 
 struct err;
 
@@ -41,6 +42,7 @@ struct signature_step {
 	int64_t job;
 	char *workdir; /* NULL: the job's */
 	char **nodes;  /* NULL-terminated */
+	struct sync_terminal terminal;
 };
 
 /* ---- encoding (reeve) ---- */
@@ -80,6 +82,7 @@ struct signature_given_step {
 	const char *job_workdir;	/* of the job it is in */
 	char *const *argv, *const *env; /* env NULL: the job's */
 	const char *workdir;		/* NULL: the job's */
+	struct sync_terminal terminal;
 };
 int signature_allows_step(const struct signature_step *s, const struct signature_given_step *g,
 			  struct err *err);

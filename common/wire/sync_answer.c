@@ -116,11 +116,39 @@ void sync_answer_done(struct sync_answer *a)
 		.min = REQUEST_SCRIPT_MAX                                                      \
 	}
 
-const char *sync_console_word(int console)
+static const char *console_word(int i)
 {
-	static const char *const words[] = { "none", "pipes", "pty" };
+	static const char *const words[] = { "none", "pipes", "pty", NULL };
 
-	return console >= 0 && console < (int)ARRAY_LEN(words) ? words[console] : NULL;
+	return words[i];
+}
+
+static const char *hangup_word(int i)
+{
+	static const char *const words[] = { "end", "keep", NULL };
+
+	return words[i];
+}
+
+#define TERMINAL_WORD(name, words)                                                             \
+	{                                                                                      \
+		.key = #name, .type = WIRE_T_WORD, .flags = WIRE_OMIT,                         \
+		WIRE_MEMBER(struct sync_terminal, name), .word = (words)                       \
+	}
+
+static const struct wire_field terminal_fields[] = {
+	TERMINAL_WORD(console, console_word),
+	TERMINAL_WORD(on_hangup, hangup_word),
+	WIRE_INT_OR(struct sync_terminal, rows, 0, SYNC_CONSOLE_SIDE_MAX, 0, WIRE_OMIT),
+	WIRE_INT_OR(struct sync_terminal, cols, 0, SYNC_CONSOLE_SIDE_MAX, 0, WIRE_OMIT),
+	WIRE_FLAG(struct sync_terminal, "main", is_main),
+	WIRE_END,
+};
+
+int sync_terminal_decode(const json_t *j, struct sync_terminal *ret, struct err *err)
+{
+	*ret = (struct sync_terminal){ .console = SYNC_CONSOLE_NONE };
+	return wire_decode_fields(terminal_fields, j, ret, err);
 }
 
 static const struct wire_field command_fields[] = {
@@ -128,14 +156,6 @@ static const struct wire_field command_fields[] = {
 	WORDS_ROW(env),
 	WIRE_STRING(struct sync_command, workdir, 0),
 	WIRE_STRING(struct sync_command, credential, 0),
-	{ .key = "console",
-	  .type = WIRE_T_WORD,
-	  .flags = WIRE_OMIT,
-	  WIRE_MEMBER(struct sync_command, console),
-	  .word = sync_console_word },
-	WIRE_INT_OR(struct sync_command, rows, 0, SYNC_CONSOLE_SIDE_MAX, 0, WIRE_OMIT),
-	WIRE_INT_OR(struct sync_command, cols, 0, SYNC_CONSOLE_SIDE_MAX, 0, WIRE_OMIT),
-	WIRE_FLAG(struct sync_command, "main", is_main),
 	WIRE_END,
 };
 
@@ -174,6 +194,8 @@ int sync_command_decode(const json_t *j, struct sync_command *ret, struct err *e
 
 	*ret = (struct sync_command){ 0 };
 	r = wire_decode_fields(command_fields, j, ret, err);
+	if (r >= 0)
+		r = sync_terminal_decode(j, &ret->terminal, err);
 	return r < 0 || !ret->argv ? r : check_command(ret, err);
 }
 

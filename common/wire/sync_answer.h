@@ -66,21 +66,30 @@ int sync_answer_encode(const struct sync_answer *a, json_t **ret, struct err *er
 int sync_answer_decode(const json_t *doc, struct sync_answer *ret, struct err *err);
 void sync_answer_done(struct sync_answer *a);
 
-/* What a step runs. */
-struct sync_command {
-	char **argv;	    /* NULL-terminated, with a program; NULL: there is no command */
-	char **env;	    /* NAME=value; NULL: the job's */
-	char *workdir;	    /* absolute; NULL: the job's */
-	char *credential;   /* what its user signed of it; NULL: nothing */
-	int32_t console;    /* SYNC_CONSOLE_... */
-	int64_t rows, cols; /* of its terminal; 0: not known */
-	bool is_main;	    /* the job ends when it does, as it did */
-};
-
 /* How the user reaches a step: not at all, by pipes, by a terminal. */
 enum sync_console { SYNC_CONSOLE_NONE, SYNC_CONSOLE_PIPES, SYNC_CONSOLE_PTY };
-const char *sync_console_word(int console); /* "none" "pipes" "pty"; NULL: no such value */
-#define SYNC_CONSOLE_SIDE_MAX 1000	    /* rows, columns */
+/* What becomes of a step whose user's terminal is lost. */
+enum sync_hangup { SYNC_HANGUP_END, SYNC_HANGUP_KEEP };
+#define SYNC_CONSOLE_SIDE_MAX 1000 /* rows, columns */
+
+/* How a step is connected with its user and its job. */
+struct sync_terminal {
+	int32_t console;    /* SYNC_CONSOLE_... */
+	int32_t on_hangup;  /* SYNC_HANGUP_... */
+	int64_t rows, cols; /* of a terminal at first; 0: not known */
+	bool is_main;	    /* the job ends when the step does, as it did */
+};
+/* Its keys within an object; those that are absent are 0. -EINVAL with the key. */
+int sync_terminal_decode(const json_t *j, struct sync_terminal *ret, struct err *err);
+
+/* What a step runs. */
+struct sync_command {
+	char **argv;	  /* NULL-terminated, with a program; NULL: there is no command */
+	char **env;	  /* NAME=value; NULL: the job's */
+	char *workdir;	  /* absolute; NULL: the job's */
+	char *credential; /* what its user signed of it; NULL: nothing */
+	struct sync_terminal terminal;
+};
 
 /* -EINVAL: it cannot be run, why; -ENOMEM. *ret needs sync_command_done(), also then. */
 int sync_command_decode(const json_t *j, struct sync_command *ret, struct err *err);

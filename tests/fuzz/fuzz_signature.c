@@ -6,7 +6,9 @@
  *
  * links: common/signature/allows common/wire/wire common/wire/json/load common/wire/doc common/wire/wire_usage common/wire/wire_request common/model/usage
  *
- * links: common/model/request common/model/resources common/model/amount common/model/features
+ * links: common/model/request common/model/resources common/model/amount common/model/features common/model/job common/model/gpu_use
+ *
+ * links: common/wire/fields common/wire/sync common/wire/sync_answer common/wire/wire_report common/wire/wire_gpu
  *
  * links: common/model/array common/model/after common/model/select common/model/mail common/model/gpus
  *

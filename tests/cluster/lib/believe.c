@@ -67,7 +67,7 @@ static int judge_step(const json_t *of, int64_t job, struct err *err)
 	const json_t *env = json_object_get(of, "env");
 	_cleanup_free_ char **argv = words_of(json_object_get(of, "argv"));
 	_cleanup_free_ char **list = env ? words_of(env) : NULL;
-	const struct signature_given_step given = {
+	struct signature_given_step given = {
 		.job = job,
 		.node = node,
 		.job_workdir = "/tmp",
@@ -75,8 +75,10 @@ static int judge_step(const json_t *of, int64_t job, struct err *err)
 		.env = list,
 		.workdir = json_string_value(json_object_get(of, "workdir")),
 	};
-	int r = open_seal(of, &seal, err);
+	int r = sync_terminal_decode(of, &given.terminal, err);
 
+	if (r >= 0)
+		r = open_seal(of, &seal, err);
 	if (r >= 0)
 		r = signature_decode_step(seal.text, seal.size, &s, err);
 	if (r >= 0)

@@ -63,10 +63,26 @@ is "what never started is not kept when it has ended" 2 "$(kept)"
 exec=$!
 soon "a step that was signed is allowed" "step of job $job, by uid 1: allowed" check_orders
 has "with another command it is not" "its command is not what" "$(exchange "$list" | sed 's/"two"/"three"/' | believe)"
-has "nor in another place" "its working directory is not what" "$(exchange "$list" | sed 's/"workdir":"\/tmp"/"workdir":"\/"/' | believe)"
+has "nor in another place" "step $job: its working directory is not what" "$(exchange "$list" | sed 's/"workdir":"\/tmp"/"workdir":"\/"/g' | believe)"
 has "nor in another job" "the job that it is started in is not" "$(exchange "$list" | sed "s/{\"job\":$job,\"attempt\":1,\"step\"/{\"job\":99,\"attempt\":1,\"step\"/" | believe)"
+has "nor with a terminal that was not asked for" "step $job: its terminal (--pty, --stdin) is not what" \
+	"$(exchange "$list" | sed 's/"two"\]/"two"],"console":"pty"/' | believe)"
+has "nor as what its job ends with" "step $job: whether its job ends with it is not what" \
+	"$(exchange "$list" | sed 's/"two"\]/"two"],"main":true/' | believe)"
 has "nor on another node" "the node that it is started on is not" "$(exchange "$list" | believe n2)"
 exchange "$list" "{\"job\":$job,\"attempt\":1,\"step\":1,\"state\":\"ended\",\"exit_status\":0,\"signal\":0}" >/dev/null
+wait $exec
+
+timeout 60 setpriv --reuid $daemon --regid $daemon --clear-groups "$dir/reeve" exec --config "$dir/client.conf" -j "$job" --stdin --on-hangup keep -- cat \
+	</dev/null >"$dir/exec.out" 2>&1 &
+exec=$!
+soon "a step with a terminal that was signed is allowed" "step of job $job, by uid 1: allowed" check_orders
+for change in 's/"console":"pipes"/"console":"pty"/|its terminal (--pty, --stdin)' 's/"console":"pipes",//|its terminal (--pty, --stdin)' \
+	's/"on_hangup":"keep"/"on_hangup":"end"/|what becomes of it when its terminal is lost' 's/"console"/"main":true,"console"/|whether its job ends with it' \
+	's/"rows":0/"rows":9/|the size of its terminal'; do
+	has "with another terminal it is not: ${change%%|*}" "step $job: ${change#*|} is not what its user signed" "$(exchange "$list" | sed "${change%%|*}" | believe)"
+done
+exchange "$list" "{\"job\":$job,\"attempt\":1,\"step\":2,\"state\":\"ended\",\"exit_status\":0,\"signal\":0}" >/dev/null
 wait $exec
 
 # ---- what other programs send ----

@@ -290,6 +290,47 @@ static void a_step_is_for_its_job_its_nodes_its_command_and_place(void **state)
 	signature_step_done(&s);
 }
 
+static void a_step_has_the_terminal_that_its_user_signed(void **state)
+{
+	const struct sync_terminal asked = { .console = SYNC_CONSOLE_PTY,
+					     .on_hangup = SYNC_HANGUP_KEEP,
+					     .rows = 30,
+					     .cols = 100,
+					     .is_main = true };
+	const struct signature_given_step good = {
+		.job = 12, .node = "n2", .job_workdir = "/srv", .argv = one, .terminal = asked
+	};
+	struct signature_step s =
+		step_of("{\"nodes\":[\"n2\"],\"argv\":[\"sh\",\"-c\",\"echo hello\"],"
+			"\"console\":\"pty\",\"on_hangup\":\"keep\",\"rows\":30,\"cols\":100,"
+			"\"main\":true}");
+	struct signature_given_step g;
+
+	(void)state;
+	assert_step(&s, &good, "");
+	g = good, g.terminal.console = SYNC_CONSOLE_PIPES;
+	assert_step(&s, &g, "its terminal (--pty, --stdin) is not what its user signed");
+	g = good, g.terminal.console = SYNC_CONSOLE_NONE;
+	assert_step(&s, &g, "its terminal (--pty, --stdin)");
+	g = good, g.terminal.is_main = false;
+	assert_step(&s, &g, "whether its job ends with it");
+	g = good, g.terminal.on_hangup = SYNC_HANGUP_END;
+	assert_step(&s, &g, "what becomes of it when its terminal is lost");
+	g = good, g.terminal.rows = 31, assert_step(&s, &g, "the size of its terminal");
+	g = good, g.terminal.cols = 99, assert_step(&s, &g, "the size of its terminal");
+	signature_step_done(&s);
+	/* A step for which no terminal was signed, also one of an older command. */
+	s = step_of("{\"nodes\":[\"n2\"],\"argv\":[\"sh\",\"-c\",\"echo hello\"]}");
+	assert_step(&s, &good, "a reeve command that is older than this agent");
+	g = good, g.terminal = (struct sync_terminal){ .is_main = true };
+	assert_step(&s, &g, "whether its job ends with it");
+	g.terminal = (struct sync_terminal){ .on_hangup = SYNC_HANGUP_KEEP };
+	assert_step(&s, &g, "what becomes of it");
+	g.terminal = (struct sync_terminal){ .console = SYNC_CONSOLE_NONE };
+	assert_step(&s, &g, "");
+	signature_step_done(&s);
+}
+
 static void each_kind_of_signed_statement_is_read_strictly(void **state)
 {
 	static const char *const bad[] = {
@@ -336,6 +377,7 @@ int main(void)
 		cmocka_unit_test(
 			a_part_has_at_most_the_jobs_amounts_and_only_the_first_runs_a_command),
 		cmocka_unit_test(a_step_is_for_its_job_its_nodes_its_command_and_place),
+		cmocka_unit_test(a_step_has_the_terminal_that_its_user_signed),
 		cmocka_unit_test(each_kind_of_signed_statement_is_read_strictly),
 	};
 
