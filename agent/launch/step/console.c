@@ -26,8 +26,10 @@
 #define SOCKET_BUFFER (2 << 20) /* bytes: a message fits whole */
 #define FULL_BYTES 4096 /* that much unacknowledged output asks for an acknowledgement */
 #define AGAIN_BYTES                                                                            \
-	(16 << 10)    /* more that was sent is not sent again because of new output alone */
-#define READS_MAX 48  /* of a stream, one after the other */
+	(16 << 10)   /* more that was sent is not sent again because of new output alone */
+#define READS_MAX 48 /* of a stream, one after the other */
+#define LAST_READS_MAX                                                                         \
+	1024	      /* of what a program left in it: more than a terminal or a pipe holds */
 #define AGENT_MS 1000 /* for an agent to read what does not fit into the socket */
 #define PIPE_BYTES (256 << 10)
 #define CTRL_D 4
@@ -269,12 +271,14 @@ static int read_stream(struct step_console *c, int i)
 	return 1;
 }
 
-/* What is there now, so that a message is full; in between others are served. */
-static void read_all(struct step_console *c, int i)
+/* What is there now, in `reads_max` pieces and STEP_CONSOLE_KEPT bytes at most: a terminal to which no user is attached has always room, and may be
+ * written without an end. */
+static void read_all(struct step_console *c, int i, int reads_max)
 {
+	const int64_t until = c->rings[i].end + STEP_CONSOLE_KEPT;
 	int n = 0;
 
-	while (n++ < READS_MAX && read_stream(c, i) > 0)
+	while (n++ < reads_max && c->rings[i].end < until && read_stream(c, i) > 0)
 		;
 }
 
@@ -485,7 +489,7 @@ static int run_once(struct step_console *c, int signals, int timeout_ms)
 		read_peer(c);
 	for (int i = 0; i < CONSOLE_STREAMS; i++)
 		if (fds[3 + i].revents)
-			read_all(c, i);
+			read_all(c, i, READS_MAX); /* so that a message is full */
 	if (fds[5].revents)
 		write_input(c);
 	send_output(c);
@@ -517,8 +521,7 @@ void step_console_end(struct step_console *c)
 {
 	c->is_ended = true;
 	for (int i = 0; i < CONSOLE_STREAMS; i++) {
-		while (read_stream(c, i) > 0)
-			;
+		read_all(c, i, LAST_READS_MAX);
 		/* Where the user is slow some of it may not fit: it is read by the loop while the user acknowledges. */
 		if (ring_room(c, &c->rings[i]) || c->outs[i] < 0)
 			end_stream(c, i);
