@@ -17,6 +17,7 @@ struct import_unused_name {
 	enum import_unused_kind kind;
 	char name[REQUEST_NAME_MAX];
 	int64_t jobs, amount, line;
+	char why[256]; /* of the first job; "": none */
 };
 
 static const char *const words[] = { "partition", "gpu", "qos", "amount" };
@@ -64,6 +65,8 @@ void import_unused_note(struct import_unused *u, const struct import_unused_job 
 	*to = (struct import_unused_name){ .kind = j->kind, .line = j->line };
 	snprintf(to->name, sizeof(to->name), "%s", name);
 	utf8_clean(to->name);
+	snprintf(to->why, sizeof(to->why), "%s", j->why ? j->why : "");
+	utf8_clean(to->why);
 	add_job(to, j);
 }
 
@@ -72,10 +75,11 @@ json_t *import_unused_encode(const struct import_unused *u)
 	_cleanup_doc_ struct doc all = doc_array();
 
 	for (const struct import_unused_name *n = u->of; n < u->of + u->n; n++)
-		doc_add(&all, json_pack("{s:s,s:s,s:I,s:I,s:I,s:s}", "kind", words[n->kind],
-					"name", n->name, "jobs", (json_int_t)n->jobs, "amount",
-					(json_int_t)n->amount, "first_line",
-					(json_int_t)n->line, "meaning", meanings[n->kind]));
+		doc_add(&all,
+			json_pack("{s:s,s:s,s:I,s:I,s:I,s:s,s:s}", "kind", words[n->kind],
+				  "name", n->name, "jobs", (json_int_t)n->jobs, "amount",
+				  (json_int_t)n->amount, "first_line", (json_int_t)n->line,
+				  "meaning", meanings[n->kind], "reason", n->why));
 	return doc_take(&all);
 }
 
@@ -90,11 +94,13 @@ void import_unused_print(const struct import_unused *u, FILE *to)
 			n->name, n->jobs, n->line);
 		if (n->kind == UNUSED_AMOUNT)
 			fprintf(to, ", %" PRId64 " in all", n->amount);
-		fprintf(to, "; %s\n", meanings[n->kind]);
+		fprintf(to, "; %s%s%s\n", meanings[n->kind], *n->why ? ": " : "", n->why);
 		has_names |= n->kind != UNUSED_AMOUNT;
 	}
 	if (u->more)
 		fprintf(to, "  and %" PRId64 " jobs with other such names\n", u->more);
 	if (has_names)
-		fputs("  rename them by --map FILE, kinds partition, gpu and qos\n", to);
+		fputs("  rename them by --map FILE, kinds partition, qos, and gpu (to MODEL or "
+		      "MODEL/NODETYPE)\n",
+		      to);
 }

@@ -78,17 +78,24 @@ static int check_cluster(const struct import *i, const struct history_job *j, st
 
 static void note_unused(struct import *i, enum import_unused_kind kind, const char *name)
 {
-	import_unused_note(&i->unused, &(struct import_unused_job){ kind, name, i->line, 0 });
+	import_unused_note(&i->unused, &(struct import_unused_job){
+					       .kind = kind, .name = name, .line = i->line });
 }
 
-/* Keeps the reason of the first job without a price, and counts the job under the models of its GPUs. */
-static void note_no_price(struct import *i, const struct history_job *j, const struct err *why)
+/* Keeps the reason of the first job without a price, and of the first of each name of GPUs: the one that was
+ * priced last (history_price.h). */
+static void note_no_price(struct import *i, const struct history_job *j, int32_t gpus,
+			  const struct err *why)
 {
 	if (!*i->no_price)
 		snprintf(i->no_price, sizeof(i->no_price), "line %" PRId64 ": %.200s", i->line,
 			 why->text);
-	for (int32_t k = 0; k < j->gpus.n; k++)
-		note_unused(i, UNUSED_GPU, j->gpus.of[k].model);
+	if (j->gpus.n)
+		import_unused_note(&i->unused,
+				   &(struct import_unused_job){ .kind = UNUSED_GPU,
+								.name = j->gpus.of[gpus].model,
+								.line = i->line,
+								.why = why->text });
 }
 
 /* < 0: the profile has no price for it. */
@@ -100,7 +107,7 @@ static int price_job(struct import *i, const struct history_job *j,
 	int r = history_price(i->config, j, &p, &why);
 
 	if (r < 0) {
-		note_no_price(i, j, &why);
+		note_no_price(i, j, p.gpus, &why);
 		return r;
 	}
 	*ret = (struct store_import_job){ .job = j, .pool = p.pool, .terms = p.terms };
@@ -110,8 +117,10 @@ static int price_job(struct import *i, const struct history_job *j,
 		note_unused(i, UNUSED_QOS, j->qos);
 	for (int k = 0; k < j->left_out.n; k++)
 		import_unused_note(&i->unused, &(struct import_unused_job){
-						       UNUSED_AMOUNT, j->left_out.of[k].name,
-						       i->line, j->left_out.of[k].n });
+						       .kind = UNUSED_AMOUNT,
+						       .name = j->left_out.of[k].name,
+						       .line = i->line,
+						       .amount = j->left_out.of[k].n });
 	return 0;
 }
 

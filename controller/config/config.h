@@ -61,6 +61,7 @@ struct config_node_type {
 	struct charge_bundle bundle[_CHARGE_POOL_MAX];
 	int64_t cores_per_node;
 	char gpu_model[REQUEST_NAME_MAX]; /* "": not stated */
+	char *gres_names; /* of its GPUs in Slurm, by commas; NULL: none stated */
 };
 
 struct config_gpu_model {
@@ -278,6 +279,15 @@ bool config_qos_allows_account(const struct config_qos *q, const char *account);
 /* By "CLUSTER/NAME"; case does not matter, here and for models. */
 const struct config_node_type *config_node_type(const struct config *c, const char *name);
 const struct config_gpu_model *config_gpu_model(const struct config *c, const char *name);
+/* The GPUs that the cluster's Slurm calls `name` (GresName=). */
+struct config_gres {
+	const struct config_node_type *type; /* the first node type that has them */
+	bool has_types, has_models;	     /* several node types, of several models */
+	char models[256];		     /* the models, by commas */
+};
+/* False: no node type of the cluster has this name. */
+bool config_gres(const struct config *c, const struct config_cluster *cl, const char *name,
+		 struct config_gres *ret);
 
 /* What K, MB, G ... mean in amounts of this cluster: of its bundles and resources, and of
  * requests that are read for it. */

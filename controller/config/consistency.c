@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include "common/err.h"
 #include "controller/config/config_impl.h"
 
@@ -76,6 +77,28 @@ static void check_nodes(struct cross *x)
 	}
 }
 
+/* A GresName is not the name of another model that nodes of the cluster have: what is requested by it would be
+ * either. */
+static void check_gres_names(struct cross *x, const struct config_node_type *t)
+{
+	size_t n = strcspn(t->name, "/") + 1;
+	char name[REQUEST_NAME_MAX];
+
+	for (const char *list = t->gres_names; list && (list = config_next_name(list, name));)
+		for (size_t i = 0; i < x->c->n_node_types; i++) {
+			const struct config_node_type *other = x->c->node_types[i];
+
+			if (!strncmp(other->name, t->name, n) &&
+			    !strcasecmp(other->gpu_model, name) &&
+			    strcasecmp(t->gpu_model, name) != 0)
+				report_fault(
+					x, t, "GresName",
+					"[NodeType %s] GresName=%s: this is the GpuModel of "
+					"[NodeType %s]",
+					t->name, name, other->name);
+		}
+}
+
 static void check_node_types(struct cross *x)
 {
 	char cluster[REQUEST_NAME_MAX];
@@ -91,6 +114,13 @@ static void check_node_types(struct cross *x)
 			report_fault(x, t, "GpuModel",
 				     "[NodeType %s] GpuModel=%s: there is no [GpuModel %s]",
 				     t->name, t->gpu_model, t->gpu_model);
+		if (t->gres_names && !*t->gpu_model)
+			report_fault(
+				x, t, "GresName",
+				"[NodeType %s] GresName= without GpuModel=: state the model "
+				"that has these names",
+				t->name);
+		check_gres_names(x, t);
 	}
 }
 

@@ -102,6 +102,48 @@ const struct config_gpu_model *config_gpu_model(const struct config *c, const ch
 	return NULL;
 }
 
+static bool is_in_cluster(const struct config_node_type *t, const struct config_cluster *cl)
+{
+	size_t n = strlen(cl->name);
+
+	return !strncmp(t->name, cl->name, n) && t->name[n] == '/';
+}
+
+static bool has_gres_name(const struct config_node_type *t, const char *name)
+{
+	const char *list = t->gres_names;
+	char item[REQUEST_NAME_MAX];
+
+	while (list && (list = config_next_name(list, item)))
+		if (!strcasecmp(item, name))
+			return true;
+	return false;
+}
+
+bool config_gres(const struct config *c, const struct config_cluster *cl, const char *name,
+		 struct config_gres *ret)
+{
+	struct config_gres found = { .type = NULL };
+
+	for (size_t i = 0; i < c->n_node_types; i++) {
+		const struct config_node_type *t = c->node_types[i];
+		size_t n = strlen(found.models);
+
+		if (!is_in_cluster(t, cl) || !has_gres_name(t, name))
+			continue;
+		found.has_types |= found.type != NULL;
+		if (!found.type || strcasecmp(found.type->gpu_model, t->gpu_model) != 0)
+			snprintf(found.models + n, sizeof(found.models) - n, "%s%s",
+				 n ? ", " : "", t->gpu_model);
+		found.has_models |=
+			found.type && strcasecmp(found.type->gpu_model, t->gpu_model) != 0;
+		found.type = found.type ? found.type : t;
+	}
+	if (found.type)
+		*ret = found;
+	return found.type != NULL;
+}
+
 const char *config_next_name(const char *list, char ret[static REQUEST_NAME_MAX])
 {
 	size_t n;

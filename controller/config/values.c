@@ -203,6 +203,7 @@ static const struct {
 	{ "Controller", "CertificateKey", config_check_key },
 	{ "Controller", "ClientCertificates", config_check_certificate },
 	{ "Cluster", "Queues", check_names },
+	{ "NodeType", "GresName", check_once },
 	{ "Account", "Users", check_once },
 	{ "Account", "Clusters", check_once },
 	{ "GpuModel", "Weight", check_weight },
@@ -234,9 +235,13 @@ static int check_statement(const struct conf_place *p, struct err *err)
 		if (r < 0)
 			return r;
 	}
-	if (!strcmp(section, "NodeType"))
-		return check_bundle(key, p->value,
-				    ((struct config_node_type *)p->object)->bundle, err);
+	if (!strcmp(section, "NodeType")) {
+		int r = check_bundle(key, p->value,
+				     ((struct config_node_type *)p->object)->bundle, err);
+
+		if (r < 0)
+			return r;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(checks); i++)
 		if (!strcmp(checks[i].section, section) && !strcmp(checks[i].key, key))
 			return checks[i].check(p->object, p->value, err);

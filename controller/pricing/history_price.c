@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* history_price.c - prices a job of a history, GPU model by GPU model; see history_price.h. */
+/* history_price.c - prices a job of a history by the models of its GPUs; see history_price.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
@@ -29,15 +29,9 @@ static void price_by_cores(const struct history_job *j, struct history_price *re
 	ret->terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
 }
 
-/* `all` x n / of, rounded up. */
-static int64_t part_of(int64_t all, int64_t n, int64_t of)
-{
-	return (int64_t)(((__int128)all * n + of - 1) / of);
-}
-
-/* Prices the part of the job that goes with its GPUs of one model; gpus NULL: the whole job. */
-static int price_part(const struct config *config, const struct history_job *j,
-		      const struct gpus_of *gpus, struct tariff_price *ret, struct err *err)
+/* Prices the job as if all its GPUs were of this model; gpus NULL: of any. */
+static int price_as(const struct config *config, const struct history_job *j,
+		    const struct gpus_of *gpus, struct tariff_price *ret, struct err *err)
 {
 	struct price_query q = { .pick = { .cluster = j->cluster, .node_type = j->node_type },
 				 .nodes = j->nodes,
@@ -50,43 +44,112 @@ static int price_part(const struct config *config, const struct history_job *j,
 		q.pick.queue = j->queue;
 	if (config_qos(config, config_qos_or_default(config, j->qos)))
 		q.pick.qos = config_qos_or_default(config, j->qos);
-	if (gpus) {
-		q.res.ngpus = gpus->n;
-		q.res.ncpus = part_of(j->ncpus, gpus->n, j->ngpus);
-		q.res.mem_bytes = part_of(q.res.mem_bytes, gpus->n, j->ngpus);
+	if (gpus)
 		snprintf(q.res.gpu_model, sizeof(q.res.gpu_model), "%s", gpus->model);
-	}
 	if (gpus && gpus->n != j->ngpus)
 		q.nodes = 0; /* the record does not say which nodes have which model */
 	return price_find(config, &q, ret, err);
+}
+
+/* ---- several models ---- */
+
+/* Adds `part` of the weight that an amount of each side has: 1 / the bundle's side. */
+static int add_weights(struct charge_bundle *sum, const struct charge_bundle *of,
+		       struct fraction part)
+{
+	struct fraction weight;
+	int r = 0;
+
+	for (int s = 0; s < _CHARGE_SIDE_MAX && r == 0; s++) {
+		if (of->side[s].num == 0)
+			continue;
+		r = fraction_divide(part, of->side[s], &weight);
+		if (r == 0)
+			r = fraction_add(sum->side[s], weight, &sum->side[s]);
+	}
+	return r;
+}
+
+/* The bundle in which an amount has these weights, and the rate by it. Without weights the job is free of charge. */
+static int find_rate(const struct charge_bundle *weights, const struct charge_amounts *amounts,
+		     struct history_price *ret)
+{
+	struct charge_bundle b = { .is_sum = weights->is_sum };
+	struct charge_rate rate = { .rate = FRACTION_ZERO };
+	bool is_free = true;
+	int r = 0;
+
+	for (int s = 0; s < _CHARGE_SIDE_MAX && r == 0; s++) {
+		b.side[s] = FRACTION_ZERO;
+		if (weights->side[s].num == 0)
+			continue;
+		is_free = false;
+		r = fraction_divide(FRACTION_ONE, weights->side[s], &b.side[s]);
+	}
+	if (r == 0 && !is_free)
+		r = charge_rate_of(&b, amounts, &rate);
+	ret->terms.bundle = b;
+	ret->terms.rate = rate.rate;
+	return r;
+}
+
+/* A core and a byte of memory weigh what they weigh beside each model, in proportion to the GPUs. */
+static int price_models(const struct config *config, const struct history_job *j,
+			struct history_price *ret, struct err *err)
+{
+	struct charge_bundle weights = { .side = { FRACTION_ZERO, FRACTION_ZERO,
+						   FRACTION_ZERO } };
+	struct tariff_price p;
+	struct fraction part;
+	int r = 0;
+
+	for (int32_t i = 0; i < j->gpus.n && r == 0; i++) {
+		ret->gpus = i;
+		r = price_as(config, j, &j->gpus.of[i], &p, err);
+		if (r < 0)
+			return r;
+		weights.is_sum = p.terms.is_sum;
+		r = fraction_make(j->gpus.of[i].n, j->ngpus, &part);
+		if (r == 0)
+			r = add_weights(&weights, &p.terms, part);
+	}
+	if (r == 0)
+		r = find_rate(&weights, &p.amounts, ret);
+	ret->pool = p.pool;
+	return r < 0 ? err_set(err, -ERANGE, "its rate is beyond what can be charged") : 0;
+}
+
+static int price_one_model(const struct config *config, const struct history_job *j,
+			   struct history_price *ret, struct err *err)
+{
+	struct tariff_price p;
+	int r = price_as(config, j, j->gpus.n ? &j->gpus.of[0] : NULL, &p, err);
+
+	if (r < 0)
+		return r;
+	ret->pool = p.pool;
+	ret->terms.bundle = p.terms;
+	ret->terms.rate = p.rate;
+	return 0;
 }
 
 int history_price(const struct config *config, const struct history_job *j,
 		  struct history_price *ret, struct err *err)
 {
 	const struct config_cluster *cl = config ? config_cluster(config, j->cluster) : NULL;
-	int32_t n = j->gpus.n ? j->gpus.n : 1;
-	struct fraction rate = { 0, 1 };
-	struct tariff_price p;
-	int r = 0;
+	int r;
 
 	price_by_cores(j, ret);
 	if (!config)
 		return 0;
 	if (!cl)
 		return err_set(err, -EINVAL, "the profile has no cluster '%s'", j->cluster);
-	for (int32_t i = 0; i < n && r >= 0; i++) {
-		r = price_part(config, j, j->gpus.n ? &j->gpus.of[i] : NULL, &p, err);
-		if (r >= 0 && fraction_add(rate, p.rate, &rate) < 0)
-			r = err_set(err, -ERANGE, "its rate is beyond what can be charged");
-	}
-	if (r < 0)
-		return r;
 	ret->has_queue = is_in_list(cl->queues, j->queue);
 	ret->is_by_queue = cl->queues && *cl->queues;
 	ret->has_qos = config_qos(config, j->qos) != NULL;
-	ret->pool = p.pool;
-	ret->terms.bundle = p.terms;
-	ret->terms.rate = rate;
-	return 0;
+	if (j->gpus.n > 1)
+		r = price_models(config, j, ret, err);
+	else
+		r = price_one_model(config, j, ret, err);
+	return r;
 }

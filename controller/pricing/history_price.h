@@ -6,9 +6,10 @@
  * The queue is the job's partition where the profile's cluster has one of that name, else its
  * default queue; its QOS is priced where the profile has one of that name, and a job whose QOS
  * is not known has the profile's DefaultQos. On an exclusive queue the job is charged for its
- * whole nodes. GPUs are priced by model; a job of several models is priced as one job for each,
- * with cores and memory split in proportion to the GPUs, each rounded up to whole cores and
- * bytes, and its rate is their sum: up to one core a model more than the job had.
+ * whole nodes. GPUs are priced by model. A job of several models has one rate, as in Slurm: the
+ * largest of (the sum of its GPUs by their weights, its cores, its memory), or the sum of the three
+ * where the policy sums. Where the models have different bundles (of their node types), a core and a
+ * byte have the mean of their weights in these, in proportion to the GPUs.
  */
 #pragma once
 #include "controller/config/config.h"
@@ -20,8 +21,9 @@ struct err;
 struct history_price {
 	enum charge_pool pool;
 	struct tally_terms terms;
-	bool has_queue;	  /* false: the profile has no queue of that name, or the record none */
-	bool has_qos;	  /* likewise */
+	bool has_queue; /* false: the profile has no queue of that name, or the record none */
+	bool has_qos;	/* likewise */
+	int32_t gpus; /* of a job that has no price: which of the job's models was priced last */
 	bool is_by_queue; /* the cluster has queues, of which price or limits may depend */
 };
 /* config NULL: the rate is the number of cores. -EINVAL, -ERANGE: no price; err has the reason.

@@ -94,13 +94,34 @@ static bool is_model_here(const struct config *c, const struct config_cluster *c
 	return !is_elsewhere;
 }
 
+static const char *typed_model(const struct price_query *q)
+{
+	return q->pick.gpu_model && *q->pick.gpu_model ? q->pick.gpu_model : q->res.gpu_model;
+}
+
+/* The model that the cluster's Slurm calls so. 1: no GPUs have this name there. */
+static int find_gres(const struct config *c, const struct config_cluster *cl, const char *typed,
+		     char ret[static REQUEST_NAME_MAX], struct err *err)
+{
+	struct config_gres found;
+
+	if (!config_gres(c, cl, typed, &found))
+		return 1;
+	if (found.has_models)
+		return err_set(err, -EINVAL,
+			       "GPU name '%.63s' stands for several models of cluster '%s': "
+			       "write one: %s",
+			       typed, cl->name, found.models);
+	snprintf(ret, REQUEST_NAME_MAX, "%s", found.type->gpu_model);
+	return 0;
+}
+
 /* The full name of the requested model; "": any, or the price does not depend on it.
  */
 static int find_model(const struct config *c, const struct price_query *q,
 		      char ret[static REQUEST_NAME_MAX], struct err *err)
 {
-	const char *typed =
-		q->pick.gpu_model && *q->pick.gpu_model ? q->pick.gpu_model : q->res.gpu_model;
+	const char *typed = typed_model(q);
 	const struct config_cluster *cl =
 		config_cluster(c, q->pick.cluster ? q->pick.cluster : "");
 	char where[REQUEST_NAME_MAX + 32];
@@ -114,6 +135,9 @@ static int find_model(const struct config *c, const struct price_query *q,
 	    (cl->unit != TARIFF_EQUIVALENTS &&
 	     !config_weights(c, cl, config_queue(c, q->pick.queue ? q->pick.queue : ""))))
 		return 0;
+	r = find_gres(c, cl, typed, ret, err);
+	if (r <= 0)
+		return r;
 	gpus_match_begin(&m, typed);
 	for (size_t i = 0; i < c->n_gpu_models; i++)
 		if (is_model_here(c, cl, c->gpu_models[i]->name))
@@ -153,6 +177,19 @@ static void choose_type_of_part(const struct config *c, struct config_pick *pick
 
 	if (cl && !is_stated && gpus_is_part(pick->gpu_model))
 		pick->node_type = type_of_part(c, cl->name, pick->gpu_model);
+}
+
+/* Where two types of nodes have the model, the name that Slurm has for its GPUs may be of one of them. */
+static void choose_type_of_gres(const struct config *c, const struct price_query *q,
+				struct config_pick *pick)
+{
+	const struct config_cluster *cl = config_cluster(c, pick->cluster ? pick->cluster : "");
+	struct config_gres found;
+
+	if (!cl || !pick->wants_gpus || (pick->node_type && *pick->node_type))
+		return;
+	if (config_gres(c, cl, typed_model(q), &found) && !found.has_types)
+		pick->node_type = found.type->name;
 }
 
 /* The requested type decides the price where the cluster has node types: it must then
@@ -275,6 +312,7 @@ int price_find(const struct config *c, const struct price_query *q, struct tarif
 	pick.gpu_model = model;
 	choose_type(c, q, &pick);
 	choose_type_of_part(c, &pick);
+	choose_type_of_gres(c, q, &pick);
 	if (r >= 0)
 		r = check_type(c, &pick, err);
 	if (r >= 0)

@@ -39,6 +39,18 @@ static int match_config(struct call *c, const struct request *q,
 	return gpus_match_end(&m, "this site has weights for", ret, err);
 }
 
+/* A name that the cluster's Slurm has for GPUs of one model is that model. */
+static void replace_gres(const struct call *c, struct request *q)
+{
+	const struct config *config = c->api->c.config;
+	const struct config_cluster *cl = config_cluster(config, q->cluster);
+	struct config_gres found;
+
+	if (cl && config_gres(config, cl, q->res.gpu_model, &found) && !found.has_models)
+		snprintf(q->res.gpu_model, sizeof(q->res.gpu_model), "%s",
+			 found.type->gpu_model);
+}
+
 int submit_choose_gpus(struct call *c, struct submit_job *s, struct err *err)
 {
 	struct request *q = &s->request;
@@ -47,6 +59,7 @@ int submit_choose_gpus(struct call *c, struct submit_job *s, struct err *err)
 
 	if (!q->res.ngpus || !*q->res.gpu_model)
 		return 0;
+	replace_gres(c, q);
 	r = match_nodes(c, q, model, err);
 	if (r == 1)
 		r = match_config(c, q, model, err);

@@ -108,6 +108,65 @@ check "and so is a partition that is no queue there" same "$(unused "$dir/8.json
 printf 'kind,from,to\ngpu,tesla,v100-32\n' >"$dir/gpus.csv"
 import sacct "$dir/graham.sacct" --profile alliance-graham --map "$dir/gpus.csv" --ledger "$dir/graham2.db" >"$dir/9.json" 2>/dev/null
 check "--map names a model, and the V100 job has its price" same "$(prices "$dir/graham2.db")" "1:1/1 2:2/1 3:2/1 4:1/1 5:4/1"
+# ---- GPUs by the names that the clusters' Slurm has for them; several models in one job ----
+slurm_job() { job "$1" gpu normal 1 "$3" "cpu=$3,mem=1G,$4" | sed "s/|graham|/|$2|/"; }
+{
+	slurm_job 1 cedar 6 gres/gpu:p100=1
+	slurm_job 2 cedar 9 gres/gpu:p100l=1
+	slurm_job 3 cedar 16 gres/gpu=1,gres/gpu:v100l=1
+	slurm_job 4 graham 16 gres/gpu:p100=1
+	slurm_job 5 graham 7 gres/gpu:v100=1
+	slurm_job 6 graham 10 gres/gpu:v100l=1
+	slurm_job 7 beluga 10 gres/gpu:v100=1
+	slurm_job 8 narval 12 gres/gpu:a100=1
+	slurm_job 9 narval 1 gres/gpu:a100_3g.20gb=1
+	slurm_job 10 graham 1 gres/gpu:tesla=1
+	slurm_job 11 graham 1 gres/gpu:v100=1
+	slurm_job 12 graham 1 gres/gpu:t4=1
+	slurm_job 13 graham 1 gres/gpu:p100=1,gres/gpu:t4=1
+} >"$dir/names.sacct"
+printf '[Policy]\nProfile=alliance-cedar, alliance-graham, alliance-beluga, alliance-narval\n' >"$dir/alliance.conf"
+import sacct "$dir/names.sacct" --profile "$dir/alliance.conf" --ledger "$dir/names.db" >"$dir/names.json" 2>/dev/null
+check "a dump is priced by the names that each cluster's Slurm has for its GPUs" \
+	same "$(prices "$dir/names.db")" "1:1/1 2:3/2 3:2/1 4:1/1 5:2/1 6:2/1 7:1/1 8:1/1 9:3/7 11:1/1"
+check "an ambiguous name is listed alone, with its line, beside an unknown one" \
+	same "$(unused "$dir/names.json")" "partition:gpu:10 gpu:tesla:1 gpu:t4:2"
+reason() { python3 -c 'import json,sys; print(*(u["first_line"] for u in json.load(open(sys.argv[1]))["unused"] if sys.argv[2] in u["reason"]))' "$1" "$2"; }
+check "the reason of each has its line and what to write" \
+	same "$(reason "$dir/names.json" 'say which: t4-16-4, t4-16-11') $(reason "$dir/names.json" "unknown GPU model 'tesla'")" "12 10"
+"$reeve" import sacct "$dir/names.sacct" --profile "$dir/alliance.conf" --ledger "$dir/names3.db" >"$dir/names.txt" 2>/dev/null
+check "people read them" grep -q 'gpu t4: 2 jobs, first in line 12; .*say which: t4-16-4, t4-16-11' "$dir/names.txt"
+"$reeve" admin reprice --ledger "$dir/names.db" --profile "$dir/alliance.conf" --json >"$dir/names4.json"
+check "prices by these names stay when the ledger is priced again" is "$dir/names4.json" changed 0
+{
+	job 1 gpu normal 1 48 'cpu=48,mem=8G,gres/gpu:p100=1,gres/gpu:v100=1'
+	job 2 gpu normal 1 3 'cpu=3,mem=80G,gres/gpu:p100=2,gres/gpu:v100=1'
+	job 3 free normal 1 48 'cpu=48,mem=8G,gres/gpu:p100=1,gres/gpu:v100=1'
+} >"$dir/two.sacct"
+cat >"$dir/two.conf" <<'CONF'
+[Policy]
+MemoryUnit=binary
+TresWeights=cpu=1,mem=1/GB,gpu=12
+[Cluster graham]
+Queues=gpu,free
+[Queue free]
+Factor=0
+[GpuModel p100]
+Weight=1
+[GpuModel v100]
+Weight=3
+CONF
+import sacct "$dir/two.sacct" --profile "$dir/two.conf" --ledger "$dir/two.db" >/dev/null
+check "a job with GPUs of two models is charged the largest of their sum, its cores and its memory" \
+	same "$(prices "$dir/two.db")" "1:48/1 2:80/1 3:0/1"
+sed 's/^TresWeights/UsageRule=sum\n&/' "$dir/two.conf" >"$dir/sum.conf"
+import sacct "$dir/two.sacct" --profile "$dir/sum.conf" --ledger "$dir/sum.db" >/dev/null
+check "and under UsageRule=sum the sum of the three" same "$(prices "$dir/sum.db")" "1:104/1 2:143/1 3:0/1"
+slurm_job 1 cedar 14 gres/gpu:p100=1,gres/gpu:v100l=1 >"$dir/both.sacct"
+import sacct "$dir/both.sacct" --profile alliance-cedar --ledger "$dir/both.db" >/dev/null 2>&1
+check "where bundles differ, a core has the mean of its weights in them: 14 x (1/6 + 1/8) / 2" \
+	same "$(prices "$dir/both.db")" "1:49/24"
+
 sed 's/|graham|/|narval|/; s/v100-16/a100_1g.5gb/g; /p100\|tesla/d' "$dir/graham.sacct" >"$dir/mig.sacct"
 printf '[Policy]\nProfile=alliance-narval\n[GpuModel a100_1g.5gb]\nWeight=1/7\n' >"$dir/mig.conf"
 import sacct "$dir/mig.sacct" --profile "$dir/mig.conf" --ledger "$dir/mig.db" >/dev/null 2>&1

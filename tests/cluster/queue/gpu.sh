@@ -45,6 +45,9 @@ configure() {
 		[NodeType main/t4-b]
 		GpuModel = t4-16
 		GpuBundleCores = 11
+		[NodeType main/h]
+		GpuModel = h100-80
+		GresName = hopper
 		[Account physics]
 		Users = daemon, bin
 	CONF
@@ -103,8 +106,10 @@ profiles=$PWD/units/profiles
 is "a profile: by model" "1.5 gpu a100-40" "$(offline alliance-narval ngpus=a100-40:1,ncpus=18,mem=127000MB)"
 is "... without its size" "2 gpu v100-32" "$(offline alliance-cedar ngpus=v100:2,ncpus=8,mem=48000MB)"
 is "... seven parts are the card" "1 gpu a100_1g.5gb" "$(offline alliance-narval ngpus=a100_1g.5gb:7,ncpus=1,mem=1GB)"
+is "... by the name that the cluster's Slurm has" "1 gpu p100-16" "$(offline alliance-cedar ngpus=p100l:1,ncpus=1)"
+printf '[Cluster c]\nGpuBundleGpus = 1\n[GpuModel p100-12]\n[GpuModel p100-16]\n' >"$dir/sizes.conf"
 has "... of several sizes: which there are" "write one, e.g. ngpus=p100-16:1; this site has weights for p100-12, p100-16" \
-	"$(offline alliance-cedar ngpus=p100:1,ncpus=1)"
+	"$(offline "$dir/sizes.conf" ngpus=p100:1,ncpus=1)"
 
 # ---- before any node has reported GPUs: the models that have weights ----
 has "without nodes a model is one that is weighed" "ngpus=a100-40:1" "$(reeve 1 cost -l ncpus=1,ngpus=A100:1 --json; reeve 1 cost -l ncpus=1,ngpus=a100-40:1)"
@@ -137,6 +142,7 @@ price() { reeve 1 cost -l "ncpus=1,walltime=1:00:00,$1" --json | python3 -c 'imp
 is "of whole ones" "3 10800000 gpu a100-40" "$(price ngpus=a100:3)"
 is "of parts of one" "1 3600000 gpu a100_1g.5gb" "$(price ngpus=a100_1g.5gb:7)"
 is "of a heavier model" "5 18000000 gpu h100-80" "$(price ngpus=h100:2)"
+is "... by the name that Slurm has" "5 18000000 gpu h100-80" "$(price ngpus=hopper:2)"
 
 # ---- placing ----
 submit ngpus=a100:3 >/dev/null; submit ngpus=a100_1g.5gb:7 >/dev/null; submit ngpus=h100-80:1 >/dev/null

@@ -235,6 +235,10 @@ static void a_contradictory_value_is_refused(void **state)
 		"[Cluster c]\nUnit=hours\n",
 		"[NodeType c]\n",
 		"[NodeType nowhere/x]\n",
+		"[NodeType c/x]\nGresName=t4\n",
+		"[NodeType c/x]\nGpuModel=t4\nGresName=a/b\n[GpuModel t4]\n",
+		"[NodeType c/x]\nGpuModel=t4\nGresName=l4\n[NodeType c/y]\nGpuModel=L4\n"
+		"[GpuModel t4]\n[GpuModel l4]\n",
 		"[GpuModel x]\nWeight=0\n",
 		"[GpuModel x]\nWeight=1/0\n",
 		"[Queue other]\nFactor=2\n",

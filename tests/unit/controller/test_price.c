@@ -11,6 +11,11 @@
 #include "controller/config/profile.h"
 #include "controller/pricing/price.h"
 
+#define GPU_SITE                                                                               \
+	"[Cluster main]\nBundleCores = 1\nBundleMemory = 4GB\nGpuBundleGpus = 1\n"             \
+	"GpuBundleCores = 6\nGpuBundleMemory = 32GB\n"
+#define LISTEN "[Controller]\nListen = 127.0.0.1:1\nDatabase = /x\n[Account a]\nUsers = b\n"
+
 static struct config *config_of(const char *text)
 {
 	struct config *c = NULL;
@@ -79,11 +84,68 @@ static void the_published_examples_by_model(void **state)
 	expect_cost(c, "ngpus=p100-12:1,ncpus=6,mem=48000MB", 3, 2);
 	expect_cost(c, "ngpus=p100-16:1,ncpus=6,mem=48000MB", 1, 1);
 	expect_cost(c, "ngpus=v100:1,ncpus=12,mem=48000MB", 3, 2); /* the only size there is */
-	expect_refusal(c, "ngpus=p100:1,ncpus=1", "write one, e.g. ngpus=");
 	expect_refusal(c, "ngpus=h100:1,ncpus=1",
 		       "unknown GPU model 'h100': this site has weights for "
 		       "p100-12, p100-16, v100-32");
 	expect_refusal(c, "ngpus=1,ncpus=1", "say which");
+}
+
+static void a_model_of_several_sizes_needs_the_size(void **state)
+{
+	_cleanup_(config_freep) struct config *c = config_of(
+		LISTEN GPU_SITE "[GpuModel p100-12]\n[GpuModel p100-16]\nWeight = 2\n");
+
+	(void)state;
+	expect_refusal(c, "ngpus=p100:1,ncpus=1", "write one, e.g. ngpus=");
+}
+
+/* gres/gpu:p100l of Cedar is what its page calls P100/16GB. */
+static void gpus_are_known_by_the_names_of_the_clusters_slurm(void **state)
+{
+	static const struct {
+		const char *profile, *resources;
+		int64_t num, den;
+	} all[] = {
+		{ "alliance-beluga", "ngpus=v100:1,ncpus=15,mem=47000MB", 3, 2 },
+		{ "alliance-cedar", "ngpus=p100:1,ncpus=6,mem=64000MB", 2, 1 },
+		{ "alliance-cedar", "ngpus=p100l:1,ncpus=6,mem=64000MB", 1, 1 },
+		{ "alliance-cedar", "ngpus=V100L:2,ncpus=24,mem=48000MB", 3, 1 },
+		{ "alliance-graham", "ngpus=p100:1,ncpus=16,mem=64000MB", 1, 1 },
+		{ "alliance-graham", "ngpus=v100:1,ncpus=7,mem=22500MB", 2, 1 },
+		{ "alliance-graham", "ngpus=v100l:1,ncpus=7,mem=22500MB", 7, 5 },
+		{ "alliance-graham", "ngpus=t4:1,ncpus=22,nodetype=t4-16-11", 2, 1 },
+		{ "alliance-narval", "ngpus=a100:1,ncpus=18,mem=127000MB", 3, 2 },
+	};
+	_cleanup_(config_freep) struct config *graham = read_profile("alliance-graham");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		_cleanup_(config_freep) struct config *c = read_profile(all[i].profile);
+
+		expect_cost(c, all[i].resources, all[i].num, all[i].den);
+	}
+	expect_refusal(graham, "ngpus=t4:1,ncpus=1", "say which: t4-16-4, t4-16-11");
+}
+
+#define TYPE(name, model, cores, gres)                                                         \
+	"[NodeType main/" name "]\nGpuModel = " model                                          \
+	"\nGpuBundleGpus = 1\nGpuBundleCores = " cores "\nGresName = " gres "\n"
+
+static void a_name_of_slurm_finds_its_node_type_or_names_the_models(void **state)
+{
+	_cleanup_(config_freep) struct config *c = config_of(
+		LISTEN "[Cluster main]\nBundleCores = 1\n" TYPE("small", "t4-16", "4", "t4")
+			TYPE("large", "t4-16", "11", "t4x, t4y") TYPE("a", "v-16", "1", "v")
+				TYPE("b", "v-32", "2",
+				     "v") "[GpuModel t4-16]\n[GpuModel v-16]\n"
+					  "[GpuModel v-32]\n");
+
+	(void)state;
+	expect_cost(c, "ngpus=t4:1,ncpus=8", 2, 1);
+	expect_cost(c, "ngpus=t4y:1,ncpus=22", 2, 1);
+	expect_refusal(
+		c, "ngpus=v:1,ncpus=1",
+		"'v' stands for several models of cluster 'main': write one: v-16, v-32");
 }
 
 /* 1/4/49000 and 1/11/49000: two types of nodes with the same model. */
@@ -157,11 +219,6 @@ static void a_model_of_two_node_types_needs_the_type(void **state)
 	assert_int_equal(p.rate.den, 2);
 }
 
-#define GPU_SITE                                                                               \
-	"[Cluster main]\nBundleCores = 1\nBundleMemory = 4GB\nGpuBundleGpus = 1\n"             \
-	"GpuBundleCores = 6\nGpuBundleMemory = 32GB\n"
-#define LISTEN "[Controller]\nListen = 127.0.0.1:1\nDatabase = /x\n[Account a]\nUsers = b\n"
-
 static void a_mig_instance_is_charged_its_share(void **state)
 {
 	_cleanup_(config_freep) struct config *c =
@@ -216,6 +273,9 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_published_examples_by_model),
+		cmocka_unit_test(a_model_of_several_sizes_needs_the_size),
+		cmocka_unit_test(gpus_are_known_by_the_names_of_the_clusters_slurm),
+		cmocka_unit_test(a_name_of_slurm_finds_its_node_type_or_names_the_models),
 		cmocka_unit_test(a_type_that_is_asked_for_is_priced),
 		cmocka_unit_test(a_type_with_other_gpus_is_refused),
 		cmocka_unit_test(the_bundles_of_the_real_clusters),
