@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* job.c - see job.h. */
 #include <errno.h>
-#include <grp.h>
 #include <pwd.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,19 +16,6 @@
 #define WORD "reeve-doctor-was-here"
 #define LIMIT_MS 180000
 #define ARGS_MAX 24
-
-static bool become_user(void *ctx)
-{
-	const struct passwd *p = ctx;
-
-	setenv("HOME", p->pw_dir, 1);
-	setenv("USER", p->pw_name, 1);
-	setenv("LOGNAME", p->pw_name, 1);
-	if (geteuid() == p->pw_uid)
-		return true;
-	return initgroups(p->pw_name, p->pw_gid) == 0 && setgid(p->pw_gid) == 0 &&
-	       setuid(p->pw_uid) == 0 && chdir("/") == 0;
-}
 
 static void add_option(const char **argv, size_t *n, const char *option, const char *value)
 {
@@ -74,7 +59,8 @@ void gather_job(const struct gather_job *how, struct judge_job *ret)
 		return;
 	}
 	add_option(argv, &n, "--config", how->config);
-	add_option(argv, &n, "--controller", how->controller);
+	add_option(argv, &n, "--controller",
+		   how->controller ? how->controller : getenv("REEVE_CONTROLLER"));
 	add_option(argv, &n, "--account", how->account);
 	add_option(argv, &n, "--name", "reeve-doctor");
 	add_option(argv, &n, "--workdir", "/");
@@ -82,8 +68,7 @@ void gather_job(const struct gather_job *how, struct judge_job *ret)
 	argv[n++] = "--immediate=60";
 	add_option(argv, &n, "--", "/bin/sh");
 	add_option(argv, &n, "-c", "echo " WORD ":$(cat /proc/self/cgroup)");
-	run.become = become_user;
-	run.ctx = p;
+	run.as = p;
 	if (!out || gather_run(&run, out, &err) < 0)
 		snprintf(ret->why, sizeof(ret->why), "%s", err.text);
 	else

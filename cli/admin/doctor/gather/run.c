@@ -2,10 +2,17 @@
 /* run.c - see run.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <linux/keyctl.h>
 #include <poll.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,18 +24,41 @@
 
 #define LIMIT_MS 30000
 #define MS_NS INT64_C(1000000)
+#define WAIT_STEP_MS 5
+#define AFTER_KILL_MS 1000
 /* Exit statuses of a child that did not become the program. */
 #define NOT_FOUND 127
 #define NOT_ALLOWED 126
 
+/* The environment goes with the user, and so does root's keyring. */
+static bool become_user(const struct passwd *p)
+{
+	if (clearenv() != 0 || setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 1) < 0 ||
+	    setenv("HOME", p->pw_dir, 1) < 0 || setenv("SHELL", "/bin/sh", 1) < 0 ||
+	    setenv("USER", p->pw_name, 1) < 0 || setenv("LOGNAME", p->pw_name, 1) < 0)
+		return false;
+	if (geteuid() == p->pw_uid)
+		return true;
+	if (initgroups(p->pw_name, p->pw_gid) < 0 ||
+	    setresgid(p->pw_gid, p->pw_gid, p->pw_gid) < 0 ||
+	    setresuid(p->pw_uid, p->pw_uid, p->pw_uid) < 0)
+		return false;
+	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+	return chdir("/") == 0;
+}
+
+/* A session of its own has no terminal, which the program of another user could type into. */
 static _Noreturn void be_child(const struct gather_run *run, int out)
 {
-	int nothing = open("/dev/null", O_RDWR);
+	const int nothing = open("/dev/null", O_RDWR);
+	struct rlimit core = { 0, 0 };
 
 	if (nothing < 0 || dup2(nothing, 0) < 0 || dup2(out, 1) < 0 ||
-	    dup2(run->has_errors ? out : nothing, 2) < 0 ||
-	    (run->become && !run->become(run->ctx)))
+	    dup2(run->has_errors ? out : nothing, 2) < 0 || setsid() < 0 ||
+	    close_range(3, ~0U, 0) < 0 || (run->as && setrlimit(RLIMIT_CORE, &core) < 0) ||
+	    (run->as && !become_user(run->as)))
 		_exit(NOT_ALLOWED);
+	prctl(PR_SET_PDEATHSIG, SIGTERM); /* a change of user forgets it */
 	execvp(run->argv[0], (char *const *)(uintptr_t)run->argv);
 	_exit(errno == ENOENT ? NOT_FOUND : NOT_ALLOWED);
 }
@@ -59,18 +89,35 @@ static int read_output(int fd, int64_t until_ns, struct gather_output *ret, size
 	return 0;
 }
 
-static int wait_status(pid_t pid)
+/* It may close its output and stay. -ETIMEDOUT. */
+static int wait_until(pid_t pid, int64_t until_ns, int *ret_status)
 {
 	int status = 0;
+	pid_t got;
 
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		continue;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	while ((got = waitpid(pid, &status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+		if (clock_ns(CLOCK_MONOTONIC) >= until_ns)
+			return -ETIMEDOUT;
+		poll(NULL, 0, WAIT_STEP_MS);
+	}
+	*ret_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return 0;
+}
+
+/* All of its session that did not leave its group. One that its user traces stays a zombie for as long as the tracer likes: it is not
+ * waited for. */
+static void kill_program(pid_t pid)
+{
+	int status;
+
+	kill(-pid, SIGKILL);
+	wait_until(pid, clock_ns(CLOCK_MONOTONIC) + AFTER_KILL_MS * MS_NS, &status);
 }
 
 int gather_run(const struct gather_run *run, struct gather_output *ret, struct err *err)
 {
-	int64_t limit_ms = run->limit_ms ? run->limit_ms : LIMIT_MS;
+	const int64_t limit_ms = run->limit_ms ? run->limit_ms : LIMIT_MS;
+	const int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + limit_ms * MS_NS;
 	int pipe[2], r;
 	size_t size = 0;
 	pid_t pid;
@@ -86,16 +133,17 @@ int gather_run(const struct gather_run *run, struct gather_output *ret, struct e
 		close(pipe[0]);
 		return err_set(err, -errno, "start %s: %m", run->argv[0]);
 	}
-	r = read_output(pipe[0], clock_ns(CLOCK_MONOTONIC) + limit_ms * MS_NS, ret, &size);
+	r = read_output(pipe[0], until_ns, ret, &size);
 	close(pipe[0]);
-	if (r < 0)
-		kill(pid, SIGKILL);
-	ret->status = wait_status(pid);
 	ret->text[size] = '\0';
 	utf8_mend(ret->text);
-	if (r < 0)
+	if (r >= 0)
+		r = wait_until(pid, until_ns, &ret->status);
+	if (r < 0) {
+		kill_program(pid);
 		return err_set(err, r, "%s did not end within %lld s", run->argv[0],
 			       (long long)limit_ms / 1000);
+	}
 	if (ret->status == NOT_FOUND)
 		return err_set(err, -ENOENT, "there is no program %s here", run->argv[0]);
 	return 0;
