@@ -21,6 +21,7 @@ static const char *const tiers[] = { "auto", "1", "2", "3", NULL };
 static const char *const jobfs[] = { "quota", "none", NULL };
 static const char *const gpus[] = { "held", "unheld", "off", NULL };
 static const char *const pids_actions[] = { "contain", "kill", NULL };
+static const char *const stray_actions[] = { "ignore", "note", "kill", NULL };
 
 #define AT(field) offsetof(struct agent_config, field)
 #define TEXT(key, field, help, example, reload)                                                \
@@ -121,6 +122,16 @@ const struct conf_key agent_config_keys[] = {
 	       "65536", CONF_RESTART),
 	WORD("PidsAction", pids_action, pids_actions,
 	     "at that bound: contain (fork fails) or kill", "contain", CONF_LIVE),
+	WORD("StrayProcesses", stray, stray_actions,
+	     "processes of jobs' users outside every job (lingering, cron, at, ssh without "
+	     "pam_reeve): ignore, note (name them) or kill",
+	     "note", CONF_LIVE),
+	TEXT("StrayExemptGroups", stray_exempt_groups,
+	     "not processes of members of these groups, as exempt= of pam_reeve", "admins",
+	     CONF_LIVE),
+	TEXT("StrayExemptUnits", stray_exempt_units,
+	     "nor those in these units, which act for users on the node's behalf",
+	     "jupyterhub.service", CONF_LIVE),
 	NUMBER("MemFromVmemPercent", CONF_COUNT, mem_percent, 1, 1000,
 	       "mem of a job that states vmem alone: this part of it", "101", CONF_LIVE),
 	NUMBER("MemFromVmemPlus", CONF_BYTES, mem_plus_bytes, 0, 0, "and so much more", "32MiB",
@@ -183,6 +194,7 @@ static int set_defaults(struct agent_config *c, struct err *err)
 				    .spool_max_bytes = 64 << 20,
 				    .pids_max = 4096,
 				    .mem_percent = 101,
+				    .stray = CONFIG_STRAY_NOTE,
 				    .min_uid = 1000,
 				    .min_gid = 1000,
 				    .require_user_credential = true,
@@ -239,26 +251,29 @@ static int check_features(const char *value, struct err *err)
 	return features_parse(value, features, err);
 }
 
-static int check_users(const char *value, struct err *err)
+static int check_ids(const struct agent_config *only, struct err *err)
 {
-	const struct agent_config only = { .refused_users = (char *)value };
 	struct users users;
-	int r = users_open(&only, &users, err);
+	int r = users_open(only, &users, err);
 
 	if (!r)
 		users_done(&users);
 	return r;
 }
 
+static int check_users(const char *value, struct err *err)
+{
+	return check_ids(&(struct agent_config){ .refused_users = (char *)value }, err);
+}
+
 static int check_groups(const char *value, struct err *err)
 {
-	const struct agent_config only = { .refused_groups = (char *)value };
-	struct users users;
-	int r = users_open(&only, &users, err);
+	return check_ids(&(struct agent_config){ .refused_groups = (char *)value }, err);
+}
 
-	if (!r)
-		users_done(&users);
-	return r;
+static int check_exempt(const char *value, struct err *err)
+{
+	return check_ids(&(struct agent_config){ .stray_exempt_groups = (char *)value }, err);
 }
 
 /* What the type of a key does not check: names that go into paths and units, and lists. */
@@ -271,7 +286,7 @@ static const struct {
 	{ "LaunchProgram", check_path },   { "MetricsToken", check_file },
 	{ "Slice", check_slice },	   { "CgroupParent", check_parent },
 	{ "Features", check_features },	   { "RefusedUsers", check_users },
-	{ "RefusedGroups", check_groups },
+	{ "RefusedGroups", check_groups }, { "StrayExemptGroups", check_exempt },
 };
 
 /* conf_reader.taken */

@@ -19,6 +19,7 @@ enum config_jobfs {
 	CONFIG_JOBFS_NONE,  /* neither held nor measured */
 };
 enum config_pids { CONFIG_PIDS_CONTAIN, CONFIG_PIDS_KILL };
+enum config_stray { CONFIG_STRAY_IGNORE, CONFIG_STRAY_NOTE, CONFIG_STRAY_KILL };
 
 struct agent_config {
 	char node[REQUEST_NAME_MAX];	  /* default: the host's name */
@@ -52,7 +53,9 @@ struct agent_config {
 	char *metrics_group, *metrics_token; /* NULL: none */
 	char *nvml;			     /* library; NULL: the driver's own */
 	char *cuda; /* libcuda.so.1 whose allocations are probed; NULL: none */
+	char *stray_exempt_groups, *stray_exempt_units; /* as typed; NULL: none */
 	int engine, manager, vmem_tier, pids_action, gpus;
+	int stray;     /* enum config_stray */
 	int log_level; /* enum log_level */
 	bool switch_profile;
 	bool gpu_launch_profile;

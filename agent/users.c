@@ -44,10 +44,15 @@ static int add_id(struct users_ids *ids, uint32_t id, struct err *err)
 	return 0;
 }
 
-static int read_ids(const char *list, bool is_group, struct users_ids *ret, struct err *err)
+struct list {
+	const char *key, *text; /* text NULL: none */
+	bool is_group;
+};
+
+static int read_ids(const struct list *list, struct users_ids *ret, struct err *err)
 {
 	static const char between[] = ", \t";
-	_cleanup_free_ char *text = strdup(list ? list : "");
+	_cleanup_free_ char *text = strdup(list->text ? list->text : "");
 	char *rest = text;
 	int r = text ? 0 : err_set(err, -ENOMEM, "out of memory");
 
@@ -56,24 +61,33 @@ static int read_ids(const char *list, bool is_group, struct users_ids *ret, stru
 
 		if (!*word)
 			continue;
-		r = read_id(word, is_group, &id, err);
+		r = read_id(word, list->is_group, &id, err);
 		if (r >= 0)
 			r = add_id(ret, id, err);
 	}
-	return r < 0 ? err_prefix(err, r, is_group ? "RefusedGroups" : "RefusedUsers") : 0;
+	return r < 0 ? err_prefix(err, r, "%s", list->key) : 0;
 }
 
 int users_open(const struct agent_config *conf, struct users *ret, struct err *err)
 {
 	struct users u = { .min_uid = (uint32_t)conf->min_uid,
 			   .min_gid = (uint32_t)conf->min_gid };
-	int r = read_ids(conf->refused_users, false, &u.refused, err);
+	const struct {
+		struct list list;
+		struct users_ids *to;
+	} all[] = {
+		{ { "RefusedUsers", conf->refused_users, false }, &u.refused },
+		{ { "RefusedGroups", conf->refused_groups, true }, &u.refused_groups },
+		{ { "StrayExemptGroups", conf->stray_exempt_groups, true }, &u.stray_exempt },
+	};
 
-	if (r >= 0)
-		r = read_ids(conf->refused_groups, true, &u.refused_groups, err);
-	if (r < 0) {
-		users_done(&u);
-		return r;
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		int r = read_ids(&all[i].list, all[i].to, err);
+
+		if (r < 0) {
+			users_done(&u);
+			return r;
+		}
 	}
 	*ret = u;
 	return 0;
@@ -83,6 +97,7 @@ void users_done(struct users *u)
 {
 	free(u->refused.at);
 	free(u->refused_groups.at);
+	free(u->stray_exempt.at);
 	*u = (struct users){ 0 };
 }
 
@@ -153,4 +168,23 @@ const char *users_check(const struct users *u, uint32_t uid, uint32_t gid,
 				      uid, err.text);
 	who.groups = groups;
 	return users_refuse(u, &who, buf);
+}
+
+bool users_is_stray_exempt(const struct users *u, uint32_t uid)
+{
+	_cleanup_free_ uint32_t *groups = NULL;
+	struct err unused;
+	char name[256];
+	uint32_t again, gid;
+	size_t n;
+
+	if (u->stray_exempt.n == 0 || auth_user_name(uid, name, sizeof(name), &unused) < 0)
+		return false;
+	if (auth_user_lookup(name, &again, &gid, &unused) < 0 ||
+	    auth_user_groups(uid, gid, &groups, &n, &unused) < 0)
+		return true;
+	for (size_t i = 0; i < n; i++)
+		if (has_id(&u->stray_exempt, groups[i]))
+			return true;
+	return false;
 }

@@ -3,6 +3,7 @@
  * agent.conf. The node decides it by itself, whatever a controller says.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,6 +20,7 @@ struct users_ids {
 struct users {
 	uint32_t min_uid, min_gid;
 	struct users_ids refused, refused_groups;
+	struct users_ids stray_exempt; /* StrayExemptGroups */
 };
 
 /* Looks the names up, once; numbers need no look-up. -ENOENT: a name that this machine does not have;
@@ -41,3 +43,7 @@ const char *users_refuse(const struct users *u, const struct users_who *who,
  * and block. A failed look-up refuses. */
 const char *users_check(const struct users *u, uint32_t uid, uint32_t gid,
 			char buf[static USERS_TEXT_MAX]);
+
+/* Is the user a member of one of StrayExemptGroups? May block as users_check(). True also when the groups cannot
+ * be looked up: nothing is killed for a doubt. */
+bool users_is_stray_exempt(const struct users *u, uint32_t uid);

@@ -24,6 +24,7 @@ nodes_tree() {
 		ReportInterval = 1s
 		SampleInterval = 1s
 		KillGrace = 2s
+		StrayExemptUnits = reeve-vm.service
 	CONF
 	printf '[Client]\nController = http://10.0.2.2:@PORT@\nControllerUser = root\n' >"$tree/etc/reeve/reeve.conf"
 	mkdir -p "$tree/etc/systemd/network"

@@ -11,7 +11,7 @@ site() { # JSON: the hook's configuration
 # pbs_configure NODE CONTROLLER: the agent of this node; on the controller's own node the controller too, with the profile of NCI.
 pbs_configure() {
 	printf '%s\n' '[Agent]' "Node = $1" 'Engine = pbs' 'ReportInterval = 1s' 'SampleInterval = 1s' "Controller = http://$2:8640" \
-		'ControllerUser = reeve' >/etc/reeve/agent.conf
+		'ControllerUser = reeve' 'StrayExemptUnits = reeve-vm.service' >/etc/reeve/agent.conf
 	sed -i '/^\[Cluster/,$d' /etc/reeve/controller.conf
 	printf '%s\n' '[Policy]' 'Profile = nci' 'TimeZone = UTC' '[Cluster nci]' 'Engine = pbs' '[Account physics]' 'Users = alice, bob' \
 		>>/etc/reeve/controller.conf

@@ -55,7 +55,8 @@ slurm_configure() {
 	slurm_plugin max-vmem=1G default-vmem=500M max-jobfs=1G
 	chown slurm /etc/slurm/slurmdbd.conf /var/spool/slurmctld /var/log/slurm
 	chmod 600 /etc/slurm/slurmdbd.conf
-	printf '%s\n' '[Agent]' "Node = $host" 'Engine = slurm' 'ReportInterval = 1s' 'SampleInterval = 1s' >/etc/reeve/agent.conf
+	printf '%s\n' '[Agent]' "Node = $host" 'Engine = slurm' 'ReportInterval = 1s' 'SampleInterval = 1s' \
+		'StrayExemptUnits = reeve-vm.service' >/etc/reeve/agent.conf
 }
 
 # slurm_plugin WORD...: the site's words behind the plugin's name.

@@ -33,6 +33,7 @@ $O/tests/unit/test_fit: $(patsubst %,$O/controller/policy/placement/%.o,fit fit_
 $O/tests/unit/test_admit: $O/agent/admit/admit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
 $O/tests/unit/test_metrics_request: $O/agent/metrics/request.o
 $O/tests/unit/test_metrics_page: $(patsubst %,$O/agent/metrics/%.o,page address) $(patsubst %,$O/common/%.o,metrics err model/job model/gpu_use model/usage model/amount)
+$O/tests/unit/test_stray_rule: $O/agent/stray/rule.o
 $O/tests/unit/test_pids: $O/agent/admit/pids.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o $O/agent/admit/admit.o
 $O/tests/unit/test_jobfs_unlimited: LDLIBS += -lsystemd
 $O/tests/unit/test_jobfs_unlimited: $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove remover wipe wipe_job) $O/common/err.o

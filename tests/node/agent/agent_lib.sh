@@ -15,7 +15,7 @@ agent_configure() {
 	shift
 	{
 		printf '[Agent]\nManager = %s\nReportInterval = 2s\nSampleInterval = 1s\n' "$manager"
-		printf 'KillGrace = 2s\nCgroupParent = reeve-test\n'
+		printf 'KillGrace = 2s\nCgroupParent = reeve-test\nStrayExemptUnits = reeve-vm.service\n'
 		printf '%s\n' "$@"
 	} >$CONF
 }

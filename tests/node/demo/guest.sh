@@ -111,6 +111,7 @@ configure() {
 		ReportInterval = 2s
 		SampleInterval = 1s
 		KillGrace = 2s
+		StrayProcesses = ignore
 	EOF
 }
 
