@@ -31,6 +31,7 @@ install: all
 	$(INSTALL) -D -m 644 units/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/reeve.conf
 	$(INSTALL) -D -m 644 units/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/reeve.conf
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/dbus-1/system.d units/org.reeve.Agent1.conf
+	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/polkit-1/rules.d units/50-reeve-linger.rules
 	$(INSTALL) -D -m 644 -t $(DESTDIR)/etc/reeve units/agent.conf units/controller.conf \
 		units/reeve.conf
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/reeve/profiles units/profiles/*.conf \

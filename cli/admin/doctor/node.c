@@ -50,13 +50,20 @@ static void check_access(struct doctor *d)
 				       { .name = "at", .allow = "/etc/at.allow" } };
 	struct judge_sshd sshd;
 	struct judge_users users;
+	struct judge_polkit polkit;
 	struct gather_users how = { .root = d->root, .min_uid = d->agent.min_uid };
 
 	gather_sshd(d->root, &sshd);
 	how.exempt = sshd.exempt;
 	gather_users(&how, &users);
 	judge_users(d->report, &users);
+	gather_polkit(d->root, &polkit);
+	judge_polkit(d->report, &polkit);
 	judge_sshd(d->report, &sshd);
+	judge_stray(d->report,
+		    &(struct judge_stray){ .is_killing = gather_config_is_killing(&d->agent),
+					   .exempt = sshd.exempt,
+					   .stray_exempt = d->agent.stray_exempt_groups });
 	gather_later(d->root, cron, &later[0]);
 	judge_later(d->report, &later[0]);
 	gather_later(d->root, at, &later[1]);

@@ -225,6 +225,22 @@ rm "$dir/root/var/lib/systemd/linger/"*
 mkdir -p "$dir/root/sys/fs/cgroup/user.slice/user-2.slice/user@2.service"
 finds "a user manager" user-slice warn "user@2.service of user bin runs" "loginctl terminate-user bin" node
 rm -r "$dir/root/sys"
+finds "no polkit" polkit n/a "no polkit is installed" "" node
+mkdir -p "$dir/root/usr/bin" "$dir/root/usr/share/polkit-1/rules.d"
+pkcheck() { # WORDS: what the fake says, if a user without privileges asks of an own process
+	printf '#!/bin/sh\n[ "$(id -u) $*" = "65534 --action-id org.freedesktop.login1.set-self-linger --process $PPID" ] && %s\n' "$1" \
+		>"$dir/root/usr/bin/pkcheck"
+	chmod 755 "$dir/root" "$dir/root/usr" "$dir/root/usr/bin" "$dir/root/usr/bin/pkcheck"
+}
+pkcheck 'exit 0'
+finds "a polkit that lets users linger" polkit fail "lets each user linger" "/usr/share/polkit-1/rules.d/50-reeve-linger.rules" node
+cp units/50-reeve-linger.rules "$dir/root/usr/share/polkit-1/rules.d/"
+finds "though Reeve's rule is installed" polkit fail "a rule comes before that of" "/etc/polkit-1/rules.d" node
+pkcheck '{ echo "not authorized"; exit 1; }'
+finds "one that refuses it" polkit ok "refuses" "" node
+pkcheck '{ echo "no bus"; exit 127; }'
+finds "one that does not answer" polkit unchecked "exit status 4: no bus" "" node
+rm -r "$dir/root/usr/bin" "$dir/root/usr/share"
 finds "no sshd" ssh n/a "no sshd is installed" "" node
 touch "$dir/root/usr/sbin/sshd" "$dir/root/usr/sbin/cron"
 finds "an sshd without configuration" ssh unchecked "No such file" "" node
@@ -239,6 +255,8 @@ touch "$dir/root/lib/x/security/pam_reeve.so"
 finds "pam_systemd before pam_reeve" ssh fail "pam_systemd runs before" "before \"@include common-session\"" node
 printf 'account required pam_reeve.so exempt=bin\nsession [success=done default=die] pam_reeve.so exempt=bin\n@include common-session\n' >"$dir/root/etc/pam.d/sshd"
 finds "pam_reeve in its place" ssh ok "except those of group bin" "" node
+sed 's,^Node = n9,&\nStrayProcesses = kill,' "$agent_dir/agent.conf" >"$dir/etc/kill.conf"
+finds "StrayProcesses = kill, and that group" stray warn "ends sessions of group bin" "add bin to StrayExemptGroups" node --agent-config "$dir/etc/kill.conf"
 touch "$dir/root/var/lib/systemd/linger/bin"
 lacks "members of the group that it passes may linger" "user bin" "$(found linger node)"
 finds "cron without cron.allow" cron warn "there is no /etc/cron.allow" "/etc/cron.allow" node

@@ -276,6 +276,56 @@ static void who_runs_outside_jobs(void **state)
 	assert_finding(JUDGE_OK, "no user lingers");
 }
 
+static void polkit_must_refuse_users_that_would_linger(void **state)
+{
+	static const struct {
+		struct judge_polkit p;
+		enum judge_state state;
+		const char *says;
+	} cases[] = {
+		{ { .has_polkit = false }, JUDGE_NONE, "no polkit is installed" },
+		{ { .has_polkit = true }, JUDGE_FAIL, "there is no /usr/share/polkit-1" },
+		{ { .has_polkit = true, .has_rule = true },
+		  JUDGE_FAIL,
+		  "comes before that of" },
+		{ { .has_polkit = true, .status = 1 }, JUDGE_OK, "refuses" },
+		{ { .has_polkit = true, .status = 2 }, JUDGE_OK, "refuses" },
+		{ { .has_polkit = true, .status = 3 }, JUDGE_OK, "refuses" },
+		{ { .has_polkit = true, .status = 127, .words = "no bus" },
+		  JUDGE_UNCHECKED,
+		  "127: no bus" },
+		{ { .has_polkit = true, .why = "this needs root" },
+		  JUDGE_UNCHECKED,
+		  "this needs root" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		judge_polkit(&report, &cases[i].p);
+		assert_finding(cases[i].state, cases[i].says);
+	}
+}
+
+static void whom_pam_reeve_passes_are_not_to_be_killed(void **state)
+{
+	struct judge_stray s = { .is_killing = true, .exempt = "admins" };
+	size_t before = report.n;
+
+	(void)state;
+	judge_stray(&report, &s);
+	assert_finding(JUDGE_WARN, "sessions of group admins");
+	s.stray_exempt = "xadmins,admin, adminsx";
+	judge_stray(&report, &s);
+	assert_int_equal(report.n, before + 2);
+	s.stray_exempt = "ops, admins";
+	judge_stray(&report, &s);
+	s = (struct judge_stray){ .is_killing = true, .exempt = "" };
+	judge_stray(&report, &s);
+	s = (struct judge_stray){ .exempt = "admins" };
+	judge_stray(&report, &s);
+	assert_int_equal(report.n, before + 2);
+}
+
 static void a_group_to_exempt_is_a_whole_word(void **state)
 {
 	static const char long_group[] =
@@ -345,6 +395,8 @@ int main(void)
 		TEST(sshd_is_read_line_by_line),
 		TEST(endless_lines_are_read_to_their_end),
 		TEST(who_runs_outside_jobs),
+		TEST(polkit_must_refuse_users_that_would_linger),
+		TEST(whom_pam_reeve_passes_are_not_to_be_killed),
 		TEST(a_group_to_exempt_is_a_whole_word),
 		TEST(what_starts_commands_later),
 		TEST(munge_here),

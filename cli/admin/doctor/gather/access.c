@@ -3,11 +3,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "cli/admin/doctor/gather/access.h"
+#include "cli/admin/doctor/gather/run.h"
 #include "common/auth/auth.h"
 #include "common/cleanup.h"
 #include "common/err.h"
@@ -136,6 +138,55 @@ void gather_users(const struct gather_users *how, struct judge_users *ret)
 	*ret = (struct judge_users){ .n = 0 };
 	add_lingering(how, ret);
 	add_managers(how, ret);
+}
+
+/* ---- polkit ---- */
+
+#define PLAIN_ID 65534 /* kernel.overflowuid: the user without any privilege of every Linux */
+
+static bool become_plain(void *ctx)
+{
+	(void)ctx;
+	return setgroups(0, NULL) == 0 && setresgid(PLAIN_ID, PLAIN_ID, PLAIN_ID) == 0 &&
+	       setresuid(PLAIN_ID, PLAIN_ID, PLAIN_ID) == 0 && chdir("/") == 0;
+}
+
+static void ask_polkit(const char *program, struct judge_polkit *ret)
+{
+	/* The subject is the shell: of other users' processes polkit answers root alone. pkcheck(1) fails with 127, which would
+	 * read as a program that is not there. */
+	const char *const argv[] = { "/bin/sh", "-c",
+				     "\"$0\" --action-id " JUDGE_LINGER_ACTION
+				     " --process $$; s=$?; exit $((s > 3 ? 4 : s))",
+				     program, NULL };
+	const struct gather_run run = { .argv = argv,
+					.become = become_plain,
+					.has_errors = true };
+	_cleanup_free_ struct gather_output *out = malloc(sizeof(*out));
+	struct err err = { "out of memory" };
+
+	if (!out || gather_run(&run, out, &err) < 0) {
+		snprintf(ret->why, sizeof(ret->why), "%s", err.text);
+		return;
+	}
+	ret->status = out->status;
+	gather_first_line(out->text);
+	utf8_format(ret->words, sizeof(ret->words), "%s", out->text);
+}
+
+void gather_polkit(const char *root, struct judge_polkit *ret)
+{
+	char program[1024];
+
+	*ret = (struct judge_polkit){ .has_polkit = is_there(root, "/usr/bin/pkcheck"),
+				      .has_rule = is_there(root, JUDGE_LINGER_RULE) };
+	if (!ret->has_polkit)
+		return;
+	snprintf(program, sizeof(program), "%.500s/usr/bin/pkcheck", root);
+	if (geteuid() != 0)
+		snprintf(ret->why, sizeof(ret->why), "this needs root");
+	else
+		ask_polkit(program, ret);
 }
 
 /* ---- sshd ---- */

@@ -11,6 +11,8 @@ struct gather_users {
 	int64_t min_uid;
 };
 void gather_users(const struct gather_users *how, struct judge_users *ret);
+/* Asks polkit, as a user without privileges, whether that user may linger. Root's. */
+void gather_polkit(const char *root, struct judge_polkit *ret);
 void gather_sshd(const char *root, struct judge_sshd *ret);
 /* Sets is_installed and has_allow; `programs` ends with NULL. */
 void gather_later(const char *root, const char *const *programs, struct judge_later *ret);

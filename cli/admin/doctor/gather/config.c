@@ -19,6 +19,11 @@ static const char *const jobfs_words[] = {
 	[JOBFS_QUOTA] = "quota", [JOBFS_NONE] = "none", NULL
 };
 
+enum { STRAY_IGNORE, STRAY_NOTE, STRAY_KILL };
+static const char *const stray_words[] = {
+	[STRAY_IGNORE] = "ignore", [STRAY_NOTE] = "note", [STRAY_KILL] = "kill", NULL
+};
+
 #define AT(field) offsetof(struct gather_config, field)
 #define TEXT(key, field)                                                                       \
 	{                                                                                      \
@@ -45,6 +50,9 @@ static const struct conf_key keys[] = {
 	  CONF_RESTART },
 	{ "Agent", "MinUid", CONF_COUNT, AT(min_uid), 0, 0, NULL, "", "", CONF_RESTART },
 	{ "Agent", "Jobfs", CONF_ENUM, AT(jobfs), 0, 0, jobfs_words, "", "", CONF_RESTART },
+	TEXT("StrayExemptGroups", stray_exempt_groups),
+	{ "Agent", "StrayProcesses", CONF_ENUM, AT(stray), 0, 0, stray_words, "", "",
+	  CONF_RESTART },
 	{ "Agent", "Engine", CONF_ENUM, AT(engine), 0, 0, engine_words, "", "", CONF_RESTART },
 	{ 0 },
 };
@@ -104,6 +112,11 @@ void gather_config_done(struct gather_config *c)
 bool gather_config_is_unlimited(const struct gather_config *c)
 {
 	return c->jobfs == JOBFS_NONE;
+}
+
+bool gather_config_is_killing(const struct gather_config *c)
+{
+	return c->stray == STRAY_KILL;
 }
 
 bool gather_config_is_foreign(const struct gather_config *c)

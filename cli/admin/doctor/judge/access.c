@@ -45,6 +45,39 @@ void judge_users(struct judge_report *r, const struct judge_users *u)
 			  "no user lingers, and no user manager runs outside jobs");
 }
 
+void judge_polkit(struct judge_report *r, const struct judge_polkit *p)
+{
+	if (!p->has_polkit) {
+		judge_add(r, "polkit", JUDGE_NONE,
+			  "no polkit is installed here: users cannot make themselves linger");
+	} else if (*p->why) {
+		judge_add(r, "polkit", JUDGE_UNCHECKED,
+			  "polkit was not asked whether users may linger: %s", p->why);
+	} else if (p->status == 1 || p->status == 2 || p->status == 3) {
+		judge_add(r, "polkit", JUDGE_OK, "polkit refuses users that would linger");
+	} else if (p->status) {
+		judge_add(r, "polkit", JUDGE_UNCHECKED,
+			  "polkit was asked whether users may linger: exit status %d: %s",
+			  p->status, p->words);
+	} else if (p->has_rule) {
+		judge_add(r, "polkit", JUDGE_FAIL,
+			  "polkit lets each user linger (%s), outside all jobs: a rule comes "
+			  "before that of %s",
+			  JUDGE_LINGER_ACTION, JUDGE_LINGER_RULE);
+		judge_remedy(r, "grep -rl -e set-self-linger -e login1 /etc/polkit-1/rules.d "
+				"/usr/share/polkit-1/rules.d");
+	} else {
+		judge_add(r, "polkit", JUDGE_FAIL,
+			  "polkit lets each user linger (%s), outside all jobs: there is no %s",
+			  JUDGE_LINGER_ACTION, JUDGE_LINGER_RULE);
+		judge_remedy(r,
+			     "echo 'polkit.addRule(function(a, s) { if (a.id == \"%s\" && "
+			     "s.user != \"root\") return polkit.Result.NO; });' | install -D "
+			     "-m 644 /dev/stdin %s",
+			     JUDGE_LINGER_ACTION, JUDGE_LINGER_RULE);
+	}
+}
+
 /* ---- sshd ---- */
 
 #define LINE_MAX_BYTES 512
@@ -194,6 +227,33 @@ void judge_sshd(struct judge_report *r, const struct judge_sshd *s)
 			  s->has_account ? "session" : "account");
 		suggest_pam(r);
 	}
+}
+
+/* ---- StrayProcesses ---- */
+
+static bool has_word(const char *list, const char *word)
+{
+	size_t n;
+
+	for (const char *p = list; *p; p += n) {
+		p += strspn(p, ", \t");
+		n = strcspn(p, ", \t");
+		if (n == strlen(word) && !strncmp(p, word, n))
+			return true;
+	}
+	return false;
+}
+
+void judge_stray(struct judge_report *r, const struct judge_stray *s)
+{
+	if (!s->is_killing || !*s->exempt ||
+	    has_word(s->stray_exempt ? s->stray_exempt : "", s->exempt))
+		return;
+	judge_add(r, "stray", JUDGE_WARN,
+		  "StrayProcesses = kill ends sessions of group %s, which pam_reeve passes, "
+		  "while their user has a job here",
+		  s->exempt);
+	judge_remedy(r, "add %s to StrayExemptGroups in agent.conf", s->exempt);
 }
 
 /* ---- cron, at ---- */

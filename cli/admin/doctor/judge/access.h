@@ -22,6 +22,18 @@ struct judge_users {
 };
 void judge_users(struct judge_report *r, const struct judge_users *u);
 
+/* Whether polkit lets a user without any privilege linger. */
+struct judge_polkit {
+	bool has_polkit;	 /* pkcheck is installed here */
+	char why[JUDGE_WHY_MAX]; /* it was not asked */
+	int status; /* of pkcheck: 0 yes, 1 no, 2 and 3 after a password; else it failed */
+	char words[JUDGE_WHY_MAX];
+	bool has_rule; /* Reeve's file is installed */
+};
+#define JUDGE_LINGER_ACTION "org.freedesktop.login1.set-self-linger"
+#define JUDGE_LINGER_RULE "/usr/share/polkit-1/rules.d/50-reeve-linger.rules"
+void judge_polkit(struct judge_report *r, const struct judge_polkit *p);
+
 /* What /etc/pam.d/sshd and sshd's configuration say. */
 struct judge_sshd {
 	bool has_sshd;		 /* there is one here */
@@ -38,6 +50,14 @@ struct judge_sshd {
 void judge_read_pam(const char *text, struct judge_sshd *ret);
 void judge_read_sshd_config(const char *text, struct judge_sshd *ret);
 void judge_sshd(struct judge_report *r, const struct judge_sshd *s);
+
+/* What StrayProcesses = kill would do to those whom pam_reeve passes. */
+struct judge_stray {
+	bool is_killing;
+	const char *exempt;	  /* the group that pam_reeve passes; "": none */
+	const char *stray_exempt; /* StrayExemptGroups as typed; NULL: none */
+};
+void judge_stray(struct judge_report *r, const struct judge_stray *s);
 
 /* A daemon that starts users' commands later. */
 struct judge_later {
