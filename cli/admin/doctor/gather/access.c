@@ -3,7 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <glob.h>
-#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,16 +142,9 @@ void gather_users(const struct gather_users *how, struct judge_users *ret)
 
 /* ---- polkit ---- */
 
-#define PLAIN_ID 65534 /* kernel.overflowuid: the user without any privilege of every Linux */
+#define PLAIN_UID 65534 /* kernel.overflowuid: the user without any privilege of every Linux */
 
-static bool become_plain(void *ctx)
-{
-	(void)ctx;
-	return setgroups(0, NULL) == 0 && setresgid(PLAIN_ID, PLAIN_ID, PLAIN_ID) == 0 &&
-	       setresuid(PLAIN_ID, PLAIN_ID, PLAIN_ID) == 0 && chdir("/") == 0;
-}
-
-static void ask_polkit(const char *program, struct judge_polkit *ret)
+static void ask_polkit(const char *program, const struct passwd *as, struct judge_polkit *ret)
 {
 	/* The subject is the shell: of other users' processes polkit answers root alone. pkcheck(1) fails with 127, which would
 	 * read as a program that is not there. */
@@ -159,9 +152,7 @@ static void ask_polkit(const char *program, struct judge_polkit *ret)
 				     "\"$0\" --action-id " JUDGE_LINGER_ACTION
 				     " --process $$; s=$?; exit $((s > 3 ? 4 : s))",
 				     program, NULL };
-	const struct gather_run run = { .argv = argv,
-					.become = become_plain,
-					.has_errors = true };
+	const struct gather_run run = { .argv = argv, .as = as, .has_errors = true };
 	_cleanup_free_ struct gather_output *out = malloc(sizeof(*out));
 	struct err err = { "out of memory" };
 
@@ -176,6 +167,7 @@ static void ask_polkit(const char *program, struct judge_polkit *ret)
 
 void gather_polkit(const char *root, struct judge_polkit *ret)
 {
+	const struct passwd *plain = getpwuid(PLAIN_UID);
 	char program[1024];
 
 	*ret = (struct judge_polkit){ .has_polkit = is_there(root, "/usr/bin/pkcheck"),
@@ -185,8 +177,10 @@ void gather_polkit(const char *root, struct judge_polkit *ret)
 	snprintf(program, sizeof(program), "%.500s/usr/bin/pkcheck", root);
 	if (geteuid() != 0)
 		snprintf(ret->why, sizeof(ret->why), "this needs root");
+	else if (!plain)
+		snprintf(ret->why, sizeof(ret->why), "uid %d has no name here", PLAIN_UID);
 	else
-		ask_polkit(program, ret);
+		ask_polkit(program, plain, ret);
 }
 
 /* ---- sshd ---- */
