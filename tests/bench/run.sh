@@ -76,6 +76,10 @@ bench_schedule() {
 		${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o $O/tests/bench/schedule_bench \
 			tests/bench/schedule_bench.c $(. tests/bench/bench_lib.sh && bench_objects controller/scheduler) -lm && $O/tests/bench/schedule_bench
 }
+# 5,000 nodes with 20,000 running jobs, and users who try to stop the event loop; on SQLite and PostgreSQL.
+bench_stops() {
+	$MAKE all && LOAD_NODES=${STOPS_NODES:-5000} LOAD_JOBS=${STOPS_JOBS:-20000} LOAD_HOSTILE=${STOPS_QUEUED:-100000} tests/bench/load/load.sh "${STOPS_SECONDS:-240}"
+}
 bench_simulate() {
 	$MAKE all && tests/bench/simulate.sh
 }
@@ -161,7 +165,7 @@ bench_gpu() {
 }
 
 all="gpu devices sample switch vmem agent agent-start jobfs fairshare import usage ledger backup ended partition share schedule cycle submit tls start series past command shares top console simulate pages slurm beside srun unit attack"
-by_name_only="size load" # minutes to hours, and tens of gigabytes
+by_name_only="size load stops" # minutes to hours, and tens of gigabytes
 mkdir -p $O/bench
 bad=0
 if [ $# = 2 ] && [ "$1" = size ] && [[ $2 =~ ^[0-9]+$ ]]; then SIZE_BENCH=$2 && set -- size; fi

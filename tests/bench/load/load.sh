@@ -6,7 +6,7 @@
 # arrays of ten users, and dispatched by the controller's own cycles. LOAD_DATABASES: sqlite postgres. All programs share this machine;
 # the fleet, the submitter and the viewer have a munged of their own, as on other machines, so that the controller's is counted alone.
 # Prints latencies of acknowledgements, submissions and views, CPU by program, and what was lost: in the end the ledger is compared with what
-# the nodes had acknowledged. Exit status 1: something was lost, or could not run. LOAD_KEEP: a folder for logs. LOAD_SAMPLE_MS (10000): the agents' SampleInterval; a series has all its 120 points after
+# the nodes had acknowledged. LOAD_HOSTILE=N: users who try to stop the event loop, and N queued jobs (hostile.sh). Exit status 1: something was lost, or could not run. LOAD_KEEP: a folder for logs. LOAD_SAMPLE_MS (10000): the agents' SampleInterval; a series has all its 120 points after
 # 120 of them: 400 makes reports in the first minutes as large as they are after twenty. LOAD_OVERTAKEN: see fleet.c. LOAD_SERVER: options of the PostgreSQL server. LOAD_NICE: of all of these
 # programs, below 0 on a machine that is busy with other work. LOAD_STATEMENTS=1: with PostgreSQL, the statements that took the server longest
 # (pg_stat_statements), while the jobs started and while reports were measured. LOAD_ZONE: the ledger's time zone, so that a midnight can be within the ten
@@ -16,6 +16,7 @@ cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
 . tests/cluster/lib/live_lib.sh
 . tests/cluster/lib/server_lib.sh
+. tests/bench/load/hostile.sh
 seconds=${1:-600} nodes=${LOAD_NODES:-10000} jobs=${LOAD_JOBS:-100000}
 users="daemon bin sys games man lp mail uucp proxy backup"
 live_start_s=120
@@ -46,6 +47,7 @@ configure() { # PLACE
 	printf '%s\n' "MaxConnections = $connections" "MaxArraySize = 1000000" "MaxQueuedPerUser = 0" ${LOAD_ZONE:+'[Policy]' "TimeZone = $LOAD_ZONE"} '[Cluster main]' \
 		'DefaultResources = vmem=1GB,jobfs=100MB,walltime=24:00:00' >>"$dir/controller.conf"
 	for u in $users; do printf '[Account of-%s]\nUsers = %s\n' "$u" "$u"; done >>"$dir/controller.conf"
+	[ -z "${LOAD_HOSTILE:-}" ] || hostile_configure >>"$dir/controller.conf"
 	printf '[Client]\nController = %s\nControllerUser = root\nMungeSocket = %s/others.sock\n' "$url" "$dir" >"$dir/reeve.conf"
 	chmod 644 "$dir/reeve.conf"
 }
@@ -180,6 +182,7 @@ course() { # reads what the fleet says of its phases
 			snapshot ready "${rest##* }"
 			statements "while they start"
 			: >"$dir/filled"
+			[ -z "${LOAD_HOSTILE:-}" ] || hostile_start
 			submit_on &
 			view_on &
 			echo "filled: $jobs jobs submitted, dispatched to $nodes nodes and reported in ${rest%% *} s" ;;
@@ -224,6 +227,7 @@ run_load() { # DATABASE
 	: >"$dir/filled"
 	for f in $(builtin jobs -p); do [ "$f" = "$controller" ] || wait "$f"; done
 	show_times
+	[ -z "${LOAD_HOSTILE:-}" ] || hostile_stops measured
 	echo "memory of the controller: $(awk '/^VmHWM/ { printf "%.0f MB at most", $2 / 1000 } /^VmRSS/ { printf ", %.0f MB at the end", $2 / 1000 }' "/proc/$controller/status")"
 	live_stop
 	[ -n "$server" ] || echo "the ledger's file: $(($(stat -c %s "$place") / 1000000)) MB"
