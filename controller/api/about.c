@@ -8,15 +8,17 @@
 #include "controller/api/about.h"
 #include "controller/http/server.h"
 
-/* Seconds until its certificate expires, where it has one. */
+/* Of its certificate, if it has one: seconds until it expires, and the kind of its key. */
 static void put_certificate(struct doc *d, const struct api *a)
 {
 	struct server_counts n = { 0 };
 
 	if (a->server)
 		server_get_counts(a->server, &n);
-	if (n.has_certificate)
-		doc_int(d, "certificate_left_s", n.certificate_left_s);
+	if (!n.has_certificate)
+		return;
+	doc_int(d, "certificate_left_s", n.certificate_left_s);
+	doc_text(d, "certificate_key", n.certificate_key);
 }
 
 static int make_answer(struct call *c, json_t **ret, struct err *err)

@@ -15,6 +15,7 @@
 #define PRIORITY "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 #define SUBJECT_MAX 300
 #define TIME_MAX 40
+#define KEY_MAX 40
 
 /* What was read at one time; connections hold it. */
 struct certificate_set {
@@ -23,7 +24,7 @@ struct certificate_set {
 	gnutls_priority_t priority;
 	bool asks_client, needs_client;
 	time_t from, until;
-	char subject[SUBJECT_MAX];
+	char subject[SUBJECT_MAX], key[KEY_MAX];
 };
 
 struct certificate {
@@ -94,7 +95,17 @@ static int check_time(const struct certificate_set *set, const char *path, struc
 	return 0;
 }
 
-/* Of the first certificate of the chain, which is the controller's: subject and times. */
+static void read_key(gnutls_x509_crt_t certificate, char ret[static KEY_MAX])
+{
+	unsigned bits = 0;
+	int algorithm = gnutls_x509_crt_get_pk_algorithm(certificate, &bits);
+	const char *name =
+		algorithm < 0 ? NULL : gnutls_pk_get_name((gnutls_pk_algorithm_t)algorithm);
+
+	snprintf(ret, KEY_MAX, "%.25s %u", name ? name : "unknown", bits);
+}
+
+/* Of the first certificate of the chain, which is the controller's: subject, key and times. */
 static int read_first(struct certificate_set *set, const gnutls_datum_t *pem, const char *path,
 		      struct err *err)
 {
@@ -108,6 +119,7 @@ static int read_first(struct certificate_set *set, const gnutls_datum_t *pem, co
 			       path, gnutls_strerror(r));
 	set->from = gnutls_x509_crt_get_activation_time(chain[0]);
 	set->until = gnutls_x509_crt_get_expiration_time(chain[0]);
+	read_key(chain[0], set->key);
 	if (gnutls_x509_crt_get_dn3(chain[0], &subject, 0) >= 0)
 		utf8_format(set->subject, sizeof(set->subject), "%s", subject.data);
 	gnutls_free(subject.data);
@@ -246,6 +258,11 @@ int certificate_reload(struct certificate *c, struct err *err)
 int64_t certificate_left_s(const struct certificate *c)
 {
 	return (int64_t)c->set->until - (int64_t)time(NULL);
+}
+
+const char *certificate_key(const struct certificate *c)
+{
+	return c->set->key;
 }
 
 void certificate_format(const struct certificate *c, char ret[static CERTIFICATE_WORDS_MAX])

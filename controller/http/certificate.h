@@ -35,6 +35,8 @@ int certificate_reload(struct certificate *c, struct err *err);
 
 /* Seconds until its end; may be negative. */
 int64_t certificate_left_s(const struct certificate *c);
+/* Algorithm and bits of its public key: "RSA 4096". Until the next certificate_reload(). */
+const char *certificate_key(const struct certificate *c);
 /* "CN=head, valid until 2026-12-31 10:00:00 UTC" */
 #define CERTIFICATE_WORDS_MAX 400
 void certificate_format(const struct certificate *c, char ret[static CERTIFICATE_WORDS_MAX]);

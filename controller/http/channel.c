@@ -9,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <systemd/sd-event.h>
+#include "common/clock.h"
 #include "common/stops/stops.h"
 #include "controller/http/certificate.h"
 #include "controller/http/channel.h"
@@ -135,8 +136,10 @@ static const char *word_failure(const struct channel *ch, int r)
 
 static int step_handshake(struct channel *ch)
 {
+	int64_t from_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int r = gnutls_handshake(ch->session);
 
+	ch->config.on_spent(ch->config.ctx, clock_ns(CLOCK_THREAD_CPUTIME_ID) - from_ns);
 	if (r == GNUTLS_E_SUCCESS)
 		return STEP_DONE;
 	/* Also after a warning: a client that sends nothing else must not keep the loop. */

@@ -22,6 +22,8 @@ struct channel_config {
 	struct certificate *certificate;
 	/* The first byte of a handshake has arrived. Returns why there is none, or NULL: it begins. */
 	const char *(*on_begin)(void *ctx);
+	/* A step of the handshake took so much CPU time. */
+	void (*on_spent)(void *ctx, int64_t cpu_ns);
 	/* The handshake is done: `inner` is the plain end, which belongs to the callee. < 0: close. */
 	int (*on_ready)(void *ctx, int inner);
 	/* There is no memory or descriptor for its TLS; it ends. */

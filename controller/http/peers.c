@@ -182,3 +182,15 @@ void peer_charge(int64_t *credit_ns, struct peer_rate rate, int64_t now_ns)
 		*credit_ns = now_ns;
 	*credit_ns += rate.every_ns;
 }
+
+bool peer_has_time(int64_t credit_ns, struct peer_budget budget, int64_t now_ns)
+{
+	return credit_ns - now_ns < budget.burst_ns * budget.part;
+}
+
+void peer_spend(int64_t *credit_ns, struct peer_budget budget, int64_t spent_ns, int64_t now_ns)
+{
+	if (spent_ns > 0 && *credit_ns < now_ns)
+		*credit_ns = now_ns;
+	*credit_ns += spent_ns * budget.part;
+}

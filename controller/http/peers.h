@@ -28,9 +28,9 @@ void peer_key_uid(uint32_t uid, struct peer_key *ret);
 struct peer {
 	struct peer *next; /* the table's */
 	struct peer_key key;
-	int64_t credit_ns;  /* peer_charge(): of wrong credentials */
-	int64_t ask_ns;	    /* the same, of requests without one */
-	int64_t tls_ns;	    /* the same, of TLS handshakes that no credential followed */
+	int64_t credit_ns; /* peer_charge(): of wrong credentials */
+	int64_t ask_ns;	   /* the same, of requests without one */
+	int64_t tls_ns; /* peer_spend(): CPU time of TLS handshakes that no credential followed */
 	int64_t n_open;	    /* connections; of an address: those without a good credential */
 	int64_t n_refs;	    /* pointers to it in connections: not freed while there are any */
 	int64_t body_bytes; /* of requests that are under way */
@@ -60,6 +60,14 @@ struct peer_rate {
 bool peer_has_credit(int64_t credit_ns, struct peer_rate rate, int64_t now_ns);
 /* Takes a token; nothing where there is none. */
 void peer_charge(int64_t *credit_ns, struct peer_rate rate, int64_t now_ns);
+/* CPU time: at most 1/part of a core in the long run, and burst_ns at once. */
+struct peer_budget {
+	int64_t part, burst_ns;
+};
+bool peer_has_time(int64_t credit_ns, struct peer_budget budget, int64_t now_ns);
+/* Time below 0 is given back. */
+void peer_spend(int64_t *credit_ns, struct peer_budget budget, int64_t spent_ns,
+		int64_t now_ns);
 /* "192.0.2.7", "2001:db8::/64", "uid 12" */
 #define PEER_TEXT_MAX 64
 const char *peer_key_format(const struct peer_key *key, char buf[static PEER_TEXT_MAX]);

@@ -249,6 +249,7 @@ static int open_peers(struct server *s, struct err *err)
 	s->random = seed[0] | 1;
 	s->peers = peers_new(seed[1]);
 	s->swept_ns = clock_ns(CLOCK_MONOTONIC);
+	s->handshake_ns = MS_NS; /* until the first */
 	if (!s->peers || set_limits(s) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
@@ -487,6 +488,8 @@ void server_get_counts(const struct server *s, struct server_counts *ret)
 	*ret = s->counts;
 	snprintf(ret->shed_from, sizeof(ret->shed_from), "%s", s->shed_from);
 	ret->has_certificate = s->config.certificate;
-	if (s->config.certificate)
-		ret->certificate_left_s = certificate_left_s(s->config.certificate);
+	if (!s->config.certificate)
+		return;
+	ret->certificate_left_s = certificate_left_s(s->config.certificate);
+	ret->certificate_key = certificate_key(s->config.certificate);
 }

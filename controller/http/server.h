@@ -64,9 +64,11 @@ struct server_counts {
 	int64_t shed_nodes; /* of these: may have been a node's */
 	int64_t late;	    /* connections closed because too little came in time */
 	int64_t handshakes, handshakes_failed; /* of TLS, since start: done, and not */
+	int64_t handshake_ns;		       /* CPU time of those done */
 	char shed_from[64]; /* the latest of shed_nodes: an address, or "all" */
 	bool has_certificate;
-	int64_t certificate_left_s; /* certificate_left_s() */
+	int64_t certificate_left_s;  /* certificate_left_s() */
+	const char *certificate_key; /* certificate_key() */
 };
 void server_get_counts(const struct server *s, struct server_counts *ret);
 /* Counts a request that could not be served, without an address. */

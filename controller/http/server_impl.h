@@ -46,6 +46,8 @@ struct connection {
 	bool is_released; /* cut: no longer counted */
 	int64_t since_ns; /* server_clock_ns(): of the phase */
 	int64_t body_bytes;
+	int64_t handshake_ns,
+		charged_ns; /* CPU time of its handshake; what peer_spend() has of it */
 };
 
 /* libmicrohttpd walks all suspended connections of a daemon to find those that were resumed. With ten thousand nodes that wait, that was the
@@ -85,7 +87,9 @@ struct server {
 	bool is_busy;	/* the last batch was full: more may wait to be accepted */
 	uint32_t drops; /* the kernel's count of dropped connections, as last read */
 	int64_t body_bytes, people_bytes;
-	int64_t wrong_ns, open_ns, tls_ns; /* peer_charge(): of all addresses together */
+	int64_t wrong_ns, open_ns; /* peer_charge(): of all addresses together */
+	int64_t tls_ns;		   /* peer_spend(): the same */
+	int64_t handshake_ns;	   /* CPU time of a handshake, as the last ones had it */
 	struct server_counts counts;
 	char shed_from[64];
 	struct log_limit shed_log, tls_log;

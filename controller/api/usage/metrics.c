@@ -264,6 +264,10 @@ static void put_tls(struct metrics_text *t, const struct api *a)
 		(long long)server.handshakes);
 	fprintf(t->f, "reeve_tls_handshakes_total{result=\"failed\"} %lld\n",
 		(long long)server.handshakes_failed);
+	metrics_head(t, "reeve_tls_handshake_seconds_total", "counter",
+		     "CPU time of the TLS handshakes that were done.");
+	fprintf(t->f, "reeve_tls_handshake_seconds_total %.6f\n",
+		(double)server.handshake_ns / 1e9);
 }
 
 static void put_counters(struct metrics_text *t, const struct api *a)

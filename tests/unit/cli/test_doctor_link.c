@@ -72,6 +72,13 @@ static void a_certificate_is_warned_of_before_it_expires(void **state)
 		judge_certificate(&report, &a, "/etc/c.pem");
 		assert_finding(cases[i].state, cases[i].says);
 	}
+	a.certificate_left_s = 30 * 86400;
+	a.rsa_bits = 2048;
+	judge_certificate(&report, &a, "/etc/c.pem");
+	assert_finding(JUDGE_OK, "in 30 days");
+	a.rsa_bits = 4096;
+	judge_certificate(&report, &a, "/etc/c.pem");
+	assert_finding(JUDGE_WARN, "RSA of 4096 bits: each TLS handshake costs");
 	a.status = -111;
 	judge_certificate(&report, &a, "/etc/c.pem");
 	assert_finding(JUDGE_UNCHECKED, "/etc/c.pem");

@@ -110,6 +110,7 @@ void gather_about(const struct gather_link *link, struct judge_about *ret)
 	ret->now_ns = cli_int(answer, "now_ns", 0);
 	ret->has_certificate = json_object_get(answer, "certificate_left_s");
 	ret->certificate_left_s = cli_int(answer, "certificate_left_s", 0);
+	sscanf(cli_text(answer, "certificate_key"), "RSA %d", &ret->rsa_bits);
 	ask_signed(link, ret);
 }
 

@@ -12,6 +12,7 @@
 #define SILENT_WARN_S 90
 #define DAY_S 86400
 #define CERTIFICATE_WARN_S (14 * DAY_S)
+#define RSA_BITS_MAX 2048
 #define CERTIFICATE_FAIL_S (2 * DAY_S)
 #define UNAUTHENTICATED 401
 #define UNAVAILABLE 503
@@ -136,6 +137,23 @@ void judge_clock(struct judge_report *r, const struct judge_about *a)
 				"whose clock is wrong)");
 }
 
+/* An RSA signature of 2048 bits takes four times as long as one of ECDSA (P-256), of 4096 bits seventeen times: tests/bench/web/tls.sh. */
+static void judge_key(struct judge_report *r, const struct judge_about *a, const char *path)
+{
+	if (a->rsa_bits <= RSA_BITS_MAX)
+		return;
+	judge_add(
+		r, "certificate-key", JUDGE_WARN,
+		"the key of the certificate is RSA of %d bits: each TLS handshake costs the controller "
+		"several times as much as with an EC key",
+		a->rsa_bits);
+	judge_remedy(
+		r,
+		"make a key with openssl ecparam -name prime256v1 -genkey, and a certificate "
+		"for it in %s; systemctl reload reeve-controller",
+		path);
+}
+
 void judge_certificate(struct judge_report *r, const struct judge_about *a, const char *path)
 {
 	if (!path) {
@@ -168,6 +186,7 @@ void judge_certificate(struct judge_report *r, const struct judge_about *a, cons
 	if (a->certificate_left_s < CERTIFICATE_WARN_S)
 		judge_remedy(r, "put a new one into %s; systemctl reload reeve-controller",
 			     path);
+	judge_key(r, a, path);
 }
 
 /* ---- nodes ---- */

@@ -24,6 +24,7 @@ struct judge_about {
 	int64_t asked_ns, told_ns;  /* by ours: the question, the answer */
 	bool has_certificate;	    /* it serves https itself */
 	int64_t certificate_left_s; /* until it expires */
+	int rsa_bits;		    /* of its key; 0: another algorithm, or not known */
 	/* The same question with a signed answer; as status. */
 	char signed_why[JUDGE_WHY_MAX]; /* it was not asked */
 	int signed_status;

@@ -34,7 +34,8 @@ struct rig {
 	struct channel *channel; /* NULL: it has ended */
 	int inner;		 /* -1: no handshake yet */
 	const char *refusal;	 /* of on_begin */
-	const char *why;	 /* of on_end */
+	int64_t spent_ns;
+	const char *why; /* of on_end */
 	int n_no_room;
 	int client_fd;
 	gnutls_session_t client;
@@ -94,6 +95,11 @@ static const char *on_begin(void *ctx)
 	return ((struct rig *)ctx)->refusal;
 }
 
+static void on_spent(void *ctx, int64_t cpu_ns)
+{
+	((struct rig *)ctx)->spent_ns += cpu_ns;
+}
+
 static int on_ready(void *ctx, int inner)
 {
 	struct rig *g = ctx;
@@ -119,6 +125,7 @@ static void rig_open(struct rig *g)
 {
 	const struct certificate_files files = { .certificate = pem_path, .key = key_path };
 	struct channel_config c = { .on_begin = on_begin,
+				    .on_spent = on_spent,
 				    .on_ready = on_ready,
 				    .on_no_room = on_no_room,
 				    .on_end = on_end,

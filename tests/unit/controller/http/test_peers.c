@@ -95,6 +95,25 @@ static void a_rate_is_kept_to_the_edge(void **state)
 	assert_int_equal(taken, 5);
 }
 
+static void an_address_may_spend_its_part_of_a_core(void **state)
+{
+	static const struct peer_budget budget = { 32, S_NS / 4 };
+	int64_t credit = 0, now = 1000 * S_NS, spent = 0;
+
+	(void)state;
+	for (; peer_has_time(credit, budget, now); spent += 10 * MS_NS)
+		peer_spend(&credit, budget, 10 * MS_NS, now);
+	assert_int_equal(spent, S_NS / 4);
+	/* In a second there is a 32nd of it again. */
+	for (now += S_NS, spent = 0; peer_has_time(credit, budget, now); spent += MS_NS / 4)
+		peer_spend(&credit, budget, MS_NS / 4, now);
+	assert_int_equal(spent, S_NS / 32);
+	peer_spend(&credit, budget, -5 * MS_NS, now);
+	for (spent = 0; peer_has_time(credit, budget, now); spent += MS_NS)
+		peer_spend(&credit, budget, MS_NS, now);
+	assert_int_equal(spent, 5 * MS_NS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +121,7 @@ int main(void)
 		cmocka_unit_test(
 			the_table_of_peers_is_bounded_and_further_peers_share_one_quota),
 		cmocka_unit_test(a_rate_is_kept_to_the_edge),
+		cmocka_unit_test(an_address_may_spend_its_part_of_a_core),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
