@@ -86,6 +86,16 @@ static int add_pending(struct carry_out *y, const struct placement *at, struct e
 	return 0;
 }
 
+/* 0: the job has no whole nodes. */
+static int64_t count_node_cores(const struct parts *p, const struct order_job *job)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; job->is_exclusive && i < p->n; i++)
+		n += p->nodes[i]->capacity.ncpus;
+	return n;
+}
+
 /* Adds a start to those that commit_starts() writes, and counts its parts as in use. The schedule
  * counts the cores of preempted jobs as free; the nodes (by the ledger) do so only when these jobs
  * are suspended: until then the start is pending. */
@@ -106,10 +116,12 @@ static int prepare_start(struct carry_out *y, const struct placement *at, struct
 		parts_done(p);
 		return add_pending(y, at, err);
 	}
-	y->starts[y->n_starts++] = (struct store_allocation){ .job = at->job,
-							      .node = p->of[0].node,
-							      .parts = p->n > 1 ? p->of : NULL,
-							      .n_parts = p->n > 1 ? p->n : 0 };
+	y->starts[y->n_starts++] =
+		(struct store_allocation){ .job = at->job,
+					   .node = p->of[0].node,
+					   .parts = p->n > 1 ? p->of : NULL,
+					   .n_parts = p->n > 1 ? p->n : 0,
+					   .node_cores = count_node_cores(p, ask.job) };
 	return 0;
 }
 

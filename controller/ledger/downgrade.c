@@ -14,6 +14,10 @@ struct way_back {
 	const char *sql[8]; /* ends with NULL */
 };
 static const struct way_back ways_back[] = {
+	{ 44,
+	  { "ALTER TABLE attempts DROP COLUMN rate_den",
+	    "ALTER TABLE attempts DROP COLUMN rate_num",
+	    "ALTER TABLE attempts DROP COLUMN node_cores" } },
 	{ 43, { "DROP TABLE storage" } },
 	{ 42,
 	  { "DROP INDEX jobs_active_user", "DROP INDEX jobs_active_account",

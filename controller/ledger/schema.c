@@ -6,7 +6,7 @@
 #include "controller/ledger/store_sqlite.h"
 
 /* jobs.state is the state of the current attempt. The terms of charging (rate_, bundle_) are fixed at
- * submission. attempts.closed: enum store_closed. Days: calendar.h. */
+ * submission; the rate of a job with whole nodes once more when it is allocated (schema_whole_nodes). attempts.closed: enum store_closed. Days: calendar.h. */
 static const char schema_1[] =
 	"CREATE TABLE jobs("
 	" job INTEGER PRIMARY KEY AUTOINCREMENT, attempt INTEGER NOT NULL DEFAULT 0,"
@@ -566,6 +566,11 @@ static const char schema_storage[] =
 	" files INTEGER NOT NULL, limit_bytes INTEGER NOT NULL, limit_files INTEGER NOT NULL,"
 	" at_ns INTEGER NOT NULL, PRIMARY KEY(account, filesystem)) STRICT, WITHOUT ROWID;";
 
+/* Of an attempt that has whole nodes: their cores, and the rate by them. NULL: the job's rate holds. */
+static const char schema_whole_nodes[] = "ALTER TABLE attempts ADD COLUMN node_cores INTEGER;"
+					 "ALTER TABLE attempts ADD COLUMN rate_num INTEGER;"
+					 "ALTER TABLE attempts ADD COLUMN rate_den INTEGER;";
+
 /* clang-format off */
 const char *const store_migrations[] = {
 	schema_1, schema_2, schema_3, schema_stretches, schema_accounts, schema_terms,
@@ -579,7 +584,7 @@ const char *const store_migrations[] = {
 	schema_segments,
 	/* restored.h */
 	"ALTER TABLE nodes ADD COLUMN restored_ns INTEGER NOT NULL DEFAULT 0;",
-	schema_newest, schema_storage,
+	schema_newest, schema_storage, schema_whole_nodes,
 	NULL,
 };
 /* clang-format on */

@@ -26,6 +26,12 @@
 #define SQL_COLUMN(name, text) text
 #define SQL_NAME(name, text) name,
 
+/* The rate of run interval x of job j: of its attempt, if that has whole nodes. */
+#define SQL_RAN_RATE(column)                                                                   \
+	" CASE WHEN j.exclusive = 0 THEN j." column " ELSE COALESCE((SELECT y." column         \
+	" FROM attempts y WHERE y.job = x.job"                                                 \
+	" AND y.attempt = x.attempt), j." column ") END"
+
 /* The first number of a job of Slurm: STORE_SLURM_FROM */
 #define SQL_SLURM_FROM SQL_TEXT(1099511627776)
 /* Numbers of one generation: SYNC_SLURM_ID_MAX + 1 */

@@ -59,6 +59,7 @@ struct store_new {
 	enum tariff_unit unit;
 	const char *rule;  /* in words, with the numbers; NULL: none */
 	bool is_exclusive; /* it is allocated whole nodes */
+	int64_t node_cores; /* of a job of Slurm or PBS: all cores of its nodes, if it has whole ones */
 	struct tally_terms terms;
 	int64_t now_ns;
 	const char *credential;		/* the user's signature of the request; NULL: none */
@@ -159,6 +160,9 @@ struct store_allocation {
 	const char *node;		/* the first node */
 	const struct store_part *parts; /* each on another node, the first one on `node` */
 	size_t n_parts;			/* 0: all of the job is on `node` */
+	/* All cores of its nodes, by which a job with whole nodes is charged; 0: the price of its
+	 * submission holds. */
+	int64_t node_cores;
 };
 int store_allocate(struct store *s, const struct store_allocation *allocations, size_t n,
 		   int64_t now_ns, struct err *err);

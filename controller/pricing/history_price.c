@@ -29,6 +29,15 @@ static void price_by_cores(const struct history_job *j, struct history_price *re
 	ret->terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
 }
 
+/* More cores than the profile's nodes have: the nodes are larger, and all that is recorded counts. 0: they are not. */
+static int64_t count_node_cores(const struct config_cluster *cl, const struct history_job *j)
+{
+	bool is_larger = cl && cl->cores_per_node && !*j->node_type && j->nodes &&
+			 (j->ncpus - 1) / j->nodes >= cl->cores_per_node;
+
+	return is_larger ? j->ncpus : 0;
+}
+
 /* Prices the job as if all its GPUs were of this model; gpus NULL: of any. */
 static int price_as(const struct config *config, const struct history_job *j,
 		    const struct gpus_of *gpus, struct tariff_price *ret, struct err *err)
@@ -46,6 +55,7 @@ static int price_as(const struct config *config, const struct history_job *j,
 		q.pick.qos = config_qos_or_default(config, j->qos);
 	if (gpus)
 		snprintf(q.res.gpu_model, sizeof(q.res.gpu_model), "%s", gpus->model);
+	q.node_cores = count_node_cores(cl, j);
 	if (gpus && gpus->n != j->ngpus)
 		q.nodes = 0; /* the record does not say which nodes have which model */
 	return price_find(config, &q, ret, err);

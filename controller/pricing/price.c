@@ -277,9 +277,9 @@ static bool is_any(const struct config *c, const struct config_pick *pick,
 }
 
 /* place=excl: priced as on an exclusive queue. */
-static int use_whole_node(struct tariff *t, struct err *err)
+static int use_whole_node(const struct price_query *q, struct tariff *t, struct err *err)
 {
-	if (!t->exclusive && t->cores_per_node < 1)
+	if (!t->exclusive && t->cores_per_node < 1 && !q->node_cores)
 		return err_set(err, -EINVAL,
 			       "place=excl: whole nodes are paid for, and how many cores a "
 			       "node has is not known here; ask the operators to set "
@@ -302,7 +302,8 @@ int price_find(const struct config *c, const struct price_query *q, struct tarif
 {
 	struct tariff_request ask = { .ngpus = q->res.ngpus,
 				      .ncpus = q->res.ncpus,
-				      .memory_bytes = fit_memory(&q->res) };
+				      .memory_bytes = fit_memory(&q->res),
+				      .node_cores = q->node_cores };
 	struct config_pick pick = q->pick;
 	char model[REQUEST_NAME_MAX];
 	struct tariff t;
@@ -318,7 +319,7 @@ int price_find(const struct config *c, const struct price_query *q, struct tarif
 	if (r >= 0)
 		r = config_tariff(c, &pick, &t, err);
 	if (r >= 0 && q->is_exclusive)
-		r = use_whole_node(&t, err);
+		r = use_whole_node(q, &t, err);
 	if (r >= 0 && is_any(c, &pick, &t))
 		r = weigh_any(c, &t.gpu_weight, err);
 	if (r >= 0) {

@@ -16,6 +16,8 @@ struct price_query {
 	int64_t nodes; /* that the job occupies; 0: as many as the cores fill */
 	/* Nodes that its chunks need at least, by what the nodes have. 0: not known. */
 	int64_t spread;
+	/* All cores of its nodes, if it is known which these are; 0: each has CoresPerNode. */
+	int64_t node_cores;
 	/* The request states place=excl: priced as on an exclusive queue. */
 	bool is_exclusive;
 };

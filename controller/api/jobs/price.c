@@ -3,6 +3,7 @@
  * request in each queue; GET /v1/jobs/ID/eff: what it used of its request, and what to request next time. */
 #include <stdio.h>
 #include <string.h>
+#include "common/engine.h"
 #include "common/err.h"
 #include "common/wire/doc.h"
 #include "common/wire/json/load.h"
@@ -30,7 +31,8 @@ struct priced {
 
 /* ---- the charge ---- */
 
-/* What the job occupies of a side. Of whole nodes that is more than it requested: the charge has been computed by it. */
+/* What the job occupies of a side. Of whole nodes that is more than it requested: the charge has been computed by it, also before its
+ * nodes are known. */
 static int64_t count_occupied(const struct priced *p, enum charge_side side)
 {
 	const struct resources *q = &p->terms.requested;
@@ -39,6 +41,8 @@ static int64_t count_occupied(const struct priced *p, enum charge_side side)
 						      [CHARGE_MEMORY] = fit_memory(q) };
 	struct fraction amount;
 
+	if (side == CHARGE_CORES && p->terms.node_cores > requested[side])
+		return p->terms.node_cores;
 	if (side == CHARGE_CORES && p->decided_by == side && !p->terms.bundle.is_sum &&
 	    fraction_multiply(p->rate, p->terms.bundle.side[side], &amount) == 0 &&
 	    amount.den == 1 && amount.num > requested[side])
@@ -86,6 +90,16 @@ static void set_charge(struct doc *d, const char *key, struct fraction rate, int
 		doc_int(d, key, ms);
 }
 
+/* Slurm and PBS have given the job what the ledger has of it. 0: the nodes are not known yet. */
+static int64_t count_node_cores(const struct priced *p)
+{
+	const struct config_cluster *cl = config_cluster(p->c->api->c.config, p->cluster);
+
+	if (p->terms.node_cores || !cl || cl->engine == ENGINE_REEVE)
+		return p->terms.node_cores;
+	return count_occupied(p, CHARGE_CORES);
+}
+
 static json_t *encode_queue(const struct priced *p, const char *queue)
 {
 	const struct resources *q = &p->terms.requested;
@@ -93,6 +107,7 @@ static json_t *encode_queue(const struct priced *p, const char *queue)
 		.pick = { .cluster = p->cluster, .queue = queue, .qos = p->qos },
 		.res = *q,
 		.nodes = p->nodes,
+		.node_cores = count_node_cores(p),
 		.is_exclusive = p->is_exclusive,
 	};
 	_cleanup_doc_ struct doc d = doc_object();

@@ -58,7 +58,8 @@ int slurm_find_price(void *ctx, struct store_new *job, char note[static STORE_SL
 	bool has_queue = cl && config_has_queue(cl, q->queue);
 	const struct price_query query = { .pick = { .cluster = q->cluster,
 						     .queue = has_queue ? q->queue : "" },
-					   .res = q->res };
+					   .res = q->res,
+					   .node_cores = job->node_cores };
 	int r;
 
 	if (accounts_find(s->api->accounts, q->account) < 0)

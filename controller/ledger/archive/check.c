@@ -58,9 +58,12 @@ static const char *const wanted[] = {
 };
 _Static_assert(ARRAY_LEN(wanted) == _A_MAX, "a name a field");
 
+/* The columns of the first release that archived; later ones were appended, and older files lack them. */
+#define FIRST_COLUMNS 36
+
 /* Splits the header in place into `names`, which ends with NULL as csv_header_some() needs it; at[]: where the wanted columns are.
- * Returns how many names there are. */
-static int split_header(char *header, const char *names[static NAMES_MAX + 1], int at[_A_MAX])
+ */
+static void split_header(char *header, const char *names[static NAMES_MAX + 1], int at[_A_MAX])
 {
 	char *save = NULL;
 	int n = 0;
@@ -73,7 +76,6 @@ static int split_header(char *header, const char *names[static NAMES_MAX + 1], i
 		names[n++] = name;
 	}
 	names[n] = NULL;
-	return n;
 }
 
 static int add_attempt(struct check *c, const char *const *fields, const int *at,
@@ -100,14 +102,14 @@ static int sum_attempts(struct check *c, const char *path, struct err *err)
 	_cleanup_free_ char *header = strdup(archive_headers[ARCHIVE_ATTEMPTS]);
 	_cleanup_(csv_closep) struct csv *csv = NULL;
 	const char *names[NAMES_MAX + 1], *const *fields;
-	int at[_A_MAX] = { 0 }, columns[NAMES_MAX], n, r;
+	int at[_A_MAX] = { 0 }, columns[NAMES_MAX], r;
 
 	if (!header)
 		return err_set(err, -ENOMEM, "out of memory");
-	n = split_header(header, names, at);
+	split_header(header, names, at);
 	r = csv_open(path, &csv, err);
 	if (r >= 0)
-		r = csv_header_some(csv, names, n, columns, err);
+		r = csv_header_some(csv, names, FIRST_COLUMNS, columns, err);
 	for (int i = 0; i < _A_MAX && r >= 0; i++)
 		at[i] = columns[at[i]];
 	while (r >= 0 && (r = csv_next(csv, &fields, err)) > 0)

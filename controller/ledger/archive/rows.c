@@ -26,7 +26,8 @@
 	", a.seq, a.at_ns, a.started_ns, a.ended_ns, a.running_ns, a.suspended_ns" \
 	", a.charge_requested_ms, a.charge_used_ms, a.end_kind, a.exit_status, a.signal" \
 	", a.cpus, a.note, a.usage, a.end, a.started_day, a.ended_day, a.usage_day" \
-	", a.sliced, a.gpus, a.hosts, a.verdict, a.verdict_kind, a.held_ns"
+	", a.sliced, a.gpus, a.hosts, a.verdict, a.verdict_kind, a.held_ns" \
+	", a.node_cores, a.rate_num, a.rate_den"
 
 #define PART_COLUMNS \
 	"job, attempt, part, node, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus" \
@@ -57,7 +58,7 @@ const char *const archive_headers[] = {
 		",closed,seq,at_ns,started_ns,ended_ns,running_ns,suspended_ns"
 		",charge_requested_ms,charge_used_ms,end_kind,exit_status,signal,cpus,note"
 		",usage,end,started_day,ended_day,usage_day,sliced,gpus,hosts,verdict"
-		",verdict_kind,held_ns",
+		",verdict_kind,held_ns,node_cores,rate_num,rate_den",
 	[ARCHIVE_PARTS] =
 		"job,attempt,part,node,ncpus,vmem_bytes,mem_bytes,jobfs_bytes,ngpus,state"
 		",shown,missing_ns,closed,seq,at_ns,started_ns,ended_ns,running_ns"
@@ -94,7 +95,7 @@ static const struct {
 			   56 },
 	[ARCHIVE_ATTEMPTS] = { WHOSE ", " ATTEMPT_COLUMNS ATTEMPTS_OF_SOME
 				     " ORDER BY a.job, a.attempt",
-			       36 },
+			       39 },
 	[ARCHIVE_PARTS] = { "SELECT " PART_COLUMNS " FROM parts WHERE " OF_SOME
 			    " ORDER BY job, attempt, part",
 			    25 },
@@ -299,12 +300,12 @@ static int write_base(struct archive *a, struct err *err)
 static const char keep_runs_sql[] =
 	"INSERT INTO archived_runs(job, attempt, from_ns, to_ns, running_ns, association, queue,"
 	" pool, rate_num, rate_den, ncpus, ngpus, mem_bytes)"
-	" SELECT x.job, x.attempt, x.from_ns, x.to_ns, x.running_ns, o.id, j.queue, j.pool,"
-	" j.rate_num, j.rate_den, j.ncpus, j.ngpus,"
-	" CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END"
-	" FROM stretches x JOIN jobs j ON j.job = x.job JOIN associations o"
-	" ON o.cluster = j.cluster AND o.account = j.account AND o.user = j.user"
-	" WHERE x." OF_SOME;
+	" SELECT x.job, x.attempt, x.from_ns, x.to_ns, x.running_ns, o.id, j.queue, j.pool," SQL_RAN_RATE(
+		"rate_num") "," SQL_RAN_RATE("rate_den") ", j.ncpus, j.ngpus,"
+							 " CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END"
+							 " FROM stretches x JOIN jobs j ON j.job = x.job JOIN associations o"
+							 " ON o.cluster = j.cluster AND o.account = j.account AND o.user = j.user"
+							 " WHERE x." OF_SOME;
 
 /* Adds to *ret_n how many there were. */
 static int keep_runs(struct archive *a, const struct db_ints *some, int64_t *ret_n,

@@ -38,8 +38,8 @@ static struct fraction fraction_of(struct db_row *st, int column)
 	X(KNOWN_JOB_STATE,           ", j.state") \
 	X(KNOWN_JOB_STARTED_NS,      ", j.started_ns") \
 	X(KNOWN_JOB_ENDED_NS,        ", j.ended_ns") \
-	X(KNOWN_RATE_NUM,            ", j.rate_num") \
-	X(KNOWN_RATE_DEN,            ", j.rate_den") \
+	X(KNOWN_RATE_NUM,            ", COALESCE(a.rate_num, j.rate_num)") \
+	X(KNOWN_RATE_DEN,            ", COALESCE(a.rate_den, j.rate_den)") \
 	X(KNOWN_BUNDLE_GPUS_NUM,     ", j.bundle_gpus_num") \
 	X(KNOWN_BUNDLE_GPUS_DEN,     ", j.bundle_gpus_den") \
 	X(KNOWN_BUNDLE_CORES_NUM,    ", j.bundle_cores_num") \

@@ -15,6 +15,7 @@
 #include "controller/ledger/nodes/record.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/attempts/suspended.h"
+#include "controller/ledger/usage/terms.h"
 #include "controller/ledger/sql.h"
 
 #define ALLOCATIONS_TOGETHER 1000
@@ -310,9 +311,13 @@ static int allocate_all(struct store *s, const struct store_allocation *allocati
 	}
 	if (r >= 0)
 		r = write_allocations(s, &rows, err);
-	for (size_t i = 0; i < n && r >= 0; i++)
+	for (size_t i = 0; i < n && r >= 0; i++) {
 		if (allocations[i].n_parts > 1)
 			r = store_parts_allocate(s, &allocations[i], err);
+		if (r >= 0 && allocations[i].node_cores)
+			r = store_terms_settle(s, allocations[i].job, allocations[i].node_cores,
+					       err);
+	}
 	return r;
 }
 

@@ -258,6 +258,15 @@ static void fill_request(const struct store_slurm_case *c, struct request *q)
 		fill_whole_request(c->row, q);
 }
 
+/* Slurm allocates all cores of whole nodes. PBS allocates those that were requested: all nodes count as the one that reports. */
+static int64_t count_node_cores(const struct store_slurm_case *c, const struct request *q)
+{
+	const struct sync *doc = c->is_pbs ? c->how->doc : NULL;
+	int64_t all = doc ? on_all_nodes(c->told, doc->capacity.ncpus) : 0;
+
+	return all > q->res.ncpus ? all : q->res.ncpus;
+}
+
 int store_slurm_describe(const struct store_slurm_case *c, struct request *ret_request,
 			 struct store_new *ret, char note[static STORE_SLURM_NOTE_MAX],
 			 struct err *err)
@@ -266,6 +275,7 @@ int store_slurm_describe(const struct store_slurm_case *c, struct request *ret_r
 	fill_request(c, ret_request);
 	*ret = (struct store_new){ .request = ret_request,
 				   .now_ns = c->now_ns,
+				   .node_cores = count_node_cores(c, ret_request),
 				   .slurm_job = c->told->job,
 				   .slurm_array = c->row ? c->row->array_job : 0 };
 	return c->how->price(c->how->ctx, ret, note, err);

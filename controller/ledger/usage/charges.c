@@ -101,8 +101,9 @@ static int read_charges(const struct charges *c, const char *sql, int64_t unit, 
 
 #define INTERVALS                                                                              \
 	"SELECT j.cluster, j.account, j.user, j.queue, j.pool, x.from_ns, x.to_ns,"            \
-	" x.running_ns, j.rate_num, j.rate_den, j.ncpus, j.ngpus, j.vmem_bytes, j.mem_bytes"   \
-	" FROM stretches x JOIN jobs j USING(job) WHERE x.to_ns >= ?1 AND x.from_ns < ?2"
+	" x.running_ns," SQL_RAN_RATE("rate_num") "," SQL_RAN_RATE(                            \
+		"rate_den") ", j.ncpus, j.ngpus, j.vmem_bytes, j.mem_bytes"                    \
+			    " FROM stretches x JOIN jobs j USING(job) WHERE x.to_ns >= ?1 AND x.from_ns < ?2"
 #define IMPORTED                                                                               \
 	"SELECT a.cluster, a.account, a.user, '', i.pool, submit_s + wait_s,"                  \
 	" submit_s + wait_s + run_s + COALESCE(suspended_s, 0), run_s,"                        \

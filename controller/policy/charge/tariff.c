@@ -36,24 +36,30 @@ const char *tariff_charge_name(enum tariff_unit u, enum charge_pool p)
 
 /* ---- what the job occupies ---- */
 
+static int64_t count_nodes(const struct tariff *t, const struct tariff_request *ask)
+{
+	if (ask->nodes || t->cores_per_node < 1)
+		return ask->nodes;
+	return (ask->ncpus - 1) / t->cores_per_node + 1;
+}
+
 /* On an exclusive queue all cores of the nodes count, requested or not. */
 static int count_cores(const struct tariff *t, const struct tariff_request *ask, int64_t *ret,
 		       struct err *err)
 {
-	int64_t nodes = ask->nodes, cores;
+	int64_t nodes = count_nodes(t, ask), cores;
 
 	if (ask->ncpus < 1)
 		return err_set(err, -EINVAL, "the request has no cores; add -l ncpus=N");
-	if (!t->exclusive) {
-		*ret = ask->ncpus;
+	*ret = ask->ncpus;
+	if (t->exclusive && ask->node_cores > ask->ncpus)
+		*ret = ask->node_cores;
+	if (!t->exclusive || ask->node_cores)
 		return 0;
-	}
 	if (t->cores_per_node < 1)
 		return err_set(err, -EINVAL,
 			       "the queue holds whole nodes, but how many cores a node has is "
 			       "not known; set CoresPerNode=");
-	if (!nodes)
-		nodes = (ask->ncpus - 1) / t->cores_per_node + 1;
 	if (__builtin_mul_overflow(nodes, t->cores_per_node, &cores))
 		return err_set(err, -ERANGE, "more nodes than can be counted");
 	if (cores < ask->ncpus)
@@ -199,21 +205,33 @@ static void say_equivalents(struct tariff_price *p)
 		 amount_text(s, p->bundle.side[s], per), fraction_format(p->ratio[s], ratio));
 }
 
-static void say_rule(const struct tariff *t, struct tariff_price *p)
+static void say_amounts(struct tariff_price *p, const char *whose_cores)
 {
-	const char *what = t->exclusive ? "all cores of the nodes held" : "cores requested";
-	size_t n;
-
 	if (p->bundle.is_sum && (p->has_weights || p->unit == TARIFF_EQUIVALENTS))
 		say_sum(p);
 	else if (p->has_weights || p->unit == TARIFF_EQUIVALENTS)
 		say_equivalents(p);
 	else
 		snprintf(p->rule, sizeof(p->rule), "%s, %" PRId64 ", an hour of running%s",
-			 what, p->amounts.side[CHARGE_CORES],
+			 whose_cores, p->amounts.side[CHARGE_CORES],
 			 p->unit == TARIFF_CORE_HOURS ? " by the wall clock" : "");
+}
+
+/* Before nodes are allocated it is not known how many cores they have. */
+static void say_rule(const struct tariff *t, const struct tariff_request *ask,
+		     struct tariff_price *p)
+{
+	size_t n;
+
+	say_amounts(p, t->exclusive ? "all cores of the nodes held" : "cores requested");
 	n = strlen(p->rule);
 	say_factor(p, p->rule + n, sizeof(p->rule) - n);
+	n = strlen(p->rule);
+	if (t->exclusive && !ask->node_cores)
+		snprintf(p->rule + n, sizeof(p->rule) - n,
+			 "; counted as %" PRId64 " x CoresPerNode=%" PRId64
+			 " until nodes are allocated",
+			 count_nodes(t, ask), t->cores_per_node);
 }
 
 /* ---- the whole ---- */
@@ -247,7 +265,62 @@ int tariff_price(const struct tariff *t, const struct tariff_request *ask,
 			       p.kind == CHARGE_POOL_GPU ? ", so no GPUs to ask for" : "");
 	if (r < 0)
 		return err_set(err, r, "the request is larger than can be charged");
-	say_rule(t, &p);
+	say_rule(t, ask, &p);
+	*ret = p;
+	return 0;
+}
+
+/* ---- by the nodes that were allocated ---- */
+
+static int count_sides(const struct charge_bundle *b)
+{
+	int n = 0;
+
+	for (enum charge_side s = 0; s < _CHARGE_SIDE_MAX; s++)
+		n += b->side[s].num > 0;
+	return n;
+}
+
+/* Of cores alone the bundle tells the factor: without it a unit has one core. */
+static int say_nodes(struct tariff_price *p)
+{
+	char factor[FRACTION_TEXT_MAX], result[FRACTION_TEXT_MAX];
+	size_t n;
+	int r;
+
+	p->has_weights = count_sides(&p->bundle) != 1 || !p->bundle.side[CHARGE_CORES].num;
+	say_amounts(p, "all cores of the nodes allocated");
+	if (p->has_weights || p->unit == TARIFF_EQUIVALENTS)
+		return 0;
+	r = fraction_divide(FRACTION_ONE, p->bundle.side[CHARGE_CORES], &p->factor);
+	if (r < 0 || is_one(p->factor))
+		return r;
+	n = strlen(p->rule);
+	snprintf(p->rule + n, sizeof(p->rule) - n, "; x factor %.20s = %.60s",
+		 fraction_format(p->factor, factor), fraction_format(p->rate, result));
+	return 0;
+}
+
+int tariff_price_nodes(const struct tariff_nodes *n, struct tariff_price *ret)
+{
+	struct tariff_price p = { .unit = n->unit,
+				  .amounts = n->amounts,
+				  .bundle = n->terms,
+				  .decided_by = CHARGE_CORES,
+				  .rate = FRACTION_ZERO,
+				  .factor = FRACTION_ONE,
+				  .gpu_weight = FRACTION_ONE,
+				  .rule = "free of charge" };
+	int r = 0;
+
+	if (n->unit == TARIFF_EQUIVALENTS && n->amounts.side[CHARGE_GPUS] > 0)
+		p.kind = CHARGE_POOL_GPU;
+	if (count_sides(&n->terms))
+		r = find_rate(&n->terms, &p);
+	if (r == 0 && count_sides(&n->terms))
+		r = say_nodes(&p);
+	if (r < 0)
+		return r;
 	*ret = p;
 	return 0;
 }

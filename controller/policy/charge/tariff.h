@@ -14,7 +14,9 @@
  *   each hour of running. One pool.
  * - *Core-hours* (RWTH, "Resource Quotas"): cores for each hour from start to end. One pool.
  * Where weights are stated they decide the rate instead of the unit's own rule.
- * On an exclusive queue the cores are all cores of all nodes that the job occupies.
+ * On an exclusive queue the cores are all cores of all nodes that the job occupies. Until it is
+ * known which nodes these are, each counts as cores_per_node, which the rule names;
+ * tariff_price_nodes() computes the price again from the nodes that were allocated.
  *
  * A price is a rate: units at every moment of running. Its product with the cumulative running
  * time is the charge, rounded once as charge.h says (half up, to milli-unit-seconds).
@@ -57,6 +59,8 @@ struct tariff {
 struct tariff_request {
 	int64_t ngpus, ncpus, memory_bytes;
 	int64_t nodes; /* that the job occupies; 0: as many as the cores fill */
+	/* All cores of these nodes, if it is known which these are; else 0. */
+	int64_t node_cores;
 };
 
 #define TARIFF_RULE_MAX 256
@@ -84,6 +88,17 @@ struct tariff_price {
  * node, more cores than the nodes have; -ERANGE: more than int64 can hold. All set err. */
 int tariff_price(const struct tariff *t, const struct tariff_request *ask,
 		 struct tariff_price *ret, struct err *err);
+
+/* A job with whole nodes, by the terms of its submission and the nodes that it was allocated. */
+struct tariff_nodes {
+	enum tariff_unit unit;
+	struct charge_bundle terms;    /* tariff_price.terms of its submission */
+	struct charge_amounts amounts; /* the cores are all cores of its nodes */
+};
+/* Sets rate, decided_by and rule (with all factors in one, as the terms have them); the rest
+ * of *ret is of no meaning. -ERANGE: more than int64 can hold. */
+int tariff_price_nodes(const struct tariff_nodes *n, struct tariff_price *ret);
+
 /* The charge of a cumulative running time, in the unit of tariff_charge_name(). The ledger
  * keeps the same figure as milli-unit-seconds (charge_requested() of p->rate). -EINVAL:
  * negative time; -ERANGE. */

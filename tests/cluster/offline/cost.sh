@@ -135,6 +135,8 @@ is "SU: bonus" "0 service-unit 0" "$(fields "charge unit rate" --profile nci -q 
 has "no such queue" "it has: normal,express,bonus" "$(fields rate --profile nci -q fast -l $job)"
 is "core-hours" "24 core-hour cpu cores" "$(fields "charge unit pool decided_by" --profile rwth -l $job)"
 is "core-hours of two whole nodes" "144 core-hour" "$(fields "charge unit" --profile rwth -q jara --nodes 2 -l $job)"
+has "which of the figures it took is said" "counted as 2 x CoresPerNode=48 until nodes are allocated" \
+	"$(fields rule --profile rwth -q jara --nodes 2 -l $job)"
 is "as many nodes as the cores fill" "96" "$(fields rate --profile rwth -q jara -l ncpus=49)"
 has "more cores than the nodes have" "more than 1 nodes of 48" \
 	"$(fields rate --profile rwth -q jara --nodes 1 -l ncpus=49)"

@@ -172,9 +172,12 @@ printf '[Policy]\nProfile=alliance-narval\n[GpuModel a100_1g.5gb]\nWeight=1/7\n'
 import sacct "$dir/mig.sacct" --profile "$dir/mig.conf" --ledger "$dir/mig.db" >/dev/null 2>&1
 check "a slice has its fraction" same "$(prices "$dir/mig.db")" "1:1/7 2:2/7 5:4/1"
 printf '[Cluster graham]\nUnit=core-hours\nQueues=normal,batch\nCoresPerNode=32\n[Queue batch]\nFactor=3\nExclusive=yes\n' >"$dir/queues.conf"
-import sacct "$dir/graham.sacct" --profile "$dir/queues.conf" --ledger "$dir/queues.db" >/dev/null 2>&1
+{ cat "$dir/graham.sacct"; job 6 batch high 1 40 'cpu=40,mem=1G'; } >"$dir/larger.sacct"
+import sacct "$dir/larger.sacct" --profile "$dir/queues.conf" --ledger "$dir/queues.db" >/dev/null 2>&1
 check "a partition that is a queue has its factor, and an exclusive one whole nodes" \
-	same "$(prices "$dir/queues.db" | tr ' ' '\n' | tail -n 1)" "5:96/1"
+	same "$(prices "$dir/queues.db" | tr ' ' '\n' | tail -n 2 | head -n 1)" "5:96/1"
+check "a node that is larger than the profile says is charged for the cores that were recorded" \
+	same "$(prices "$dir/queues.db" | tr ' ' '\n' | tail -n 1)" "6:120/1"
 
 # ---- names that are missing, time suspended, runs of a requeued job, cpu time ----
 sed 's/^\(; .*\)$/\1/; s/ 7 3 / 7 -1 /; s/ 8 3 / -1 -1 /' "$dir/small.swf" >"$dir/blue.swf"

@@ -173,9 +173,10 @@ ends "$small" b1
 live_stop
 
 # ---- whole nodes ----
-fresh fifo 'CoresPerNode = 8'
+fresh fifo 'CoresPerNode = 48'
 out=$(ask $daemon POST /v1/cost "$(request normal '"select":"2:ncpus=1","scatter":true,"exclusive":true')")
-has "whole nodes cost all their cores" '"rate":"16"' "$out"
+has "whole nodes cost all cores that nodes have by the configuration" '"rate":"96"' "$out"
+has "and the rule says that it was the configuration" 'counted as 2 x CoresPerNode=48 until nodes are allocated' "$out"
 has "and the price says how many" '"nodes":2' "$out"
 out=$(ask $daemon POST /v1/cost "$(request normal '"select":"2:ncpus=1:vmem=2GB"')")
 has "others what they have" '"rate":"2"' "$out"
@@ -187,7 +188,13 @@ whole=$id
 is "they start on empty nodes" run "$(until_wanted a2 "$whole" run)"
 play a2
 is "with what was asked for" 'a1=1,a2=1' "$(of "$whole" "p['hosts']")"
-is "and are charged whole" 16 "$(job "$whole" "j['rate']")"
+is "and are charged for the cores that these nodes have" 16 "$(job "$whole" "j['rate']")"
+has "which the rule says" 'cores, 16 / 1 = 16' "$(job "$whole" "j['rule']")"
+is "and so does the price of the job in each queue" "16 16 16" \
+	"$(ask $daemon GET "/v1/jobs/$whole/price" | sed -n '2,$p' | python3 -c "
+import json, sys
+p = json.load(sys.stdin)
+print(p['sides'][0]['occupied'], *(q['rate'] for q in p['queues']))")"
 runs a2 "$whole"
 runs a1 "$whole"
 submit normal '"resources":{"ncpus":6}'

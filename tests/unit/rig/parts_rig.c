@@ -82,7 +82,7 @@ void parts_allocate(struct rig *r, int64_t job, int64_t now_ns)
 		{ "n2", 2, 1000000000, 0, 1000000000, 0 },
 		{ "n3", 2, 1000000000, 0, 1000000000, 0 },
 	};
-	const struct store_allocation gift = { job, "n1", parts, 3 };
+	const struct store_allocation gift = { job, "n1", parts, 3, 0 };
 	struct err err = { "" };
 
 	for (int i = 0; i < 3; i++)

@@ -11,6 +11,7 @@
 #include "common/err.h"
 #include "controller/ledger/jobs/hold.h"
 #include "controller/ledger/nodes/allocated.h"
+#include "controller/ledger/store_sqlite.h"
 #include "controller/dispatch/cycle.h"
 #include "controller/dispatch/forecast.h"
 #include "controller/dispatch/why.h"
@@ -198,6 +199,24 @@ static void in_strict_order_no_job_passes_and_each_has_a_reason(void **state)
 	assert_string_equal(why, "This job waits for the next scheduling cycle.");
 }
 
+static void whole_nodes_are_priced_by_the_cores_that_they_have(void **state)
+{
+	_cleanup_(world_done) struct world w = world_of("", declared);
+	_cleanup_(cycle_freep) struct cycle *c = NULL;
+	struct rig *r = *state;
+	const struct cycle_run run = { "main", NOON + 10 * S_NS, NULL, NULL, NULL };
+
+	order_hello(r, NOON);
+	order_submit(r, &(struct queued){ "physics", "alice", "normal", 2, NOON });
+	assert_int_equal(
+		db_run(r->store->db, NULL, "UPDATE jobs SET exclusive = 1, rate_num = 48", ""),
+		0);
+	assert_int_equal(cycle_new(r->store, w.sharetree, &c, NULL), 0);
+	assert_int_equal(cycle_run(c, &run, NULL), 0);
+	assert_int_equal(rig_number(r, "SELECT node_cores FROM attempts"), 8);
+	assert_int_equal(rig_number(r, "SELECT rate_num FROM jobs"), 8);
+}
+
 /* at_s < 0: it has no start. */
 static void assert_starts(struct cycle *c, int64_t job, int64_t at_s)
 {
@@ -359,6 +378,7 @@ int main(void)
 		RIG(size_counts_every_node_and_core_of_a_request),
 		RIG(a_jobs_age_counts_from_when_it_became_eligible),
 		RIG(in_strict_order_no_job_passes_and_each_has_a_reason),
+		RIG(whole_nodes_are_priced_by_the_cores_that_they_have),
 		RIG(later_jobs_start_where_they_delay_no_earlier_one),
 		RIG(a_job_held_while_a_cycle_is_under_way_does_not_start),
 		RIG(without_weights_the_order_is_first_in_first_out),

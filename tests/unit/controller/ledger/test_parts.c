@@ -247,7 +247,7 @@ static void a_node_that_has_no_part_is_refused(void **state)
 	int64_t job = parts_submit(r, false);
 	const struct store_part two[] = { { "n1", 3, 1000, 0, 1000, 0 },
 					  { "n2", 3, 1000, 0, 1000, 0 } };
-	const struct store_allocation gift = { job, "n1", two, 2 };
+	const struct store_allocation gift = { job, "n1", two, 2, 0 };
 	struct report rep = parts_report(job, 1, JOB_RUNNING, 9);
 	const struct sync_job listed = { job, 1, JOB_RUNNING };
 	const struct parts_sync what = {

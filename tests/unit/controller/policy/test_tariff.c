@@ -83,15 +83,15 @@ struct example {
 };
 
 static const struct example examples[] = {
-	{ NULL, NULL, { 0, 2, 4 * GB, 0 }, "2", CHARGE_CORES },
-	{ NULL, NULL, { 0, 2, 10 * GB, 0 }, "2.5", CHARGE_MEMORY },
-	{ NULL, NULL, { 0, 1, 8 * GB, 0 }, "2", CHARGE_MEMORY },
-	{ "6", "32000000000", { 2, 6, 32 * GB, 0 }, "2", CHARGE_GPUS },
-	{ "6", "32000000000", { 1, 9, 32 * GB, 0 }, "1.5", CHARGE_CORES },
-	{ "6", "32000000000", { 1, 6, 48 * GB, 0 }, "1.5", CHARGE_MEMORY },
-	{ "6", "33554432000", { 1, 6, 49152 * MIB, 0 }, "1.536", CHARGE_MEMORY },
-	{ "3.5", "22500000000", { 1, 7, 22500 * MB, 0 }, "2", CHARGE_CORES },
-	{ "3.5", "22500000000", { 1, 4, 22500 * MB, 0 }, "1.142857... (8/7)", CHARGE_CORES },
+	{ NULL, NULL, { 0, 2, 4 * GB, 0, 0 }, "2", CHARGE_CORES },
+	{ NULL, NULL, { 0, 2, 10 * GB, 0, 0 }, "2.5", CHARGE_MEMORY },
+	{ NULL, NULL, { 0, 1, 8 * GB, 0, 0 }, "2", CHARGE_MEMORY },
+	{ "6", "32000000000", { 2, 6, 32 * GB, 0, 0 }, "2", CHARGE_GPUS },
+	{ "6", "32000000000", { 1, 9, 32 * GB, 0, 0 }, "1.5", CHARGE_CORES },
+	{ "6", "32000000000", { 1, 6, 48 * GB, 0, 0 }, "1.5", CHARGE_MEMORY },
+	{ "6", "33554432000", { 1, 6, 49152 * MIB, 0, 0 }, "1.536", CHARGE_MEMORY },
+	{ "3.5", "22500000000", { 1, 7, 22500 * MB, 0, 0 }, "2", CHARGE_CORES },
+	{ "3.5", "22500000000", { 1, 4, 22500 * MB, 0, 0 }, "1.142857... (8/7)", CHARGE_CORES },
 };
 
 static void every_published_equivalent_has_its_rate(void **state)
@@ -112,18 +112,18 @@ static void a_job_counts_in_one_pool_and_is_measured_by_that_bundle(void **state
 {
 	struct tariff t = equivalents_tariff("12", "127000000000");
 	struct tariff_price p =
-		price_request(&t, &(struct tariff_request){ 0, 12, 127 * GB, 0 });
+		price_request(&t, &(struct tariff_request){ 0, 12, 127 * GB, 0, 0 });
 
 	(void)state;
 	assert_int_equal(p.pool, CHARGE_POOL_CPU);
 	assert_fraction(p.rate, "31.75");
-	p = price_request(&t, &(struct tariff_request){ 1, 12, 127 * GB, 0 });
+	p = price_request(&t, &(struct tariff_request){ 1, 12, 127 * GB, 0, 0 });
 	assert_int_equal(p.pool, CHARGE_POOL_GPU);
 	assert_fraction(p.rate, "1");
 	assert_string_equal(tariff_unit_name(p.unit, p.pool), "gpu-equivalent");
 	assert_charge(&p, HOUR_NS, "3600");
 	t = equivalents_tariff(NULL, NULL);
-	assert_int_equal(tariff_price(&t, &(struct tariff_request){ 1, 1, 1, 0 }, &p, NULL),
+	assert_int_equal(tariff_price(&t, &(struct tariff_request){ 1, 1, 1, 0, 0 }, &p, NULL),
 			 -EINVAL);
 }
 
@@ -135,23 +135,23 @@ static void a_gpu_counts_by_its_weight_and_slices_by_theirs(void **state)
 
 	(void)state;
 	t.gpu_weight = parse_fraction("4");
-	p = price_request(&t, &(struct tariff_request){ 2, 24, 254 * GB, 0 });
+	p = price_request(&t, &(struct tariff_request){ 2, 24, 254 * GB, 0, 0 });
 	assert_fraction(p.rate, "8");
 	assert_string_equal(
 		p.rule, "the largest share of one gpu-equivalent: gpus, 2 x weight 4 / 1 = 8");
 	t.gpu_weight = parse_fraction("1/7");
-	p = price_request(&t, &(struct tariff_request){ 1, 1, 0, 0 });
+	p = price_request(&t, &(struct tariff_request){ 1, 1, 0, 0, 0 });
 	assert_fraction(p.rate, "0.333333... (1/3)");
 	assert_int_equal(p.decided_by, CHARGE_CORES);
 	t.bundle[CHARGE_POOL_GPU].side[CHARGE_CORES] = parse_fraction("0");
 	for (int i = 0; i < 7; i++) {
-		p = price_request(&t, &(struct tariff_request){ 1, 1, 0, 0 });
+		p = price_request(&t, &(struct tariff_request){ 1, 1, 0, 0, 0 });
 		sum.num = sum.num * p.rate.den + p.rate.num * sum.den;
 		sum.den *= p.rate.den;
 		assert_int_equal(fraction_make(sum.num, sum.den, &sum), 0);
 	}
 	assert_fraction(sum, "1");
-	p = price_request(&t, &(struct tariff_request){ 7, 1, 0, 0 });
+	p = price_request(&t, &(struct tariff_request){ 7, 1, 0, 0, 0 });
 	assert_fraction(p.rate, "1");
 }
 
@@ -168,7 +168,7 @@ static void service_units_are_cores_by_hours_by_the_queue(void **state)
 
 		t.factor = parse_fraction(queues[i].factor);
 		/* Memory and GPUs have no part in it. */
-		p = price_request(&t, &(struct tariff_request){ 1, 16, 900 * GB, 0 });
+		p = price_request(&t, &(struct tariff_request){ 1, 16, 900 * GB, 0, 0 });
 		assert_fraction(p.rate, queues[i].rate);
 		assert_int_equal(p.pool, CHARGE_POOL_CPU);
 		assert_int_equal(p.decided_by, CHARGE_CORES);
@@ -179,28 +179,30 @@ static void service_units_are_cores_by_hours_by_the_queue(void **state)
 static void core_hours_of_an_exclusive_queue_are_of_all_cores(void **state)
 {
 	struct tariff t = plain_tariff(TARIFF_CORE_HOURS);
-	struct tariff_price p = price_request(&t, &(struct tariff_request){ 0, 5, GB, 2 });
+	struct tariff_price p = price_request(&t, &(struct tariff_request){ 0, 5, GB, 2, 0 });
 	struct err err = { "" };
 
 	(void)state;
 	assert_charge(&p, 2 * HOUR_NS, "10");
 	t.exclusive = true;
-	assert_int_equal(tariff_price(&t, &(struct tariff_request){ 0, 5, GB, 2 }, &p, &err),
+	assert_int_equal(tariff_price(&t, &(struct tariff_request){ 0, 5, GB, 2, 0 }, &p, &err),
 			 -EINVAL);
 	assert_non_null(strstr(err.text, "CoresPerNode="));
 	t.cores_per_node = 48;
-	p = price_request(&t, &(struct tariff_request){ 0, 5, GB, 2 });
+	p = price_request(&t, &(struct tariff_request){ 0, 5, GB, 2, 0 });
 	assert_fraction(p.rate, "96");
 	assert_charge(&p, 2 * HOUR_NS, "192");
-	p = price_request(&t, &(struct tariff_request){ 0, 48, GB, 0 });
+	p = price_request(&t, &(struct tariff_request){ 0, 48, GB, 0, 0 });
 	assert_fraction(p.rate, "48");
-	p = price_request(&t, &(struct tariff_request){ 0, 49, GB, 0 });
+	p = price_request(&t, &(struct tariff_request){ 0, 49, GB, 0, 0 });
 	assert_fraction(p.rate, "96");
-	assert_int_equal(tariff_price(&t, &(struct tariff_request){ 0, 97, GB, 2 }, &p, &err),
-			 -EINVAL);
 	assert_int_equal(
-		tariff_price(&t, &(struct tariff_request){ 0, 5, GB, INT64_MAX / 2 }, &p, &err),
-		-ERANGE);
+		tariff_price(&t, &(struct tariff_request){ 0, 97, GB, 2, 0 }, &p, &err),
+		-EINVAL);
+	assert_int_equal(tariff_price(&t,
+				      &(struct tariff_request){ 0, 5, GB, INT64_MAX / 2, 0 },
+				      &p, &err),
+			 -ERANGE);
 }
 
 static void what_is_folded_into_terms_prices_the_same(void **state)
@@ -213,7 +215,8 @@ static void what_is_folded_into_terms_prices_the_same(void **state)
 	for (int64_t gpus = 1; gpus < 5; gpus++)
 		for (int64_t cores = 1; cores < 60; cores += 7) {
 			struct tariff_price p = price_request(
-				&t, &(struct tariff_request){ gpus, cores, cores * 9 * GB, 0 });
+				&t,
+				&(struct tariff_request){ gpus, cores, cores * 9 * GB, 0, 0 });
 			struct charge_rate again;
 
 			assert_int_equal(charge_rate_of(&p.terms, &p.amounts, &again), 0);
@@ -231,7 +234,7 @@ static void slices_of_time_sum_to_the_whole(void **state)
 
 	(void)state;
 	t.factor = parse_fraction("1/3");
-	p = price_request(&t, &(struct tariff_request){ 0, 7, 0, 0 });
+	p = price_request(&t, &(struct tariff_request){ 0, 7, 0, 0, 0 });
 	for (int64_t at_ns = 0; at_ns < 1000 * S_NS; at_ns += 777777777) {
 		assert_int_equal(charge_requested(p.rate, at_ns, &now_ms), 0);
 		sum_ms += now_ms - last_ms;
@@ -244,8 +247,8 @@ static void slices_of_time_sum_to_the_whole(void **state)
 static void a_request_without_a_price_is_refused_with_a_reason(void **state)
 {
 	static const struct tariff_request bad[] = {
-		{ 0, 0, GB, 0 }, { -1, 1, GB, 0 }, { 0, -1, GB, 0 },
-		{ 0, 1, -1, 0 }, { 0, 1, GB, -1 }, { 1, 1, GB, 0 },
+		{ 0, 0, GB, 0, 0 }, { -1, 1, GB, 0, 0 }, { 0, -1, GB, 0, 0 },
+		{ 0, 1, -1, 0, 0 }, { 0, 1, GB, -1, 0 }, { 1, 1, GB, 0, 0 },
 	};
 	struct tariff t = equivalents_tariff(NULL, NULL);
 	struct tariff_price p;
@@ -257,10 +260,10 @@ static void a_request_without_a_price_is_refused_with_a_reason(void **state)
 		assert_int_equal(tariff_price(&t, &bad[i], &p, &err), -EINVAL);
 		assert_true(*err.text);
 	}
-	p = price_request(&t, &(struct tariff_request){ 0, 1, 0, 0 });
+	p = price_request(&t, &(struct tariff_request){ 0, 1, 0, 0, 0 });
 	assert_int_equal(tariff_charge(&p, -1, &(struct fraction){ 0, 1 }), -EINVAL);
 	t.factor = parse_fraction("999999999999999999");
-	assert_int_equal(tariff_price(&t, &(struct tariff_request){ 0, 99, 0, 0 }, &p, NULL),
+	assert_int_equal(tariff_price(&t, &(struct tariff_request){ 0, 99, 0, 0, 0 }, &p, NULL),
 			 -ERANGE);
 }
 
@@ -293,7 +296,7 @@ static void weights_replace_the_bundle_and_may_be_added_up(void **state)
 		t.weights.side[CHARGE_GPUS] = parse_fraction(cases[i].gpu);
 		t.weights.side[CHARGE_CORES] = parse_fraction(cases[i].cores);
 		t.weights.side[CHARGE_MEMORY] = parse_fraction(cases[i].memory);
-		p = price_request(&t, &(struct tariff_request){ 2, 6, 8 * GB, 0 });
+		p = price_request(&t, &(struct tariff_request){ 2, 6, 8 * GB, 0, 0 });
 		assert_fraction(p.rate, cases[i].rate);
 		/* The terms that the ledger keeps give the same rate. */
 		if (t.factor.num) {
@@ -312,7 +315,7 @@ static void under_a_sum_full_use_is_the_full_charge(void **state)
 
 	(void)state;
 	t.is_sum = true;
-	p = price_request(&t, &(struct tariff_request){ 2, 7, 40 * GB, 0 });
+	p = price_request(&t, &(struct tariff_request){ 2, 7, 40 * GB, 0, 0 });
 	for (int64_t ns = 1; ns < 4000000000000; ns = ns * 7 + 3) {
 		const struct charge_use all = { ns, 7 * ns, 40 * GB, 2 };
 
@@ -349,7 +352,7 @@ static void the_rule_names_each_share_and_each_factor(void **state)
 		t.factor = parse_fraction(rows[i].factor);
 		t.qos_factor = parse_fraction(rows[i].qos);
 		assert_string_equal(
-			price_request(&t, &(struct tariff_request){ 2, 6, 16 * GB, 0 }).rule,
+			price_request(&t, &(struct tariff_request){ 2, 6, 16 * GB, 0, 0 }).rule,
 			rows[i].rule);
 	}
 }
@@ -361,7 +364,7 @@ static void a_sum_leaves_out_what_the_bundle_has_not(void **state)
 	(void)state;
 	t.is_sum = true;
 	assert_string_equal(
-		price_request(&t, &(struct tariff_request){ 0, 2, 2 * GB, 0 }).rule,
+		price_request(&t, &(struct tariff_request){ 0, 2, 2 * GB, 0, 0 }).rule,
 		"the sum of the shares of one core-equivalent: cores 2 + memory 0.5 = 2.5");
 }
 
@@ -372,7 +375,7 @@ static void weights_are_told_whatever_the_unit(void **state)
 	(void)state;
 	t.has_weights = true;
 	t.weights = (struct charge_bundle){ .side = { { 0, 1 }, { 2, 1 }, { 0, 1 } } };
-	assert_string_equal(price_request(&t, &(struct tariff_request){ 0, 3, GB, 0 }).rule,
+	assert_string_equal(price_request(&t, &(struct tariff_request){ 0, 3, GB, 0, 0 }).rule,
 			    "the largest share of one service-unit: cores, 3 / 2 = 1.5");
 }
 
@@ -381,14 +384,51 @@ static void hours_of_cores_say_which_cores_and_by_which_clock(void **state)
 	struct tariff t = plain_tariff(TARIFF_SERVICE_UNITS);
 
 	(void)state;
-	assert_string_equal(price_request(&t, &(struct tariff_request){ 0, 16, GB, 0 }).rule,
+	assert_string_equal(price_request(&t, &(struct tariff_request){ 0, 16, GB, 0, 0 }).rule,
 			    "cores requested, 16, an hour of running");
 	t = plain_tariff(TARIFF_CORE_HOURS);
 	t.exclusive = true;
 	t.cores_per_node = 48;
 	assert_string_equal(
-		price_request(&t, &(struct tariff_request){ 0, 5, GB, 2 }).rule,
-		"all cores of the nodes held, 96, an hour of running by the wall clock");
+		price_request(&t, &(struct tariff_request){ 0, 5, GB, 2, 0 }).rule,
+		"all cores of the nodes held, 96, an hour of running by the wall clock; counted "
+		"as 2 x CoresPerNode=48 until nodes are allocated");
+	assert_string_equal(
+		price_request(&t, &(struct tariff_request){ 0, 5, GB, 2, 12 }).rule,
+		"all cores of the nodes held, 12, an hour of running by the wall clock");
+}
+
+/* What a job costs by the nodes it was allocated is what it would have cost, had they been known. */
+static void nodes_that_are_allocated_price_as_nodes_that_are_known(void **state)
+{
+	struct tariff tariffs[] = { equivalents_tariff("3", "31750000000"),
+				    plain_tariff(TARIFF_CORE_HOURS),
+				    plain_tariff(TARIFF_SERVICE_UNITS) };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(tariffs); i++)
+		for (int64_t cores = 1; cores < 200; cores += 3) {
+			struct tariff *t = &tariffs[i];
+			struct tariff_nodes n = { .unit = t->unit };
+			struct tariff_price known, again;
+
+			t->exclusive = true;
+			t->cores_per_node = 48;
+			t->factor = parse_fraction(cores % 2 ? "1.5" : "0");
+			n.terms = price_request(t,
+						&(struct tariff_request){ 1, 1, 9 * GB, 0, 48 })
+					  .terms;
+			known = price_request(
+				t, &(struct tariff_request){ 1, 1, 9 * GB, 0, cores });
+			n.amounts = known.amounts;
+			assert_int_equal(tariff_price_nodes(&n, &again), 0);
+			assert_int_equal(again.rate.num, known.rate.num);
+			assert_int_equal(again.rate.den, known.rate.den);
+			if (again.rate.num)
+				assert_int_equal(again.decided_by, known.decided_by);
+			else
+				assert_string_equal(again.rule, "free of charge");
+		}
 }
 
 int main(void)
@@ -398,6 +438,7 @@ int main(void)
 		cmocka_unit_test(a_job_counts_in_one_pool_and_is_measured_by_that_bundle),
 		cmocka_unit_test(a_gpu_counts_by_its_weight_and_slices_by_theirs),
 		cmocka_unit_test(service_units_are_cores_by_hours_by_the_queue),
+		cmocka_unit_test(nodes_that_are_allocated_price_as_nodes_that_are_known),
 		cmocka_unit_test(core_hours_of_an_exclusive_queue_are_of_all_cores),
 		cmocka_unit_test(what_is_folded_into_terms_prices_the_same),
 		cmocka_unit_test(slices_of_time_sum_to_the_whole),
