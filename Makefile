@@ -47,7 +47,7 @@ SKELS      := $(patsubst bpf/%.bpf.c,$O/bpf-skel/%.skel.h,$(BPF))
 objs        = $(patsubst %.c,$O/%.o,$(sort $1))
 FOLLOW     := $(call sources,slurm/follow)
 MAIL       := $(call sources,mail)
-OBJS       := $(call objs,$(COMMON) $(MAIL) $(CONTROLLER) $(AGENT) $(LAUNCH) $(CLI) $(FOLLOW) $(wildcard slurm/submit/*.c))
+OBJS       := $(call objs,$(COMMON) $(MAIL) $(CONTROLLER) $(AGENT) $(LAUNCH) $(CLI) $(FOLLOW) $(STORAGE) $(wildcard slurm/submit/*.c))
 
 LIB_COMMON := -lsystemd -ljansson -lmunge -lsqlite3 -lnettle -lz -lm
 LIB_AGENT  := $(LIB_COMMON) -lbpf -lelf -lcgroup -lhwloc
@@ -67,11 +67,14 @@ HAS_SLURM  := $(wildcard /usr/include/slurm/spank.h)
 # Answers job_submit.lua: needs nothing of Slurm's to be built.
 SLURM_SUBMIT := $(wildcard slurm/submit/*.c) slurm/follow/config.c slurm/follow/array.c
 
+# Runs on file servers: libc only.
+STORAGE := $(wildcard storage/*.c) $(patsubst %,common/%.c,err nearest csv/csv_write quotactl/quotactl verb/verb verb/verb_help)
+
 # The module of Lua that job_submit.lua needs: for the Lua that slurmctld's plugin job_submit/lua is linked with. make LUA=lua5.4
 LUA     ?= lua5.1
 HAS_LUA := $(shell pkg-config --exists $(LUA) && echo yes)
 
-BINS := $O/bin/reeve-slurm-submit $O/bin/reeve-mail $(if $(HAS_LUA),$O/lib/reeve_lua.so) $(if $(HAS_SLURM),$O/lib/reeve_spank.so $O/bin/reeve-slurm) $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch $O/lib/pam_reeve.so
+BINS := $O/bin/reeve-slurm-submit $O/bin/reeve-mail $O/bin/reeve-storage $(if $(HAS_LUA),$O/lib/reeve_lua.so) $(if $(HAS_SLURM),$O/lib/reeve_spank.so $O/bin/reeve-slurm) $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch $O/lib/pam_reeve.so
 
 # What other programs load would need the sanitizers in those.
 all: $(if $(SANITIZERS),$(filter $O/bin/%,$(BINS)),$(BINS))
@@ -122,6 +125,9 @@ $O/pic/%.o: %.c
 $O/bin/reeve-mail: $(call objs,$(COMMON) $(MAIL))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_COMMON) -lcurl
+$O/bin/reeve-storage: $(call objs,$(STORAGE))
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^
 $O/bin/reeve-slurm-submit: $(call objs,$(COMMON) $(SLURM_SUBMIT))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_COMMON)

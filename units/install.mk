@@ -12,7 +12,7 @@ libexecdir = $(DESTDIR)$(PREFIX)/libexec/reeve
 
 install: all
 	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $O/bin/reeve
-	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $O/bin/reeve-agent $O/bin/reeve-controller
+	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve-storage
 	$(INSTALL) -D -m 755 -t $(libexecdir) $O/bin/reeve-launch $O/bin/reeve-mail
 	$(INSTALL) -D -m 644 -t $(pamdir) $O/lib/pam_reeve.so
 	$(if $(HAS_SLURM),$(INSTALL) -D -m 644 -t $(slurmdir) $O/lib/reeve_spank.so)
@@ -48,5 +48,6 @@ install: all
 	scdoc < docs/man/reeve-agent.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-agent.8
 	scdoc < docs/man/reeve-controller.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-controller.8
 	scdoc < docs/man/reeve-mail.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-mail.8
+	scdoc < docs/man/reeve-storage.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-storage.8
 	scdoc < docs/man/reeve-slurm-submit.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-slurm-submit.8
 	$(if $(HAS_SLURM),scdoc < docs/man/reeve-slurm.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-slurm.8)

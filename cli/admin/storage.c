@@ -16,6 +16,8 @@
 #include "controller/ledger/usage/storage.h"
 
 #define BATCH 200 /* readings of one request: as many as the controller takes */
+#define NAMED_MAX                                                                              \
+	10 /* accounts that do not exist: a file system has many groups that are no projects */
 
 /* The headings of the file; the first N_REQUIRED must be there. */
 enum column { PROJECT, FILESYSTEM, BYTES, FILES, LIMIT, FILE_LIMIT, TIME, _COLUMN_MAX };
@@ -215,12 +217,21 @@ static int send_batch(struct cli *c, struct import *in, json_t *body, struct err
 	in->older += cli_int(answer, "older", 0);
 	json_array_foreach(json_object_get(answer, "unknown"), i, name)
 	{
-		fputs("left out: no account ", stderr);
+		if (in->unknown++ >= NAMED_MAX)
+			continue;
+		fputs(in->unknown == 1 ? "left out: no account " : ", ", stderr);
 		cli_put_line(stderr, json_string_value(name));
-		fputc('\n', stderr);
-		in->unknown++;
 	}
 	return 0;
+}
+
+/* Ends the line of accounts that do not exist. */
+static void end_unknown(const struct import *in)
+{
+	if (in->unknown > NAMED_MAX)
+		fprintf(stderr, " and %" PRId64 " more", in->unknown - NAMED_MAX);
+	if (in->unknown)
+		fputc('\n', stderr);
 }
 
 static int print_outcome(const struct cli *c, struct import *in, struct err *err)
@@ -248,8 +259,9 @@ static int run_import(const struct verb_call *call, void *ctx, struct err *err)
 	{
 		r = send_batch(c, &in, body, err);
 		if (r < 0)
-			return r;
+			break;
 	}
+	end_unknown(&in);
 	return r < 0 ? r : print_outcome(c, &in, err);
 }
 
@@ -286,7 +298,7 @@ static const struct verb import_verb = {
 		"account are left out and named; a file with a mistake changes nothing.\n"
 		"Operators only.",
 	.examples = "reeve admin storage import project.csv\n"
-		    "reeve-storage --lustre /project | reeve admin storage import -",
+		    "reeve-storage --kind group /export/home | reeve admin storage import -",
 	.min_args = 1,
 	.max_args = 1,
 	.run = run_import,

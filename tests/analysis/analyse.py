@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CACHE = "build/analysis"
 BASELINE = "tests/analysis/baseline.txt"
-ROOMS = ["common", "agent", "controller", "cli", "slurm", "mail"]
+ROOMS = ["common", "agent", "controller", "cli", "slurm", "mail", "storage"]
 
 # What clang-tidy is asked, in groups. Left out of them: rules of style that the lints of tests/lint/ decide (names, sizes, the order of
 # parameters); rules that the compiler's own -W options and fortified calls make superfluous; and its paths through functions

@@ -15,7 +15,7 @@ ids = sorted(i for _, i in rows)
 if len(set(ids)) != len(ids) or ids != sorted(texts):
     bad.append("units/reeve.catalog: one text for each id of common/log.c: %s" % sorted(set(ids) ^ set(texts)))
 seen = set()
-for path in (p for room in ("agent", "common", "controller", "mail", "slurm") for p in glob.glob(room + "/**/*.c", recursive=True)):
+for path in (p for room in ("agent", "common", "controller", "mail", "slurm", "storage") for p in glob.glob(room + "/**/*.c", recursive=True)):
     for call in re.findall(r"\blog_job\(\s*(LOG_\w+|priority)\s*,(.*?)\);", open(path).read(), re.S):
         seen.update(re.findall(r'^[^"]*,[^"]*"([a-z]+)"', call[1]) + re.findall(r'[?:] "([a-z]+)"(?=\s*[:,])', call[1].split('"%')[0]))
     seen.update(re.findall(r'\blog_event\(\s*[^",;]+,\s*"([a-z]+)"', open(path).read()))

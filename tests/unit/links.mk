@@ -59,7 +59,7 @@ $O/tests/unit/test_former: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_former: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store packed state sent unsaved former spool) $O/agent/admit/cpulist.o
 $O/tests/unit/test_uplink: LDLIBS += -lpq -lsqlite3 -ljansson -lsystemd
 $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store packed state sent unsaved former spool sync uplink) $O/agent/admit/cpulist.o $O/common/log.o
-JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove remover wipe wipe_job) $O/common/err.o
+JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove remover wipe wipe_job) $O/common/quotactl/quotactl.o $O/common/err.o
 $O/tests/node/jobfs/limits $O/tests/node/jobfs/removal: $O/tests/node/jobfs/%: tests/node/jobfs/%.c tests/node/jobfs/rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
 LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema open identity restored archive/find jobs/jobs nodes/given/given nodes/given/given_list nodes/given/given_kept nodes/heard nodes/in_use attempts/part attempts/multinode attempts/ingest/ingest attempts/ingest/ingest_list attempts/ingest/ingest_others attempts/ingest/ingest_reports attempts/report attempts/report_rows attempts/known attempts/walltime attempts/charge attempts/bound/elapsed attempts/bound/clock_step attempts/suspended attempts/loss nodes/sync_number attempts/days attempts/series jobs/output jobs/bound jobs/views nodes/nodes nodes/kept nodes/record usage/queue_waits usage/usage usage/rollup/rollup_set usage/rollup/rollup_write usage/rollup/rollup_collect usage/rollup/rollup_find usage/rollup/rollup usage/totals/totals usage/totals/top usage/ranks/name_set usage/ranks/packed usage/ranks/cover usage/ranks/parts usage/ranks/ranks calendar usage/charges usage/terms jobs/waiting changes usage/adjust attempts/gpus jobs/submit jobs/slurm attempts/slurm slurm/counted slurm/rows slurm/notes jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output steps/steps_place jobs/texts) \
@@ -183,6 +183,7 @@ $O/tests/unit/test_exchanges: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_exchanges: tests/unit/rig/ledger_rig.c $(LEDGER)
 $O/tests/unit/test_store_hooks: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_hooks: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/hooks.o
+$O/tests/unit/test_listing: $O/storage/listing.o $O/storage/names.o $O/common/err.o
 $O/tests/unit/test_storage: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_storage: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/usage/storage.o
 $O/tests/unit/test_array: $(patsubst %,$O/common/model/%.o,array after) $O/common/err.o

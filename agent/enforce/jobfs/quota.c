@@ -7,61 +7,22 @@
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/quota.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/quota.h>
-#include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include "agent/enforce/jobfs/quota.h"
-#include "common/cleanup.h"
 #include "common/err.h"
+#include "common/quotactl/quotactl.h"
 
 #ifndef PRJQUOTA
 #define PRJQUOTA 2
 #endif
 #define XFS_MAGIC 0x58465342
-#define BASIC_BLOCK 512 /* the unit of struct fs_disk_quota */
 
-/* /dev/NAME of the block device that the file lies on, for kernels without quotactl_fd. */
-static int device_path(int fd, char *buf, size_t size)
-{
-	_cleanup_fclose_ FILE *f = NULL;
-	char path[64], line[256];
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/uevent", major(st.st_dev),
-		 minor(st.st_dev));
-	f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	while (fgets(line, sizeof(line), f))
-		if (strncmp(line, "DEVNAME=", 8) == 0) {
-			line[strcspn(line, "\n")] = '\0';
-			snprintf(buf, size, "/dev/%s", line + 8);
-			return 0;
-		}
-	return -ENODEV;
-}
-
-/* quotactl_fd(2) is there from 5.14 on. -ENOENT: no quota record for this id. */
 static int project_quotactl(int fd, int cmd, uint32_t projid, void *data)
 {
-	char device[256];
-	int r;
-
-	if (syscall(SYS_quotactl_fd, fd, QCMD(cmd, PRJQUOTA), projid, data) == 0)
-		return 0;
-	if (errno != ENOSYS)
-		return -errno;
-	r = device_path(fd, device, sizeof(device));
-	if (r < 0)
-		return r;
-	return quotactl(QCMD(cmd, PRJQUOTA), device, (int)projid, data) < 0 ? -errno : 0;
+	return quotactl_call(fd, QCMD(cmd, PRJQUOTA), projid, data);
 }
 
 /* The error text: what is missing, and which commands put it right. type NULL: the file system
@@ -70,7 +31,7 @@ static int explain_missing(int fd, const char *path, const char *type, struct er
 {
 	char device[256] = "DEVICE";
 
-	device_path(fd, device, sizeof(device));
+	quotactl_device(fd, device, sizeof(device));
 	if (!type)
 		return err_set(err, -EOPNOTSUPP,
 			       "%s: its file system has no project quota; mount an ext4 or XFS "
@@ -115,9 +76,9 @@ int quota_probe(int fd, const char *path, const char **ret_type, struct err *err
 static struct quota_use quota_use_of(const struct fs_disk_quota *q)
 {
 	return (struct quota_use){
-		.bytes = (int64_t)q->d_bcount * BASIC_BLOCK,
+		.bytes = (int64_t)q->d_bcount * QUOTACTL_BLOCK,
 		.files = (int64_t)q->d_icount,
-		.limit_bytes = (int64_t)q->d_blk_hardlimit * BASIC_BLOCK,
+		.limit_bytes = (int64_t)q->d_blk_hardlimit * QUOTACTL_BLOCK,
 		.limit_files = (int64_t)q->d_ino_hardlimit,
 	};
 }
@@ -163,7 +124,7 @@ int quota_limit(int fd, uint32_t projid, int64_t bytes, int64_t files, struct er
 		.d_id = projid,
 		.d_flags = FS_PROJ_QUOTA,
 		.d_fieldmask = FS_DQ_BHARD | FS_DQ_IHARD,
-		.d_blk_hardlimit = (uint64_t)bytes / BASIC_BLOCK,
+		.d_blk_hardlimit = (uint64_t)bytes / QUOTACTL_BLOCK,
 		.d_ino_hardlimit = (uint64_t)files,
 	};
 	int r = project_quotactl(fd, Q_XSETQLIM, projid, &q);

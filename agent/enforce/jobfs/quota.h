@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quota.h - project quota of one file system, through any open file on it.
  *
- * Private to agent/enforce/jobfs/. The XFS calls of quotactl(2) are used on ext4 too: on both
- * they count in 512 bytes, and report accounting and enforcement apart.
+ * Private to agent/enforce/jobfs/.
  */
 #pragma once
 #include <stdint.h>

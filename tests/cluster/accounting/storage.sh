@@ -70,6 +70,42 @@ storage import "$dir/c.csv" >"$dir/out"
 is "a newer one replaces it; without a time it is of now" "physics,/project,7" "$(rows $daemon -A physics | head -n 1)"
 is "and is no older than a minute" 1 "$(usage 0 -A physics --csv --noheader --columns at_ns | head -n 1 | awk -v now="$(date +%s)" '{ print ($1 / 1e9 > now - 60 && $1 / 1e9 <= now + 1) }')"
 
+# ---- what the tools of file systems print ----
+collect() { build/bin/reeve-storage "$@" 2>&1; }
+cat >"$dir/lfs" <<-LFS
+	Disk quotas for grp physics (gid 1234):
+	     Filesystem  kbytes   quota   limit   grace   files   quota   limit   grace
+	        /lustre 35546875* 0 39062500       -   12345       0       0       -
+	Disk quotas for grp no,project (gid 1235):
+	     Filesystem  kbytes   quota   limit   grace   files   quota   limit   grace
+	/lustre
+	                [4]       0       0       -       1       0       0       -
+	Disk quotas for usr daemon (uid 1):
+	     Filesystem  kbytes   quota   limit   grace   files   quota   limit   grace
+	        /lustre       4       0       0       -       1       0       0       -
+LFS
+is "what lfs quota prints is the file: users are left out, and figures of which a part is missing" \
+	"reeve-storage: left out: no,project on /lustre: a server did not answer project,filesystem,bytes,files,limit,file_limit,time physics,/lustre,36400000000,12345,40000000000,,T" \
+	"$(collect <"$dir/lfs" | sed 's/,[0-9]*$/,T/' | xargs)"
+has "it is imported as it comes" "1 0 0" "$(collect <"$dir/lfs" 2>/dev/null | grep -v left.out | storage import - | xargs)"
+has "and shown" "physics /lustre 36.4 GB 40.0 GB 40.0 TB 91.0 12345" "$(usage 0 -A physics | tr -s ' ')"
+storage remove /lustre
+{
+	echo '*** Report for group quotas on device /dev/sdb1'
+	printf 'Block grace time: 7days; Inode grace time: 7days\n Block limits File limits\nGroup used soft hard grace used soft hard grace\n-----\n'
+	printf 'root -- 20 0 0 2 0 0\n#%s -- 8 0 16 3 0 0\n' "$(getent group daemon | cut -d: -f3)"
+	printf '#4199999999 -- 4 0 0 1 0 0\n\n'
+} >"$dir/repquota"
+is "a number is a group's name if it has one, and root is left out" \
+	"daemon,/home,8192,3,16384, 4199999999,/home,4096,1,," "$(collect --filesystem /home <"$dir/repquota" | tail -n +2 | sed 's/,[0-9]*$//' | xargs)"
+has "two kinds are refused" "quotas of groups and of projects; choose one with --kind" "$({ cat "$dir/repquota"; sed 's/for group/for project/' "$dir/repquota"; } | collect)"
+is "by --kind" 3 "$({ cat "$dir/repquota"; sed 's/for group/for project/' "$dir/repquota"; } | collect --kind project | wc -l)"
+has "a damaged line is named by its number" "standard input:7: '12 4' is no row of repquota" "$(sed '7s/.*/12 4/' "$dir/repquota" | collect)"
+has "another text is refused" "no output of lfs quota, mmrepquota -Y or repquota" "$(collect <"$dir/a.csv")"
+has "a file system without quotas is refused" "its file system counts no" "$(collect /dev)"
+has "as is a folder that is not there" "open /no/such: No such file" "$(collect /no/such)"
+has "an unknown kind" "write group or project" "$(collect --kind user </dev/null)"
+
 # ---- mistakes: file, line, column, value; nothing is changed ----
 before=$(usage 0 --csv)
 refused() { # NAME WORDS LINE...
