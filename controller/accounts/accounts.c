@@ -176,6 +176,29 @@ struct accounts_limits accounts_limits_or(const struct accounts_limits *l,
 	};
 }
 
+struct accounts_per_share accounts_per_share_or(const struct accounts_per_share *p,
+						const struct accounts_per_share *f)
+{
+	return (struct accounts_per_share){
+		stated_or(p->cores, f->cores),
+		stated_or(p->gpus, f->gpus),
+		stated_or(p->memory_bytes, f->memory_bytes),
+	};
+}
+
+bool accounts_has_per_share(const struct accounts_per_share *p)
+{
+	return p->cores != ACCOUNTS_NO_LIMIT || p->gpus != ACCOUNTS_NO_LIMIT ||
+	       p->memory_bytes != ACCOUNTS_NO_LIMIT;
+}
+
+int32_t accounts_group(const struct accounts *a, int32_t account)
+{
+	while (account >= 0 && a->accounts[account].parent >= 0)
+		account = a->accounts[account].parent;
+	return account;
+}
+
 struct accounts_bounds accounts_bounds_of(const struct accounts *a, const char *queue)
 {
 	const struct accounts_queue *q = accounts_queue(a, queue);

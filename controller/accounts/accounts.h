@@ -18,6 +18,7 @@
  *	MaxRunningMemory = 2TB
  *	MaxRunningJobs = 100
  *	MaxQueuedJobs = 1000
+ *	MaxRunningCoresPerShare = 20     # likewise, for each of its Shares; ...Gpus..., ...Memory...
  *
  *	[Allocation physics/2026]        # ACCOUNT/LABEL, any number
  *	Kind = target                    # target | grant | monthly | storage
@@ -30,6 +31,7 @@
  *	[Association physics/alice]      # limits of one user in one account: the Max... keys
  *	[User alice]                     # limits of a user over all accounts: the Max... keys
  *	DefaultAccount = physics         # for jobs that name none
+ *	MaxRunningCoresPerShare = 20     # in each group, for each share of the group
  *	[QueueLimits express]            # limits of each user in one queue: the Max... keys
  *	MaxWalltime = 4h                 # of one job in it
  *	MaxJobfs = 100GB
@@ -70,6 +72,11 @@ struct accounts_limits { /* ACCOUNTS_NO_LIMIT: none; 0: nothing at all */
 	int64_t running_cores, running_gpus, running_memory_bytes, running_jobs, queued_jobs;
 };
 
+/* Of running jobs, for each share of their group (accounts_group()); ACCOUNTS_NO_LIMIT: none. */
+struct accounts_per_share {
+	int64_t cores, gpus, memory_bytes;
+};
+
 /* Of one job. */
 struct accounts_bounds { /* likewise */
 	int64_t walltime_s, jobfs_bytes, memory_bytes;
@@ -92,7 +99,8 @@ struct accounts_account {
 	struct accounts_member *members;	     /* by name */
 	size_t n_members;
 	struct accounts_limits limits;
-	char template[REQUEST_NAME_MAX]; /* "": none */
+	struct accounts_per_share per_share; /* of all its jobs, for each of its own shares */
+	char template[REQUEST_NAME_MAX];     /* "": none */
 	/* With a template: its Users, who are members of the accounts that the template makes.
 	 */
 	struct accounts_member *listed;
@@ -129,6 +137,7 @@ struct accounts_user {
 	char name[REQUEST_NAME_MAX];
 	char default_account[REQUEST_NAME_MAX]; /* "": none */
 	struct accounts_limits limits;
+	struct accounts_per_share per_share; /* of the user's jobs in each group */
 };
 
 struct accounts_queue {
@@ -140,6 +149,7 @@ struct accounts_queue {
 /* What counts where nothing is stated, key by key. */
 struct accounts_defaults {
 	struct accounts_limits user, association, account, queue;
+	struct accounts_per_share user_per_share, account_per_share; /* the latter: of groups */
 	struct accounts_bounds queue_job;
 	char *default_account; /* with %u for the user; NULL: none */
 };
@@ -234,6 +244,13 @@ bool accounts_default_account(const struct accounts *a, const char *user,
 /* `stated`, with what it leaves open taken from `fallback`, key by key. */
 struct accounts_limits accounts_limits_or(const struct accounts_limits *stated,
 					  const struct accounts_limits *fallback);
+/* The same for limits of each share. */
+struct accounts_per_share accounts_per_share_or(const struct accounts_per_share *stated,
+						const struct accounts_per_share *fallback);
+bool accounts_has_per_share(const struct accounts_per_share *p);
+/* The group that an account belongs to, which has its shares from the site: the account directly below the
+ * root that it is, or is below. */
+int32_t accounts_group(const struct accounts *a, int32_t account);
 /* The maximum of one job in the queue. */
 struct accounts_bounds accounts_bounds_of(const struct accounts *a, const char *queue);
 /* NULL: no such. */

@@ -6,7 +6,7 @@
 #include "common/conf/conf.h"
 #include "controller/accounts/accounts.h"
 
-#define SECTION_KEYS_MAX 16
+#define SECTION_KEYS_MAX 24
 
 enum accounts_section {
 	SECTION_ACCOUNT,
@@ -60,6 +60,7 @@ struct accounts_typed_user {
 	struct accounts_typed t;
 	char default_account[REQUEST_NAME_MAX];
 	struct accounts_limits limits;
+	struct accounts_per_share per_share;
 };
 
 struct accounts_typed_queue {
@@ -71,8 +72,9 @@ struct accounts_typed_queue {
 struct accounts_typed_default { /* named "User", "Association", "Account", "Queue" */
 	struct accounts_typed t;
 	struct accounts_limits limits;
-	struct accounts_bounds job; /* of Queue */
-	char *default_account;	    /* of User */
+	struct accounts_per_share per_share; /* of User and Account */
+	struct accounts_bounds job;	     /* of Queue */
+	char *default_account;		     /* of User */
 };
 
 struct accounts_typed_template {

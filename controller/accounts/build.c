@@ -96,6 +96,7 @@ static void build_user_limits(struct accounts_typed_all *all, struct accounts *a
 		strcpy(a->users[i].name, from->t.name);
 		strcpy(a->users[i].default_account, from->default_account);
 		a->users[i].limits = from->limits;
+		a->users[i].per_share = from->per_share;
 	}
 	a->n_users = l->n;
 	l = &all->lists[SECTION_QUEUE];
@@ -126,13 +127,16 @@ static void build_defaults(struct accounts_typed_all *all, struct accounts *a)
 	const struct accounts_limits none = { ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
 					      ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
 					      ACCOUNTS_NO_LIMIT };
+	const struct accounts_per_share no_share = { ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
+						     ACCOUNTS_NO_LIMIT };
 	const struct {
 		const char *name;
 		struct accounts_limits *to;
-	} kinds[] = { { "User", &a->defaults.user },
-		      { "Association", &a->defaults.association },
-		      { "Account", &a->defaults.account },
-		      { "Queue", &a->defaults.queue } };
+		struct accounts_per_share *per_share;
+	} kinds[] = { { "User", &a->defaults.user, &a->defaults.user_per_share },
+		      { "Association", &a->defaults.association, NULL },
+		      { "Account", &a->defaults.account, &a->defaults.account_per_share },
+		      { "Queue", &a->defaults.queue, NULL } };
 
 	a->defaults.queue_job = (struct accounts_bounds){ ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
 							  ACCOUNTS_NO_LIMIT };
@@ -142,6 +146,8 @@ static void build_defaults(struct accounts_typed_all *all, struct accounts *a)
 				all, SECTION_DEFAULT, kinds[i].name);
 
 		*kinds[i].to = d ? d->limits : none;
+		if (kinds[i].per_share)
+			*kinds[i].per_share = d ? d->per_share : no_share;
 		if (d && kinds[i].to == &a->defaults.queue)
 			a->defaults.queue_job = d->job;
 		if (d && kinds[i].to == &a->defaults.user)

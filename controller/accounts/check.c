@@ -334,6 +334,50 @@ static bool is_rule(const char *rule)
 	return request_is_name(mark ? name : rule);
 }
 
+/* A limit that multiplies shares needs a number of shares to multiply. */
+static void check_number_of_shares(struct accounts_typed_all *all, bool is_default)
+{
+	const struct accounts_typed_list *l = &all->lists[SECTION_ACCOUNT];
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct accounts_typed_account *a =
+			(const struct accounts_typed_account *)l->of[i];
+
+		if (a->a.shares == FAIRSHARE_PARENT &&
+		    ((is_default && !a->above) || accounts_has_per_share(&a->a.per_share)))
+			report_fault(
+				all, &a->t, "Shares",
+				"Shares = parent is no number, and %s multiplies it; state "
+				"a number",
+				accounts_has_per_share(&a->a.per_share)
+					? "its Max...PerShare"
+					: "Max...PerShare of users or of [Default Account]");
+	}
+}
+
+static void check_per_share(struct accounts_typed_all *all)
+{
+	const struct accounts_typed_list *users = &all->lists[SECTION_USER],
+					 *defaults = &all->lists[SECTION_DEFAULT];
+	bool is_default = false;
+
+	for (size_t i = 0; i < users->n; i++)
+		is_default |= accounts_has_per_share(
+			&((const struct accounts_typed_user *)users->of[i])->per_share);
+	for (size_t i = 0; i < defaults->n; i++) {
+		const struct accounts_typed_default *d =
+			(const struct accounts_typed_default *)defaults->of[i];
+		bool has = accounts_has_per_share(&d->per_share);
+
+		is_default |= has;
+		if (has && strcmp(d->t.name, "User") != 0 && strcmp(d->t.name, "Account") != 0)
+			report_fault(all, &d->t, NULL,
+				     "a Max...PerShare is of groups and of users in them: it "
+				     "stands in [Default Account] or [Default User]");
+	}
+	check_number_of_shares(all, is_default);
+}
+
 static void check_defaults(struct accounts_typed_all *all)
 {
 	const struct accounts_typed_list *l = &all->lists[SECTION_DEFAULT];
@@ -379,4 +423,5 @@ void accounts_check_all(struct accounts_typed_all *all)
 	check_associations(all);
 	check_users(all);
 	check_defaults(all);
+	check_per_share(all);
 }

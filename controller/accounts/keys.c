@@ -27,6 +27,24 @@
 		      "jobs that run at once", "100"),                                         \
 		LIMIT(section, base, "MaxQueuedJobs", CONF_COUNT, COUNT_MAX, queued_jobs,      \
 		      "jobs that wait at once", "1000")
+#define PER_SHARE(section, base, of)                                                           \
+	{ section,    "MaxRunningCoresPerShare",                                               \
+	  CONF_COUNT, base + offsetof(struct accounts_per_share, cores),                       \
+	  0,	      COUNT_MAX,                                                               \
+	  NULL,	      "cores of running jobs together for each share of " of,                  \
+	  "20",	      CONF_RESTART },                                                          \
+		{ section,    "MaxRunningGpusPerShare",                                        \
+		  CONF_COUNT, base + offsetof(struct accounts_per_share, gpus),                \
+		  0,	      COUNT_MAX,                                                       \
+		  NULL,	      "GPUs of running jobs together for each share of " of,           \
+		  "1",	      CONF_RESTART },                                                  \
+	{                                                                                      \
+		section, "MaxRunningMemoryPerShare", CONF_BYTES,                               \
+			base + offsetof(struct accounts_per_share, memory_bytes), 0,           \
+			BYTES_MAX, NULL,                                                       \
+			"memory of running jobs together for each share of " of, "80GB",       \
+			CONF_RESTART                                                           \
+	}
 #define BOUNDS(section, base)                                                                  \
 	{ section,                                                                             \
 	  "MaxWalltime",                                                                       \
@@ -93,6 +111,8 @@ const struct conf_key accounts_keys[] = {
 	ACCOUNT("DefaultQos", CONF_NAME, default_qos,
 		"for jobs that name none; not set: that of the account above", "normal"),
 	LIMITS("Account", offsetof(struct accounts_typed_account, a.limits)),
+	PER_SHARE("Account", offsetof(struct accounts_typed_account, a.per_share),
+		  "the account"),
 	{ "Allocation", "Kind", CONF_ENUM, offsetof(struct accounts_typed_allocation, kind), 0,
 	  0, kind_words, "what the amount means", "target", CONF_RESTART },
 	ALLOCATION("Cluster", CONF_NAME, cluster, "where; not set: all clusters together",
@@ -107,11 +127,15 @@ const struct conf_key accounts_keys[] = {
 	KEY("User", "DefaultAccount", CONF_NAME, accounts_typed_user, default_account,
 	    "for jobs that name none", "physics"),
 	LIMITS("User", offsetof(struct accounts_typed_user, limits)),
+	PER_SHARE("User", offsetof(struct accounts_typed_user, per_share),
+		  "the group (the account below root) that they are charged to"),
 	LIMITS("QueueLimits", offsetof(struct accounts_typed_queue, limits)),
 	BOUNDS("QueueLimits", offsetof(struct accounts_typed_queue, job)),
 	KEY("Default", "DefaultAccount", CONF_TEXT, accounts_typed_default, default_account,
 	    "of [Default User]: for jobs that name none; %u is the user", "def-%u"),
 	LIMITS("Default", offsetof(struct accounts_typed_default, limits)),
+	PER_SHARE("Default", offsetof(struct accounts_typed_default, per_share),
+		  "the group; of [Default User] and [Default Account]"),
 	BOUNDS("Default", offsetof(struct accounts_typed_default, job)),
 	KEY("Template", "Accounts", CONF_TEXT, accounts_typed_template, accounts,
 	    "NAME=SHARES/SHARES_OF_A_USER of each account below",
@@ -195,9 +219,12 @@ static void set_defaults(struct accounts_typed *t)
 	const struct accounts_limits none = { ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
 					      ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
 					      ACCOUNTS_NO_LIMIT };
+	const struct accounts_per_share no_share = { ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
+						     ACCOUNTS_NO_LIMIT };
 
 	switch (t->section) {
 	case SECTION_ACCOUNT:
+		((struct accounts_typed_account *)t)->a.per_share = no_share;
 		((struct accounts_typed_account *)t)->a.limits = none;
 		((struct accounts_typed_account *)t)->a.shares = 1;
 		strcpy(((struct accounts_typed_account *)t)->parent, ACCOUNTS_ROOT);
@@ -207,6 +234,7 @@ static void set_defaults(struct accounts_typed *t)
 		break;
 	case SECTION_USER:
 		((struct accounts_typed_user *)t)->limits = none;
+		((struct accounts_typed_user *)t)->per_share = no_share;
 		break;
 	case SECTION_QUEUE:
 		((struct accounts_typed_queue *)t)->limits = none;
@@ -214,6 +242,7 @@ static void set_defaults(struct accounts_typed *t)
 		break;
 	case SECTION_DEFAULT:
 		((struct accounts_typed_default *)t)->limits = none;
+		((struct accounts_typed_default *)t)->per_share = no_share;
 		((struct accounts_typed_default *)t)->job = no_bounds;
 		break;
 	default:

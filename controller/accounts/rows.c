@@ -139,6 +139,17 @@ static void put_limits(struct row_writer *s, const struct accounts_limits *l)
 	put_count(s, "MaxQueuedJobs", l->queued_jobs);
 }
 
+static void put_per_share(struct row_writer *s, const struct accounts_per_share *p)
+{
+	char text[AMOUNT_TEXT_MAX];
+
+	put_count(s, "MaxRunningCoresPerShare", p->cores);
+	put_count(s, "MaxRunningGpusPerShare", p->gpus);
+	if (p->memory_bytes != ACCOUNTS_NO_LIMIT)
+		put_text(s, "MaxRunningMemoryPerShare",
+			 amount_format_bytes_exact(p->memory_bytes, text));
+}
+
 static const char *format_shares(int64_t shares, char buf[static AMOUNT_TEXT_MAX])
 {
 	if (shares == FAIRSHARE_PARENT)
@@ -179,6 +190,7 @@ static void put_account(struct row_writer *s, const struct accounts *a,
 	put_names(s, "Qos", p->qos);
 	put_text(s, "DefaultQos", *p->default_qos ? p->default_qos : NULL);
 	put_limits(s, &p->limits);
+	put_per_share(s, &p->per_share);
 }
 
 /* "1/7", "2.5": what fraction_parse_or_zero() takes. */
@@ -257,22 +269,28 @@ static void put_defaults(struct row_writer *s, const struct accounts_defaults *d
 	const struct {
 		const char *name;
 		const struct accounts_limits *limits;
-	} kinds[] = { { "User", &d->user },
-		      { "Association", &d->association },
-		      { "Account", &d->account },
-		      { "Queue", &d->queue } };
+		const struct accounts_per_share *per_share;
+	} kinds[] = { { "User", &d->user, &d->user_per_share },
+		      { "Association", &d->association, NULL },
+		      { "Account", &d->account, &d->account_per_share },
+		      { "Queue", &d->queue, NULL } };
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		bool is_user = kinds[i].limits == &d->user;
 		bool is_queue = kinds[i].limits == &d->queue;
+		const struct accounts_per_share *per_share = kinds[i].per_share;
 
-		if (!has_limits(kinds[i].limits) && !(is_user && d->default_account) &&
+		if (!has_limits(kinds[i].limits) &&
+		    !(per_share && accounts_has_per_share(per_share)) &&
+		    !(is_user && d->default_account) &&
 		    !(is_queue && has_bounds(&d->queue_job)))
 			continue;
 		open_section(s, SECTION_DEFAULT, kinds[i].name);
 		if (is_user)
 			put_text(s, "DefaultAccount", d->default_account);
 		put_limits(s, kinds[i].limits);
+		if (per_share)
+			put_per_share(s, per_share);
 		if (is_queue)
 			put_bounds(s, &d->queue_job);
 	}
@@ -294,6 +312,7 @@ int accounts_rows_of(const struct accounts *a, struct accounts_rows *ret, struct
 		put_text(&s, "DefaultAccount",
 			 *a->users[i].default_account ? a->users[i].default_account : NULL);
 		put_limits(&s, &a->users[i].limits);
+		put_per_share(&s, &a->users[i].per_share);
 	}
 	for (size_t i = 0; i < a->n_queues; i++) {
 		open_section(&s, SECTION_QUEUE, a->queues[i].name);

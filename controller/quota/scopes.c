@@ -85,7 +85,9 @@ bool scopes_has_limits(const struct quota_site *site)
 	const struct accounts *a = site->accounts;
 	const struct accounts_defaults *d = &a->defaults;
 	bool any = is_limited(&d->user) || is_limited(&d->association) ||
-		   is_limited(&d->account) || is_limited(&d->queue);
+		   is_limited(&d->account) || is_limited(&d->queue) ||
+		   accounts_has_per_share(&d->user_per_share) ||
+		   accounts_has_per_share(&d->account_per_share);
 
 	for (size_t i = 0; i < site->config->n_qos; i++) {
 		const struct accounts_limits l = limits_of(site->config->qos[i]);
@@ -94,11 +96,13 @@ bool scopes_has_limits(const struct quota_site *site)
 	}
 
 	for (size_t i = 0; i < a->n_users; i++)
-		any |= is_limited(&a->users[i].limits);
+		any |= is_limited(&a->users[i].limits) ||
+		       accounts_has_per_share(&a->users[i].per_share);
 	for (size_t i = 0; i < a->n_queues; i++)
 		any |= is_limited(&a->queues[i].user_limits);
 	for (size_t i = 0; i < a->n_accounts; i++) {
-		any |= is_limited(&a->accounts[i].limits);
+		any |= is_limited(&a->accounts[i].limits) ||
+		       accounts_has_per_share(&a->accounts[i].per_share);
 		for (size_t k = 0; k < a->accounts[i].n_members; k++)
 			any |= is_limited(&a->accounts[i].members[k].limits);
 	}
@@ -162,7 +166,11 @@ static int find_scope(struct scopes *s, const struct accounts_limits *limits,
 		.of = k->of,
 		.limit = { limits->running_cores, limits->running_gpus,
 			   limits->running_memory_bytes, limits->running_jobs },
+		.has_shares = like->has_shares,
+		.shares = like->shares,
+		.per_share = like->per_share,
 	};
+	eligible_multiply_shares(&s->world.scopes[s->world.n_scopes]);
 	return (int)s->world.n_scopes++;
 }
 
@@ -175,7 +183,7 @@ static int add_scope(struct scopes *s, const struct accounts_limits *stated,
 		stated ? accounts_limits_or(stated, fallback) : *fallback;
 	int i;
 
-	if (!is_limited(&limits))
+	if (!is_limited(&limits) && !like->has_shares)
 		return 0;
 	if (s->n_found == s->found_room) {
 		size_t room = s->found_room ? s->found_room * 2 : 16;
@@ -193,6 +201,50 @@ static int add_scope(struct scopes *s, const struct accounts_limits *stated,
 	return 0;
 }
 
+/* ---- multiples of shares ---- */
+
+static void set_shares(struct eligible_scope *to, const struct accounts_per_share *p,
+		       int64_t shares)
+{
+	to->has_shares = accounts_has_per_share(p);
+	to->shares = shares;
+	to->per_share = (struct eligible_amounts){ p->cores, p->gpus, p->memory_bytes, 0 };
+}
+
+/* An account states multiples of its own shares; the default is of groups. */
+static int add_account_scope(struct scopes *s, int32_t i)
+{
+	const struct accounts *a = s->accounts;
+	const struct accounts_account *p = &a->accounts[i];
+	struct eligible_scope like = { .kind = ELIGIBLE_ACCOUNT, .name = p->name };
+	const struct accounts_per_share of_group =
+		accounts_per_share_or(&p->per_share, &a->defaults.account_per_share);
+
+	set_shares(&like, p->parent < 0 ? &of_group : &p->per_share, p->shares);
+	return add_scope(s, &p->limits, &a->defaults.account, &like);
+}
+
+/* What a user may run in a group for each of its shares. */
+static int add_group_scope(struct scopes *s, const struct scopes_job *job)
+{
+	const struct accounts *a = s->accounts;
+	const struct accounts_user *u = accounts_user(a, job->user);
+	const struct accounts_per_share per_share =
+		u ? accounts_per_share_or(&u->per_share, &a->defaults.user_per_share)
+		  : a->defaults.user_per_share;
+	static const struct accounts_limits none = { ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
+						     ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
+						     ACCOUNTS_NO_LIMIT };
+	struct eligible_scope like = { .kind = ELIGIBLE_GROUP_USER, .name = job->user };
+	int32_t i = accounts_group(a, accounts_find(a, job->account));
+
+	if (i < 0)
+		return 0;
+	like.of = a->accounts[i].name;
+	set_shares(&like, &per_share, a->accounts[i].shares);
+	return add_scope(s, NULL, &none, &like);
+}
+
 static int add_account_scopes(struct scopes *s, const struct scopes_job *job)
 {
 	const struct accounts *a = s->accounts;
@@ -206,10 +258,8 @@ static int add_account_scopes(struct scopes *s, const struct scopes_job *job)
 							.name = m->user,
 							.of = a->accounts[i].name });
 	for (; i >= 0 && r >= 0; i = a->accounts[i].parent)
-		r = add_scope(s, &a->accounts[i].limits, &a->defaults.account,
-			      &(struct eligible_scope){ .kind = ELIGIBLE_ACCOUNT,
-							.name = a->accounts[i].name });
-	return r;
+		r = add_account_scope(s, i);
+	return r < 0 ? r : add_group_scope(s, job);
 }
 
 static int add_qos_scope(struct scopes *s, const struct scopes_job *job)

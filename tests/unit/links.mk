@@ -129,7 +129,7 @@ $O/tests/unit/test_import: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O
 $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
 ACCOUNTS := $(patsubst %,$O/controller/accounts/%.o,keys values check template build read rows diff) $O/controller/policy/charge/charge.o $O/controller/policy/fairshare/shares.o \
 	$(patsubst %,$O/common/%.o,conf/conf conf/value nearest err model/amount model/resources model/features model/request model/array model/after model/select model/mail)
-$O/tests/unit/test_accounts: $O/controller/accounts/accounts.o $(ACCOUNTS)
+$O/tests/unit/test_accounts $O/tests/unit/test_per_share: $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_accounts_edit: $O/cli/admin/accounts_edit.o $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_sacctmgr_plan: $O/common/utf8.o $(patsubst %,$O/controller/accounts/foreign/%.o,draft draft_finish draft_qos sacctmgr sacctmgr_options sacctmgr_plan) $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_accounts_import: $O/common/utf8.o $(patsubst %,$O/controller/accounts/foreign/%.o,draft draft_finish draft_qos sacctmgr sacctmgr_options sacctmgr_write csv) $O/common/csv/csv.o $O/controller/accounts/accounts.o $(ACCOUNTS)

@@ -223,13 +223,14 @@ static bool is_kept(const struct accounts_draft *d, const struct accounts *kept,
 	if (!strcmp(row->section, "Association") || !strcmp(row->key, "DefaultAccount"))
 		return false;
 	if (!strcmp(row->section, "Account"))
-		return (!strcmp(row->key, "Clusters") ||
+		return (!strcmp(row->key, "Clusters") || strstr(row->key, "PerShare") ||
 			(!d->states_qos &&
 			 (!strcmp(row->key, "Qos") || !strcmp(row->key, "DefaultQos")))) &&
 		       accounts_draft_account(d, row->name);
 	if (!strcmp(row->section, "User") && !*row->key)
 		return memcmp(&accounts_user(kept, row->name)->limits, &accounts_no_limits,
-			      sizeof(accounts_no_limits)) != 0;
+			      sizeof(accounts_no_limits)) != 0 ||
+		       accounts_has_per_share(&accounts_user(kept, row->name)->per_share);
 	if (strcmp(row->section, "Allocation") != 0)
 		return true;
 	accounts_split(row->name, account, &rest);

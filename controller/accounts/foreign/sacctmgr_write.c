@@ -87,18 +87,24 @@ static size_t count_uneven(const struct accounts *a)
 static void put_lacks(const struct dump *d)
 {
 	size_t clusters = 0, users = 0, upper = 0;
+	size_t per_share = (size_t)accounts_has_per_share(&d->a->defaults.user_per_share) +
+			   (size_t)accounts_has_per_share(&d->a->defaults.account_per_share);
 
 	for (size_t i = 0; i < d->a->n_accounts; i++) {
+		per_share += accounts_has_per_share(&d->a->accounts[i].per_share);
 		clusters += count_names(d->a->accounts[i].clusters) > 0;
 		upper += has_upper(d->a->accounts[i].name);
 	}
-	for (size_t i = 0; i < d->a->n_users; i++)
+	for (size_t i = 0; i < d->a->n_users; i++) {
 		users += is_limited(&d->a->users[i].limits);
+		per_share += accounts_has_per_share(&d->a->users[i].per_share);
+	}
 	put_lack(d, d->a->n_allocations,
 		 "allocations (Slurm has GrpTRESMins, without a period)");
 	put_lack(d, d->a->n_queues, "limits of queues (Slurm has QOS and partitions)");
 	put_lack(d, users,
 		 "limits of users over all accounts (Slurm: MaxTRESPerUser of a QOS)");
+	put_lack(d, per_share, "limits that are multiples of shares");
 	put_lack(d, clusters, "lists of clusters (a dump is of one cluster)");
 	put_lack(d, count_outside(d->a), "coordinators who are in no account");
 	put_lack(d, count_uneven(d->a), "parts of a MiB of limits of memory, rounded down");

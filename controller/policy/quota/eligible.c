@@ -40,9 +40,45 @@ const char *eligible_scope_name(const struct eligible_scope *s,
 		snprintf(buf, ELIGIBLE_NAME_MAX, "account %s", s->name);
 	else if (s->kind == ELIGIBLE_ASSOCIATION)
 		snprintf(buf, ELIGIBLE_NAME_MAX, "user %s in account %s", s->name, s->of);
+	else if (s->kind == ELIGIBLE_GROUP_USER)
+		snprintf(buf, ELIGIBLE_NAME_MAX, "user %s in group %s", s->name, s->of);
 	else
 		snprintf(buf, ELIGIBLE_NAME_MAX, "user %s in %s %s", s->name,
 			 s->kind == ELIGIBLE_QOS ? "QOS" : "queue", s->of);
+	return buf;
+}
+
+/* ELIGIBLE_NO_LIMIT: none. What is beyond 64 bits limits nothing. */
+static int64_t multiple_of(const struct eligible_scope *s, const struct side *side)
+{
+	int64_t each = amount_of(&s->per_share, side), all;
+
+	if (!s->has_shares || side->offset == offsetof(struct eligible_amounts, jobs) ||
+	    each == ELIGIBLE_NO_LIMIT || __builtin_mul_overflow(each, s->shares, &all))
+		return ELIGIBLE_NO_LIMIT;
+	return all;
+}
+
+void eligible_multiply_shares(struct eligible_scope *s)
+{
+	for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
+		int64_t *limit = (int64_t *)(void *)((char *)&s->limit + sides[i].offset);
+		int64_t all = multiple_of(s, &sides[i]);
+
+		if (all != ELIGIBLE_NO_LIMIT && (*limit == ELIGIBLE_NO_LIMIT || all < *limit))
+			*limit = all;
+	}
+}
+
+/* " (20 for each of 5 shares)", where that decides the limit. */
+static const char *say_shares(const struct eligible_scope *s, const struct side *side,
+			      char buf[static ELIGIBLE_NAME_MAX])
+{
+	buf[0] = '\0';
+	if (multiple_of(s, side) == amount_of(&s->limit, side))
+		snprintf(buf, ELIGIBLE_NAME_MAX, " (%lld for each of %lld share%s)",
+			 (long long)(amount_of(&s->per_share, side) / side->unit),
+			 (long long)s->shares, s->shares == 1 ? "" : "s");
 	return buf;
 }
 
@@ -72,14 +108,16 @@ bool eligible_is_possible(const struct eligible_world *w, const struct eligible_
 	for (size_t i = 0; i < j->n_scopes; i++) {
 		const struct eligible_scope *s = &w->scopes[j->scopes[i]];
 		const struct side *side = find_passed(s, &nothing, &j->want);
-		char who[ELIGIBLE_NAME_MAX];
+		char who[ELIGIBLE_NAME_MAX], shares[ELIGIBLE_NAME_MAX];
 
 		if (!side)
 			continue;
-		snprintf(why, ELIGIBLE_WHY_MAX, "it needs %lld %s, and %s may run %lld at once",
+		snprintf(why, ELIGIBLE_WHY_MAX,
+			 "it needs %lld %s, and %s may run %lld at once%s",
 			 (long long)(amount_of(&j->want, side) / side->unit), side->name,
 			 eligible_scope_name(s, who),
-			 (long long)(amount_of(&s->limit, side) / side->unit));
+			 (long long)(amount_of(&s->limit, side) / side->unit),
+			 say_shares(s, side, shares));
 		return false;
 	}
 	return true;
@@ -93,14 +131,15 @@ bool eligible_check(const struct eligible_world *w, const struct eligible_job *j
 	for (size_t i = 0; i < j->n_scopes; i++) {
 		const struct eligible_scope *s = &w->scopes[j->scopes[i]];
 		const struct side *side = find_passed(s, &s->running, &j->want);
-		char who[ELIGIBLE_NAME_MAX];
+		char who[ELIGIBLE_NAME_MAX], shares[ELIGIBLE_NAME_MAX];
 
 		if (!side)
 			continue;
 		snprintf(why, ELIGIBLE_WHY_MAX,
-			 "limit of %s: %lld %s at once, %lld run, this job needs %lld",
+			 "limit of %s: %lld %s at once%s, %lld run, this job needs %lld",
 			 eligible_scope_name(s, who),
 			 (long long)(amount_of(&s->limit, side) / side->unit), side->name,
+			 say_shares(s, side, shares),
 			 (long long)(amount_of(&s->running, side) / side->unit),
 			 (long long)(amount_of(&j->want, side) / side->unit));
 		return false;

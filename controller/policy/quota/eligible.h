@@ -32,6 +32,7 @@ enum eligible_kind {
 	ELIGIBLE_ACCOUNT,     /* name, with all accounts below it */
 	ELIGIBLE_QUEUE,	      /* of = queue, name = user */
 	ELIGIBLE_QOS,	      /* of = QOS, name = user */
+	ELIGIBLE_GROUP_USER,  /* of = account with all below it, name = user */
 	_ELIGIBLE_KIND_MAX,
 };
 
@@ -40,7 +41,13 @@ struct eligible_scope {
 	const char *name, *of;
 	struct eligible_amounts limit,
 		running; /* limit: ELIGIBLE_NO_LIMIT where there is none */
+	/* Limits that are multiples of shares, where has_shares; likewise. */
+	bool has_shares;
+	int64_t shares;
+	struct eligible_amounts per_share; /* jobs is not used */
 };
+/* Lowers s->limit to per_share x shares where that is less. */
+void eligible_multiply_shares(struct eligible_scope *s);
 
 struct eligible_job {
 	struct eligible_amounts want; /* want.jobs is 1 */

@@ -287,6 +287,33 @@ others='{"job":2,"attempt":1,"state":"starting"},{"job":4,"attempt":1,"state":"s
 report 1 ended 60 >/dev/null
 soon "what ends makes room" '"state":"starting"' ask $daemon GET /v1/jobs/3
 
+# ---- a limit that is a multiple of a group's shares: BMRC ----
+open_site shares "Quota = none"
+group() { # CORES for each share
+	cat <<-CONF
+		[Template group]
+		Accounts = prj.high=100/parent, prj=10/10, prj.low=1/10
+		[Account bloggs]
+		Template = group
+		Shares = 5
+		Users = daemon, bin
+		[Default User]
+		MaxRunningCoresPerShare = $1
+	CONF
+}
+group 4 | apply >/dev/null
+others=
+node >/dev/null
+for prj in prj prj.high prj.low; do ask $daemon POST /v1/jobs "$(job 10 normal 3600 bloggs.$prj)" >/dev/null; done
+ask $bin POST /v1/jobs "$(job 10 normal 3600 bloggs.prj.low)" >/dev/null
+soon "a user has in all accounts of the group what its shares give" \
+	'"why":"limit of user daemon in group bloggs: 20 cores at once (4 for each of 5 shares), 20 run, this job needs 10"' why $daemon 3
+soon "another user of it has as much" '"state":"starting"' ask $bin GET /v1/jobs/4
+has "a job beyond it is not taken" "it needs 21 cores, and user daemon in group bloggs may run 20 at once (4 for each of 5 shares)" \
+	"$(ask $daemon POST /v1/jobs "$(job 21 normal 60 bloggs.prj)")"
+group 6 | apply 1 >/dev/null
+soon "a larger multiple frees the job" '"state":"starting"' ask $daemon GET /v1/jobs/3
+
 # ---- low priority ----
 open_site low "Quota = window"
 both() { # AMOUNT of the poor one

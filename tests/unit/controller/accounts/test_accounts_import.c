@@ -206,12 +206,13 @@ static void minus_one_is_no_limit(void **state)
 static void allocations_and_limits_that_a_dump_lacks_stay(void **state)
 {
 	static const char before[] =
-		"[Account a]\nClusters = x\n"
+		"[Account a]\nClusters = x\nMaxRunningCoresPerShare = 20\n"
 		"[Account gone]\n"
 		"[Allocation a/1]\nAmount = 1\nFrom = 2026-01-01\nTo = 2027-01-01\n"
 		"[Allocation gone/1]\nAmount = 1\nFrom = 2026-01-01\n"
 		"To = 2027-01-01\n"
 		"[User u]\nMaxRunningCores = 600\n"
+		"[User v]\nMaxRunningCoresPerShare = 3\n"
 		"[QueueLimits q]\nMaxRunningCores = 2\n";
 	_cleanup_(accounts_draft_done) struct accounts_draft d;
 	_cleanup_(accounts_freep) struct accounts *kept = NULL;
@@ -223,6 +224,8 @@ static void allocations_and_limits_that_a_dump_lacks_stay(void **state)
 	text = read_dump(HEAD "Account - 'a':Fairshare=2\n", kept, &d, &err);
 	assert_non_null(text);
 	assert_non_null(strstr(text, "[Account a]\nParent = root\nShares = 2\nClusters = x\n"));
+	assert_non_null(strstr(text, "MaxRunningCoresPerShare = 20\n"));
+	assert_non_null(strstr(text, "[User v]\nMaxRunningCoresPerShare = 3"));
 	assert_non_null(strstr(text, "[Allocation a/1]"));
 	assert_non_null(strstr(text, "[User u]\nMaxRunningCores = 600"));
 	assert_non_null(strstr(text, "[QueueLimits q]"));

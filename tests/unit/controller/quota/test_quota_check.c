@@ -321,6 +321,66 @@ static void a_default_limit_applies_to_every_user_without_one(void **state)
 		"user alice in account physics has 1 jobs queued, and the limit is 1");
 }
 
+#define BMRC                                                                                   \
+	"[Template group]\nAccounts = prj.high=100/parent, prj=10/10, prj.low=1/10\n"          \
+	"[Account bloggs]\nTemplate=group\nShares=5\nUsers=alice,bob\n"                        \
+	"[Account chem]\nShares=2\nUsers=alice\n"
+
+static void expect_text(struct quota_rig *q, const struct quota_rig_job *j, const char *text)
+{
+	assert_string_equal(check_submission(q, j).text, text);
+}
+
+/* BMRC: "perhaps to a multiple of the number of shares that a group has paid for". */
+static void a_limit_may_be_a_multiple_of_the_shares_of_the_group(void **state)
+{
+	struct quota_rig *q = *state;
+	struct quota_rig_job j = { .account = "bloggs.prj.low",
+				   .rate = { 1, 1 },
+				   .ncpus = 100 };
+
+	quota_rig_set(q, "[Cluster main]\n",
+		      BMRC "[Default User]\nMaxRunningCoresPerShare=20\nMaxRunningCores=600\n");
+	expect_text(q, &j, "");
+	j.ncpus = 101;
+	expect_text(q, &j,
+		    "it needs 101 cores, and user alice in group bloggs may run 100 at "
+		    "once (20 for each of 5 shares)");
+	j.account = "bloggs.prj.high"; /* its 100 shares are of bloggs, not of the site */
+	expect_text(q, &j,
+		    "it needs 101 cores, and user alice in group bloggs may run 100 at "
+		    "once (20 for each of 5 shares)");
+	j.account = "chem";
+	j.ncpus = 41;
+	expect_text(q, &j,
+		    "it needs 41 cores, and user alice in group chem may run 40 at once "
+		    "(20 for each of 2 shares)");
+	quota_rig_set(q, "[Cluster main]\n",
+		      BMRC "[User alice]\nMaxRunningCoresPerShare=21\n"
+			   "[Default User]\nMaxRunningCoresPerShare=20\nMaxRunningCores=40\n");
+	expect_text(q, &j, "it needs 41 cores, and user alice may run 40 at once");
+	quota_rig_set(q, "[Cluster main]\n",
+		      BMRC "[Default Account]\nMaxRunningCoresPerShare=20\n"
+			   "MaxRunningMemoryPerShare=400B\n");
+	expect_text(q, &j,
+		    "it needs 41 cores, and account chem may run 40 at once (20 for each "
+		    "of 2 shares)");
+	j.account = "bloggs.prj.low"; /* 1 share of bloggs; the default is of groups */
+	expect_text(q, &j, "");
+	j.ncpus = 101;
+	expect_text(q, &j,
+		    "it needs 101 cores, and account bloggs may run 100 at once (20 for "
+		    "each of 5 shares)");
+	quota_rig_set(
+		q, "[Cluster main]\n",
+		"[Account top]\nShares=9\n[Account part]\nParent=top\nShares=1\nUsers=alice\n"
+		"MaxRunningCoresPerShare=20\nMaxRunningCores=1000\n");
+	j = (struct quota_rig_job){ .account = "part", .rate = { 1, 1 }, .ncpus = 21 };
+	expect_text(q, &j,
+		    "it needs 21 cores, and account part may run 20 at once (20 for each "
+		    "of 1 share)");
+}
+
 static void a_queue_bounds_each_job(void **state)
 {
 	struct quota_rig *q = *state;
@@ -387,6 +447,32 @@ static void a_limit_keeps_jobs_queued_until_one_ends(void **state)
 	assert_false(is_eligible(q, g, jobs[2], why));
 	quota_rig_report(q, jobs[0], JOB_ENDED, 10);
 	assert_true(is_eligible(q, g, jobs[2], why));
+}
+
+static void all_users_of_a_group_share_a_multiple_of_its_shares(void **state)
+{
+	_cleanup_(eligibility_freep) struct eligibility *g = NULL;
+	struct quota_rig *q = *state;
+	struct quota_rig_job j = { .account = "bloggs.prj", .rate = { 1, 1 }, .ncpus = 60 };
+	char why[ELIGIBLE_WHY_MAX];
+	int64_t jobs[3];
+
+	assert_int_equal(eligibility_new(&g, NULL), 0);
+	quota_rig_set(q, "[Cluster main]\n",
+		      BMRC "[Default Account]\nMaxRunningCoresPerShare=20\n");
+	jobs[0] = quota_rig_submit(q, &j);
+	j = (struct quota_rig_job){
+		.account = "bloggs.prj.high", .user = "bob", .rate = { 1, 1 }, .ncpus = 60
+	};
+	jobs[1] = quota_rig_submit(q, &j);
+	j = (struct quota_rig_job){ .account = "chem", .rate = { 1, 1 }, .ncpus = 40 };
+	jobs[2] = quota_rig_submit(q, &j);
+	assert_true(is_eligible(q, g, jobs[0], why));
+	eligibility_start(g, jobs[0]);
+	assert_false(eligibility_check(g, jobs[1], why));
+	assert_string_equal(why, "limit of account bloggs: 100 cores at once (20 for each of 5 "
+				 "shares), 60 run, this job needs 60");
+	assert_true(eligibility_check(g, jobs[2], why));
 }
 
 static void a_suspended_job_counts_memory_but_no_cores(void **state)
@@ -482,6 +568,8 @@ int main(void)
 		WITH_LEDGER(a_charge_beyond_64_bits_is_refused_by_every_policy),
 		WITH_LEDGER(an_account_limits_all_below_it),
 		WITH_LEDGER(a_default_limit_applies_to_every_user_without_one),
+		WITH_LEDGER(a_limit_may_be_a_multiple_of_the_shares_of_the_group),
+		WITH_LEDGER(all_users_of_a_group_share_a_multiple_of_its_shares),
 		WITH_LEDGER(a_queue_bounds_each_job),
 		WITH_LEDGER(a_limit_keeps_jobs_queued_until_one_ends),
 		WITH_LEDGER(a_suspended_job_counts_memory_but_no_cores),
