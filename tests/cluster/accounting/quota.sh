@@ -216,6 +216,7 @@ has "the view of a project" "Grant (SU):                        100" "$view"
 has "reserved by what waits" "Reserved (SU):                     28" "$view"
 has "the queues and what they cost" "normal 1, express 3, bonus 0" "$view"
 has "storage beside it" "Storage allotted:                  10.0 TB" "$view"
+has "in the same unit as a column" "10.0 TB" "$(live $daemon -p physics --columns storage_bytes --noheader)"
 has "the coordinator sees every user" "daemon" "$(live $bin --by user -p physics)"
 ask $bin POST /v1/jobs "$(job 1 bonus 60)" >/dev/null
 out=$(live $daemon --by user -p physics --csv --noheader --columns user,used_ms)
