@@ -52,8 +52,12 @@ int cli_seal(const struct cli *c, const char *statement, json_t *body, struct er
 
 int cli_begin_offline(struct cli *c, const struct verb_call *call, struct err *err)
 {
+	int r = table_format_read(call, &c->format, err);
+
 	c->shows_progress = isatty(STDERR_FILENO);
-	return table_format_read(call, &c->format, err);
+	c->shows_hints = c->shows_progress && isatty(STDOUT_FILENO) && !c->format.no_header &&
+			 c->format.output == TABLE_TABLE;
+	return r;
 }
 
 int cli_begin(struct cli *c, const struct verb_call *call, struct err *err)

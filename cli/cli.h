@@ -30,7 +30,8 @@ struct cli {
 	struct sd_event *event; /* NULL: the verb has none; see cli_begin_loop() */
 	struct http *http;
 	bool shows_progress; /* stderr is a terminal: progress may be shown */
-	int exit_code;	     /* of a verb whose run() returns 0 */
+	bool shows_hints; /* a person reads a table: output and stderr are terminals, and the header is printed */
+	int exit_code; /* of a verb whose run() returns 0 */
 };
 
 /* Reads the common options and the configuration, and opens a connection: the first call of a

@@ -417,7 +417,7 @@ static int print_answer(struct cli *c, const struct asked *a, const json_t *answ
 		fprintf(stderr,
 			"reeve eff: %zu shown, %" PRId64 " more; --limit N shows more\n",
 			json_array_size(rows), cli_int(answer, "left_out", 0));
-	if (r == 0 && !json_array_size(rows) && c->shows_progress)
+	if (r == 0 && !json_array_size(rows) && c->shows_hints)
 		fprintf(stderr, "no matching job has ended\n");
 	return r;
 }

@@ -269,7 +269,7 @@ static void print_rest(const struct listing *l)
 			"reeve jobs: %lld shown; there may be older ones: --limit 0 shows all, "
 			"--before %lld the next\n",
 			(long long)l->n, (long long)l->last);
-	else if (!l->n && l->c->shows_progress && l->c->format.output == TABLE_TABLE)
+	else if (!l->n && l->c->shows_hints)
 		fprintf(stderr, "no jobs%s\n",
 			verb_count(l->call, "all") ? ""
 						   : " now; -a shows those that have ended");

@@ -274,7 +274,7 @@ static int run_nodes(const struct verb_call *call, void *ctx, struct err *err)
 			return r;
 	}
 	r = table_print(t, &c->format, err);
-	if (r == 0 && !json_array_size(list) && c->shows_progress)
+	if (r == 0 && !json_array_size(list) && c->shows_hints)
 		fprintf(stderr,
 			"no node has reported to the controller yet; start reeve-agent on the nodes\n");
 	if (r == 0 && c->format.output == TABLE_TABLE) {

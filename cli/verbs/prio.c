@@ -153,7 +153,7 @@ static int print_priorities(struct cli *c, const json_t *answer, const json_t *r
 			"numbers\n",
 			(long long)cli_int(answer, "left_out", 0));
 	if (r == 0 && order && words && strcmp(order, "priority") != 0 &&
-	    c->format.output == TABLE_TABLE)
+	    c->format.output == TABLE_TABLE && !c->format.no_header)
 		fprintf(stderr, "reeve prio: %s\n", words);
 	return r;
 }

@@ -179,7 +179,7 @@ static int print_quotas(const struct cli *c, const struct verb_call *call, const
 			fputc('\n', c->format.to);
 		quota_text_print(quota, c->format.to);
 	}
-	if (i == 0 && c->shows_progress)
+	if (i == 0 && c->shows_hints)
 		fprintf(stderr,
 			"none of your accounts has an allocation; 'reeve usage' shows what they used\n");
 	return 0;

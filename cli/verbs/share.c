@@ -479,7 +479,7 @@ static int run_share(const struct verb_call *call, void *ctx, struct err *err)
 	}
 	json_decref(s.stand);
 	free(s.ahead);
-	if (r == 0 && s.n == 0 && c->shows_progress)
+	if (r == 0 && s.n == 0 && c->shows_hints)
 		fprintf(stderr, "no matching account or user has shares or usage\n");
 	return r;
 }

@@ -412,7 +412,7 @@ static int run_usage(const struct verb_call *call, void *ctx, struct err *err)
 									     &answer, err);
 	if (r >= 0)
 		r = print_usage(c, call, t, answer, err);
-	if (r == 0 && table_size(t) == 0 && c->shows_progress)
+	if (r == 0 && table_size(t) == 0 && c->shows_hints)
 		fprintf(stderr, "nothing was charged in that period\n");
 	return r;
 }

@@ -49,18 +49,21 @@ static void print_period(const json_t *q, FILE *to)
 /* Absent for a past day: the ledger does not record which jobs were queued then. */
 static void print_active(const json_t *q, FILE *to)
 {
+	const char *unit = cli_text(q, "unit");
 	char ran[QUOTA_AMOUNT_MAX], rest[QUOTA_AMOUNT_MAX], wait[QUOTA_AMOUNT_MAX];
 	int64_t suspended = cli_int(q, "suspended_jobs", 0);
 
 	if (!json_object_get(q, "running_jobs"))
 		return;
-	fprintf(to, TITLE "%" PRId64 " (%s used so far, up to %s more)\n",
-		"Running jobs:", cli_int(q, "running_jobs", 0) + suspended,
+	fprintf(to, TITLE "%" PRId64, "Running jobs:", cli_int(q, "running_jobs", 0));
+	if (suspended)
+		fprintf(to, " and %" PRId64 " suspended", suspended);
+	fprintf(to, " (%s used so far, up to %s more %s)\n",
 		quota_format(cli_int(q, "running_ms", 0), ran),
-		quota_format(cli_int(q, "running_rest_ms", 0), rest));
-	fprintf(to, TITLE "%" PRId64 " (up to %s)\n",
+		quota_format(cli_int(q, "running_rest_ms", 0), rest), unit ? unit : "");
+	fprintf(to, TITLE "%" PRId64 " (up to %s %s)\n",
 		"Queued jobs:", cli_int(q, "queued_jobs", 0),
-		quota_format(cli_int(q, "queued_ms", 0), wait));
+		quota_format(cli_int(q, "queued_ms", 0), wait), unit ? unit : "");
 }
 
 /* "physics", or "physics (counts with all of science)". */

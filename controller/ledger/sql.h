@@ -40,6 +40,7 @@
 /* store_filter.state */
 #define SQL_STORE_ANY SQL_TEXT(-1)
 #define SQL_STORE_ACTIVE SQL_TEXT(-2)
+#define SQL_STORE_STARTED SQL_TEXT(-3)
 
 /* jobs.want */
 #define SQL_DESIRED_RUN SQL_TEXT(0)
@@ -114,6 +115,7 @@ _Static_assert(SQL_SLURM_FROM == STORE_SLURM_FROM, "SQL has another number");
 _Static_assert(SQL_STORE_START_NOW == STORE_START_NOW, "SQL has another number");
 _Static_assert(SQL_SLURM_IDS == SYNC_SLURM_ID_MAX + 1, "SQL has another number");
 SQL_IS(STORE_ACTIVE);
+SQL_IS(STORE_STARTED);
 SQL_IS(DESIRED_RUN);
 SQL_IS(DESIRED_SUSPEND);
 SQL_IS(DESIRED_CANCEL);

@@ -207,7 +207,7 @@ typedef int (*store_job_fn)(void *ctx, const struct store_job *j, struct err *er
 
 struct store_filter {
 	const char *user, *account, *node; /* NULL: any */
-	int state;	/* enum job_state; STORE_ANY; STORE_ACTIVE: not ended */
+	int state; /* enum job_state; STORE_ANY; STORE_ACTIVE: not ended; STORE_STARTED: of these, not queued */
 	int64_t before; /* jobs with a smaller number only; 0: any */
 	int64_t limit;
 	enum store_elements { STORE_NO_ELEMENTS, STORE_ELEMENTS } elements; /* array tasks */
@@ -229,6 +229,7 @@ int store_jobs_bound(struct store *s, struct store_filter *f, int64_t *ret_next,
 		     struct err *err);
 #define STORE_ANY (-1)
 #define STORE_ACTIVE (-2)
+#define STORE_STARTED (-3)
 /* The newest first. */
 int store_jobs(struct store *s, const struct store_filter *f, store_job_fn fn, void *ctx,
 	       struct err *err);

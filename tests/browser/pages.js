@@ -32,6 +32,10 @@ async function checkPage(page, shape, name) {
   ok(answer.status() === (name === 'nothing-here' ? 404 : 200), `${title} is served`, answer.status());
   const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
   ok(width[0] <= width[1], `${title} is no wider than the window`, width);
+  const outside = await page.evaluate(() => [...document.querySelectorAll('main *')].filter((e) => !e.closest('svg') &&
+    getComputedStyle(e).display !== 'inline' && getComputedStyle(e).overflowY === 'visible' && e.clientHeight > 0 && e.scrollHeight > e.clientHeight + 2)
+    .map((e) => `${e.tagName}.${e.className}`));
+  ok(outside.length === 0, `${title}: nothing sticks out of its box, over what follows`, outside.join());
   await page.evaluate(axe);
   const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
   ok(found.violations.length === 0, `${title}: axe-core finds nothing`,

@@ -71,12 +71,27 @@ async function checkQuotaAndShare(page) {
   ok(await page.locator('tr.own', { hasText: '(you, place' }).count() > 0, 'and the own row is marked');
 }
 
+// Figures and names of a large site: 51,119,335.0 hours of an account with a title. No column is beyond the edge of a wide window.
+async function checkLargeFigures(page, name) {
+  await page.goto(new URL(`/web/${name}`, link).href);
+  const cut = await page.evaluate(() => {
+    const large = (node) => { if (/^[0-9][0-9,.]*$/.test(node.textContent.trim())) node.textContent = '51,119,335.0'; };
+    for (const cell of document.querySelectorAll('main td.figure, main td .pair')) cell.childNodes.forEach(large);
+    return [...document.querySelectorAll('.scroll')].filter((e) => e.scrollWidth > e.clientWidth).map((e) => `${e.getAttribute('aria-label')}: ${e.scrollWidth} of ${e.clientWidth}`);
+  });
+  ok(cut.length === 0, `${name} with figures of a large site: no column is cut at 1440`, cut.join());
+}
+
 async function checkPage(page, shape, name) {
   const answer = await page.goto(new URL(`/web/${name}`, link).href);
   const title = `${name} at ${shape.name}`;
   ok(answer.status() === (name.includes('%3C') ? 404 : 200), `${title} is served`, answer.status());
   const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
   ok(width[0] <= width[1], `${title} is no wider than the window`, width);
+  const outside = await page.evaluate(() => [...document.querySelectorAll('main *')].filter((e) => !e.closest('svg') &&
+    getComputedStyle(e).display !== 'inline' && getComputedStyle(e).overflowY === 'visible' && e.clientHeight > 0 && e.scrollHeight > e.clientHeight + 2)
+    .map((e) => `${e.tagName}.${e.className}`));
+  ok(outside.length === 0, `${title}: nothing sticks out of its box, over what follows`, outside.join());
   await page.evaluate(axe);
   const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ['violations'] }));
   ok(found.violations.length === 0, `${title}: axe-core finds nothing`,
@@ -98,6 +113,7 @@ async function main() {
       colorScheme: shape.colorScheme, bypassCSP: true });
     const one = await shaped.newPage();
     for (const name of pages) await checkPage(one, shape, name);
+    if (shape.width >= 1440) for (const name of pages) await checkLargeFigures(one, name);
     await shaped.close();
   }
   await browser.close();

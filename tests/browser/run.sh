@@ -54,6 +54,7 @@ wait_started() { for _ in $(seq 100); do is_started "$1" && return; sleep 0.1; d
 wait_started n1
 wait_started n2
 use='"cpu_ns":3600000000,"rss_peak_bytes":2589934592,"vmem_peak_bytes":7589934592,"jobfs_peak_bytes":50000000'
+use+=',"cores":[{"cpu":0,"ns":900000000},{"cpu":1,"ns":900000000},{"cpu":2,"ns":900000000},{"cpu":3,"ns":900000000}]'
 at=$(date +%s)
 # Job 1 over 100 minutes: cores busy, idle, suspended, not measured for a while; memory and disk that grow. Job 2 grows until it is killed.
 values() { seq "$@" | paste -sd,; } # FIRST STEP LAST

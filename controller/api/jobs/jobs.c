@@ -9,6 +9,7 @@
 #include "common/log.h"
 #include "controller/api/jobs/owned_job.h"
 #include "controller/api/jobs/jobs.h"
+#include "controller/accounts/accounts.h"
 #include "controller/ledger/archive/archive.h"
 #include "controller/ledger/usage/quota.h"
 #include "controller/api/call.h"
@@ -53,15 +54,15 @@ static int read_state(struct call *c, int *ret, struct err *err)
 	*ret = -1;
 	if (!text)
 		return 0;
-	if (!strcmp(text, "active")) {
-		*ret = STORE_ACTIVE;
+	if (!strcmp(text, "active") || !strcmp(text, "started")) {
+		*ret = *text == 'a' ? STORE_ACTIVE : STORE_STARTED;
 		return 0;
 	}
 	if (job_state_parse(text, &state) < 0)
 		return err_set(
 			err, -EINVAL,
 			"state=%.40s: it is one of queued, starting, running, suspended, "
-			"ending, ended, active",
+			"ending, ended, active, started",
 			text);
 	*ret = (int)state;
 	return 0;
@@ -78,7 +79,7 @@ static int read_filter(struct call *c, struct store_filter *f, struct err *err)
 	f->node = call_query_text(c, "node");
 	if (r >= 0)
 		r = read_state(c, &f->state, err);
-	f->elements = call_query_text(c, "elements") ||
+	f->elements = call_query_text(c, "elements") || f->state == STORE_STARTED ||
 				      (f->state > JOB_QUEUED && f->state < JOB_ENDED)
 			      ? STORE_ELEMENTS
 			      : STORE_NO_ELEMENTS;
@@ -160,6 +161,32 @@ static int end_list(struct call *c, const struct list *l, struct err *err)
 	return 0;
 }
 
+#define COORDINATED_MAX 20 /* names in an answer */
+
+/* "coordinates": the accounts of whose jobs the caller sees all, if they name the account. */
+static json_t *list_coordinated(const struct call *c)
+{
+	const struct accounts *a = c->api->accounts;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < a->n_accounts && json_array_size(list) < COORDINATED_MAX; i++)
+		if (accounts_is_coordinator(a, (int32_t)i, c->user))
+			json_array_append_new(list, json_string(a->accounts[i].name));
+	return list;
+}
+
+/* Others are left out because of who asks, not because of what was asked. */
+static int add_narrowed(struct call *c, const struct store_filter *f, struct err *err)
+{
+	if (!f->user || call_query_text(c, "user") || call_query_text(c, "packed"))
+		return 0;
+	if (json_object_set_new(c->answer, "narrowed_to", json_string(f->user)) < 0 ||
+	    (!f->account &&
+	     json_object_set_new(c->answer, "coordinates", list_coordinated(c)) < 0))
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
 int route_jobs(struct call *c, struct err *err)
 {
 	struct store_filter f = { 0 };
@@ -180,6 +207,8 @@ int route_jobs(struct call *c, struct err *err)
 	if (r >= 0)
 		r = end_list(c, &l, err);
 	rowpack_done(&l.packed);
+	if (r >= 0)
+		r = add_narrowed(c, &f, err);
 	return r < 0 ? r : add_next(c, &l, &f, next, err);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* prio.c - GET /v1/prio, the priorities of queued jobs: all by number, or those of the highest priority; with why=1 each one's
- * reason to wait and its latest start. */
+/* prio.c - GET /v1/prio, the priorities of queued jobs, those of the highest priority first; with why=1 each one's reason to wait
+ * and its latest start. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +34,9 @@ struct queued {
 	json_t *rows;
 	struct rank_cluster has;
 	int64_t now_ns, job; /* job 0: all */
-	int64_t limit, left_out, best, why;
+	int64_t limit, left_out, why;
 	const char *user, *account;
-	struct candidate *of; /* best=1: all of them, then the first `limit` by number */
+	struct candidate *of; /* all of them, then the first `limit` by number */
 	size_t n, room;
 	size_t cluster; /* that is being read */
 };
@@ -169,12 +169,7 @@ static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 	const struct queued_job key = key_of(w);
 	struct queued *q = ctx;
 
-	if (!is_wanted(q, &key))
-		return 0;
-	if ((int64_t)json_array_size(q->rows) < q->limit)
-		return add_row(q, w, err);
-	q->left_out++;
-	return 0;
+	return is_wanted(q, &key) ? add_row(q, w, err) : 0;
 }
 
 static int add_candidate(struct queued *q, int64_t job, int64_t priority, struct err *err)
@@ -280,13 +275,6 @@ static int read_cluster(struct queued *q, const char *cluster, struct err *err)
 	return r;
 }
 
-static int pass_cluster(struct queued *q, const char *cluster, struct err *err)
-{
-	int r = store_waiting(q->c->api->c.store, cluster, add_queued, q, err);
-
-	return r < 0 ? r : store_withheld(q->c->api->c.store, cluster, add_queued, q, err);
-}
-
 static int collect_cluster(struct queued *q, const char *cluster, struct err *err)
 {
 	int r = dispatch_each_queued(q->c->api->c.cycle, cluster, collect_queued, q, err);
@@ -299,8 +287,8 @@ static int add_cluster(struct queued *q, const char *cluster, struct err *err)
 	size_t first = 0;
 	int r = read_cluster(q, cluster, err);
 
-	if (r < 0 || !q->best)
-		return r < 0 ? r : pass_cluster(q, cluster, err);
+	if (r < 0)
+		return r;
 	while (first < q->n && q->of[first].cluster < q->cluster)
 		first++;
 	return add_chosen(q, cluster, first, err);
@@ -344,7 +332,7 @@ static int choose_best(struct queued *q, struct err *err)
 static int add_all(struct queued *q, struct err *err)
 {
 	const struct config *config = q->c->api->c.config;
-	int r = q->best ? choose_best(q, err) : 0;
+	int r = choose_best(q, err);
 
 	for (q->cluster = 0; q->cluster < config->n_clusters && r >= 0; q->cluster++) {
 		const struct config_cluster *cl = config->clusters[q->cluster];
@@ -352,6 +340,44 @@ static int add_all(struct queued *q, struct err *err)
 		r = cl->engine == ENGINE_SLURM ? add_pending(q, cl->name, err)
 					       : add_cluster(q, cl->name, err);
 	}
+	return r;
+}
+
+/* ---- their order ---- */
+
+/* Held jobs last; where priority orders the queue the highest first, then by number, which is the order of submission. */
+static int compare_rows(const void *a, const void *b, void *by_priority)
+{
+	const json_t *x = *(json_t *const *)a, *y = *(json_t *const *)b;
+	const bool is_held[2] = { json_object_get(x, "held"), json_object_get(y, "held") };
+	int64_t p[2] = { json_integer_value(json_object_get(x, "priority")),
+			 json_integer_value(json_object_get(y, "priority")) };
+	int64_t job[2] = { json_integer_value(json_object_get(x, "job")),
+			   json_integer_value(json_object_get(y, "job")) };
+
+	if (is_held[0] != is_held[1])
+		return is_held[0] ? 1 : -1;
+	if (*(const bool *)by_priority && p[0] != p[1])
+		return p[0] > p[1] ? -1 : 1;
+	return job[0] < job[1] ? -1 : job[0] > job[1];
+}
+
+static int sort_rows(struct queued *q, struct err *err)
+{
+	size_t n = json_array_size(q->rows);
+	_cleanup_free_ json_t **rows = calloc(n + 1, sizeof(*rows));
+	bool by_priority =
+		config_ordering(q->c->api->c.config, NULL) == CONFIG_ORDERING_PRIORITY;
+	int r = 0;
+
+	if (!rows)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++)
+		rows[i] = json_incref(json_array_get(q->rows, i));
+	qsort_r(rows, n, sizeof(*rows), compare_rows, &by_priority);
+	for (size_t i = 0; i < n; i++)
+		if (json_array_set_new(q->rows, i, rows[i]) < 0)
+			r = err_set(err, -ENOMEM, "out of memory");
 	return r;
 }
 
@@ -370,8 +396,6 @@ static int read_query(struct call *c, struct queued *q, struct err *err)
 	if (r >= 0)
 		r = call_query_int(c, "limit", (struct wire_int){ 1, PRIO_LIMIT, &limit },
 				   &q->limit, err);
-	if (r >= 0)
-		r = call_query_int(c, "best", flag, &q->best, err);
 	if (r >= 0)
 		r = call_query_int(c, "why", flag, &q->why, err);
 	q->user = call_query_text(c, "user");
@@ -400,6 +424,8 @@ int route_prio(struct call *c, struct err *err)
 		 config_ordering_name(config_ordering(c->api->c.config, NULL)));
 	doc_text(&answer, "order_words", config_ordering_queue(c->api->c.config));
 	r = add_all(&q, err);
+	if (r >= 0)
+		r = sort_rows(&q, err);
 	doc_int(&answer, "left_out", q.left_out);
 	if (q.why)
 		doc_text(&answer, "sure", DISPATCH_SURE);

@@ -35,9 +35,12 @@ static int add_view(void *ctx, const struct quota_view *v, struct err *err)
 
 	if (!j || json_array_append_new(l->quotas, j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (!authz_sees_usage(l->c, whose))
-		hide_others(json_object_get(j, "users"), l->c->user);
-	return 0;
+	if (authz_sees_usage(l->c, whose))
+		return 0;
+	hide_others(json_object_get(j, "users"), l->c->user);
+	return json_object_set_new(j, "narrowed_to", json_string(l->c->user)) < 0
+		       ? err_set(err, -ENOMEM, "out of memory")
+		       : 0;
 }
 
 /* The views of the requested account, or of all that the caller is in or coordinates. */

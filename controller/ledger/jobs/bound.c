@@ -209,7 +209,8 @@ static int find_floor(struct store *s, const struct store_filter *f, int64_t *re
 int store_jobs_bound(struct store *s, struct store_filter *f, int64_t *ret_next,
 		     struct err *err)
 {
-	bool is_active = f->state == STORE_ACTIVE || (f->state >= 0 && f->state < JOB_ENDED);
+	bool is_active = f->state == STORE_ACTIVE || f->state == STORE_STARTED ||
+			 (f->state >= 0 && f->state < JOB_ENDED);
 	int64_t lowest = 0;
 	int r = 0;
 

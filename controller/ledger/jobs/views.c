@@ -80,13 +80,14 @@ enum { VIEW_COLUMNS(SQL_NAME) VIEW_REQUEST, VIEW_ADJUSTED_MS, VIEW_HOLD };
 #define EVERY_ATTEMPT                                                                          \
 	" FROM jobs j JOIN attempts a ON a.job = j.job LEFT JOIN nodes n ON n.node = a.node"
 /* What has no index is one CASE: of several conditions SQLite would expect that few jobs meet them all, and sort all of a node.
- * ?1 user, ?2 account, ?3 node, ?4 state (-1 any, -2 not ended), ?5 before, ?6 limit, ?7 with tasks of
+ * ?1 user, ?2 account, ?3 node, ?4 state (-1 any, -2 not ended, -3 started and not ended), ?5 before, ?6 limit, ?7 with tasks of
  * arrays, ?8 only those of this array, ?9 from, ?10 queue, ?11 part of the name, ?12 and ?13 submitted between, ?14 not in brief. */
 #define FILTERS                                                                                \
 	" (?1 IS NULL OR j.user BETWEEN ?1 AND ?1)"                                            \
 	" AND (?2 IS NULL OR j.account BETWEEN ?2 AND ?2)"                                     \
 	" AND (?4 = " SQL_STORE_ANY " OR (?4 = " SQL_STORE_ACTIVE                              \
-	" AND j.state < " SQL_JOB_ENDED ") OR j.state = ?4)"                                   \
+	" AND j.state < " SQL_JOB_ENDED ") OR (?4 = " SQL_STORE_STARTED                        \
+	" AND j.state > " SQL_JOB_QUEUED " AND j.state < " SQL_JOB_ENDED ") OR j.state = ?4)"  \
 	" AND CASE WHEN j.job < ?5 AND j.job >= ?9 AND (?10 IS NULL OR j.queue = ?10)"         \
 	" AND (?11 IS NULL OR LOWER(j.name) LIKE LOWER(?11) ESCAPE '!')"                       \
 	" AND j.submitted_ns >= ?12 AND j.submitted_ns < ?13 THEN 1 ELSE 0 END > 0"            \
@@ -134,7 +135,8 @@ enum { VIEW_COLUMNS(SQL_NAME) VIEW_REQUEST, VIEW_ADJUSTED_MS, VIEW_HOLD };
 
 static bool is_of_active(const struct store_filter *f)
 {
-	return f->state == STORE_ACTIVE || (f->state >= 0 && f->state < JOB_ENDED);
+	return f->state == STORE_ACTIVE || f->state == STORE_STARTED ||
+	       (f->state >= 0 && f->state < JOB_ENDED);
 }
 
 /* By an index of nodes, which has segments. */
@@ -162,6 +164,8 @@ static const char *choose_sql(const struct store_filter *f)
 	static const char by_account_and_node[] =
 		NODES("j.account = ?2 AND " ON_NODE_BEHIND, NEWEST, "p.node = ?3");
 	static const char active[] = FEW(NEWEST_NUMBERS("j.job < ?5"));
+	static const char started[] =
+		FEW(NEWEST_NUMBERS("j.job < ?5 AND j.state > " SQL_JOB_QUEUED));
 	static const char any[] = JOBS("j.job < ?5 AND j.job >= ?9") NEWEST;
 
 	bool is_active = is_of_active(f);
@@ -177,7 +181,7 @@ static const char *choose_sql(const struct store_filter *f)
 	if (f->account)
 		return f->node ? by_account_and_node : by_account;
 	if (is_active)
-		return active;
+		return f->state == STORE_STARTED ? started : active;
 	return f->node ? by_node : any;
 }
 

@@ -46,6 +46,14 @@ static bool is_one(const struct store_eff_row *n)
 	return n->job != 0;
 }
 
+/* Of one job also for the sake of idle GPUs, whatever they cost: others wait for them. */
+static bool is_worth_advice(const struct store_eff_row *n)
+{
+	const struct eff_sum *s = &n->sum;
+
+	return eff_is_worth_advice(s) || (is_one(n) && s->jobs_saving && s->most_fit.ngpus);
+}
+
 /* What to request next time, and what it would have cost. */
 static void write_advice(const struct store_eff_row *n, char words[static WORDS_MAX])
 {
@@ -58,16 +66,16 @@ static void write_advice(const struct store_eff_row *n, char words[static WORDS_
 	char list[ADVICE_MAX], was[CHARGE_MAX], would[CHARGE_MAX];
 
 	words[0] = '\0';
+	if (s->n_gpus_idle && is_one(n))
+		add_words(words, "", ADVICE_IDLE_GPUS);
 	if (is_one(n) && *advice_more(&facts, list)) {
-		add_words(words, "", "%s", list);
+		add_words(words, "; ", "%s", list);
 		return;
 	}
-	if (s->n_gpus_idle && is_one(n))
-		add_words(words, "", "its GPUs did nothing: leave ngpus out");
-	else if (s->n_gpus_idle)
+	if (s->n_gpus_idle && !is_one(n))
 		add_words(words, "", "in %" PRId64 " jobs GPUs did nothing: leave ngpus out",
 			  s->n_gpus_idle);
-	if (!eff_is_worth_advice(s))
+	if (!is_worth_advice(n))
 		return;
 	format_charge(s->charge_ms, was);
 	format_charge(s->charge_ms - s->saved_ms, would);
@@ -80,6 +88,27 @@ static void write_advice(const struct store_eff_row *n, char words[static WORDS_
 			  "%" PRId64 " of %" PRId64 " jobs could have asked for less: charge %s"
 			  " -> %s; most in job %" PRId64 ": %s",
 			  s->jobs_saving, s->jobs, was, would, s->most_job, list);
+}
+
+/* Of an ended job without advice: why there is none. */
+static void write_unadvised(const struct store_eff_row *n, char words[static WORDS_MAX])
+{
+	const struct eff_sum *s = &n->sum;
+	char list[ADVICE_MAX];
+
+	write_advice(n, words);
+	if (!is_one(n) || *words || s->end_kind == END_NONE) {
+		words[0] = '\0';
+		return;
+	}
+	if (s->unjudged)
+		add_words(words, "", "Nothing is advised: %s, so its use says little",
+			  s->unjudged);
+	else if (s->has_less)
+		add_words(words, "", "next time %s would do, and save little or no charge",
+			  advice_options(&s->less, s->engine, list));
+	else
+		add_words(words, "", "The same again: no smaller request is advised");
 }
 
 /* How the figure of one job can be above 100 %. */
@@ -209,6 +238,7 @@ static json_t *encode_row(const struct store_eff_row *n)
 		const char *key;
 		void (*write)(const struct store_eff_row *n, char words[static WORDS_MAX]);
 	} texts[] = { { "advice", write_advice },
+		      { "unadvised", write_unadvised },
 		      { "note", write_note },
 		      { "not_measured", write_unmeasured } };
 	const struct eff_sum *s = &n->sum;
@@ -224,7 +254,7 @@ static json_t *encode_row(const struct store_eff_row *n)
 	doc_int(d, "gpu_ms", s->gpu_ms);
 	set_sides(d, s);
 	doc_int(d, "charge_requested_ms", s->charge_ms);
-	if (eff_is_worth_advice(s))
+	if (is_worth_advice(n))
 		doc_int(d, "charge_advised_ms", s->charge_ms - s->saved_ms);
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		texts[i].write(n, words);

@@ -211,12 +211,19 @@ static int64_t less_bytes(const struct usage *u, const int64_t *peak, int64_t re
 	return fit_bytes(*peak > MIB ? *peak : MIB);
 }
 
-/* Did it end with status 0, after at least a minute? A failed job says nothing about its need.
- */
-static bool is_meaningful(const struct advice_facts *f)
+static bool is_long_enough(const struct advice_facts *f)
 {
-	return f->end->kind == END_EXITED && f->end->exit_status == 0 &&
-	       f->running_ns >= 60 * S_NS;
+	return f->running_ns >= 60 * S_NS;
+}
+
+/* A failed job says nothing about its need. */
+const char *advice_unjudged(const struct advice_facts *f)
+{
+	if (f->end->kind == END_CANCELLED)
+		return "it was cancelled";
+	if (f->end->kind != END_EXITED || f->end->exit_status != 0)
+		return "it did not end well";
+	return is_long_enough(f) ? NULL : "it ran for less than a minute";
 }
 
 static bool has_gpu_figures(const struct advice_facts *f)
@@ -226,7 +233,11 @@ static bool has_gpu_figures(const struct advice_facts *f)
 
 bool advice_gpus_idle(const struct advice_facts *f)
 {
-	return is_meaningful(f) && has_gpu_figures(f) && f->usage->gpus_used == 0;
+	bool is_cut = f->end->kind == END_CANCELLED ||
+		      (f->end->kind == END_LIMIT && f->end->reason.limit == LIMIT_WALLTIME);
+
+	return is_long_enough(f) && (is_cut || !advice_unjudged(f)) && has_gpu_figures(f) &&
+	       f->usage->gpus_used == 0;
 }
 
 /* Proposes as many GPUs as did something, of the same model. */
@@ -247,7 +258,7 @@ bool advice_less(const struct advice_facts *f, struct resources *ret)
 	int64_t s = f->running_ns / S_NS;
 
 	*ret = (struct resources){ 0 };
-	if (!is_meaningful(f))
+	if (advice_unjudged(f))
 		return false;
 	ret->ncpus = less_cores(f);
 	if (r->vmem_bytes && count_refused(u) > 0)
@@ -266,18 +277,16 @@ bool advice_less(const struct advice_facts *f, struct resources *ret)
 
 const char *advice_format(const struct advice_facts *f, char buf[static ADVICE_MAX])
 {
-	static const char idle[] = "its GPUs did nothing: leave ngpus out";
 	bool is_idle = advice_gpus_idle(f);
-	char list[ADVICE_MAX];
+	char list[ADVICE_MAX], more[ADVICE_MAX];
 	struct resources fit;
 
 	if (advice_less(f, &fit))
-		snprintf(buf, ADVICE_MAX, "%s%snext time %.*s would do", is_idle ? idle : "",
-			 is_idle ? "; " : "", ADVICE_MAX - 80,
+		snprintf(more, ADVICE_MAX, "next time %.*s would do", ADVICE_MAX - 80,
 			 advice_options(&fit, f->engine, list));
-	else if (is_idle)
-		snprintf(buf, ADVICE_MAX, "%s", idle);
 	else
-		advice_more(f, buf);
+		advice_more(f, more);
+	snprintf(buf, ADVICE_MAX, "%s%s%.*s", is_idle ? ADVICE_IDLE_GPUS : "",
+		 is_idle && *more ? "; " : "", ADVICE_MAX - 60, more);
 	return buf;
 }

@@ -28,11 +28,14 @@ struct advice_facts {
  * there are none. */
 bool advice_less(const struct advice_facts *f, struct resources *ret);
 
-/* Did all GPUs of the job do nothing? Then the only smaller request is one without GPUs. False
- * where that was not measured, or the job was too short to judge. */
+/* Did all GPUs of the job do nothing? Then the only smaller request is one without GPUs. True also of a job that was cancelled or
+ * reached its walltime; false where that was not measured, the job failed, or it was too short to judge. */
 bool advice_gpus_idle(const struct advice_facts *f);
+/* Why the use of an ended job says little about what it needs, "it was cancelled"; NULL: it says enough. */
+const char *advice_unjudged(const struct advice_facts *f);
 
 #define ADVICE_MAX 256
+#define ADVICE_IDLE_GPUS "its GPUs did nothing: leave ngpus out"
 
 /* "-l ncpus=2,vmem=3GiB", for Slurm "--vmem=3G with 2 cores", for PBS "-l ncpus=2,vmem=3gb" (which a request in chunks has
  * within its -l select=): what is not 0, as it is typed. */

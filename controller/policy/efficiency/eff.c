@@ -142,8 +142,11 @@ static int add_saving(struct eff_sum *sum, const struct eff_attempt *a)
 					    .end = &a->end,
 					    .running_ns = a->running_ns };
 	struct resources fit;
-	int64_t saved = advice_less(&facts, &fit) ? find_saving(a, &fit) : 0;
+	int64_t saved;
 
+	sum->has_less = advice_less(&facts, &fit);
+	sum->less = fit;
+	saved = sum->has_less ? find_saving(a, &fit) : 0;
 	if (!saved)
 		return 0;
 	if (sum->last_saving_job != a->job || a->is_history)
@@ -212,6 +215,8 @@ int eff_add(struct eff_sum *sum, const struct eff_attempt *a)
 	sum->limit = a->end.reason.limit;
 	sum->limit_requested = a->end.reason.requested;
 	sum->limit_reached = a->end.reason.reached;
+	sum->unjudged = advice_unjudged(
+		&(struct advice_facts){ .end = &a->end, .running_ns = a->running_ns });
 	if (!add_product(&sum->running_ms, ms, 1) || !add_product(&sum->held_ms, weight, 1) ||
 	    !add_product(&sum->core_ms, ms, a->requested.ncpus) ||
 	    !add_product(&sum->gpu_ms, ms, a->requested.ngpus) ||

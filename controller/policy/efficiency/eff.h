@@ -69,6 +69,10 @@ struct eff_sum {
 	enum job_end_kind end_kind;
 	enum limit_kind limit;
 	int64_t limit_requested, limit_reached;
+	/* Of the attempt added last: advice_unjudged(), and what advice_less() proposes, cheaper or not. */
+	const char *unjudged;
+	struct resources less;
+	bool has_less;
 	int64_t last_job, last_saving_job, held_ms;
 };
 

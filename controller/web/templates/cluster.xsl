@@ -54,8 +54,8 @@
 				<rect class="down" x="{$x}" width="8" y="{format-number(100 - $charged - $free - $drained - $down, '0.##')}" height="{format-number($down, '0.##')}"/>
 			</xsl:for-each>
 		</svg>
-		<figcaption><span class="key charged">charged</span> <span class="key free">free</span> <span class="key drained">drained</span> <span class="key down">down</span>
-		<xsl:text> from </xsl:text><xsl:value-of select="$days[1]/@day"/> to <xsl:value-of select="$days[last()]/@day"/>; full height: <xsl:value-of select="f:hours($max)"/> hours a day</figcaption>
+		<figcaption><xsl:value-of select="$text"/> of each day from <xsl:value-of select="$days[1]/@day"/> to <xsl:value-of select="$days[last()]/@day"/>; full height: <xsl:value-of select="f:hours($max)"/> a day
+			<ul class="legend"><li class="key charged">charged</li><li class="key free">free</li><li class="key drained">drained</li><li class="key down">down</li></ul></figcaption>
 		</figure>
 	</xsl:if>
 	<div class="scroll" tabindex="0" role="region" aria-label="{$text} by day"><table class="narrow">

@@ -30,7 +30,7 @@
 		<h2 id="next">What to request next</h2>
 		<xsl:choose>
 			<xsl:when test="$e/@advice"><p class="sentence advice"><xsl:value-of select="$e/@advice"/></p></xsl:when>
-			<xsl:when test="@state = 'ended'"><p>The same again: a smaller request would have saved nothing worth it.</p></xsl:when>
+			<xsl:when test="$e/@unadvised"><p class="sentence"><xsl:value-of select="$e/@unadvised"/></p></xsl:when>
 			<xsl:otherwise><p>It still runs: no smaller request can be advised yet.</p></xsl:otherwise>
 		</xsl:choose>
 		<xsl:if test="$e/@note"><p class="note"><xsl:value-of select="$e/@note"/></p></xsl:if>
@@ -51,9 +51,13 @@
 	<xsl:variable name="p" select="/page/price"/>
 	<xsl:variable name="unit"><xsl:call-template name="unit"><xsl:with-param name="of" select="@unit"/></xsl:call-template></xsl:variable>
 	<h2 id="cost">What it cost</h2>
-	<p><strong><xsl:value-of select="f:hours(@charge_requested_ms)"/></strong><xsl:text> </xsl:text><xsl:value-of select="$unit"/> were charged:
-	<xsl:call-template name="short"><xsl:with-param name="of" select="@rate"/></xsl:call-template> for each hour that it ran (<xsl:value-of select="f:duration-ns(@running_ns)"/>).
-	A request of just what it used would have cost <xsl:value-of select="f:hours(@charge_used_ms)"/>.
+	<p><xsl:choose>
+		<xsl:when test="@running_ns &gt; 0"><strong><xsl:value-of select="f:hours(@charge_requested_ms)"/></strong><xsl:text> </xsl:text><xsl:value-of select="$unit"/> were charged:
+			<xsl:call-template name="short"><xsl:with-param name="of" select="@rate"/></xsl:call-template> for each hour that it ran (<xsl:value-of select="f:duration-ns(@running_ns)"/>).
+			A request of just what it used would have cost <xsl:value-of select="f:hours(@charge_used_ms)"/>.</xsl:when>
+		<xsl:when test="@state = 'ended'">Nothing was charged: it did not run.</xsl:when>
+		<xsl:otherwise>Nothing was charged yet: it has not run. Each hour that it runs will cost <xsl:call-template name="short"><xsl:with-param name="of" select="@rate"/></xsl:call-template><xsl:text> </xsl:text><xsl:value-of select="$unit"/>.</xsl:otherwise>
+	</xsl:choose>
 	<xsl:if test="@adjusted_ms">Operators adjusted it by <xsl:value-of select="f:hours(@adjusted_ms)"/>.</xsl:if></p>
 	<xsl:if test="$p/sides/item">
 		<div class="scroll" tabindex="0" role="region" aria-label="How the rate was made"><table class="narrow">
@@ -119,7 +123,7 @@
 	<xsl:if test="usage/cores/item and @running_ns &gt; 0">
 		<h2>Its cores</h2>
 		<p>Busy, of the time it ran.</p>
-		<ul class="cores"><xsl:for-each select="usage/cores/item"><li>
+		<ul class="core-list"><xsl:for-each select="usage/cores/item"><li>
 			<span class="pair">core <xsl:value-of select="@cpu"/>: <xsl:value-of select="f:percent(@ns, ../../../@running_ns)"/></span>
 			<xsl:call-template name="bar"><xsl:with-param name="part" select="@ns"/><xsl:with-param name="whole" select="../../../@running_ns"/></xsl:call-template>
 		</li></xsl:for-each></ul>

@@ -4,6 +4,17 @@
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
 	xmlns:f="https://reeve.example/format" exclude-result-prefixes="f">
 
+<!-- That a list is of the reader's own jobs, and where those of their projects are. -->
+<xsl:template name="whose">
+	<xsl:param name="jobs"/>
+	<xsl:if test="$jobs/@narrowed_to">
+		<p class="note">Your own jobs<xsl:if test="/page/asked/@account"> in <xsl:value-of select="/page/asked/@account"/></xsl:if>.
+		<xsl:if test="$jobs/coordinates/item">Those of all users of the projects that you coordinate:
+			<xsl:for-each select="$jobs/coordinates/item"><xsl:if test="position() &gt; 1">, </xsl:if>
+				<a href="/web/jobs?account={f:encode(@text)}"><xsl:value-of select="@text"/></a></xsl:for-each>.</xsl:if></p>
+	</xsl:if>
+</xsl:template>
+
 <xsl:template name="job-table">
 	<xsl:param name="jobs"/>
 	<xsl:param name="none"/>

@@ -14,6 +14,7 @@
 				<xsl:call-template name="option"><xsl:with-param name="value"/><xsl:with-param name="text">all</xsl:with-param></xsl:call-template>
 				<xsl:call-template name="option"><xsl:with-param name="value">active</xsl:with-param></xsl:call-template>
 				<xsl:call-template name="option"><xsl:with-param name="value">queued</xsl:with-param></xsl:call-template>
+				<xsl:call-template name="option"><xsl:with-param name="value">started</xsl:with-param></xsl:call-template>
 				<xsl:call-template name="option"><xsl:with-param name="value">running</xsl:with-param></xsl:call-template>
 				<xsl:call-template name="option"><xsl:with-param name="value">suspended</xsl:with-param></xsl:call-template>
 				<xsl:call-template name="option"><xsl:with-param name="value">ended</xsl:with-param></xsl:call-template>
@@ -29,6 +30,7 @@
 		<button type="submit">Show</button>
 		<xsl:if test="asked/@*[name() != 'sort' and name() != 'order']"><a class="clear" href="/web/jobs">Show all</a></xsl:if>
 	</form>
+	<xsl:call-template name="whose"><xsl:with-param name="jobs" select="jobs"/></xsl:call-template>
 	<xsl:call-template name="job-table">
 		<xsl:with-param name="jobs" select="jobs/jobs/item"/>
 		<xsl:with-param name="none"><xsl:choose>

@@ -139,7 +139,8 @@
 <xsl:template name="state">
 	<xsl:choose>
 		<xsl:when test="end/@kind = 'limit'"><span class="state bad">killed: <xsl:value-of select="end/reason/@limit"/> limit</span></xsl:when>
-		<xsl:when test="end/@signal &gt; 0"><span class="state bad">signal <xsl:value-of select="end/@signal"/></span></xsl:when>
+		<xsl:when test="end/@kind = 'cancelled'"><span class="state ended">cancelled</span></xsl:when>
+		<xsl:when test="end/@kind = 'signaled'"><span class="state bad">signal <xsl:value-of select="end/@signal"/></span></xsl:when>
 		<xsl:when test="end/@kind = 'exited' and end/@exit_status &gt; 0"><span class="state bad">failed: exit <xsl:value-of select="end/@exit_status"/></span></xsl:when>
 		<xsl:when test="end/@kind = 'exited'"><span class="state ended">completed</span></xsl:when>
 		<xsl:when test="@state = 'ended' and end/@kind != ''"><span class="state bad"><xsl:value-of select="end/@kind"/></span></xsl:when>

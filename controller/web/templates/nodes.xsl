@@ -157,7 +157,7 @@
 		<xsl:otherwise><xsl:value-of select="capacity/@ncpus"/></xsl:otherwise></xsl:choose></xsl:variable>
 	<tr>
 		<th scope="row"><xsl:value-of select="@node"/></th>
-		<td><svg class="cores" viewBox="0 0 {$width} 1" preserveAspectRatio="none" aria-hidden="true">
+		<td><svg class="core-map" viewBox="0 0 {$width} 1" preserveAspectRatio="none" aria-hidden="true">
 			<rect class="whole" width="{$width}" height="1"/>
 			<xsl:for-each select="$jobs"><xsl:variable name="tone"><xsl:choose>
 				<xsl:when test="not(@job)">other</xsl:when>

@@ -27,15 +27,16 @@
 		</xsl:choose>)</xsl:if></h2>
 		<p class="sentence"><xsl:value-of select="@words"/></p>
 		<xsl:if test="@owner and @owner != @account"><p class="note">This allocation is that of <xsl:value-of select="@owner"/>: all accounts below it count.</p></xsl:if>
-		<xsl:if test="@start"><p class="note">From <xsl:value-of select="@start"/> up to <xsl:value-of select="@end"/>, not included; figures in <xsl:value-of select="@unit"/>.
+		<xsl:if test="@start"><p class="note">From <xsl:value-of select="@start"/> up to <xsl:value-of select="@end"/>, not included; figures in <xsl:call-template name="amount-unit"/>.
 			<a href="/web/usage?by=user&amp;account={f:encode(@owner)}&amp;start={f:encode(@start)}&amp;end={f:encode(@end)}">Who used it</a></p></xsl:if>
 		<xsl:choose>
 			<xsl:when test="@rule = 'grant' and @owner"><xsl:call-template name="grant"/></xsl:when>
 			<xsl:when test="@rule = 'target' and @owner"><xsl:call-template name="target"/></xsl:when>
 			<xsl:when test="@monthly_ms"><xsl:call-template name="window"/></xsl:when>
 		</xsl:choose>
-		<xsl:if test="@running_jobs + @suspended_jobs + @queued_jobs &gt; 0"><p><xsl:value-of select="f:count(@running_jobs + @suspended_jobs)"/> running jobs may still be charged <xsl:value-of select="f:hours(@running_rest_ms)"/>,
-			<xsl:value-of select="f:count(@queued_jobs)"/> queued ones <xsl:value-of select="f:hours(@queued_ms)"/><xsl:text> </xsl:text><xsl:value-of select="@unit"/>.</p></xsl:if>
+		<xsl:if test="@running_jobs + @suspended_jobs + @queued_jobs &gt; 0"><p>Of all users, <xsl:value-of select="f:count(@running_jobs)"/> running<xsl:if test="@suspended_jobs &gt; 0"> and <xsl:value-of select="f:count(@suspended_jobs)"/> suspended</xsl:if> jobs
+			may still be charged <xsl:value-of select="concat(f:hours(@running_rest_ms), ' ', @unit)"/>,
+			<xsl:value-of select="f:count(@queued_jobs)"/> queued ones <xsl:value-of select="concat(f:hours(@queued_ms), ' ', @unit)"/>.</p></xsl:if>
 		<xsl:if test="@storage_bytes or /page/storage/storage/item[@account = current()/@account]">
 			<xsl:call-template name="storage-note"><xsl:with-param name="account" select="@account"/><xsl:with-param name="allotted" select="@storage_bytes"/></xsl:call-template>
 		</xsl:if>
@@ -44,13 +45,30 @@
 	</section>
 </xsl:template>
 
+<!-- A target is an amount of years, so all that is compared with it is in years too; all else is in hours. -->
+<xsl:template name="amount">
+	<xsl:param name="ms"/>
+	<xsl:choose>
+		<xsl:when test="ancestor-or-self::item[@rule = 'target' and @owner]"><xsl:value-of select="f:years($ms)"/></xsl:when>
+		<xsl:otherwise><xsl:value-of select="f:hours($ms)"/></xsl:otherwise>
+	</xsl:choose>
+</xsl:template>
+
+<xsl:template name="amount-unit">
+	<xsl:choose>
+		<xsl:when test="@rule = 'target' and @owner and @pool = 'gpu'">GPU-equivalent years</xsl:when>
+		<xsl:when test="@rule = 'target' and @owner">core-equivalent years</xsl:when>
+		<xsl:otherwise><xsl:value-of select="@unit"/></xsl:otherwise>
+	</xsl:choose>
+</xsl:template>
+
 <!-- A row of a table of amounts with bars. -->
 <xsl:template name="amount-row">
 	<xsl:param name="text"/>
 	<xsl:param name="ms"/>
 	<xsl:param name="whole"/>
 	<tr><th scope="row"><xsl:value-of select="$text"/></th>
-		<td><span class="pair"><xsl:value-of select="f:hours($ms)"/></span>
+		<td><span class="pair"><xsl:call-template name="amount"><xsl:with-param name="ms" select="$ms"/></xsl:call-template></span>
 			<xsl:call-template name="bar"><xsl:with-param name="part" select="$ms"/><xsl:with-param name="whole" select="$whole"/></xsl:call-template></td>
 		<td class="figure"><xsl:value-of select="f:percent($ms, $whole)"/></td></tr>
 </xsl:template>
@@ -67,10 +85,8 @@
 </xsl:template>
 
 <xsl:template name="target">
-	<div class="scroll" tabindex="0" role="region" aria-label="{@account}, {@pool}, {@allocation}: amounts"><table class="narrow"><caption>The target of <xsl:value-of select="f:years(@total_ms)"/><xsl:choose>
-			<xsl:when test="@pool = 'gpu'"> GPU</xsl:when><xsl:otherwise> core</xsl:otherwise>
-		</xsl:choose>-equivalent years in the period</caption>
-		<thead><tr><th scope="col">Part</th><th scope="col"><xsl:value-of select="@unit"/></th><th scope="col" class="figure">Of the target</th></tr></thead>
+	<div class="scroll" tabindex="0" role="region" aria-label="{@account}, {@pool}, {@allocation}: amounts"><table class="narrow"><caption>The target of <xsl:value-of select="f:years(@total_ms)"/><xsl:text> </xsl:text><xsl:call-template name="amount-unit"/> in the period</caption>
+		<thead><tr><th scope="col">Part</th><th scope="col"><xsl:call-template name="amount-unit"/></th><th scope="col" class="figure">Of the target</th></tr></thead>
 		<tbody>
 			<xsl:call-template name="amount-row"><xsl:with-param name="text">Used</xsl:with-param><xsl:with-param name="ms" select="@used_ms"/><xsl:with-param name="whole" select="@total_ms"/></xsl:call-template>
 			<xsl:call-template name="amount-row"><xsl:with-param name="text">Due by now</xsl:with-param><xsl:with-param name="ms" select="@due_ms"/><xsl:with-param name="whole" select="@total_ms"/></xsl:call-template>
@@ -119,14 +135,14 @@
 	<div class="scroll" tabindex="0" role="region" aria-label="Months of {@account}, {@pool}, {@allocation}"><table class="narrow">
 		<caption>All months of the period</caption>
 		<thead><tr><th scope="col">Month</th><xsl:if test="months/item/@allowance_ms"><th scope="col" class="figure">Allowance</th></xsl:if>
-			<th scope="col">Used, <xsl:value-of select="@unit"/></th><th scope="col" class="figure">Of <xsl:choose><xsl:when test="months/item/@allowance_ms">it</xsl:when><xsl:otherwise>all used</xsl:otherwise></xsl:choose></th></tr></thead>
+			<th scope="col">Used, <xsl:call-template name="amount-unit"/></th><th scope="col" class="figure">Of <xsl:choose><xsl:when test="months/item/@allowance_ms">it</xsl:when><xsl:otherwise>all used</xsl:otherwise></xsl:choose></th></tr></thead>
 		<tbody><xsl:for-each select="months/item">
 			<tr><xsl:if test="@is_now"><xsl:attribute name="class">own</xsl:attribute></xsl:if>
 				<th scope="row" class="pair"><xsl:value-of select="@month"/><xsl:if test="@is_now"> (now)</xsl:if></th>
 				<xsl:if test="@allowance_ms"><td class="figure"><xsl:value-of select="f:hours(@allowance_ms)"/></td></xsl:if>
 				<td><xsl:choose>
 					<xsl:when test="@is_to_come"><span class="note">to come</span></xsl:when>
-					<xsl:otherwise><span class="pair"><xsl:value-of select="f:hours(@used_ms)"/></span>
+					<xsl:otherwise><span class="pair"><xsl:call-template name="amount"><xsl:with-param name="ms" select="@used_ms"/></xsl:call-template></span>
 						<xsl:call-template name="bar"><xsl:with-param name="part" select="@used_ms"/><xsl:with-param name="whole"><xsl:choose>
 							<xsl:when test="@allowance_ms"><xsl:value-of select="@allowance_ms"/></xsl:when>
 							<xsl:otherwise><xsl:value-of select="$largest"/></xsl:otherwise>
@@ -143,16 +159,19 @@
 
 <xsl:template name="users">
 	<div class="scroll" tabindex="0" role="region" aria-label="Users of {@account}, {@pool}, {@allocation}"><table class="narrow">
-		<caption>Users</caption>
-		<thead><tr><th scope="col">User</th><th scope="col">Used, <xsl:value-of select="@unit"/></th><th scope="col" class="figure">Of all used</th>
-			<th scope="col" class="figure">Running jobs</th><th scope="col" class="figure">Queued jobs</th></tr></thead>
+		<caption><xsl:choose>
+			<xsl:when test="@narrowed_to">Your own part; coordinators see that of all users</xsl:when>
+			<xsl:otherwise>Users</xsl:otherwise>
+		</xsl:choose></caption>
+		<thead><tr><th scope="col">User</th><th scope="col">Used, <xsl:call-template name="amount-unit"/></th><th scope="col" class="figure">Of all used</th>
+			<th scope="col" class="figure">Running jobs</th><xsl:if test="@suspended_jobs &gt; 0"><th scope="col" class="figure">Suspended</th></xsl:if><th scope="col" class="figure">Queued jobs</th></tr></thead>
 		<tbody><xsl:for-each select="users/item[position() &lt;= 50]">
 			<tr><xsl:if test="@user = /page/@user"><xsl:attribute name="class">own</xsl:attribute></xsl:if>
 				<th scope="row" class="name"><xsl:value-of select="@user"/><xsl:if test="@user = /page/@user"> (you)</xsl:if></th>
-				<td><span class="pair"><xsl:value-of select="f:hours(@used_ms)"/></span>
+				<td><span class="pair"><xsl:call-template name="amount"><xsl:with-param name="ms" select="@used_ms"/></xsl:call-template></span>
 					<xsl:call-template name="bar"><xsl:with-param name="part" select="@used_ms"/><xsl:with-param name="whole" select="../../@used_ms"/></xsl:call-template></td>
 				<td class="figure"><xsl:value-of select="f:percent(@used_ms, ../../@used_ms)"/></td>
-				<td class="figure"><xsl:value-of select="f:count(@running_jobs)"/></td><td class="figure"><xsl:value-of select="f:count(@queued_jobs)"/></td></tr>
+				<td class="figure"><xsl:value-of select="f:count(@running_jobs)"/></td><xsl:if test="../../@suspended_jobs &gt; 0"><td class="figure"><xsl:value-of select="f:count(@suspended_jobs)"/></td></xsl:if><td class="figure"><xsl:value-of select="f:count(@queued_jobs)"/></td></tr>
 		</xsl:for-each></tbody>
 	</table></div>
 	<xsl:if test="users/item[51]"><p class="note"><xsl:value-of select="count(users/item) - 50"/> more users: <a href="/web/usage?by=user&amp;account={f:encode(@owner)}">by what they used</a></p></xsl:if>

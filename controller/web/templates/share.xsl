@@ -24,7 +24,7 @@
 		<xsl:otherwise><xsl:text> </xsl:text><a href="/web/share?algorithm=classic#tree">By the classic score</a></xsl:otherwise>
 	</xsl:choose></p>
 	<div class="scroll" tabindex="0" role="region" aria-label="Shares">
-	<table>
+	<table class="wide">
 		<thead><tr><th scope="col">Account, user</th><th scope="col" class="figure">Level fairshare</th><th scope="col" class="figure">Fairshare</th>
 			<th scope="col" class="figure">Shares</th><th scope="col" class="figure">Share of its level</th>
 			<th scope="col">Usage of its level</th><th scope="col">Cluster</th><th scope="col">Pool</th></tr></thead>

@@ -225,7 +225,7 @@
 		</xsl:choose></p>
 	</xsl:if>
 	<div class="scroll" tabindex="0" role="region" aria-label="Usage">
-	<table>
+	<table class="wide">
 		<thead><xsl:call-template name="heads"/></thead>
 		<tbody><xsl:apply-templates select="usage/rows/item" mode="usage">
 			<xsl:sort select="number((@*|*/@*|*/*/@*)[name() = $sort])" data-type="number" order="{$order}"/>

@@ -207,7 +207,10 @@ others='{"job":2,"attempt":1,"state":"starting"},{"job":3,"attempt":1,"state":"s
 {"job":4,"attempt":1,"state":"starting"},{"job":5,"attempt":1,"state":"starting"}'
 report 1 running 2700 >/dev/null
 is "what ran is used, the rest reserved" "$(hours 100),$(hours 36),$(hours 64),0" "$(figures)"
+has "amounts of jobs have their unit" "Running jobs:                      5 (36 used so far, up to 64 more SU)" "$(live $daemon -p physics)"
 report 1 suspended 2700 >/dev/null
+has "a suspended job is not called a running one" "Running jobs:                      4 and 1 suspended (36 used so far" "$(live $daemon -p physics)"
+has "in the sentence neither" "reserved by 4 running, 1 suspended and 0 queued jobs" "$(live $daemon -p physics)"
 is "suspended it is neither more nor less" "$(hours 100),$(hours 36),$(hours 64),0" "$(figures)"
 report 1 ended 3600 >/dev/null
 is "ended early, the rest is available" "$(hours 100),$(hours 48),$(hours 28),$(hours 24)" "$(figures)"

@@ -321,7 +321,7 @@ is "nice takes its points away" 99997 "$(verb 0 prio --csv -n -o job,priority | 
 has "another's job is not yours to move" 'no job 3' "$(verb $daemon nice 3 3)"
 verb $bin nice 0 3 >"$dir/said"
 for _ in $(seq 50); do case $(verb 0 prio --csv -n -o job,priority) in *3,100000*) break ;; esac; sleep 0.1; done
-is "reeve prio: the products" $'2,50000.000000\n3,100000.000000' "$(verb 0 prio --csv -n -o job,fairshare)"
+is "reeve prio: the products, the job that starts first before the other" $'3,100000.000000\n2,50000.000000' "$(verb 0 prio --csv -n -o job,fairshare)"
 verb 0 prio --json >"$dir/prio.json"
 check "each sum is the sum of its products, the priority that sum cut" python3 - "$dir/prio.json" <<'PY'
 import json, sys
@@ -346,6 +346,9 @@ sync '{"job":3,"attempt":1,"state":"running"}' "$(report 3 1 running 41)" >/dev/
 
 # Held jobs are shown as such; the table adds up.
 check "a job is held" verb $daemon hold 2
+submit $daemon physics 4
+is "a held job is behind one that was submitted later" $'4,\n2,user' "$(verb $daemon prio --csv -n -o job,held)"
+verb $daemon cancel 4 >/dev/null
 is "a held job is listed, at 0" "0,user" "$(verb $daemon prio --csv -n -o priority,held)"
 has "and said to be held" "held" "$(verb $daemon prio 2)"
 check "and released" verb $daemon release 2

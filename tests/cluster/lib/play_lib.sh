@@ -30,7 +30,7 @@ node_sync() {
 job_entry() { echo "{\"job\":$1,\"attempt\":${3:-1},\"state\":\"$2\"}"; }
 job_report() { # times in seconds; the end is at at_s; usage: members; kind is "exited" of a job that ended
 	local job=$1 seq=$2 state=$3 attempt=1 at_s started_s='' running_s=0 suspended_s=0 usage='' ended=0 \
-		kind=none exit_status=0 limit=none requested=-1 reached=-1 host='' cpus=0-1 more=''
+		kind=none exit_status=0 signal=0 limit=none requested=-1 reached=-1 host='' cpus=0-1 more=''
 	at_s=$(date +%s)
 	[ "$state" != ended ] || kind=exited
 	shift 3
@@ -38,8 +38,8 @@ job_report() { # times in seconds; the end is at at_s; usage: members; kind is "
 	[ "$state" != ended ] || ended=${at_s}000000000
 	printf '{"job":%s,"attempt":%s,"seq":%s,"at_ns":%s000000000,"state":"%s","started_ns":%s000000000,"ended_ns":%s,' \
 		"$job" "$attempt" "$seq" "$at_s" "$state" "${started_s:-$at_s}" "$ended"
-	printf '"running_ns":%s,"suspended_ns":%s,"usage":{%s},"end":{"kind":"%s","exit_status":%s,"signal":0,' \
-		$((running_s * 1000000000)) $((suspended_s * 1000000000)) "$usage" "$kind" "$exit_status"
+	printf '"running_ns":%s,"suspended_ns":%s,"usage":{%s},"end":{"kind":"%s","exit_status":%s,"signal":%s,' \
+		$((running_s * 1000000000)) $((suspended_s * 1000000000)) "$usage" "$kind" "$exit_status" "$signal"
 	printf '"reason":{"limit":"%s","requested":%s,"reached":%s,"at_ns":0,"host":"%s","n_procs":0,"procs":[],"text":""}},' \
 		"$limit" "$requested" "$reached" "$host"
 	printf '"cpus":"%s","note":""%s}\n' "$cpus" "$more"

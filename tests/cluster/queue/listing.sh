@@ -56,6 +56,11 @@ same "a page and no more" "$(head -n 1000 <<<"$active")" "$(reeve jobs --limit 1
 is "with those that have ended" 2501 "$(reeve jobs -a --limit 0 --csv -n -o job | sort -u | wc -l)"
 same "of one state" "$(seq 105 5 2600 | sort -rn)" "$(reeve jobs --state ended --limit 0 --csv -n -o job)"
 is "none is a document too" "[]" "$(reeve jobs --state running --limit 0 --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["jobs"])')"
+# ---- hints are for people who read a table ----
+typed() { script -qec "'$dir/reeve' jobs --config '$dir/reeve.conf' --state running $1" /dev/null </dev/null 2>&1 | tr -d '\r'; } # REST
+is "on a terminal an empty list says what shows more" "no jobs now; -a shows those that have ended" "$(typed '' | tail -n 1)"
+is "with -n there is no word" "" "$(typed -n)"
+lacks "nor into a pipe" "no jobs now" "$(typed '| cat')"
 # ---- completion of their numbers: what is asked is bounded ----
 complete_job() { # VERB BEGINNING: from a directory with the command and its configuration
 	as $daemon env PATH="$dir:$PATH" XDG_CONFIG_HOME="$dir" bash -c '. "$1/units/bash-completion/reeve"

@@ -185,4 +185,31 @@ is "an unknown order is refused" 400 "$(status 0 '/nodes?sort=nothing')"
 like "a node's own page" 'n1' "$(text 0 '/nodes?node=n1')"
 like "one that is not there" "no node.*n9" "$(text 0 '/nodes?node=n9')"
 is "a name of bytes that are no text breaks nothing" 404 "$(status 0 '/nodes?node=%ff')"
+
+# ---- a cancelled job whose GPU did nothing, and one that never ran ----
+ask $daemon POST "/v1/jobs/$gpu_job/cancel" >/dev/null
+node_sync jobs="$(run 2),$(run 3),$(run 4),$(job_entry "$gpu_job" ended)" reports="$(
+	job_report "$gpu_job" 2 ended kind=cancelled exit_status=-1 signal=15 started_s=$((at - 3600)) running_s=3600 cpus=8 usage="$idle")" >/dev/null
+like "a cancelled job is called so, in the colour of jobs that ended" '<span class="state ended">cancelled</span>' "$(get $daemon "/job/$gpu_job")"
+unlike "not by the signal that ended it" 'signal 15' "$(text $daemon "/job/$gpu_job") $(text $daemon '/jobs?state=ended')"
+like "its idle GPU is named in the advice" 'What to request next its GPUs did nothing: leave ngpus out' "$(text $daemon "/job/$gpu_job")"
+unlike "which is not the same request again" '[Tt]he same again' "$(text $daemon "/job/$gpu_job")"
+never=$(submit $daemon never normal physics '"ncpus":16,"vmem_bytes":1000000000')
+like "a job that has not run yet has no charge, and the price of an hour" 'Nothing was charged yet: it has not run. Each hour that it runs will cost 16 core-equivalent hours' "$(text $daemon "/job/$never")"
+ask $daemon POST "/v1/jobs/$never/cancel" >/dev/null
+like "one that never ran neither" 'Nothing was charged: it did not run' "$(text $daemon "/job/$never")"
+unlike "and no sentence on 0 that were charged" '0 core-equivalent hours were charged' "$(text $daemon "/job/$never")"
+
+# ---- the overview ----
+for i in $(seq 25); do submit $daemon "q$i" normal physics '"ncpus":16,"vmem_bytes":1000000000' >/dev/null; done
+page=$(text $daemon /)
+like "jobs that run are shown before however many that wait" 'Running Job State .* 3 running .* 2 running .* Queued Job State' "$page"
+like "of which the newest are shown, as it says" 'The newest 20 are shown. All queued jobs' "$page"
+like "an account has a row for each pool, which the row names" 'Account Pool Jobs Charged, equivalent hours .*physics your own usage cpu .*physics your own usage gpu' "$page"
+like "a coordinator reads that the jobs are their own, and where those of the project are" 'Your own jobs. Those of all users of the projects that you coordinate: physics' "$(text $games /)"
+like "on the page of jobs too" 'Your own jobs. Those of all users of the projects that you coordinate: physics' "$(text $games /jobs)"
+like "a user who coordinates none reads the first alone" 'Your own jobs. Running' "$(text $bin /)"
+unlike "an operator sees all" 'Your own jobs' "$(text 0 /)"
+like "and a coordinator the usage of all of the project" 'physics cpu [1-9]' "$(text $games /)"
+is "jobs that are started and not ended" '4 3 2' "$(jobs_of 0 state=started)"
 tap_end

@@ -109,6 +109,11 @@ is "a page of rows, and how to get the next" "3 True" "$(ask $daemon GET '/v1/sh
 like "reeve share has the sentence" 'rrg-curie on narval, cpu: Place [1-5] of 5 users' "$(as $daemon "$dir/reeve" share --config "$dir/reeve.conf" 2>&1)"
 
 # ---- quotas, by each rule ----
+like "a target of years is compared with years" 'The target of 4\.00 core-equivalent years in the period Part core-equivalent years Of the target Used [0-9]\.[0-9]+ .*All months of the period Month Used, core-equivalent years' "$(text $daemon '/quota?account=rrg-curie')"
+like "of GPUs too" 'The target of 0\.2000 GPU-equivalent years in the period Part GPU-equivalent years' "$(text $daemon '/quota?account=rrg-curie')"
+unlike "and has no figure in hours" 'equivalent hours' "$(text $daemon '/quota?account=rrg-curie')"
+like "a member reads that the other users are not shown" 'Your own part; coordinators see that of all users' "$(text $bin '/quota?account=rrg-curie')"
+unlike "a coordinator reads no such note" 'Your own part' "$(text $daemon '/quota?account=rrg-curie')"
 like "a target: used, due and projected" 'Used .*Due by now .*Projected, as in the last 30 days' "$(text $daemon '/quota?account=rrg-curie')"
 like "reeve usage --group has the projects of a coordinator, and when they are used up" 'rrg-curie.*Radium' "$(as $daemon "$dir/reeve" usage --group --config "$dir/reeve.conf" 2>&1)"
 live_stop

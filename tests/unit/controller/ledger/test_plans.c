@@ -66,6 +66,8 @@ static void list_jobs(struct rig *r)
 		{ .account = "physics", .state = STORE_ACTIVE, .limit = 100 },
 		{ .account = "physics", .state = -1, .limit = 100 },
 		{ .state = STORE_ACTIVE, .limit = 100 },
+		{ .state = STORE_STARTED, .limit = 100 },
+		{ .user = "alice", .state = STORE_STARTED, .limit = 100 },
 		{ .state = -1, .limit = 100 },
 		{ .state = JOB_ENDED, .limit = 100, .before = 1000 },
 		{ .node = "n1", .state = STORE_ACTIVE, .limit = 100 },

@@ -181,6 +181,41 @@ static void failed_and_running_jobs_get_no_advice(void **state)
 	expect_advice(7000, "");
 }
 
+static void idle_gpus_are_named_however_the_job_was_cut(void **state)
+{
+	(void)state;
+	reset_usage();
+	requested.ngpus = 1;
+	usage_set(&used, &used.gpus_used, 0);
+	expect_advice(7000, ADVICE_IDLE_GPUS);
+	end.kind = END_CANCELLED;
+	expect_advice(85, ADVICE_IDLE_GPUS);
+	expect_advice(59, "");
+	end = (struct job_end){
+		.kind = END_LIMIT,
+		.reason = { .limit = LIMIT_WALLTIME, .requested = 7200, .reached = 7201 }
+	};
+	expect_advice(7201, ADVICE_IDLE_GPUS "; next time request more walltime: at least -l "
+					     "walltime=2:30:00");
+	end = (struct job_end){ .kind = END_SIGNALED, .signal = 11 };
+	expect_advice(7000, ""); /* it may have failed before it used them */
+}
+
+static void why_a_use_says_little_is_named(void **state)
+{
+	struct advice_facts f = { .end = &end, .running_ns = 60 * S };
+
+	(void)state;
+	reset_usage();
+	assert_null(advice_unjudged(&f));
+	f.running_ns--;
+	assert_string_equal(advice_unjudged(&f), "it ran for less than a minute");
+	end.kind = END_CANCELLED;
+	assert_string_equal(advice_unjudged(&f), "it was cancelled");
+	end = (struct job_end){ .kind = END_EXITED, .exit_status = 1 };
+	assert_string_equal(advice_unjudged(&f), "it did not end well");
+}
+
 static void a_limit_names_how_much_more(void **state)
 {
 	(void)state;
@@ -398,6 +433,8 @@ int main(void)
 		cmocka_unit_test(small_excesses_get_no_advice),
 		cmocka_unit_test(figures_that_were_not_measured_get_no_advice),
 		cmocka_unit_test(failed_and_running_jobs_get_no_advice),
+		cmocka_unit_test(idle_gpus_are_named_however_the_job_was_cut),
+		cmocka_unit_test(why_a_use_says_little_is_named),
 		cmocka_unit_test(a_limit_names_how_much_more),
 		cmocka_unit_test(advised_amounts_parse_and_suffice),
 		cmocka_unit_test(a_core_is_idle_once_nine_tenths_of_it_are),
