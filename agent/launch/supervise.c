@@ -124,7 +124,7 @@ static int hide_agent(const struct supervise_spec *s, int disk, struct err *err)
 	return 0;
 }
 
-/* POSIX shared memory and message queues of the job's own: they vanish with its mount namespace. */
+/* POSIX shared memory, message queues and lock files of the job's own: they vanish with its mount namespace. */
 static int own_memory(const struct supervise_spec *s, struct err *err)
 {
 	const unsigned long flags = MS_NOSUID | MS_NODEV;
@@ -133,6 +133,10 @@ static int own_memory(const struct supervise_spec *s, struct err *err)
 	if (access("/dev/mqueue", F_OK) == 0 &&
 	    mount("mqueue", "/dev/mqueue", "mqueue", flags | MS_NOEXEC, NULL) < 0)
 		return err_set(err, -errno, "mount /dev/mqueue: %m");
+	if (access(SUPERVISE_LOCKS, F_OK) == 0 &&
+	    mount("tmpfs", SUPERVISE_LOCKS, "tmpfs", flags | MS_NOEXEC,
+		  SUPERVISE_LOCKS_OPTIONS) < 0)
+		return err_set(err, -errno, "mount " SUPERVISE_LOCKS ": %m");
 	if (!s->shm_bytes)
 		return 0;
 	snprintf(options, sizeof(options), "mode=1777,size=%llu",

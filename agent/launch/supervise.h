@@ -30,4 +30,8 @@ struct supervise_spec {
 static const char *const supervise_hidden[] = { "/run/user", "/var/spool/cron",
 						"/var/spool/at" };
 
+/* Where the node has it: writable for every user. In a job's view it is the job's own, small and in memory, which is the job's. */
+#define SUPERVISE_LOCKS "/run/lock"
+#define SUPERVISE_LOCKS_OPTIONS "mode=1777,size=1m,nr_inodes=1024"
+
 int supervise_spec_load(const char *path, struct supervise_spec *ret, struct err *err);

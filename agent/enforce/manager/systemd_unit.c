@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 #include "agent/enforce/manager/systemd_unit.h"
+#include "agent/launch/supervise.h"
 #include "common/cleanup.h"
 
 struct flag {
@@ -143,7 +145,7 @@ static int append_devices(sd_bus_message *m, const struct manager_spec *s)
 }
 
 /* New tmpfs mounts: empty ones over the agent's own directories, one of the job's size at
- * /dev/shm. */
+ * /dev/shm, a small one for lock files. */
 static int append_mounts(sd_bus_message *m, const struct manager_unit *u)
 {
 	char size[64];
@@ -160,6 +162,8 @@ static int append_mounts(sd_bus_message *m, const struct manager_unit *u)
 	snprintf(size, sizeof(size), "mode=1777,size=%" PRId64, u->spec->shm_bytes);
 	if (r >= 0 && u->spec->shm_bytes > 0)
 		r = sd_bus_message_append(m, "(ss)", "/dev/shm", size);
+	if (r >= 0 && access(SUPERVISE_LOCKS, F_OK) == 0) /* systemd would make it */
+		r = sd_bus_message_append(m, "(ss)", SUPERVISE_LOCKS, SUPERVISE_LOCKS_OPTIONS);
 	for (int i = 0; r >= 0 && i < 3; i++)
 		r = sd_bus_message_close_container(m);
 	return r;

@@ -38,7 +38,7 @@ has "$(in_job sh -c 'cat /var/lib/reeve-controller/ledger.db | wc -c')" 'Permiss
 timeout 5 runuser -u alice -- /usr/libexec/reeve/reeve-launch /run/reeve/launch.sock
 [ $? = 124 ]; ok $? "outside a job the launch socket answers no process"
 
-for dir in /tmp /var/tmp /dev/shm; do
+for dir in /tmp /var/tmp /dev/shm /run/lock; do
 	in_job sh -c "echo mine > $dir/reeve-escape-test && cat $dir/reeve-escape-test" >/tmp/out.$$
 	[ ! -e $dir/reeve-escape-test ]
 	ok $? "$dir of the node is not written to" "$(cat /tmp/out.$$)"

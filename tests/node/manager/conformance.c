@@ -151,10 +151,11 @@ static void test_view(struct world *w)
 	char path[300];
 
 	ok(host_leave("/tmp/reeve-conformance-host") &&
-		   host_leave("/dev/shm/reeve-conformance-host"),
-	   "the host has files in /tmp and /dev/shm");
-	id = run(w, "echo tmp $(ls -A /tmp /var/tmp /dev/shm | wc -l);"
-		    "touch /tmp/mine /var/tmp/mine /dev/shm/mine && echo wrote;"
+		   host_leave("/dev/shm/reeve-conformance-host") &&
+		   host_leave("/run/lock/reeve-conformance-host"),
+	   "the host has files in /tmp, /dev/shm and /run/lock");
+	id = run(w, "echo tmp $(ls -A /tmp /var/tmp /dev/shm /run/lock | wc -l);"
+		    "touch /tmp/mine /var/tmp/mine /dev/shm/mine /run/lock/mine && echo wrote;"
 		    "ls /run/user /var/spool/cron >/dev/null 2>&1 || echo hidden;"
 		    /* The last line of a mount point is the one on top. */
 		    "awk '$5 ~ /^.sys.fs.cgroup/ { split($6, o, \",\"); top[$5] = o[1] }"
@@ -162,24 +163,26 @@ static void test_view(struct world *w)
 		    " print \"cgroups\", (n > 0 && !bad) }'"
 		    " /proc/self/mountinfo; df -k /dev/shm | tail -n 1; echo done");
 	ok(says(w, id, "done\n"), "the job looks around");
-	/* Three names with a colon, two blank lines between: no entries. */
-	ok(strstr(output(w, id), "tmp 5\n") != NULL,
-	   "its /tmp, /var/tmp and /dev/shm are empty");
+	/* Four names with a colon, three blank lines between: no entries. */
+	ok(strstr(output(w, id), "tmp 7\n") != NULL,
+	   "its /tmp, /var/tmp, /dev/shm and /run/lock are empty");
 	ok(strstr(output(w, id), "wrote") != NULL, "and it may write there");
 	snprintf(path, sizeof(path), "%s/jobfs/%" PRId64 "/tmp/mine", w->dir, id.job);
 	ok(access(path, F_OK) == 0, "onto its own disk");
-	ok(access("/tmp/mine", F_OK) < 0 && access("/dev/shm/mine", F_OK) < 0,
+	ok(access("/tmp/mine", F_OK) < 0 && access("/dev/shm/mine", F_OK) < 0 &&
+		   access("/run/lock/mine", F_OK) < 0,
 	   "not the host's");
 	ok(strstr(output(w, id), "hidden") != NULL,
 	   "/run/user and cron's spool are out of reach");
 	ok(strstr(output(w, id), "cgroups 1") != NULL, "the cgroup file systems are read-only");
 	ok(strstr(output(w, id), " 16384 ") != NULL, "its /dev/shm is bounded");
 	if (strstr(output(w, id), "cgroups 1") == NULL ||
-	    strstr(output(w, id), "tmp 5") == NULL)
+	    strstr(output(w, id), "tmp 7") == NULL)
 		note("%s", output(w, id));
 	clear(w, id);
 	unlink("/tmp/reeve-conformance-host");
 	unlink("/dev/shm/reeve-conformance-host");
+	unlink("/run/lock/reeve-conformance-host");
 }
 
 /* Does the host know a SysV segment, or a message queue, of the jobs' user? */
