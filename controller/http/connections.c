@@ -490,13 +490,19 @@ void server_check_drops(struct server *s)
 /* Why this user cannot have one more connection; NULL: there is room. */
 static const char *find_no_room(const struct server *s, const struct peer *user, bool is_person)
 {
+	const struct fair_use use = { .used = user->n_open,
+				      .all_used = s->n_people,
+				      .max = s->limits.people,
+				      .most = s->limits.per_user,
+				      .least = s->limits.user_least,
+				      .part = SERVER_CONNECTIONS_PART };
+
 	if (s->n_known >= s->limits.known)
 		return "all connections are taken";
-	if (!is_person)
+	if (!is_person || fair_has_room(&use, 1))
 		return NULL;
-	if (user->n_open >= s->limits.per_user)
-		return "too many connections of one user at once";
-	return s->n_people >= s->limits.people ? "too many connections at once" : NULL;
+	return s->n_people >= s->limits.people ? "too many connections at once"
+					       : "too many connections of one user at once";
 }
 
 /* Moves the connection from its pool to its user; nothing changes where the user is the same.

@@ -74,10 +74,13 @@ static void count_body(struct exchange *x, int64_t bytes)
 
 static bool has_room(const struct exchange *x, int64_t bytes)
 {
+	struct fair_use use = server_bodies;
+
 	if (x->server->body_bytes + bytes > SERVER_ALL_BODIES_MAX)
 		return false;
-	return !x->is_person || (x->server->people_bytes + bytes <= SERVER_PEOPLE_BODIES_MAX &&
-				 x->user->body_bytes + bytes <= SERVER_USER_BODIES_MAX);
+	use.all_used = x->server->people_bytes;
+	use.used = x->is_person ? x->user->body_bytes : 0;
+	return !x->is_person || fair_has_room(&use, bytes);
 }
 
 static void forget_body(struct exchange *x)

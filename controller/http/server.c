@@ -201,8 +201,9 @@ static int set_limits(struct server *s)
 	s->limits.per_address = at_least(max / 64, 4);
 	if (s->limits.per_address > PER_ADDRESS_MAX)
 		s->limits.per_address = PER_ADDRESS_MAX;
-	s->limits.per_user = at_least(max / 8, 4);
 	s->limits.people = at_least(max / 2, 4);
+	s->limits.per_user = at_least(max / 8, 4);
+	s->limits.user_least = s->limits.people < 256 ? 2 : 4;
 	s->limits.known = at_least(max - max / 4, 4);
 	s->pools[POOL_ANY].max = at_least(max / 16 * 3, 4);
 	if (s->config.only_uid) /* one program, which speaks for all users */

@@ -3,16 +3,20 @@
 #pragma once
 #include <microhttpd.h>
 #include "common/clock.h"
+#include "common/fair.h"
 #include "common/log.h"
 #include "controller/http/channel.h"
 #include "controller/http/exchange.h"
 #include "controller/http/peers.h"
 #include "controller/http/server.h"
 
-/* Bytes of the bodies that are being read: of all, of all users but root, of one user. */
+/* Bytes of the bodies that are being read: of all; of all users but root, and of one of them. */
 #define SERVER_ALL_BODIES_MAX (128LL << 20)
-#define SERVER_PEOPLE_BODIES_MAX (64LL << 20)
-#define SERVER_USER_BODIES_MAX (32LL << 20)
+static const struct fair_use server_bodies = {
+	.max = 64LL << 20, .most = 24LL << 20, .least = 128LL << 10, .part = 1
+};
+/* Of connections: one of eight that are left. */
+#define SERVER_CONNECTIONS_PART 8
 
 enum connection_phase {
 	PHASE_IDLE,   /* nothing of a request seen */
@@ -63,7 +67,7 @@ struct server_lane {
 };
 
 struct server_limits {
-	int64_t per_address, per_user, people, known;
+	int64_t per_address, per_user, user_least, people, known;
 };
 
 struct server {

@@ -333,3 +333,4 @@ $O/tests/unit/test_gather_database: LDLIBS += -lsqlite3
 $O/tests/unit/test_gather_database: $O/cli/admin/doctor/gather/database.o $O/controller/postgres/pq.o $(patsubst %,$O/common/%.o,process/bounded owner/owner utf8 err)
 $O/tests/unit/test_step_console: $O/agent/launch/step/console.o $O/common/model/console/console.o $O/common/packets/packets.o $O/common/err.o
 $O/tests/unit/test_gather_run: $O/cli/admin/doctor/gather/run.o $O/common/utf8.o $O/common/err.o
+$O/tests/unit/test_fair:

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console_table.c - the messages of interactive steps that are under way; see console_table.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/fair.h"
 #include "common/time_units.h"
 #include "controller/api/console/console_table.h"
 
@@ -30,12 +32,19 @@ static size_t count_of_user(const struct console_table *t, uint32_t uid)
 int console_table_add(struct console_table *t, const struct store_step_place *place,
 		      int64_t now_ns, struct console_entry **ret, struct err *err)
 {
+	const struct fair_use use = { .used = (int64_t)count_of_user(t, place->uid),
+				      .all_used = (int64_t)t->n,
+				      .max = CONSOLES_MAX,
+				      .most = CONSOLES_PER_USER,
+				      .least = CONSOLES_LEAST,
+				      .part = CONSOLES_PART };
 	struct console_entry *e;
 
-	if (count_of_user(t, place->uid) >= CONSOLES_PER_USER)
+	if (!fair_has_room(&use, 1) && t->n < CONSOLES_MAX)
 		return err_set(err, -EDQUOT,
-			       "you have %d interactive commands already; let one end first",
-			       CONSOLES_PER_USER);
+			       "you have %" PRId64
+			       " interactive commands already; let one end first",
+			       use.used);
 	if (t->n >= CONSOLES_MAX)
 		return err_set(
 			err, -ENOSPC,

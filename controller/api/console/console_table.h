@@ -12,7 +12,9 @@
 
 #define CONSOLE_LOST_NS (45 * S_NS)  /* a command polls every 20 s */
 #define CONSOLE_IDLE_NS (600 * S_NS) /* neither node nor command: forgotten */
-#define CONSOLES_PER_USER 32
+#define CONSOLES_PER_USER 32	     /* less while there are many (common/fair.h) */
+#define CONSOLES_LEAST 2
+#define CONSOLES_PART 8
 #define CONSOLES_MAX 512 /* a message each way of at most 512 KiB: 512 MiB */
 #define CONSOLE_TOKEN_MAX 33
 
