@@ -20,6 +20,37 @@ static bool is_in_list(const char *list, const char *name)
 	return false;
 }
 
+static bool has_same_price(const struct config *c, const struct config_cluster *cl,
+			   const struct config_queue *a, const struct config_queue *b)
+{
+	const struct fraction factor_a = a ? a->factor : FRACTION_ONE,
+			      factor_b = b ? b->factor : FRACTION_ONE;
+
+	return factor_a.num == factor_b.num && factor_a.den == factor_b.den &&
+	       (a && a->exclusive) == (b && b->exclusive) &&
+	       config_weights(c, cl, a) == config_weights(c, cl, b);
+}
+
+/* Would a job of the cluster have another price in another queue of it? */
+static bool depends_on_queue(const struct config *c, const struct config_cluster *cl)
+{
+	const struct config_queue *one = NULL;
+	size_t n = 0, n_stated = 0;
+
+	for (const char *p = cl->queues; p && *p; p++)
+		n += *p == ',' || n == 0;
+	for (size_t i = 0; i < c->n_queues; i++) {
+		if (!config_has_queue(cl, c->queues[i]->name))
+			continue;
+		if (one && !has_same_price(c, cl, one, c->queues[i]))
+			return true;
+		one = c->queues[i];
+		n_stated++;
+	}
+	/* A queue without a section of its own has the price of the cluster. */
+	return one && n_stated < n && !has_same_price(c, cl, one, NULL);
+}
+
 static void price_by_cores(const struct history_job *j, struct history_price *ret)
 {
 	*ret = (struct history_price){ .pool = CHARGE_POOL_CPU };
@@ -155,7 +186,7 @@ int history_price(const struct config *config, const struct history_job *j,
 	if (!cl)
 		return err_set(err, -EINVAL, "the profile has no cluster '%s'", j->cluster);
 	ret->has_queue = is_in_list(cl->queues, j->queue);
-	ret->is_by_queue = cl->queues && *cl->queues;
+	ret->is_by_queue = depends_on_queue(config, cl);
 	ret->has_qos = config_qos(config, j->qos) != NULL;
 	if (j->gpus.n > 1)
 		r = price_models(config, j, ret, err);

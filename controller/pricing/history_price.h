@@ -24,7 +24,7 @@ struct history_price {
 	bool has_queue; /* false: the profile has no queue of that name, or the record none */
 	bool has_qos;	/* likewise */
 	int32_t gpus; /* of a job that has no price: which of the job's models was priced last */
-	bool is_by_queue; /* the cluster has queues, of which price or limits may depend */
+	bool is_by_queue; /* jobs of the cluster have other prices in other queues of it */
 };
 /* config NULL: the rate is the number of cores. -EINVAL, -ERANGE: no price; err has the reason.
  */

@@ -104,7 +104,7 @@ check "a model told alone, in both forms, and several models have their prices" 
 	same "$(prices "$dir/graham.db")" "1:1/1 2:2/1 3:2/1 5:4/1"
 check "an unknown model is reported, with its jobs" is "$dir/8.json" rejected '{"no-price": 1}'
 unused() { python3 -c 'import json,sys; print(*("%s:%s:%d" % (u["kind"], u["name"], u["jobs"]) for u in json.load(open(sys.argv[1]))["unused"]))' "$1"; }
-check "and so is a partition that is no queue there" same "$(unused "$dir/8.json")" "partition:gpu:3 gpu:tesla:1 partition:batch:1"
+check "a partition on which no price depends is not" same "$(unused "$dir/8.json")" "gpu:tesla:1"
 printf 'kind,from,to\ngpu,tesla,v100-32\n' >"$dir/gpus.csv"
 import sacct "$dir/graham.sacct" --profile alliance-graham --map "$dir/gpus.csv" --ledger "$dir/graham2.db" >"$dir/9.json" 2>/dev/null
 check "--map names a model, and the V100 job has its price" same "$(prices "$dir/graham2.db")" "1:1/1 2:2/1 3:2/1 4:1/1 5:4/1"
@@ -130,7 +130,7 @@ import sacct "$dir/names.sacct" --profile "$dir/alliance.conf" --ledger "$dir/na
 check "a dump is priced by the names that each cluster's Slurm has for its GPUs" \
 	same "$(prices "$dir/names.db")" "1:1/1 2:3/2 3:2/1 4:1/1 5:2/1 6:2/1 7:1/1 8:1/1 9:3/7 11:1/1"
 check "an ambiguous name is listed alone, with its line, beside an unknown one" \
-	same "$(unused "$dir/names.json")" "partition:gpu:10 gpu:tesla:1 gpu:t4:2"
+	same "$(unused "$dir/names.json")" "gpu:tesla:1 gpu:t4:2"
 reason() { python3 -c 'import json,sys; print(*(u["first_line"] for u in json.load(open(sys.argv[1]))["unused"] if sys.argv[2] in u["reason"]))' "$1" "$2"; }
 check "the reason of each has its line and what to write" \
 	same "$(reason "$dir/names.json" 'say which: t4-16-4, t4-16-11') $(reason "$dir/names.json" "unknown GPU model 'tesla'")" "12 10"
@@ -178,6 +178,12 @@ check "a partition that is a queue has its factor, and an exclusive one whole no
 	same "$(prices "$dir/queues.db" | tr ' ' '\n' | tail -n 2 | head -n 1)" "5:96/1"
 check "a node that is larger than the profile says is charged for the cores that were recorded" \
 	same "$(prices "$dir/queues.db" | tr ' ' '\n' | tail -n 1)" "6:120/1"
+job 9 other normal 1 4 'cpu=4,mem=1G' >"$dir/other.sacct"
+import sacct "$dir/other.sacct" --profile "$dir/queues.conf" --ledger "$dir/other.db" >"$dir/other.json" 2>/dev/null
+check "a partition that is none is listed where queues have different prices" same "$(unused "$dir/other.json")" "partition:other:1"
+sed 's/^Factor=3/Priority=7/; /^Exclusive/d' "$dir/queues.conf" >"$dir/alike.conf"
+import sacct "$dir/other.sacct" --profile "$dir/alike.conf" --ledger "$dir/alike.db" >"$dir/alike.json" 2>/dev/null
+check "and not where they have one price" same "$(unused "$dir/alike.json")" ""
 
 # ---- names that are missing, time suspended, runs of a requeued job, cpu time ----
 sed 's/^\(; .*\)$/\1/; s/ 7 3 / 7 -1 /; s/ 8 3 / -1 -1 /' "$dir/small.swf" >"$dir/blue.swf"
