@@ -17,8 +17,8 @@ int stored_limit_refuse(struct call *c, const char *user, int64_t more, struct e
 		return r;
 	amount_format_bytes_like(more, max, added);
 	err_set(err, 0,
-		"user %s fills %s of the ledger with scripts, environments, steps and "
-		"output%s%s, "
+		"user %s fills %s of the ledger with scripts, environments, steps, dependencies "
+		"and output%s%s, "
 		"and MaxStoredPerUser is %s; what has ended is removed %s after its end "
 		"(KeepOutput)",
 		user, amount_format_bytes_like(bytes, max, have),

@@ -3,6 +3,7 @@
  *
  * A migration never changes once it is released: ledgers have gone through it. A new one is appended to
  * store_migrations[]. PostgreSQL goes through the same list (controller/postgres/pg.h). */
+#include "controller/ledger/jobs/stored.h"
 #include "controller/ledger/store_sqlite.h"
 
 /* jobs.state is the state of the current attempt. The terms of charging (rate_, bundle_) are fixed at
@@ -571,6 +572,16 @@ static const char schema_whole_nodes[] = "ALTER TABLE attempts ADD COLUMN node_c
 					 "ALTER TABLE attempts ADD COLUMN rate_num INTEGER;"
 					 "ALTER TABLE attempts ADD COLUMN rate_den INTEGER;";
 
+/* Dependencies count as stored (jobs/stored.h), until they are deleted with the rest of the job. */
+static const char schema_counted_depends[] =
+	"INSERT INTO stored(user, bytes) SELECT j.user, 64 * COUNT(*)"
+	" FROM depends d JOIN jobs j ON j.job = d.job"
+	" WHERE j.kept > 1 GROUP BY j.user"
+	" ON CONFLICT(user) DO UPDATE SET bytes = stored.bytes + excluded.bytes;"
+	"DELETE FROM depends WHERE EXISTS(SELECT 1 FROM jobs j WHERE j.job = depends.job"
+	" AND j.kept <= 1);";
+_Static_assert(STORE_DEPEND_BYTES == 64 && STORE_KEPT_EVENTS == 1, "a migration has them");
+
 /* clang-format off */
 const char *const store_migrations[] = {
 	schema_1, schema_2, schema_3, schema_stretches, schema_accounts, schema_terms,
@@ -584,7 +595,7 @@ const char *const store_migrations[] = {
 	schema_segments,
 	/* restored.h */
 	"ALTER TABLE nodes ADD COLUMN restored_ns INTEGER NOT NULL DEFAULT 0;",
-	schema_newest, schema_storage, schema_whole_nodes,
+	schema_newest, schema_storage, schema_whole_nodes, schema_counted_depends,
 	NULL,
 };
 /* clang-format on */

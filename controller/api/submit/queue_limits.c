@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "controller/api/stored_limit.h"
 #include "controller/api/submit/queue_limits.h"
+#include "controller/ledger/jobs/stored.h"
 
 /* After this time a count is read again: jobs have started or ended meanwhile. */
 #define KEEP_NS MIN_NS
@@ -110,11 +111,12 @@ static int check_limit(struct queue_limits *l, struct call *c, const struct queu
 			   "wait until some have started, or cancel some");
 }
 
-/* What the job stores in the ledger: its script and its environment. */
+/* What the job stores in the ledger: its script, its environment and its dependencies. */
 static int64_t bytes_of(const struct request *q)
 {
-	int64_t n = q->script ? (int64_t)strlen(q->script) : 0;
+	int64_t n = (int64_t)q->after.n * STORE_DEPEND_BYTES;
 
+	n += q->script ? (int64_t)strlen(q->script) : 0;
 	for (char **e = q->env; e && *e; e++)
 		n += (int64_t)strlen(*e) + 1;
 	return n;

@@ -11,6 +11,8 @@
 #include "controller/ledger/jobs/array.h"
 #include "controller/ledger/jobs/depend.h"
 #include "controller/ledger/jobs/credential.h"
+#include "controller/ledger/jobs/stored.h"
+#include "controller/ledger/jobs/texts.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/sql.h"
 
@@ -76,14 +78,19 @@ int store_depend_look(struct store *s, struct after a, struct store_prospect *re
 
 int store_depends_add(struct store *s, int64_t job, const struct store_new *n, struct err *err)
 {
-	int r = 0;
+	int64_t n_rows = 0;
+	int r;
 
-	for (size_t i = 0; i < n->n_targets && r >= 0; i++)
+	for (size_t i = 0; i < n->n_targets; i++) {
 		r = db_run(s->db, err,
 			   "INSERT INTO depends(job, target, kind) VALUES(?1, ?2, ?3)"
 			   " ON CONFLICT(job, target, kind) DO NOTHING",
 			   "iii", job, n->targets[i].job, (int64_t)n->targets[i].kind);
-	return r;
+		if (r < 0)
+			return r;
+		n_rows += db_changes(s->db);
+	}
+	return store_stored_add(s, job, n_rows * STORE_DEPEND_BYTES, err);
 }
 
 /* ---- resolving ---- */

@@ -156,6 +156,18 @@ static int load_pieces(struct batch *b, int64_t job, int64_t ret[2], struct err 
 	return 0;
 }
 
+/* What it waited for: at most AFTER_MAX rows. */
+static int drop_dependencies(struct batch *b, int64_t job, struct err *err)
+{
+	int r = db_run(b->s->db, err, "DELETE FROM depends WHERE job = ?1", "i", job);
+	int64_t n = r < 0 ? 0 : db_changes(b->s->db);
+
+	if (r < 0)
+		return r;
+	b->rows -= n;
+	return store_stored_add(b->s, job, -n * STORE_DEPEND_BYTES, err);
+}
+
 /* The request in the row gets its closing bracket back (jobs/texts.h). */
 static int drop_pieces(struct batch *b, int64_t job, struct err *err)
 {
@@ -165,6 +177,8 @@ static int drop_pieces(struct batch *b, int64_t job, struct err *err)
 	for (int i = 0; i < 2 && r >= 0; i++)
 		if (pieces[i])
 			r = store_text_release(b->s, pieces[i], 1, err);
+	if (r >= 0)
+		r = drop_dependencies(b, job, err);
 	if (r >= 0)
 		r = db_run(b->s->db, err,
 			   "UPDATE jobs SET kept = " SQL_STORE_KEPT_EVENTS

@@ -72,6 +72,11 @@ has "... with what the user has" "user daemon fills 2." "$refusal"
 has "... and a remedy" "submit many jobs with one script" "$refusal"
 has "steps are refused as well" "too-much-stored" "$(command=$(text 250000 y); step '"n1"'; command=$(text 250000 z); step '"n1"'
 	command=$(text 250000 w); step '"n1"'; command=$(text 250000 v); step '"n1"'; cat "$dir/step")"
+# ---- dependencies ----
+targets=$(sql "SELECT group_concat('{\"kind\":\"afterany\",\"job\":' || job || '}') FROM (SELECT job FROM jobs WHERE state = 0 LIMIT 256)")
+waiting() { for _ in $(seq 150); do submit $daemon "\"hold\":true,\"script\":\"#!/bin/sh\\n\",\"after\":[$targets]"; done >"$dir/said.waiting"; }
+waiting
+has "dependencies count, and end at the bound too" "scripts, environments, steps, dependencies and output" "$(grep -m1 too-much-stored "$dir/said.waiting")"
 has "another user is not held back" '"job":' "$(submit $bin '"hold":true,"script":"#!/bin/sh\n"')"
 print() { # a megabyte
 	printf '{"job":1,"attempt":1,"stream":"out","offset":0,"data":"%s"}' "$(text 1000000 o | base64 -w0)" >"$dir/output"
@@ -82,7 +87,7 @@ grew "output ends there too" 1200000 print
 tap_result $? "... and is cut" "$(sql "SELECT SUM(size) FROM chunks WHERE job = 1")"
 has "... which it says" "the output is cut here" "$(sql "SELECT CAST(data AS TEXT) FROM chunks ORDER BY id DESC LIMIT 1")"
 is "what is counted is what is there" "$(sql "SELECT bytes FROM stored WHERE user = 'daemon'")" \
-	"$(sql "SELECT (SELECT SUM(size) FROM chunks) + (SELECT SUM(size) FROM texts WHERE user = 'daemon') + (SELECT 256 * COUNT(*) FROM steps)")"
+	"$(sql "SELECT (SELECT SUM(size) FROM chunks) + (SELECT SUM(size) FROM texts WHERE user = 'daemon') + (SELECT 256 * COUNT(*) FROM steps) + (SELECT 64 * COUNT(*) FROM depends)")"
 
 # ---- what has ended ----
 exchange '' '' "$(job_report 1 2 ended)" >/dev/null

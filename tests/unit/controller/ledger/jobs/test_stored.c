@@ -29,17 +29,20 @@ static char *text_of(size_t size, char of)
 	return text;
 }
 
-/* A queued job of the user with a script of LARGE bytes. */
-static int64_t submit_job(struct rig *r, const char *user, char of)
+/* A queued job of the user with a script of LARGE bytes; it waits for `after`, if that is not 0. */
+static int64_t submit_after(struct rig *r, const char *user, char of, int64_t after)
 {
 	_cleanup_(request_done) struct request q;
 	struct store_new new = { .request = &q,
 				 .pool = CHARGE_POOL_CPU,
 				 .terms = { .rate = { 1, 1 }, .ncpus = 1 },
 				 .now_ns = NOON };
+	struct store_target target = { .job = after, .kind = AFTER_ANY };
 	struct err err = { "" };
 	int64_t job = 0;
 
+	new.targets = &target;
+	new.n_targets = after != 0;
 	rig_request_init(&q);
 	strcpy(q.user, user);
 	q.res = (struct resources){ .ncpus = 1, .vmem_bytes = 1000, .walltime_s = 60 };
@@ -50,6 +53,11 @@ static int64_t submit_job(struct rig *r, const char *user, char of)
 	if (rig_submit_one(r->store, &new, &job, &err) < 0)
 		fail_msg("%s", err.text);
 	return job;
+}
+
+static int64_t submit_job(struct rig *r, const char *user, char of)
+{
+	return submit_after(r, user, of, 0);
 }
 
 static void cancel_job(struct rig *r, int64_t job, int64_t now_ns)
@@ -104,7 +112,8 @@ static void assert_recomputes(struct rig *r)
 	assert_int_equal(rig_number(r, "SELECT COALESCE((SELECT SUM(bytes) FROM stored), 0)"
 				       " - COALESCE((SELECT SUM(size) FROM texts), 0)"
 				       " - COALESCE((SELECT SUM(size) FROM chunks), 0)"
-				       " - 256 * (SELECT COUNT(*) FROM steps)"),
+				       " - 256 * (SELECT COUNT(*) FROM steps)"
+				       " - 64 * (SELECT COUNT(*) FROM depends)"),
 			 0);
 	assert_int_equal(rig_number(r, "SELECT COALESCE((SELECT SUM(n) FROM texts), 0)"
 				       " - (SELECT COUNT(*) FROM jobs WHERE script > 0)"
@@ -169,6 +178,20 @@ static void a_stored_text_is_removed_with_the_last_job_that_uses_it(void **state
 	prune_all(r, LATER(200000), 100);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM texts"), 0);
 	assert_int_equal(stored_bytes(r, "alice"), 0);
+	assert_recomputes(r);
+}
+
+static void a_dependency_counts_until_its_job_is_pruned(void **state)
+{
+	struct rig *r = *state;
+	int64_t first = submit_job(r, "alice", 'a'), bytes = stored_bytes(r, "alice"),
+		second = submit_after(r, "alice", 'a', first);
+
+	assert_int_equal(stored_bytes(r, "alice"), bytes + STORE_DEPEND_BYTES);
+	cancel_job(r, second, LATER(10));
+	prune_all(r, LATER(200), 100);
+	assert_int_equal(stored_bytes(r, "alice"), bytes);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM depends"), 0);
 	assert_recomputes(r);
 }
 
@@ -334,6 +357,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RIG(a_script_is_stored_once_for_a_user),
+		RIG(a_dependency_counts_until_its_job_is_pruned),
 		RIG(a_stored_text_is_removed_with_the_last_job_that_uses_it),
 		RIG(what_analyze_leaves_is_removed_too),
 		RIG(ended_jobs_are_pruned_in_small_batches_and_sums_stay),
