@@ -39,7 +39,7 @@ sources     = $(shell find $1 -name '*.c')
 COMMON     := $(call sources,common)
 LIBRARY    := $(call sources,$(addprefix controller/,policy scheduler simulate config history accounts ledger pricing examples sharetree quota postgres))
 CONTROLLER := $(call sources,controller)
-LAUNCH     := $(call sources,agent/launch) common/err.c common/process/bounded.c common/process/clone_into.c common/packets/packets.c common/model/console/console.c
+LAUNCH     := $(call sources,agent/launch) $(patsubst %,common/%.c,err process/bounded process/clone_into views/datagram views/views packets/packets) common/model/console/console.c
 AGENT      := $(filter-out agent/launch/% agent/pam/%,$(call sources,agent))
 CLI        := $(call sources,cli)
 BPF        := $(wildcard bpf/*.bpf.c)
@@ -58,7 +58,7 @@ LIB_CLI    := -ljansson -lmunge -lnettle
 $O/controller/postgres/%.o: ALLFLAGS += $(shell pkg-config --cflags libpq)
 $O/cli/admin/doctor/gather/%.o: ALLFLAGS += $(shell pkg-config --cflags libpq)
 
-PAM        := $(wildcard agent/pam/*.c) $(patsubst %,agent/launch/%.c,step/view seccomp) common/err.c
+PAM        := $(wildcard agent/pam/*.c) agent/launch/seccomp.c $(patsubst %,common/%.c,err views/datagram views/views)
 
 # The plugin for Slurm is built where Slurm's headers are (libslurm-dev).
 SPANK      := $(wildcard slurm/*.c) common/err.c common/model/amount.c

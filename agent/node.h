@@ -51,6 +51,8 @@ struct node {
 	sd_bus *bus; /* NULL: no system bus here */
 	char boot[STATE_BOOT_MAX];
 	char socket[512], final_dir[512], spec_dir[512];
+	char views[512];       /* socket of the process that keeps the jobs' namespaces */
+	int64_t views_lost_ns; /* CLOCK_BOOTTIME since which it has not answered; 0: it has */
 	char topology_text[96];
 	bool state_is_passable; /* state_dir.h: jobs of before may need to pass */
 

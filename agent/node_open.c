@@ -22,6 +22,7 @@
 #include "agent/slurm/ended.h"
 #include "agent/step/steps.h"
 #include "agent/state_dir.h"
+#include "common/views/views.h"
 
 /* Makes a note of each line of a module's status text. */
 static void note_lines(struct node *n, const char *room, const char *lines)
@@ -50,6 +51,7 @@ static int open_dirs(struct node *n, struct err *err)
 	snprintf(n->socket, sizeof(n->socket), "%s/launch.sock", run);
 	snprintf(n->final_dir, sizeof(n->final_dir), "%s/final", run);
 	snprintf(n->spec_dir, sizeof(n->spec_dir), "%s/spec", run);
+	snprintf(n->views, sizeof(n->views), "%s/" VIEWS_SOCKET, run);
 	if (!r)
 		r = make_dir(n->final_dir, 0700, err);
 	if (!r)

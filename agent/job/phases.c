@@ -265,6 +265,8 @@ void job_phases_on_done(void *ctx, struct manager_id id, enum manager_order orde
 	struct node *n = ctx;
 	struct job *j = job_find(n, id.job, id.attempt);
 
+	if (!id.job && result < 0) /* handshake/keep_view.c */
+		log_line(LOG_WARNING, "the jobs' views: %s", err->text);
 	if (!j)
 		return;
 	if (order == MANAGER_SPAWN)

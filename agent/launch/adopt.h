@@ -15,7 +15,7 @@
 #pragma once
 #include <stdint.h>
 
-#define ADOPT_VERSION 1
+#define ADOPT_VERSION 2
 #define ADOPT_PATH_MAX 512
 #define ADOPT_TEXT_MAX 256
 #define ADOPT_SOCKET "adopt.sock"
@@ -34,9 +34,10 @@ struct adopt_reply {
 	uint32_t is_refused; /* `text` says why */
 	int64_t job;
 	int32_t attempt;
-	uint32_t deny;		     /* enum plan_deny: what a filter has to refuse */
-	uint64_t rlimit_as;	     /* 0: none */
-	char cgroup[ADOPT_PATH_MAX]; /* where the job's processes are */
-	char jobfs[ADOPT_PATH_MAX];  /* "": the job has none */
+	uint32_t deny;	    /* enum plan_deny: what a filter has to refuse */
+	uint64_t rlimit_as; /* 0: none */
+	char views
+		[ADOPT_PATH_MAX]; /* socket (common/views/views.h); "": the job has no view of its own */
+	char jobfs[ADOPT_PATH_MAX]; /* "": the job has none */
 	char text[ADOPT_TEXT_MAX];
 };

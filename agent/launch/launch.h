@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* launch.h - the small program that runs inside a job's unit, in seven roles.
+/* launch.h - the small program that runs inside a job's unit, in eight roles.
  *
  *	reeve-launch SOCKET			ask the agent for the plan, become the job
  *	reeve-launch --kill-as-one		before that: the OOM killer takes all of it (agents of 0.1.0; later ones
  *						do it themselves)
  *	reeve-launch --final DIR JOB ATTEMPT	write how the job ended, also without agent
  *	reeve-launch --supervise FILE		stand in for systemd where there is none
- *	reeve-launch --step FILE		start a command in a job that runs (step.h)
- *	reeve-launch --step-waiter FD		the same, once it is inside
+ *	reeve-launch --step FILE VIEWS		start a command in a job that runs (step.h)
+ *	reeve-launch --step-waiter FD VIEWS	the same, once it is inside
+ *	reeve-launch --views SOCKET		keep the namespaces of the node's jobs (common/views/views.h)
  *	reeve-launch --append SECONDS		append the end message to the job's error file (append.h)
  *
  * libc only: it starts fast and has little to go wrong.
@@ -69,6 +70,9 @@ int final_write(struct launch_final_place at, struct launch_final_cause cause, s
 int final_write_main(char **argv);
 /* memory.oom.group of this process's unit, where there is a memory controller. */
 int launch_kill_as_one_main(void);
+
+/* Keeps views until it is killed. 0 at once: another process does. */
+int views_main(const char *socket);
 
 /* Runs until the job of the spec is over and its final record written. */
 int supervise_main(const char *spec_path);

@@ -9,8 +9,8 @@
 static int print_usage(FILE *to, int status)
 {
 	fputs("usage: reeve-launch SOCKET | --final DIR JOB ATTEMPT | --supervise FILE |\n"
-	      "       reeve-launch --step FILE | --step-waiter FD | --kill-as-one |\n"
-	      "       reeve-launch --append SECONDS\n"
+	      "       reeve-launch --step FILE VIEWS | --step-waiter FD VIEWS | --views SOCKET |\n"
+	      "       reeve-launch --kill-as-one | --append SECONDS\n"
 	      "Started by reeve-agent inside the unit of a job; not meant to be typed.\n",
 	      to);
 	return status;
@@ -26,10 +26,12 @@ int main(int argc, char **argv)
 		return launch_kill_as_one_main();
 	if (argc == 3 && !strcmp(argv[1], "--supervise"))
 		return supervise_main(argv[2]);
-	if (argc == 3 && !strcmp(argv[1], "--step"))
-		return step_main(argv[2]);
-	if (argc == 3 && !strcmp(argv[1], "--step-waiter"))
-		return step_wait_main(argv[2]);
+	if (argc == 4 && !strcmp(argv[1], "--step"))
+		return step_main(argv[2], argv[3]);
+	if (argc == 4 && !strcmp(argv[1], "--step-waiter"))
+		return step_wait_main(argv[2], argv[3]);
+	if (argc == 3 && !strcmp(argv[1], "--views"))
+		return views_main(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "--append"))
 		return append_main(argv[2]);
 	if (argc == 2 && argv[1][0] == '/')

@@ -12,18 +12,13 @@
  * refuses the session, with a sentence.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <syslog.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,10 +27,11 @@
 #include <security/pam_modutil.h>
 #include "agent/launch/adopt.h"
 #include "agent/launch/launch.h"
-#include "agent/launch/step/step_impl.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/views/datagram.h"
 #include "common/err.h"
+#include "common/views/views.h"
 #include "common/wire/agent_service.h"
 
 #define PATIENCE_S 10
@@ -79,41 +75,21 @@ static bool is_exempt(pam_handle_t *pam, const struct passwd *pw, const char *gr
 	return false;
 }
 
-/* A socket that is connected to the agent, with PATIENCE_S for each exchange. */
-static int open_socket(const char *path, struct err *err)
-{
-	struct sockaddr_un at = { .sun_family = AF_UNIX }, own = { .sun_family = AF_UNIX };
-	struct timeval patience = { .tv_sec = PATIENCE_S };
-	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (strlen(path) >= sizeof(at.sun_path))
-		return err_set(err, -ENAMETOOLONG, "socket=%s is too long", path);
-	strcpy(at.sun_path, path);
-	/* An address of the kernel's choice, to be answered at; connected, so that nothing but
-	 * the agent can send to it. */
-	if (fd < 0 || bind(fd, (struct sockaddr *)&own, sizeof(own.sun_family)) < 0 ||
-	    connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0)
-		return err_set(err, -errno, "the Reeve agent cannot be asked at %s: %m", path);
-	return TAKE_FD(fd);
-}
-
 /* An agent that is being restarted is waited for. The descriptor, with the request sent. */
 static int send_request(const char *path, const struct adopt_request *q, struct err *err)
 {
 	const struct timespec pause = { .tv_nsec = RETRY_MS * MS_NS };
 	const int64_t until_ms = monotonic_ms() + PATIENCE_S * S_MS;
+	const struct datagram d = { .data = (void *)q, .size = sizeof(*q) };
 
 	for (;;) {
-		_cleanup_close_ int fd = open_socket(path, err);
-		int r = fd;
+		_cleanup_close_ int fd = datagram_connect(path, PATIENCE_S);
+		int r = fd < 0 ? fd : datagram_send(fd, &d);
 
-		if (fd >= 0 && send(fd, q, sizeof(*q), MSG_NOSIGNAL) == sizeof(*q))
+		if (!r)
 			return TAKE_FD(fd);
-		if (fd >= 0)
-			r = err_set(err, -errno, "the Reeve agent does not answer at %s: %m",
-				    path);
+		err_set(err, r, "the Reeve agent does not answer at %s: %s", path,
+			strerror(-r));
 		if ((r != -ECONNREFUSED && r != -ENOENT) || !agent_service_is_up(path) ||
 		    monotonic_ms() >= until_ms)
 			return r;
@@ -126,33 +102,33 @@ static int send_request(const char *path, const struct adopt_request *q, struct 
 static int ask_agent(const char *path, struct adopt_request q, struct adopt_reply *ret,
 		     struct err *err)
 {
+	struct datagram d = { .data = ret, .size = sizeof(*ret) };
 	_cleanup_close_ int fd = send_request(path, &q, err);
 
 	if (fd < 0)
 		return fd;
-	if (recv(fd, ret, sizeof(*ret), 0) != sizeof(*ret))
+	if (datagram_receive(fd, &d) < 0 || d.size != sizeof(*ret))
 		return err_set(err, -EIO, "the Reeve agent does not answer at %s", path);
 	if (ret->version != ADOPT_VERSION || !memchr(ret->text, '\0', sizeof(ret->text)) ||
-	    !memchr(ret->cgroup, '\0', sizeof(ret->cgroup)) ||
+	    !memchr(ret->views, '\0', sizeof(ret->views)) ||
 	    !memchr(ret->jobfs, '\0', sizeof(ret->jobfs)))
 		return err_set(err, -EBADMSG, "the Reeve agent is of another version");
 	return ret->is_refused ? err_set(err, -EPERM, "%s", ret->text) : 0;
 }
 
-/* Opens both namespaces first: `cgroup` names a path in the view of the node, which is gone after the
- * first setns(). */
-static int enter_view(const char *cgroup, struct err *err)
+/* A job without a view of its own (PBS) runs in the node's, and so does its session. */
+static int enter_view(const struct adopt_reply *a, struct err *err)
 {
-	_cleanup_close_ int ipc = step_view_open(cgroup, "ipc", err), view = -1;
+	struct views_view view = VIEWS_NONE;
+	int r;
 
-	if (ipc < 0)
-		return ipc;
-	view = step_view_open(cgroup, "mnt", err);
-	if (view < 0)
-		return view;
-	if (setns(ipc, CLONE_NEWIPC) < 0 || setns(view, CLONE_NEWNS) < 0)
-		return err_set(err, -errno, "enter the job's view: %m");
-	return 0;
+	if (!a->views[0])
+		return 0;
+	r = views_open(a->views, (struct views_id){ a->job, a->attempt }, &view, err);
+	if (!r)
+		r = views_enter(&view, err);
+	views_close(&view);
+	return r;
 }
 
 /* As reeve-launch does before it becomes a step's command (agent/launch/step/child.c). */
@@ -249,7 +225,7 @@ int pam_sm_open_session(pam_handle_t *pam, int flags, int argc, const char **arg
 	r = ask_for_login(pam, argc, argv, ADOPT_ENTER, &l);
 	if (r != PAM_SUCCESS)
 		return r == PAM_PERM_DENIED ? PAM_SESSION_ERR : r;
-	r = enter_view(l.reply.cgroup, &err);
+	r = enter_view(&l.reply, &err);
 	if (!r)
 		r = take_limits(&l.reply, &err);
 	if (r < 0) {

@@ -6,13 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include "agent/job/job.h"
 #include "agent/step/adopt.h"
 #include "agent/job/handshake/make_plan.h"
+#include "agent/job/phase/attach.h"
 #include "agent/launch/adopt.h"
+#include "common/views/datagram.h"
 #include "common/log.h"
 
 /* What sshd and a shell map before the user does anything. A session that exceeds the job's vmem at once
@@ -29,9 +28,7 @@ struct adopt_server {
 /* A datagram and who sent it. */
 struct asker {
 	struct adopt_request request;
-	struct ucred who;
-	struct sockaddr_un from;
-	socklen_t from_size;
+	struct datagram message;
 };
 
 static bool can_adopt(const struct job *j, uint32_t uid)
@@ -84,11 +81,11 @@ static int check_room(struct job *j, struct err *err)
 
 static int move_in(const char *cgroup, int32_t pid, struct err *err)
 {
-	char path[ADOPT_PATH_MAX + 16], text[16];
+	char path[MANAGER_PATH_MAX + 32], text[16];
 	_cleanup_close_ int fd = -1;
 	int n = snprintf(text, sizeof(text), "%" PRId32, pid);
 
-	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+	snprintf(path, sizeof(path), "%s/" JOB_WORK_CGROUP "/cgroup.procs", cgroup);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, text, (size_t)n) != n)
 		return err_set(err, -errno, "write %s to %s: %m", text, path);
@@ -99,7 +96,7 @@ static int adopt_session(struct job *j, const struct asker *a, struct adopt_repl
 			 struct err *err)
 {
 	char cgroup[MANAGER_PATH_MAX], dir[4200];
-	int r = check_room(j, err), n;
+	int r = check_room(j, err);
 
 	if (r < 0)
 		return r;
@@ -107,18 +104,18 @@ static int adopt_session(struct job *j, const struct asker *a, struct adopt_repl
 	ret->attempt = j->s.attempt;
 	ret->deny = handshake_denials(j->node);
 	ret->rlimit_as = handshake_backstop(j);
-	n = snprintf(ret->cgroup, sizeof(ret->cgroup), "%s/work", job_cgroup(j, cgroup));
-	if (n >= (int)sizeof(ret->cgroup) ||
-	    (job_file(j, "work", dir, sizeof(dir)) && strlen(dir) >= sizeof(ret->jobfs)))
+	if (!job_is_foreign(j))
+		snprintf(ret->views, sizeof(ret->views), "%s", j->node->views);
+	if (job_file(j, "work", dir, sizeof(dir)) && strlen(dir) >= sizeof(ret->jobfs))
 		return err_set(err, -ENAMETOOLONG, "the job has too long a path");
 	if (job_file(j, "work", dir, sizeof(dir)))
 		strcpy(ret->jobfs, dir);
 	if (a->request.want == ADOPT_CHECK)
 		return 0;
-	r = move_in(ret->cgroup, a->who.pid, err);
+	r = move_in(job_cgroup(j, cgroup), a->message.who.pid, err);
 	if (!r)
 		log_job(LOG_INFO, j->s.job, "session", "a session of %s runs in it: process %d",
-			j->s.request.user, (int)a->who.pid);
+			j->s.request.user, (int)a->message.who.pid);
 	return r;
 }
 
@@ -135,37 +132,29 @@ static void send_answer(struct adopt_server *s, const struct asker *a)
 		reply.is_refused = 1;
 		snprintf(reply.text, sizeof(reply.text), "%.200s", j ? err.text : why);
 	}
-	if (sendto(s->fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL,
-		   (const struct sockaddr *)&a->from, a->from_size) < 0)
-		log_line(LOG_WARNING, "answer pam_reeve: %m");
+	r = datagram_send(s->fd, &(struct datagram){ .data = &reply,
+						     .size = sizeof(reply),
+						     .peer = a->message.peer,
+						     .peer_size = a->message.peer_size });
+	if (r < 0)
+		log_line(LOG_WARNING, "answer pam_reeve: %s", strerror(-r));
 }
 
 /* 1: a whole request of root's. */
 static int receive_request(int fd, struct asker *ret)
 {
-	union {
-		char buf[CMSG_SPACE(sizeof(struct ucred))];
-		struct cmsghdr align;
-	} control = { 0 };
-	struct iovec part = { &ret->request, sizeof(ret->request) };
-	struct msghdr m = { .msg_name = &ret->from,
-			    .msg_namelen = sizeof(ret->from),
-			    .msg_iov = &part,
-			    .msg_iovlen = 1,
-			    .msg_control = control.buf,
-			    .msg_controllen = sizeof(control.buf) };
-	ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&m);
+	struct datagram *m = &ret->message;
+	const struct adopt_request *q = &ret->request;
+	int r;
 
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS ||
-	    c->cmsg_len != CMSG_LEN(sizeof(ret->who)))
-		return n < 0 ? -errno : 0;
-	memcpy(&ret->who, CMSG_DATA(c), sizeof(ret->who));
-	ret->from_size = m.msg_namelen;
-	return n == sizeof(ret->request) && !(m.msg_flags & MSG_TRUNC) && !ret->who.uid &&
-	       ret->who.pid > 0 && ret->request.version == ADOPT_VERSION &&
-	       (ret->request.want == ADOPT_CHECK || ret->request.want == ADOPT_ENTER) &&
-	       ret->request.uid;
+	*m = (struct datagram){ .data = &ret->request, .size = sizeof(ret->request) };
+	r = datagram_receive(fd, m);
+	if (r < 0)
+		return r;
+	datagram_close_fds(m);
+	return m->size == sizeof(*q) && !m->who.uid && m->who.pid > 0 &&
+	       q->version == ADOPT_VERSION &&
+	       (q->want == ADOPT_CHECK || q->want == ADOPT_ENTER) && q->uid;
 }
 
 static int on_ask(sd_event_source *source, int fd, uint32_t revents, void *userdata)
@@ -179,24 +168,6 @@ static int on_ask(sd_event_source *source, int fd, uint32_t revents, void *userd
 	return 0;
 }
 
-static int listen_at(const char *path, struct err *err)
-{
-	struct sockaddr_un at = { .sun_family = AF_UNIX };
-	_cleanup_close_ int fd = -1;
-	const int on = 1;
-
-	if (strlen(path) >= sizeof(at.sun_path))
-		return err_set(err, -ENAMETOOLONG, "RunDirectory is too long for a socket");
-	strcpy(at.sun_path, path);
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	unlink(path);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
-	    fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
-	    chmod(path, 0600) < 0)
-		return err_set(err, -errno, "listen at %s: %m", path);
-	return TAKE_FD(fd);
-}
-
 int adopt_server_open(struct node *n, struct adopt_server **ret, struct err *err)
 {
 	struct adopt_server *a = calloc(1, sizeof(*a));
@@ -207,7 +178,7 @@ int adopt_server_open(struct node *n, struct adopt_server **ret, struct err *err
 		return err_set(err, -ENOMEM, "out of memory");
 	a->node = n;
 	snprintf(path, sizeof(path), "%s/" ADOPT_SOCKET, n->conf->run_dir);
-	a->fd = listen_at(path, err);
+	a->fd = datagram_listen(path, err);
 	r = a->fd < 0 ? a->fd : sd_event_add_io(n->event, &a->io, a->fd, EPOLLIN, on_ask, a);
 	if (r < 0) {
 		adopt_server_close(a);

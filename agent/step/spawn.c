@@ -144,7 +144,7 @@ int steps_spawn(struct steps *all, const struct step *s, struct err *err)
 {
 	char path[STEPS_PATH_MAX], short_name[STEP_FILE_MAX], name[STEP_FILE_MAX + 16];
 	struct node *n = all->node;
-	const char *argv[] = { n->conf->launcher, "--step", path, NULL };
+	const char *argv[] = { n->conf->launcher, "--step", path, n->views, NULL };
 	struct manager_id id = { s->id.job, s->id.attempt };
 
 	steps_path(all, s->id, "", path);

@@ -259,8 +259,11 @@ $O/tests/unit/test_sync_steps: LDLIBS += -ljansson
 $O/tests/unit/test_sync_steps: $(MODEL) $(WIRE)
 $O/tests/unit/test_step: LDLIBS += -lsystemd
 $O/tests/unit/test_step: $O/agent/step/step.o $O/common/utf8.o $O/common/err.o
-$O/tests/unit/test_step_launch: $(patsubst %,$O/agent/%.o,job/handshake/plan job/handshake/env job/handshake/hosts job/gpus/env launch/plan) $(MODEL)
+VIEWS_RIG := tests/unit/rig/views/views_rig.c $O/agent/enforce/manager/view.o $(patsubst %,$O/common/views/%.o,datagram views)
+$O/tests/unit/test_step_launch: $(patsubst %,$O/agent/%.o,job/handshake/plan job/handshake/env job/handshake/hosts job/gpus/env launch/plan) $(VIEWS_RIG) $(MODEL)
 $O/tests/unit/test_step_launch: | $O/bin/reeve-launch
+$O/tests/unit/test_views: $(VIEWS_RIG) $O/common/err.o
+$O/tests/unit/test_views: | $O/bin/reeve-launch
 $O/tests/unit/test_store_steps: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_steps: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/nodes/lost.o
 $O/tests/unit/test_parts_end: tests/unit/rig/fail_vfs.c

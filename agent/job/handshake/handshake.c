@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include "agent/job/handshake/handshake.h"
+#include "agent/job/handshake/keep_view.h"
 #include "agent/job/handshake/make_plan.h"
 #include "agent/job/output.h"
 #include "agent/job/handshake/plan.h"
@@ -163,7 +164,7 @@ static int refuse_launch(struct handshake *g, const char *why)
 }
 
 /* A launcher that asks again (its agent died, or the connection was dropped) gets the same answer:
- * job_attach() and the plan are repeatable. */
+ * job_attach(), keeping its view and the plan are repeatable. */
 static int on_hello(struct node *n, struct handshake *g)
 {
 	struct job *j = g->job;
@@ -173,6 +174,8 @@ static int on_hello(struct node *n, struct handshake *g)
 	if (j->s.end.kind != END_NONE)
 		return refuse_launch(g, "the job was ended before it began");
 	r = job_attach(n, j, j->s.pid, &err);
+	if (!r && handshake_keep_view(n, j) > 0)
+		return -EAGAIN;
 	if (!r)
 		r = send_plan(n, g, &err);
 	return r < 0 ? refuse_launch(g, err.text) : 0;
@@ -396,6 +399,7 @@ int handshake_server_open(struct node *n, struct handshake_server **ret, struct 
 		handshake_server_close(k);
 		return r;
 	}
+	handshake_start_keeper(n);
 	*ret = k;
 	return 0;
 }

@@ -32,8 +32,7 @@ void step_entry_close(struct step_entry *e)
 	close_fd(&e->out);
 	close_fd(&e->err);
 	close_fd(&e->procs);
-	close_fd(&e->view);
-	close_fd(&e->ipc);
+	views_close(&e->view);
 }
 
 /* Only root can make names in this directory, so no link of a user can be there. */
@@ -97,12 +96,9 @@ int step_entry_open(struct step_entry *e, struct err *err)
 		r = step_check_room(s->cgroup, 1, err);
 	if (r < 0)
 		return r;
-	e->view = step_view_open(s->cgroup, "mnt", err);
-	if (e->view < 0)
-		return e->view;
-	e->ipc = step_view_open(s->cgroup, "ipc", err);
-	if (e->ipc < 0)
-		return e->ipc;
+	r = views_open(e->views, (struct views_id){ s->job, s->attempt }, &e->view, err);
+	if (r < 0)
+		return r;
 	snprintf(procs, sizeof(procs), "%s/cgroup.procs", s->cgroup);
 	e->procs = open(procs, O_WRONLY | O_CLOEXEC);
 	if (e->procs < 0)
@@ -147,11 +143,7 @@ static int enter_job(struct step_entry *e, struct err *err)
 {
 	if (write(e->procs, "0", 1) != 1)
 		return err_set(err, -errno, "enter the job's cgroup: %m");
-	if (setns(e->ipc, CLONE_NEWIPC) < 0)
-		return err_set(err, -errno, "enter the job's shared memory: %m");
-	if (setns(e->view, CLONE_NEWNS) < 0)
-		return err_set(err, -errno, "enter the job's view of the file system: %m");
-	return 0;
+	return views_enter(&e->view, err);
 }
 
 void step_become(struct step_entry *e)

@@ -33,6 +33,7 @@
 
 struct step {
 	struct step_spec spec;
+	const char *views; /* socket */
 	struct plan plan;
 	char *payload; /* of the plan */
 	int spec_fd;   /* with the lock */
@@ -129,12 +130,12 @@ static int start_child(struct step *s, struct err *err)
 {
 	struct step_entry e = { .spec = &s->spec,
 				.plan = &s->plan,
+				.views = s->views,
 				.null = -1,
 				.out = -1,
 				.err = -1,
 				.procs = -1,
-				.view = -1,
-				.ipc = -1 };
+				.view = VIEWS_NONE };
 	int pair[2], r = step_entry_open(&e, err);
 
 	if (!r && s->spec.console)
@@ -343,13 +344,13 @@ static int join_job(const struct step_spec *spec, struct err *err)
 
 /* The lock stays: it belongs to the process, and is lost only when the process closes a descriptor of
  * the file. Returns only on failure. */
-static int execute_again(int fd, struct err *err)
+static int execute_again(const struct step *s, struct err *err)
 {
 	static char name[] = "reeve-launch", role[] = "--step-waiter";
-	char number[16], *argv[] = { name, role, number, NULL };
+	char number[16], *argv[] = { name, role, number, (char *)s->views, NULL };
 
-	snprintf(number, sizeof(number), "%d", fd);
-	if (lseek(fd, 0, SEEK_SET) < 0 || fcntl(fd, F_SETFD, 0) < 0)
+	snprintf(number, sizeof(number), "%d", s->spec_fd);
+	if (lseek(s->spec_fd, 0, SEEK_SET) < 0 || fcntl(s->spec_fd, F_SETFD, 0) < 0)
 		return err_set(err, -errno, "pass the spec on: %m");
 	execv("/proc/self/exe", argv);
 	return err_set(err, -errno, "execute the waiter in the job: %m");
@@ -378,7 +379,7 @@ static int claim_and_join(struct step *s, struct err *err)
 	if (!r)
 		r = join_job(&s->spec, &words);
 	if (!r)
-		r = execute_again(s->spec_fd, &words);
+		r = execute_again(s, &words);
 	return fail_early(s, &words, err);
 }
 
@@ -410,10 +411,10 @@ static int finish_step(struct step *s, const char *what, int r, const struct err
 	return r < 0;
 }
 
-int step_main(const char *spec_path)
+int step_main(const char *spec_path, const char *views)
 {
 	int fd = open(spec_path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	struct step s = { .spec_fd = fd, .told = -1 };
+	struct step s = { .spec_fd = fd, .views = views, .told = -1 };
 	struct err err = { "" };
 	sigset_t signals;
 
@@ -423,9 +424,9 @@ int step_main(const char *spec_path)
 	return finish_step(&s, spec_path, claim_and_join(&s, &err), &err);
 }
 
-int step_wait_main(const char *fd)
+int step_wait_main(const char *fd, const char *views)
 {
-	struct step s = { .spec_fd = atoi(fd), .told = -1 };
+	struct step s = { .spec_fd = atoi(fd), .views = views, .told = -1 };
 	struct err err = { "" };
 	sigset_t signals;
 

@@ -3,7 +3,7 @@
  * records its end.
  *
  * The agent does not fork it: the restrictions of the agent's own unit (system calls, capabilities,
- * address families) would apply to the user's program too. The manager starts `reeve-launch --step SPEC` as root, outside the job and
+ * address families) would apply to the user's program too. The manager starts `reeve-launch --step SPEC VIEWS` as root, outside the job and
  * without a sandbox: the waiter. It
  *
  * - claims the spec: by a lock (fcntl) that it holds as long as it lives, and by taking away
@@ -11,14 +11,13 @@
  * - joins the cgroup "waiters" beside the job's "work", so that the job is charged for it: its
  *   memory and its process count against memory.max and pids.max of the unit. It executes itself
  *   there, so that none of its memory stays charged to the cgroup it came from;
- * - opens all that root must open: output files, the job's mount and IPC namespaces, its
+ * - opens all that root must open: output files, the job's mount and IPC namespaces (common/views/views.h), its
  *   cgroup;
  * - forks the child, waits for it, and writes how it ended by rename, as the last thing.
  *
  * The child, in this order: enters the job's cgroup "work" by attaching itself, so that every
- * counter and limit has it before it runs a program; enters the job's IPC and mount namespaces,
- * which must be ones that the manager made (owned by the first user namespace); opens nothing
- * there as root, but becomes the user for good; and only then changes directory, takes the
+ * counter and limit has it before it runs a program; enters the job's IPC and mount namespaces, those that the manager
+ * made; opens nothing there as root, but becomes the user for good; and only then changes directory, takes the
  * plan's limits and executes. The waiter itself enters no namespace or cgroup of the
  * user, cannot be signalled or traced by the job, and its address space does not count as the job's
  * vmem. cgroup.kill of "work" and the OOM killer spare it: it writes how the step ended. It is
@@ -71,8 +70,8 @@ struct step_end {
 /* Beside the cgroup of the job's processes. */
 #define STEP_WAITERS "waiters"
 
-/* Claims the spec and joins the job. Returns the exit status: 0 also when there is nothing to
- * do; does not return when the waiter goes on as step_wait_main(). */
-int step_main(const char *spec_path);
+/* Claims the spec and joins the job. `views`: the socket where the jobs' namespaces are asked for. Returns the exit status: 0 also when
+ * there is nothing to do; does not return when the waiter goes on as step_wait_main(). */
+int step_main(const char *spec_path, const char *views);
 /* The waiter, in the job: "FD" is the spec, claimed. Returns its exit status. */
-int step_wait_main(const char *fd);
+int step_wait_main(const char *fd, const char *views);

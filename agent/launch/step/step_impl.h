@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* step_impl.h - the parts of the waiter (step.h), for the files of this folder; pam_reeve uses
- * step_view_open(). */
+/* step_impl.h - the parts of the waiter (step.h), for the files of this folder. */
 #pragma once
 #include <signal.h>
 #include <sys/types.h>
 #include "agent/launch/launch.h"
 #include "agent/launch/step/step.h"
+#include "common/views/views.h"
 
 #define STEP_GROUPS_MAX 256
 
@@ -13,11 +13,12 @@
 struct step_entry {
 	const struct step_spec *spec;
 	const struct plan *plan;
+	const char *views;  /* socket */
 	int null, out, err; /* onto 0, 1, 2; of an interactive step the ends of its console */
 	bool is_pty;	    /* `null` is to be the controlling terminal */
 	int procs;	    /* cgroup.procs of the job */
-	int view, ipc;	    /* its mount and IPC namespaces */
-	int tell;	    /* pipe for the message of a failure; closed by exec */
+	struct views_view view;
+	int tell; /* pipe for the message of a failure; closed by exec */
 	gid_t groups[STEP_GROUPS_MAX];
 	int n_groups;
 };
@@ -31,10 +32,6 @@ int step_check_room(const char *cgroup, int n, struct err *err);
 int step_entry_open(struct step_entry *e, struct err *err);
 /* In the child: becomes the user's program, or writes the reason to e->tell and exits. */
 void step_become(struct step_entry *e) __attribute__((noreturn));
-
-/* A descriptor of the namespace ("mnt", "ipc") in which the manager put the processes of
- * `cgroup`. -ESRCH: no process is there, or all made namespaces of their own. */
-int step_view_open(const char *cgroup, const char *kind, struct err *err);
 
 /* Signal every process of `cgroup` that descends from this one. Returns how many. */
 int step_tree_signal(const char *cgroup, int sig);

@@ -88,7 +88,7 @@ agent_end() {
 	local c
 	agent_stop
 	[ -n "$agent_dir" ] || return
-	for c in "$agent_group"/jobs/*/ "$agent_group"/supervisors/*/; do
+	for c in "$agent_group"/jobs/*/ "$agent_group"/supervisors/; do
 		[ -e "$c/cgroup.kill" ] && echo 1 >"$c/cgroup.kill"
 	done
 	for _ in $(seq 50); do

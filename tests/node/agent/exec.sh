@@ -117,6 +117,36 @@ wait_state 7 ended 60
 seven_are_told() { [ "$(job 7 | grep -oE '"state":"ended"' | wc -l)" -ge 60 ]; }
 wait_for 30 seven_are_told; ok $? "all end with their job"
 
+# A job whose only process has made namespaces of its own, as its user may: the job's view is the one that its manager made.
+keeper() { pgrep -f "reeve-launch --views $RUN/views"; }
+kept() { ls "/proc/$(keeper)/fd" | wc -l; }
+namespaces() { readlink "/proc/$1/ns/mnt" "/proc/$1/ns/ipc"; }
+before=$(kept)
+submit 8 "$SMALL" '' sh -c 'ls /var/tmp; exec unshare -Urmi sleep 786'
+wait_state 8 running
+wait_for 20 pgrep -u alice -xf 'sleep 786'
+[ "$(kept)" = $((before + 3)) ]; ok $? "the view of a job is kept" "$before, then $(kept)"
+exec_step 8 1 sh -c 'echo of-step >/var/tmp/of-step; echo of-step >/dev/shm/of-step; ipcmk -M 1234; readlink /proc/self/ns/mnt /proc/self/ns/ipc'
+wait_step 8 1 ended
+has "$(step 8 1)" '"exit_status":0,"signal":0' "a step enters a job whose only process is in namespaces of its own" "$(step 8 1)"
+[ -e $DISK/8-1/vartmp/of-step ] && [ ! -e /var/tmp/of-step ]; ok $? "it sees the job's /var/tmp" "$(ls -l $DISK/8-1/vartmp /var/tmp)"
+[ ! -e /dev/shm/of-step ] && ! ipcs -m | grep -qw 1234; ok $? "and its shared memory" "$(ls /dev/shm; ipcs -m)"
+[ "$(out 8 1 | tail -n 2)" != "$(namespaces 1)" ] && [ "$(out 8 1 | tail -n 2)" != "$(namespaces "$(pgrep -u alice -xf 'sleep 786')")" ]
+ok $? "which are neither the node's nor those of that process" "$(out 8 1)"
+systemctl kill -s KILL reeve-agent
+wait_for 30 agent_up
+systemctl restart reeve-agent
+wait_for 30 agent_up
+exec_step 8 2 sh -c 'cat /var/tmp/of-step /dev/shm/of-step; ipcs -m'
+wait_step 8 2 ended
+has "$(out 8 2 | tr '\n' ' ')" 'of-step of-step .* 1234 ' "so it is after the agent was killed and restarted" "$(step 8 2) $(out 8 2)"
+exec_step 8 3 sh -c 'exec dd if=/dev/zero of=/var/tmp/much bs=1M count=128'
+wait_state 8 ended 60
+has "$(job 8)" '"limit":"jobfs"' "what a step writes there counts against the job's disk" "$(job 8)"
+is_let_go() { [ "$(kept)" = "$before" ]; }
+wait_for 10 is_let_go; ok $? "the view is gone with the job" "$before, now $(kept)"
+has "$(cat /proc/$(keeper)/cgroup)" 'reeve-views-1-run-reeve.service|/supervisors$' "who keeps views is in no job"
+
 # Many at once.
 began=$(date +%s%N)
 for i in $(seq 100 199); do
@@ -256,7 +286,7 @@ wait_step 5 2 ended
 has "$(step 5 2)" 'the job ended' "another is refused, in words"
 want 1 cancel
 wait_state 1 ended 30
-for i in 1 2 3 4 5 6 7; do settle $i; done
+for i in 1 2 3 4 5 6 7 8; do settle $i; done
 wait_for 10 holds_nothing; ok $? "all settled: the agent holds nothing"
 [ -z "$(ls /run/reeve/steps)" ]; ok $? "and nothing of steps is left" "$(ls /run/reeve/steps)"
 units_are_gone() { [ -z "$(systemctl list-units --all --plain --no-legend 'reeve-step-*')" ] && ! pgrep -f 'reeve-launch --step'; }

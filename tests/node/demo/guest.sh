@@ -27,7 +27,7 @@ as() {
 
 take_down() {
 	systemctl stop reeve-demo-agent reeve-demo-controller 2>/dev/null
-	systemctl stop 'reeve-job-*' reevedemo.slice 2>/dev/null
+	systemctl stop 'reeve-job-*' 'reeve-views-*-reeve-demo-*' reevedemo.slice 2>/dev/null
 	mountpoint -q $D/jobfs && umount $D/jobfs
 	[ ! -d $D/loads ] || rm -f /dev/nvidia0 /dev/nvidia1
 	rm -rf $D /sys/fs/bpf/reeve-demo /run/systemd/system/reevedemo.slice

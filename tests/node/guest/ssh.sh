@@ -59,4 +59,23 @@ has "$(as alice reeve job "$visited")" "vmem limit exceeded" "what it maps count
 sleep 1; pgrep -u alice -xf 'sleep 86390' >/dev/null; ok $((!$?)) "sessions end with the job"
 out=$(visit alice echo begun)
 [[ $out != *begun* ]]; ok $? "then none begins any more" "$out"
+
+# A job whose only process has made namespaces of its own, as its user may.
+as alice reeve submit -N hidden -o /dev/null -l $RES -- unshare -Urmi sleep 86391 >/tmp/out.$$
+hidden=$(grep -oE '[0-9]+' /tmp/out.$$ | tail -n 1)
+wait_for 60 pgrep -u alice -xf 'sleep 86391'
+systemctl kill -s KILL reeve-agent
+out=$(visit alice 'for d in /tmp /var/tmp /dev/shm; do echo session >$d/of-session; done; ipcmk -M 1234000; readlink /proc/self/ns/mnt /proc/self/ns/ipc')
+disk=/var/lib/reeve/jobfs/$hidden-1
+[ -e "$disk/tmp/of-session" ] && [ -e "$disk/vartmp/of-session" ] && [ ! -e /tmp/of-session ] && [ ! -e /var/tmp/of-session ]
+ok $? "its session sees the /tmp and /var/tmp of the job, also after the agent was killed" "$out $(ls "$disk"/*)"
+[ ! -e /dev/shm/of-session ] && ! ipcs -m | grep -qw 1234000; ok $? "and its shared memory" "$(ls /dev/shm; ipcs -m)"
+systemctl restart reeve-agent
+has "$(visit alice 'cat /var/tmp/of-session /dev/shm/of-session; ipcs -m' | tr '\n' ' ')" 'session session .* 1234000 ' \
+	"so does another, after the agent was restarted"
+out=$(visit alice 'dd if=/dev/zero of=/var/tmp/much bs=1M count=60')
+wait_for 60 is_over "$hidden"
+has "$(as alice reeve job "$hidden")" "jobfs limit exceeded" "what it writes to /var/tmp counts as the job's" "$out"
+is_clean() { [ ! -e "$disk" ] && [ ! -e /var/tmp/much ]; }
+wait_for 30 is_clean; ok $? "and is gone after the end" "$(ls -l /var/tmp "$disk")"
 tap_end

@@ -95,7 +95,7 @@ agent_end() {
 store_end() {
 	fault off
 	agent_end
-	for c in "$group"/jobs/*/ "$group"/supervisors/*/; do
+	for c in "$group"/jobs/*/ "$group"/supervisors/; do
 		[ -e "$c/cgroup.kill" ] && echo 1 >"$c/cgroup.kill"
 	done
 	for _ in $(seq 50); do

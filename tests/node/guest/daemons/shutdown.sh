@@ -30,6 +30,7 @@ stopped() {
 }
 boot() {
 	begun=$((begun + 1))
+	systemctl stop 'reeve-views-*'
 	rm -rf /run/reeve
 	umount /proc/sys/kernel/random/boot_id 2>/dev/null
 	cat /proc/sys/kernel/random/uuid >/tmp/boot_id.$begun

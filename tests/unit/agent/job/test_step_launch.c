@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -23,13 +22,15 @@
 #include "agent/launch/step/step.h"
 #include "common/cleanup.h"
 #include "common/err.h"
+#include "tests/unit/rig/views/views_rig.h"
 
 #define LAUNCHER "build/bin/reeve-launch"
 #define USER 65534
 #define DEADLINE_S 60
 
 static char unit[200], group[256], dir[64]; /* the job's, and its "work" */
-static pid_t sitter;			    /* a process of the job */
+static char views[96];			    /* socket of the process that keeps views */
+static pid_t sitter, keeper;		    /* the job's only process; that one */
 static int n_steps;
 
 struct world {
@@ -49,43 +50,10 @@ static void write_text(const char *path, const char *text)
 	assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
 }
 
-static void sit_in_group(int unshare_what, int ready)
+static void start_sitter(void)
 {
-	char path[300];
-
-	snprintf(path, sizeof(path), "%s/cgroup.procs", group);
-	write_text(path, "0");
-	if (unshare(unshare_what) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-		_exit(1);
-	/* No other user is mapped in a user namespace: it could write nothing there. */
-	if (unshare_what == CLONE_NEWNS &&
-	    (mount("none", "/mnt", "tmpfs", 0, NULL) < 0 || mkdir("/mnt/inside", 0755) < 0))
-		_exit(1);
-	if (write(ready, "", 1) != 1)
-		_exit(1);
-	for (;;)
-		pause();
-}
-
-static int start_sitter(int unshare_what)
-{
-	int pair[2];
-	char byte;
-
-	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
-	sitter = fork();
-	if (!sitter)
-		sit_in_group(unshare_what, pair[1]);
-	close(pair[1]);
-	assert_int_equal(read(pair[0], &byte, 1), 1);
-	close(pair[0]);
-	return 0;
-}
-
-static void end_sitter(void)
-{
-	kill(sitter, SIGKILL);
-	waitpid(sitter, NULL, 0);
+	sitter = views_rig_start_main(CLONE_NEWNS | CLONE_NEWIPC, group);
+	views_rig_keep(views, (struct views_id){ 7, 1 }, sitter);
 }
 
 static int make_job(void **unused)
@@ -102,7 +70,12 @@ static int make_job(void **unused)
 		return -1;
 	}
 	strcpy(dir, "/tmp/reeve-step.XXXXXX");
-	return mkdtemp(dir) && chmod(dir, 0711) == 0 ? start_sitter(CLONE_NEWNS) : -1;
+	if (!mkdtemp(dir) || chmod(dir, 0711) < 0)
+		return -1;
+	snprintf(views, sizeof(views), "%s/" VIEWS_SOCKET, dir);
+	keeper = views_rig_start_keeper(views);
+	start_sitter();
+	return 0;
 }
 
 static int unmake_job(void **unused)
@@ -110,7 +83,8 @@ static int unmake_job(void **unused)
 	char command[400];
 
 	(void)unused;
-	end_sitter();
+	views_rig_end(sitter);
+	views_rig_end(keeper);
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	assert_int_equal(system(command), 0);
 	/* The last of it may just be being buried. */
@@ -172,7 +146,7 @@ static pid_t start_launcher(const struct world *w)
 	pid_t pid = fork();
 
 	if (!pid) {
-		execl(LAUNCHER, "reeve-launch", "--step", w->path, NULL);
+		execl(LAUNCHER, "reeve-launch", "--step", w->path, views, NULL);
 		_exit(99);
 	}
 	return pid;
@@ -397,7 +371,7 @@ static void the_waiter_is_in_the_job_and_outlives_its_step(void **unused)
 	end = read_end(&w);
 	assert_int_equal(end.signal, SIGKILL);
 	waitpid(sitter, NULL, 0);
-	start_sitter(CLONE_NEWNS);
+	start_sitter();
 }
 
 /* For both: the waiter would be attached, and the child; attaching asks no limit. */
@@ -534,19 +508,42 @@ static void a_step_of_a_suspended_job_does_not_run(void **unused)
 	write_text(freeze, "0");
 }
 
-/* With root's rights it would run where the user decides what each path means. */
-static void a_mount_namespace_that_the_user_made_is_not_entered(void **unused)
+/* In a user's namespaces root would run where the user decides what each path means; in the node's it would be outside the job. */
+static void the_view_of_the_job_is_entered_wherever_its_processes_are(void **unused)
+{
+	char link[64], its[64] = "";
+	struct world w;
+
+	(void)unused;
+	views_rig_go_elsewhere(sitter);
+	make_world(&w, "ls /mnt; readlink /proc/self/ns/mnt /proc/self/ns/ipc");
+	assert_int_equal(run_step(&w).exit_status, 0);
+	assert_has(text_of(w.spec.out), "inside\n");
+	snprintf(link, sizeof(link), "/proc/%d/ns/ipc", sitter);
+	assert_true(readlink(link, its, sizeof(its) - 1) > 0);
+	assert_null(strstr(text_of(w.spec.out), its));
+	assert_true(readlink("/proc/self/ns/ipc", its, sizeof(its) - 1) > 0);
+	assert_null(strstr(text_of(w.spec.out), its));
+	views_rig_end(sitter);
+	start_sitter();
+}
+
+static void without_a_view_that_is_kept_no_step_runs(void **unused)
 {
 	struct world w;
 
 	(void)unused;
-	end_sitter();
-	start_sitter(CLONE_NEWUSER | CLONE_NEWNS);
+	views_rig_end(keeper);
 	make_world(&w, "echo ran");
-	assert_has(run_step(&w).text, "no process of the job is left in the view");
+	assert_has(run_step(&w).text, "the process that keeps the jobs' views");
 	assert_int_equal(access(w.spec.out, F_OK), -1);
-	end_sitter();
-	start_sitter(CLONE_NEWNS);
+	keeper = views_rig_start_keeper(views);
+	make_world(&w, "echo ran");
+	assert_has(run_step(&w).text, "the job's view of the file system is not kept");
+	assert_int_equal(access(w.spec.out, F_OK), -1);
+	views_rig_keep(views, (struct views_id){ 7, 1 }, sitter);
+	make_world(&w, "echo ran");
+	assert_int_equal(run_step(&w).exit_status, 0);
 }
 
 int main(void)
@@ -564,7 +561,8 @@ int main(void)
 		cmocka_unit_test(an_order_to_end_reaches_all_processes_of_a_step_and_no_others),
 		cmocka_unit_test(processes_that_a_step_leaves_behind_keep_running),
 		cmocka_unit_test(a_step_of_a_suspended_job_does_not_run),
-		cmocka_unit_test(a_mount_namespace_that_the_user_made_is_not_entered),
+		cmocka_unit_test(the_view_of_the_job_is_entered_wherever_its_processes_are),
+		cmocka_unit_test(without_a_view_that_is_kept_no_step_runs),
 	};
 
 	return cmocka_run_group_tests(tests, make_job, unmake_job);
