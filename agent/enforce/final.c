@@ -52,6 +52,7 @@ static const struct text_key {
 	{ "result", offsetof(struct final, result), sizeof(((struct final *)0)->result) },
 	{ "code", offsetof(struct final, code), sizeof(((struct final *)0)->code) },
 	{ "status", offsetof(struct final, status), sizeof(((struct final *)0)->status) },
+	{ "failure", offsetof(struct final, failure), sizeof(((struct final *)0)->failure) },
 };
 
 /* A decimal number of the whole text, not negative; -EINVAL. */
@@ -256,7 +257,7 @@ static const struct {
 	const char *words;
 } setup_failures[] = {
 	{ 200, "the working directory could not be entered" },
-	{ 203, "the launcher could not be executed" },
+	{ 203, "the launcher could not be executed: " },
 	{ 209, "standard output could not be set up" },
 	{ 216, "the user's groups could not be set" },
 	{ 217, "the user is not known on this node" },
@@ -286,17 +287,24 @@ void final_end(const struct final *f, struct job_end *ret)
 	}
 }
 
-bool final_is_setup_failure(const struct final *f, struct job_end *ret)
+bool final_is_setup_failure(const struct final *f, const char *launcher, struct job_end *ret)
 {
 	int64_t n;
 
+	if (*f->failure) {
+		ret->kind = END_FAILED;
+		snprintf(ret->reason.text, sizeof(ret->reason.text), "cannot %.500s",
+			 f->failure);
+		return true;
+	}
 	if (strcmp(f->code, "exited") || parse_number(f->status, &n) < 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(setup_failures); i++)
 		if (setup_failures[i].status == n) {
 			ret->kind = END_FAILED;
-			snprintf(ret->reason.text, sizeof(ret->reason.text), "%s (%" PRId64 ")",
-				 setup_failures[i].words, n);
+			snprintf(ret->reason.text, sizeof(ret->reason.text),
+				 "%s%.200s (%" PRId64 ")", setup_failures[i].words,
+				 n == 203 ? launcher : "", n);
 			return true;
 		}
 	return false;

@@ -79,6 +79,8 @@ static void write_record(FILE *f, struct launch_final_place at, struct launch_fi
 	fprintf(f, "boottime_ns %" PRId64 "\nrealtime_ns %" PRId64 "\n",
 		clock_ns(CLOCK_BOOTTIME), clock_ns(CLOCK_REALTIME));
 	fprintf(f, "result %s\ncode %s\nstatus %s\n", c.result, c.code, c.status);
+	if (c.failure && *c.failure)
+		fprintf(f, "failure %.*s\n", (int)strcspn(c.failure, "\n"), c.failure);
 	if (at.cgroup)
 		write_counters(f, at.cgroup);
 	fputs("[end]\n", f);
@@ -121,9 +123,9 @@ int final_write_main(char **argv)
 	struct launch_final_place at = { .dir = argv[0],
 					 .job = strtoll(argv[1], NULL, 10),
 					 .attempt = strtoll(argv[2], NULL, 10) };
-	struct launch_final_cause cause = { read_cause("SERVICE_RESULT"),
-					    read_cause("EXIT_CODE"),
-					    read_cause("EXIT_STATUS") };
+	struct launch_final_cause cause = { .result = read_cause("SERVICE_RESULT"),
+					    .code = read_cause("EXIT_CODE"),
+					    .status = read_cause("EXIT_STATUS") };
 	struct err err;
 
 	if (at.job <= 0 || at.attempt <= 0)

@@ -57,9 +57,10 @@ int launch_seccomp(uint32_t deny, struct err *err);
 
 /* How the main process ended, in systemd's words. */
 struct launch_final_cause {
-	const char *result; /* success, exit-code, signal, oom-kill, timeout ... */
-	const char *code;   /* exited, killed, dumped */
-	const char *status; /* "0" or "KILL" */
+	const char *result;  /* success, exit-code, signal, oom-kill, timeout ... */
+	const char *code;    /* exited, killed, dumped */
+	const char *status;  /* "0" or "KILL" */
+	const char *failure; /* why the launcher was not executed; NULL or "": it was */
 };
 struct launch_final_place {
 	const char *dir, *cgroup; /* cgroup NULL: this process's own */

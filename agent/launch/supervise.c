@@ -180,10 +180,31 @@ static int become_user(const struct supervise_spec *s, struct err *err)
 	return launch_become_user(&user, err);
 }
 
+struct child {
+	const struct supervise_spec *spec;
+	int report_fd; /* what failed before the launcher was executed goes there, as text */
+};
+
+static int execute_launcher(const struct supervise_spec *s, struct err *err)
+{
+	char path[PATH_MAX];
+	ssize_t n;
+	int r;
+
+	execl("/proc/self/exe", "reeve-launch", s->socket, (char *)NULL);
+	r = -errno;
+	n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = '\0';
+	errno = -r;
+	return err_set(err, r, "execute the launcher %.160s as user %u: %m", path,
+		       (unsigned)s->uid);
+}
+
 /* In the child, which began in the job's "work": its view of the file system first, then the user, then the launcher. */
 static void run_child(void *ctx)
 {
-	const struct supervise_spec *s = ctx;
+	const struct child *c = ctx;
+	const struct supervise_spec *s = c->spec;
 	sigset_t none;
 	struct err err;
 	int r;
@@ -194,11 +215,11 @@ static void run_child(void *ctx)
 	r = make_view(s, &err);
 	if (!r)
 		r = become_user(s, &err);
-	if (!r) {
-		execl("/proc/self/exe", "reeve-launch", s->socket, (char *)NULL);
-		err_set(&err, -errno, "start the launcher: %m");
-	}
+	if (!r)
+		execute_launcher(s, &err);
 	fprintf(stderr, "reeve-launch: job %lld: %s\n", (long long)s->job, err.text);
+	if (write(c->report_fd, err.text, strlen(err.text)) < 0)
+		fprintf(stderr, "reeve-launch: job %lld: report this: %m\n", (long long)s->job);
 	_exit(LAUNCH_EXIT_FAILED);
 }
 
@@ -293,10 +314,11 @@ static bool saw_oom(const char *cgroup)
 }
 
 /* In systemd's words, so that the agent reads one format. */
-static int write_final(const struct supervise_spec *s, int status, struct err *err)
+static int write_final(const struct supervise_spec *s, int status, const char *failure,
+		       struct err *err)
 {
 	struct launch_final_place at = { s->final, s->cgroup, s->job, s->attempt };
-	struct launch_final_cause c = { .result = "success" };
+	struct launch_final_cause c = { .result = "success", .failure = failure };
 	const char *name = NULL;
 	char number[16];
 
@@ -318,10 +340,11 @@ static int write_final(const struct supervise_spec *s, int status, struct err *e
 
 /* The agent makes "work" beforehand, and has no process to move then; one that is older than this launcher does not, and moves the launcher
  * from the job's cgroup. */
-static pid_t start_child(const struct supervise_spec *s)
+static pid_t start_child(const struct supervise_spec *s, int report_fd)
 {
+	struct child child = { s, report_fd };
 	char work[PATH_MAX];
-	struct clone_into how = { work, run_child, (void *)s };
+	struct clone_into how = { work, run_child, &child };
 	pid_t pid;
 
 	snprintf(work, sizeof(work), "%s/work", s->cgroup);
@@ -334,17 +357,27 @@ static pid_t start_child(const struct supervise_spec *s)
 
 static int run_supervisor(struct supervise_spec *s, struct err *err)
 {
+	_cleanup_close_ int from = -1, to = -1;
+	char failure[sizeof(err->text)] = "";
+	int fds[2], status;
 	pid_t pid;
-	int status;
 
+	if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
+		return err_set(err, -errno, "make a pipe: %m");
+	from = fds[0];
+	to = fds[1];
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	pid = start_child(s);
-	if (pid < 0)
-		fprintf(stderr, "reeve-launch: job %lld: start in %s: %s\n", (long long)s->job,
-			s->cgroup, strerror(-pid));
+	pid = start_child(s, to);
+	if (pid < 0) {
+		snprintf(failure, sizeof(failure), "start in %.400s: %s", s->cgroup,
+			 strerror(-pid));
+		fprintf(stderr, "reeve-launch: job %lld: %s\n", (long long)s->job, failure);
+	}
 	status = pid < 0 ? W_EXITCODE(LAUNCH_EXIT_FAILED, 0) : wait_main(pid);
+	if (pid >= 0 && read(from, failure, sizeof(failure) - 1) < 0)
+		failure[0] = '\0'; /* the launcher was executed, and took over */
 	end_rest(s);
-	return write_final(s, status, err);
+	return write_final(s, status, failure, err);
 }
 
 /* A restarted agent finds this supervisor by its lock on the spec, and that the job has begun by the

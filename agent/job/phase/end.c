@@ -62,8 +62,8 @@ static void decide_end(struct node *n, struct job *j, const struct final *f)
 
 	final_end(f, &recorded);
 	if (j->s.end.kind == END_NONE && !j->clock.start_ns &&
-	    final_is_setup_failure(f, &setup))
-		job_fail(j, "the job's unit could not be set up: %.200s", setup.reason.text);
+	    final_is_setup_failure(f, n->conf->launcher, &setup))
+		job_fail(j, "the job's unit could not be set up: %.500s", setup.reason.text);
 	limit_read_latches(n, j);
 	state_end_get(&j->s, &seen);
 	if (seen.kind == END_NONE) {

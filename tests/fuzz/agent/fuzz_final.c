@@ -24,7 +24,7 @@ static void check_record(const struct final *f)
 	if (end.kind <= END_NONE || end.kind >= _END_MAX)
 		abort();
 	memset(&end, 0, sizeof(end));
-	if (final_is_setup_failure(f, &end) != (end.kind == END_FAILED))
+	if (final_is_setup_failure(f, "/l", &end) != (end.kind == END_FAILED))
 		abort();
 }
 

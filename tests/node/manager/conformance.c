@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/ipc.h>
 #include <sys/shm.h>
 #include <sys/wait.h>
@@ -499,6 +500,25 @@ static void test_agent_killed(struct world *w, char **argv)
 	clear(w, s.id);
 }
 
+/* The launcher as a site may install it by mistake: root may execute it, users may not. */
+static void test_no_launcher(struct world *w)
+{
+	struct manager_spec s = world_spec(w);
+	const char *launcher = w->config.launcher;
+	struct job_end end = { 0 };
+	struct final f = { 0 };
+
+	ok(chmod(launcher, 0700) == 0, "the launcher is for root alone");
+	ok(start(w, &s), "a job whose user may not execute the launcher is begun");
+	ok_gone(w, s.id, "it");
+	ok(load_final(w, s.id, &f) && final_is_setup_failure(&f, launcher, &end) &&
+		   end.kind == END_FAILED && strstr(end.reason.text, launcher),
+	   "its record says what could not be executed (%s %s: %s)", f.code, f.status,
+	   end.reason.text);
+	chmod(launcher, 0755);
+	clear(w, s.id);
+}
+
 static void test_unknown(struct world *w)
 {
 	struct manager_id id = { 999999, 1 };
@@ -547,6 +567,7 @@ int main(int argc, char **argv)
 	test_oom(&w);
 	test_return(&w);
 	test_agent_killed(&w, argv + 1);
+	test_no_launcher(&w);
 	test_unknown(&w);
 	if (w.ops == &manager_cgroup)
 		host_test_cgroup_alone(&w);

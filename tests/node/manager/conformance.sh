@@ -65,9 +65,10 @@ in_hybrid()
 		exit 0
 	fi
 	build
-	trap 'remove_all "$mount/unified/$name"; rm -rf "$dir"' EXIT
+	trap 'remove_all "$mount/unified/$name"; rm -rf "$dir" "$dir.launcher"' EXIT
+	install -D -m 755 build/bin/reeve-launch "$dir.launcher/reeve-launch"
 	trap 'exit 130' INT TERM
-	build/tests/node/manager/conformance cgroup "$PWD/build/bin/reeve-launch" "$name" "$dir" \
+	build/tests/node/manager/conformance cgroup "$dir.launcher/reeve-launch" "$name" "$dir" \
 		65534 &
 	wait $!
 	rc=$?

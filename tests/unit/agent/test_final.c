@@ -98,12 +98,24 @@ static void a_unit_that_could_not_be_set_up_names_the_failed_step(void **unused)
 	(void)unused;
 	assert_int_equal(
 		parse_text(HEAD "result exit-code\ncode exited\nstatus 226\n[end]\n", &f), 0);
-	assert_true(final_is_setup_failure(&f, &end));
+	assert_true(final_is_setup_failure(&f, "/l", &end));
 	assert_int_equal(end.kind, END_FAILED);
 	assert_non_null(strstr(end.reason.text, "226"));
 	assert_int_equal(
+		parse_text(HEAD "result exit-code\ncode exited\nstatus 203\n[end]\n", &f), 0);
+	assert_true(final_is_setup_failure(&f, "/usr/bin/l", &end));
+	assert_string_equal(end.reason.text,
+			    "the launcher could not be executed: /usr/bin/l (203)");
+	assert_int_equal(parse_text(HEAD
+				    "result exit-code\ncode exited\nstatus 125\n"
+				    "failure execute the launcher /l as user 7: no\n[end]\n",
+				    &f),
+			 0);
+	assert_true(final_is_setup_failure(&f, "/l", &end));
+	assert_string_equal(end.reason.text, "cannot execute the launcher /l as user 7: no");
+	assert_int_equal(
 		parse_text(HEAD "result exit-code\ncode exited\nstatus 1\n[end]\n", &f), 0);
-	assert_false(final_is_setup_failure(&f, &end));
+	assert_false(final_is_setup_failure(&f, "/l", &end));
 }
 
 static void hostile_texts_are_refused(void **unused)
