@@ -18,6 +18,7 @@
 #include "common/wire/json/load.h"
 #include "controller/hooks/hooks.h"
 #include "controller/hooks/hooks_events.h"
+#include "controller/hooks/hooks_queue.h"
 #include "controller/hooks/hooks_run.h"
 
 #define POLL_US 200000
@@ -32,7 +33,7 @@
 
 /* One event that the program has not finished with. */
 struct task {
-	struct task *next;
+	struct hooks_item item; /* first: it is found by it */
 	struct hooks *hooks;
 	enum config_hook hook;
 	int64_t id, at_ns, job;	     /* id: in the journal */
@@ -47,18 +48,23 @@ struct task {
 struct hooks {
 	struct hooks_config c;
 	struct sd_event_source *timer;
-	struct task *first, **last; /* in the order of their events */
-	struct hooks_counts counts;
-	int64_t read, saved; /* journal: read up to here; the place that is kept */
-	bool has_moved;	     /* something was finished or dropped since it was saved */
+	struct hooks_queue queue;
+	struct hooks_counts counts; /* `waiting` is the queue's */
+	int64_t read, saved;	    /* journal: read up to here; the place that is kept */
+	bool has_moved;		    /* something was finished or dropped since it was saved */
 };
+
+static struct task *task_of(struct hooks_item *item)
+{
+	return (struct task *)item;
+}
 
 /* ---- the place ---- */
 
 /* The last event that needs no run any more: the one before the oldest unfinished one. */
 static int64_t place_of(const struct hooks *h)
 {
-	return h->first ? h->first->id - 1 : h->read;
+	return h->queue.first ? task_of(h->queue.first)->id - 1 : h->read;
 }
 
 /* A place that could not be stored is only logged: after a restart some events run again. */
@@ -86,13 +92,7 @@ static void free_task(struct task *t)
 /* Takes it off the queue and frees it. */
 static void remove_task(struct hooks *h, struct task *t)
 {
-	struct task **at = &h->first;
-
-	while (*at != t)
-		at = &(*at)->next;
-	*at = t->next;
-	if (!*at)
-		h->last = at;
+	hooks_queue_remove(&h->queue, &t->item);
 	h->has_moved = true;
 	free_task(t);
 }
@@ -126,7 +126,7 @@ static void retry_task(struct task *t)
 	t->retry_ns = clock_ns(CLOCK_MONOTONIC) + delay_s * S_NS;
 	h->counts.retried++;
 	h->counts.running--;
-	h->counts.waiting++;
+	hooks_queue_defer(&h->queue, &t->item);
 }
 
 static void log_end(const struct task *t, enum hook_end how, int status)
@@ -233,9 +233,12 @@ static int start_task(struct task *t, struct err *err)
 /* Does the program run for the same job or node? */
 static bool is_busy_with(const struct hooks *h, const struct task *t)
 {
-	for (const struct task *o = h->first; o && o != t; o = o->next)
+	for (struct hooks_item *i = h->queue.first; i && i != &t->item; i = i->next) {
+		const struct task *o = task_of(i);
+
 		if (o->job == t->job && !strcmp(o->node, t->node))
 			return true;
+	}
 	return false;
 }
 
@@ -244,9 +247,11 @@ static bool is_busy_with(const struct hooks *h, const struct task *t)
 static struct task *next_to_start(struct hooks *h)
 {
 	const int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-	struct task *t = h->first;
+	int i = 0;
 
-	for (int i = 0; t && i < NEXT_MAX; t = t->next) {
+	for (struct hooks_item *at = h->queue.first; at && i < NEXT_MAX; at = at->next) {
+		struct task *t = task_of(at);
+
 		if (t->retry_ns > now_ns)
 			continue;
 		if (!t->run && !is_busy_with(h, t))
@@ -263,7 +268,7 @@ static void start_waiting(struct hooks *h)
 	while (h->counts.running < h->c.config->at_once && (t = next_to_start(h))) {
 		struct err err = { "" };
 
-		h->counts.waiting--;
+		hooks_queue_begin(&h->queue, &t->item);
 		if (start_task(t, &err) >= 0) {
 			h->counts.running++;
 			continue;
@@ -276,17 +281,23 @@ static void start_waiting(struct hooks *h)
 
 /* ---- what happened ---- */
 
-/* Beyond QueueMax= events are dropped and counted: the queue must not grow with a program that
- * hangs. */
+/* Beyond QueueMax= events are dropped and counted, this one or another user's: the queue must not grow with a program
+ * that hangs. */
 static int add_task(struct hooks *h, const struct store_happening *e, enum config_hook hook,
 		    struct err *err)
 {
+	const int64_t uid = e->job ? e->uid : HOOKS_QUEUE_SITE;
+	struct hooks_item *surplus;
 	struct task *t;
 
-	if (h->counts.waiting >= h->c.config->queue_max) {
+	if (!hooks_queue_has_room(&h->queue, uid, h->c.config->queue_max, &surplus)) {
 		h->counts.dropped++;
 		h->has_moved = true;
 		return 0;
+	}
+	if (surplus) {
+		h->counts.dropped++;
+		remove_task(h, task_of(surplus));
 	}
 	t = calloc(1, sizeof(*t));
 	if (!t)
@@ -302,10 +313,10 @@ static int add_task(struct hooks *h, const struct store_happening *e, enum confi
 		free(t);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
-	*h->last = t;
-	h->last = &t->next;
-	h->counts.waiting++;
-	return 0;
+	if (hooks_queue_add(&h->queue, &t->item, uid) == 0)
+		return 0;
+	free_task(t);
+	return err_set(err, -ENOMEM, "out of memory");
 }
 
 /* One entry of the journal may be for several hooks (a kill is also an end). */
@@ -334,13 +345,13 @@ static int read_journal(struct hooks *h, struct err *err)
 	do
 		n = store_happenings(h->c.store, (struct store_happenings){ h->read, READ_MAX },
 				     take_event, h, err);
-	while (n == READ_MAX && h->counts.waiting < h->c.config->queue_max);
+	while (n == READ_MAX && h->queue.n_waiting < h->c.config->queue_max);
 	if (h->counts.dropped > dropped)
 		log_line(
 			LOG_WARNING,
 			"hooks: %" PRId64 " events dropped: %" PRId64
 			" wait already; make the program faster, or raise AtOnce= or QueueMax=",
-			h->counts.dropped - dropped, h->counts.waiting);
+			h->counts.dropped - dropped, h->queue.n_waiting);
 	return n < 0 ? n : 0;
 }
 
@@ -402,7 +413,6 @@ int hooks_open(const struct hooks_config *c, struct hooks **ret, struct err *err
 	if (!h)
 		return err_set(err, -ENOMEM, "out of memory");
 	h->c = *c;
-	h->last = &h->first;
 	h->saved = -1;
 	r = find_place(h, err);
 	if (r >= 0)
@@ -418,12 +428,11 @@ struct hooks *hooks_close(struct hooks *h)
 	if (!h)
 		return NULL;
 	save_place(h);
-	while (h->first) {
-		struct task *t = h->first;
+	while (h->queue.first) {
+		struct task *t = task_of(h->queue.first);
 
-		h->first = t->next;
 		hook_run_kill(t->run);
-		free_task(t);
+		remove_task(h, t);
 	}
 	sd_event_source_disable_unref(h->timer);
 	free(h);
@@ -433,4 +442,5 @@ struct hooks *hooks_close(struct hooks *h)
 void hooks_get_counts(const struct hooks *h, struct hooks_counts *ret)
 {
 	*ret = h ? h->counts : (struct hooks_counts){ 0 };
+	ret->waiting = h ? h->queue.n_waiting : 0;
 }

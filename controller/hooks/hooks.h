@@ -37,7 +37,7 @@ DEFINE_CLEANUP(struct hooks *, hooks_close)
 struct hooks_counts {
 	int64_t done, failed, timed_out; /* exit 0; other ends, or not started; killed */
 	int64_t retried;		 /* asked to be run again (exit status 75), and is */
-	int64_t dropped;		 /* the queue was full */
+	int64_t dropped;		 /* the queue was full (hooks_queue.h) */
 	int64_t waiting, running;	 /* now */
 };
 void hooks_get_counts(const struct hooks *h, struct hooks_counts *ret);

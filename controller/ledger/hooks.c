@@ -21,23 +21,25 @@
 	X(EVENT_N_RUNNING,  ", (SELECT COUNT(*) FROM events x WHERE x.job = e.job AND x.what =" \
 		" 'running' AND x.id < e.id AND x.id > e.give_id)") \
 	X(EVENT_STARTED_NS, ", a.started_ns") \
-	X(EVENT_END_KIND,   ", a.end_kind")
+	X(EVENT_END_KIND,   ", a.end_kind") \
+	X(EVENT_UID,        ", j.uid")
 /* clang-format on */
 enum { EVENT_COLUMNS(SQL_NAME) };
 #define EVENT_SELECT "SELECT " EVENT_COLUMNS(SQL_COLUMN)
 
 /* An attempt begins with "give" and ends with "ended" or "node-lost". So the number of "give" before an
  * event is the attempt's number, and where as many ended the job was in the queue. */
-static const char happenings_sql[] = EVENT_SELECT
-	" FROM (SELECT id, at_ns, job, node, what, text,"
-	"  (SELECT COUNT(*) FROM events x WHERE x.job = y.job AND x.what = 'give'"
-	"   AND x.id < y.id) AS given,"
-	"  (SELECT COALESCE(MAX(x.id), 0) FROM events x WHERE x.job = y.job"
-	"   AND x.what = 'give' AND x.id < y.id) AS give_id,"
-	"  (SELECT COUNT(*) FROM events x WHERE x.job = y.job"
-	"   AND x.what IN ('ended', 'node-lost') AND x.id < y.id) AS over"
-	"  FROM events y WHERE id > ?1 ORDER BY id LIMIT ?2) e"
-	" LEFT JOIN attempts a ON a.job = e.job AND a.attempt = e.given ORDER BY e.id";
+static const char happenings_sql[] =
+	EVENT_SELECT " FROM (SELECT id, at_ns, job, node, what, text,"
+		     "  (SELECT COUNT(*) FROM events x WHERE x.job = y.job AND x.what = 'give'"
+		     "   AND x.id < y.id) AS given,"
+		     "  (SELECT COALESCE(MAX(x.id), 0) FROM events x WHERE x.job = y.job"
+		     "   AND x.what = 'give' AND x.id < y.id) AS give_id,"
+		     "  (SELECT COUNT(*) FROM events x WHERE x.job = y.job"
+		     "   AND x.what IN ('ended', 'node-lost') AND x.id < y.id) AS over"
+		     "  FROM events y WHERE id > ?1 ORDER BY id LIMIT ?2) e"
+		     " LEFT JOIN attempts a ON a.job = e.job AND a.attempt = e.given"
+		     " LEFT JOIN jobs j ON j.job = e.job ORDER BY e.id";
 _Static_assert(END_LIMIT == 3, "end kinds are on disk as numbers");
 
 int store_happenings(struct store *s, struct store_happenings which, store_happening_fn fn,
@@ -52,6 +54,7 @@ int store_happenings(struct store *s, struct store_happenings which, store_happe
 			.id = db_int(st, EVENT_ID),
 			.at_ns = db_int(st, EVENT_AT_NS),
 			.job = db_int(st, EVENT_JOB),
+			.uid = (uint32_t)db_int(st, EVENT_UID),
 			.node = store_text(st, EVENT_NODE),
 			.what = store_text(st, EVENT_WHAT),
 			.text = store_text(st, EVENT_TEXT),

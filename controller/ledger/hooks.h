@@ -13,7 +13,8 @@
  * of a job by its node's loss, "lost" the node's own. */
 struct store_happening {
 	int64_t id, at_ns;
-	int64_t job; /* 0: about a node, or an account */
+	int64_t job;  /* 0: about a node, or an account */
+	uint32_t uid; /* whose job it is */
 	const char *node, *what;
 	const char *text; /* as it was written; of "allocation" the document of the hook */
 	bool is_queued;	  /* the job was in the queue just before */

@@ -337,3 +337,4 @@ $O/tests/unit/test_gather_database: $O/cli/admin/doctor/gather/database.o $O/con
 $O/tests/unit/test_step_console: $O/agent/launch/step/console.o $O/common/model/console/console.o $O/common/packets/packets.o $O/common/err.o
 $O/tests/unit/test_gather_run: $O/cli/admin/doctor/gather/run.o $O/common/utf8.o $O/common/err.o
 $O/tests/unit/test_fair:
+$O/tests/unit/test_hooks_queue: $O/controller/hooks/hooks_queue.o

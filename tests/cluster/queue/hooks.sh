@@ -51,8 +51,8 @@ again() { # KEYS: restarts the controller
 	configure "$@"
 	live_start || bail "the controller does not start again: $(cat "$dir/controller.log")"
 }
-submit() { # [GPUS]
-	ask 1 POST /v1/jobs '{"schema":"reeve/1","request":{"cluster":"main","account":"physics","name":"j","workdir":"/","argv":["/bin/true"],
+submit() { # [GPUS [UID]]
+	ask "${2:-1}" POST /v1/jobs '{"schema":"reeve/1","request":{"cluster":"main","account":"physics","name":"j","workdir":"/","argv":["/bin/true"],
 "resources":{"ncpus":1'"${1:+,\"ngpus\":$1}"'}}}' | python3 -c 'import json,sys; print(json.loads(sys.stdin.read().split("\n", 1)[1])["job"])'
 }
 now=$(date +%s)
@@ -187,6 +187,19 @@ until_is "a node that was rebooted" "node-rebooted n1" events_seen
 is "... is named" '{"at_ns": 0, "event": "node-rebooted", "node": "n1", "schema": "reeve/1"}' \
 	"$(python3 -c 'import json,sys; d = json.load(open(sys.argv[1])); d["at_ns"] = 0; print(json.dumps(d, sort_keys=True))' "$dir/doc.node-rebooted.n1")"
 has "metrics count the runs" 'reeve_hooks_total{result="done"}' "$(curl -s "$url/metrics")"
+
+# ---- one user's events take no other user's place ----
+gauges() { curl -s "$url/metrics" | sed -n "s/^reeve_hooks_\($1\) //p" | sort -n | paste -sd' '; }
+: >"$log"; : >"$log.begun"
+again Events=job-submitted AtOnce=2 QueueMax=3 TimeLimit=3600
+touch "$dir/hang"
+for _ in 1 2 3 4 5 6; do submit >/dev/null; done
+until_is "the queue is full of one user's events" "1 2 3" gauges 'running\|waiting\|dropped_total'
+others=$(submit '' 2)
+until_is "an event of another user displaces one" "2 2 3" gauges 'running\|waiting\|dropped_total'
+rm "$dir/hang"
+until_is "all that waited are reported" "0 0" gauges 'running\|waiting'
+has "and the other user's is among them" "job-submitted $others" "$(cat "$log")"
 
 # ---- a program that hangs delays no request, and is killed ----
 : >"$log"; : >"$log.begun"

@@ -29,6 +29,7 @@ static int on_happening(void *ctx, const struct store_happening *h, struct err *
 
 	(void)err;
 	assert_true(h->id > t->last);
+	assert_int_equal(h->uid, h->job ? 1001 : 0);
 	t->last = h->id;
 	snprintf(t->text + n, sizeof(t->text) - n, "%s%s%s%s%s%s", n ? " " : "", h->what,
 		 h->job && h->is_queued ? "/queued" : "", h->has_run ? "/run" : "",
