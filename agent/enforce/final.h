@@ -20,7 +20,8 @@ struct final {
 	char boot[40];
 	int64_t boottime_ns, realtime_ns; /* when the record was written */
 	char result[32], code[16], status[32];
-	char failure[512]; /* why the launcher was not executed; "": it was, or systemd tells by the status */
+	char failure
+		[512]; /* why the launcher was not executed; "": it was, or systemd tells by the status */
 	int64_t oom_kills; /* memory.events: processes killed for the memory limit */
 	int64_t pids_max;  /* pids.events: forks refused at the limit */
 	struct usage usage;
