@@ -73,7 +73,7 @@ DEFINE_CLEANUP(struct table *, table_free)
 /* Adds a value that holds for all rows; JSON has it in front of them:
  * "time_zone": "Europe/Berlin". The key must stay valid, the text is copied; more than
  * TABLE_NOTES_MAX are dropped. */
-#define TABLE_NOTES_MAX 11
+#define TABLE_NOTES_MAX 16
 void table_note(struct table *t, const char *key, const char *text);
 void table_note_int(struct table *t, const char *key, int64_t value);
 

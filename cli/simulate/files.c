@@ -22,35 +22,48 @@ static int report_add(int r, const char *path, struct err *err)
 	return r < 0 ? err_set(err, r, "out of memory") : 0;
 }
 
+/* Which rows are left out. */
+struct row_filter {
+	struct import_seen seen;
+	struct simulate_clusters *clusters;
+};
+
+static void row_filter_done(struct row_filter *f)
+{
+	import_seen_done(&f->seen);
+}
+
 /* A job whose names are not UTF-8 is rejected: tables could not show them. A row that comes twice is one
  * job. */
 static int add_history(struct sim_trace *t, struct history_job *j, int why,
-		       struct import_seen *seen)
+		       struct row_filter *f)
 {
 	char bad[REQUEST_NAME_MAX];
 	int r;
 
 	if (why == HISTORY_OK && !import_map_check(j, bad))
 		why = HISTORY_NO_NAME;
-	r = why == HISTORY_OK ? import_seen_add(seen, j) : 0;
+	r = why == HISTORY_OK ? import_seen_add(&f->seen, j) : 0;
 	if (r < 0)
 		return r;
-	return r > 0 ? 0 : sim_trace_history(t, j, (enum history_why)why);
+	if (r > 0 || (why == HISTORY_OK && simulate_clusters_count(f->clusters, j->cluster)))
+		return 0;
+	return sim_trace_history(t, j, (enum history_why)why);
 }
 
 /* The rows of sacct and of PBS: a job that released nodes is replayed with its first allocation. */
-static int read_rows(const char *path, enum import_format format, struct sim_trace *ret,
-		     struct err *err)
+static int read_rows(const struct simulate_source *from, enum import_format format,
+		     struct sim_trace *ret, struct err *err)
 {
 	const struct import_how how = { .format = format, .epoch_s = -1 };
 	_cleanup_(import_reader_closep) struct import_reader *reader = NULL;
-	_cleanup_(import_seen_done) struct import_seen seen = { 0 };
+	_cleanup_(row_filter_done) struct row_filter filter = { .clusters = from->clusters };
 	struct history_job j;
-	int why, r = import_reader_open(path, &how, &reader, err);
+	int why, r = import_reader_open(from->path, &how, &reader, err);
 
 	while (r >= 0 && (r = import_reader_next(reader, &j, &why, err)) > 0)
-		r = report_add(add_history(ret, &j, why, &seen), path, err);
-	return r;
+		r = report_add(add_history(ret, &j, why, &filter), from->path, err);
+	return r < 0 ? r : simulate_clusters_check(from->clusters, from->path, err);
 }
 
 static int check_swf(struct import_file *f, const char *path, struct err *err)
@@ -81,7 +94,7 @@ static int read_swf(const char *path, struct sim_trace *ret, struct err *err)
 	return r;
 }
 
-int simulate_read_trace(const char *path, const char *format, struct sim_trace *ret,
+int simulate_read_trace(const struct simulate_source *from, struct sim_trace *ret,
 			struct err *err)
 {
 	static const char *const titles[] = {
@@ -90,14 +103,19 @@ int simulate_read_trace(const char *path, const char *format, struct sim_trace *
 		[IMPORT_SACCT] = "what sacct prints, as 'reeve import sacct' reads it",
 		[IMPORT_PBS] = "an accounting log of PBS",
 	};
-	enum import_format f = import_format_find(format);
+	enum import_format f = import_format_find(from->format);
 	int r;
 
 	if (f == _IMPORT_FORMAT_MAX)
-		return err_set(err, -EINVAL, "--format %.40s: write swf, sacct or pbs", format);
-	r = f == IMPORT_SWF ? read_swf(path, ret, err) : read_rows(path, f, ret, err);
+		return err_set(err, -EINVAL, "--format %.40s: write swf, sacct or pbs",
+			       from->format);
+	if (f == IMPORT_SWF && from->clusters->only)
+		return err_set(err, -EINVAL,
+			       "--cluster: a file in SWF is of one cluster, and does not name "
+			       "it; sacct and pbs name theirs (--format)");
+	r = f == IMPORT_SWF ? read_swf(from->path, ret, err) : read_rows(from, f, ret, err);
 	if (r == 0 && ret->n == 0)
-		return err_set(err, -EBADMSG, "%.200s: no line is a job in %s", path,
+		return err_set(err, -EBADMSG, "%.200s: no line is a job in %s", from->path,
 			       titles[f]);
 	return r;
 }

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* files - reads the trace of `reeve simulate`, and writes the times of its jobs. */
 #pragma once
+#include "cli/simulate/clusters.h"
 #include "controller/simulate/replay.h"
 
 struct err;
 
 /* Reads a file, plain or gzip, into *ret. The caller has called sim_trace_init(), and calls
  * sim_trace_finish() afterwards. `format` is "swf" (Standard Workload Format), "sacct" or "pbs", as 'reeve
- * import' reads them; times of sacct are taken as UTC's. -ENOENT, -EINVAL: no such format,
- * -EBADMSG: no trace, -ENOMEM, ... */
-int simulate_read_trace(const char *path, const char *format, struct sim_trace *ret,
+ * import' reads them; times of sacct are taken as UTC's. Jobs of other clusters than clusters->only are
+ * left out; `clusters` counts all. -ENOENT, -EINVAL: no such format or cluster, -EBADMSG: no trace,
+ * -ENOMEM, ... */
+struct simulate_source {
+	const char *path, *format;
+	struct simulate_clusters *clusters;
+};
+int simulate_read_trace(const struct simulate_source *from, struct sim_trace *ret,
 			struct err *err);
 
 /* job,submit_s,start_s,end_s,wait_s,suspended_s of every job, in the order of the queue. */

@@ -26,6 +26,8 @@ static const struct verb_option options[] = {
 	{ "groups", 0, "FILE.csv", "write what each group used beside its share", NULL },
 	{ "accounts", 0, "FILE", "shares of the groups; default: equal shares", NULL },
 	{ "format", 0, "FORMAT", "format of TRACE: swf, sacct or pbs; default: swf", NULL },
+	{ "cluster", 0, "NAME", "replay jobs of this cluster; default: all of TRACE, mixed",
+	  NULL },
 	{ "qos", 0, "NAME", "QOS of all jobs; default: the QOS of each in TRACE", NULL },
 	{ "chart", 0, "FILE.svg", "draw the waits under each profile", NULL },
 	{ 0 },
@@ -67,6 +69,7 @@ struct simulate {
 	size_t n_profiles, at; /* at: the profile that is replayed now */
 	struct machine machine;
 	struct sim_trace trace;
+	struct simulate_clusters clusters; /* of the trace */
 	struct sim_times *times;
 	uint32_t *order;
 	int64_t *shares;	   /* of the groups; NULL: all the same */
@@ -345,6 +348,7 @@ static int read_words(struct simulate *s, const struct verb_call *call, struct e
 	s->groups_path = verb_value(call, "groups");
 	s->accounts_path = verb_value(call, "accounts");
 	s->qos = verb_value(call, "qos");
+	s->clusters.only = verb_value(call, "cluster");
 	s->format = verb_value(call, "format") ? verb_value(call, "format") : "swf";
 	if (nodes && cores)
 		return err_set(err, -EINVAL,
@@ -362,7 +366,8 @@ static int load_trace(struct simulate *s, struct err *err)
 	int r;
 
 	sim_trace_init(&s->trace);
-	r = simulate_read_trace(s->path, s->format, &s->trace, err);
+	r = simulate_read_trace(&(struct simulate_source){ s->path, s->format, &s->clusters },
+				&s->trace, err);
 	if (r < 0)
 		return r;
 	if (!s->machine.cores)
@@ -395,7 +400,9 @@ static void put_notes(const struct simulate *s)
 		[SIM_PART] = "rejected_partial_execution",
 	};
 
-	_Static_assert(ARRAY_LEN(keys) == _SIM_WHY_MAX && _SIM_WHY_MAX + 3 <= TABLE_NOTES_MAX,
+	char mixed[SIMULATE_CLUSTERS_TEXT_MAX];
+
+	_Static_assert(ARRAY_LEN(keys) == _SIM_WHY_MAX && _SIM_WHY_MAX + 5 <= TABLE_NOTES_MAX,
 		       "a key a reason");
 	table_note_int(s->table, "cores", s->machine.cores);
 	for (int i = 0; i < _SIM_WHY_MAX; i++)
@@ -405,15 +412,30 @@ static void put_notes(const struct simulate *s)
 		table_note_int(s->table, "disordered", s->trace.disordered);
 	if (s->trace.with_gpus)
 		table_note_int(s->table, "gpu_jobs_by_cores", s->trace.with_gpus);
+	if (*simulate_clusters_mixed(&s->clusters, mixed))
+		table_note(s->table, "clusters_mixed", mixed);
+	if (s->clusters.left_out)
+		table_note_int(s->table, "other_clusters", s->clusters.left_out);
 }
 
 /* For people: what was left out, and why. */
 static void print_rejected(struct simulate *s)
 {
 	const struct sim_trace *t = &s->trace;
+	char mixed[SIMULATE_CLUSTERS_TEXT_MAX];
 
 	if (s->c->format.output != TABLE_TABLE)
 		return;
+	if (*simulate_clusters_mixed(&s->clusters, mixed)) {
+		fputs("jobs of several clusters, mixed on one machine (--cluster NAME replays "
+		      "one): ",
+		      s->c->format.to);
+		cli_put(s->c->format.to, mixed);
+		fputc('\n', s->c->format.to);
+	}
+	if (s->clusters.left_out)
+		fprintf(s->c->format.to, "left out, of other clusters: %" PRId64 "\n",
+			s->clusters.left_out);
 	if (fflush(s->notes) == 0 && s->notes_text) /* put_qos_notes() escaped it */
 		fputs(s->notes_text, s->c->format.to);
 	if (t->with_gpus)

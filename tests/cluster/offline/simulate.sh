@@ -381,6 +381,21 @@ fair() { # QOS: a has run for four core-hours in it and b for two; then b's job 
 }
 is "who has used less goes first" "1:0 2:1 3:2 4:3 5:4" "$(fair -)"
 is "and fairshare counts the time x the factor: half of four, of which more has faded" "1:0 2:1 3:2 4:4 5:3" "$(fair half)"
+# ---- a federation: one machine is one cluster ----
+sacct "0 4 a - A" "1 4 b - B" "2 4 c - C" >fed.txt
+sed -i '2s/|main|/|west|/; 3s/|main|/|west|/' fed.txt
+hours() { tail -n +2 j.csv | awk -F, '{ print $1 ":" int(($3 - 1768003200) / 3600) }' | xargs; }
+"$reeve" simulate fed.txt --format sacct --cores 4 --profile easy --jobs j.csv >people.txt
+is "without --cluster all are on one machine" "1:0 2:1 3:2" "$(hours)"
+has "and the result lists the clusters that it mixes" "jobs of several clusters, mixed on one machine (--cluster NAME replays one): main 1, west 2" "$(cat people.txt)"
+"$reeve" simulate fed.txt --format sacct --cores 4 --profile easy --json >out.json
+is "for programs too" "main 1, west 2" "$(python3 -c 'import json; print(json.load(open("out.json"))["clusters_mixed"])')"
+"$reeve" simulate fed.txt --format sacct --cores 4 --profile easy --cluster west --jobs j.csv >people.txt
+is "--cluster replays one" "2:0 3:1" "$(hours)"
+has "and counts the others" "left out, of other clusters: 1" "$(cat people.txt)"
+lacks "which are not mixed then" "mixed" "$(cat people.txt)"
+fault "a cluster that the trace does not have" "2 fed.txt: no job of cluster 'east'; there are: main 1, west 2" fed.txt --format sacct --cluster east --cores 4
+fault "SWF names no cluster" "2 --cluster: a file in SWF is of one cluster, and does not name it; sacct and pbs name theirs (--format)" odd.swf --cluster c
 fault "a format that is none" "2 --format sawf: write swf, sacct or pbs" qos.txt --format sawf
 printf '03/01/2026 12:00:00;E;7.pbs;user=alice group=chem queue=q ctime=1772366400 qtime=1772366400 etime=1772366400 start=1772366410 end=1772370010 exec_host=n1/0*4 Resource_List.ncpus=4 Resource_List.walltime=02:00:00 Resource_List.qos=high resources_used.walltime=01:00:00\n' >pbs.log
 is "a log of PBS" "7,1772366400,1772366400,1772370000,0,0" \
