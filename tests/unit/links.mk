@@ -262,6 +262,7 @@ $O/tests/unit/test_step: $O/agent/step/step.o $O/common/utf8.o $O/common/err.o
 VIEWS_RIG := tests/unit/rig/views/views_rig.c $O/agent/enforce/manager/view.o $(patsubst %,$O/common/views/%.o,datagram views)
 $O/tests/unit/test_step_launch: $(patsubst %,$O/agent/%.o,job/handshake/plan job/handshake/env job/handshake/hosts job/gpus/env launch/plan) $(VIEWS_RIG) $(MODEL)
 $O/tests/unit/test_step_launch: | $O/bin/reeve-launch
+$O/tests/unit/test_become_user: $O/agent/launch/become_user.o $O/common/err.o
 $O/tests/unit/test_views: $(VIEWS_RIG) $O/common/err.o
 $O/tests/unit/test_views: | $O/bin/reeve-launch
 $O/tests/unit/test_store_steps: LDLIBS += -lpq -lsqlite3 -ljansson
