@@ -29,6 +29,7 @@ static void read_policy(const struct config *c, struct sim_profile *ret)
 	ret->usage = (struct sim_usage_rule){
 		.half_life_s = p->usage_half_life_s,
 		.is_classic = p->fairshare == CONFIG_FAIR_CLASSIC,
+		.root_shares = p->root_shares,
 	};
 }
 

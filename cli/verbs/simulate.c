@@ -24,7 +24,7 @@ static const struct verb_option options[] = {
 	{ "cores", 0, "N", "the machine as one pool; default: MaxProcs of the trace", NULL },
 	{ "jobs", 0, "FILE.csv", "write the times of every job", NULL },
 	{ "groups", 0, "FILE.csv", "write what each group used beside its share", NULL },
-	{ "accounts", 0, "FILE", "shares of the groups; default: equal shares", NULL },
+	{ "accounts", 0, "FILE", "accounts.conf with the groups; default: equal shares", NULL },
 	{ "format", 0, "FORMAT", "format of TRACE: swf, sacct or pbs; default: swf", NULL },
 	{ "cluster", 0, "NAME", "replay jobs of this cluster; default: all of TRACE, mixed",
 	  NULL },
@@ -72,9 +72,9 @@ struct simulate {
 	struct simulate_clusters clusters; /* of the trace */
 	struct sim_times *times;
 	uint32_t *order;
-	int64_t *shares;	   /* of the groups; NULL: all the same */
-	struct accounts *accounts; /* NULL: none are given */
-	FILE *notes;		   /* for people, behind the table */
+	struct simulate_groups of_trace; /* the accounts of its groups */
+	struct accounts *accounts;	 /* NULL: none are given */
+	FILE *notes;			 /* for people, behind the table */
 	char *notes_text;
 	size_t notes_size;
 	struct table *table, *groups;
@@ -89,7 +89,7 @@ static void simulate_done(struct simulate *s)
 	table_free(s->table);
 	free(s->times);
 	free(s->order);
-	free(s->shares);
+	simulate_groups_done(&s->of_trace);
 	accounts_free(s->accounts);
 	if (s->notes)
 		fclose(s->notes);
@@ -222,7 +222,7 @@ static int open_policy(const struct simulate *s, struct simulate_profile *site,
 		return err_prefix(err, r, "fcfs and easy are built in");
 	if (r < 0)
 		return r;
-	site->policy.usage.shares = s->shares;
+	site->policy.usage.tree = &s->of_trace.tree;
 	return sim_profile_new(&site->policy, site->trace, ret, err);
 }
 
@@ -238,7 +238,7 @@ static int put_replay(struct simulate *s, const struct sim_replay *replay,
 		return err_set(err, -ENOMEM, "out of memory");
 	add_row(s, &line->sum, qos);
 	if (s->groups)
-		simulate_groups_add(s->groups, s->profiles[s->at], replay);
+		simulate_groups_add(s->groups, s->profiles[s->at], &s->of_trace, replay->fair);
 	simulate_chart_bounds(bounds);
 	if (s->chart_path)
 		sim_count_waits(replay, bounds, CHART_POINTS, line->counts);
@@ -261,9 +261,10 @@ static int replay_profile(struct simulate *s, struct err *err)
 	if (r < 0)
 		return r;
 	replay.trace = site.trace ? site.trace : &s->trace;
-	if (sim_fairness_new(s->trace.groups.n, s->shares, &fair) < 0)
+	if (sim_fairness_new(s->of_trace.n, s->of_trace.shares, &fair) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	replay.fair = fair;
+	replay.fair_of = s->of_trace.fair_of;
 	r = sim_replay_run(&replay, err);
 	if (r < 0)
 		return err_prefix(err, r, "%s", s->profiles[s->at]);
@@ -360,7 +361,7 @@ static int read_words(struct simulate *s, const struct verb_call *call, struct e
 
 /* ---- the whole ---- */
 
-/* The shares need the trace's groups, so accounts are read after it. */
+/* The share tree needs the trace's groups, so accounts are read after it. */
 static int load_trace(struct simulate *s, struct err *err)
 {
 	int r;
@@ -382,8 +383,8 @@ static int load_trace(struct simulate *s, struct err *err)
 		r = simulate_groups_new(&s->groups, err);
 	if (r == 0 && s->accounts_path)
 		r = accounts_read(s->accounts_path, &s->accounts, err);
-	if (r == 0 && s->accounts)
-		r = simulate_find_shares(s->accounts, s->accounts_path, &s->trace, &s->shares,
+	if (r == 0)
+		r = simulate_groups_open(s->accounts, s->accounts_path, &s->trace, &s->of_trace,
 					 err);
 	return r;
 }

@@ -54,6 +54,8 @@ static void update_fairness(const struct run *run, uint32_t i, int waits, int64_
 	struct sim_fairness *f = run->r->fair;
 	uint32_t group = job_of(run, i)->group;
 
+	if (run->r->fair_of)
+		group = run->r->fair_of[group];
 	if (f && holds)
 		sim_fairness_hold(f, group, run->now_s, holds);
 	if (f && waits)

@@ -23,6 +23,8 @@ struct sim_replay {
 	struct sim_times *times;   /* output: of each job of the trace */
 	uint32_t *order;	   /* output: the jobs in the order in which they started */
 	struct sim_fairness *fair; /* NULL: not wanted */
+	const uint32_t
+		*fair_of; /* of each group of the trace, its group in `fair`; NULL: the same */
 	/* Called now and then with how many of the 2n events (arrivals and ends) are done; or
 	 * NULL. */
 	void (*on_progress)(void *ctx, size_t done);

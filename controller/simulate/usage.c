@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage.c - decays usage in closed form and ranks users by it; see usage.h. Rows of the tree: 0
- * the root, then the groups, then the users. */
+ * the root, then the accounts, the users without jobs, and last the users with jobs. */
 #include <errno.h>
 #include <math.h>
 #include "common/err.h"
@@ -76,23 +76,64 @@ static int number_members(struct sim_usage *u)
 	return 0;
 }
 
+static size_t count_accounts(const struct sim_usage *u)
+{
+	return u->rule.tree ? u->rule.tree->n_accounts : u->trace->groups.n;
+}
+
+/* Users without jobs, and the user root. */
+static size_t count_idle(const struct sim_usage *u)
+{
+	return (u->rule.tree ? u->rule.tree->n_idle : 0) + (u->rule.root_shares > 0);
+}
+
+static void make_accounts(struct sim_usage *u)
+{
+	const struct sim_tree *t = u->rule.tree;
+
+	for (size_t i = 0; i < count_accounts(u); i++)
+		u->rows[1 + i] = (struct fairshare_row){
+			.parent = t ? 1 + t->accounts[i].parent : 0,
+			.raw_shares = t ? t->accounts[i].shares : 1,
+			.order = (int64_t)i,
+		};
+}
+
+static void make_idle(struct sim_usage *u)
+{
+	const struct sim_tree *t = u->rule.tree;
+	struct fairshare_row *row = &u->rows[1 + count_accounts(u)];
+
+	for (size_t i = 0; t && i < t->n_idle; i++)
+		*row++ = (struct fairshare_row){ .parent = 1 + (int32_t)t->idle[i].account,
+						 .user = true,
+						 .raw_shares = t->idle[i].shares };
+	if (u->rule.root_shares > 0)
+		*row = (struct fairshare_row){ .user = true,
+					       .raw_shares = u->rule.root_shares };
+}
+
 static void make_rows(struct sim_usage *u)
 {
-	size_t groups = u->trace->groups.n;
+	const struct sim_tree *t = u->rule.tree;
+	struct fairshare_row *members = &u->rows[u->n_rows - u->n];
 
 	u->rows[0] = (struct fairshare_row){ .parent = FAIRSHARE_NO_ROW, .raw_shares = 1 };
-	for (size_t g = 0; g < groups; g++)
-		u->rows[1 + g] = (struct fairshare_row){
-			.raw_shares = u->rule.shares ? u->rule.shares[g] : 1,
-			.order = (int64_t)g,
-		};
-	for (size_t i = 0; i < u->trace->n; i++)
-		u->rows[1 + groups + u->member[i]] = (struct fairshare_row){
-			.parent = (int32_t)(1 + u->trace->jobs[i].group),
+	make_accounts(u);
+	make_idle(u);
+	for (size_t i = 0; i < u->trace->n; i++) {
+		const struct sim_job *j = &u->trace->jobs[i];
+		struct fairshare_row *row = &members[u->member[i]];
+
+		if (row->user)
+			continue;
+		*row = (struct fairshare_row){
+			.parent = (int32_t)(1 + (t ? t->of_group[j->group] : j->group)),
 			.user = true,
-			.raw_shares = 1,
+			.raw_shares = t ? t->user_shares(t->ctx, j->group, j->user) : 1,
 			.order = u->member[i],
 		};
+	}
 }
 
 int sim_usage_new(const struct sim_trace *t, const struct sim_usage_rule *rule,
@@ -109,7 +150,7 @@ int sim_usage_new(const struct sim_trace *t, const struct sim_usage_rule *rule,
 	u->elapsed_s = -1;
 	if (number_members(u) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	u->n_rows = 1 + t->groups.n + u->n;
+	u->n_rows = 1 + count_accounts(u) + count_idle(u) + u->n;
 	u->members = calloc(u->n ? u->n : 1, sizeof(*u->members));
 	u->rows = calloc(u->n_rows, sizeof(*u->rows));
 	u->results = calloc(u->n_rows, sizeof(*u->results));

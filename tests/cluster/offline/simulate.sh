@@ -227,8 +227,8 @@ tap_result $bad "groups of equal shares, one asks for three times as much: each 
 bad=0
 for seed in $(seq 4 $((4 + whole))); do share_out $seed 50 30 20 >said 2>&1 || { bad=1 && sed "s/^/# seed $seed: /" said; }; done
 tap_result $bad "and of shares 50, 30 and 20"
-printf '[Account g1]\nParent = top\nUsers = u1\n[Account top]\n' >deep.conf
-fault "an account of a group below another" "2 deep.conf: account 'g1' is a group of the trace: put it directly below the root, with Shares of its own" groups.swf --accounts deep.conf
+printf '[Account g1]\nShares = parent\nUsers = u1\n' >deep.conf
+fault "a group without a number of shares cannot be compared" "2 deep.conf: account 'g1' has jobs in the trace and no number of shares to compare its use with: state its Shares" groups.swf --accounts deep.conf
 printf '[Account g1]\nShares = -3\nUsers = u1\n' >wrong.conf
 has "shares that are none" "wrong.conf" "$("$reeve" simulate groups.swf --accounts wrong.conf 2>&1)"
 fault "a place for groups that cannot be written" "4 cannot write /nowhere/g.csv: No such file or directory" groups.swf --groups /nowhere/g.csv
@@ -381,10 +381,36 @@ fair() { # QOS: a has run for four core-hours in it and b for two; then b's job 
 }
 is "who has used less goes first" "1:0 2:1 3:2 4:3 5:4" "$(fair -)"
 is "and fairshare counts the time x the factor: half of four, of which more has faded" "1:0 2:1 3:2 4:4 5:3" "$(fair half)"
+hours() { tail -n +2 j.csv | awk -F, '{ print $1 ":" int(($3 - 1768003200) / 3600) }' | xargs; }
+
+# ---- BMRC's share tree: three levels by a template ----
+cat >bmrc.acc <<'CONF'
+[Template group]
+Accounts = prj.high=100/parent, prj=10/10, prj.low=1/10
+[Account bloggs]
+Template = group
+Shares = 1
+Users = a, b
+[Account chem]
+Shares = 1
+Users = c, d
+CONF
+printf '[Policy]\nPriorityWeightFairshare = 1000\nPriorityWeightAge = 0\nUsageHalfLife = 0\n[Cluster main]\nUnit = core-hours\n' >tree.conf
+# a has run in bloggs.prj and c in chem; then wait: a in prj, b in prj, a in prj.low, b in prj.high, d in chem.
+bmrc() { # [OPTION...]
+	sacct "0 4 a - bloggs.prj" "1 4 c - chem" "2 4 a - bloggs.prj" "3 4 b - bloggs.prj" "4 4 a - bloggs.prj.low" "5 4 b - bloggs.prj.high" "6 4 d - chem" >bmrc.txt
+	"$reeve" simulate bmrc.txt --format sacct --cores 4 --profile ./tree.conf --jobs j.csv --groups g.csv "$@" >people.txt 2>&1 || cat people.txt
+	hours
+}
+is "with the tree of BMRC: first the group furthest below its share, then its account, then the user" \
+	"1:0 2:1 3:6 4:5 5:2 6:4 7:3" "$(bmrc --accounts bmrc.acc)"
+is "without it each account is a group of its own" "1:0 2:1 3:6 4:4 5:2 6:3 7:5" "$(bmrc)"
+bmrc --accounts bmrc.acc >/dev/null
+is "groups are compared at the top of the tree" "bloggs,1 chem,1" "$(tail -n +2 g.csv | cut -d, -f2,3 | sort | xargs)"
+
 # ---- a federation: one machine is one cluster ----
 sacct "0 4 a - A" "1 4 b - B" "2 4 c - C" >fed.txt
 sed -i '2s/|main|/|west|/; 3s/|main|/|west|/' fed.txt
-hours() { tail -n +2 j.csv | awk -F, '{ print $1 ":" int(($3 - 1768003200) / 3600) }' | xargs; }
 "$reeve" simulate fed.txt --format sacct --cores 4 --profile easy --jobs j.csv >people.txt
 is "without --cluster all are on one machine" "1:0 2:1 3:2" "$(hours)"
 has "and the result lists the clusters that it mixes" "jobs of several clusters, mixed on one machine (--cluster NAME replays one): main 1, west 2" "$(cat people.txt)"

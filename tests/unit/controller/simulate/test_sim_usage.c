@@ -18,6 +18,7 @@
 #define USERS 3 /* of each group */
 #define MEMBERS (GROUPS * USERS)
 #define CHARGES_MAX 4000
+#define ROWS_MAX 64
 
 struct world {
 	struct sim_job jobs[JOBS];
@@ -66,8 +67,10 @@ static void rank_plainly(struct world *w, const struct sim_usage_rule *rule, int
 {
 	const struct decay_rule decay = { .half_life_ns = rule->half_life_s * S_NS };
 	_cleanup_(fairshare_tree_freep) struct fairshare_tree *tree = NULL;
-	struct fairshare_row rows[1 + GROUPS + MEMBERS] = { { .parent = FAIRSHARE_NO_ROW } };
-	struct fairshare_result results[1 + GROUPS + MEMBERS];
+	const struct sim_tree *t = rule->tree;
+	struct fairshare_row rows[ROWS_MAX] = { { .parent = FAIRSHARE_NO_ROW } };
+	struct fairshare_result results[ROWS_MAX];
+	size_t n = 1;
 	double used[MEMBERS] = { 0 };
 	struct err err;
 	int32_t fault;
@@ -80,23 +83,33 @@ static void rank_plainly(struct world *w, const struct sim_usage_rule *rule, int
 		assert_int_equal(decay_seen(&decay, &w->charges[i], now_s * S_NS, &seen), 0);
 		used[w->member[i]] += seen;
 	}
-	for (int g = 0; g < GROUPS; g++)
-		rows[1 + g].raw_shares = rule->shares ? rule->shares[g] : 1;
-	for (int m = 0; m < MEMBERS; m++)
-		rows[1 + GROUPS + m] = (struct fairshare_row){
-			.parent = 1 + m / USERS,
+	for (size_t k = 0; k < (t ? t->n_accounts : GROUPS); k++)
+		rows[n++] = (struct fairshare_row){
+			.parent = t ? 1 + t->accounts[k].parent : 0,
+			.raw_shares = t ? t->accounts[k].shares : 1,
+		};
+	for (size_t k = 0; t && k < t->n_idle; k++)
+		rows[n++] = (struct fairshare_row){ .parent = 1 + (int32_t)t->idle[k].account,
+						    .user = true,
+						    .raw_shares = t->idle[k].shares };
+	if (rule->root_shares)
+		rows[n++] =
+			(struct fairshare_row){ .user = true, .raw_shares = rule->root_shares };
+	for (uint32_t m = 0; m < MEMBERS; m++)
+		rows[n++] = (struct fairshare_row){
+			.parent = (int32_t)(1 + (t ? t->of_group[m / USERS] : m / USERS)),
 			.user = true,
-			.raw_shares = 1,
+			.raw_shares = t ? t->user_shares(NULL, m / USERS, m % USERS) : 1,
 			.leaf_usage = (fairshare_usage)(used[m] * 1e9),
 		};
-	assert_int_equal(fairshare_tree_new(rows, ARRAY_LEN(rows), &tree, &fault, &err), 0);
+	assert_int_equal(fairshare_tree_new(rows, n, &tree, &fault, &err), 0);
 	if (rule->is_classic)
 		assert_int_equal(fairshare_classic(tree, 1, results, &err), 0);
 	else
 		assert_int_equal(fairshare_fair_tree(tree, FAIRSHARE_TIES_MERGE, results, &err),
 				 0);
 	for (int m = 0; m < MEMBERS; m++)
-		ret[m] = results[1 + GROUPS + m].fairshare;
+		ret[m] = results[n - MEMBERS + (size_t)m].fairshare;
 }
 
 static void run_world(struct world *w, const struct sim_usage_rule *rule)
@@ -125,9 +138,34 @@ static void run_world(struct world *w, const struct sim_usage_rule *rule)
 	}
 }
 
+/* BMRC's three levels: bloggs has prj.high, prj and prj.low, whose users have 10 shares or those of the parent; chem
+ * has users of its own. */
+static const struct sim_account bmrc_accounts[] = {
+	{ 2, 100 }, { 2, 10 }, { -1, 5 }, { 2, 1 }, { -1, 2 }
+};
+static const uint32_t bmrc_groups[GROUPS] = { 0, 1, 3, 4 };
+static const struct sim_idle bmrc_idle[] = { { 0, FAIRSHARE_PARENT }, { 1, 10 }, { 3, 10 } };
+
+static int64_t bmrc_shares(void *ctx, uint32_t group, uint32_t user)
+{
+	(void)ctx;
+	if (group == 0)
+		return FAIRSHARE_PARENT;
+	return group == 3 ? 1 + (int64_t)user : 10;
+}
+
+static const struct sim_tree bmrc = {
+	.accounts = bmrc_accounts,
+	.n_accounts = ARRAY_LEN(bmrc_accounts),
+	.of_group = bmrc_groups,
+	.idle = bmrc_idle,
+	.n_idle = ARRAY_LEN(bmrc_idle),
+	.user_shares = bmrc_shares,
+};
+
 static void factors_are_those_of_each_stretch_charged_alone(void **state)
 {
-	static const int64_t shares[GROUPS] = { 1, 2, 7, 4 }, half_lives_s[] = { 0, 3600, 1 };
+	static const int64_t half_lives_s[] = { 0, 3600, 1 };
 	static struct world w;
 
 	(void)state;
@@ -136,7 +174,8 @@ static void factors_are_those_of_each_stretch_charged_alone(void **state)
 		struct sim_usage_rule rule = {
 			.half_life_s = half_lives_s[round % 3],
 			.is_classic = round % 4 / 2,
-			.shares = round % 8 / 4 ? shares : NULL,
+			.tree = round % 8 / 4 ? &bmrc : NULL,
+			.root_shares = round % 16 / 8,
 		};
 
 		run_world(&w, &rule);
