@@ -50,7 +50,6 @@ struct daemon {
 	struct adopt_server *adopter;
 	struct foreign_server *foreign; /* NULL: Engine=reeve */
 	struct metrics_server *metrics; /* NULL: none */
-	struct stray *stray;
 	struct sync_slurm_job *slurm_jobs;
 	sd_event_source *tick, *final, *vmem, *events, *guard;
 	unsigned n_ticks;
@@ -139,7 +138,7 @@ static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *u
 
 	(void)s, (void)si;
 	agent_reload(n, d->config);
-	stray_reload(d->stray);
+	stray_reload(n->stray);
 	if (n->uplink)
 		uplink_retry(n->uplink);
 	return sd_event_source_set_time_relative(d->tick, (uint64_t)n->conf->sample_interval_s *
@@ -371,7 +370,7 @@ static int open_all(struct daemon *d, const struct agent_config *conf, struct er
 	if (!r)
 		r = metrics_server_open(&d->node, &d->metrics, err);
 	if (!r)
-		r = stray_open(&d->node, &d->stray, err);
+		r = stray_open(&d->node, &d->node.stray, err);
 	if (!r)
 		r = watch_all(d, err);
 	if (!r)
@@ -420,7 +419,7 @@ static int run_daemon(const struct agent_reload *config, struct err *err)
 	d->adopter = adopt_server_close(d->adopter);
 	d->foreign = foreign_server_close(d->foreign);
 	d->metrics = metrics_server_close(d->metrics);
-	d->stray = stray_close(d->stray);
+	d->node.stray = stray_close(d->node.stray);
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
 		sd_event_source_disable_unref(*sources[i]);
 	node_close(&d->node);

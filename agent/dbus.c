@@ -9,6 +9,7 @@
 #include "agent/job/job.h"
 #include "agent/job/desired.h"
 #include "agent/step/steps.h"
+#include "agent/stray/stray.h"
 #include "common/log.h"
 #include "common/utf8.h"
 #include "common/version.h"
@@ -216,6 +217,7 @@ static void print_links(struct node *n, FILE *f)
 static void print_status(struct node *n, uid_t caller, FILE *f)
 {
 	char mem[AMOUNT_TEXT_MAX], disk[AMOUNT_TEXT_MAX], cpus[CPULIST_TEXT_MAX];
+	char stray[STRAY_TEXT_MAX];
 	struct vmem_room room;
 	size_t held = 0;
 
@@ -240,6 +242,8 @@ static void print_status(struct node *n, uid_t caller, FILE *f)
 	print_links(n, f);
 	for (int i = 0; i < n->n_notes; i++)
 		fprintf(f, "note: %s\n", n->notes[i]);
+	for (size_t i = 0; caller == 0 && stray_describe(n->stray, i, stray); i++)
+		fprintf(f, "note: %s\n", stray);
 	for (struct job *j = n->jobs; j; j = j->next)
 		if (is_visible(j, caller))
 			fprintf(f, "job: %" PRId64 " attempt %" PRId32 " %s %s cpus %s\n",
@@ -282,13 +286,14 @@ static void describe_links(struct node *n, struct doc *d)
 	doc_int(d, "spool_max_bytes", s.max_bytes);
 }
 
-/* Describe(): what the node is, as JSON for programs; nothing of jobs. No key "controller": none is configured. */
+/* Describe(): what the node is, as JSON for programs; nothing of jobs, and of users to root alone. No key "controller": none is configured. */
 static int describe_node(sd_bus_message *call, void *userdata, sd_bus_error *error)
 {
 	_cleanup_doc_ struct doc d = doc_message(), notes = doc_array();
 	_cleanup_json_ json_t *doc = NULL;
 	_cleanup_free_ char *text = NULL;
 	struct node *n = userdata;
+	char stray[STRAY_TEXT_MAX];
 
 	(void)error;
 	doc_text(&d, "node", n->conf->node);
@@ -296,6 +301,8 @@ static int describe_node(sd_bus_message *call, void *userdata, sd_bus_error *err
 	doc_int(&d, "tier", node_tier(n));
 	for (int i = 0; i < n->n_notes; i++)
 		doc_add(&notes, wire_string(n->notes[i]));
+	for (size_t i = 0; caller_of(call) == 0 && stray_describe(n->stray, i, stray); i++)
+		doc_add(&notes, wire_string(stray));
 	doc_set(&d, "notes", doc_take(&notes));
 	describe_links(n, &d);
 	doc = doc_take(&d);

@@ -85,6 +85,7 @@ struct node {
 	struct job *jobs;	 /* oldest first */
 	size_t n_jobs;		 /* at most WIRE_SYNC_JOBS_MAX */
 	struct steps *steps;	 /* step/steps.h: started inside them */
+	struct stray *stray;	 /* stray/stray.h: what their users have outside them */
 	struct node_counts counts;
 	bool is_store_failing;	    /* job/save.h */
 	struct leftover *leftovers; /* job/save.c */

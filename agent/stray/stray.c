@@ -29,7 +29,6 @@
 #define UNITS_LISTED 64	     /* of a user's slice: two for a login */
 #define OTHER_AGE_S 10	     /* a daemon that acts as a user for so long */
 #define UNITS_MAX 6	     /* named of one user */
-#define NODE_NOTES 16	     /* of the node's; further ones are only logged */
 #define NOTE_BEGIN "stray: "
 
 struct watched {
@@ -85,20 +84,14 @@ static struct watched *add_watched(struct stray *s, const struct request *q)
 	return more;
 }
 
-/* The notes of a user begin with it. */
-static const char *format_begin(const struct watched *u, char buf[static 160])
-{
-	snprintf(buf, 160, NOTE_BEGIN "user %s (uid %" PRIu32 ")", u->name, u->uid);
-	return buf;
-}
-
+/* Once nothing is named any more, the node's note goes. */
 static void drop_watched(struct stray *s, size_t i)
 {
-	char begin[160];
-
-	if (s->users[i].n_units)
-		node_unnote(s->node, format_begin(&s->users[i], begin));
 	s->users[i] = s->users[--s->n_users];
+	for (size_t k = 0; k < s->n_users; k++)
+		if (s->users[k].n_units)
+			return;
+	node_unnote(s->node, NOTE_BEGIN);
 }
 
 static void update_watched(struct stray *s)
@@ -134,22 +127,9 @@ static void note_jobs(struct stray *s, const struct watched *u, const char *unit
 				 is_killing(s) ? "; they were killed" : "");
 }
 
-static unsigned count_notes(const struct node *n)
-{
-	unsigned count = 0;
-
-	for (int i = 0; i < n->n_notes; i++)
-		count += !strncmp(n->notes[i], NOTE_BEGIN, strlen(NOTE_BEGIN));
-	return count;
-}
-
-/* One line a user and unit, however often something is found there. */
+/* One line a user and unit, however often something is found there. All users see the node's note, so it names none. */
 static void name_stray(struct stray *s, struct watched *u, const char *unit)
 {
-	char begin[160];
-	const char *what = is_killing(s) ? "processes outside every job are killed"
-					 : "processes run outside every job";
-
 	note_jobs(s, u, unit);
 	for (unsigned i = 0; i < u->n_units; i++)
 		if (!strcmp(u->units[i], unit))
@@ -157,11 +137,34 @@ static void name_stray(struct stray *s, struct watched *u, const char *unit)
 	if (u->n_units == UNITS_MAX)
 		return;
 	strcpy(u->units[u->n_units++], unit);
-	format_begin(u, begin);
-	if (count_notes(s->node) < NODE_NOTES)
-		node_note(s->node, "%s: %s: %s", begin, what, unit);
-	else
-		log_line(LOG_NOTICE, "%s: %s: %s", begin, what, unit);
+	log_line(LOG_NOTICE,
+		 NOTE_BEGIN "user %s (uid %" PRIu32 ") has processes outside every job: %s%s",
+		 u->name, u->uid, unit, is_killing(s) ? "; they are killed" : "");
+	node_note(s->node, NOTE_BEGIN
+		  "users of jobs have processes outside every job; reeve admin doctor "
+		  "names them to root");
+}
+
+bool stray_describe(const struct stray *s, size_t i, char buf[static STRAY_TEXT_MAX])
+{
+	for (size_t k = 0; k < s->n_users; k++) {
+		const struct watched *u = &s->users[k];
+		int n;
+
+		if (!u->n_units || i-- > 0)
+			continue;
+		n = snprintf(buf, STRAY_TEXT_MAX,
+			     NOTE_BEGIN "user %s (uid %" PRIu32
+					") has processes outside every job:",
+			     u->name, u->uid);
+		for (unsigned m = 0; m < u->n_units && n < STRAY_TEXT_MAX; m++)
+			n += snprintf(buf + n, (size_t)(STRAY_TEXT_MAX - n), " %s",
+				      u->units[m]);
+		if (is_killing(s) && n < STRAY_TEXT_MAX)
+			snprintf(buf + n, (size_t)(STRAY_TEXT_MAX - n), "; they are killed");
+		return true;
+	}
+	return false;
 }
 
 /* ---- slices of users ---- */

@@ -11,6 +11,9 @@
 struct stray;
 
 int stray_open(struct node *n, struct stray **ret, struct err *err);
+/* A note for root alone: the i-th user with processes outside every job. False: there is none. */
+#define STRAY_TEXT_MAX 512
+bool stray_describe(const struct stray *s, size_t i, char buf[static STRAY_TEXT_MAX]);
 /* Returns NULL. */
 struct stray *stray_close(struct stray *s);
 /* After a reload of the configuration: looks at every user again. */
