@@ -62,6 +62,9 @@ const struct conf_key agent_config_keys[] = {
 	{ "Agent", "RequireUserCredential", CONF_BOOL, AT(require_user_credential), 0, 0, NULL,
 	  "start only what its user signed (yes), or also what the controller alone says (no)",
 	  "yes", CONF_LIVE },
+	TEXT("FreeQueues", free_queues,
+	     "queues without charge, to which the controller may move jobs that no grant covers",
+	     "bonus", CONF_LIVE),
 	NUMBER("MaxQueueAge", CONF_SECONDS, max_queue_age_s, 3600, 10 * 366 * DAY_S,
 	       "what was signed longer ago is not started any more", "90d", CONF_LIVE),
 	TEXT("MungeSocket", munge_socket, "munged's socket; default: munge's own", "",
@@ -203,8 +206,8 @@ static int set_defaults(struct agent_config *c, struct err *err)
 	gethostname(host, sizeof(host) - 1);
 	host[strcspn(host, ".")] = '\0';
 	snprintf(c->node, sizeof(c->node), "%.63s", host);
-	if (set_text(&c->controller_user, "reeve") || set_text(&c->run_dir, "/run/reeve") ||
-	    set_text(&c->state_dir, "/var/lib/reeve") ||
+	if (set_text(&c->controller_user, "reeve") || set_text(&c->free_queues, "bonus") ||
+	    set_text(&c->run_dir, "/run/reeve") || set_text(&c->state_dir, "/var/lib/reeve") ||
 	    set_text(&c->jobfs_dir, "/var/lib/reeve/jobfs") ||
 	    set_text(&c->pin_dir, "/sys/fs/bpf/reeve") ||
 	    set_text(&c->launcher, "/usr/libexec/reeve/reeve-launch") ||

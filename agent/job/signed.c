@@ -166,10 +166,13 @@ static int refuse_unreadable(int r, struct err *err)
 
 /* ---- jobs ---- */
 
-static int check_job(const struct signature_job *s, const struct auth_sealed *seal,
-		     const struct sync_order *o, struct signed_start *ret, struct err *err)
+/* `s` was decoded from n->seal. */
+static int check_job(struct node *n, const struct signature_job *s, const struct sync_order *o,
+		     struct signed_start *ret, struct err *err)
 {
-	const struct signature_given given = { o->request, o->job, o->attempt };
+	const struct auth_sealed *seal = &n->seal->sealed;
+	const struct signature_given given = { o->request, o->job, o->attempt,
+					       n->conf->free_queues };
 	int64_t base;
 	int r;
 
@@ -201,7 +204,7 @@ static int read_job(struct node *n, const struct sync_order *o, struct signed_st
 	r = signature_decode_job(seal->text, seal->size, &s, err);
 	if (r < 0)
 		return refuse_unreadable(r, err);
-	r = check_job(&s, seal, o, ret, err);
+	r = check_job(n, &s, o, ret, err);
 	return r ? r : check_starts(n, ret, err);
 }
 

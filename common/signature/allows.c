@@ -116,6 +116,29 @@ static int check_sister(const struct request *q, struct err *err)
 	return 0;
 }
 
+static bool has_name(const char *list, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (; list && *list; list += strcspn(list, ", ")) {
+		list += strspn(list, ", ");
+		if (strcspn(list, ", ") == n && !strncmp(list, name, n))
+			return n > 0;
+	}
+	return false;
+}
+
+/* A job that no grant covers is moved to a queue without charge. */
+static int check_queue(const struct signature_job *s, const struct signature_given *g,
+		       struct err *err)
+{
+	const char *asked = s->asked.queue, *given = g->request->queue;
+
+	if (!*asked || !strcmp(asked, given) || has_name(g->free_queues, given))
+		return 0;
+	return refuse_part(err, "its queue");
+}
+
 static int check_names(const struct request *a, const struct request *q, struct err *err)
 {
 	if (!is_same(a->workdir, q->workdir))
@@ -198,6 +221,23 @@ static int check_amounts(const struct request *a, const struct request *q, struc
 	return 0;
 }
 
+/* Chunks that lie on one node are one part. Without chunks the site may split the request, into parts of a core or more. */
+static int check_parts(const struct request *a, const struct request *q, struct err *err)
+{
+	const int64_t n = q->part.n ? q->part.n : 1, chunks = select_chunks(&a->select);
+	int64_t most = chunks;
+
+	if (!a->select.n)
+		most = a->res.ncpus ? a->res.ncpus : SELECT_CHUNKS_MAX;
+	if (q->part.index < 0 || q->part.index >= n)
+		return refuse_part(err, "which part of it is here");
+	if (n > most || (a->select.n && a->select.is_scattered && n < chunks))
+		return err_set(err, -EPERM,
+			       "the number of its nodes, %lld, is not what its user signed",
+			       (long long)n);
+	return 0;
+}
+
 /* A second attempt only where the user agreed to be requeued, and not without end. */
 static int check_attempt(const struct request *a, int32_t attempt, struct err *err)
 {
@@ -221,6 +261,10 @@ int signature_allows_job(const struct signature_job *s, const struct signature_g
 		r = q->part.index > 0 ? check_sister(q, err) : check_command(s, q, id, err);
 	if (r >= 0)
 		r = check_names(&s->asked, q, err);
+	if (r >= 0)
+		r = check_queue(s, g, err);
+	if (r >= 0)
+		r = check_parts(&s->asked, q, err);
 	if (r >= 0)
 		r = check_amounts(&s->asked, q, err);
 	if (r >= 0)

@@ -7,7 +7,7 @@
  * controller in an attacker's hands cannot make a node run what no user asked for.
  *
  * A script, arguments and environment are in the statement by their SHA-256. What a site
- * decides is not: node, queue, start, the amounts and names that the user left out. A task
+ * decides is not: node, start, the amounts and names that the user left out. A task
  * of an array is allowed by the array's statement, a part of a job on several nodes by the
  * job's.
  *
@@ -69,6 +69,7 @@ struct signature_given {
 	const struct request *request;
 	int64_t job;
 	int32_t attempt;
+	const char *free_queues; /* by commas: the site may move it there; NULL: none */
 };
 /* 0: the statement allows it; *ret_base is the job that was submitted: itself, or the array
  * whose task it is. -EPERM: err says in which point the user asked for something else. */

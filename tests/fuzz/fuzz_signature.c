@@ -28,7 +28,7 @@ static void judge_job(const struct signature_job *s)
 {
 	char lines[ARRAY_ENV][ARRAY_ENV_MAX], *env[ARRAY_ENV + 1] = { NULL };
 	struct request q = { .name = "t", .argv = argv, .env = env, .workdir = (char *)"/" };
-	const struct signature_given given = { &q, 43, 1 };
+	const struct signature_given given = { &q, 43, 1, NULL };
 	const struct job_id id = { 40, s->asked.array.first };
 	struct err err = { "" };
 	int64_t base = 0;

@@ -30,7 +30,7 @@ static int judge_job(const json_t *of, int64_t job, struct err *err)
 	_cleanup_(auth_sealed_done) struct auth_sealed seal = { .text = NULL };
 	_cleanup_(signature_job_done) struct signature_job s = { .nonce = "" };
 	_cleanup_(request_done) struct request q;
-	struct signature_given given = { &q, job, 1 };
+	struct signature_given given = { &q, job, 1, "bonus" };
 	int64_t base;
 	int r;
 

@@ -63,7 +63,7 @@ static const char *compare_requests(const struct request *a, const struct reques
 {
 	static struct err err;
 	struct signature_job s = signed_of(a);
-	const struct signature_given given_job = { g, job, attempt };
+	const struct signature_given given_job = { g, job, attempt, NULL };
 	int r;
 
 	err.text[0] = '\0';
@@ -124,6 +124,39 @@ static void another_command_environment_or_directory_is_refused(void **state)
 	assert_refused(&a, &g, "what exceeding vmem does");
 	strcpy(a.cluster, "main");
 	g = stored_request(), strcpy(g.cluster, "other"), assert_refused(&a, &g, "its cluster");
+}
+
+/* The words of the refusal where the node lists `free_queues`. */
+static const char *compare_queues(const char *asked, const char *given, const char *free_queues)
+{
+	static struct err err;
+	struct request a = signed_request(), g = stored_request();
+	const struct signature_given given_job = { &g, 12, 1, free_queues };
+	struct signature_job s;
+	int64_t base;
+
+	strcpy(a.queue, asked);
+	strcpy(g.queue, given);
+	s = signed_of(&a);
+	err.text[0] = '\0';
+	signature_allows_job(&s, &given_job, &base, &err);
+	signature_job_done(&s);
+	return err.text;
+}
+
+static void another_queue_is_refused_unless_it_is_free(void **state)
+{
+	const char *no = "its queue is not what its user signed";
+
+	(void)state;
+	assert_string_equal(compare_queues("normal", "normal", NULL), "");
+	assert_string_equal(compare_queues("", "express", NULL), ""); /* the site's */
+	assert_string_equal(compare_queues("normal", "express", NULL), no);
+	assert_string_equal(compare_queues("normal", "express", "bonus"), no);
+	assert_string_equal(compare_queues("normal", "bonus", "bonus"), "");
+	assert_string_equal(compare_queues("normal", "idle", "bonus, idle"), "");
+	assert_string_equal(compare_queues("normal", "bon", "bonus,idle"), no);
+	assert_string_equal(compare_queues("normal", "", ",bonus,"), no);
 }
 
 static void an_amount_above_the_signed_one_is_refused(void **state)
@@ -235,6 +268,53 @@ static void a_part_has_at_most_the_jobs_amounts_and_only_the_first_runs_a_comman
 	assert_string_equal(compare_requests(&a, &g, 12, 1, &base), "");
 	g.env = other_env; /* steps that name none have it */
 	assert_refused(&a, &g, "its environment");
+}
+
+/* As the first of `n` parts; 0: on one node. */
+static const char *compare_parts(const struct request *a, int32_t n)
+{
+	struct request g = stored_request();
+	int64_t base;
+
+	g.res.ncpus = 1;
+	g.part = (struct job_part){ .n = n, .hosts = n ? (char *)"n1=1,..." : NULL };
+	return compare_requests(a, &g, 12, 1, &base);
+}
+
+static void more_parts_than_were_signed_are_refused(void **state)
+{
+	struct request a = signed_request();
+	struct err err;
+
+	(void)state;
+	/* The site may split it, into parts of a core at least. */
+	assert_string_equal(compare_parts(&a, 0), "");
+	assert_string_equal(compare_parts(&a, 4), "");
+	assert_string_equal(compare_parts(&a, 5),
+			    "the number of its nodes, 5, is not what its user signed");
+	a.res = (struct resources){ .walltime_s = 60 };
+	assert_string_equal(compare_parts(&a, 5), "");
+	/* Chunks may lie together. */
+	assert_int_equal(request_set(&a, "resources", "select=2:ncpus=4+1:ncpus=2", &err), 0);
+	assert_string_equal(compare_parts(&a, 0), "");
+	assert_string_equal(compare_parts(&a, 3), "");
+	assert_non_null(strstr(compare_parts(&a, 4), "the number of its nodes, 4,"));
+	a.select.is_scattered = true;
+	assert_string_equal(compare_parts(&a, 3), "");
+	assert_non_null(strstr(compare_parts(&a, 2), "the number of its nodes, 2,"));
+	assert_non_null(strstr(compare_parts(&a, 0), "the number of its nodes, 1,"));
+}
+
+static void a_part_that_the_job_does_not_have_is_refused(void **state)
+{
+	struct request a = signed_request(), g = stored_request();
+
+	(void)state;
+	g.argv = NULL;
+	g.part = (struct job_part){ .index = 2, .n = 2, .hosts = (char *)"n1=2,n2=2" };
+	assert_refused(&a, &g, "which part of it is here");
+	g.part.n = 0;
+	assert_refused(&a, &g, "which part of it is here");
 }
 
 /* ---- steps ---- */
@@ -370,6 +450,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_request_that_was_signed_is_allowed_with_the_sites_defaults),
 		cmocka_unit_test(another_command_environment_or_directory_is_refused),
+		cmocka_unit_test(another_queue_is_refused_unless_it_is_free),
+		cmocka_unit_test(more_parts_than_were_signed_are_refused),
+		cmocka_unit_test(a_part_that_the_job_does_not_have_is_refused),
 		cmocka_unit_test(an_amount_above_the_signed_one_is_refused),
 		cmocka_unit_test(a_script_and_its_arguments_are_signed_as_one),
 		cmocka_unit_test(a_second_attempt_is_allowed_only_where_requeue_was_signed),
