@@ -39,11 +39,17 @@ int cli_connect(const struct cli *c, struct http **ret, struct err *err)
 	return r;
 }
 
-int cli_seal(const struct cli *c, const char *statement, json_t *body, struct err *err)
+int cli_seal_text(const struct cli *c, const char *statement, char **ret, struct err *err)
 {
 	struct auth_seal seal = { .text = statement, .size = strlen(statement), .reader = 0 };
+
+	return auth_seal(c->config.munge_socket, &seal, ret, err);
+}
+
+int cli_seal(const struct cli *c, const char *statement, json_t *body, struct err *err)
+{
 	_cleanup_free_ char *credential = NULL;
-	int r = auth_seal(c->config.munge_socket, &seal, &credential, err);
+	int r = cli_seal_text(c, statement, &credential, err);
 
 	if (r == 0 && json_object_set_new(body, "credential", json_string(credential)) < 0)
 		r = err_set(err, -ENOMEM, "out of memory");

@@ -47,6 +47,8 @@ void cli_done(struct cli *c);
 /* Signs a statement (common/signature/signature.h) by munge, readable by root (of the nodes)
  * alone, and stores it in a body as "credential". */
 int cli_seal(const struct cli *c, const char *statement, json_t *body, struct err *err);
+/* The same as a text, malloc()ed. */
+int cli_seal_text(const struct cli *c, const char *statement, char **ret, struct err *err);
 
 /* Waits so long; where there is an event loop, serves it, and returns after one event at the latest. */
 int cli_pause(struct cli *c, int64_t us, struct err *err);

@@ -9,13 +9,16 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include "agent/launch/step/session.h"
 #include "agent/step/console.h"
 #include "agent/step/steps_impl.h"
+#include "common/auth/auth.h"
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
 #include "common/model/console/console.h"
 #include "common/packets/packets.h"
+#include "common/signature/signature.h"
 #include "common/time_units.h"
 #include "common/wire/console/console_relay.h"
 #include "common/wire/wire.h"
@@ -35,7 +38,10 @@ struct console {
 	struct sync_step_id id;
 	int fd;
 	sd_event_source *io;
+	uint32_t uid;	  /* of the job */
 	uint64_t seen;	  /* serial of the last input that the waiter was sent */
+	char *credential; /* the last one whose key it was sent */
+	uint64_t refused; /* the last terminal that it refused; the journal has it */
 	uint8_t *message; /* the last output, NULL: the controller has it */
 	size_t size;
 	struct packets coming; /* the next one */
@@ -78,6 +84,7 @@ static void free_console(struct console *k)
 	if (k->fd >= 0)
 		close(k->fd);
 	packets_drop(&k->coming);
+	free(k->credential);
 	free(k->message);
 	free(k);
 }
@@ -90,6 +97,19 @@ static void remove_console(struct step_consoles *c, struct console *k)
 		at = &(*at)->next;
 	*at = k->next;
 	free_console(k);
+}
+
+static void log_refusal(struct console *k)
+{
+	struct console_output m;
+
+	if (console_decode_output(k->message, k->size, &m, NULL) < 0 || !m.refused ||
+	    m.refused == k->refused)
+		return;
+	k->refused = m.refused;
+	log_job(LOG_WARNING, k->id.job, "step",
+		"console: step %" PRId64 " refuses a terminal: %s", k->id.step,
+		console_refusal_words(m.refusal));
 }
 
 /* One more comes only after the answer to the last one (pass_on()). */
@@ -116,6 +136,7 @@ static int on_packet(sd_event_source *source, int fd, uint32_t events, void *ctx
 	k->message = TAKE_PTR(k->coming.data);
 	k->size = k->coming.size;
 	k->is_sending = false;
+	log_refusal(k);
 	start_send(c);
 	return 0;
 }
@@ -164,6 +185,62 @@ static int send_relay(struct step_consoles *c, struct channel *ch, struct consol
 	return ch->is_busy ? 0 : -EIO;
 }
 
+/* The key that a terminal has sealed for root of this node. *ret says which terminal it is, and whether its key is good: made by the
+ * job's user, for this step. < 0: munged does not answer. */
+static int open_key(struct console *k, const char *credential, struct step_session_key *ret)
+{
+	const char *munge = k->all->steps->node->conf->munge_socket;
+	_cleanup_(auth_sealed_done) struct auth_sealed sealed = { .text = NULL };
+	struct signature_console s;
+	struct err err = { "" };
+	int r = auth_unseal(munge, credential, &sealed, &err);
+
+	if (r < 0 && r != -EACCES)
+		return r;
+	if (r >= 0)
+		r = signature_decode_console(sealed.text, sealed.size, &s, &err);
+	if (r >= 0 && (sealed.who.uid != k->uid || s.job != k->id.job || s.step != k->id.step))
+		r = err_set(&err, -EACCES,
+			    "uid %u made it for step %" PRId64 " of job %" PRId64,
+			    sealed.who.uid, s.step, s.job);
+	if (r < 0) {
+		ret->is_refused = true;
+		log_job(LOG_WARNING, k->id.job, "step",
+			"console: the key of a terminal of step %" PRId64 " is not good: %s",
+			k->id.step, err.text);
+		return 0;
+	}
+	ret->session = (uint64_t)s.began_ns;
+	memcpy(ret->key, s.key, sizeof(ret->key));
+	return 0;
+}
+
+/* Sends the waiter the key of a terminal that comes with the message, once. < 0: -EAGAIN: not now. */
+static int pass_key(struct console *k, const struct console_input *m)
+{
+	_cleanup_free_ char *text =
+		strndup((const char *)m->credential.bytes, m->credential.size);
+	struct step_session_key key = { .magic = STEP_SESSION_KEY_MAGIC };
+	const struct iovec whole = { &key, sizeof(key) };
+	struct console_state state;
+	int r;
+
+	if (!text)
+		return -EAGAIN;
+	if (k->credential && !strcmp(k->credential, text))
+		return 0;
+	if (console_decode_state(m->state, &state, NULL) == 0)
+		key.session = state.session;
+	if (open_key(k, text, &key) < 0)
+		return -EAGAIN;
+	r = packets_send(k->fd, &whole, 1, 0);
+	if (r < 0)
+		return r;
+	free(k->credential);
+	k->credential = TAKE_PTR(text);
+	return 0;
+}
+
 /* 1: the waiter did not take it now. */
 static int pass_input(struct step_consoles *c, const struct console_relay_step *s)
 {
@@ -171,11 +248,14 @@ static int pass_input(struct step_consoles *c, const struct console_relay_step *
 	struct console_input m;
 	size_t size = (size_t)s->size;
 	const struct iovec whole = { (void *)s->message, size };
-	int r;
+	int r = 0;
 
 	if (!k || !size || console_decode_input(s->message, size, &m, NULL) < 0)
 		return 0;
-	r = packets_send(k->fd, &whole, 1, 0);
+	if (m.credential.size)
+		r = pass_key(k, &m);
+	if (r >= 0)
+		r = packets_send(k->fd, &whole, 1, 0);
 	if (r == 0)
 		k->seen = m.serial;
 	else if (r != -EAGAIN) /* connected again at the next tick */
@@ -352,7 +432,9 @@ static struct console *add_console(struct step_consoles *c, const struct step *s
 
 	if (!k)
 		return NULL;
-	*k = (struct console){ .next = c->first, .all = c, .id = s->id, .fd = fd };
+	*k = (struct console){
+		.next = c->first, .all = c, .id = s->id, .uid = s->uid, .fd = fd
+	};
 	if (sd_event_add_io(c->steps->node->event, &k->io, fd, EPOLLIN, on_packet, k) < 0) {
 		free(k);
 		return NULL;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include "agent/job/handshake/make_plan.h"
 #include "agent/step/steps_impl.h"
+#include "common/time_units.h"
 
 /* The fields of a PLAN frame, without its head. */
 struct fields {
@@ -58,6 +59,7 @@ static int fill_spec(const struct steps *all, struct job *j, const struct sync_s
 	ret->rows = (uint32_t)o->command.terminal.rows;
 	ret->cols = (uint32_t)o->command.terminal.cols;
 	ret->is_main = o->command.terminal.is_main;
+	ret->keeps = o->command.terminal.on_hangup == SYNC_HANGUP_KEEP;
 	if (ret->console)
 		snprintf(ret->socket, sizeof(ret->socket), "%s",
 			 steps_path(all, s->id, ".sock", end));
@@ -124,7 +126,7 @@ static int make_output_dir(struct job *j, struct err *err)
 }
 
 int steps_write_spec(struct steps *all, struct job *j, const struct sync_step_order *o,
-		     struct err *err)
+		     int64_t signed_s, struct err *err)
 {
 	struct fields plan = { NULL, 0 };
 	struct step_spec spec;
@@ -132,6 +134,7 @@ int steps_write_spec(struct steps *all, struct job *j, const struct sync_step_or
 
 	if (!r)
 		r = fill_spec(all, j, o, &spec, err);
+	spec.begin_ns = (uint64_t)(signed_s * S_NS);
 	if (!r)
 		r = make_plan(j, o, &plan, err);
 	if (!r)

@@ -80,10 +80,16 @@ static void read_spec(struct steps *all, struct step *s)
 		open(steps_path(all, s->id, "", path), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0 || read(fd, &spec, sizeof(spec)) != sizeof(spec) ||
-	    spec.version != STEP_SPEC_VERSION)
+	    spec.version < STEP_SPEC_SAME || spec.version > STEP_SPEC_VERSION)
 		return;
-	s->is_interactive = spec.console != STEP_CONSOLE_NONE;
 	s->is_main = spec.is_main;
+	s->is_interactive =
+		spec.console != STEP_CONSOLE_NONE && spec.version == STEP_SPEC_VERSION;
+	if (spec.console != STEP_CONSOLE_NONE && !s->is_interactive)
+		log_job(LOG_WARNING, s->id.job, "step",
+			"step %" PRId64 " was started by another version of Reeve: its "
+			"terminal cannot be reached",
+			s->id.step);
 }
 
 /* The job ends with its main step, as that did: what started it only held the job until then. */
@@ -271,7 +277,7 @@ static void start_step(struct steps *all, const struct sync_step_order *o)
 		return;
 	}
 	s->asked_ns = node_now_ns();
-	r = steps_write_spec(all, j, o, &err);
+	r = steps_write_spec(all, j, o, signature.made_s, &err);
 	if (!r) /* written first: an agent that dies here finds it and starts it */
 		r = job_signed_keep(all->node, &signature, &err);
 	if (!r)

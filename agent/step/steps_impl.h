@@ -24,9 +24,10 @@ const char *steps_path(const struct steps *all, struct sync_step_id id, const ch
 		       char buf[static STEPS_PATH_MAX]);
 struct job *steps_job(const struct steps *all, const struct step *s);
 
-/* step/spawn.c: writes the spec of an order. -errno with the sentence for the user. */
+/* step/spawn.c: writes the spec of an order, which its user signed at `signed_s` (real time; 0: not known). -errno with the sentence for
+ * the user. */
 int steps_write_spec(struct steps *all, struct job *j, const struct sync_step_order *o,
-		     struct err *err);
+		     int64_t signed_s, struct err *err);
 /* Has the waiter of a written spec started; again, if need be. */
 int steps_spawn(struct steps *all, const struct step *s, struct err *err);
 

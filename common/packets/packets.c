@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 #include "common/packets/packets.h"
 
-#define MAGIC 0x32637352u /* "Rsc2" */
+#define MAGIC 0x33637352u /* "Rsc3" */
 #define PIECES_MAX 8
 
 /* The next `room` bytes of the pieces, from *ret_at on, which moves on. Returns the number of pieces in `ret`. */

@@ -12,14 +12,19 @@
 #define NODES_MAX 100000
 #define WORDS_MAX 65536
 
+static void format_hex(const uint8_t *bytes, size_t n, char *buf)
+{
+	for (size_t i = 0; i < n; i++)
+		snprintf(buf + 2 * i, 3, "%02x", bytes[i]);
+}
+
 static int make_nonce(char buf[static SIGNATURE_NONCE_MAX], struct err *err)
 {
 	uint8_t random[(SIGNATURE_NONCE_MAX - 1) / 2];
 
 	if (getrandom(random, sizeof(random), 0) != sizeof(random))
 		return err_set(err, -EIO, "no random bytes: %m");
-	for (size_t i = 0; i < sizeof(random); i++)
-		snprintf(buf + 2 * i, 3, "%02x", random[i]);
+	format_hex(random, sizeof(random), buf);
 	return 0;
 }
 
@@ -136,6 +141,23 @@ int signature_encode_step(int64_t job, const json_t *body, char **ret, struct er
 	if (json_object_set_new(doc, "job", json_integer(job)) < 0 ||
 	    json_object_set(doc, "nodes", nodes) < 0 ||
 	    (dir && json_object_set(doc, "workdir", dir) < 0))
+		return err_set(err, -ENOMEM, "out of memory");
+	return end_statement(doc, ret, err);
+}
+
+int signature_encode_console(const struct signature_console *s, char **ret, struct err *err)
+{
+	char key[SIGNATURE_KEY_TEXT];
+	_cleanup_json_ json_t *doc = NULL;
+	int r = begin_statement("console", &doc, err);
+
+	if (r < 0)
+		return r;
+	format_hex(s->key, sizeof(s->key), key);
+	if (json_object_set_new(doc, "job", json_integer(s->job)) < 0 ||
+	    json_object_set_new(doc, "step", json_integer(s->step)) < 0 ||
+	    json_object_set_new(doc, "began_ns", json_integer(s->began_ns)) < 0 ||
+	    set_text(doc, "key", key) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return end_statement(doc, ret, err);
 }
@@ -265,6 +287,40 @@ int signature_decode_step(const char *text, size_t size, struct signature_step *
 	*ret = s;
 	s = (struct signature_step){ .nonce = "" };
 	return 0;
+}
+
+static int take_key(const json_t *doc, uint8_t ret[static SIGNATURE_KEY_SIZE], struct err *err)
+{
+	char text[SIGNATURE_KEY_TEXT];
+	unsigned byte;
+	int r = get_hex(doc, "key", (struct wire_text){ text, sizeof(text), false }, err);
+
+	for (size_t i = 0; r >= 0 && i < SIGNATURE_KEY_SIZE; i++) {
+		sscanf(text + 2 * i, "%2x", &byte);
+		ret[i] = (uint8_t)byte;
+	}
+	return r;
+}
+
+int signature_decode_console(const char *text, size_t size, struct signature_console *ret,
+			     struct err *err)
+{
+	static const struct wire_int positive = { 1, INT64_MAX, NULL };
+	_cleanup_json_ json_t *doc = NULL;
+	struct signature_console s;
+	int r = open_statement(text, size, "console", &doc, err);
+
+	if (r >= 0)
+		r = wire_get_int(doc, "job", positive, &s.job, err);
+	if (r >= 0)
+		r = wire_get_int(doc, "step", positive, &s.step, err);
+	if (r >= 0)
+		r = wire_get_int(doc, "began_ns", positive, &s.began_ns, err);
+	if (r >= 0)
+		r = take_key(doc, s.key, err);
+	if (r >= 0)
+		*ret = s;
+	return r;
 }
 
 void signature_job_done(struct signature_job *s)

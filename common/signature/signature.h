@@ -14,7 +14,9 @@
  * Statements are JSON: {"schema", "kind": "job", "nonce", "command", "env", "request": {...}}
  * and
  * {"schema", "kind": "step", "nonce", "job", "nodes": [...], "command", "env", "workdir",
- * "console", "on_hangup", "rows", "cols", "main"}, from "env" on where they were stated.
+ * "console", "on_hangup", "rows", "cols", "main"}, from "env" on where they were stated, and,
+ * sealed by each terminal that is attached to an interactive step,
+ * {"schema", "kind": "console", "nonce", "job", "step", "began_ns", "key"}.
  */
 #pragma once
 #include <jansson.h>
@@ -45,12 +47,24 @@ struct signature_step {
 	struct sync_terminal terminal;
 };
 
+#define SIGNATURE_KEY_SIZE 32				/* SEAL_KEY_SIZE of common/seal */
+#define SIGNATURE_KEY_TEXT (2 * SIGNATURE_KEY_SIZE + 1) /* in hexadecimal, with the NUL */
+
+/* The key with which a terminal and the node authenticate what is typed and shown. */
+struct signature_console {
+	int64_t job, step;
+	int64_t began_ns; /* real time where the terminal is: the later one of two takes over */
+	uint8_t key[SIGNATURE_KEY_SIZE];
+};
+
 /* ---- encoding (reeve) ---- */
 
 /* The statement of a request as it is to be sent, with a nonce of its own. malloc()ed. */
 int signature_encode_job(const struct request *r, char **ret, struct err *err);
 /* Of the body of a POST /v1/jobs/JOB/steps. */
 int signature_encode_step(int64_t job, const json_t *body, char **ret, struct err *err);
+
+int signature_encode_console(const struct signature_console *s, char **ret, struct err *err);
 
 /* ---- decoding (agent) ---- */
 
@@ -59,6 +73,8 @@ int signature_decode_job(const char *text, size_t size, struct signature_job *re
 			 struct err *err);
 int signature_decode_step(const char *text, size_t size, struct signature_step *ret,
 			  struct err *err);
+int signature_decode_console(const char *text, size_t size, struct signature_console *ret,
+			     struct err *err);
 void signature_job_done(struct signature_job *s);
 void signature_step_done(struct signature_step *s);
 

@@ -190,6 +190,10 @@ $O/tests/unit/test_array: $(patsubst %,$O/common/model/%.o,array after) $O/commo
 $O/tests/unit/test_console_relay: LDLIBS += -ljansson -lnettle
 $O/tests/unit/test_console_relay: $O/common/wire/console/console_relay.o $(MODEL) $(WIRE)
 $O/tests/unit/test_packets: $O/common/packets/packets.o
+$O/tests/unit/test_seal: LDLIBS += -lnettle
+$O/tests/unit/test_seal: $O/common/seal/seal.o
+$O/tests/unit/test_step_session: LDLIBS += -lnettle
+$O/tests/unit/test_step_session: $O/agent/launch/step/session.o $O/common/seal/seal.o $O/common/model/console/console.o $O/common/err.o
 $O/tests/unit/test_console: $O/common/model/console/console.o $O/common/err.o
 $O/tests/unit/test_console_table: $O/controller/api/console/console_table.o $O/common/model/console/console.o $O/common/err.o
 $O/tests/unit/test_escape: $O/cli/client/session/escape.o
@@ -335,7 +339,8 @@ $O/tests/unit/test_end_message: $O/agent/job/phase/end_message.o $O/common/log.o
 $O/tests/unit/test_end_message: | $O/bin/reeve-launch
 $O/tests/unit/test_gather_database: LDLIBS += -lsqlite3
 $O/tests/unit/test_gather_database: $O/cli/admin/doctor/gather/database.o $O/controller/postgres/pq.o $(patsubst %,$O/common/%.o,process/bounded owner/owner utf8 err)
-$O/tests/unit/test_step_console: $O/agent/launch/step/console.o $O/common/model/console/console.o $O/common/packets/packets.o $O/common/err.o
+$O/tests/unit/test_step_console: LDLIBS += -lnettle
+$O/tests/unit/test_step_console: $O/agent/launch/step/console.o $O/agent/launch/step/session.o $O/common/seal/seal.o $O/common/model/console/console.o $O/common/packets/packets.o $O/common/err.o
 $O/tests/unit/test_gather_run: $O/cli/admin/doctor/gather/run.o $O/common/utf8.o $O/common/err.o
 $O/tests/unit/test_fair:
 $O/tests/unit/test_hooks_queue: $O/controller/hooks/hooks_queue.o

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "agent/launch/step/console.h"
+#include "agent/launch/step/session.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/err.h"
@@ -48,17 +49,22 @@ struct step_console {
 	int listener, peer;	       /* -1: no agent is connected */
 	int in, outs[CONSOLE_STREAMS]; /* of a terminal in and outs[0] are its master; -1: closed */
 	struct ring rings[CONSOLE_STREAMS];
-	uint8_t *message;      /* the last input; input.data points into it */
+	struct step_session session;
+	uint64_t heard;		    /* serial of the last input */
+	struct console_state state; /* of the terminal */
+	bool is_lost;		    /* by the controller's word */
+	bool keeps;		    /* the step continues when its terminal is lost */
+	uint8_t *message;	    /* typed.data points into it */
+	struct console_data typed;
 	struct packets coming; /* the next one */
-	struct console_input input;
-	int64_t consumed; /* of the input, by the program */
+	int64_t consumed;      /* of the input, by the program */
 	bool has_sent_end;
-	bool is_ended;	  /* the program */
-	bool is_hung_up;  /* the event was returned */
-	uint64_t serial;  /* of the output */
-	bool has_changes; /* since the last message of output */
-	bool has_output;  /* the program has written since then, and nothing else has changed */
-	bool may_send;	  /* the agent has passed the last one on */
+	bool is_ended;		   /* the program */
+	bool hangs_up, is_hung_up; /* the terminal is gone for good; that was returned */
+	uint64_t serial;	   /* of the output */
+	bool has_changes;	   /* since the last message of output */
+	bool has_output; /* the program has written since then, and nothing else has changed */
+	bool may_send;	 /* the agent has passed the last one on */
 };
 
 /* ---- opening ---- */
@@ -163,7 +169,9 @@ int step_console_open(const struct step_spec *spec, struct step_console **ret,
 		return err_set(err, -ENOMEM, "out of memory");
 	c->is_pty = spec->console == STEP_CONSOLE_PTY;
 	c->listener = c->peer = c->in = c->outs[CONSOLE_OUT] = c->outs[CONSOLE_ERR] = -1;
-	c->input.is_attached = true; /* the user who started it */
+	c->state.is_attached = true; /* the user who started it */
+	c->keeps = spec->keeps;
+	step_session_init(&c->session, spec->begin_ns);
 	for (int i = 0; i < CONSOLE_STREAMS && !r; i++) {
 		c->rings[i].data = malloc(STEP_CONSOLE_KEPT);
 		if (!c->rings[i].data)
@@ -229,7 +237,7 @@ void step_console_close(struct step_console *c)
 
 static size_t ring_room(const struct step_console *c, const struct ring *g)
 {
-	if (c->is_pty && !c->input.is_attached)
+	if (c->is_pty && !step_console_is_attached(c))
 		return STEP_CONSOLE_KEPT; /* what is oldest is overwritten */
 	return (size_t)(STEP_CONSOLE_KEPT - (g->end - g->acked));
 }
@@ -289,7 +297,7 @@ static void pass_end(struct step_console *c)
 {
 	const char eof = CTRL_D;
 
-	if (c->has_sent_end || !c->input.is_end || c->in < 0)
+	if (c->has_sent_end || !c->typed.is_end || c->in < 0)
 		return;
 	c->has_sent_end = !c->is_pty || write(c->in, &eof, 1) == 1;
 	if (!c->is_pty)
@@ -299,9 +307,9 @@ static void pass_end(struct step_console *c)
 /* Bytes of the last message that the program has not got; 0 also where the message begins later than that. */
 static size_t input_left(const struct step_console *c)
 {
-	int64_t end = c->input.offset + (int64_t)c->input.size;
+	int64_t end = c->typed.offset + (int64_t)c->typed.size;
 
-	return c->in >= 0 && c->consumed >= c->input.offset && c->consumed < end
+	return c->in >= 0 && c->consumed >= c->typed.offset && c->consumed < end
 		       ? (size_t)(end - c->consumed)
 		       : 0;
 }
@@ -312,7 +320,7 @@ static void write_input(struct step_console *c)
 
 	while (left) {
 		const char *from =
-			(const char *)c->input.data + (c->consumed - c->input.offset);
+			(const char *)c->typed.data + (c->consumed - c->typed.offset);
 		ssize_t n = write(c->in, from, left);
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -325,7 +333,7 @@ static void write_input(struct step_console *c)
 		left -= (size_t)n;
 		c->has_changes = true;
 	}
-	if (c->consumed == c->input.offset + (int64_t)c->input.size)
+	if (c->consumed == c->typed.offset + (int64_t)c->typed.size)
 		pass_end(c);
 }
 
@@ -338,27 +346,60 @@ static void set_acked(struct ring *g, int64_t acked)
 	g->acked = acked > g->begin ? acked : g->begin;
 }
 
-/* A message replaces the one before it. *packet is taken where it does. */
-static void take_input(struct step_console *c, uint8_t **packet, size_t size)
+/* The state replaces the one before. A step that its user has left continues when a later terminal is lost. */
+static void apply_state(struct step_console *c, const struct console_state *m)
 {
-	struct console_input m;
-
-	if (console_decode_input(*packet, size, &m, NULL) < 0 || m.serial < c->input.serial)
-		return;
-	free(c->message);
-	c->message = TAKE_PTR(*packet); /* m.data lies in it */
-	if (m.rows != c->input.rows || m.cols != c->input.cols)
-		set_window(c, m.rows, m.cols);
-	c->has_changes |= m.is_new || m.is_attached != c->input.is_attached;
+	if (m->rows != c->state.rows || m->cols != c->state.cols)
+		set_window(c, m->rows, m->cols);
+	c->has_changes |= m->is_new;
 	for (int i = 0; i < CONSOLE_STREAMS; i++) {
 		struct ring *g = &c->rings[i];
 		int64_t before = g->acked;
 
-		set_acked(g, m.acked[i]);
+		set_acked(g, m->acked[i]);
 		c->has_changes |= g->acked < before || g->acked < g->end;
 	}
-	c->input = m;
+	c->hangs_up |= m->hangs_up;
+	c->keeps |= !m->is_attached;
+	c->state = *m;
+}
+
+/* A message of input; *packet is taken where the bytes in it are needed. */
+static void take_input(struct step_console *c, uint8_t **packet, size_t size)
+{
+	bool was_attached = step_console_is_attached(c);
+	struct console_state state;
+	struct console_input m;
+	int is_known, is_typed;
+
+	if (console_decode_input(*packet, size, &m, NULL) < 0 || m.serial < c->heard)
+		return;
+	c->heard = m.serial;
+	c->is_lost = m.is_lost;
+	is_known = step_session_take_state(&c->session, m.state, &state);
+	if (is_known > 0)
+		apply_state(c, &state);
+	is_typed = step_session_take_data(&c->session, m.data, &c->typed);
+	if (is_typed > 0) {
+		free(c->message);
+		c->message = TAKE_PTR(*packet); /* typed.data lies in it */
+	}
+	/* As its user signed it at the start, or by leaving it since. */
+	c->hangs_up |= (c->is_lost || c->session.is_over) && !c->keeps;
+	c->has_changes |=
+		is_known < 0 || is_typed < 0 || was_attached != step_console_is_attached(c);
 	write_input(c);
+}
+
+/* Bytes of the terminal before that the program has not read were not typed at this one. */
+static void take_key(struct step_console *c, const void *packet)
+{
+	struct step_session_key k;
+
+	memcpy(&k, packet, sizeof(k));
+	if (step_session_begin(&c->session, &k) > 0)
+		c->typed = (struct console_data){ .offset = c->consumed };
+	c->has_changes = true;
 }
 
 static void read_peer(struct step_console *c)
@@ -371,6 +412,8 @@ static void read_peer(struct step_console *c)
 		drop_peer(c);
 	else if (!c->coming.size)
 		c->may_send = true;
+	else if (step_session_is_key(c->coming.data, c->coming.size))
+		take_key(c, c->coming.data);
 	else
 		take_input(c, &c->coming.data, c->coming.size);
 }
@@ -432,13 +475,20 @@ static bool may_send_output(const struct step_console *c)
 
 static void send_output(struct step_console *c)
 {
-	uint8_t head[CONSOLE_HEAD_MAX];
+	uint8_t head[CONSOLE_OUTPUT_HEAD];
 	struct iovec pieces[1 + 2 * CONSOLE_STREAMS];
-	struct console_output m = { .heard = c->input.serial,
+	const struct step_session *s = &c->session;
+	struct console_output m = { .heard = c->heard,
+				    .refusal = s->refusal,
+				    .refused = s->refused,
+				    .session = s->session,
 				    .acked = c->consumed,
 				    .takes_no_input = c->in < 0 };
-	size_t room = CONSOLE_DATA_MAX;
+	/* Without a terminal there is no key: only a refusal can be told. */
+	size_t room = s->session ? CONSOLE_DATA_MAX : 0;
 
+	if (!s->session && !s->refused)
+		return;
 	if (c->peer < 0 || !c->may_send || !(c->has_changes || may_send_output(c)))
 		return;
 	/* Errors first: they are few, and output alone may fill a message again and again. */
@@ -450,8 +500,10 @@ static void send_output(struct step_console *c)
 		m.is_full |= g->end - g->acked >= FULL_BYTES;
 		c->rings[i].sent = m.streams[i].offset + (int64_t)m.streams[i].size;
 	}
-	m.serial = c->serial = next_serial(c);
-	pieces[0] = (struct iovec){ head, console_encode_output_head(&m, head) };
+	m.serial = m.number = c->serial = next_serial(c);
+	pieces[0] = (struct iovec){ head, console_encode_output(&m, head) };
+	if (s->session)
+		step_session_seal(s, head, pieces + 1, ARRAY_LEN(pieces) - 1);
 	if (packets_send(c->peer, pieces, ARRAY_LEN(pieces), AGENT_MS) < 0)
 		drop_peer(c);
 	else
@@ -463,7 +515,7 @@ static void send_output(struct step_console *c)
 static int watch_all(const struct step_console *c, int signals, struct pollfd fds[6])
 {
 	const struct ring *g = c->rings;
-	bool wants_out = input_left(c) || (c->in >= 0 && c->input.is_end && !c->has_sent_end);
+	bool wants_out = input_left(c) || (c->in >= 0 && c->typed.is_end && !c->has_sent_end);
 
 	fds[0] = (struct pollfd){ .fd = signals, .events = POLLIN };
 	fds[1] = (struct pollfd){ .fd = c->listener, .events = POLLIN };
@@ -495,9 +547,9 @@ static int run_once(struct step_console *c, int signals, int timeout_ms)
 	send_output(c);
 	if (fds[0].revents)
 		events |= STEP_CONSOLE_SIGNAL;
-	if (c->input.hangs_up && !c->is_hung_up)
+	if (c->hangs_up && !c->is_hung_up)
 		events |= STEP_CONSOLE_HANGUP;
-	c->is_hung_up |= c->input.hangs_up;
+	c->is_hung_up |= c->hangs_up;
 	return events;
 }
 
@@ -532,6 +584,11 @@ void step_console_end(struct step_console *c)
 
 bool step_console_is_done(const struct step_console *c)
 {
+	/* A terminal that was refused is to learn why, also where that ends the step. */
+	if (c->session.refused && (c->has_changes || !c->may_send))
+		return false;
+	if (c->session.is_over && c->hangs_up)
+		return true;
 	for (int i = 0; i < CONSOLE_STREAMS; i++)
 		if (c->rings[i].acked < c->rings[i].end || !c->rings[i].is_over)
 			return false;
@@ -540,5 +597,5 @@ bool step_console_is_done(const struct step_console *c)
 
 bool step_console_is_attached(const struct step_console *c)
 {
-	return c->input.is_attached;
+	return c->state.is_attached && !c->is_lost && !c->session.is_over;
 }

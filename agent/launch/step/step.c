@@ -115,8 +115,12 @@ static int claim_spec(int fd, struct err *err)
 static int open_console(struct step *s, struct step_entry *e, struct err *err)
 {
 	struct step_console_ends ends;
-	int r = step_console_open(&s->spec, &s->console, &ends, err);
+	int r = step_nettle_load(err);
 
+	if (r >= 0)
+		r = step_console_open(&s->spec, &s->console, &ends, err);
+	if (!s->console)
+		return r;
 	e->null = ends.in;
 	e->out = ends.out;
 	e->err = ends.err;

@@ -35,7 +35,8 @@
 #include "agent/launch/plan.h"
 
 #define STEP_VERSION 1	    /* of the end */
-#define STEP_SPEC_VERSION 2 /* of the spec */
+#define STEP_SPEC_VERSION 3 /* of the spec */
+#define STEP_SPEC_SAME 2    /* since this version all that the agent reads has its place */
 #define STEP_PATH_MAX 1024
 #define STEP_TEXT_MAX 256
 
@@ -57,6 +58,9 @@ struct step_spec {
 	uint32_t rows, cols;			     /* of a terminal at first; 0: not known */
 	uint32_t is_main;	    /* for the agent: the job ends with this step */
 	char socket[STEP_PATH_MAX]; /* of the console (console.h); "": none */
+	uint64_t
+		begin_ns; /* when its user signed it: no terminal of it began earlier; 0: not known */
+	uint32_t keeps; /* it continues when its terminal is lost */
 };
 
 /* The end: a file of root's with this. */

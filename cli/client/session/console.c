@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include "cli/client/session/console.h"
 #include "cli/client/session/escape.h"
+#include "cli/client/session/pending.h"
+#include "cli/client/session/sealed.h"
 #include "cli/client/session/terminal.h"
 #include "cli/client/session/versions.h"
 #include "common/err.h"
@@ -23,18 +25,8 @@
 #define WAIT_S 20
 #define RETRY_US (1000 * 1000)
 #define SOON_US (300 * 1000) /* after an answer without anything new that came at once */
-#define WRITE_MAX 4096	     /* a pipe that is writable takes as much without blocking */
 #define BLOCKED_US (20 * 1000)
 #define KEEPALIVE_US (10 * 1000 * 1000) /* while standard output does not take anything */
-
-/* Output that standard output or error has not taken yet. */
-struct pending {
-	uint8_t *data;
-	size_t size, done;
-	int fd;
-	int64_t written; /* of the stream: all before this is written */
-	bool is_over;	 /* and nothing follows */
-};
 
 struct console {
 	const struct cli *cli;
@@ -43,8 +35,9 @@ struct console {
 	bool is_polling, is_sending, has_changes; /* changes: input that was not sent yet */
 	sd_event_source *input, *winch, *timer, *flush;
 	char token[33];
-	uint64_t number;
-	int64_t seen; /* serial of the last message of output */
+	struct sealed sealed;
+	int64_t seen;	/* serial of the last message of output that came */
+	bool has_shown; /* one of them was for this terminal */
 	uint64_t asked_us, told_us;
 	struct escape escape;
 	uint8_t typed[CONSOLE_DATA_MAX]; /* not acknowledged */
@@ -52,7 +45,8 @@ struct console {
 	int64_t offset; /* of typed[0] */
 	bool is_end;	/* standard input has ended */
 	bool is_file;	/* it is a regular file, which epoll does not take */
-	bool is_detached, hangs_up;
+	bool is_detached, hangs_up, has_left; /* has_left: that message is under way */
+	struct err refusal;		      /* why it leaves by itself; "": it does not */
 	int rows, cols;
 	struct pending out[CONSOLE_STREAMS];
 	bool is_answered; /* the controller has answered a poll */
@@ -91,24 +85,24 @@ static void set_timer(sd_event_source *timer, uint64_t us)
 /* Until the first answer to `reeve attach` it is not known how much input the step had before. */
 static bool knows_offset(const struct console *k)
 {
-	return !k->config.is_attaching || k->seen;
+	return !k->config.is_attaching || k->has_shown;
 }
 
 /* Without input the controller keeps what was sent before. */
 static json_t *make_body(struct console *k, bool has_input)
 {
 	static uint8_t buf[CONSOLE_MESSAGE_MAX];
-	struct console_input m = { .number = ++k->number,
-				   .offset = k->offset,
+	struct console_state m = { .offset = k->offset,
 				   .rows = k->rows,
 				   .cols = k->cols,
-				   .is_end = k->is_end && knows_offset(k) &&
-					     (has_input || !k->n_typed),
 				   .is_attached = !k->is_detached,
-				   .is_new = !k->seen,
-				   .hangs_up = k->hangs_up,
-				   .data = k->typed,
-				   .size = has_input && knows_offset(k) ? k->n_typed : 0 };
+				   .is_new = !k->has_shown,
+				   .hangs_up = k->hangs_up };
+	const struct console_data typed = {
+		.offset = k->offset, .is_end = k->is_end, .data = k->typed, .size = k->n_typed
+	};
+	bool has_data = knows_offset(k) && ((has_input && k->n_typed) ||
+					    (k->is_end && (has_input || !k->n_typed)));
 	_cleanup_doc_ struct doc d = doc_message();
 	json_t *doc;
 
@@ -121,7 +115,9 @@ static json_t *make_body(struct console *k, bool has_input)
 	/* Once: a message that comes late must not take the step back from the terminal that has it then. */
 	doc_flag(&d, "take_over", k->config.takes_over && !k->is_answered);
 	doc = doc_take(&d);
-	if (doc && wire_attach(doc, buf, console_encode_input(&m, buf)) < 0)
+	if (doc &&
+	    wire_attach(doc, buf,
+			sealed_encode(&k->sealed, &m, has_data ? &typed : NULL, buf)) < 0)
 		return json_decref(doc), NULL;
 	return doc;
 }
@@ -169,31 +165,6 @@ static bool may_retry(struct console *k, int result, const struct err *err)
 
 /* ---- output ---- */
 
-/* Writes what the descriptor takes without blocking. 1: all of it; 0: not yet; < 0. */
-static int flush_one(struct console *k, int i, struct err *err)
-{
-	struct pending *p = &k->out[i];
-
-	while (p->done < p->size) {
-		size_t left = p->size - p->done;
-		ssize_t n;
-
-		if (!terminal_may_write(p->fd))
-			return 0;
-		n = write(p->fd, p->data + p->done, left < WRITE_MAX ? left : WRITE_MAX);
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			return 0;
-		if (n < 0)
-			return err_set(err, -EIO, "cannot write the output: %m");
-		p->done += (size_t)n;
-		p->written += n;
-	}
-	free(p->data);
-	p->data = NULL;
-	p->size = p->done = 0;
-	return 1;
-}
-
 /* Polls again when all is written: that acknowledges it. Else comes back soon. */
 static void flush_output(struct console *k)
 {
@@ -202,7 +173,7 @@ static void flush_output(struct console *k)
 
 	for (int i = 0; i < CONSOLE_STREAMS; i++) {
 		struct err err = { "" };
-		int r = flush_one(k, i, &err);
+		int r = pending_flush(&k->out[i], &err);
 
 		if (r < 0) {
 			finish_console(k, CONSOLE_ENDED, r, &err);
@@ -231,31 +202,17 @@ static int on_flush(sd_event_source *s, uint64_t usec, void *ctx)
 	return 0;
 }
 
-/* The part of a chunk that was not written yet. What lies between is lost (a terminal without a reader): the user is warned. */
+/* What lies between is lost (a terminal without a reader): the user is warned. */
 static int keep_chunk(struct console *k, int i, const struct console_chunk *c, struct err *err)
 {
-	struct pending *p = &k->out[i];
-	int64_t skip = p->written - c->offset;
+	bool had_some = k->out[i].written > 0 || !k->config.is_attaching;
+	int64_t lost;
+	int r = pending_keep(&k->out[i], c, &lost, err);
 
-	if (skip < 0) {
-		if (p->written > 0 || !k->config.is_attaching)
-			fprintf(stderr,
-				"\r\nreeve %s: %" PRId64 " bytes of output are lost\r\n",
-				k->config.verb, -skip);
-		p->written = c->offset;
-		skip = 0;
-	}
-	if (skip > (int64_t)c->size)
-		return 0;
-	p->is_over = c->is_end;
-	if (skip == (int64_t)c->size)
-		return 0;
-	p->size = c->size - (size_t)skip;
-	p->data = malloc(p->size);
-	if (!p->data)
-		return err_set(err, -ENOMEM, "out of memory");
-	memcpy(p->data, (const uint8_t *)c->data + skip, p->size);
-	return 0;
+	if (lost && had_some)
+		fprintf(stderr, "\r\nreeve %s: %" PRId64 " bytes of output are lost\r\n",
+			k->config.verb, lost);
+	return r;
 }
 
 static void drop_acknowledged(struct console *k, int64_t acked)
@@ -272,17 +229,35 @@ static void drop_acknowledged(struct console *k, int64_t acked)
 	}
 }
 
+/* Leaves the step before the error is shown, so that another terminal can be attached at once. */
+static int leave_refused(struct console *k, const struct err *why)
+{
+	k->refusal = *why;
+	k->hangs_up = !k->config.keeps;
+	k->is_detached = k->has_changes = true;
+	start_send(k);
+	return 1;
+}
+
+/* 1: this terminal is done with. */
 static int take_message(struct console *k, const void *data, size_t size, struct err *err)
 {
 	struct console_output m;
 	int r = console_decode_output(data, size, &m, err);
 
+	if (r < 0)
+		return err_prefix(err, -EPROTO, "the controller's answer");
+	k->seen = (int64_t)m.serial;
+	r = sealed_check(&k->sealed, data, &m, err);
+	if (r <= 0)
+		return r < 0 ? leave_refused(k, err) : 0;
+	r = 0;
 	for (int i = 0; i < CONSOLE_STREAMS && r == 0; i++)
 		r = keep_chunk(k, i, &m.streams[i], err);
 	if (r < 0)
-		return err_prefix(err, -EPROTO, "the controller's answer");
+		return r;
 	drop_acknowledged(k, m.acked);
-	k->seen = (int64_t)m.serial;
+	k->has_shown = true;
 	if (m.takes_no_input) {
 		k->n_typed = 0;
 		k->is_end = true;
@@ -317,10 +292,10 @@ static int take_answer(struct console *k, const json_t *answer)
 	r = versions_check(answer, &err);
 	if (r == 0 && message)
 		r = take_message(k, message, size, &err);
-	if (r < 0) {
+	if (r < 0)
 		finish_console(k, CONSOLE_ENDED, r, &err);
+	if (r)
 		return 1;
-	}
 	check_input(k, answer);
 	if (k->is_file)
 		fill_from_file(k);
@@ -393,15 +368,16 @@ static void on_sent(void *ctx, int result, json_t *answer_owned, const struct er
 	k->is_sending = false;
 	if (!result)
 		check_input(k, answer);
-	if (result && !k->is_done && may_retry(k, result, why)) {
+	if (k->has_left && *k->refusal.text) {
+		finish_console(k, CONSOLE_ENDED, -EPROTO, &k->refusal);
+	} else if (result && !k->is_done && may_retry(k, result, why)) {
 		k->has_changes = true;
 		set_timer(k->timer, RETRY_US);
-		return;
-	}
-	if (k->hangs_up || k->is_detached)
+	} else if (k->has_left) {
 		finish_console(k, k->hangs_up ? CONSOLE_HUNG_UP : CONSOLE_DETACHED, 0, NULL);
-	else if (k->has_changes)
+	} else if (k->has_changes) {
 		start_send(k);
+	}
 }
 
 static void start_send(struct console *k)
@@ -409,6 +385,7 @@ static void start_send(struct console *k)
 	if (k->is_sending || k->is_done)
 		return;
 	k->has_changes = false;
+	k->has_left = k->hangs_up || k->is_detached;
 	k->is_sending = start_request(k, k->send, 0, on_sent, true) == 0;
 }
 
@@ -550,6 +527,8 @@ int console_open(const struct cli *c, const struct console_config *config, struc
 		terminal_size(&k->rows, &k->cols);
 	r = make_token(k, err);
 	if (r >= 0)
+		r = sealed_open(c, config->job, config->step, &k->sealed, err);
+	if (r >= 0)
 		r = cli_connect(c, &k->poll, err);
 	if (r >= 0)
 		r = cli_connect(c, &k->send, err);
@@ -579,6 +558,7 @@ struct console *console_close(struct console *k)
 	sd_event_source_disable_unref(k->flush);
 	for (int i = 0; i < CONSOLE_STREAMS; i++)
 		free(k->out[i].data);
+	sealed_done(&k->sealed);
 	free(k);
 	return NULL;
 }

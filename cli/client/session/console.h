@@ -22,6 +22,7 @@ struct console_config {
 	bool is_pty;
 	bool is_attaching; /* to a step that runs: also what it printed before, as far as that is kept */
 	bool takes_over; /* from another terminal */
+	bool keeps;	 /* the step continues when this terminal is lost */
 	int output;	 /* descriptor for standard output */
 	/* Called once; result < 0: as in cli.h, err says why. */
 	void (*done)(void *ctx, enum console_end end, int result, const struct err *err);

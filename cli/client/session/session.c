@@ -109,6 +109,7 @@ int session_run(const struct cli *c, struct session *s, const bool *quit, struct
 					       .is_pty = s->is_pty,
 					       .is_attaching = s->is_attaching,
 					       .takes_over = s->takes_over,
+					       .keeps = s->keeps,
 					       .output = s->output,
 					       .done = on_done,
 					       .ctx = &run };

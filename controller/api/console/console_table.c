@@ -127,92 +127,127 @@ static int keep_message(struct console_message *m, const uint8_t *data, size_t s
 	return 0;
 }
 
+/* The last message of the terminal, as it was decoded. */
+struct said {
+	struct console_input m;
+	struct console_state state;
+	struct console_data data; /* session 0: none */
+};
+
+/* 1: *ret is set; 0: there is none yet, or its sealed parts are missing. */
+static int read_last(const struct console_entry *e, struct said *ret)
+{
+	*ret = (struct said){ .m = { .serial = 0 } };
+	if (!e->input.data ||
+	    console_decode_input(e->input.data, e->input.size, &ret->m, NULL) < 0 ||
+	    console_decode_state(ret->m.state, &ret->state, NULL) < 0)
+		return 0;
+	if (ret->m.data.size)
+		console_decode_data(ret->m.data, &ret->data, NULL);
+	return 1;
+}
+
+static int read_message(const void *data, size_t size, struct said *ret, struct err *err)
+{
+	int r = console_decode_input(data, size, &ret->m, err);
+
+	if (r >= 0)
+		r = console_decode_state(ret->m.state, &ret->state, err);
+	ret->data = (struct console_data){ .session = 0 };
+	if (r >= 0 && ret->m.data.size)
+		r = console_decode_data(ret->m.data, &ret->data, err);
+	ret->m.is_lost = false; /* ours to say */
+	return r;
+}
+
 /* Acknowledgements alone can wait for the next message, unless the program waits for them, or output is to be sent again. What counts is
  * the last message that was sent at once: the node may not have one that could wait. */
-static bool is_urgent(const struct console_entry *e, const struct console_input *m)
+static bool is_urgent(const struct console_entry *e, const struct said *s)
 {
-	struct console_input old;
+	const struct console_state *now = &s->state;
+	struct said old;
 	bool is_acked = false, is_back = false;
 
-	if (!e->input.data ||
-	    console_decode_input(e->input.data, e->input.size, &old, NULL) < 0)
+	if (!read_last(e, &old) || old.m.is_lost || old.state.session != now->session)
 		return true;
 	for (int i = 0; i < CONSOLE_STREAMS; i++) {
-		is_acked |= m->acked[i] > e->sent_acked[i];
-		is_back |= m->acked[i] < old.acked[i];
+		is_acked |= now->acked[i] > e->sent_acked[i];
+		is_back |= now->acked[i] < old.state.acked[i];
 	}
-	return m->size || m->is_end != old.is_end || m->rows != old.rows ||
-	       m->cols != old.cols || m->is_attached != old.is_attached || m->hangs_up ||
-	       is_back || (is_acked && e->wants_acks);
+	return s->data.size || s->data.is_end > old.data.is_end ||
+	       now->rows != old.state.rows || now->cols != old.state.cols ||
+	       now->is_attached != old.state.is_attached || now->hangs_up || is_back ||
+	       (is_acked && e->wants_acks);
 }
 
 /* Stores *m with a new serial where the node is to get it now, else with the old one. */
 static int store_input(struct console_entry *e, struct console_input *m, bool is_new,
 		       uint64_t now_us, struct err *err)
 {
-	uint8_t *buf = malloc(CONSOLE_HEAD_MAX + m->size), *less;
+	uint8_t *buf = malloc(CONSOLE_HEAD_MAX + m->data.size), *less;
 	size_t size;
 
 	if (!buf)
 		return err_set(err, -ENOMEM, "out of memory");
 	m->serial = is_new ? next_serial(&e->input, now_us) : e->input.serial;
-	size = console_encode_input(m, buf); /* m->data may lie in the message before */
+	size = console_encode_input(m, buf); /* its parts may lie in the message before */
 	less = realloc(buf, size);
-	if (is_new)
-		memcpy(e->sent_acked, m->acked, sizeof(e->sent_acked));
 	free(e->input.data);
 	e->input = (struct console_message){ less ? less : buf, size, m->serial };
 	return 0;
 }
 
-/* A message without data, a poll, keeps those of the message before it. */
-static void keep_data(const struct console_entry *e, struct console_input *m)
+/* A message without data, a poll, keeps those of the message before it, until all of them are acknowledged. */
+static void keep_data(const struct console_entry *e, struct said *s)
 {
-	struct console_input old;
-	int64_t skip;
+	const struct console_data *d;
+	struct said old;
 
-	if (m->size || !e->input.data ||
-	    console_decode_input(e->input.data, e->input.size, &old, NULL) < 0)
+	if (s->m.data.size || !read_last(e, &old) || !old.m.data.size)
 		return;
-	skip = m->offset - old.offset;
-	if (skip < 0 || skip > (int64_t)old.size)
+	d = &old.data;
+	if (d->session != s->state.session)
 		return;
-	m->data = (const uint8_t *)old.data + skip;
-	m->size = old.size - (size_t)skip;
-	m->is_end |= old.is_end;
+	if (d->is_end || d->offset + (int64_t)d->size > s->state.offset)
+		s->m.data = old.m.data;
 }
 
 int64_t console_entry_input_end(const struct console_entry *e)
 {
-	struct console_input m;
+	struct said last;
 
-	if (!e->input.data || console_decode_input(e->input.data, e->input.size, &m, NULL) < 0)
+	if (!read_last(e, &last))
 		return 0;
-	return m.offset + (int64_t)m.size;
+	return last.m.data.size ? last.data.offset + (int64_t)last.data.size
+				: last.state.offset;
 }
 
 int console_entry_set_input(struct console_entry *e, const void *data, size_t size,
 			    uint64_t now_us, struct err *err)
 {
-	struct console_input m;
-	int r = console_decode_input(data, size, &m, err);
+	struct said s;
+	int r = read_message(data, size, &s, err);
 	bool is_new;
 
 	if (r < 0)
 		return r;
-	if (m.number <= e->number)
+	if (s.state.number <= e->number)
 		return 0;
-	e->number = m.number;
-	is_new = !e->since || is_urgent(e, &m);
-	keep_data(e, &m);
-	e->is_attached = m.is_attached;
+	e->number = s.state.number;
+	is_new = !e->since || is_urgent(e, &s);
+	keep_data(e, &s);
+	e->is_attached = s.state.is_attached;
 	/* Detached by its user: the step continues. The token stays, so that a message of before that, which comes late on another
 	 * connection, has an old number and does not attach its terminal again. */
-	e->keeps |= !m.is_attached;
-	r = store_input(e, &m, is_new, now_us, err);
-	if (r >= 0 && !e->since)
+	e->keeps |= !s.state.is_attached;
+	r = store_input(e, &s.m, is_new, now_us, err);
+	if (r < 0)
+		return r;
+	if (is_new)
+		memcpy(e->sent_acked, s.state.acked, sizeof(e->sent_acked));
+	if (!e->since)
 		e->since = e->input.serial;
-	return r < 0 ? r : is_new;
+	return is_new;
 }
 
 int console_entry_set_output(struct console_entry *e, const void *data, size_t size,
@@ -234,13 +269,12 @@ int console_entry_set_output(struct console_entry *e, const void *data, size_t s
 /* The terminal is lost: its step is to end, or goes on without one. True: the node is to hear of it. */
 static bool detach_lost(struct console_entry *e, uint64_t now_us)
 {
-	struct console_input m = { .offset = 0 };
+	struct console_input m = { .serial = 0 };
 
 	e->is_attached = false;
 	if (e->input.data && console_decode_input(e->input.data, e->input.size, &m, NULL) < 0)
 		return false;
-	m.is_attached = false;
-	m.hangs_up = !e->keeps;
+	m.is_lost = true;
 	return store_input(e, &m, true, now_us, NULL) >= 0;
 }
 

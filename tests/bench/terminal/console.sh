@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # console.sh [MEGABYTES [RUNS]] - bytes through an interactive command (`reeve exec --stdin`): a real controller, munge, command, relay and waiter
 # (tests/cluster/lib/interactive/console_node.c) on one machine, there, back, and both at once; beside them the same bytes through two processes of socat
-# over TCP, plain and with TLS. Each figure is the median of the runs, with the ratio to the rivals of the same run. Needs root and socat.
+# over TCP, plain and with TLS, and the same command and node without the codes that seal the messages (no_hmac.c). Each figure is the median of
+# the runs, with the ratio to the rivals of the same run. Needs root and socat.
 set -uo pipefail
 cd "$(dirname "$0")/../../.." || exit 1
 . tests/cluster/lib/tap_lib.sh
@@ -12,9 +13,17 @@ cd "$(dirname "$0")/../../.." || exit 1
 megabytes=${1:-32} runs=${2:-3}
 type socat >/dev/null 2>&1 || { echo "no figures: socat is not installed"; exit 1; }
 command_open console-bench
+submit() { # NODE: $job, alone on the node that has come last
+	job=$(job_number "$(ask $daemon POST /v1/jobs "$(job_request resources='"ncpus":8,"vmem_bytes":1000000' env='"PATH=/usr/bin:/bin"')")")
+	until_has "\"node\":\"$1\"" ask $daemon GET "/v1/jobs/$job" || bail "the job does not run on $1: $out"
+}
 command_node -O2
-job=$(job_number "$(ask $daemon POST /v1/jobs "$(job_request resources='"ncpus":2,"vmem_bytes":1000000' env='"PATH=/usr/bin:/bin"')")")
-until_has '"state":"running"' ask $daemon GET "/v1/jobs/$job" || bail "the job does not run: $out"
+submit n1
+sealed=$job
+node=bare command_node -O2 tests/bench/terminal/no_hmac.c
+submit bare
+bare=$job
+${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -shared -fPIC -o "$dir/no_hmac.so" tests/bench/terminal/no_hmac.c || bail "no_hmac.c does not compile"
 head -c $((megabytes * 1000000)) /dev/urandom >"$dir/big"
 openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=localhost -keyout "$dir/key" -out "$dir/cert" 2>/dev/null
 cat "$dir/key" "$dir/cert" >"$dir/pem"
@@ -29,8 +38,8 @@ pass_through() { # WAY PROGRAM...: bytes through a program at whose far end that
 	"${@:2}" <"$input" >"$to"
 	[ "$way" = there ] || cmp "$dir/big" "$to" >&2 || echo "no figures: other bytes came back"
 }
-reeve() { # WAY
-	pass_through "$1" as $daemon env HOME="$dir" "$dir/reeve" exec --config "$dir/client.conf" -j "$job" --stdin -- sh -c "$(command_of "$1")"
+reeve() { # WAY JOB [NAME=VALUE]
+	pass_through "$1" as $daemon env HOME="$dir" "${@:3}" "$dir/reeve" exec --config "$dir/client.conf" -j "$2" --stdin -- sh -c "$(command_of "$1")"
 }
 plain_far=TCP-LISTEN plain_near=TCP tls_far=OPENSSL-LISTEN tls_near=OPENSSL
 rival() { # plain|tls WAY PORT; the far end serves one connection, which is accepted after its first refusals
@@ -48,7 +57,8 @@ measure() { # NAME WAY: MB/s, of one run
 	local began ms
 	began=$(date +%s%N)
 	case $1-$2 in
-	reeve-*) reeve "$2" ;;
+	reeve-*) reeve "$2" "$sealed" ;;
+	bare-*) reeve "$2" "$bare" LD_PRELOAD="$dir/no_hmac.so" ;;
 	*-both) rival "$1" there $((port + 1)) & rival "$1" back $((port + 2)); wait $! ;;
 	*) rival "$1" "$2" $((port + 1)) ;;
 	esac
@@ -58,19 +68,19 @@ measure() { # NAME WAY: MB/s, of one run
 ticks() { awk '{ print $14 + $15 }' "/proc/$controller/stat"; }
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 for way in there back both; do
-	for name in reeve plain tls; do : >"$dir/$name.figures"; done
+	for name in reeve bare plain tls; do : >"$dir/$name.figures"; done
 	cpu=0
 	for _ in $(seq "$runs"); do
-		for name in reeve plain tls; do
+		for name in reeve bare plain tls; do
 			began=$(ticks)
 			measure $name $way >>"$dir/$name.figures"
 			[ $name != reeve ] || cpu=$((cpu + $(ticks) - began))
 		done
 	done
 	grep -h 'no figures' "$dir"/*.figures
-	for name in reeve plain tls; do eval "$name=$(grep '^[0-9]' "$dir/$name.figures" | median)"; done
-	awk -v way="$way" -v ours="$reeve" -v plain="$plain" -v tls="$tls" -v cpu=$((cpu * 1000 / $(getconf CLK_TCK))) -v n=$((megabytes * runs)) 'BEGIN {
-		printf "%-5s  %4d MB/s each way; socat %5d MB/s: x%.3f; socat with TLS %5d MB/s: x%.3f; CPU time of the controller %.1f ms for each MB\n",
-			way, ours, plain, ours / plain, tls, ours / tls, cpu / n }'
+	for name in reeve bare plain tls; do eval "${name}_rate=$(grep '^[0-9]' "$dir/$name.figures" | median)"; done
+	awk -v way="$way" -v ours="$reeve_rate" -v bare_rate="$bare_rate" -v plain="$plain_rate" -v tls="$tls_rate" -v cpu=$((cpu * 1000 / $(getconf CLK_TCK))) -v n=$((megabytes * runs)) 'BEGIN {
+		printf "%-5s  %4d MB/s each way; without codes %4d MB/s: x%.2f; socat %5d MB/s: x%.3f; socat with TLS %5d MB/s: x%.3f; CPU time of the controller %.1f ms for each MB\n",
+			way, ours, bare_rate, ours / bare_rate, plain, ours / plain, tls, ours / tls, cpu / n }'
 done
 printf 'the controller: %d KiB at most\n' "$(awk '/VmHWM/ { print $2 }' "/proc/$controller/status")"

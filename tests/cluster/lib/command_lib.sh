@@ -6,7 +6,7 @@
 #					default (jobfs=100MB); $dir/reeve and the environment of its users
 #	command_config [LINE]...	writes $dir/client.conf: the controller, its munge, and further lines
 #	command_node [FLAG]...		n1 (step_node.c) joins; it runs interactive commands by the agent's and the waiter's own
-#					code (console_node.c, compiled with the FLAGs)
+#					code (console_node.c, compiled with the FLAGs); $node: another name, with files of its own
 command_configure() { # AMOUNTS
 	cat >"$dir/controller.conf" <<-CONF
 		$(live_controller)
@@ -31,9 +31,14 @@ command_open() {
 	unset REEVE_CONTROLLER REEVE_JOB REEVE_NODE
 }
 command_node() {
-	live_tool tests/cluster/lib/interactive/console_node.c "$@" build/agent/{node_http,step/console,step/step}.o build/agent/launch/step/console.o build/common/log.o build/common/packets/packets.o \
-		build/common/{model,wire}/console/*.o
-	live_tool tests/cluster/lib/interactive/step_node.c
-	"$dir/step_node" "$url" "$dir/munge.sock" "$(id -un)" n1 "$dir" 2>>"$dir/node.log" &
-	until_has '"state":"up"' ask 0 GET /v1/nodes || bail "no node: $out $(cat "$dir/node.log")"
+	local into=$dir${node:+/$node} name=${node:-n1}
+	mkdir -p "$into"
+	(
+		dir=$into
+		live_tool tests/cluster/lib/interactive/console_node.c "$@" build/agent/{node_http,step/console,step/step}.o build/agent/launch/step/{console,session}.o \
+			build/common/log.o build/common/packets/packets.o build/common/seal/seal.o build/common/signature/*.o build/common/{model,wire}/console/*.o
+		live_tool tests/cluster/lib/interactive/step_node.c
+	) || exit 1
+	"$into/step_node" "$url" "$dir/munge.sock" "$(id -un)" "$name" "$into" 2>>"$into/node.log" &
+	until_has "\"node\":\"$name\"" ask 0 GET /v1/nodes || bail "no node: $out $(cat "$into/node.log")"
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* console_node.c - a node with one interactive step, for suites: the agent's relay (agent/step/console.c) and the waiter's console
  * (agent/launch/step/console.c) as they are, without a job around the command:
- *	console_node URL MUNGE_SOCKET CONTROLLER_USER NODE JOB STEP pty|pipes DIR COMMAND...
- * runs it as this user; prints "STATUS SIGNAL" when it has ended. SIGUSR1: the agent's part is closed and opened again, as after its death. */
+ *	console_node URL MUNGE_SOCKET CONTROLLER_USER NODE JOB STEP pty|pipes end|keep DIR COMMAND...
+ * of a job of uid 1 runs it as this user; prints "STATUS SIGNAL" when it has ended. SIGUSR1: the agent's part is closed and opened again, as after its death. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -130,19 +130,21 @@ int main(int argc, char **argv)
 	sigset_t set;
 	pid_t waiter;
 
-	if (argc < 10)
+	if (argc < 11)
 		return 2;
 	snprintf(conf.node, sizeof(conf.node), "%s", argv[4]);
-	snprintf(dir, sizeof(dir), "%s", argv[8]);
+	snprintf(dir, sizeof(dir), "%s", argv[9]);
 	step.id = (struct sync_step_id){ .job = atoll(argv[5]),
 					 .step = atoll(argv[6]),
 					 .attempt = 1 };
+	step.uid = spec.uid;
 	spec.console = strcmp(argv[7], "pty") ? STEP_CONSOLE_PIPES : STEP_CONSOLE_PTY;
+	spec.keeps = !strcmp(argv[8], "keep");
 	steps_path(NULL, step.id, ".sock", spec.socket);
 	waiter = fork();
 	if (waiter == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		exit(run_waiter(&spec, argv + 9));
+		exit(run_waiter(&spec, argv + 10));
 	}
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&set);

@@ -201,15 +201,16 @@ static int on_end(sd_event_source *source, int fd, uint32_t events, void *ctx)
 	return 0;
 }
 
-static _Noreturn void become_console(const struct step *t, const char *kind, json_t *argv,
-				     int to)
+static _Noreturn void become_console(const struct step *t, const char *kind, const char *hangup,
+				     json_t *argv, int to)
 {
 	char job[24], number[24], home[500], tmp[500], tool[500];
 	char *env[] = { "PATH=/usr/bin:/bin", home, tmp, "TERM=xterm", "PS1=$ ", NULL };
 	char *words[16 + 256] = { tool,		  (char *)s.url,  (char *)s.socket,
 				  (char *)s.user, (char *)s.node, job,
-				  number,	  (char *)kind,	  (char *)s.dir };
-	size_t n = 9;
+				  number,	  (char *)kind,	  (char *)hangup,
+				  (char *)s.dir };
+	size_t n = 10;
 
 	snprintf(job, sizeof(job), "%" PRId64, t->job);
 	snprintf(number, sizeof(number), "%" PRId64, t->number);
@@ -230,6 +231,7 @@ static _Noreturn void become_console(const struct step *t, const char *kind, jso
 static void add_step(const json_t *a)
 {
 	const char *kind = json_string_value(json_object_get(a, "console"));
+	const char *hangup = json_string_value(json_object_get(a, "on_hangup"));
 	json_t *argv = json_object_get(a, "argv");
 	struct step *t = calloc(1, sizeof(*t));
 	int pair[2];
@@ -248,7 +250,7 @@ static void add_step(const json_t *a)
 	}
 	t->pid = fork();
 	if (t->pid == 0)
-		become_console(t, kind, argv, pair[1]);
+		become_console(t, kind, hangup ? hangup : "end", argv, pair[1]);
 	close(pair[1]);
 	if (t->pid < 0 || sd_event_add_io(s.event, &t->io, t->from, EPOLLIN, on_end, t) < 0)
 		fail_node("start a step", -ENOMEM);

@@ -31,9 +31,9 @@ static int make_spec(void **unused)
 	snprintf(dir, sizeof(dir), "/tmp/reeve-console.XXXXXX");
 	if (!mkdtemp(dir))
 		return -1;
-	spec = (struct step_spec){ .uid = getuid(),
-				   .gid = getgid(),
-				   .console = STEP_CONSOLE_PTY };
+	spec = (struct step_spec){
+		.uid = getuid(), .gid = getgid(), .console = STEP_CONSOLE_PTY, .keeps = true
+	};
 	snprintf(spec.socket, sizeof(spec.socket), "%s/socket", dir);
 	return 0;
 }
@@ -47,7 +47,7 @@ static int remove_spec(void **unused)
 /* As an agent passes on that the user's terminal is gone. */
 static void detach_user(struct step_console *c)
 {
-	const struct console_input m = { .serial = 1, .number = 1 };
+	const struct console_input m = { .serial = 1, .is_lost = true };
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	uint8_t buf[CONSOLE_HEAD_MAX];
 	struct iovec piece = { buf, console_encode_input(&m, buf) };
