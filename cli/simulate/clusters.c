@@ -54,6 +54,13 @@ int simulate_clusters_check(const struct simulate_clusters *c, const char *path,
 		       path, c->only, list_clusters(c, list));
 }
 
+const char *simulate_clusters_one(const struct simulate_clusters *c)
+{
+	if (c->only)
+		return c->only;
+	return c->n == 1 && *c->of[0].name ? c->of[0].name : NULL;
+}
+
 const char *simulate_clusters_mixed(const struct simulate_clusters *c,
 				    char buf[static SIMULATE_CLUSTERS_TEXT_MAX])
 {

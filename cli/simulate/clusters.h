@@ -26,6 +26,8 @@ int simulate_clusters_count(struct simulate_clusters *c, const char *name);
 /* -EINVAL: no job is of `only`; err lists the clusters that there are. */
 int simulate_clusters_check(const struct simulate_clusters *c, const char *path,
 			    struct err *err);
+/* The cluster of all jobs that are replayed; NULL: none is named, or they are of several. */
+const char *simulate_clusters_one(const struct simulate_clusters *c);
 #define SIMULATE_CLUSTERS_TEXT_MAX 512
 /* "cedar 20, graham 3"; "" where jobs are not mixed. */
 const char *simulate_clusters_mixed(const struct simulate_clusters *c,

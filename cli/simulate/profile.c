@@ -57,6 +57,11 @@ int simulate_profile_load(const struct simulate_profile_ask *ask, struct simulat
 		r = simulate_qos_open(&(struct simulate_qos_ask){ ret->config, ask->accounts,
 								  ask->trace, ask->qos },
 				      &ret->qos, err);
+	if (r == 0)
+		r = simulate_grants_open(
+			&(struct simulate_grants_ask){ ret->config, ask->accounts, ask->groups,
+						       ask->trace, ask->cluster },
+			&ret->grants, err);
 	if (r < 0)
 		return r;
 	if (ret->config->n_qos)
@@ -64,12 +69,18 @@ int simulate_profile_load(const struct simulate_profile_ask *ask, struct simulat
 	read_policy(ret->config, &ret->policy);
 	read_machine(ask->machine, &ret->policy);
 	ret->policy.qos = ret->qos.use;
+	ret->policy.usage.tree = &ask->groups->tree;
+	if (ret->grants.is_simulated)
+		ret->policy.grants = &ret->grants.rule;
+	ret->policy.run_priority = ret->grants.run_priority;
+	ret->policy.bonus_run_priority = ret->grants.bonus_run_priority;
 	return 0;
 }
 
 void simulate_profile_done(struct simulate_profile *p)
 {
 	simulate_qos_done(&p->qos);
+	simulate_grants_done(&p->grants);
 	config_free(p->config);
 	*p = (struct simulate_profile){ 0 };
 }

@@ -2,6 +2,7 @@
 /* profile - loads a site's profile as the policy of a replay: those parts of the configuration
  * that decide the order of starts. */
 #pragma once
+#include "cli/simulate/grants.h"
 #include "cli/simulate/machine.h"
 #include "cli/simulate/qos.h"
 #include "controller/simulate/profile.h"
@@ -11,6 +12,7 @@ struct err;
 struct simulate_profile {
 	struct config *config;
 	struct simulate_qos qos;
+	struct simulate_grants grants;
 	struct sim_profile policy;
 	const struct sim_trace *trace; /* the jobs to replay: all, or all but refused ones */
 };
@@ -21,6 +23,8 @@ struct simulate_profile_ask {
 	const struct accounts *accounts; /* NULL: none are known */
 	const struct sim_trace *trace;
 	const char *qos; /* of all jobs; NULL: each job's own in the trace */
+	const struct simulate_groups *groups;
+	const char *cluster; /* of its jobs; NULL: the trace does not name one */
 };
 /* The caller calls simulate_profile_done(), also after an error. -ENOENT: no such profile; err
  * lists the shipped ones; -EINVAL: a fault in it, or no such QOS. */

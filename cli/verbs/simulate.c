@@ -58,6 +58,9 @@ static const struct table_column columns[] = {
 	{ "share_deviation_mean", "-MEAN DEVIATION", CELL_FIGURE },
 	{ "qos_refused", "-QOS REFUSED", CELL_COUNT },
 	{ "qos_notes", "-QOS NOTES", CELL_TEXT },
+	{ "bonus_jobs", "-BONUS JOBS", CELL_COUNT },
+	{ "bonus_groups", "-BONUS GROUPS", CELL_COUNT },
+	{ "not_simulated", "-NOT SIMULATED", CELL_TEXT },
 	{ 0 },
 };
 
@@ -172,9 +175,32 @@ static void put_qos_notes(const struct simulate *s, const struct simulate_qos *q
 		table_text(s->table, "qos_notes", text);
 }
 
-static void add_row(const struct simulate *s, const struct sim_summary *sum,
-		    const struct simulate_qos *q)
+/* Which jobs were in bonus, or that quotas are not simulated. */
+static void put_grants(const struct simulate *s, const struct simulate_grants *g)
 {
+	if (g->is_simulated) {
+		table_int(s->table, "bonus_jobs", g->count.jobs);
+		table_int(s->table, "bonus_groups", g->count.groups);
+	}
+	if (*g->why)
+		table_text(s->table, "not_simulated", g->why);
+	if (!g->is_simulated && !*g->why)
+		return;
+	cli_put(s->notes, s->profiles[s->at]);
+	if (g->is_simulated)
+		fprintf(s->notes,
+			": in bonus, as their grant did not cover them: %" PRId64
+			" job%s of %" PRId64 " account%s\n",
+			g->count.jobs, g->count.jobs == 1 ? "" : "s", g->count.groups,
+			g->count.groups == 1 ? "" : "s");
+	else
+		fprintf(s->notes, ": %s\n", g->why);
+}
+
+static void add_row(const struct simulate *s, const struct sim_summary *sum,
+		    const struct simulate_profile *site)
+{
+	const struct simulate_qos *q = &site->qos;
 	struct table *t = s->table;
 
 	table_row(t);
@@ -188,6 +214,7 @@ static void add_row(const struct simulate *s, const struct sim_summary *sum,
 	table_decimal(t, "share_deviation_max", 6, sum->deviation_max);
 	table_decimal(t, "share_deviation_mean", 6, sum->deviation_mean);
 	put_qos_notes(s, q);
+	put_grants(s, &site->grants);
 }
 
 /* ---- a replay ---- */
@@ -211,8 +238,13 @@ static int open_policy(const struct simulate *s, struct simulate_profile *site,
 		       struct sim_policy *ret, struct err *err)
 {
 	const char *name = s->profiles[s->at];
-	const struct simulate_profile_ask ask = { name, &s->machine, s->accounts, &s->trace,
-						  s->qos };
+	const struct simulate_profile_ask ask = { name,
+						  &s->machine,
+						  s->accounts,
+						  &s->trace,
+						  s->qos,
+						  &s->of_trace,
+						  simulate_clusters_one(&s->clusters) };
 	int r = sim_baseline_new(name, &s->trace, s->machine.cores, ret);
 
 	if (r != -ENOENT)
@@ -222,13 +254,12 @@ static int open_policy(const struct simulate *s, struct simulate_profile *site,
 		return err_prefix(err, r, "fcfs and easy are built in");
 	if (r < 0)
 		return r;
-	site->policy.usage.tree = &s->of_trace.tree;
 	return sim_profile_new(&site->policy, site->trace, ret, err);
 }
 
 /* Adds the row of a finished replay, and writes its files. */
 static int put_replay(struct simulate *s, const struct sim_replay *replay,
-		      const struct simulate_qos *qos, struct err *err)
+		      const struct simulate_profile *site, struct err *err)
 {
 	struct chart_line *line = &s->lines[s->at];
 	int64_t bounds[CHART_POINTS];
@@ -236,7 +267,7 @@ static int put_replay(struct simulate *s, const struct sim_replay *replay,
 	line->name = s->profiles[s->at];
 	if (sim_summarise(replay, &line->sum) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	add_row(s, &line->sum, qos);
+	add_row(s, &line->sum, site);
 	if (s->groups)
 		simulate_groups_add(s->groups, s->profiles[s->at], &s->of_trace, replay->fair);
 	simulate_chart_bounds(bounds);
@@ -268,7 +299,7 @@ static int replay_profile(struct simulate *s, struct err *err)
 	r = sim_replay_run(&replay, err);
 	if (r < 0)
 		return err_prefix(err, r, "%s", s->profiles[s->at]);
-	return put_replay(s, &replay, &site.qos, err);
+	return put_replay(s, &replay, &site, err);
 }
 
 static int replay_all(struct simulate *s, struct err *err)

@@ -12,6 +12,7 @@ struct engine {
 	struct schedule *schedule;
 	struct sim_usage *usage;   /* NULL: fairshare does not count */
 	struct sim_limits *limits; /* NULL: there are none */
+	struct sim_grants *grants; /* likewise */
 	int64_t whole, all_nodes, all_cores;
 	int32_t *number;   /* of each job of the trace, in the schedule */
 	uint32_t *waiting; /* jobs of the trace */
@@ -29,6 +30,7 @@ static void engine_free(void *self)
 	schedule_free(e->schedule);
 	sim_usage_free(e->usage);
 	sim_limits_free(e->limits);
+	sim_grants_free(e->grants);
 	free(e->number);
 	free(e->waiting);
 	free(e->place);
@@ -106,6 +108,16 @@ static int32_t split_chunks(const struct engine *e, int64_t cores,
 	return n;
 }
 
+enum { QUEUE_NORMAL, QUEUE_BONUS };
+
+/* What its running counts in fairshare: nothing in bonus. */
+static int64_t usage_cores(const struct engine *e, uint32_t job)
+{
+	if (e->grants && sim_grants_is_bonus(e->grants, job))
+		return 0;
+	return e->trace->jobs[job].cores;
+}
+
 static int on_arrive(void *self, uint32_t job, int64_t now_s)
 {
 	struct engine *e = self;
@@ -118,10 +130,12 @@ static int on_arrive(void *self, uint32_t job, int64_t now_s)
 				    .n_chunks = split_chunks(e, j->cores, chunks),
 				    .submit_s = j->submit_s,
 				    .limit_s = j->estimate_s };
-	int r = 0;
+	int r = e->grants ? sim_grants_arrive(e->grants, job, now_s) : 0;
 
-	if (uses_priority(e))
-		r = compute_priority(e, job, now_s, &ask.priority);
+	if (r < 0)
+		return r;
+	ask.queue = r > 0 ? QUEUE_BONUS : QUEUE_NORMAL;
+	r = uses_priority(e) ? compute_priority(e, job, now_s, &ask.priority) : 0;
 	if (r == 0)
 		r = schedule_add(e->schedule, &ask, &e->number[job]);
 	if (r < 0)
@@ -139,7 +153,9 @@ static int on_end(void *self, uint32_t job, int64_t now_s)
 	if (e->limits)
 		sim_limits_end(e->limits, job);
 	if (e->usage)
-		sim_usage_hold(e->usage, job, now_s, -(int64_t)e->trace->jobs[job].cores);
+		sim_usage_hold(e->usage, job, now_s, -usage_cores(e, job));
+	if (e->grants)
+		sim_grants_end(e->grants, job);
 	return 0;
 }
 
@@ -158,7 +174,7 @@ static struct sim_action apply_action(struct engine *e, const struct schedule_ac
 					     [SCHEDULE_RESUME] = SIM_RESUME,
 					     [SCHEDULE_SUSPEND] = SIM_SUSPEND };
 	uint32_t job = (uint32_t)schedule_job(e->schedule, a->job)->id;
-	int64_t cores = e->trace->jobs[job].cores;
+	int64_t cores = usage_cores(e, job);
 
 	if (a->what == SCHEDULE_START)
 		remove_waiting(e, job);
@@ -258,11 +274,15 @@ static int open_parts(struct engine *e, struct err *err)
 	size_t n = e->trace->n;
 	int r = sim_limits_new(e->trace, &e->p.qos, &e->limits);
 	const struct schedule_config config = { .rule = e->p.rule,
+						.run_priority = { e->p.run_priority,
+								  e->p.bonus_run_priority },
 						.reserve_after_s = e->p.reserve_after_s,
 						.may_start = e->limits ? may_start : NULL,
 						.on_start = e->limits ? on_start : NULL,
 						.ctx = e };
 
+	if (r == 0 && e->p.grants)
+		r = sim_grants_new(e->trace, e->p.grants, &e->p.qos, &e->grants);
 	if (r == 0)
 		r = schedule_new(&config, &e->schedule);
 

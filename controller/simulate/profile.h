@@ -4,7 +4,7 @@
  *
  * Pure. A job requests whole nodes and one chunk of the rest; on a machine of several kinds of
  * nodes "whole" means the smallest kind. On a pool it requests its cores. All jobs are in one
- * queue: a trace does not record queues. A job's QOS counts with its priority, its factor and
+ * queue, but for those that no grant covers: they are in bonus (grants.h). A job's QOS counts with its priority, its factor and
  * its limits of what each user may run at once.
  *
  * Priorities are those of controller/policy/priority/priority.h. They are computed when a job
@@ -13,6 +13,7 @@
 #pragma once
 #include "controller/policy/priority/priority.h"
 #include "controller/scheduler/schedule.h"
+#include "controller/simulate/grants.h"
 #include "controller/simulate/policy.h"
 #include "controller/simulate/usage.h"
 
@@ -31,6 +32,9 @@ struct sim_profile {
 	bool has_fairshare;
 	struct sim_usage_rule usage; /* usage.qos is set from `qos` */
 	struct sim_qos_use qos;
+	const struct sim_grants_rule *grants; /* NULL: no job is in bonus */
+	/* With SCHEDULE_PREEMPT: jobs of a higher one may preempt those of a lower one. */
+	int64_t run_priority, bonus_run_priority;
 	struct sim_nodes kinds[SIM_KINDS_MAX];
 	size_t n_kinds;
 };

@@ -29,7 +29,7 @@ const char *sim_why_name(enum sim_why w)
 
 void sim_trace_init(struct sim_trace *t)
 {
-	*t = (struct sim_trace){ .max_procs = -1 };
+	*t = (struct sim_trace){ .max_procs = -1, .begin_s = -1 };
 }
 
 static void ids_done(struct sim_ids *s)
@@ -165,6 +165,9 @@ int sim_trace_line(struct sim_trace *t, const char *line, size_t size)
 	if (size && *line == ';') {
 		if (swf_parse_header(line, size, "MaxProcs", &v[0]) && v[0] > 0)
 			t->max_procs = v[0];
+		if (swf_parse_header(line, size, "UnixStartTime", &v[0]) && v[0] >= 0 &&
+		    v[0] <= HISTORY_TIME_MAX)
+			t->begin_s = v[0];
 		return 0;
 	}
 	why = swf_parse_fields(line, size, v);
@@ -226,6 +229,7 @@ int sim_trace_history(struct sim_trace *t, const struct history_job *h, enum his
 	int r = t->n < UINT32_MAX - 1 ? 0 : -E2BIG;
 
 	t->lines++;
+	t->begin_s = 0;
 	if (why != HISTORY_OK)
 		return count_rejected(t, why_of[why]);
 	if (j.run_s <= 0)

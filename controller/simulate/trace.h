@@ -54,6 +54,7 @@ struct sim_trace {
 	struct sim_names qos;
 	int64_t with_gpus; /* jobs: a replay counts their cores alone */
 	int64_t max_procs; /* of the header; -1: not recorded */
+	int64_t begin_s;   /* second 0 of its times, since 1970; -1: not recorded */
 	int64_t lines, rejected[_SIM_WHY_MAX], first_line[_SIM_WHY_MAX];
 	struct swf_wholes wholes;
 	int64_t disordered; /* jobs that belong before the one above them */

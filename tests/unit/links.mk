@@ -217,8 +217,8 @@ $O/tests/unit/test_queue_tree: $O/controller/simulate/pool/queue_tree.o
 $O/tests/unit/test_running_set: $O/controller/simulate/pool/running_set.o
 $O/tests/unit/test_easy: $(patsubst %,$O/controller/simulate/pool/%.o,easy fcfs queue_tree running_set)
 $O/tests/unit/test_sim_memory: LDLIBS += -lm
-$O/tests/unit/test_sim_memory: tests/unit/rig/faults/fail_alloc.c $(patsubst %,$O/controller/simulate/%.o,baseline ends fairness limits names profile replay summary trace usage pool/easy pool/fcfs pool/queue_tree pool/running_set) $(patsubst %,$O/controller/history/%.o,history swf) \
-	$(sort $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,quota/eligible priority/priority fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $(MODEL))
+$O/tests/unit/test_sim_memory: tests/unit/rig/faults/fail_alloc.c $(patsubst %,$O/controller/simulate/%.o,baseline ends fairness grants limits names profile replay summary trace usage pool/easy pool/fcfs pool/queue_tree pool/running_set) $(patsubst %,$O/controller/history/%.o,history swf) \
+	$(sort $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,quota/eligible quota/grant priority/priority fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $(MODEL))
 $O/tests/unit/test_summary: LDLIBS += -lm
 $O/tests/unit/test_summary: $(patsubst %,$O/controller/simulate/%.o,summary fairness)
 $O/tests/unit/test_fairness: LDLIBS += -lm
@@ -230,8 +230,8 @@ $O/tests/unit/test_sim_limits: $O/controller/simulate/limits.o $O/controller/pol
 $O/tests/unit/test_simulate: LDLIBS += -lm
 $O/tests/unit/test_simulate: $(patsubst %,$O/controller/simulate/%.o,ends fairness names replay summary trace) $(patsubst %,$O/controller/history/%.o,history swf) $(MODEL)
 $O/tests/unit/test_sim_qos: LDLIBS += -lm
-$O/tests/unit/test_sim_qos: $(patsubst %,$O/controller/simulate/%.o,ends fairness limits names profile replay trace usage) $(patsubst %,$O/controller/history/%.o,history swf) \
-	$(sort $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,quota/eligible priority/priority fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $(MODEL))
+$O/tests/unit/test_sim_qos: $(patsubst %,$O/controller/simulate/%.o,ends fairness grants limits names profile replay trace usage) $(patsubst %,$O/controller/history/%.o,history swf) \
+	$(sort $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,quota/eligible quota/grant priority/priority fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $(MODEL))
 $O/tests/unit/test_ranges: $O/controller/ledger/jobs/ranges.o
 $O/tests/unit/test_depend: $O/controller/policy/priority/depend.o $(MODEL)
 $O/tests/unit/test_submission $O/tests/unit/test_holds: LDLIBS += -lpq -lsqlite3 -ljansson
@@ -246,6 +246,7 @@ $O/tests/unit/test_fit_chunks: LDLIBS += -lm
 $O/tests/unit/test_fit_chunks: $(SCHEDULE) $(patsubst %,$O/controller/policy/placement/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o
 $O/tests/unit/test_queue_parts: $O/controller/dispatch/parts.o $(patsubst %,$O/common/model/%.o,select amount resources features) $O/common/err.o
 $O/tests/unit/test_kinds: $O/controller/dispatch/cluster/kinds.o $O/controller/policy/placement/fit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
+$O/tests/unit/test_sim_grants: $O/controller/simulate/grants.o $(patsubst %,$O/controller/policy/%.o,quota/grant charge/charge) $O/common/err.o
 $O/tests/unit/test_sim_usage: LDLIBS += -lm
 $O/tests/unit/test_sim_usage: $O/controller/simulate/usage.o $(patsubst %,$O/controller/policy/%.o,fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $O/common/err.o
 $O/tests/unit/test_lead: LDLIBS += -lpq -lsqlite3 -ljansson
@@ -330,8 +331,8 @@ $O/tests/unit/test_backfill_rule: LDLIBS += -lm
 $O/tests/unit/test_backfill_rule: $(SCHEDULE)
 $O/tests/unit/test_ends: $O/controller/simulate/ends.o
 $O/tests/unit/test_profile: LDLIBS += -lm
-$O/tests/unit/test_profile: $(patsubst %,$O/controller/simulate/%.o,ends fairness limits names profile replay trace usage) $(patsubst %,$O/controller/history/%.o,history swf) \
-	$(sort $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,quota/eligible priority/priority fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $(MODEL))
+$O/tests/unit/test_profile: $(patsubst %,$O/controller/simulate/%.o,ends fairness grants limits names profile replay trace usage) $(patsubst %,$O/controller/history/%.o,history swf) \
+	$(sort $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,quota/eligible quota/grant priority/priority fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $(MODEL))
 $O/tests/unit/test_ended: $O/agent/slurm/ended.o $O/agent/slurm/ended_file.o $O/common/replace_file.o $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_doctor $O/tests/unit/test_doctor_link: $(patsubst %,$O/cli/admin/doctor/judge/%.o,report services kernel access files link ledger)
 $O/tests/unit/test_end_message: LDLIBS += -lsystemd

@@ -408,6 +408,33 @@ is "without it each account is a group of its own" "1:0 2:1 3:6 4:4 5:2 6:3 7:5"
 bmrc --accounts bmrc.acc >/dev/null
 is "groups are compared at the top of the tree" "bloggs,1 chem,1" "$(tail -n +2 g.csv | cut -d, -f2,3 | sort | xargs)"
 
+# ---- NCI's grants: a project that has used up its grant runs in bonus ----
+grants() { # AMOUNT of the poor project
+	printf '[Account %s]\nUsers = a, b, c\n[Allocation %s/q1]\nKind = grant\nAmount = %s\nFrom = 2026-01-01\nTo = 2026-04-01\n' rich rich 1000 poor poor "$1"
+}
+nci() { # [OPTION...]
+	sacct "0 4 a - rich" "1 4 b - poor" "2 4 c - rich" >nci.txt
+	"$reeve" simulate nci.txt --format sacct --cores 4 --profile nci --jobs j.csv "$@" >people.txt 2>&1 || cat people.txt
+	hours
+}
+grants 7.999 >poor.acc
+grants 8 >just.acc
+is "4 cores x 2 hours are requested, and the grant covers less: in bonus, which goes last" "1:0 2:2 3:1" "$(nci --accounts poor.acc)"
+has "the result counts them" "nci: in bonus, as their grant did not cover them: 1 job of 1 account" "$(cat people.txt)"
+is "what the grant covers is not in bonus" "1:0 2:1 3:2" "$(nci --accounts just.acc)"
+has "which is counted too" "nci: in bonus, as their grant did not cover them: 0 jobs of 0 accounts" "$(cat people.txt)"
+"$reeve" simulate nci.txt --format sacct --cores 4 --profile nci --accounts poor.acc --json >out.json
+is "for programs" "1 1" "$(field bonus_jobs) $(field bonus_groups)"
+nci >/dev/null
+has "without grants the result says that they are not simulated" "nci: grants are not simulated, and no job is in bonus: give them by --accounts" "$(cat people.txt)"
+nci --accounts bmrc.acc >/dev/null
+has "with a file that has none likewise" "the file of --accounts has no [Allocation] of Kind = grant" "$(cat people.txt)"
+has "windows are not simulated either" "rwth: monthly quotas are not simulated, and no job is in low-priority mode" \
+	"$("$reeve" simulate nci.txt --format sacct --cores 4 --profile rwth)"
+trace "0 5 4 5" | grep -v UnixStartTime >timeless.swf
+has "in a trace that does not say when it began" "the trace does not say when it begins (UnixStartTime)" \
+	"$("$reeve" simulate timeless.swf --profile nci --accounts poor.acc)"
+
 # ---- a federation: one machine is one cluster ----
 sacct "0 4 a - A" "1 4 b - B" "2 4 c - C" >fed.txt
 sed -i '2s/|main|/|west|/; 3s/|main|/|west|/' fed.txt
