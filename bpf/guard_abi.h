@@ -4,7 +4,7 @@
 #ifndef REEVE_GUARD_ABI_H
 #define REEVE_GUARD_ABI_H
 
-#define GUARD_VERSION 2
+#define GUARD_VERSION 3
 #define GUARD_RING_BYTES (64 * 1024)
 
 enum guard_message_kind {
@@ -12,6 +12,13 @@ enum guard_message_kind {
 	GUARD_MSG_SETPROJECT = 2,
 	GUARD_MSG_PTRACE = 3,
 	GUARD_MSG_LEFT = 4,
+};
+
+/* In which a job hit its quota. */
+enum guard_call {
+	GUARD_CALL_OTHER, /* none of these, or not known */
+	GUARD_CALL_WRITE,
+	GUARD_CALL_FALLOCATE,
 };
 
 struct guard_record { /* a job */
@@ -37,8 +44,9 @@ struct guard_message {	 /* ring buffer */
 	char comm[16];
 	__u64 now_in; /* LEFT: cgroup id */
 	__u32 killed;
-	__u32 unused;
+	__u32 call;	   /* QUOTA: enum guard_call */
+	__u64 asked_bytes; /* by that call; 0: not known */
 };
-_Static_assert(sizeof(struct guard_message) == 64, "kernel/user ABI");
+_Static_assert(sizeof(struct guard_message) == 72, "kernel/user ABI");
 
 #endif

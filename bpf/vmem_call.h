@@ -1,41 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* vmem_call.h - the system call that a task is in, and by how many pages it grows. */
+/* vmem_call.h - by how many pages the system call that a task is in grows. */
 #pragma once
+#include "bpf/lib/call.h"
 
 #define MAP_HUGETLB 0x40000
 #define MAP_HUGE_SHIFT 26
 #define MREMAP_DONTUNMAP 4
 
 const volatile __u32 page_shift = 12; /* set by user space */
-
-struct call {
-	int is_x86;		     /* else arm64 */
-	int nr;			     /* -1: a page fault or another exception */
-	__u64 second, third, fourth; /* arguments */
-};
-
-INLINE void call_of(struct task_struct *task, struct call *call)
-{
-	void *regs = (void *)bpf_task_pt_regs(task);
-	struct pt_regs___x86 *x86 = regs;
-	struct pt_regs___arm *arm = regs;
-
-	call->is_x86 = bpf_core_field_exists(x86->orig_ax);
-	call->nr = 0;
-	if (call->is_x86) {
-		STAY_IN_BRANCH(x86);
-		call->nr = x86->orig_ax;
-		call->second = x86->si;
-		call->third = x86->dx;
-		call->fourth = x86->r10;
-	} else if (bpf_core_field_exists(arm->syscallno)) {
-		STAY_IN_BRANCH(arm);
-		call->nr = arm->syscallno;
-		call->second = arm->regs[1];
-		call->third = arm->regs[2];
-		call->fourth = arm->regs[3];
-	}
-}
 
 /* The numbers are those of x86-64 and arm64. A 32-bit program has others: its growth is not
  * refused beforehand but counted when it is done. */

@@ -60,6 +60,10 @@ static const struct skeleton_hook hooks[] = {
 	  "a child started outside its job is not noticed at once" },
 };
 
+_Static_assert((int)GUARD_BY_WRITE == (int)GUARD_CALL_WRITE &&
+		       (int)GUARD_BY_FALLOCATE == (int)GUARD_CALL_FALLOCATE,
+	       "one numbering of calls");
+
 static struct kept *find_guarded(const struct guard *g, uint64_t cgroup_id)
 {
 	for (struct kept *k = g->jobs; k; k = k->next)
@@ -76,6 +80,8 @@ static void report_quota(const struct guard *g, const struct guard_message *m, i
 		.boot_ns = m->boot_ns,
 		.pid = m->pid,
 		.killed = m->killed,
+		.call = (enum guard_quota_call)m->call,
+		.asked_bytes = m->asked_bytes,
 	};
 
 	memcpy(q.comm, m->comm, sizeof(q.comm));

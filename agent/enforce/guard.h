@@ -32,6 +32,9 @@ enum guard_action {
 
 enum guard_quota_kind { GUARD_BLOCKS = 1, GUARD_INODES = 2 };
 
+/* The call in which the quota was hit. */
+enum guard_quota_call { GUARD_BY_OTHER, GUARD_BY_WRITE, GUARD_BY_FALLOCATE };
+
 struct guard_quota { /* once per job and kind until guard_rearm() */
 	int64_t job;
 	enum guard_quota_kind kind;
@@ -39,6 +42,8 @@ struct guard_quota { /* once per job and kind until guard_rearm() */
 	int32_t pid;   /* the writer; 0: not known (netlink) */
 	char comm[16]; /* "" not known */
 	bool killed;   /* the kernel side has sent SIGKILL to it */
+	enum guard_quota_call call;
+	uint64_t asked_bytes; /* by that call; 0: not known */
 };
 
 enum guard_deed { GUARD_DID_SETPROJECT = 1, GUARD_DID_PTRACE = 2 };

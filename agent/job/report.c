@@ -231,6 +231,19 @@ void report_measure_last(struct node *n, struct job *j, const struct final *f)
 	job_series_add(n, j, &u);
 }
 
+/* Memory was in use and belongs to the series; what of the others exceeds the samples was refused. */
+void report_count_reached(struct node *n, struct job *j)
+{
+	struct usage u = { 0 };
+	struct job_end end;
+
+	state_end_get(&j->s, &end);
+	job_end_raise_peaks(&end, &u);
+	job_merge_usage(j, &u);
+	if (end.kind == END_LIMIT && end.reason.limit == LIMIT_MEM)
+		job_series_add(n, j, &u);
+}
+
 /* The last thing that happened, and what is so for all of the job's time. */
 static void set_note(const struct job *j, struct report *r)
 {

@@ -107,6 +107,11 @@ void table_note_int(struct table *t, const char *key, int64_t value)
 		t->notes[t->n_notes++] = (struct table_note){ .key = key, .value = value };
 }
 
+void table_like(struct table *t, int64_t bytes)
+{
+	t->like = bytes;
+}
+
 /* The new cells are unset. Without memory the row is not added, and table_print() reports it. */
 void table_row(struct table *t)
 {

@@ -19,7 +19,7 @@ enum table_cell_kind {
 	CELL_FIGURE, /* text that is a figure: set to the right; in json a number, where it
 			is one ("inf" is a text) */
 	CELL_COUNT,
-	CELL_BYTES,
+	CELL_BYTES,   /* beside a CELL_REQUEST in that one's units */
 	CELL_REQUEST, /* bytes as a user asked for them: in the family of units typed */
 	CELL_SECONDS,
 	CELL_DURATION_NS,
@@ -76,6 +76,9 @@ DEFINE_CLEANUP(struct table *, table_free)
 #define TABLE_NOTES_MAX 16
 void table_note(struct table *t, const char *key, const char *text);
 void table_note_int(struct table *t, const char *key, int64_t value);
+
+/* Amounts of rows without a CELL_REQUEST are in the units of this amount, which a user typed. */
+void table_like(struct table *t, int64_t bytes);
 
 /* Cells belong to the row added last. Memory that runs out is reported by table_print(). */
 void table_row(struct table *t);

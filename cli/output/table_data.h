@@ -35,6 +35,7 @@ struct table {
 	bool out_of_memory;
 	struct table_note notes[TABLE_NOTES_MAX];
 	int n_notes;
+	int64_t like; /* table_like(); 0: none */
 	/* Of table_print_part(). */
 	bool is_part, is_more; /* is_more: another part follows */
 	size_t n_before;       /* rows of earlier parts, which are forgotten */
@@ -62,6 +63,11 @@ int table_find_column(const struct table *t, const char *name, size_t size);
  * message lists those known. */
 int table_choose(const struct table *t, const char *columns, struct table_choice *c,
 		 struct err *err);
+
+/* A cell without text for people: in bytes in the units of the request beside it (CELL_REQUEST, the nearest one before it, else any
+ * of the row), or of table_like(). */
+const char *table_format_at(const struct table *t, size_t row, int column,
+			    char buf[static TABLE_CELL_MAX]);
 
 typedef int (*table_render_fn)(const struct table *t, const struct table_choice *c,
 			       const struct table_format *f, struct err *err);

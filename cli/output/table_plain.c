@@ -45,9 +45,10 @@ static int wide_width(const char *text)
 }
 
 /* What is printed of a cell, with its width on a terminal. ret->owned is freed by the caller. -ENOMEM. */
-static int format_shown(const struct table_column *col, const struct table_cell *cell,
-			struct shown *ret)
+static int format_shown(const struct table *t, size_t row, int column, struct shown *ret)
 {
+	const struct table_cell *cell = table_cell(t, row, column);
+
 	ret->owned = NULL;
 	if (cell->have && cell->text && cell->width >= 0) {
 		ret->text = cell->text;
@@ -58,7 +59,7 @@ static int format_shown(const struct table_column *col, const struct table_cell 
 	if (!cell->have)
 		ret->text = "-";
 	else if (!cell->text)
-		ret->text = table_format_cell(col->kind, cell->n, ret->buf);
+		ret->text = table_format_at(t, row, column, ret->buf);
 	else
 		ret->text = ret->owned = text_safe(cell->text, TEXT_LINE);
 	if (!ret->text)
@@ -79,7 +80,7 @@ static int measure_column(const struct table *t, int column, int *width)
 	struct shown s;
 
 	for (size_t row = 0; row < t->n_rows; row++) {
-		if (format_shown(&t->columns[column], table_cell(t, row, column), &s) < 0)
+		if (format_shown(t, row, column, &s) < 0)
 			return -ENOMEM;
 		if (s.width > *width)
 			*width = s.width;
@@ -197,12 +198,10 @@ static const char *color_of(const struct table_format *f, enum table_cell_tone t
 static int print_row(const struct table *t, const struct table_choice *c, size_t row,
 		     struct place *places)
 {
-	const struct table_cell *cell;
 	struct shown s;
 
 	for (int k = 0; k < c->n; k++) {
-		cell = table_cell(t, row, c->column[k]);
-		if (format_shown(&t->columns[c->column[k]], cell, &s) < 0)
+		if (format_shown(t, row, c->column[k], &s) < 0)
 			return -ENOMEM;
 		print_cell(&places[k], &s);
 		free(s.owned);

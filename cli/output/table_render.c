@@ -65,16 +65,45 @@ const char *table_format_cell(enum table_cell_kind kind, int64_t value,
 	}
 }
 
-/* As people read it, malloc()ed; NULL: no memory. */
-static char *human_text(const struct table_column *col, const struct table_cell *cell)
+/* The amount in whose units the cell is shown; 0: there is none. */
+static int64_t find_like(const struct table *t, size_t row, int column)
 {
+	int64_t after = t->like;
+
+	for (int i = t->n_columns - 1; i >= 0; i--) {
+		const struct table_cell *cell = table_cell(t, row, i);
+
+		if (t->columns[i].kind != CELL_REQUEST || !cell->have || cell->text)
+			continue;
+		if (i <= column)
+			return cell->n;
+		after = cell->n;
+	}
+	return after;
+}
+
+const char *table_format_at(const struct table *t, size_t row, int column,
+			    char buf[static TABLE_CELL_MAX])
+{
+	enum table_cell_kind kind = t->columns[column].kind;
+	int64_t n = table_cell(t, row, column)->n;
+
+	return kind == CELL_BYTES ? amount_format_bytes_like(n, find_like(t, row, column), buf)
+				  : table_format_cell(kind, n, buf);
+}
+
+/* As people read it, malloc()ed; NULL: no memory. */
+static char *human_text(const struct table *t, size_t row, int column)
+{
+	const struct table_column *col = &t->columns[column];
+	const struct table_cell *cell = table_cell(t, row, column);
 	char buf[TABLE_CELL_MAX];
 
 	if (!cell->have)
 		return strdup("-");
 	if (col->kind == CELL_TEXT || col->kind == CELL_FIGURE)
 		return text_safe(cell->text, TEXT_LINE);
-	return strdup(table_format_cell(col->kind, cell->n, buf));
+	return strdup(table_format_at(t, row, column, buf));
 }
 
 static const char *tone_color(enum table_cell_tone tone)
@@ -114,7 +143,7 @@ static int add_line(struct libscols_table *st, const struct table *t,
 
 	for (int i = 0; line && i < c->n; i++) {
 		cell = table_cell(t, row, c->column[i]);
-		text = human_text(&t->columns[c->column[i]], cell);
+		text = human_text(t, row, c->column[i]);
 		if (!text || scols_line_refer_data(line, (size_t)i, text) < 0) {
 			free(text);
 			return -ENOMEM;

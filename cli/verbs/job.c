@@ -28,14 +28,15 @@ struct line {
 	const char *resource, *meaning;
 	enum table_cell_kind kind;
 	int64_t requested, used; /* -1: not stated, not measured */
+	int64_t like;		 /* bytes are shown in its units; 0: those of `requested` */
 };
 
 /* USED in the units of the request (GB or GiB), so that the two can be compared. */
 static const char *format_cell(const struct line *l, int64_t value,
 			       char buf[static TABLE_CELL_MAX])
 {
-	if (l->kind == CELL_BYTES && l->requested > 0)
-		return amount_format_bytes_like(value, l->requested, buf);
+	if (l->kind == CELL_BYTES)
+		return amount_format_bytes_like(value, l->like ? l->like : l->requested, buf);
 	return table_format_cell(l->kind, value, buf);
 }
 
@@ -75,7 +76,9 @@ static void put_cpu(struct table *t, const struct job_view *v)
 	const struct usage *u = &v->usage;
 	int64_t cpu_ns = value_if_measured(u, &u->cpu_ns), hundredths;
 	char buf[TABLE_CELL_MAX];
-	struct line l = { "cpu time", "of cores x running time", CELL_DURATION_NS, -1, cpu_ns };
+	struct line l = {
+		"cpu time", "of cores x running time", CELL_DURATION_NS, -1, cpu_ns, 0
+	};
 
 	table_row(t);
 	table_text(t, "resource", "ncpus");
@@ -131,14 +134,14 @@ static void put_gpu_lines(struct table *t, const struct job_view *v)
 	int64_t n = v->requested.ngpus, allocated_ns = -1;
 	const struct line lines[] = {
 		{ "gpus used", "GPUs that were used at all", CELL_COUNT, n,
-		  value_if_measured(u, &u->gpus_used) },
+		  value_if_measured(u, &u->gpus_used), 0 },
 		{ "gpu time", "busy; of GPUs x running time", CELL_DURATION_NS,
 		  __builtin_mul_overflow(n, v->running_ns, &allocated_ns) ? -1 : allocated_ns,
-		  value_if_measured(u, &u->gpu_busy_ns) },
+		  value_if_measured(u, &u->gpu_busy_ns), 0 },
 		{ "gpu mem", "sum of the peaks; of all memory of its GPUs", CELL_BYTES,
-		  job_gpus_memory(v), value_if_measured(u, &u->gpu_mem_peak_bytes) },
+		  job_gpus_memory(v), value_if_measured(u, &u->gpu_mem_peak_bytes), 0 },
 		{ "gpu idle", "time since the GPU idle longest was last used", CELL_DURATION_NS,
-		  -1, value_if_measured(u, &u->gpu_idle_ns) },
+		  -1, value_if_measured(u, &u->gpu_idle_ns), 0 },
 	};
 
 	put_gpus(t, v);
@@ -154,17 +157,19 @@ static void put_lines(struct table *t, const struct job_view *v)
 	bool ran = has_run(v);
 	const struct line lines[] = {
 		{ "vmem", "peak of the sum of virtual sizes", CELL_BYTES, r->vmem_bytes,
-		  value_if_measured(u, &u->vmem_peak_bytes) },
+		  value_if_measured(u, &u->vmem_peak_bytes), resources_like(r, r->vmem_bytes) },
 		{ "mem", "peak resident, without page cache", CELL_BYTES, r->mem_bytes,
-		  value_if_measured(u, &u->rss_peak_bytes) },
+		  value_if_measured(u, &u->rss_peak_bytes), resources_like(r, r->mem_bytes) },
 		{ "mem+cache", "peak with page cache, which the kernel reclaims", CELL_BYTES,
-		  -1, value_if_measured(u, &u->mem_peak_bytes) },
+		  -1, value_if_measured(u, &u->mem_peak_bytes),
+		  resources_like(r, r->mem_bytes) },
 		{ "jobfs", "peak of node-local disk", CELL_BYTES, r->jobfs_bytes,
-		  value_if_measured(u, &u->jobfs_peak_bytes) },
+		  value_if_measured(u, &u->jobfs_peak_bytes),
+		  resources_like(r, r->jobfs_bytes) },
 		{ "walltime", "running time, without suspension", CELL_SECONDS, r->walltime_s,
-		  ran ? v->running_ns / S_NS : -1 },
+		  ran ? v->running_ns / S_NS : -1, 0 },
 		{ "pids", "most processes and threads at once", CELL_COUNT, r->pids,
-		  value_if_measured(u, &u->procs_peak) },
+		  value_if_measured(u, &u->procs_peak), 0 },
 	};
 
 	put_cpu(t, v);

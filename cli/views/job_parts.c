@@ -93,6 +93,7 @@ int job_parts_show(const struct cli *c, const struct job_view *v, struct err *er
 	r = table_new("parts", columns, &t, err);
 	if (r < 0)
 		return r;
+	table_like(t, resources_like(&v->requested, 0));
 	json_array_foreach(parts, i, part)
 	{
 		r = put_part(t, part, err);

@@ -4,6 +4,7 @@
 #include "cli/client/job_fetch.h"
 #include "cli/views/job_series.h"
 #include "common/err.h"
+#include "common/model/amount.h"
 #include "common/time_units.h"
 #include "common/wire/wire.h"
 
@@ -62,20 +63,25 @@ static void list_measured(const struct table *t, char *list, size_t size)
 						 used ? "," : "", c->name);
 }
 
-static void print_metric(const json_t *metric, FILE *to)
+/* Bytes in the units of the request. */
+static void print_metric(const json_t *metric, int64_t like, FILE *to)
 {
 	const char *name = cli_text(metric, "name");
 	const json_t *most = json_object_get(metric, "most"),
 		     *mean = json_object_get(metric, "mean");
-	char buf[2][TABLE_CELL_MAX];
+	const json_t *requested = json_object_get(metric, "requested");
+	char buf[2][AMOUNT_TEXT_MAX];
 
+	if (json_is_number(requested))
+		like = (int64_t)json_number_value(requested);
 	if (!name || !json_is_number(most) || !json_is_number(mean))
 		return;
 	if (strstr(name, "_bytes"))
 		fprintf(to, "%s: at most %s, %s on average\n", name,
-			table_format_cell(CELL_BYTES, (int64_t)json_number_value(most), buf[0]),
-			table_format_cell(CELL_BYTES, (int64_t)json_number_value(mean),
-					  buf[1]));
+			amount_format_bytes_like((int64_t)json_number_value(most), like,
+						 buf[0]),
+			amount_format_bytes_like((int64_t)json_number_value(mean), like,
+						 buf[1]));
 	else
 		fprintf(to, "%s: at most %.2f, %.2f on average\n", name,
 			json_number_value(most), json_number_value(mean));
@@ -90,7 +96,7 @@ static void print_notes(const json_t *answer, FILE *to)
 	      "largest\nsample of memory and disk. -: not measured then.\n",
 	      to);
 	json_array_foreach(json_object_get(answer, "metrics"), i, metric)
-		print_metric(metric, to);
+		print_metric(metric, cli_int(answer, "like_bytes", 0), to);
 	if (json_is_false(json_object_get(answer, "is_summed")))
 		fputs("The points of its nodes cannot be added up: see --json of each node.\n",
 		      to);
@@ -132,6 +138,7 @@ int job_series_show(struct cli *c, const char *typed, struct err *err)
 	r = table_new("points", columns, &t, err);
 	if (r < 0)
 		return r;
+	table_like(t, cli_int(answer, "like_bytes", 0));
 	json_array_foreach(json_object_get(answer, "points"), i, point) put_point(t, point);
 	return print_points(c, answer, t, err);
 }

@@ -146,11 +146,12 @@ static void format_limit(const struct reason *r, char *buf, size_t size)
 
 	format_over(r, over, sizeof(over));
 	snprintf(buf, size,
-		 "%s limit exceeded on %s at %s: requested %s, reached %s%s; the job was "
+		 "%s limit exceeded on %s at %s: requested %s, reached %s%s%s%s; the job was "
 		 "killed.",
 		 limit_kind_name(r->limit), r->host[0] ? r->host : "the node",
 		 amount_format_utc(r->at_ns, at), format_amount(r, r->requested, requested),
-		 format_amount(r, r->reached, reached), over);
+		 format_amount(r, r->reached, reached), over, r->text[0] ? " by " : "",
+		 r->text);
 }
 
 const char *reason_format_line(const struct job_end *end, char *buf, size_t size)
@@ -219,6 +220,25 @@ const char *reason_format(const struct job_end *end, char *buf, size_t size)
 		snprintf(buf + used, size - used, "\n          and %d more processes",
 			 (int)r->n_procs - n);
 	return buf;
+}
+
+void job_end_raise_peaks(const struct job_end *end, struct usage *u)
+{
+	int64_t *peaks[_LIMIT_MAX][2] = {
+		[LIMIT_VMEM] = { &u->vmem_peak_bytes, NULL },
+		[LIMIT_MEM] = { &u->rss_peak_bytes, &u->mem_peak_bytes },
+		[LIMIT_JOBFS] = { &u->jobfs_peak_bytes, NULL },
+		[LIMIT_PIDS] = { &u->procs_peak, NULL },
+	};
+
+	if (end->kind != END_LIMIT || end->reason.limit >= _LIMIT_MAX)
+		return;
+	for (int i = 0; i < 2; i++) {
+		int64_t *peak = peaks[end->reason.limit][i];
+
+		if (peak && end->reason.reached > (usage_has(u, peak) ? *peak : -1))
+			usage_set(u, peak, end->reason.reached);
+	}
 }
 
 void report_done(struct report *r)

@@ -78,7 +78,9 @@ struct reason {
 	char host[REQUEST_NAME_MAX];
 	int32_t n_procs; /* processes of the job at that moment; procs[] holds the largest */
 	struct reason_proc procs[REASON_PROCS_MAX];
-	char text[768]; /* END_FAILED, END_CANCELLED, END_NODE_LOST: the words */
+	/* END_FAILED, END_CANCELLED, END_NODE_LOST: the words. END_LIMIT: the call that was refused, "" if there
+	 * was none. */
+	char text[768];
 };
 
 struct job_end {
@@ -90,10 +92,13 @@ struct job_end {
 
 /* One sentence and, when there are processes, a table of pid, size and command below it:
  * "vmem limit exceeded on n1 at 2026-11-21 10:12:03 UTC: requested 1.00 GiB, reached 1.25 GiB
- *  (+256 MiB); the job was killed."  Ends without newline. Never fails; cut at size. */
+ *  (+256 MiB); the job was killed.", or "... reached 1.25 GiB by a write of 300 MiB; ..." Ends without newline. Never fails; cut at size. */
 const char *reason_format(const struct job_end *end, char *buf, size_t size);
 /* The first line of it alone. */
 const char *reason_format_line(const struct job_end *end, char *buf, size_t size);
+/* Raises the peaks of *u to what a limit's end says was reached: what the kernel counted at that moment, or would have
+ * counted if it had not refused it. */
+void job_end_raise_peaks(const struct job_end *end, struct usage *u);
 /* What `reeve run` exits with: the status; 128+signal; 137 for a limit other than walltime,
  * 143 for walltime and cancel, 125 for a failure to start or a lost node. */
 int job_end_exit_code(const struct job_end *end);

@@ -293,3 +293,12 @@ const char *resources_format(const struct resources *res, char *buf, size_t size
 	add_word(buf, size, used, words[WORD_FEATURES], res->features);
 	return buf;
 }
+
+int64_t resources_like(const struct resources *res, int64_t requested)
+{
+	if (requested)
+		return requested;
+	if (res->vmem_bytes)
+		return res->vmem_bytes;
+	return res->mem_bytes ? res->mem_bytes : res->jobfs_bytes;
+}

@@ -37,4 +37,5 @@ $O/agent/enforce/guard.o: $O/bpf-skel/guard.skel.h
 $O/agent/enforce/devices.o: $O/bpf-skel/devices.skel.h
 # Shared by the kernel side alone, beside kernel.h.
 $O/bpf/scan.bpf.o $O/bpf/events.bpf.o $O/bpf/guard.bpf.o $O/bpf/devices.bpf.o $O/bpf/gpuwork.bpf.o: bpf/lib/find.h bpf/lib/ancestor.h bpf/lib/jobs.h bpf/lib/ring.h bpf/lib/rss.h
+$O/bpf/guard.bpf.o: bpf/lib/call.h
 $(SCAN_BINS:=.o): | $(SKELS)

@@ -27,4 +27,4 @@ vmem-tests: $(VMEM_BINS)
 # The skeleton is a system header to the compiler, so that no dependency file names it.
 $O/agent/enforce/vmem/kernel.o: $O/bpf-skel/vmem.skel.h
 # The kernel side in several files.
-$O/bpf/vmem.bpf.o: bpf/vmem_core.h bpf/vmem_maps.h bpf/vmem_room.h bpf/vmem_call.h bpf/vmem_op.h bpf/vmem_refused.h bpf/lib/ancestor.h
+$O/bpf/vmem.bpf.o: bpf/vmem_core.h bpf/vmem_maps.h bpf/vmem_room.h bpf/vmem_call.h bpf/vmem_op.h bpf/vmem_refused.h bpf/lib/ancestor.h bpf/lib/call.h

@@ -199,6 +199,15 @@ static int do_file(char **argv)
 	return say_survived();
 }
 
+static int do_fallocate(char **argv)
+{
+	_cleanup_close_ int fd = open_here("big");
+
+	if (fd < 0 || fallocate(fd, 0, 0, (off_t)(number_arg(argv, 0, 256) * (long)MIB)) < 0)
+		sleep(5);
+	return say_survived();
+}
+
 static int do_files(char **argv)
 {
 	for (long i = 0, n = number_arg(argv, 0, 1000); i < n; i++) {
@@ -340,6 +349,7 @@ static const struct {
 	{ "exec", do_exec, "fork and exec in a loop, 24 MiB more each time" },
 	{ "touch", do_touch, "MIB: touch every page" },
 	{ "file", do_file, "MIB: one big file in jobfs" },
+	{ "fallocate", do_fallocate, "MIB: the same, allocated at once" },
 	{ "files", do_files, "N: N files of 1 MiB in jobfs" },
 	{ "deleted", do_deleted, "MIB: a deleted but open file" },
 	{ "greedy", do_greedy, "SECONDS THREADS: spin on more cpus than granted" },

@@ -68,14 +68,13 @@ static void decide_end(struct node *n, struct job *j, const struct final *f)
 	state_end_get(&j->s, &seen);
 	if (seen.kind == END_NONE) {
 		seen = recorded;
-		if (recorded.kind == END_LIMIT) {
-			seen.reason.requested = j->s.mem_max_bytes;
-			seen.reason.reached = usage_has(&f->usage, &f->usage.mem_peak_bytes)
-						      ? f->usage.mem_peak_bytes
-						      : -1;
-		}
+		if (recorded.kind == END_LIMIT)
+			seen.reason.requested = limit_mem_bytes(j);
 		snprintf(seen.reason.host, sizeof(seen.reason.host), "%s", n->conf->node);
 	}
+	if (seen.kind == END_LIMIT && seen.reason.limit == LIMIT_MEM &&
+	    seen.reason.reached < 0 && usage_has(&f->usage, &f->usage.mem_peak_bytes))
+		seen.reason.reached = f->usage.mem_peak_bytes;
 	/* Of a job that ended with its main step (step/steps.c) the record has only how its holder was killed. */
 	if (seen.kind != END_EXITED && seen.kind != END_SIGNALED) {
 		seen.exit_status = recorded.exit_status;
@@ -181,6 +180,7 @@ int job_finish(struct node *n, struct job *j)
 		decide_end(n, j, &f);
 	else
 		end_without_record(j);
+	report_count_reached(n, j);
 	job_due_set(j, DUE_CLOCK, JOB_DUE_NEVER);
 	write_end_message(n, j);
 	job_gpus_finish(n, j);

@@ -143,14 +143,16 @@ static void latch_no_room(struct node *n, struct job *j, int64_t n_spaces)
 static void note_refusal(struct job *j, const struct vmem_excess *x)
 {
 	char more[AMOUNT_TEXT_MAX], sum[AMOUNT_TEXT_MAX], limit[AMOUNT_TEXT_MAX];
+	int64_t like = j->s.request.res.vmem_bytes;
 
 	job_note(
 		j,
 		"vmem limit: %s of %s by process %u (%.16s) was refused with ENOMEM: the job would have "
 		"had %s of %s",
-		x->operation, amount_format_bytes((int64_t)x->requested_bytes, more), x->tgid,
-		x->comm, amount_format_bytes((int64_t)x->reached_bytes, sum),
-		amount_format_bytes((int64_t)x->limit_bytes, limit));
+		x->operation, amount_format_bytes_like((int64_t)x->requested_bytes, like, more),
+		x->tgid, x->comm,
+		amount_format_bytes_like((int64_t)x->reached_bytes, like, sum),
+		amount_format_bytes_like(like, like, limit));
 }
 
 void limit_on_vmem(void *ctx, const struct vmem_excess *x)
@@ -176,6 +178,13 @@ void limit_on_vmem(void *ctx, const struct vmem_excess *x)
 	add_processes(n, j);
 	add_offender(j, x);
 	log_limit(j);
+}
+
+int64_t limit_mem_bytes(const struct job *j)
+{
+	int64_t requested = j->s.request.res.mem_bytes;
+
+	return requested ? requested : j->s.mem_max_bytes;
 }
 
 /* With memory.oom.group the kernel has killed the whole job already; on a kernel without it cgroup.kill does
@@ -205,7 +214,7 @@ void limit_on_oom(void *ctx, const struct events_oom *oom)
 		return;
 	}
 	if (!latch_limit(
-		    j, (struct limit_hit){ LIMIT_MEM, j->s.mem_max_bytes,
+		    j, (struct limit_hit){ LIMIT_MEM, limit_mem_bytes(j),
 					   oom->usage_bytes ? (int64_t)oom->usage_bytes : -1 }))
 		return;
 	add_process(j, oom->pid, oom->victim_rss_bytes ? (int64_t)oom->victim_rss_bytes : -1,
@@ -213,23 +222,60 @@ void limit_on_oom(void *ctx, const struct events_oom *oom)
 	log_limit(j);
 }
 
-/* Also called by check_jobfs(), with an event that it makes up. reached -1: not known. */
+/* Names the refused call in the latched reason: the disk itself may have nothing of it. */
+static void add_call(struct job *j, const struct guard_quota *q)
+{
+	static const char *const names[] = {
+		[GUARD_BY_WRITE] = "a write", [GUARD_BY_FALLOCATE] = "an fallocate"
+	};
+	char asked[AMOUNT_TEXT_MAX];
+	struct reason *why = j->s.end.reason;
+
+	if (!why || q->call <= GUARD_BY_OTHER || q->call > GUARD_BY_FALLOCATE)
+		return;
+	if (q->asked_bytes && q->asked_bytes <= INT64_MAX)
+		snprintf(why->text, sizeof(why->text), "%s of %s", names[q->call],
+			 amount_format_bytes_like((int64_t)q->asked_bytes,
+						  j->s.request.res.jobfs_bytes, asked));
+	else
+		snprintf(why->text, sizeof(why->text), "%s", names[q->call]);
+}
+
+/* At least what the job would have had. The kernel has refused what would have exceeded the limit; by now the dead job's deleted
+ * files are gone, and of an allocation that is refused as a whole nothing was ever there. */
+static int64_t find_reached(struct node *n, const struct job *j, const struct guard_quota *q,
+			    int64_t limit)
+{
+	bool is_files = q->kind == GUARD_INODES;
+	int64_t reached = limit;
+	struct jobfs_usage u;
+
+	if (n->jobfs && jobfs_usage(n->jobfs, &j->s.jobfs, &u, NULL) == 0 &&
+	    (is_files ? u.files : u.bytes) > reached)
+		reached = is_files ? u.files : u.bytes;
+	if (q->call == GUARD_BY_FALLOCATE && q->asked_bytes <= INT64_MAX &&
+	    (int64_t)q->asked_bytes > reached)
+		reached = (int64_t)q->asked_bytes;
+	return reached;
+}
+
+/* Also called by check_jobfs(), with an event that it makes up. */
 void limit_on_quota(void *ctx, const struct guard_quota *q)
 {
 	struct node *n = ctx;
 	struct job *j = find_attached(n, q->job);
-	bool is_files = q->kind == GUARD_INODES;
-	struct limit_hit h = { is_files ? LIMIT_JOBFS_FILES : LIMIT_JOBFS, 0, -1 };
-	struct jobfs_usage u;
+	struct limit_hit h = { .limit = LIMIT_JOBFS };
 
 	if (!j)
 		return;
 	job_kill_now(j);
-	h.requested = is_files ? j->s.jobfs.limit_files : j->s.request.res.jobfs_bytes;
-	if (n->jobfs && jobfs_usage(n->jobfs, &j->s.jobfs, &u, NULL) == 0)
-		h.reached = is_files ? u.files : u.bytes;
+	h.requested = j->s.request.res.jobfs_bytes;
+	if (q->kind == GUARD_INODES)
+		h = (struct limit_hit){ LIMIT_JOBFS_FILES, j->s.jobfs.limit_files, 0 };
+	h.reached = find_reached(n, j, q, h.requested);
 	if (!latch_limit(j, h))
 		return;
+	add_call(j, q);
 	add_process(j, q->pid, -1, q->comm);
 	log_limit(j);
 }
@@ -384,7 +430,10 @@ void limit_read_latches(struct node *n, struct job *j)
 	}
 	if (u.is_survived || j->s.request.vmem_policy == VMEM_POLICY_DENY)
 		return;
+	/* What was refused is not in the peak. */
 	latch_limit(j, (struct limit_hit){ LIMIT_VMEM, j->s.request.res.vmem_bytes,
-					   (int64_t)u.peak_bytes });
+					   (int64_t)(u.peak_bytes > u.limit_bytes
+							     ? u.peak_bytes
+							     : u.limit_bytes) });
 	add_processes(n, j);
 }

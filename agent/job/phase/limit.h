@@ -35,5 +35,8 @@ void limit_check_sampled(struct node *n, struct job *j);
 void limit_arm_clock(struct node *n, struct job *j);
 /* When the clock is due: the walltime has passed, or the grace after TERM. */
 void limit_check_clock(struct node *n, struct job *j);
+/* The limit of memory as messages have it: what was requested, or what the site makes of vmem. The kernel's own is rounded
+ * to whole pages. */
+int64_t limit_mem_bytes(const struct job *j);
 /* For a job that ended while the agent was away: take the reason from the excess latched in the kernel. */
 void limit_read_latches(struct node *n, struct job *j);

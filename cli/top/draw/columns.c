@@ -26,7 +26,7 @@ const char *top_column_text(const struct table *t, size_t row, const struct top_
 		return "-";
 	if (cell->text)
 		return cell->text;
-	return table_format_cell(t->columns[i].kind, cell->n, buf);
+	return table_format_at(t, row, i, buf);
 }
 
 static bool is_right(const struct table *t, const struct top_column *c)

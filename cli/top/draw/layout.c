@@ -133,8 +133,8 @@ static const char *format_amount(const struct top_meter *m, int64_t n,
 {
 	if (m->kind == CELL_FIGURE)
 		snprintf(buf, TABLE_CELL_MAX, "%" PRId64 ".%02d", n / 100, (int)(n % 100));
-	else if (m->kind == CELL_BYTES && m->of > 0)
-		amount_format_bytes_like(n, m->of, buf);
+	else if (m->kind == CELL_BYTES && (m->like || m->of > 0))
+		amount_format_bytes_like(n, m->like ? m->like : m->of, buf);
 	else
 		return table_format_cell(m->kind, n, buf);
 	return buf;

@@ -59,17 +59,22 @@ static void add_cores(struct top_view *v, const struct job_view *job,
 		snprintf(m->note, sizeof(m->note), "busy on average");
 }
 
-static void add_amount(struct top_view *v, const char *name, int64_t of, const int64_t *now,
-		       const int64_t *peak)
+struct amount {
+	const char *name;
+	int64_t of, now, peak; /* 0: not requested; below 0: not measured */
+};
+
+static void add_amount(struct top_view *v, const struct resources *r, const struct amount *a)
 {
 	struct top_meter *m;
 
-	if (of <= 0 && *now < 0 && *peak < 0)
+	if (a->of <= 0 && a->now < 0 && a->peak < 0)
 		return;
-	m = top_view_meter(v, name, CELL_BYTES);
-	m->of = of > 0 ? of : -1;
-	m->used = *now;
-	m->peak = *peak;
+	m = top_view_meter(v, a->name, CELL_BYTES);
+	m->of = a->of > 0 ? a->of : -1;
+	m->like = resources_like(r, a->of);
+	m->used = a->now;
+	m->peak = a->peak;
 }
 
 static void add_amounts(struct top_view *v, const struct job_view *job)
@@ -77,16 +82,17 @@ static void add_amounts(struct top_view *v, const struct job_view *job)
 	const struct resources *r = &job->requested;
 	const struct usage *u = &job->usage;
 	bool is_over = job->state == JOB_ENDED; /* then what it has now says nothing */
-	int64_t rss = is_over ? -1 : if_measured(u, &u->rss_bytes);
-	int64_t vmem = is_over ? -1 : if_measured(u, &u->vmem_bytes);
-	int64_t jobfs = is_over ? -1 : if_measured(u, &u->jobfs_bytes);
-	int64_t rss_peak = if_measured(u, &u->rss_peak_bytes);
-	int64_t vmem_peak = if_measured(u, &u->vmem_peak_bytes);
-	int64_t jobfs_peak = if_measured(u, &u->jobfs_peak_bytes);
+	const struct amount amounts[] = {
+		{ "Mem", r->mem_bytes, is_over ? -1 : if_measured(u, &u->rss_bytes),
+		  if_measured(u, &u->rss_peak_bytes) },
+		{ "Vmem", r->vmem_bytes, is_over ? -1 : if_measured(u, &u->vmem_bytes),
+		  if_measured(u, &u->vmem_peak_bytes) },
+		{ "Jobfs", r->jobfs_bytes, is_over ? -1 : if_measured(u, &u->jobfs_bytes),
+		  if_measured(u, &u->jobfs_peak_bytes) },
+	};
 
-	add_amount(v, "Mem", r->mem_bytes, &rss, &rss_peak);
-	add_amount(v, "Vmem", r->vmem_bytes, &vmem, &vmem_peak);
-	add_amount(v, "Jobfs", r->jobfs_bytes, &jobfs, &jobfs_peak);
+	for (size_t i = 0; i < ARRAY_LEN(amounts); i++)
+		add_amount(v, r, &amounts[i]);
 }
 
 static void add_time(struct top_view *v, const struct job_view *job)

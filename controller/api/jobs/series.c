@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* series.c - GET /v1/jobs/ID/series: how a job's use went, as points over its time beside what it requested. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/model/series/series.h"
 #include "common/wire/doc.h"
 #include "common/wire/json/load.h"
+#include "common/wire/wire.h"
 #include "controller/api/authz.h"
 #include "controller/api/call.h"
 #include "controller/api/jobs/jobs.h"
@@ -43,6 +45,9 @@ struct view {
 	json_t *nodes;	   /* owned until it is part of the answer */
 	struct series sum;
 	bool is_summed; /* every node is in the sum */
+	/* What the job asked for when it was ended for a limit, and was refused: in no point. */
+	int refused_metric; /* -1: none */
+	int64_t refused_bytes;
 };
 
 static void view_done(struct view *v)
@@ -125,13 +130,14 @@ static int64_t mean_over_ms(const struct view *v, int m, int64_t measured_ms)
 	return shown[m].is_rate && ran_ms > 0 ? ran_ms : measured_ms;
 }
 
-/* `full` is the top of a chart: what was requested, or what was used where that is more. */
+/* `full` is the top of a chart: what was requested, used or refused, whichever is the most. */
 static json_t *encode_metric(const struct view *v, int m)
 {
 	const json_t *asked =
 		shown[m].requested ? json_object_get(v->resources, shown[m].requested) : NULL;
 	struct extent e = measure_points(&v->sum, m);
 	double requested = json_is_integer(asked) ? (double)json_integer_value(asked) : 0;
+	double refused = m == v->refused_metric ? (double)v->refused_bytes : 0;
 	_cleanup_doc_ struct doc d = doc_object();
 
 	doc_text(&d, "name", shown[m].name);
@@ -142,7 +148,9 @@ static json_t *encode_metric(const struct view *v, int m)
 		doc_real(&d, "mean", e.sum / (double)mean_over_ms(v, m, e.length_ms));
 		doc_real(&d, "measured_s", (double)e.length_ms / MS_PER_S);
 	}
-	doc_real(&d, "full", e.most > requested ? e.most : requested);
+	if (refused > e.most)
+		doc_real(&d, "refused", refused);
+	doc_real(&d, "full", fmax(fmax(e.most, requested), refused));
 	return doc_take(&d);
 }
 
@@ -198,6 +206,35 @@ static int add_node(void *ctx, const struct store_series *row, struct err *err)
 
 /* ---- the document ---- */
 
+/* In whose units all amounts of the job are shown: the first that was requested. */
+static int64_t find_like(const json_t *resources)
+{
+	struct resources r = { 0 };
+
+	if (!json_is_object(resources) ||
+	    wire_decode_resources(resources, "resources", &r, NULL) < 0)
+		return 0;
+	return resources_like(&r, 0);
+}
+
+/* Of a job on one node: the sentence about a limit is about one. */
+static void find_refused(struct view *v, const struct store_job *row)
+{
+	static const int metrics[_LIMIT_MAX] = {
+		[LIMIT_VMEM] = SERIES_VMEM_KIB, [LIMIT_JOBFS] = SERIES_JOBFS_KIB
+	};
+	_cleanup_json_ json_t *doc =
+		row->end && !*row->hosts ? wire_load(row->end, 0, NULL) : NULL;
+	struct job_end end;
+
+	v->refused_metric = -1;
+	if (!doc || wire_decode_end(doc, "end", &end, NULL) < 0 || end.kind != END_LIMIT ||
+	    !metrics[end.reason.limit])
+		return;
+	v->refused_metric = metrics[end.reason.limit];
+	v->refused_bytes = end.reason.reached;
+}
+
 static int answer_series(struct view *v, struct err *err)
 {
 	_cleanup_doc_ struct doc d = doc_message();
@@ -214,6 +251,7 @@ static int answer_series(struct view *v, struct err *err)
 	doc_real(&d, "suspended_s",
 		 (double)series_total(&v->sum, SERIES_SUSPENDED_MS) / MS_PER_S);
 	doc_bool(&d, "is_summed", v->is_summed);
+	doc_int(&d, "like_bytes", find_like(v->resources));
 	return doc_finish(&d, &v->c->answer, err);
 }
 
@@ -238,6 +276,7 @@ static int show_series(void *ctx, const struct store_job *row, struct err *err)
 	/* Of one of several nodes nothing is known as requested: the request is of the whole job. */
 	if (!*row->hosts || !call_query_text(c, "node"))
 		v.resources = json_incref(json_object_get(request, "resources"));
+	find_refused(&v, row);
 	r = store_series_each(c->api->c.store, v.of, add_node, &v, err);
 	return r < 0 ? r : answer_series(&v, err);
 }

@@ -153,7 +153,7 @@ static const char *more_for_refusals(const struct advice_facts *f, char buf[stat
 			 " mapping%s refused with ENOMEM for the limit of vmem: if the "
 			 "job lacked memory, request more than vmem=%s",
 			 n, n == 1 ? " was" : "s were",
-			 amount_format_bytes(f->requested->vmem_bytes, limit));
+			 amount_format_bytes_exact(f->requested->vmem_bytes, limit));
 	return buf;
 }
 

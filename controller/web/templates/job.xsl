@@ -13,6 +13,8 @@
 
 <xsl:template match="job" mode="whole">
 	<xsl:variable name="q" select="request/resources"/>
+	<!-- In whose units an amount is shown that was not requested itself. -->
+	<xsl:variable name="like" select="($q/@vmem_bytes | $q/@mem_bytes | $q/@jobfs_bytes)[1]"/>
 	<p class="lead"><xsl:call-template name="state"/><xsl:text> </xsl:text>
 		<strong><xsl:value-of select="@name"/></strong> of <xsl:value-of select="@user"/>,
 		account <xsl:value-of select="@account"/>, queue <xsl:value-of select="@queue"/> on <xsl:value-of select="@cluster"/></p>
@@ -48,23 +50,23 @@
 			<xsl:call-template name="resource">
 				<xsl:with-param name="name">Address space (vmem)</xsl:with-param>
 				<xsl:with-param name="requested" select="$q/@vmem_bytes"/>
-				<xsl:with-param name="requested-text" select="f:bytes($q/@vmem_bytes)"/>
+				<xsl:with-param name="requested-text" select="f:bytes($q/@vmem_bytes, $q/@vmem_bytes)"/>
 				<xsl:with-param name="used" select="usage/@vmem_peak_bytes"/>
-				<xsl:with-param name="used-text" select="f:bytes(usage/@vmem_peak_bytes, $q/@vmem_bytes)"/>
+				<xsl:with-param name="used-text" select="f:bytes(usage/@vmem_peak_bytes, $q/@vmem_bytes | $like[not($q/@vmem_bytes)])"/>
 			</xsl:call-template>
 			<xsl:call-template name="resource">
 				<xsl:with-param name="name">Memory (mem)</xsl:with-param>
 				<xsl:with-param name="requested" select="$q/@mem_bytes"/>
-				<xsl:with-param name="requested-text" select="f:bytes($q/@mem_bytes)"/>
+				<xsl:with-param name="requested-text" select="f:bytes($q/@mem_bytes, $q/@mem_bytes)"/>
 				<xsl:with-param name="used" select="usage/@rss_peak_bytes"/>
-				<xsl:with-param name="used-text" select="f:bytes(usage/@rss_peak_bytes, $q/@mem_bytes)"/>
+				<xsl:with-param name="used-text" select="f:bytes(usage/@rss_peak_bytes, $q/@mem_bytes | $like[not($q/@mem_bytes)])"/>
 			</xsl:call-template>
 			<xsl:call-template name="resource">
 				<xsl:with-param name="name">Disk (jobfs)</xsl:with-param>
 				<xsl:with-param name="requested" select="$q/@jobfs_bytes"/>
-				<xsl:with-param name="requested-text" select="f:bytes($q/@jobfs_bytes)"/>
+				<xsl:with-param name="requested-text" select="f:bytes($q/@jobfs_bytes, $q/@jobfs_bytes)"/>
 				<xsl:with-param name="used" select="usage/@jobfs_peak_bytes"/>
-				<xsl:with-param name="used-text" select="f:bytes(usage/@jobfs_peak_bytes, $q/@jobfs_bytes)"/>
+				<xsl:with-param name="used-text" select="f:bytes(usage/@jobfs_peak_bytes, $q/@jobfs_bytes | $like[not($q/@jobfs_bytes)])"/>
 			</xsl:call-template>
 			<xsl:call-template name="resource">
 				<xsl:with-param name="name">Walltime</xsl:with-param>

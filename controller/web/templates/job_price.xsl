@@ -68,8 +68,8 @@
 			<tbody><xsl:for-each select="$p/sides/item"><tr>
 				<xsl:if test="@decides = 'true'"><xsl:attribute name="class">own</xsl:attribute></xsl:if>
 				<th scope="row"><xsl:call-template name="side"><xsl:with-param name="of" select="@side"/></xsl:call-template></th>
-				<td class="figure"><xsl:choose><xsl:when test="@side = 'memory'"><xsl:value-of select="f:bytes(@occupied)"/></xsl:when><xsl:otherwise><xsl:value-of select="@occupied"/></xsl:otherwise></xsl:choose></td>
-				<td class="figure"><xsl:choose><xsl:when test="@side = 'memory'"><xsl:value-of select="f:bytes(@per_unit_bytes)"/></xsl:when><xsl:otherwise><xsl:value-of select="@per_unit"/></xsl:otherwise></xsl:choose></td>
+				<td class="figure"><xsl:choose><xsl:when test="@side = 'memory'"><xsl:value-of select="f:bytes(@occupied, @occupied)"/></xsl:when><xsl:otherwise><xsl:value-of select="@occupied"/></xsl:otherwise></xsl:choose></td>
+				<td class="figure"><xsl:choose><xsl:when test="@side = 'memory'"><xsl:value-of select="f:bytes(@per_unit_bytes, @occupied)"/></xsl:when><xsl:otherwise><xsl:value-of select="@per_unit"/></xsl:otherwise></xsl:choose></td>
 				<td class="figure"><xsl:call-template name="short"><xsl:with-param name="of" select="@units"/></xsl:call-template></td>
 				<td><xsl:choose>
 					<xsl:when test="$p/@is_sum = 'true'">is added</xsl:when>
@@ -78,7 +78,7 @@
 			</tr></xsl:for-each></tbody>
 		</table></div>
 	</xsl:if>
-	<xsl:if test="@rule != ''"><p class="note">Rule at its submission: <xsl:value-of select="@rule"/></p></xsl:if>
+	<xsl:if test="@rule != ''"><p class="note">Rule: <xsl:value-of select="@rule"/></p></xsl:if>
 	<xsl:if test="count($p/queues/item) &gt; 0">
 		<h2 id="queues">The same request in each queue</h2>
 		<div class="scroll" tabindex="0" role="region" aria-label="Price by queue"><table class="narrow">

@@ -35,19 +35,20 @@
 	<ul class="legend">
 		<li><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="use" width="10" height="10"/></svg>used</li>
 		<xsl:if test="$s/metrics/item/@requested"><li><svg viewBox="0 0 10 10" aria-hidden="true"><line class="request" x1="0" x2="10" y1="5" y2="5"/></svg>requested</li></xsl:if>
+		<xsl:if test="$s/metrics/item/@refused"><li><svg viewBox="0 0 10 10" aria-hidden="true"><line class="refused" x1="0" x2="10" y1="5" y2="5"/></svg>tried and refused</li></xsl:if>
 		<xsl:if test="$s/@suspended_s &gt; 0"><li><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="pause" width="10" height="10"/></svg>suspended</li></xsl:if>
 		<xsl:if test="$s/metrics/item[@measured_s &lt; $s/@elapsed_s]"><li><svg viewBox="0 0 10 10" aria-hidden="true"><rect class="missing framed" width="10" height="10"/></svg>not measured</li></xsl:if>
 	</ul>
 </xsl:template>
 
-<!-- "cores", "gpus_busy": a number; all others are bytes. -->
+<!-- "cores", "gpus_busy": a number; all others are bytes, in the units of the request. Of a metric. -->
 <xsl:template name="amount">
 	<xsl:param name="name"/>
 	<xsl:param name="value"/>
 	<xsl:choose>
 		<xsl:when test="string($value) = ''">-</xsl:when>
 		<xsl:when test="$name = 'cores' or $name = 'gpus_busy'"><xsl:value-of select="format-number($value, '0.##')"/></xsl:when>
-		<xsl:otherwise><xsl:value-of select="f:bytes($value)"/></xsl:otherwise>
+		<xsl:otherwise><xsl:value-of select="f:bytes($value, @requested | /page/series/@like_bytes[not(current()/@requested)])"/></xsl:otherwise>
 	</xsl:choose>
 </xsl:template>
 
@@ -67,7 +68,7 @@
 		<xsl:when test="@most">at most <xsl:call-template name="amount"><xsl:with-param name="name" select="@name"/><xsl:with-param name="value" select="@most"/></xsl:call-template>,
 			<xsl:call-template name="amount"><xsl:with-param name="name" select="@name"/><xsl:with-param name="value" select="@mean"/></xsl:call-template> on average<xsl:choose>
 			<xsl:when test="@requested">, <xsl:call-template name="amount"><xsl:with-param name="name" select="@name"/><xsl:with-param name="value" select="@requested"/></xsl:call-template> requested (dashed line)</xsl:when>
-			<xsl:otherwise>; none requested</xsl:otherwise></xsl:choose>.</xsl:when>
+			<xsl:otherwise>; none requested</xsl:otherwise></xsl:choose><xsl:if test="@refused">, <xsl:call-template name="amount"><xsl:with-param name="name" select="@name"/><xsl:with-param name="value" select="@refused"/></xsl:call-template> tried and refused (dotted line)</xsl:if>.</xsl:when>
 		<xsl:otherwise>not measured.</xsl:otherwise>
 	</xsl:choose>
 </xsl:template>
@@ -144,6 +145,8 @@
 	</xsl:for-each>
 	<xsl:if test="@requested"><xsl:variable name="y" select="format-number(100 - 100 * @requested div $full, '0.#')"/>
 		<line class="request" x1="0" x2="{format-number($s/@elapsed_s div $s/@interval_s, '0.###')}" y1="{$y}" y2="{$y}"/></xsl:if>
+	<xsl:if test="@refused"><xsl:variable name="y" select="format-number(100 - 100 * @refused div $full, '0.#')"/>
+		<line class="refused" x1="0" x2="{format-number($s/@elapsed_s div $s/@interval_s, '0.###')}" y1="{$y}" y2="{$y}"/></xsl:if>
 </xsl:template>
 
 <xsl:template name="timeline-table">

@@ -107,6 +107,24 @@ is "no style in the page" 0 "$(grep -c 'style=' <<<"$page")"
 is "the page of the series" 200 "$(status $daemon "/series/$job")"
 is "its CSV has a line for each point" 3 "$(get $daemon "/series/$job.csv" | wc -l)"
 is "with the figures of the document" 0,20,1.75,1048576 "$(get $daemon "/series/$job.csv" | sed -n 2p | tr -d '\r')"
+
+# ---- a job of 100 MB that was refused 104 MB ----
+job=$(submit $daemon "$(job_request resources='"ncpus":1,"vmem_bytes":100000000')")
+until_has "\"job\":$job" node_sync || tap_result 1 "the second job is dispatched" "$out"
+killed=$(encode_series 10000 10000 1=45000 2=90625)
+node_sync reports="$(job_report "$job" 1 ended running_s=10 kind=limit exit_status=-1 limit=vmem requested=100000000 reached=104000000 host=n1 \
+	usage='"cpu_ns":1000000000,"rss_peak_bytes":46080000,"vmem_peak_bytes":104000000' more=",\"series\":\"$killed\"")" >/dev/null
+doc=$(series $daemon "$job")
+is "what was refused is in no point, but known" "92800000 104000000.0" "$(of "$doc" '"%d %s" % (d["points"][0]["vmem_bytes"], [m for m in d["metrics"] if m["name"] == "vmem_bytes"][0]["refused"])')"
+page=$(get $daemon "/job/$job")
+has "the chart draws it as tried" 'class="refused"' "$page"
+has "and names it" '104 MB tried and refused (dotted line)' "$page"
+units() { grep -oE '[0-9.]+ [KMGT]i?B' <<<"$1" | sed 's|.*[KMGT]|.|' | sort -u | xargs; }
+is "one family of units in all of the page: the one that was typed" .B "$(units "$page")"
+is "in the command's table" .B "$(units "$(as $daemon "$dir/reeve" job "$job" --config "$dir/reeve.conf")")"
+is "in its points" .B "$(units "$(points $daemon)")"
+is "and in the list, also of what was not requested" "104 MB 46.1 MB" \
+	"$(as $daemon "$dir/reeve" jobs -a -n --columns job,vmem_bytes,vmem_peak_bytes,rss_peak_bytes --config "$dir/reeve.conf" | awk -v j="$job" '$1 == j { print $4, $5, $6, $7 }')"
 is "another user's page of it" 404 "$(status $bin "/series/$job")"
 is "a job that is not there" 404 "$(status $daemon /series/99)"
 tap_end

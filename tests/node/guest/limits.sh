@@ -30,6 +30,15 @@ killed() {
 	ok $? "$name: it did not survive"
 }
 
+# reached PEAK NAME: the job's peak is what the end message says was reached, or more; and that is not less than was requested.
+reached() {
+	local doc reached peak requested
+	doc=$(as alice reeve job "$id" --json)
+	reached=$(json reached <<<"$doc") peak=$(json "$1" <<<"$doc") requested=$(json requested <<<"$doc")
+	[ "${reached:-0}" -ge "${requested:-1}" ] && [ "${peak:-0}" -ge "${reached:-1}" ]
+	ok $? "$2: the peak is not below what was reached: requested $requested, reached $reached, peak $peak"
+}
+
 alone=$(as alice reeve run -l $RES -- "$LOAD" work 5 16 | sed -n 's/^rate //p')
 has "$alone" '^[0-9.]+$' "a well-behaved job ends well, alone"
 
@@ -40,15 +49,21 @@ neighbour=$(json job </tmp/neighbour); neighbour=${neighbour:-$(grep -oE '[0-9]+
 
 run_job $RES map 200; killed vmem "one big mapping"
 has "$(as alice reeve job "$id")" "PID +SIZE +COMMAND" "one big mapping: the processes are listed"
+reached vmem_peak_bytes "one big mapping"
 run_job $RES forks 16 10; killed vmem "many forks, each below the limit"
 run_job $RES shared 16; killed vmem "shared mappings"
 run_job $RES stack 200; killed vmem "stack growth"
 run_job $RES exec; killed vmem "fork and exec in a loop"
 run_job $RES headless 200; killed vmem "a process whose main thread has exited"
 run_job ncpus=1,vmem=400MB,mem=50MB,jobfs=10MB,walltime=0:01:00 touch 150; killed mem "touched memory"
+reached rss_peak_bytes "touched memory"
 run_job $RES file 64; killed jobfs "one big file"
+reached jobfs_peak_bytes "one big file"
+run_job $RES fallocate 64; killed jobfs "one fallocate"
+reached jobfs_peak_bytes "one fallocate"
 run_job $RES files 64; killed jobfs "many small files"
 run_job $RES deleted 64; killed jobfs "a deleted but open file"
+reached jobfs_peak_bytes "a deleted but open file"
 run_job ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:00:03 sleep 60; killed walltime "walltime"
 
 text=$(as alice reeve run --vmem-action enomem -l $RES -- "$LOAD" map 200 2>&1); status=$?

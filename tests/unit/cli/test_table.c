@@ -80,6 +80,40 @@ static void tables_for_people_have_units_and_a_dash_for_nothing(void **state)
 		      "-                    12\n");
 }
 
+static void amounts_have_the_unit_of_the_request_beside_them(void **state)
+{
+	static const struct table_column amounts[] = {
+		{ "gpu", "GPU", CELL_BYTES },	   { "vmem", "VMEM", CELL_REQUEST },
+		{ "peak", "PEAK", CELL_BYTES },	   { "mem", "MEM", CELL_REQUEST },
+		{ "resident", "RSS", CELL_BYTES }, { 0 },
+	};
+	struct table *t = NULL;
+	char *text;
+
+	(void)state;
+	assert_int_equal(table_new("jobs", amounts, &t, NULL), 0);
+	table_row(t); /* only vmem was requested */
+	table_int(t, "gpu", 1000000000);
+	table_int(t, "vmem", 100000000);
+	table_int(t, "peak", 92800000);
+	table_int(t, "resident", 46100000);
+	table_row(t); /* each has its own */
+	table_int(t, "vmem", 1LL << 30);
+	table_int(t, "peak", 1LL << 29);
+	table_int(t, "mem", 500000000);
+	table_int(t, "resident", 250000000);
+	table_row(t); /* nothing was: that of table_like() */
+	table_int(t, "peak", 46100000);
+	table_like(t, 2000000000);
+	text = print_table(t, (struct table_format){ .output = TABLE_TABLE });
+	assert_string_equal(text, "    GPU     VMEM    PEAK    MEM     RSS\n"
+				  "1.00 GB   100 MB 92.8 MB      - 46.1 MB\n"
+				  "      - 1.00 GiB 512 MiB 500 MB  250 MB\n"
+				  "      -        - 46.1 MB      -       -\n");
+	free(text);
+	table_free(t);
+}
+
 static void output_for_programs_has_exact_figures_and_empty_cells(void **state)
 {
 	(void)state;
@@ -455,6 +489,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables_for_people_have_units_and_a_dash_for_nothing),
+		cmocka_unit_test(amounts_have_the_unit_of_the_request_beside_them),
 		cmocka_unit_test(output_for_programs_has_exact_figures_and_empty_cells),
 		cmocka_unit_test(no_field_breaks_a_row_of_bars),
 		cmocka_unit_test(figures_are_numbers_in_json_where_they_are_numbers),

@@ -146,6 +146,14 @@ static void each_end_has_its_sentence(void **state)
 				.host = "n2" } },
 		  "mem limit exceeded on n2 at 1970-01-01 00:00:00 UTC: requested an unknown "
 		  "amount, reached 5 B; the job was killed." },
+		{ { .kind = END_LIMIT,
+		    .reason = { .limit = LIMIT_JOBFS,
+				.requested = 20000000,
+				.reached = 200000000,
+				.host = "n2",
+				.text = "an fallocate of 200 MB" } },
+		  "jobfs limit exceeded on n2 at 1970-01-01 00:00:00 UTC: requested 20.0 MB, "
+		  "reached 200 MB (+180 MB) by an fallocate of 200 MB; the job was killed." },
 	};
 	char buf[REASON_TEXT_MAX];
 
@@ -153,6 +161,35 @@ static void each_end_has_its_sentence(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_string_equal(reason_format_line(&rows[i].end, buf, sizeof(buf)),
 				    rows[i].line);
+}
+
+static void no_peak_is_below_what_the_message_says_was_reached(void **state)
+{
+	struct job_end e = { .kind = END_LIMIT,
+			     .reason = { .limit = LIMIT_MEM, .reached = 50 } };
+	struct usage u = { 0 };
+
+	(void)state;
+	usage_set(&u, &u.rss_peak_bytes, 25);
+	usage_set(&u, &u.mem_peak_bytes,
+		  51); /* the kernel's own, with what the message left out */
+	job_end_raise_peaks(&e, &u);
+	assert_int_equal(u.rss_peak_bytes, 50);
+	assert_int_equal(u.mem_peak_bytes, 51);
+	assert_false(usage_has(&u, &u.vmem_peak_bytes));
+	e.reason = (struct reason){ .limit = LIMIT_VMEM, .reached = 104 };
+	job_end_raise_peaks(&e, &u);
+	assert_int_equal(u.vmem_peak_bytes, 104);
+	e.reason = (struct reason){ .limit = LIMIT_JOBFS, .reached = -1 }; /* not known */
+	job_end_raise_peaks(&e, &u);
+	assert_false(usage_has(&u, &u.jobfs_peak_bytes));
+	e.reason = (struct reason){ .limit = LIMIT_WALLTIME, .reached = 60 };
+	job_end_raise_peaks(&e, &u);
+	e = (struct job_end){ .kind = END_EXITED,
+			      .reason = { .limit = LIMIT_VMEM, .reached = 999 } };
+	job_end_raise_peaks(&e, &u);
+	assert_int_equal(u.vmem_peak_bytes, 104);
+	assert_int_equal(u.rss_peak_bytes, 50);
 }
 
 static void the_largest_processes_are_listed_and_the_rest_counted(void **state)
@@ -329,6 +366,7 @@ int main(void)
 		cmocka_unit_test(the_sentence_names_limit_host_time_and_amounts),
 		cmocka_unit_test(a_short_buffer_is_never_overrun),
 		cmocka_unit_test(each_end_has_its_sentence),
+		cmocka_unit_test(no_peak_is_below_what_the_message_says_was_reached),
 		cmocka_unit_test(the_largest_processes_are_listed_and_the_rest_counted),
 		cmocka_unit_test(a_report_that_is_done_owns_nothing),
 		cmocka_unit_test(every_name_of_a_state_or_end_reads_back),

@@ -71,12 +71,12 @@ static void who_was_refused_a_mapping_is_not_told_to_request_less(void **state)
 	usage_set(&used, &used.vmem_refused, 1);
 	expect_advice(7000,
 		      "1 mapping was refused with ENOMEM for the limit of vmem: if the job "
-		      "lacked memory, request more than vmem=8.00 GiB");
+		      "lacked memory, request more than vmem=8GiB");
 	end.exit_status = 1;
 	used.vmem_refused = 12;
 	expect_advice(3,
 		      "12 mappings were refused with ENOMEM for the limit of vmem: if the job "
-		      "lacked memory, request more than vmem=8.00 GiB");
+		      "lacked memory, request more than vmem=8GiB");
 	end.kind = END_NONE;
 	expect_advice(7000, "");
 	end.kind = END_EXITED;
