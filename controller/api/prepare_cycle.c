@@ -3,6 +3,7 @@
  * jobs; see prepare_cycle.h. */
 #include "common/err.h"
 #include "common/log.h"
+#include "common/stops/stops.h"
 #include "controller/api/call.h"
 #include "controller/api/prepare_cycle.h"
 #include "controller/ledger/jobs/array.h"
@@ -22,6 +23,7 @@ static void on_resolved(void *ctx, const struct store_resolved *what)
 
 bool prepare_cycle(struct api *a)
 {
+	STOPS_IN("cycle: dependencies");
 	const struct store_resolve how = { api_now_ns(), DEPENDENCIES_NS, on_resolved, a };
 	struct err err;
 	int r = store_resolve(a->c.store, &how, &err);
@@ -33,5 +35,7 @@ bool prepare_cycle(struct api *a)
 	r = store_arrays_expand(a->c.store, &err);
 	if (r < 0)
 		log_line(LOG_ERR, "cannot expand arrays: %s", err.text);
+	if (r == STORE_EXPAND_MORE)
+		api_request_cycle(a);
 	return r > 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/stops/stops.h"
 #include "common/time_units.h"
 #include "controller/config/ordering.h"
 #include "controller/ledger/changes.h"
@@ -130,6 +131,7 @@ bool cycle_may_start_by_time(const struct cycle *c)
 static int load_limits(struct cycle *c, struct cycle_cluster *cl, const struct cycle_run *run,
 		       struct err *err)
 {
+	STOPS_IN("cycle: limits");
 	const struct quota_site site = { .store = c->store,
 					 .config = sharetree_policy(c->sharetree),
 					 .accounts = run->accounts };
@@ -274,6 +276,7 @@ void cycle_reload(struct cycle *c)
 static int read_changes(struct cycle *c, struct cycle_cluster *cl, const struct cycle_run *run,
 			const struct store_changes *since, struct err *err)
 {
+	STOPS_IN("cycle: changes");
 	const struct cluster_ask ask = cluster_ask_of(c, cl, run);
 	struct order_ask order_ask;
 	bool is_new = !cl->cluster.schedule;
@@ -357,6 +360,7 @@ static int drop_cycle(struct cycle_cluster *cl)
 static int go_on_with_pass(struct cycle *c, struct cycle_cluster *cl,
 			   const struct schedule_budget *b, struct err *err)
 {
+	STOPS_IN("cycle: pass");
 	struct carry_out_ask ask = { .cycle = c, .cluster = cl, .run = &cl->run };
 	int r = schedule_pass_go_on(cl->cluster.schedule, b, &ask.actions, &ask.n_actions);
 
@@ -374,6 +378,7 @@ static int go_on_with_pass(struct cycle *c, struct cycle_cluster *cl,
 static int go_on_with_carrying(struct cycle_cluster *cl, const struct schedule_budget *b,
 			       struct err *err)
 {
+	STOPS_IN("cycle: starts");
 	int r = carry_out_go_on(cl->carry_out, b, err);
 
 	if (r != 0)

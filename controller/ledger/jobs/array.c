@@ -296,10 +296,11 @@ static int release_waiting(struct store *s, int64_t job, int64_t room, struct er
 	return r < 0 ? r : n;
 }
 
-/* Returns how many tasks were released or got a row. */
-static int expand_some(struct store *s, const struct candidate *c, struct err *err)
+/* At most `most` tasks. Returns how many were released or got a row. */
+static int expand_some(struct store *s, const struct candidate *c, int64_t most,
+		       struct err *err)
 {
-	size_t room = (size_t)room_of(c), n;
+	size_t room = (size_t)min_of(room_of(c), most), n;
 	_cleanup_free_ int64_t *ordinals = NULL;
 	struct ranges w = { 0 };
 	int r, let;
@@ -323,15 +324,20 @@ static int expand_some(struct store *s, const struct candidate *c, struct err *e
 	return r < 0 ? r : (int)n + let;
 }
 
+/* 1: there may be more. */
 static int expand_candidates(struct store *s, const struct candidates *c, struct err *err)
 {
+	int64_t left = STORE_EXPAND_MOST;
 	int r = db_begin(s->db, err);
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < c->n && r >= 0; i++)
-		r = expand_some(s, &c->at[i], err);
-	return db_end(s->db, r, err);
+	for (size_t i = 0; i < c->n && r >= 0 && left > 0; i++) {
+		r = expand_some(s, &c->at[i], left, err);
+		left -= r;
+	}
+	r = db_end(s->db, r < 0 ? r : 0, err);
+	return r < 0 ? r : left <= 0;
 }
 
 int store_arrays_expand(struct store *s, struct err *err)
@@ -351,6 +357,8 @@ int store_arrays_expand(struct store *s, struct err *err)
 	free(c.at);
 	if (r < 0)
 		return r;
+	if (r > 0)
+		return STORE_EXPAND_MORE;
 	s->unfolded = s->settled;
 	s->has_folded = c.n > 0;
 	return s->has_folded;

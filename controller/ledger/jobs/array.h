@@ -35,8 +35,10 @@ int store_array_expand_one(struct store *s, struct job_id id, struct err *err);
 /* The same of the task that has this number, in the transaction under way. 1: it has a row; 0: there is no such task, or it was dropped. */
 int store_array_expand_number(struct store *s, int64_t number, struct err *err);
 
-/* Makes the rows of the tasks whose turn it is, of all arrays that nothing withholds. 1: there were such
- * arrays; 0: there were none. */
+/* Makes the rows of the tasks whose turn it is, of all arrays that nothing withholds; at most STORE_EXPAND_MOST, some 10 ms, in one call.
+ * STORE_EXPAND_MORE: some are left, the next call goes on; 1: there were such arrays; 0: there were none. */
+#define STORE_EXPAND_MOST 1024
+#define STORE_EXPAND_MORE 2
 int store_arrays_expand(struct store *s, struct err *err);
 /* The nodes that have tasks of the array, so that the caller can wake them. */
 typedef void (*store_node_name_fn)(void *ctx, const char *node);

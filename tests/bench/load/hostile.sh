@@ -55,7 +55,10 @@ hostile_storm() { # USER N
 		[ ! -e "$dir/over" ] || break
 	done
 	from=$SECONDS
-	for i in "${targets[@]}"; do ask "$(id -u "$1")" POST "/v1/jobs/$i/cancel" '{"schema":"reeve/1"}' "" others >/dev/null; done
+	for i in "${targets[@]}"; do
+		[ ! -e "$dir/over" ] || break # nodes that say no more would be lost
+		ask "$(id -u "$1")" POST "/v1/jobs/$i/cancel" '{"schema":"reeve/1"}' "" others >/dev/null
+	done
 	echo "${#targets[@]} jobs with $n dependents each cancelled within $((SECONDS - from)) s"
 }
 # Arrays that are cancelled, held and released while their tasks start.
