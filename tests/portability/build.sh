@@ -32,6 +32,8 @@ if [ ! -e "$root/complete" ]; then
 	rm -rf "$root"
 	apt-config dump --format '%F "%v";%n' | grep -E '^(Acquire|APT::Authentication)::' |
 		grep -v '^Acquire::IndexTargets' >"$cache/release-$suite.apt" || true
+	[ -z "$mirror" ] || APT_CONFIG=$cache/release-$suite.apt /usr/lib/apt/apt-helper download-file "${mirror}dists/$suite/InRelease" \
+		"$cache/release-$suite.in" >/dev/null 2>&1 || { echo "1..0 # SKIP no mirror of $suite answers" && exit 0; }
 	echo "# making a root directory of $suite in $root (once, about a minute)"
 	mmdebstrap --quiet --variant=apt --include=make --aptopt="$cache/release-$suite.apt" "$suite" "$root" ${mirror:+"$mirror"} >&2 ||
 		{ echo "not ok 1 - a root directory of $suite is made"; exit 1; }
