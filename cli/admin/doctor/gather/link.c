@@ -94,7 +94,7 @@ void gather_about(const struct gather_link *link, struct judge_about *ret)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	struct err err = { "" };
-	const char *version;
+	const char *version, *key;
 
 	*ret = (struct judge_about){ .asked_ns = clock_ns(CLOCK_REALTIME) };
 	if (is_withheld(link, ret->why, sizeof(ret->why)))
@@ -110,7 +110,9 @@ void gather_about(const struct gather_link *link, struct judge_about *ret)
 	ret->now_ns = cli_int(answer, "now_ns", 0);
 	ret->has_certificate = json_object_get(answer, "certificate_left_s");
 	ret->certificate_left_s = cli_int(answer, "certificate_left_s", 0);
-	sscanf(cli_text(answer, "certificate_key"), "RSA %d", &ret->rsa_bits);
+	key = cli_text(answer, "certificate_key");
+	if (key)
+		sscanf(key, "RSA %d", &ret->rsa_bits);
 	ask_signed(link, ret);
 }
 
