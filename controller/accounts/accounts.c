@@ -199,6 +199,21 @@ int32_t accounts_group(const struct accounts *a, int32_t account)
 	return account;
 }
 
+const char *const accounts_bound_keys[] = {
+	[ACCOUNTS_BOUND_WALLTIME] = "MaxWalltime", [ACCOUNTS_BOUND_JOBFS] = "MaxJobfs",
+	[ACCOUNTS_BOUND_MEMORY] = "MaxMemory",	   [ACCOUNTS_BOUND_CORES] = "MaxCores",
+	[ACCOUNTS_BOUND_GPUS] = "MaxGpus",
+};
+
+bool accounts_has_bounds(const struct accounts_bounds *b)
+{
+	bool has = false;
+
+	for (int k = 0; k < _ACCOUNTS_BOUND_MAX; k++)
+		has |= accounts_bound(b, (enum accounts_bound)k) != ACCOUNTS_NO_LIMIT;
+	return has;
+}
+
 struct accounts_bounds accounts_bounds_of(const struct accounts *a, const char *queue)
 {
 	const struct accounts_queue *q = accounts_queue(a, queue);
@@ -206,7 +221,62 @@ struct accounts_bounds accounts_bounds_of(const struct accounts *a, const char *
 
 	return (struct accounts_bounds){ stated_or(b->walltime_s, f->walltime_s),
 					 stated_or(b->jobfs_bytes, f->jobfs_bytes),
-					 stated_or(b->memory_bytes, f->memory_bytes) };
+					 stated_or(b->memory_bytes, f->memory_bytes),
+					 stated_or(b->cores, f->cores),
+					 stated_or(b->gpus, f->gpus) };
+}
+
+/* Of the account, or the nearest one above it that states one; *at becomes that account. */
+static int64_t find_account_bound(const struct accounts *a, enum accounts_bound which,
+				  int32_t *at)
+{
+	int64_t most = ACCOUNTS_NO_LIMIT;
+
+	for (int32_t i = *at; i >= 0 && most == ACCOUNTS_NO_LIMIT; i = a->accounts[i].parent) {
+		most = accounts_bound(&a->accounts[i].job, which);
+		*at = i;
+	}
+	return most;
+}
+
+int64_t accounts_bound_of(const struct accounts *a, const struct accounts_whose *w,
+			  enum accounts_bound which, char ret_whose[static ACCOUNTS_WHOSE_MAX])
+{
+	const struct accounts_member *m = accounts_member(a, w->account, w->user);
+	const struct accounts_user *u = accounts_user(a, w->user);
+	const struct accounts_defaults *d = &a->defaults;
+	int32_t at = w->account;
+	int64_t of_account = find_account_bound(a, which, &at);
+	const struct {
+		int64_t most;
+		bool is_users, is_accounts;
+	} sources[] = {
+		{ m ? accounts_bound(&m->job, which) : ACCOUNTS_NO_LIMIT, true, true },
+		{ u ? accounts_bound(&u->job, which) : ACCOUNTS_NO_LIMIT, true, false },
+		{ of_account, false, true },
+		{ accounts_bound(&d->association_job, which), true, true },
+		{ accounts_bound(&d->user_job, which), true, false },
+		{ accounts_bound(&d->account_job, which), false, true },
+	};
+
+	*ret_whose = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(sources); i++) {
+		const char *account =
+			a->accounts[of_account == ACCOUNTS_NO_LIMIT || sources[i].is_users
+					    ? w->account
+					    : at]
+				.name;
+
+		if (sources[i].most == ACCOUNTS_NO_LIMIT)
+			continue;
+		snprintf(ret_whose, ACCOUNTS_WHOSE_MAX, "%s%s%s%s%s",
+			 sources[i].is_users ? "user " : "", sources[i].is_users ? w->user : "",
+			 sources[i].is_users && sources[i].is_accounts ? " in " : "",
+			 sources[i].is_accounts ? "account " : "",
+			 sources[i].is_accounts ? account : "");
+		return sources[i].most;
+	}
+	return ACCOUNTS_NO_LIMIT;
 }
 
 const struct accounts_queue *accounts_queue(const struct accounts *a, const char *name)

@@ -33,9 +33,8 @@
  *	DefaultAccount = physics         # for jobs that name none
  *	MaxRunningCoresPerShare = 20     # in each group, for each share of the group
  *	[QueueLimits express]            # limits of each user in one queue: the Max... keys
- *	MaxWalltime = 4h                 # of one job in it
- *	MaxJobfs = 100GB
- *	MaxMemory = 192GB
+ *	MaxWalltime = 4h                 # of one job in it: also MaxJobfs, MaxMemory, MaxCores,
+ *					 # MaxGpus; in [Account], [User], [Association] of their jobs
  *
  *	[Template group]                 # what [Account X] with Template = group has below it:
  *	Accounts = prj.high=100/parent, prj=10/10, prj.low=1/10
@@ -78,15 +77,35 @@ struct accounts_per_share {
 };
 
 /* Of one job. */
-struct accounts_bounds { /* likewise */
-	int64_t walltime_s, jobfs_bytes, memory_bytes;
+struct accounts_bounds { /* likewise; in the order of enum accounts_bound */
+	int64_t walltime_s, jobfs_bytes, memory_bytes, cores, gpus;
 };
+enum accounts_bound {
+	ACCOUNTS_BOUND_WALLTIME,
+	ACCOUNTS_BOUND_JOBFS,
+	ACCOUNTS_BOUND_MEMORY,
+	ACCOUNTS_BOUND_CORES,
+	ACCOUNTS_BOUND_GPUS,
+	_ACCOUNTS_BOUND_MAX,
+};
+_Static_assert(sizeof(struct accounts_bounds) == _ACCOUNTS_BOUND_MAX * sizeof(int64_t),
+	       "a number each");
+#define ACCOUNTS_NO_BOUNDS                                                                     \
+	((struct accounts_bounds){ ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,    \
+				   ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT })
+extern const char *const accounts_bound_keys[_ACCOUNTS_BOUND_MAX]; /* "MaxWalltime" ... */
+bool accounts_has_bounds(const struct accounts_bounds *b);
+static inline int64_t accounts_bound(const struct accounts_bounds *b, enum accounts_bound k)
+{
+	return (&b->walltime_s)[k];
+}
 
 /* A user in an account: an association. */
 struct accounts_member {
 	char user[REQUEST_NAME_MAX];
 	int64_t shares; /* or FAIRSHARE_PARENT */
 	struct accounts_limits limits;
+	struct accounts_bounds job;
 };
 
 struct accounts_account {
@@ -99,6 +118,7 @@ struct accounts_account {
 	struct accounts_member *members;	     /* by name */
 	size_t n_members;
 	struct accounts_limits limits;
+	struct accounts_bounds job;
 	struct accounts_per_share per_share; /* of all its jobs, for each of its own shares */
 	char template[REQUEST_NAME_MAX];     /* "": none */
 	/* With a template: its Users, who are members of the accounts that the template makes.
@@ -137,6 +157,7 @@ struct accounts_user {
 	char name[REQUEST_NAME_MAX];
 	char default_account[REQUEST_NAME_MAX]; /* "": none */
 	struct accounts_limits limits;
+	struct accounts_bounds job;
 	struct accounts_per_share per_share; /* of the user's jobs in each group */
 };
 
@@ -150,7 +171,7 @@ struct accounts_queue {
 struct accounts_defaults {
 	struct accounts_limits user, association, account, queue;
 	struct accounts_per_share user_per_share, account_per_share; /* the latter: of groups */
-	struct accounts_bounds queue_job;
+	struct accounts_bounds user_job, association_job, account_job, queue_job;
 	char *default_account; /* with %u for the user; NULL: none */
 };
 
@@ -253,6 +274,15 @@ bool accounts_has_per_share(const struct accounts_per_share *p);
 int32_t accounts_group(const struct accounts *a, int32_t account);
 /* The maximum of one job in the queue. */
 struct accounts_bounds accounts_bounds_of(const struct accounts *a, const char *queue);
+/* The maximum of one job of the user in the account: the first that is stated of the user there, the user, the account and those
+ * above it, and the defaults of the three. *ret_whose: whose it is, in words. ACCOUNTS_NO_LIMIT: none is stated. */
+struct accounts_whose {
+	int32_t account;
+	const char *user;
+};
+#define ACCOUNTS_WHOSE_MAX (2 * REQUEST_NAME_MAX + 32)
+int64_t accounts_bound_of(const struct accounts *a, const struct accounts_whose *w,
+			  enum accounts_bound which, char ret_whose[static ACCOUNTS_WHOSE_MAX]);
 /* NULL: no such. */
 const struct accounts_user *accounts_user(const struct accounts *a, const char *name);
 const struct accounts_queue *accounts_queue(const struct accounts *a, const char *name);

@@ -54,12 +54,14 @@ struct accounts_typed_allocation {
 struct accounts_typed_association {
 	struct accounts_typed t;
 	struct accounts_limits limits;
+	struct accounts_bounds job;
 };
 
 struct accounts_typed_user {
 	struct accounts_typed t;
 	char default_account[REQUEST_NAME_MAX];
 	struct accounts_limits limits;
+	struct accounts_bounds job;
 	struct accounts_per_share per_share;
 };
 
@@ -73,8 +75,8 @@ struct accounts_typed_default { /* named "User", "Association", "Account", "Queu
 	struct accounts_typed t;
 	struct accounts_limits limits;
 	struct accounts_per_share per_share; /* of User and Account */
-	struct accounts_bounds job;	     /* of Queue */
-	char *default_account;		     /* of User */
+	struct accounts_bounds job;
+	char *default_account; /* of User */
 };
 
 struct accounts_typed_template {

@@ -81,13 +81,16 @@ static void build_user_limits(struct accounts_typed_all *all, struct accounts *a
 {
 	const struct accounts_typed_list *l = &all->lists[SECTION_ASSOCIATION];
 	char account[REQUEST_NAME_MAX];
+	struct accounts_member *m;
 	const char *user;
 
 	for (size_t i = 0; i < l->n; i++) {
 		accounts_split(l->of[i]->name, account, &user);
 		/* The account's members are this struct's own. */
-		((struct accounts_member *)accounts_member(a, accounts_find(a, account), user))
-			->limits = ((struct accounts_typed_association *)l->of[i])->limits;
+		m = (struct accounts_member *)accounts_member(a, accounts_find(a, account),
+							      user);
+		m->limits = ((struct accounts_typed_association *)l->of[i])->limits;
+		m->job = ((struct accounts_typed_association *)l->of[i])->job;
 	}
 	l = &all->lists[SECTION_USER];
 	for (size_t i = 0; i < l->n; i++) {
@@ -96,6 +99,7 @@ static void build_user_limits(struct accounts_typed_all *all, struct accounts *a
 		strcpy(a->users[i].name, from->t.name);
 		strcpy(a->users[i].default_account, from->default_account);
 		a->users[i].limits = from->limits;
+		a->users[i].job = from->job;
 		a->users[i].per_share = from->per_share;
 	}
 	a->n_users = l->n;
@@ -133,13 +137,15 @@ static void build_defaults(struct accounts_typed_all *all, struct accounts *a)
 		const char *name;
 		struct accounts_limits *to;
 		struct accounts_per_share *per_share;
-	} kinds[] = { { "User", &a->defaults.user, &a->defaults.user_per_share },
-		      { "Association", &a->defaults.association, NULL },
-		      { "Account", &a->defaults.account, &a->defaults.account_per_share },
-		      { "Queue", &a->defaults.queue, NULL } };
+		struct accounts_bounds *job;
+	} kinds[] = { { "User", &a->defaults.user, &a->defaults.user_per_share,
+			&a->defaults.user_job },
+		      { "Association", &a->defaults.association, NULL,
+			&a->defaults.association_job },
+		      { "Account", &a->defaults.account, &a->defaults.account_per_share,
+			&a->defaults.account_job },
+		      { "Queue", &a->defaults.queue, NULL, &a->defaults.queue_job } };
 
-	a->defaults.queue_job = (struct accounts_bounds){ ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
-							  ACCOUNTS_NO_LIMIT };
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		struct accounts_typed_default *d =
 			(struct accounts_typed_default *)accounts_typed_find(
@@ -148,8 +154,7 @@ static void build_defaults(struct accounts_typed_all *all, struct accounts *a)
 		*kinds[i].to = d ? d->limits : none;
 		if (kinds[i].per_share)
 			*kinds[i].per_share = d ? d->per_share : no_share;
-		if (d && kinds[i].to == &a->defaults.queue)
-			a->defaults.queue_job = d->job;
+		*kinds[i].job = d ? d->job : ACCOUNTS_NO_BOUNDS;
 		if (d && kinds[i].to == &a->defaults.user)
 			a->defaults.default_account = TAKE_PTR(d->default_account);
 	}

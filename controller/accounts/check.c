@@ -381,20 +381,11 @@ static void check_per_share(struct accounts_typed_all *all)
 static void check_defaults(struct accounts_typed_all *all)
 {
 	const struct accounts_typed_list *l = &all->lists[SECTION_DEFAULT];
-	static const char *const bounds[] = { "MaxWalltime", "MaxJobfs", "MaxMemory" };
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct accounts_typed_default *d =
 			(const struct accounts_typed_default *)l->of[i];
 
-		for (size_t k = 0; k < ARRAY_LEN(bounds); k++)
-			if (strcmp(d->t.name, "Queue") != 0 &&
-			    d->t.keys[accounts_key_rank("Default", bounds[k])].line)
-				report_fault(
-					all, &d->t, bounds[k],
-					"%s bounds the jobs of a queue: it stands in [Default "
-					"Queue]",
-					bounds[k]);
 		if (!d->default_account)
 			continue;
 		if (strcmp(d->t.name, "User") != 0)

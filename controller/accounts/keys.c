@@ -61,10 +61,19 @@
 		  1,	      BYTES_MAX,                                                       \
 		  NULL,	      "jobfs of one job",                                              \
 		  "100GB",    CONF_RESTART },                                                  \
+		{ section,    "MaxMemory",                                                     \
+		  CONF_BYTES, base + offsetof(struct accounts_bounds, memory_bytes),           \
+		  1,	      BYTES_MAX,                                                       \
+		  NULL,	      "memory of one job",                                             \
+		  "192GB",    CONF_RESTART },                                                  \
+		{ section,    "MaxCores",                                                      \
+		  CONF_COUNT, base + offsetof(struct accounts_bounds, cores),                  \
+		  1,	      COUNT_MAX,                                                       \
+		  NULL,	      "cores of one job",                                              \
+		  "512",      CONF_RESTART },                                                  \
 	{                                                                                      \
-		section, "MaxMemory", CONF_BYTES,                                              \
-			base + offsetof(struct accounts_bounds, memory_bytes), 1, BYTES_MAX,   \
-			NULL, "memory of one job", "192GB", CONF_RESTART                       \
+		section, "MaxGpus", CONF_COUNT, base + offsetof(struct accounts_bounds, gpus), \
+			0, COUNT_MAX, NULL, "GPUs of one job", "8", CONF_RESTART               \
 	}
 #define KEY(section, key, type, s, field, help, example)                                       \
 	{                                                                                      \
@@ -111,6 +120,7 @@ const struct conf_key accounts_keys[] = {
 	ACCOUNT("DefaultQos", CONF_NAME, default_qos,
 		"for jobs that name none; not set: that of the account above", "normal"),
 	LIMITS("Account", offsetof(struct accounts_typed_account, a.limits)),
+	BOUNDS("Account", offsetof(struct accounts_typed_account, a.job)),
 	PER_SHARE("Account", offsetof(struct accounts_typed_account, a.per_share),
 		  "the account"),
 	{ "Allocation", "Kind", CONF_ENUM, offsetof(struct accounts_typed_allocation, kind), 0,
@@ -124,9 +134,11 @@ const struct conf_key accounts_keys[] = {
 	ALLOCATION("From", CONF_TEXT, from, "first day", "2026-04-01"),
 	ALLOCATION("To", CONF_TEXT, to, "the day after the last", "2027-04-01"),
 	LIMITS("Association", offsetof(struct accounts_typed_association, limits)),
+	BOUNDS("Association", offsetof(struct accounts_typed_association, job)),
 	KEY("User", "DefaultAccount", CONF_NAME, accounts_typed_user, default_account,
 	    "for jobs that name none", "physics"),
 	LIMITS("User", offsetof(struct accounts_typed_user, limits)),
+	BOUNDS("User", offsetof(struct accounts_typed_user, job)),
 	PER_SHARE("User", offsetof(struct accounts_typed_user, per_share),
 		  "the group (the account below root) that they are charged to"),
 	LIMITS("QueueLimits", offsetof(struct accounts_typed_queue, limits)),
@@ -214,8 +226,7 @@ static int grow_list(struct accounts_typed_list *l)
 /* Limits that no key states are ACCOUNTS_NO_LIMIT; a zeroed one would forbid everything. */
 static void set_defaults(struct accounts_typed *t)
 {
-	const struct accounts_bounds no_bounds = { ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
-						   ACCOUNTS_NO_LIMIT };
+	const struct accounts_bounds no_bounds = ACCOUNTS_NO_BOUNDS;
 	const struct accounts_limits none = { ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
 					      ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
 					      ACCOUNTS_NO_LIMIT };
@@ -226,14 +237,17 @@ static void set_defaults(struct accounts_typed *t)
 	case SECTION_ACCOUNT:
 		((struct accounts_typed_account *)t)->a.per_share = no_share;
 		((struct accounts_typed_account *)t)->a.limits = none;
+		((struct accounts_typed_account *)t)->a.job = no_bounds;
 		((struct accounts_typed_account *)t)->a.shares = 1;
 		strcpy(((struct accounts_typed_account *)t)->parent, ACCOUNTS_ROOT);
 		break;
 	case SECTION_ASSOCIATION:
 		((struct accounts_typed_association *)t)->limits = none;
+		((struct accounts_typed_association *)t)->job = no_bounds;
 		break;
 	case SECTION_USER:
 		((struct accounts_typed_user *)t)->limits = none;
+		((struct accounts_typed_user *)t)->job = no_bounds;
 		((struct accounts_typed_user *)t)->per_share = no_share;
 		break;
 	case SECTION_QUEUE:

@@ -139,6 +139,20 @@ static void put_limits(struct row_writer *s, const struct accounts_limits *l)
 	put_count(s, "MaxQueuedJobs", l->queued_jobs);
 }
 
+static void put_bounds(struct row_writer *s, const struct accounts_bounds *b)
+{
+	char text[AMOUNT_TEXT_MAX];
+
+	if (b->walltime_s != ACCOUNTS_NO_LIMIT)
+		put_text(s, "MaxWalltime", amount_format_seconds(b->walltime_s, text));
+	if (b->jobfs_bytes != ACCOUNTS_NO_LIMIT)
+		put_text(s, "MaxJobfs", amount_format_bytes_exact(b->jobfs_bytes, text));
+	if (b->memory_bytes != ACCOUNTS_NO_LIMIT)
+		put_text(s, "MaxMemory", amount_format_bytes_exact(b->memory_bytes, text));
+	put_count(s, "MaxCores", b->cores);
+	put_count(s, "MaxGpus", b->gpus);
+}
+
 static void put_per_share(struct row_writer *s, const struct accounts_per_share *p)
 {
 	char text[AMOUNT_TEXT_MAX];
@@ -190,6 +204,7 @@ static void put_account(struct row_writer *s, const struct accounts *a,
 	put_names(s, "Qos", p->qos);
 	put_text(s, "DefaultQos", *p->default_qos ? p->default_qos : NULL);
 	put_limits(s, &p->limits);
+	put_bounds(s, &p->job);
 	put_per_share(s, &p->per_share);
 }
 
@@ -225,18 +240,6 @@ static void put_allocation(struct row_writer *s, const struct accounts *a,
 	put_text(s, "To", accounts_format_day(p->to_day, day));
 }
 
-static void put_bounds(struct row_writer *s, const struct accounts_bounds *b)
-{
-	char text[AMOUNT_TEXT_MAX];
-
-	if (b->walltime_s != ACCOUNTS_NO_LIMIT)
-		put_text(s, "MaxWalltime", amount_format_seconds(b->walltime_s, text));
-	if (b->jobfs_bytes != ACCOUNTS_NO_LIMIT)
-		put_text(s, "MaxJobfs", amount_format_bytes_exact(b->jobfs_bytes, text));
-	if (b->memory_bytes != ACCOUNTS_NO_LIMIT)
-		put_text(s, "MaxMemory", amount_format_bytes_exact(b->memory_bytes, text));
-}
-
 static bool has_limits(const struct accounts_limits *l)
 {
 	return l->running_cores != ACCOUNTS_NO_LIMIT || l->running_gpus != ACCOUNTS_NO_LIMIT ||
@@ -249,18 +252,14 @@ static void put_associations(struct row_writer *s, const struct accounts_account
 	char name[2 * REQUEST_NAME_MAX];
 
 	for (size_t i = 0; i < p->n_members; i++) {
-		if (!has_limits(&p->members[i].limits))
+		if (!has_limits(&p->members[i].limits) &&
+		    !accounts_has_bounds(&p->members[i].job))
 			continue;
 		snprintf(name, sizeof(name), "%s/%s", p->name, p->members[i].user);
 		open_section(s, SECTION_ASSOCIATION, name);
 		put_limits(s, &p->members[i].limits);
+		put_bounds(s, &p->members[i].job);
 	}
-}
-
-static bool has_bounds(const struct accounts_bounds *b)
-{
-	return b->walltime_s != ACCOUNTS_NO_LIMIT || b->jobfs_bytes != ACCOUNTS_NO_LIMIT ||
-	       b->memory_bytes != ACCOUNTS_NO_LIMIT;
 }
 
 /* A [Default ...] section without keys is left out. */
@@ -270,20 +269,19 @@ static void put_defaults(struct row_writer *s, const struct accounts_defaults *d
 		const char *name;
 		const struct accounts_limits *limits;
 		const struct accounts_per_share *per_share;
-	} kinds[] = { { "User", &d->user, &d->user_per_share },
-		      { "Association", &d->association, NULL },
-		      { "Account", &d->account, &d->account_per_share },
-		      { "Queue", &d->queue, NULL } };
+		const struct accounts_bounds *job;
+	} kinds[] = { { "User", &d->user, &d->user_per_share, &d->user_job },
+		      { "Association", &d->association, NULL, &d->association_job },
+		      { "Account", &d->account, &d->account_per_share, &d->account_job },
+		      { "Queue", &d->queue, NULL, &d->queue_job } };
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		bool is_user = kinds[i].limits == &d->user;
-		bool is_queue = kinds[i].limits == &d->queue;
 		const struct accounts_per_share *per_share = kinds[i].per_share;
 
 		if (!has_limits(kinds[i].limits) &&
 		    !(per_share && accounts_has_per_share(per_share)) &&
-		    !(is_user && d->default_account) &&
-		    !(is_queue && has_bounds(&d->queue_job)))
+		    !(is_user && d->default_account) && !accounts_has_bounds(kinds[i].job))
 			continue;
 		open_section(s, SECTION_DEFAULT, kinds[i].name);
 		if (is_user)
@@ -291,8 +289,7 @@ static void put_defaults(struct row_writer *s, const struct accounts_defaults *d
 		put_limits(s, kinds[i].limits);
 		if (per_share)
 			put_per_share(s, per_share);
-		if (is_queue)
-			put_bounds(s, &d->queue_job);
+		put_bounds(s, kinds[i].job);
 	}
 }
 
@@ -312,6 +309,7 @@ int accounts_rows_of(const struct accounts *a, struct accounts_rows *ret, struct
 		put_text(&s, "DefaultAccount",
 			 *a->users[i].default_account ? a->users[i].default_account : NULL);
 		put_limits(&s, &a->users[i].limits);
+		put_bounds(&s, &a->users[i].job);
 		put_per_share(&s, &a->users[i].per_share);
 	}
 	for (size_t i = 0; i < a->n_queues; i++) {

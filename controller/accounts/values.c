@@ -67,7 +67,9 @@ static int parse_member(char *item, struct accounts_member *ret, struct err *err
 					      ACCOUNTS_NO_LIMIT };
 	int r = 0;
 
-	*ret = (struct accounts_member){ .shares = 1, .limits = none };
+	*ret = (struct accounts_member){ .shares = 1,
+					 .limits = none,
+					 .job = ACCOUNTS_NO_BOUNDS };
 	if (equals) {
 		for (end = equals; end > item && strchr(" \t", end[-1]);)
 			end--;

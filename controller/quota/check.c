@@ -145,41 +145,91 @@ static int admit_by_policy(const struct quota_site *site, const struct quota_sub
 	return r < 0 ? err_set(err, r, "the job is larger than can be counted") : r;
 }
 
-/* ---- by the queue ---- */
+/* ---- bounds of one job ---- */
 
-static bool is_beyond(int64_t asked, int64_t bound)
+static int64_t find_asked(const struct request *q, enum accounts_bound which)
 {
-	return bound != ACCOUNTS_NO_LIMIT && asked > bound;
+	const int64_t asked[] = {
+		[ACCOUNTS_BOUND_WALLTIME] = q->res.walltime_s,
+		[ACCOUNTS_BOUND_JOBFS] = q->res.jobfs_bytes,
+		[ACCOUNTS_BOUND_MEMORY] = fit_memory(&q->res),
+		[ACCOUNTS_BOUND_CORES] = q->res.ncpus,
+		[ACCOUNTS_BOUND_GPUS] = q->res.ngpus,
+	};
+
+	return asked[which];
 }
 
-/* The bounds of one job in its queue, by [QueueLimits] and [Default Queue]. */
+static const char *format_bound(enum accounts_bound which, int64_t n,
+				char buf[static AMOUNT_TEXT_MAX])
+{
+	if (which == ACCOUNTS_BOUND_WALLTIME)
+		return amount_format_seconds(n, buf);
+	if (which == ACCOUNTS_BOUND_JOBFS || which == ACCOUNTS_BOUND_MEMORY)
+		return amount_format_bytes_exact(n, buf);
+	snprintf(buf, AMOUNT_TEXT_MAX, "%lld", (long long)n);
+	return buf;
+}
+
+/* true: the job asks for more than `most`, and `words` ("queue express takes") says whose bound that is. */
+static bool refuse_beyond(const struct request *q, enum accounts_bound which, int64_t most,
+			  const char *words, struct quota_answer *ret)
+{
+	static const char *const names[] = {
+		[ACCOUNTS_BOUND_WALLTIME] = " of walltime",
+		[ACCOUNTS_BOUND_JOBFS] = " of jobfs",
+		[ACCOUNTS_BOUND_MEMORY] = " of memory",
+		[ACCOUNTS_BOUND_CORES] = " cores",
+		[ACCOUNTS_BOUND_GPUS] = " GPUs",
+	};
+	char asked[AMOUNT_TEXT_MAX], bound[AMOUNT_TEXT_MAX];
+	int64_t n = find_asked(q, which);
+
+	if (most == ACCOUNTS_NO_LIMIT || n <= most)
+		return false;
+	snprintf(ret->text, sizeof(ret->text),
+		 "the job asks for %s%s, and %.180s at most %s a job",
+		 format_bound(which, n, asked), names[which], words,
+		 format_bound(which, most, bound));
+	return true;
+}
+
+/* By [QueueLimits] and [Default Queue]. */
 static void admit_by_queue(const struct quota_site *site, const struct request *q,
 			   struct quota_answer *ret)
 {
 	const char *queue = ret->verdict == QUOTA_BONUS ? ret->queue : q->queue;
 	const struct accounts_bounds b = accounts_bounds_of(site->accounts, queue);
-	char asked[AMOUNT_TEXT_MAX], most[AMOUNT_TEXT_MAX];
-	const char *what = NULL;
+	char words[REQUEST_NAME_MAX + 16];
 
-	if (is_beyond(q->res.walltime_s, b.walltime_s)) {
-		what = "walltime";
-		amount_format_seconds(q->res.walltime_s, asked);
-		amount_format_seconds(b.walltime_s, most);
-	} else if (is_beyond(q->res.jobfs_bytes, b.jobfs_bytes)) {
-		what = "jobfs";
-		amount_format_bytes_exact(q->res.jobfs_bytes, asked);
-		amount_format_bytes_exact(b.jobfs_bytes, most);
-	} else if (is_beyond(fit_memory(&q->res), b.memory_bytes)) {
-		what = "memory";
-		amount_format_bytes_exact(fit_memory(&q->res), asked);
-		amount_format_bytes_exact(b.memory_bytes, most);
+	snprintf(words, sizeof(words), "queue %s takes", queue);
+	for (int k = 0; k < _ACCOUNTS_BOUND_MAX; k++)
+		if (refuse_beyond(q, (enum accounts_bound)k,
+				  accounts_bound(&b, (enum accounts_bound)k), words, ret)) {
+			refuse_with(ret, "too-large",
+				    "ask for less, or choose another queue with -q");
+			return;
+		}
+}
+
+/* By what is stated of user and account. */
+static void admit_by_owner(const struct quota_site *site, const struct request *q,
+			   struct quota_answer *ret)
+{
+	const struct accounts_whose who = { accounts_find(site->accounts, q->account),
+					    q->user };
+	char whose[ACCOUNTS_WHOSE_MAX], words[ACCOUNTS_WHOSE_MAX + 16];
+
+	for (int k = 0; k < _ACCOUNTS_BOUND_MAX && who.account >= 0; k++) {
+		enum accounts_bound which = (enum accounts_bound)k;
+		int64_t most = accounts_bound_of(site->accounts, &who, which, whose);
+
+		snprintf(words, sizeof(words), "%s may request", whose);
+		if (refuse_beyond(q, which, most, words, ret)) {
+			refuse_with(ret, "too-large", "ask for less, or ask the operators");
+			return;
+		}
 	}
-	if (!what)
-		return;
-	snprintf(ret->text, sizeof(ret->text),
-		 "the job asks for %s of %s, and queue %s takes at most %s a job", asked, what,
-		 queue, most);
-	refuse_with(ret, "too-large", "ask for less, or choose another queue with -q");
 }
 
 /* ---- by the limits ---- */
@@ -238,5 +288,7 @@ int quota_check(const struct quota_site *site, const struct quota_submission *wa
 	if (r < 0 || ret->verdict == QUOTA_REFUSED)
 		return r;
 	admit_by_queue(site, want->request, ret);
+	if (ret->verdict != QUOTA_REFUSED)
+		admit_by_owner(site, want->request, ret);
 	return ret->verdict == QUOTA_REFUSED ? 0 : admit_by_limits(site, want, ret, err);
 }

@@ -4,7 +4,8 @@
  *
  * By the policy: a window stops an account (month above 6 x, or period above 2 x); a grant that
  * does not cover the job moves it to the cluster's queue of factor 0, or refuses it; a target
- * never refuses. Then the queue limits: how many jobs may be queued by user, association,
+ * never refuses. Then what one job may request at most, in its queue and of its user and account.
+ * Then the queue limits: how many jobs may be queued by user, association,
  * account (and those above) and user in a queue. A job that exceeds a running limit by itself
  * could never start and is refused too.
  */

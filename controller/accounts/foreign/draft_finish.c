@@ -212,6 +212,28 @@ static void put_default(struct writer *w, const struct draft_member *m)
 	put_item(w, "DefaultAccount", "", m->account);
 }
 
+static bool is_bound_key(const char *key)
+{
+	for (int k = 0; k < _ACCOUNTS_BOUND_MAX; k++)
+		if (!strcmp(key, accounts_bound_keys[k]))
+			return true;
+	return false;
+}
+
+/* Bounds of one job, of a user who stays in the account. */
+static bool is_kept_association(const struct accounts_draft *d, const struct accounts *kept,
+				const struct accounts_row *row)
+{
+	char account[REQUEST_NAME_MAX];
+	const struct accounts_member *m;
+	const char *user;
+
+	accounts_split(row->name, account, &user);
+	m = accounts_member(kept, accounts_find(kept, account), user);
+	return (*row->key ? is_bound_key(row->key) : m && accounts_has_bounds(&m->job)) &&
+	       accounts_draft_member(d, account, user);
+}
+
 /* Is it a statement of the present accounts that no other system's file has, so that it stays?
  */
 static bool is_kept(const struct accounts_draft *d, const struct accounts *kept,
@@ -220,16 +242,20 @@ static bool is_kept(const struct accounts_draft *d, const struct accounts *kept,
 	char account[REQUEST_NAME_MAX];
 	const char *rest;
 
-	if (!strcmp(row->section, "Association") || !strcmp(row->key, "DefaultAccount"))
+	if (!strcmp(row->section, "Association"))
+		return is_kept_association(d, kept, row);
+	if (!strcmp(row->key, "DefaultAccount"))
 		return false;
 	if (!strcmp(row->section, "Account"))
 		return (!strcmp(row->key, "Clusters") || strstr(row->key, "PerShare") ||
+			is_bound_key(row->key) ||
 			(!d->states_qos &&
 			 (!strcmp(row->key, "Qos") || !strcmp(row->key, "DefaultQos")))) &&
 		       accounts_draft_account(d, row->name);
 	if (!strcmp(row->section, "User") && !*row->key)
 		return memcmp(&accounts_user(kept, row->name)->limits, &accounts_no_limits,
 			      sizeof(accounts_no_limits)) != 0 ||
+		       accounts_has_bounds(&accounts_user(kept, row->name)->job) ||
 		       accounts_has_per_share(&accounts_user(kept, row->name)->per_share);
 	if (strcmp(row->section, "Allocation") != 0)
 		return true;

@@ -18,7 +18,8 @@ const char sacctmgr_why_qos[] =
 	"a QOS is a [Qos NAME] section of controller.conf: write it there";
 static const char why_qos_name[] = "it is not a name for Reeve: 1 to 63 of letters, digits and "
 				   ". _ + -, and no sign at its head";
-static const char why_job[] = "Reeve bounds single jobs by queue, not by account";
+static const char why_job[] = "a bound of one job: write MaxWalltime, MaxCores, MaxGpus or "
+			      "MaxMemory of it";
 static const char why_grant[] = "budgets are allocations: write an [Allocation]";
 static const char why_run_mins[] = "Reeve has no limit on the work that running jobs have left";
 static const char why_nodes[] = "Reeve has no limit on nodes, burst buffers, licenses or "

@@ -160,6 +160,9 @@ check "is set alike" accounts root set default:Queue MaxWalltime=30
 has "and stands in the file" '[Default Queue]
 MaxWalltime = 30' "$(accounts root show | sed 's/0:00:30/30/')"
 fails "a queue's bound refuses a longer job, with the number" 1 'asks for 0:01:00 of walltime' submit daemon -A physics
+check "a project has a bound of its own" accounts root set physics MaxCores=1
+fails "a project's bound refuses a larger job" 1 'asks for 2 cores, and account physics may request at most 1 a job' submit daemon -A physics -l ncpus=2,walltime=10s
+check "which goes again" accounts root set physics MaxCores=
 has "users see it beforehand" '[Default Queue]' "$(accounts daemon show)"
 check "it goes as it came" accounts root set default:Queue MaxWalltime=
 check "an account of one's own" accounts root add daemon-own Users=daemon

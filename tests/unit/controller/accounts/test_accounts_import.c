@@ -206,7 +206,10 @@ static void minus_one_is_no_limit(void **state)
 static void allocations_and_limits_that_a_dump_lacks_stay(void **state)
 {
 	static const char before[] =
-		"[Account a]\nClusters = x\nMaxRunningCoresPerShare = 20\n"
+		"[Account a]\nClusters = x\nMaxRunningCoresPerShare = 20\nUsers = u, w\n"
+		"MaxCores = 64\n"
+		"[Association a/u]\nMaxWalltime = 1:00:00\nMaxRunningJobs = 7\n"
+		"[Association a/w]\nMaxWalltime = 2:00:00\n"
 		"[Account gone]\n"
 		"[Allocation a/1]\nAmount = 1\nFrom = 2026-01-01\nTo = 2027-01-01\n"
 		"[Allocation gone/1]\nAmount = 1\nFrom = 2026-01-01\n"
@@ -221,9 +224,15 @@ static void allocations_and_limits_that_a_dump_lacks_stay(void **state)
 
 	(void)state;
 	assert_int_equal(accounts_parse(before, strlen(before), "kept", &kept, NULL), 0);
-	text = read_dump(HEAD "Account - 'a':Fairshare=2\n", kept, &d, &err);
-	assert_non_null(text);
-	assert_non_null(strstr(text, "[Account a]\nParent = root\nShares = 2\nClusters = x\n"));
+	text = read_dump(HEAD "Account - 'a':Fairshare=2\nParent - 'a'\nUser - 'u'\n", kept, &d,
+			 &err);
+	if (!text)
+		fail_msg("%s", err.text);
+	assert_non_null(strstr(text, "[Account a]\nParent = root\nShares = 2\nUsers = u\n"
+				     "Clusters = x\nQos = normal\nMaxCores = 64\n"));
+	/* Its other limits are the dump's, which states none; w is no member any more. */
+	assert_non_null(strstr(text, "[Association a/u]\nMaxWalltime = 1:00:00\n\n"));
+	assert_null(strstr(text, "a/w"));
 	assert_non_null(strstr(text, "MaxRunningCoresPerShare = 20\n"));
 	assert_non_null(strstr(text, "[User v]\nMaxRunningCoresPerShare = 3"));
 	assert_non_null(strstr(text, "[Allocation a/1]"));
