@@ -144,8 +144,8 @@ QUOTA := $(patsubst %,$O/controller/quota/%.o,quota words encode check expected 
 	$(patsubst %,$O/controller/policy/quota/%.o,window grant target eligible) $O/controller/accounts/accounts.o
 $O/tests/unit/test_expected: $(patsubst %,$O/%.o,controller/quota/expected controller/policy/charge/charge common/err)
 $O/tests/unit/test_quota_qos: $O/controller/quota/qos.o $O/controller/accounts/accounts.o $(sort $(CONFIG) $(ACCOUNTS))
-$O/tests/unit/test_quota $O/tests/unit/test_quota_check: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_quota $O/tests/unit/test_quota_check: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_quota $O/tests/unit/test_quota_check $O/tests/unit/test_job_bounds: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_quota $O/tests/unit/test_quota_check $O/tests/unit/test_job_bounds: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_projection: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_projection: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(patsubst %,$O/controller/quota/projection/%.o,projection rows order top words encode) $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson

@@ -514,49 +514,6 @@ static void defaults_fill_in_what_is_not_stated(void **state)
 		       "def-%u");
 }
 
-static void the_nearest_statement_bounds_a_job(void **state)
-{
-	_cleanup_(accounts_freep) struct accounts *a = parse_accounts(
-		"[Account science]\nMaxCores = 64\nMaxGpus = 0\n"
-		"[Account physics]\nParent = science\nUsers = alice, bob, carol\nMaxCores = 128\n"
-		"[Association physics/alice]\nMaxCores = 512\nMaxWalltime = 96h\n"
-		"[User bob]\nMaxCores = 32\n"
-		"[Default User]\nMaxWalltime = 48h\nMaxCores = 1\n"
-		"[Default Account]\nMaxMemory = 1TB\nMaxCores = 2\n"
-		"[Default Association]\nMaxJobfs = 1GB\n");
-	_cleanup_free_ char *once = write_accounts(a);
-	_cleanup_(accounts_freep) struct accounts *again = parse_accounts(once);
-	_cleanup_free_ char *twice = write_accounts(again);
-	const struct {
-		const char *user;
-		enum accounts_bound which;
-		int64_t most;
-		const char *whose;
-	} rows[] = {
-		{ "alice", ACCOUNTS_BOUND_CORES, 512, "user alice in account physics" },
-		{ "bob", ACCOUNTS_BOUND_CORES, 32, "user bob" },
-		{ "carol", ACCOUNTS_BOUND_CORES, 128, "account physics" },
-		{ "carol", ACCOUNTS_BOUND_GPUS, 0, "account science" },
-		{ "alice", ACCOUNTS_BOUND_WALLTIME, 96 * 3600,
-		  "user alice in account physics" },
-		{ "bob", ACCOUNTS_BOUND_WALLTIME, 48 * 3600, "user bob" },
-		{ "bob", ACCOUNTS_BOUND_JOBFS, 1000000000, "user bob in account physics" },
-		{ "bob", ACCOUNTS_BOUND_MEMORY, INT64_C(1000000000000), "account physics" },
-	};
-	char whose[ACCOUNTS_WHOSE_MAX];
-
-	(void)state;
-	assert_string_equal(once, twice);
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const struct accounts_whose who = { accounts_find(again, "physics"),
-						    rows[i].user };
-
-		assert_int_equal(accounts_bound_of(again, &who, rows[i].which, whose),
-				 rows[i].most);
-		assert_string_equal(whose, rows[i].whose);
-	}
-}
-
 static void a_template_makes_accounts_below_one(void **state)
 {
 	static const char text[] =
@@ -606,7 +563,6 @@ int main(void)
 		cmocka_unit_test(shares_that_sum_to_zero_are_warned_of),
 		cmocka_unit_test(what_is_written_reads_the_same),
 		cmocka_unit_test(defaults_fill_in_what_is_not_stated),
-		cmocka_unit_test(the_nearest_statement_bounds_a_job),
 		cmocka_unit_test(a_template_makes_accounts_below_one),
 		cmocka_unit_test(the_order_of_a_file_means_nothing),
 		cmocka_unit_test(a_state_does_not_differ_from_itself),

@@ -381,52 +381,6 @@ static void a_limit_may_be_a_multiple_of_the_shares_of_the_group(void **state)
 		    "of 1 share)");
 }
 
-static void a_queue_bounds_each_job(void **state)
-{
-	struct quota_rig *q = *state;
-	struct quota_rig_job j = { .rate = { 1, 1 }, .walltime_s = 14400, .queue = "express" };
-	struct quota_answer a;
-
-	quota_rig_set(q, "[Cluster main]\n",
-		      "[Account physics]\nUsers=alice\n[QueueLimits express]\nMaxWalltime=4h\n"
-		      "[Default Queue]\nMaxMemory=1000B\nMaxWalltime=48h\n");
-	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
-	j.walltime_s = 14401;
-	a = check_submission(q, &j);
-	assert_string_equal(a.code, "too-large");
-	assert_string_equal(a.text, "the job asks for 4:00:01 of walltime, and queue express "
-				    "takes at most 4:00:00 a job");
-	assert_string_equal(a.remedy, "ask for less, or choose another queue with -q");
-	j.queue = "normal";
-	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
-	quota_rig_set(q, "[Cluster main]\n",
-		      "[Account physics]\nUsers=alice\n[Default Queue]\nMaxMemory=999B\n");
-	assert_string_equal(check_submission(q, &j).text,
-			    "the job asks for 1KB of memory, and queue "
-			    "normal takes at most 999B a job");
-}
-
-static void user_and_account_bound_each_job(void **state)
-{
-	struct quota_rig *q = *state;
-	struct quota_rig_job j = { .rate = { 1, 1 }, .walltime_s = 14400, .ncpus = 16 };
-
-	quota_rig_set(q, "[Cluster main]\n",
-		      "[Account physics]\nUsers=alice\nMaxCores=16\nMaxWalltime=4h\n"
-		      "[Default User]\nMaxCores=4\n");
-	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
-	j.ncpus = 17;
-	expect_text(
-		q, &j,
-		"the job asks for 17 cores, and account physics may request at most 16 a job");
-	j.ncpus = 16;
-	j.walltime_s = 14401;
-	quota_rig_set(q, "[Cluster main]\n",
-		      "[Account physics]\nUsers=alice\nMaxWalltime=4h\n"
-		      "[Association physics/alice]\nMaxWalltime=5h\n");
-	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
-}
-
 /* ---- the gate ---- */
 
 static bool is_eligible(struct quota_rig *q, struct eligibility *g, int64_t job, char *why)
@@ -591,8 +545,6 @@ int main(void)
 		WITH_LEDGER(a_default_limit_applies_to_every_user_without_one),
 		WITH_LEDGER(a_limit_may_be_a_multiple_of_the_shares_of_the_group),
 		WITH_LEDGER(all_users_of_a_group_share_a_multiple_of_its_shares),
-		WITH_LEDGER(a_queue_bounds_each_job),
-		WITH_LEDGER(user_and_account_bound_each_job),
 		WITH_LEDGER(a_limit_keeps_jobs_queued_until_one_ends),
 		WITH_LEDGER(a_suspended_job_counts_memory_but_no_cores),
 		WITH_LEDGER(low_priority_waits_for_all_with_quota_left_in_that_cluster),
