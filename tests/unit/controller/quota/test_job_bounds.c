@@ -129,11 +129,14 @@ static void user_and_account_bound_each_job(void **state)
 		      "[Default User]\nMaxCores=4\n");
 	assert_int_equal(check_submission(q, &j).verdict, QUOTA_ACCEPTED);
 	j.ncpus = 17;
-	expect_text(
-		q, &j,
+	assert_string_equal(
+		check_submission(q, &j).text,
 		"the job asks for 17 cores, and account physics may request at most 16 a job");
 	j.ncpus = 16;
 	j.walltime_s = 14401;
+	assert_string_equal(check_submission(q, &j).text,
+			    "the job asks for 4:00:01 of walltime, and account physics may "
+			    "request at most 4:00:00 a job");
 	quota_rig_set(q, "[Cluster main]\n",
 		      "[Account physics]\nUsers=alice\nMaxWalltime=4h\n"
 		      "[Association physics/alice]\nMaxWalltime=5h\n");
