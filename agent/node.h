@@ -45,6 +45,12 @@ struct node_counts {
 	int64_t samplings, sampling_ns;
 };
 
+/* Memory of ended jobs that other jobs keep, in bytes: job/left.h. */
+struct node_left {
+	int64_t bytes, ticked, told;
+	bool is_known; /* no job has ended since it was measured */
+};
+
 struct node {
 	const struct agent_config *conf;
 	sd_event *event;
@@ -87,6 +93,7 @@ struct node {
 	struct steps *steps;	 /* step/steps.h: started inside them */
 	struct stray *stray;	 /* stray/stray.h: what their users have outside them */
 	struct node_counts counts;
+	struct node_left left;
 	bool is_store_failing;	    /* job/save.h */
 	struct leftover *leftovers; /* job/save.c */
 	int n_leftovers;

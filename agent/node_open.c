@@ -288,6 +288,9 @@ static int open_guard(struct node *n, const char *pins, struct err *err)
 	    (GUARD_PROJECT_ID | GUARD_PTRACE))
 		node_note(n, "guard: in each job a system call filter stands in: it refuses to "
 			     "change project ids and all use of ptrace, debuggers too");
+	if (!(guard_holds(n->guard) & GUARD_CORES))
+		node_note(n, "guard: in each job a system call filter refuses io_uring, whose "
+			     "polling thread runs on every core");
 	return 0;
 }
 

@@ -206,6 +206,22 @@ int BPF_PROG(guard_traceme, struct task_struct *parent, int ret)
 	return refuse_ptrace(own == FIND_NONE ? other : own, BPF_CORE_READ(parent, tgid));
 }
 
+/* io_uring's thread that polls for a process (IORING_SETUP_SQPOLL) is bound to every core that the node has, or to any one that is asked for,
+ * whatever the cpuset of its cgroup. Without it io_uring works as ever. */
+SEC("?fmod_ret/security_uring_sqpoll")
+int BPF_PROG(guard_sqpoll, int ret)
+{
+	struct guard_record *job;
+
+	if (ret)
+		return ret;
+	job = find_record(find_current_job());
+	if (!job)
+		return 0;
+	__sync_fetch_and_add(&job->n_denied, 1);
+	return -EPERM;
+}
+
 static __always_inline void send_left(__u32 slot, struct task_struct *task, struct cgroup *to)
 {
 	struct guard_record *job = find_record(slot);

@@ -54,6 +54,8 @@ static const struct skeleton_hook hooks[] = {
 	  "a job can control its user's processes outside it (ptrace)" },
 	{ "guard_traceme", SKELETON_TRAMPOLINE, NULL,
 	  "a job's process can let a process outside control it (PTRACE_TRACEME)" },
+	{ "guard_sqpoll", SKELETON_TRAMPOLINE, NULL,
+	  "a job can have a thread of io_uring run on every core (IORING_SETUP_SQPOLL)" },
 	{ "guard_attach", SKELETON_TRAMPOLINE, NULL,
 	  "a process that is moved out of its job is not noticed at once" },
 	{ "guard_fork", SKELETON_TRACEPOINT, NULL,
@@ -426,6 +428,8 @@ uint32_t guard_holds(const struct guard *g)
 		holds |= GUARD_PROJECT_ID;
 	if (skeleton_has(k, "guard_ptrace") && skeleton_has(k, "guard_traceme"))
 		holds |= GUARD_PTRACE;
+	if (skeleton_has(k, "guard_sqpoll"))
+		holds |= GUARD_CORES;
 	if (skeleton_has(k, "guard_attach") && skeleton_has(k, "guard_fork"))
 		holds |= GUARD_LEFT;
 	return holds;

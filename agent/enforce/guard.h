@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* guard.h - what a job may not do although it owns the files and processes concerned: exceed its
  * disk quota and go on, change the project id that the quota is counted by, control a process
- * outside itself, leave its cgroup unnoticed.
+ * outside itself, run on other cores than its own, leave its cgroup unnoticed.
  *
  * Needs BPF trampolines (tier 1). guard_holds() returns which protections are in force, so that
  * the launcher's seccomp filter can replace the others; a quota excess is then still reported,
@@ -22,8 +22,9 @@ enum guard_protection {
 	GUARD_PTRACE = 1 << 3,	    /* ptrace, process_vm_*, pidfd_getfd, and all of
 				       /proc/PID that shows what a process has */
 	GUARD_LEFT = 1 << 4,	    /* on_left is called */
+	GUARD_CORES = 1 << 5,	    /* io_uring's polling thread, which leaves the cpuset */
 };
-#define GUARD_ALL 31
+#define GUARD_ALL 63
 
 enum guard_action {
 	GUARD_NOTIFY, /* the write fails with EDQUOT or ENOSPC, the job lives */

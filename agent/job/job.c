@@ -57,6 +57,8 @@ void job_enter_phase(struct job *j, enum job_phase phase)
 {
 	log_job(LOG_DEBUG, j->s.job, "phase", "phase %s", job_phase_name(phase));
 	j->phase = phase;
+	if (phase == PHASE_REPORT)
+		j->node->left.is_known = false;
 	job_act_after(j, 0);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include "agent/job/due.h"
+#include "agent/job/left.h"
 #include "agent/job/phase/end.h"
 #include "agent/job/phases.h"
 #include "agent/job/phase/kill.h"
@@ -240,6 +241,7 @@ void job_phases_tick(struct node *n)
 	bool is_due;
 
 	report_measure(n);
+	job_left_tick(n);
 	if (n->jobfs && jobfs_reclaim(n->jobfs, NULL, &err) < 0)
 		log_line(LOG_WARNING, "%s", err.text);
 	job_save_tick(n);

@@ -22,6 +22,7 @@ struct abi {
 	uint32_t audit_arch, nr_ioctl, nr_ptrace, nr_vm_writev;
 };
 /* Calls that came after 2019 have one number everywhere. */
+#define NR_IO_URING_SETUP 425
 #define NR_PIDFD_GETFD 438
 #define NR_FILE_SETATTR 469
 
@@ -92,6 +93,9 @@ static void add_abi(struct program *p, const struct abi *a, uint32_t deny)
 		deny_call(&body, a->nr_vm_writev);
 		deny_call(&body, NR_PIDFD_GETFD);
 	}
+	/* The flag is in memory, which no filter reads: all of it. */
+	if (deny & PLAN_DENY_URING)
+		deny_call(&body, NR_IO_URING_SETUP);
 	if (deny & PLAN_DENY_PROJECT) {
 		deny_call(&body, NR_FILE_SETATTR);
 		deny_ioctls(&body, a->nr_ioctl);

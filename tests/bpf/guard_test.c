@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <linux/fs.h>
+#include <linux/io_uring.h>
 #include <linux/quota.h>
 #include <linux/sched.h>
 #include <sys/ioctl.h>
@@ -186,6 +187,35 @@ static int result_in(const struct testjob *j, int (*fn)(void *), void *arg)
 	int status = testjob_wait(testjob_run(j, fn, arg));
 
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+static int try_uring(void *arg)
+{
+	struct io_uring_params p = { .flags = *(unsigned *)arg };
+
+	return syscall(SYS_io_uring_setup, 4, &p) < 0 ? errno : 0;
+}
+
+static void test_cores(struct guard *g)
+{
+	unsigned plain = 0, polls = IORING_SETUP_SQPOLL;
+	struct testjob j, outside;
+	int r;
+
+	testjob_make(&j, "cores", 24);
+	testjob_make(&outside, "cores-outside", 0);
+	if (result_in(&outside, try_uring, &polls)) {
+		tap_skip("io_uring", "none here");
+		return;
+	}
+	add_job(g, &j, 0, 0, GUARD_KILL);
+	r = result_in(&j, try_uring, &plain);
+	tap_ok(r == 0, "io_uring in a job: works: %d", r);
+	r = result_in(&j, try_uring, &polls);
+	tap_ok(r == EPERM, "its polling thread, which runs on every core: refused: %d", r);
+	guard_remove(g, j.id);
+	testjob_remove(&j);
+	testjob_remove(&outside);
 }
 
 static void test_ptrace(struct guard *g, struct seen *seen)
@@ -525,6 +555,10 @@ int main(int argc, char **argv)
 		test_project(g, disk ? disk : "/tmp");
 	else
 		tap_skip("project id", "no trampolines here, as guard reports");
+	if (guard_holds(g) & GUARD_CORES)
+		test_cores(g);
+	else
+		tap_skip("io_uring", "no trampolines here, as guard reports");
 	if (guard_holds(g) & GUARD_LEFT)
 		test_left(g, &seen);
 	else

@@ -4,11 +4,16 @@
  * `escape WAY [ARG]` prints "refused: ..." and exits 0 when the way is closed, "ESCAPED: ..."
  * and exits 1 when it is open, "absent: ..." and exits 0 when this machine has no such way.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/fs.h>
+#include <linux/io_uring.h>
+#include <linux/keyctl.h>
+#include <linux/perf_event.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,8 +23,11 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include "common/cleanup.h"
 
@@ -192,7 +200,7 @@ static int way_map(const char *arg)
 
 static int way_write(const char *path)
 {
-	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return errno == ENOENT ? ABSENT("%s", path)
@@ -224,14 +232,312 @@ static int way_daemon(const char *arg)
 	return REFUSED("a daemon was left behind: the node must end it");
 }
 
+/* ---- memory that is passed to another job ---- */
+
+#define MIB ((size_t)1 << 20)
+
+/* An abstract name: the network is shared by all jobs. */
+static int open_meeting(struct sockaddr_un *at, socklen_t *size)
+{
+	*at = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	*size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			    (size_t)snprintf(at->sun_path + 1, sizeof(at->sun_path) - 1,
+					     "reeve-escape-%d", (int)getuid()));
+	return socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+}
+
+union one_fd {
+	char buf[CMSG_SPACE(sizeof(int))];
+	struct cmsghdr align;
+};
+
+static bool fill_memory(int fd, size_t bytes)
+{
+	static char block[MIB];
+
+	memset(block, 'x', sizeof(block));
+	for (size_t done = 0; done < bytes; done += sizeof(block))
+		if (write(fd, block, sizeof(block)) != (ssize_t)sizeof(block))
+			return false;
+	return true;
+}
+
+static bool send_fd(int to, int fd)
+{
+	union one_fd control = { .buf = { 0 } };
+	struct iovec part = { (char *)"x", 1 };
+	struct msghdr m = { .msg_iov = &part,
+			    .msg_iovlen = 1,
+			    .msg_control = control.buf,
+			    .msg_controllen = sizeof(control.buf) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
+
+	*c = (struct cmsghdr){ CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS };
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	return sendmsg(to, &m, MSG_NOSIGNAL) == 1;
+}
+
+/* -1: none came. */
+static int receive_fd(int from)
+{
+	union one_fd control;
+	char byte;
+	struct iovec part = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &part,
+			    .msg_iovlen = 1,
+			    .msg_control = control.buf,
+			    .msg_controllen = sizeof(control.buf) };
+	const struct cmsghdr *c;
+	int fd = -1;
+
+	if (recvmsg(from, &m, MSG_CMSG_CLOEXEC) < 1)
+		return -1;
+	c = CMSG_FIRSTHDR(&m);
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+/* Of so many MiB, to the job that waits in `escape memfd-hold`; then this job may end. */
+static int way_memfd_send(const char *arg)
+{
+	_cleanup_close_ int fd = memfd_create("passed", MFD_CLOEXEC), to = -1;
+	struct sockaddr_un at;
+	socklen_t size;
+	char byte;
+
+	if (fd < 0 || !fill_memory(fd, (size_t)atoi(arg) * MIB))
+		return REFUSED("a memfd: %s", strerror(errno));
+	to = open_meeting(&at, &size);
+	for (int i = 0; connect(to, (struct sockaddr *)&at, size) < 0; i++) {
+		if (i == 300)
+			return ABSENT("no job waits for it");
+		usleep(100000);
+	}
+	if (!send_fd(to, fd) || read(to, &byte, 1) != 1)
+		return REFUSED("the descriptor was not passed: %s", strerror(errno));
+	return ESCAPED("%s MiB were passed", arg);
+}
+
+/* Holds what comes, and maps none of it, for so many seconds. */
+static int way_memfd_hold(const char *arg)
+{
+	struct sockaddr_un at;
+	socklen_t size;
+	int listener = open_meeting(&at, &size), peer, fd;
+	struct stat st = { 0 };
+	int n = 0;
+
+	if (bind(listener, (struct sockaddr *)&at, size) < 0 || listen(listener, 4) < 0)
+		return ABSENT("listen: %s", strerror(errno));
+	printf("waits\n");
+	fflush(stdout);
+	alarm((unsigned)atoi(arg));
+	while ((peer = accept(listener, NULL, NULL)) >= 0) {
+		fd = receive_fd(peer); /* both stay open */
+		if (fd >= 0 && fstat(fd, &st) == 0 && write(peer, "x", 1) == 1)
+			ESCAPED("%d held, the last of %lld bytes", ++n, (long long)st.st_size);
+		else
+			REFUSED("no descriptor came: %s", strerror(errno));
+		fflush(stdout);
+	}
+	return 0;
+}
+
+/* ---- io_uring ---- */
+
+struct uring {
+	int fd;
+	struct io_uring_params p;
+	struct io_uring_sqe *sqes;
+	char *sq, *cq;
+};
+
+static bool uring_open(struct uring *u)
+{
+	const int both = PROT_READ | PROT_WRITE;
+
+	u->fd = (int)syscall(SYS_io_uring_setup, 8, &u->p);
+	if (u->fd < 0)
+		return false;
+	u->sq = mmap(NULL, u->p.sq_off.array + u->p.sq_entries * sizeof(__u32), both,
+		     MAP_SHARED, u->fd, IORING_OFF_SQ_RING);
+	u->cq = mmap(NULL, u->p.cq_off.cqes + u->p.cq_entries * sizeof(struct io_uring_cqe),
+		     both, MAP_SHARED, u->fd, IORING_OFF_CQ_RING);
+	u->sqes = mmap(NULL, u->p.sq_entries * sizeof(*u->sqes), both, MAP_SHARED, u->fd,
+		       IORING_OFF_SQES);
+	return u->sq != MAP_FAILED && u->cq != MAP_FAILED && (void *)u->sqes != MAP_FAILED;
+}
+
+/* One write, done by a worker of the kernel's. Its result. */
+static int uring_write(struct uring *u, int fd, const void *data, size_t size, off_t offset)
+{
+	__u32 *tail = (__u32 *)(void *)(u->sq + u->p.sq_off.tail);
+	__u32 *head = (__u32 *)(void *)(u->cq + u->p.cq_off.head);
+	const struct io_uring_cqe *cqes = (void *)(u->cq + u->p.cq_off.cqes);
+	__u32 at = *tail & (u->p.sq_entries - 1);
+	int result;
+
+	u->sqes[at] = (struct io_uring_sqe){ .opcode = IORING_OP_WRITE,
+					     .flags = IOSQE_ASYNC,
+					     .fd = fd,
+					     .addr = (__u64)(uintptr_t)data,
+					     .len = (__u32)size,
+					     .off = (__u64)offset };
+	((__u32 *)(void *)(u->sq + u->p.sq_off.array))[at] = at;
+	__atomic_store_n(tail, *tail + 1, __ATOMIC_RELEASE);
+	if (syscall(SYS_io_uring_enter, u->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
+		return -errno;
+	result = cqes[*head & (u->p.cq_entries - 1)].res;
+	__atomic_store_n(head, *head + 1, __ATOMIC_RELEASE);
+	return result;
+}
+
+/* The line of a task's file in /proc that begins with `key`. */
+static bool read_line(const char *path, const char *key, char *ret, size_t size)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+
+	while (f && fgets(ret, (int)size, f))
+		if (!strncmp(ret, key, strlen(key))) {
+			ret[strcspn(ret, "\n")] = '\0';
+			return true;
+		}
+	return false;
+}
+
+/* Prints where each of this process's tasks may run and in which cgroup it is. True: one is elsewhere than this
+ * one. */
+static bool list_tasks(void)
+{
+	_cleanup_closedir_ DIR *d = opendir("/proc/self/task");
+	char own[256] = "", home[512] = "", path[300], name[64] = "", cpus[256] = "",
+	     cgroup[512] = "";
+	bool is_beyond = false;
+	struct dirent *e;
+
+	read_line("/proc/self/status", "Cpus_allowed_list:", own, sizeof(own));
+	read_line("/proc/self/cgroup", "0:", home, sizeof(home));
+	while (d && (e = readdir(d))) {
+		snprintf(path, sizeof(path), "/proc/self/task/%s/comm", e->d_name);
+		if (!read_line(path, "", name, sizeof(name)))
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/task/%s/status", e->d_name);
+		read_line(path, "Cpus_allowed_list:", cpus, sizeof(cpus));
+		snprintf(path, sizeof(path), "/proc/self/task/%s/cgroup", e->d_name);
+		read_line(path, "0:", cgroup, sizeof(cgroup));
+		printf("%s %s %s\n", name, cpus + strlen("Cpus_allowed_list:") + 1, cgroup);
+		is_beyond |= strcmp(own, cpus) || strcmp(home, cgroup);
+	}
+	return is_beyond;
+}
+
+/* 64 MiB into a file of jobfs. */
+static int way_uring_write(const char *path)
+{
+	static char block[MIB];
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	struct uring u = { 0 };
+	int r;
+
+	if (!uring_open(&u))
+		return ABSENT("io_uring: %s", strerror(errno));
+	for (off_t at = 0; at < 64 * (off_t)MIB; at += r) {
+		r = uring_write(&u, fd, block, sizeof(block), at);
+		if (r <= 0)
+			return REFUSED("after %lld bytes: %s", (long long)at, strerror(-r));
+	}
+	return ESCAPED("64 MiB were written");
+}
+
+/* Workers that may run on every CPU, as IORING_REGISTER_IOWQ_AFF asks for; and the thread that polls. */
+static int way_uring_cpus(const char *arg)
+{
+	_cleanup_close_ int fd = memfd_create("small", MFD_CLOEXEC);
+	struct uring u = { .p = { .flags = arg ? IORING_SETUP_SQPOLL : 0,
+				  .sq_thread_idle = 2000 } };
+	unsigned char all[128];
+	int r = 0;
+
+	memset(all, 0xff, sizeof(all));
+	if (!uring_open(&u))
+		return errno == EPERM ? REFUSED("io_uring_setup: %s", strerror(errno))
+				      : ABSENT("io_uring_setup: %s", strerror(errno));
+	if (!arg && syscall(SYS_io_uring_register, u.fd, IORING_REGISTER_IOWQ_AFF, all,
+			    sizeof(all)) < 0)
+		r = -errno;
+	if (!arg && r == 0)
+		r = uring_write(&u, fd, "x", 1, 0);
+	usleep(100000);
+	if (list_tasks())
+		return ESCAPED("a task of the job may run on CPUs that are not the job's");
+	return REFUSED("all run on the job's CPUs: %s", r < 0 ? strerror(-r) : "done");
+}
+
+/* ---- keys, performance counters ---- */
+
+/* Keys of the user until the quota of the user is reached: they outlive the job. */
+static int way_keys(const char *arg)
+{
+	char name[32];
+	int n = 0;
+
+	(void)arg;
+	for (;; n++) {
+		snprintf(name, sizeof(name), "escape-%d-%d", (int)getpid(), n);
+		if (syscall(SYS_add_key, "user", name, name, strlen(name),
+			    KEY_SPEC_USER_KEYRING) < 0)
+			break;
+	}
+	return REFUSED("after %d keys: %s", n, strerror(errno));
+}
+
+/* Is the key of this description found in the keyrings of this process? */
+static int way_key(const char *name)
+{
+	long key = syscall(SYS_request_key, "user", name, NULL, 0);
+
+	if (key < 0)
+		return REFUSED("no key %s: %s", name, strerror(errno));
+	return ESCAPED("key %s is %ld", name, key);
+}
+
+/* Of a process; "-1": of a whole CPU. */
+static int way_perf(const char *arg)
+{
+	struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE,
+				     .size = sizeof(a),
+				     .config = PERF_COUNT_SW_CPU_CLOCK,
+				     .exclude_kernel = 1 };
+	pid_t pid = atoi(arg);
+
+	if (syscall(SYS_perf_event_open, &a, pid, pid < 0 ? 0 : -1, -1, 0) < 0)
+		return REFUSED("perf_event_open of %s: %s", arg, strerror(errno));
+	return ESCAPED("perf_event_open of %s", arg);
+}
+
 static const struct {
 	const char *name;
 	int (*go)(const char *arg);
 } ways[] = {
-	{ "ptrace", way_ptrace },     { "getfd", way_getfd },	  { "look", way_look },
-	{ "premake", way_premake },   { "premove", way_premove }, { "vm-write", way_vm_write },
-	{ "proc-mem", way_proc_mem }, { "projid", way_projid },	  { "write", way_write },
-	{ "daemon", way_daemon },     { "map", way_map },
+	{ "ptrace", way_ptrace },
+	{ "getfd", way_getfd },
+	{ "look", way_look },
+	{ "premake", way_premake },
+	{ "premove", way_premove },
+	{ "vm-write", way_vm_write },
+	{ "proc-mem", way_proc_mem },
+	{ "projid", way_projid },
+	{ "write", way_write },
+	{ "daemon", way_daemon },
+	{ "map", way_map },
+	{ "perf", way_perf },
+	{ "keys", way_keys },
+	{ "key", way_key },
+	{ "memfd-send", way_memfd_send },
+	{ "memfd-hold", way_memfd_hold },
+	{ "uring-write", way_uring_write },
+	{ "uring-cpus", way_uring_cpus },
 };
 
 int main(int argc, char **argv)
@@ -241,8 +547,10 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < ARRAY_LEN(ways); i++)
 		if (!strcmp(argv[1], ways[i].name))
 			return ways[i].go(argc > 2 ? argv[2] : NULL);
-	fprintf(stderr, "escape ptrace|vm-write|proc-mem|getfd PID, projid [DIR], write|look "
-			"FILE, premake|premove DIR, "
-			"daemon, map MIB\n");
+	fprintf(stderr,
+		"escape ptrace|vm-write|proc-mem|getfd PID, projid [DIR], write|look "
+		"FILE, premake|premove DIR, "
+		"daemon, map MIB, memfd-send MIB, memfd-hold SECONDS, uring-write FILE, "
+		"uring-cpus [poll], keys, key NAME, perf PID|-1\n");
 	return 2;
 }

@@ -179,6 +179,20 @@ int manager_read(const char *path, const char *file, char *buf, size_t size, str
 	return 0;
 }
 
+int64_t manager_shared_memory(const char *path)
+{
+	char full[MANAGER_PATH_MAX + 64], line[128];
+	_cleanup_fclose_ FILE *f = NULL;
+	int64_t bytes = 0;
+
+	snprintf(full, sizeof(full), "%s/memory.stat", path);
+	f = fopen(full, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "shmem %" SCNd64, &bytes) == 1)
+			break;
+	return bytes;
+}
+
 int manager_kill_as_one(const char *path, struct err *err)
 {
 	char file[MANAGER_PATH_MAX + 32];

@@ -142,6 +142,8 @@ int manager_find(const char *parent, int32_t pid, struct manager_id *ret, struct
 int manager_list(const char *parent, manager_each_fn each, void *ctx, struct err *err);
 /* One value of a file of the cgroup, without the newline. */
 int manager_read(const char *path, const char *file, char *buf, size_t size, struct err *err);
+/* Bytes of shared memory that are charged to the cgroup, to those below it, and to those that were there. 0: not known. */
+int64_t manager_shared_memory(const char *path);
 /* The OOM killer takes all processes of this cgroup at once (memory.oom.group). 0 also where the kernel has no such file. */
 int manager_kill_as_one(const char *path, struct err *err);
 /* Signal the processes of the job: its own and the user's in "work" below, not those by which

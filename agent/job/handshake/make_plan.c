@@ -13,7 +13,8 @@ uint32_t handshake_denials(const struct node *n)
 	uint32_t holds = guard_holds(n->guard);
 
 	return (holds & GUARD_PROJECT_ID ? 0 : (uint32_t)PLAN_DENY_PROJECT) |
-	       (holds & GUARD_PTRACE ? 0 : (uint32_t)PLAN_DENY_PTRACE);
+	       (holds & GUARD_PTRACE ? 0 : (uint32_t)PLAN_DENY_PTRACE) |
+	       (holds & GUARD_CORES ? 0 : (uint32_t)PLAN_DENY_URING);
 }
 
 /* Where the kernel cannot refuse a mapping (tiers 2 and 3), RLIMIT_AS of each process is the job's vmem and 16 MiB: no single

@@ -6,6 +6,7 @@
 #include "agent/job/handshake/env.h"
 #include "agent/job/gpus/gpus.h"
 #include "agent/job/handshake/hosts.h"
+#include "agent/job/left.h"
 #include "agent/job/phase/start.h"
 #include "common/log.h"
 
@@ -15,8 +16,8 @@ static bool has_cores(const struct job *j)
 	return j->phase != PHASE_DRAIN && !cpulist_is_empty(&j->s.cpus);
 }
 
-/* Two kinds of entries: jobs from the moment they have cores (a suspended one keeps memory and disk), and
- * drained GPUs as allocations of no job, so that admission counts them as in use. */
+/* Three kinds of entries: jobs from the moment they have cores (a suspended one keeps memory and disk), and as allocations of no job, so that
+ * admission counts them as in use, drained GPUs and last, if there is any, the memory that ended jobs left. */
 int job_list_allocations(struct node *n, const struct job *except,
 			 struct admit_allocation **ret, size_t *ret_n)
 {
@@ -26,7 +27,7 @@ int job_list_allocations(struct node *n, const struct job *except,
 
 	for (struct job *j = n->jobs; j; j = j->next)
 		count++;
-	allocations = calloc(count + GPU_DEVICES_MAX, sizeof(*allocations));
+	allocations = calloc(count + GPU_DEVICES_MAX + 1, sizeof(*allocations));
 	if (!allocations)
 		return -ENOMEM;
 	count = 0;
@@ -47,21 +48,26 @@ int job_list_allocations(struct node *n, const struct job *except,
 				 sizeof(allocations[count - 1].res.gpu_model), "%s", model);
 	}
 	count += job_gpus_drained(n, allocations + count);
+	if (n->left.bytes)
+		allocations[count++].res.mem_bytes = n->left.bytes;
 	*ret = allocations;
 	*ret_n = count;
 	return 0;
 }
 
-/* The controller does not count processes: a job that lacks only processes waits on the node. */
-static bool lacks_only_pids(const struct admit_node *node, const struct resources *want)
+/* The controller counts neither processes nor the memory that ended jobs left: a job that lacks only those waits on the node. */
+static bool lacks_only_uncounted(const struct node *n, struct admit_node node,
+				 const struct resources *want)
 {
 	struct resources rest = *want;
 	char text[ADMIT_TEXT_MAX];
 
-	if (want->pids > node->capacity.pids)
+	if (want->pids > node.capacity.pids)
 		return false;
 	rest.pids = 0;
-	return admit_check(node, &rest, text) == ADMIT_YES;
+	if (n->left.bytes)
+		node.n_allocations--;
+	return admit_check(&node, &rest, text) == ADMIT_YES;
 }
 
 #define PREPARE_WAITS 2
@@ -76,6 +82,8 @@ static int admit_job(struct node *n, struct job *j)
 	struct admit_node node = { .capacity = n->capacity };
 	char text[ADMIT_TEXT_MAX];
 
+	if (!n->left.is_known || n->left.bytes)
+		job_left_measure(n);
 	if (job_list_allocations(n, j, &allocations, &node.n_allocations) < 0)
 		return -ENOMEM;
 	node.allocations = allocations;
@@ -92,7 +100,7 @@ static int admit_job(struct node *n, struct job *j)
 		j->is_told_to_wait = false;
 		return 0;
 	}
-	if (lacks_only_pids(&node, &j->s.request.res)) {
+	if (lacks_only_uncounted(n, node, &j->s.request.res)) {
 		if (!j->is_told_to_wait)
 			job_note(j, "waits on node %s: %.180s", n->conf->node, text);
 		j->is_told_to_wait = true;

@@ -130,9 +130,19 @@ has "$out" 'NoNewPrivs:.*1' "gains nothing by set-uid programs"
 [[ $out == *refused:*refused:* && $out != *ESCAPED* ]]; ok $? "and is refused what a job is" "$out"
 session 'sleep 86391' >/dev/null &
 wait_for 20 pgrep -u alice -f 'sleep 86391'
-out=$(session 'load map 600')
+session 'until [ -e /tmp/spin ]; do sleep 0.2; done; load greedy 4 1; until [ -e /tmp/map ]; do sleep 0.2; done; load map 600' >/dev/null &
+wait_for 20 pgrep -u alice -f 'until . -e /tmp/spin'
+begun=$(pgrep -u alice -f 'until . -e /tmp/spin' | tail -n 1)
+systemctl kill -s KILL reeve-agent; systemctl restart reeve-agent
+has "$(cat "/proc/$begun/cgroup")" "reeve-job-$visited-1.service/work" "a session that began before the agent was killed stays in the job"
+cpu_s() { echo $(($(as alice reeve job "$visited" --json | json cpu_ns) / 1000000000)); }
+before=$(cpu_s)
+session 'touch /tmp/spin'
+has_counted() { [ "$(cpu_s)" -ge $((before + 3)) ]; }
+wait_for 30 has_counted; ok $? "its cpu time counts as the job's" "$before, then $(cpu_s)"
+session 'touch /tmp/map'
 wait_for 60 is_over "$visited"
-has "$(as alice reeve job "$visited")" "vmem limit exceeded" "what it maps counts as the job's" "$out"
+has "$(as alice reeve job "$visited")" "vmem limit exceeded" "what it maps counts as the job's" "$(as alice reeve job "$visited")"
 sleep 1; pgrep -u alice -f 'sleep 86391' >/dev/null; ok $((!$?)) "sessions end with the job"
 
 left() { pgrep -u alice -f "$1" >/dev/null; }

@@ -208,6 +208,33 @@ static long call_native(long nr, long a, long b, long c)
 	return r < 0 ? -errno : r;
 }
 
+/* The errno with which io_uring is refused behind a filter of `deny`; 0: it is not. */
+static int set_up_uring(uint32_t deny)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		struct err err;
+
+		if (launch_seccomp(deny, &err) < 0)
+			_exit(255);
+		/* io_uring_setup() of no entries, without parameters: never a ring. */
+		syscall(425, 0, NULL);
+		_exit(errno);
+	}
+	waitpid(pid, &status, 0);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void the_filter_refuses_io_uring_where_the_kernel_side_cannot(void **unused)
+{
+	(void)unused;
+	assert_int_equal(set_up_uring(PLAN_DENY_URING), EPERM);
+	assert_int_not_equal(set_up_uring(PLAN_DENY_PTRACE), EPERM);
+}
+
 static void the_filter_refuses_descriptors_of_other_processes(void **unused)
 {
 	(void)unused;
@@ -262,6 +289,7 @@ int main(void)
 			tear_down),
 		cmocka_unit_test_setup_teardown(the_launcher_asks_a_restarted_agent_again,
 						set_up, tear_down),
+		cmocka_unit_test(the_filter_refuses_io_uring_where_the_kernel_side_cannot),
 		cmocka_unit_test(the_filter_refuses_descriptors_of_other_processes),
 		cmocka_unit_test(the_filter_refuses_the_same_calls_in_32_bit_mode),
 	};
