@@ -238,6 +238,7 @@ static int describe_node(void *ctx, struct sync *ret)
 	    job_recover_list_found(n, &d->found, &n_found) < 0)
 		return -ENOMEM;
 	*ret = (struct sync){ .capacity = amounts_of(&n->capacity),
+			      .pids = n->capacity.pids,
 			      .draining = n->is_store_failing,
 			      .tier = node_tier(n),
 			      .notes = n->note_list,

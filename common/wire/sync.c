@@ -137,6 +137,7 @@ static const struct wire_custom report_element = { .encode = encode_report,
 
 static const struct wire_field capacity_fields[] = {
 	AMOUNT_ROWS(capacity),
+	WIRE_INT_OR(struct sync, pids, 0, AMOUNT_MAX, 0, WIRE_OMIT),
 	WIRE_CHARS(struct sync, topology, WIRE_OPTIONAL),
 	WIRE_END,
 };

@@ -546,8 +546,7 @@ static const char schema_versions[] =
 
 /* By segments of 65,536 job numbers (jobs/views.c), so that new jobs fill pages that are written anyway, however old the ledger is. */
 static const char schema_segments[] =
-	"DROP INDEX jobs_node;DROP INDEX jobs_user_node;"
-	"DROP INDEX jobs_account_node;"
+	"DROP INDEX jobs_node;DROP INDEX jobs_user_node;DROP INDEX jobs_account_node;"
 	"CREATE INDEX jobs_node ON jobs((job >> 16), node, job) WHERE node IS NOT NULL;"
 	"CREATE INDEX jobs_user_node ON jobs((job >> 16), user, node, job)"
 	" WHERE node IS NOT NULL;"
@@ -593,9 +592,10 @@ const char *const store_migrations[] = {
 	schema_archives, schema_archived_slurm, schema_slurm_ended, schema_pbs,
 	schema_utilisation, schema_series, schema_start_by, schema_totals, schema_versions,
 	schema_segments,
-	/* restored.h */
+	/* restored.h; pids: processes and threads of all jobs of the node together, 0: not told */
 	"ALTER TABLE nodes ADD COLUMN restored_ns INTEGER NOT NULL DEFAULT 0;",
 	schema_newest, schema_storage, schema_whole_nodes, schema_counted_depends,
+	"ALTER TABLE nodes ADD COLUMN pids INTEGER NOT NULL DEFAULT 0;",
 	NULL,
 };
 /* clang-format on */

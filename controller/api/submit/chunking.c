@@ -64,6 +64,8 @@ static int find_nodes(const struct call *c, struct submit_job *s, char why[stati
 
 	if (r < 0)
 		return r;
+	if (!fit_has_pids(nodes.at, nodes.n, &q->res, why))
+		return 1;
 	if (!q->select.n)
 		r = split_request(&nodes, q, why, err);
 	if (r != 0 || !q->select.n)

@@ -22,10 +22,10 @@ static const char node_sql[] =
 	" tier, draining, lost, ncpus, mem_bytes, jobfs_bytes, ngpus,"
 	" free_ncpus, free_mem_bytes, free_jobfs_bytes, free_ngpus,"
 	" first_ns, last_ns, gpus, gpu_models, free_gpu_models,"
-	" drained_gpu_models, node_type, features)"
+	" drained_gpu_models, node_type, features, pids)"
 	" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,"
 	" ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21,"
-	" ?22, ?23, ?24, ?25, ?26) ON CONFLICT(node) DO UPDATE SET"
+	" ?22, ?23, ?24, ?25, ?26, ?27) ON CONFLICT(node) DO UPDATE SET"
 	" cluster = excluded.cluster, boot = excluded.boot,"
 	" version = excluded.version, address = excluded.address,"
 	" topology = excluded.topology, notes = excluded.notes,"
@@ -42,14 +42,15 @@ static const char node_sql[] =
 	" gpus = excluded.gpus, gpu_models = excluded.gpu_models,"
 	" free_gpu_models = excluded.free_gpu_models,"
 	" drained_gpu_models = excluded.drained_gpu_models,"
-	" node_type = excluded.node_type, features = excluded.features";
+	" node_type = excluded.node_type, features = excluded.features,"
+	" pids = excluded.pids";
 #define NODE_FORMAT                                                                            \
 	"ttttttt"                                                                              \
 	"iii"                                                                                  \
 	"iiii"                                                                                 \
 	"iiii"                                                                                 \
 	"ii"                                                                                   \
-	"tttttt"
+	"tttttti"
 #define NODE_VALUES(in, from, texts)                                                           \
 	(in)->node, (from)->cluster, (in)->boot, (in)->version, (from)->address,               \
 		(in)->topology, (texts)[0], (int64_t)(in)->tier, (int64_t)(in)->draining,      \
@@ -57,7 +58,7 @@ static const char node_sql[] =
 		(in)->capacity.jobfs_bytes, (in)->capacity.ngpus, (in)->free.ncpus,            \
 		(in)->free.mem_bytes, (in)->free.jobfs_bytes, (in)->free.ngpus,                \
 		(from)->now_ns, (from)->now_ns, (texts)[1], (texts)[2], (texts)[3],            \
-		(texts)[4], (in)->node_type, (in)->features
+		(texts)[4], (in)->node_type, (in)->features, (in)->pids
 
 #define NUMBER_FORMAT "tti"
 static const char number_sql[] = "UPDATE boots SET number = ?3 WHERE node = ?1 AND boot = ?2";

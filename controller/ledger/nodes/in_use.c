@@ -29,7 +29,8 @@
 	X(NODE_GPU_MODELS,         ", n.gpu_models") \
 	X(NODE_DRAINED_GPU_MODELS, ", n.drained_gpu_models") \
 	X(NODE_NODE_TYPE,          ", n.node_type") \
-	X(NODE_FEATURES,           ", n.features")
+	X(NODE_FEATURES,           ", n.features") \
+	X(NODE_PIDS,               ", n.pids")
 /* clang-format on */
 enum { NODE_COLUMNS(SQL_NAME) };
 #define NODE_SELECT "SELECT " NODE_COLUMNS(SQL_COLUMN)
@@ -45,7 +46,7 @@ static const char in_use_sql[] = NODE_SELECT
 /* The same columns with nothing in use. */
 static const char bare_sql[] =
 	"SELECT node, draining = 0 AND lost = 0, ncpus, mem_bytes, jobfs_bytes, ngpus, 0, 0, 0,"
-	" 0, 0, gpu_models, drained_gpu_models, node_type, features FROM nodes"
+	" 0, 0, gpu_models, drained_gpu_models, node_type, features, pids FROM nodes"
 	" WHERE cluster = ?1 ORDER BY node";
 
 /* Of an exclusive job, also while it is suspended. */
@@ -62,7 +63,8 @@ static void read_node_in_use(struct db_row *st, struct fit_node *ret)
 	ret->capacity = (struct resources){ .ncpus = db_int(st, NODE_NCPUS),
 					    .mem_bytes = db_int(st, NODE_MEM_BYTES),
 					    .jobfs_bytes = db_int(st, NODE_JOBFS_BYTES),
-					    .ngpus = db_int(st, NODE_NGPUS) };
+					    .ngpus = db_int(st, NODE_NGPUS),
+					    .pids = db_int(st, NODE_PIDS) };
 	ret->in_use = (struct resources){ .ncpus = db_int(st, NODE_NCPUS_IN_USE),
 					  .mem_bytes = db_int(st, NODE_MEM_IN_USE),
 					  .jobfs_bytes = db_int(st, NODE_JOBFS_IN_USE),

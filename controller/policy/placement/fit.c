@@ -123,15 +123,6 @@ bool fit_is_kind(const struct fit_node *n, const struct resources *want)
 	       features_have(n->capacity.features, want->features);
 }
 
-static bool fits_anywhere(const struct fit_node *nodes, size_t n, const struct fit_taking *take)
-{
-	for (size_t i = 0; i < n; i++)
-		if (nodes[i].open && fit_is_kind(&nodes[i], &take->res) &&
-		    fit_takes(&nodes[i], take))
-			return true;
-	return false;
-}
-
 void fit_say(char why[static FIT_WHY_MAX], const char *fmt, ...)
 {
 	size_t n = strlen(why);
@@ -140,6 +131,46 @@ void fit_say(char why[static FIT_WHY_MAX], const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why + n, FIT_WHY_MAX - n, fmt, ap);
 	va_end(ap);
+}
+
+void fit_say_kind(char why[static FIT_WHY_MAX], const struct resources *want)
+{
+	if (*want->node_type)
+		fit_say(why, " of type %s", want->node_type);
+	if (*want->features)
+		fit_say(why, " with %s", want->features);
+}
+
+bool fit_has_pids(const struct fit_node *nodes, size_t n_nodes, const struct resources *want,
+		  char why[static FIT_WHY_MAX])
+{
+	int64_t most = 0;
+
+	why[0] = '\0';
+	for (size_t i = 0; i < n_nodes; i++) {
+		if (!fit_is_kind(&nodes[i], want))
+			continue;
+		if (!nodes[i].capacity.pids)
+			return true;
+		if (nodes[i].capacity.pids > most)
+			most = nodes[i].capacity.pids;
+	}
+	if (!most || want->pids <= most)
+		return true;
+	fit_say(why, "pids=%lld, but no node", (long long)want->pids);
+	fit_say_kind(why, want);
+	fit_say(why, " holds more than %lld processes and threads of its jobs",
+		(long long)most);
+	return false;
+}
+
+static bool fits_anywhere(const struct fit_node *nodes, size_t n, const struct fit_taking *take)
+{
+	for (size_t i = 0; i < n; i++)
+		if (nodes[i].open && fit_is_kind(&nodes[i], &take->res) &&
+		    fit_takes(&nodes[i], take))
+			return true;
+	return false;
 }
 
 static const char *amount_text(const struct side *s, int64_t amount,
@@ -240,14 +271,6 @@ static int count_never(const struct fit_node *n, const struct fit_taking *take)
 	for (int i = 0; i < SIDE_MAX; i++)
 		missing += amount_of(&take->res, &sides[i]) > all_of(n, take, i);
 	return missing;
-}
-
-void fit_say_kind(char why[static FIT_WHY_MAX], const struct resources *want)
-{
-	if (*want->node_type)
-		fit_say(why, " of type %s", want->node_type);
-	if (*want->features)
-		fit_say(why, " with %s", want->features);
 }
 
 /* Which there are: "types a, t4; features ib,nvme". */

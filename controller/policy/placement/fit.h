@@ -23,9 +23,10 @@
 
 struct fit_node {
 	char name[REQUEST_NAME_MAX];
-	bool open;		   /* up, not draining, not lost */
-	struct resources capacity; /* ncpus, mem_bytes, jobfs_bytes, ngpus; of which kind */
-	struct resources in_use;   /* the same fields: what is reserved */
+	bool open; /* up, not draining, not lost */
+	struct resources
+		capacity;	 /* ncpus, mem_bytes, jobfs_bytes, ngpus, pids; of which kind */
+	struct resources in_use; /* the same fields: what is reserved */
 	struct gpus gpus,
 		gpus_in_use;	  /* by model; gpus.n 0: not reported, ngpus are whole ones */
 	struct gpus gpus_drained; /* of gpus: free, but not allocated for now */
@@ -47,6 +48,10 @@ void fit_explain_one(const struct fit_node *nodes, size_t n_nodes,
 /* Is the node of the kind that is asked for: its type, and all features? */
 bool fit_is_kind(const struct fit_node *n, const struct resources *want);
 
+/* Can any node of the kind hold so many processes and threads in all its jobs together? If not, `why` says how many. True where one
+ * has not told. */
+bool fit_has_pids(const struct fit_node *nodes, size_t n_nodes, const struct resources *want,
+		  char why[static FIT_WHY_MAX]);
 /* Could any of the nodes, empty and open, hold it? If not, `why` says the largest that could
  * be, or which types and features there are. True when there are no nodes at all: then it is
  * not known yet. */

@@ -42,7 +42,7 @@ chmod 644 "$dir/reeve.conf"
 submit() { # UID OPTIONS...
 	(cd / && as "$1" env HOME="$dir" REEVE_CONTROLLER="$url" "$dir/reeve" submit --config "$dir/reeve.conf" "${@:2}" -- true 2>&1)
 }
-amounts='"ncpus":8,"mem_bytes":64000000000,"jobfs_bytes":100000000000,"ngpus":0'
+amounts='"ncpus":8,"mem_bytes":64000000000,"jobfs_bytes":100000000000,"ngpus":0,"pids":70000'
 now=$(date +%s)
 sync() { node_sync jobs="$1" reports="$2"; } # JOBS REPORTS: what the node has and reports; prints the answer
 started_in() { grep -o '"job":[0-9]*,"attempt":[0-9]*,"want":"run"' <<<"$1" | grep -o '"job":[0-9]*' | cut -d: -f2 | sort -nu | tr '\n' ' '; }
@@ -92,6 +92,10 @@ is "job 3, held" $submit_held "$(submit $daemon --hold)"
 live_stop; live_start
 has "a hold outlives the controller" "held by daemon" "$(reeve $daemon job 3)"
 reeve $daemon cancel 2 3 >/dev/null
+
+# ---- more processes than a node's table has room for ----
+has "pids above what any node holds are refused" "pids=70001, but no node holds more than 70000 processes and threads of its jobs" \
+	"$(submit $daemon -l pids=70001)"
 
 # ---- dependencies ----
 has "an unknown job is refused by name" "afterok: no job 77" "$(submit $daemon -W depend=afterok:77)"

@@ -24,6 +24,7 @@
 	X(BEFORE_MEM_BYTES,          ", n.mem_bytes") \
 	X(BEFORE_JOBFS_BYTES,        ", n.jobfs_bytes") \
 	X(BEFORE_NGPUS,              ", n.ngpus") \
+	X(BEFORE_PIDS,               ", n.pids") \
 	X(BEFORE_GPU_MODELS,         ", n.gpu_models") \
 	X(BEFORE_DRAINED_GPU_MODELS, ", n.drained_gpu_models") \
 	X(BEFORE_NODE_TYPE,          ", n.node_type") \
@@ -61,7 +62,7 @@ static bool is_changed(const struct store_ingest *g, struct db_row *st)
 	       db_int(st, BEFORE_NCPUS) != c->ncpus ||
 	       db_int(st, BEFORE_MEM_BYTES) != c->mem_bytes ||
 	       db_int(st, BEFORE_JOBFS_BYTES) != c->jobfs_bytes ||
-	       db_int(st, BEFORE_NGPUS) != c->ngpus ||
+	       db_int(st, BEFORE_NGPUS) != c->ngpus || db_int(st, BEFORE_PIDS) != in->pids ||
 	       strcmp(store_text(st, BEFORE_GPU_MODELS),
 		      gpus_format(&in->gpu_models, models)) != 0 ||
 	       has_drained_models(g, st) ||

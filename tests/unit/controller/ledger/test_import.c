@@ -320,7 +320,7 @@ static void go_back_to_schema_1(struct rig *r)
 		"ALTER TABLE jobs DROP COLUMN array_index;"
 		"ALTER TABLE jobs DROP COLUMN node_type; ALTER TABLE jobs DROP COLUMN features;"
 		"ALTER TABLE nodes DROP COLUMN node_type;"
-		"ALTER TABLE nodes DROP COLUMN restored_ns;"
+		"ALTER TABLE nodes DROP COLUMN restored_ns; ALTER TABLE nodes DROP COLUMN pids;"
 		"ALTER TABLE nodes DROP COLUMN features; PRAGMA user_version = 1";
 	sqlite3 *db;
 

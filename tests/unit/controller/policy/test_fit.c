@@ -348,6 +348,26 @@ static void a_job_goes_to_nodes_of_its_kind_alone(void **state)
 		}
 }
 
+static void more_processes_than_any_node_of_the_kind_holds_are_never_had(void **state)
+{
+	struct fit_node nodes[] = { node_of_kind("n1", "a", ""), node_of_kind("n2", "b", "") };
+	struct test_job any = job_of_kind("", ""), b = job_of_kind("b", "");
+	char why[FIT_WHY_MAX];
+
+	(void)state;
+	any.want.pids = b.want.pids = 70001;
+	assert_true(fit_has_pids(nodes, 2, &any.want, why)); /* neither has told */
+	nodes[0].capacity.pids = 4000000;
+	nodes[1].capacity.pids = 70000;
+	assert_true(fit_has_pids(nodes, 2, &any.want, why));
+	assert_false(fit_has_pids(nodes, 2, &b.want, why));
+	assert_string_equal(why, "pids=70001, but no node of type b holds more than 70000 "
+				 "processes and threads of its jobs");
+	b.want.pids = 70000;
+	assert_true(fit_has_pids(nodes, 2, &b.want, why));
+	assert_true(fit_has_pids(nodes, 0, &b.want, why));
+}
+
 static void a_kind_that_no_node_is_of_is_named_with_the_kinds_there_are(void **state)
 {
 	struct fit_node nodes[] = { node_of_kind("n1", "a", "ib"),
@@ -519,6 +539,7 @@ int main(void)
 		cmocka_unit_test(vmem_is_what_a_job_reserves),
 		cmocka_unit_test(more_in_use_than_capacity_counts_as_nothing_free),
 		cmocka_unit_test(a_job_goes_to_nodes_of_its_kind_alone),
+		cmocka_unit_test(more_processes_than_any_node_of_the_kind_holds_are_never_had),
 		cmocka_unit_test(a_kind_that_no_node_is_of_is_named_with_the_kinds_there_are),
 		cmocka_unit_test(so_many_fit_as_can_be_allocated_one_by_one),
 		cmocka_unit_test(anything_in_use_makes_a_node_not_empty),
