@@ -111,7 +111,7 @@ out=$(session 'echo begun')
 [[ $out == *'no job of yours runs on this node'* && $out != *begun* ]]
 ok $? "a session without a job is refused, in words" "$out"
 out=$(su alice -c 'echo begun' 2>&1)
-[[ $out == *'cannot be asked'* && $out != *begun* ]]
+[[ $out == *'does not answer'* && $out != *begun* ]]
 ok $? "so is one when no agent answers" "$out"
 out=$(su - root -c 'echo begun' 2>&1); has "$out" begun "root is let in"
 groupadd -f admins && usermod -aG admins alice
