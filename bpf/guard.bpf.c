@@ -11,6 +11,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "bpf/guard_abi.h"
+#include "bpf/lib/call.h"
 #include "bpf/lib/jobs.h"
 
 #define RING_BYTES GUARD_RING_BYTES
@@ -63,6 +64,28 @@ static __always_inline bool is_due(__u64 *last_ns)
 	return __sync_val_compare_and_swap(last_ns, last, now) == last;
 }
 
+enum bpf_func_id {
+	BPF_FUNC_task_pt_regs = 175,
+};
+
+/* Which call hit the quota, for the end message. A 32-bit program has other numbers, and none of these for a call that
+ * allocates; in a page fault the number is -1. */
+static __always_inline void name_call(struct guard_message *m)
+{
+	struct call call = {};
+
+	if (!bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		return;
+	call_of(bpf_get_current_task_btf(), &call);
+	if (call.nr == (call.is_x86 ? 1 : 64) || call.nr == (call.is_x86 ? 18 : 68)) {
+		m->call = GUARD_CALL_WRITE; /* write, pwrite64 */
+		m->asked_bytes = call.third;
+	} else if (call.nr == (call.is_x86 ? 285 : 47)) {
+		m->call = GUARD_CALL_FALLOCATE;
+		m->asked_bytes = call.fourth;
+	}
+}
+
 /* struct kqid arrives in one register: project id low, type high. One write call can come here
  * thousands of times: the first is reported, each one kills. */
 SEC("?fentry/quota_send_warning")
@@ -95,6 +118,8 @@ int BPF_PROG(guard_quota, __u64 qid, __u32 dev, char warning)
 		return 0;
 	m->detail = kind;
 	m->killed = killed;
+	if (find_current_job() == *slot)
+		name_call(m);
 	bpf_ringbuf_submit(m, 0);
 	return 0;
 }

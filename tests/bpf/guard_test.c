@@ -442,6 +442,10 @@ static void check_quota(struct guard *g, struct seen *seen, const char *dir, int
 		tap_ok(WIFEXITED(status) &&
 			       (WEXITSTATUS(status) == EDQUOT || WEXITSTATUS(status) == ENOSPC),
 		       "without BPF the write fails: status %x", (unsigned)status);
+	if (kills && kind == GUARD_BLOCKS)
+		tap_ok(q->call == GUARD_BY_WRITE && q->asked_bytes == 1 << 16,
+		       "the call is named: %d of %llu bytes", (int)q->call,
+		       (unsigned long long)q->asked_bytes);
 	tap_ok(seen->quota == 1 && (int)q->kind == kind && q->job == 26 &&
 		       q->pid == (kills ? pid : 0) && q->killed == kills,
 	       "told once: kind %d, pid %d %s, %d times", (int)q->kind, q->pid, q->comm,
