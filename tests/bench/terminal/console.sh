@@ -53,7 +53,7 @@ rival() { # plain|tls WAY PORT; the far end serves one connection, which is acce
 	wait "$pid" 2>/dev/null
 }
 # socat stops where both ends write at once: what goes there and back goes through two.
-measure() { # NAME WAY: MB/s, of one run
+measure() { # NAME WAY: tenths of MB/s, of one run
 	local began ms
 	began=$(date +%s%N)
 	case $1-$2 in
@@ -63,7 +63,7 @@ measure() { # NAME WAY: MB/s, of one run
 	*) rival "$1" "$2" $((port + 1)) ;;
 	esac
 	ms=$((($(date +%s%N) - began) / 1000000))
-	echo $((megabytes * 1000 / (ms + 1)))
+	echo $((megabytes * 10000 / (ms + 1)))
 }
 ticks() { awk '{ print $14 + $15 }' "/proc/$controller/stat"; }
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
@@ -80,7 +80,7 @@ for way in there back both; do
 	grep -h 'no figures' "$dir"/*.figures
 	for name in reeve bare plain tls; do eval "${name}_rate=$(grep '^[0-9]' "$dir/$name.figures" | median)"; done
 	awk -v way="$way" -v ours="$reeve_rate" -v bare_rate="$bare_rate" -v plain="$plain_rate" -v tls="$tls_rate" -v cpu=$((cpu * 1000 / $(getconf CLK_TCK))) -v n=$((megabytes * runs)) 'BEGIN {
-		printf "%-5s  %4d MB/s each way; without codes %4d MB/s: x%.2f; socat %5d MB/s: x%.3f; socat with TLS %5d MB/s: x%.3f; CPU time of the controller %.1f ms for each MB\n",
-			way, ours, bare_rate, ours / bare_rate, plain, ours / plain, tls, ours / tls, cpu / n }'
+		printf "%-5s  %4.1f MB/s each way; without codes %4.1f MB/s: x%.2f; socat %5.0f MB/s: x%.3f; socat with TLS %5.0f MB/s: x%.3f; CPU time of the controller %.1f ms for each MB\n",
+			way, ours / 10, bare_rate / 10, ours / bare_rate, plain / 10, ours / plain, tls / 10, ours / tls, cpu / n }'
 done
 printf 'the controller: %d KiB at most\n' "$(awk '/VmHWM/ { print $2 }' "/proc/$controller/status")"
