@@ -234,8 +234,8 @@ $O/tests/unit/test_sim_qos: $(patsubst %,$O/controller/simulate/%.o,ends fairnes
 	$(sort $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,quota/eligible quota/grant priority/priority fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $(MODEL))
 $O/tests/unit/test_ranges: $O/controller/ledger/jobs/ranges.o
 $O/tests/unit/test_depend: $O/controller/policy/priority/depend.o $(MODEL)
-$O/tests/unit/test_submission $O/tests/unit/test_holds: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_submission $O/tests/unit/test_holds: tests/unit/rig/ledger_rig.c $(LEDGER)
+$O/tests/unit/test_expand $O/tests/unit/test_submission $O/tests/unit/test_holds: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_expand $O/tests/unit/test_submission $O/tests/unit/test_holds: tests/unit/rig/ledger_rig.c $(LEDGER)
 $O/tests/unit/test_features: $(patsubst %,$O/common/model/%.o,amount resources features) $O/common/err.o
 $O/tests/unit/test_slurm: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_slurm: tests/unit/rig/slurm_rig.c tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,nodes/lost usage/eff usage/eff_sums usage/eff_encode import/imported) $(patsubst %,$O/controller/policy/efficiency/%.o,eff advice) $O/controller/history/history.o

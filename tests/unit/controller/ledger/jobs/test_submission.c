@@ -14,7 +14,6 @@
 #include "controller/ledger/jobs/waiting.h"
 #include "controller/ledger/jobs/depend.h"
 #include "controller/ledger/jobs/hold.h"
-#include "controller/ledger/store_sqlite.h"
 #include "tests/unit/rig/ledger_rig.h"
 
 #define OFFER_MAX 8192
@@ -368,43 +367,6 @@ static void an_array_of_a_million_tasks_is_a_few_rows(void **state)
 	assert_int_equal(list_waiting(r)->n, 33); /* nothing more, as nothing has started */
 }
 
-/* Thousands of tasks that run let thousands get their rows: not in one transaction. */
-static void one_call_expands_a_bounded_number_of_tasks(void **state)
-{
-	struct rig *r = *state;
-	int64_t rows, total = 0;
-	int more, n_calls = 0;
-
-	submit_as(r, "1-20000", NULL);
-	submit_as(r, "1-20000", NULL);
-	do {
-		submit_one(r); /* an event: arrays are looked at again */
-		resolve_all(r);
-		assert_int_equal(db_run(r->store->db, NULL,
-					"UPDATE jobs SET state = 1 WHERE array_job > 0", ""),
-				 0);
-		rows = rig_number(r, "SELECT COUNT(*) FROM jobs WHERE array_job > 0");
-	} while (rows < 4000);
-	submit_one(r);
-	do {
-		const struct store_resolve how = { NOON, 0, NULL, NULL };
-		int64_t before = rig_number(r, "SELECT COUNT(*) FROM jobs WHERE array_job > 0");
-
-		assert_int_equal(store_resolve(r->store, &how, NULL), 0);
-		more = store_arrays_expand(r->store, NULL);
-		rows = rig_number(r, "SELECT COUNT(*) FROM jobs WHERE array_job > 0") - before;
-		assert_in_range(rows, 0, STORE_EXPAND_MOST);
-		total += rows;
-		assert_true(++n_calls < 100);
-	} while (more == STORE_EXPAND_MORE);
-	assert_int_equal(more, 1);
-	assert_true(total > 2 * STORE_EXPAND_MOST);
-	assert_true(n_calls > 2);
-	/* Both arrays have their tasks. */
-	assert_true(rig_number(r, "SELECT MIN(n_waiting) FROM arrays") < 19000);
-	assert_true(rig_number(r, "SELECT MAX(n_waiting) FROM arrays") < 19000);
-}
-
 static void array_tasks_get_rows_in_order_as_others_run(void **state)
 {
 	struct rig *r = *state;
@@ -623,7 +585,6 @@ int main(void)
 		RIGGED(a_crash_between_two_batches_of_dependents_loses_none),
 		RIGGED(unknown_jobs_and_array_tasks_are_named),
 		RIGGED(an_array_of_a_million_tasks_is_a_few_rows),
-		RIGGED(one_call_expands_a_bounded_number_of_tasks),
 		RIGGED(array_tasks_get_rows_in_order_as_others_run),
 		RIGGED(an_array_has_no_more_tasks_at_once_than_allowed),
 		RIGGED(each_array_task_is_charged_as_a_job),
