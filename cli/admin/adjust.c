@@ -269,8 +269,8 @@ static int run_list(const struct verb_call *call, void *ctx, struct err *err)
 static const struct verb_option adjust_options[] = {
 	FILTER_OPTIONS,
 	{ "charge", 0, "HOURS",
-	  "-12.5 refunds, 12.5 charges again: in equivalent hours (SU, "
-	  "core-hours)",
+	  "-12.5 refunds, 12.5 charges again: equivalent hours, SU or core-h, as the site "
+	  "counts",
 	  NULL },
 	{ "reason", 0, "TEXT", "the reason; required", NULL },
 	{ "pool", 0, "cpu|gpu", "the pool; default: that of the job, or cpu", "cpu gpu" },

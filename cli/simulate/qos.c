@@ -220,6 +220,18 @@ static int judge_all(const struct simulate_qos_ask *ask, struct simulate_qos *q)
 	return r < 0 ? r : 0;
 }
 
+/* A note on all jobs of the trace that name a QOS. */
+static int note_named(const struct sim_trace *t, struct simulate_qos *q)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < t->n && r == 0; i++)
+		if (t->jobs[i].qos)
+			r = add_note(q, "the QOS of the trace count nothing: the profile has "
+					"no [Qos] section");
+	return r;
+}
+
 int simulate_qos_open(const struct simulate_qos_ask *ask, struct simulate_qos *ret,
 		      struct err *err)
 {
@@ -231,10 +243,7 @@ int simulate_qos_open(const struct simulate_qos_ask *ask, struct simulate_qos *r
 	ret->view.n = ret->view.room = 0;
 	if (r < 0)
 		return err_prefix(err, r, "--qos");
-	if (ask->config->n_qos == 0 && ask->trace->qos.n &&
-	    add_note(ret,
-		     "the QOS of the trace count nothing: the profile has no [Qos] section") <
-		    0)
+	if (ask->config->n_qos == 0 && note_named(ask->trace, ret) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (ask->config->n_qos)
 		r = read_list(ask->config, ret, err);

@@ -9,6 +9,7 @@
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"
+#include "controller/policy/charge/tariff.h"
 
 static const struct verb_option options[] = {
 	SUBMISSION_RESOURCE_OPTIONS,
@@ -59,7 +60,7 @@ static void print_amounts(const char *title, const struct resources *res,
 
 static void print_pair(FILE *to, const char *title, const char *text)
 {
-	fprintf(to, "%-22s", title);
+	fprintf(to, "%-21s ", title);
 	cli_put(to, text ? text : "-");
 	fputc('\n', to);
 }
@@ -72,13 +73,14 @@ static void print_charge(FILE *to, const char *title, const json_t *answer, cons
 
 	snprintf(ms_key, sizeof(ms_key), "%s_ms", key);
 	if (exact && !json_object_get(answer, ms_key)) {
-		snprintf(text, sizeof(text), "%.64s %.48ss", exact, unit ? unit : "unit");
+		snprintf(text, sizeof(text), "%.64s %.48s", exact,
+			 unit ? tariff_amount_of(unit) : "units");
 		print_pair(to, title, text);
 		return;
 	}
-	snprintf(text, sizeof(text), "%s %.48s hours (%.64s s)",
+	snprintf(text, sizeof(text), "%s %.48s (%.64s s)",
 		 table_format_cell(CELL_CHARGE_MS, cli_int(answer, ms_key, 0), hours),
-		 unit ? unit : "equivalent", exact ? exact : "-");
+		 unit ? tariff_amount_of(unit) : "equivalent hours", exact ? exact : "-");
 	print_pair(to, title, exact ? text : NULL);
 }
 
@@ -166,8 +168,12 @@ static int show_price(const struct cli *c, const struct request *r, const json_t
 		return -EPROTO;
 	snprintf(total, sizeof(total), "for walltime %s",
 		 amount_format_seconds(all.walltime_s, text));
-	snprintf(rate_text, sizeof(rate_text), "%.96s %.48s%s", rate ? rate : "-",
-		 unit ? unit : "", is_by_hour(answer) ? "s an hour" : "");
+	if (unit && is_by_hour(answer))
+		snprintf(rate_text, sizeof(rate_text), "%.96s %.48s an hour", rate ? rate : "-",
+			 tariff_amount_of(unit));
+	else
+		snprintf(rate_text, sizeof(rate_text), "%.96s %.48s", rate ? rate : "-",
+			 unit ? unit : "");
 	print_pair(to, "rate", rate_text);
 	print_pair(to, "pool", cli_text(answer, "pool"));
 	print_charge(to, "an hour of running", answer, "charge_per_hour");

@@ -457,7 +457,7 @@ const struct verb cli_verb_eff = {
 		"and named; what was not requested has no percentage.\n"
 		"\n"
 		"Advice is given where it would have saved a tenth of the charge and at least\n"
-		"one equivalent hour. How an imported job ended is not known; it is charged\n"
+		"one hour of the unit. How an imported job ended is not known; it is charged\n"
 		"for its cores unless --profile names a tariff. A controller looks at the\n"
 		"latest 100,000 jobs.",
 	.examples = "reeve eff 12 13\n"

@@ -14,6 +14,7 @@
 #include "common/model/amount.h"
 #include "common/time_units.h"
 #include "common/wire/wire.h"
+#include "controller/policy/charge/tariff.h"
 #include "controller/policy/efficiency/advice.h"
 
 static const struct table_column columns[] = {
@@ -302,8 +303,8 @@ static void print_charge(const struct job_view *v, FILE *to)
 	fputs("\ncharged    ", to);
 	fputs(table_format_cell(CELL_CHARGE_MS, ms, requested), to);
 	fputc(' ', to);
-	cli_put(to, unit ? unit : "equivalent");
-	fprintf(to, " hours (%" PRId64 ".%03d s)", ms / 1000, (int)(ms % 1000));
+	cli_put(to, unit ? tariff_amount_of(unit) : "equivalent hours");
+	fprintf(to, " (%" PRId64 ".%03d s)", ms / 1000, (int)(ms % 1000));
 	fputs(rate ? ": rate " : "", to);
 	cli_put(to, rate ? rate : "");
 	fputs(decided_by ? ", decided by " : "", to);

@@ -110,7 +110,7 @@ static const char *note_of(const struct job_row *row, char *buf, size_t size)
 
 	if (job_view_array(v, buf, size) && !why)
 		return buf;
-	if (job_view_is_bad(v) && v->end.kind != END_EXITED)
+	if (v->end.kind != END_NONE && v->end.kind != END_EXITED)
 		return reason_format_line(&v->end, buf, size);
 	if (v->state == JOB_QUEUED && why)
 		return why;

@@ -422,9 +422,10 @@ const struct verb cli_verb_usage = {
 	.args = "",
 	.help = "Sum up what was charged, and project it to the end of the period",
 	.details =
-		"CHARGED is the charge for the requests, in equivalent hours; AS USED is what\n"
-		"the smallest sufficient requests would have cost; CORE-H is plain cores x\n"
-		"hours, which differs from equivalents where memory or GPUs decided the price.\n"
+		"CHARGED is the charge for the requests, in the site's unit: equivalent hours, SU\n"
+		"or core-h. AS USED is what the smallest sufficient requests would have cost;\n"
+		"CORE-H is plain cores x hours, which differs where memory or GPUs decided the\n"
+		"price.\n"
 		"ADJUSTED is what operators refunded (-) or recharged: CHARGED + ADJUSTED\n"
 		"counts. '-' was not measured. By account, rows are the tree of accounts: the\n"
 		"figures of a row are that account's alone, WITH BELOW adds the accounts below\n"

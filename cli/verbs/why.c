@@ -18,11 +18,32 @@ static void print_line(FILE *to, const char *title, const char *text)
 	fputc('\n', to);
 }
 
+/* When the job came into its state, and the word before that time. When a preempted job was suspended is not known: its start is
+ * named instead. */
+static const char *find_since(const struct job_view *v, int64_t *ret_ns)
+{
+	static const struct {
+		enum job_state state;
+		const char *key, *word;
+	} times[] = { { JOB_QUEUED, "submitted_ns", "since" },
+		      { JOB_ENDED, "ended_ns", "at" },
+		      { JOB_SUSPENDED, "suspended_since_ns", "since" },
+		      { JOB_SUSPENDED, "started_ns", "started" } };
+
+	for (size_t i = 0; i < ARRAY_LEN(times); i++)
+		if (v->state == times[i].state && cli_int(v->j, times[i].key, 0) > 0) {
+			*ret_ns = cli_int(v->j, times[i].key, 0);
+			return times[i].word;
+		}
+	*ret_ns = v->state == JOB_QUEUED ? 0 : cli_int(v->j, "started_ns", 0);
+	return "since";
+}
+
 static void print_head(const struct job_view *v, FILE *to)
 {
 	char result[JOB_VIEW_RESULT_MAX], since[TABLE_CELL_MAX];
-	const char *key = v->state == JOB_QUEUED ? "submitted_ns" : "started_ns";
-	int64_t at = cli_int(v->j, v->state == JOB_ENDED ? "ended_ns" : key, 0);
+	int64_t at;
+	const char *word = find_since(v, &at);
 
 	fputs("job ", to);
 	cli_put(to, v->id);
@@ -30,8 +51,7 @@ static void print_head(const struct job_view *v, FILE *to)
 	if (v->end.kind != END_NONE)
 		fprintf(to, ": %s", job_view_result(v, result));
 	if (at > 0)
-		fprintf(to, ", %s %s", v->state == JOB_ENDED ? "at" : "since",
-			table_format_cell(CELL_TIME_NS, at, since));
+		fprintf(to, ", %s %s", word, table_format_cell(CELL_TIME_NS, at, since));
 	fputc('\n', to);
 }
 

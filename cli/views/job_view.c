@@ -112,7 +112,7 @@ const char *job_view_flag(const struct job_view *v, char *buf, size_t size)
 
 bool job_view_is_bad(const struct job_view *v)
 {
-	return v->end.kind != END_NONE &&
+	return v->end.kind != END_NONE && v->end.kind != END_CANCELLED &&
 	       (v->end.kind != END_EXITED || v->end.exit_status != 0);
 }
 

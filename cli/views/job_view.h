@@ -29,7 +29,8 @@ int job_view_read(const json_t *j, struct job_view *ret, struct err *err);
 const char *job_view_result(const struct job_view *v, char buf[static JOB_VIEW_RESULT_MAX]);
 /* A condition that needs attention while it lasts: "GPU idle 23 min"; else NULL. */
 const char *job_view_flag(const struct job_view *v, char *buf, size_t size);
-bool job_view_is_bad(const struct job_view *v); /* it ended, but not with exit status 0 */
+bool job_view_is_bad(
+	const struct job_view *v); /* it ended, neither with exit status 0 nor cancelled */
 #define JOB_VIEW_ARRAY_MAX 160
 /* Of an array: "0-999%20: 968 queued, 20 under way, 12 ended, 1 of them not well". NULL: the job is
  * not an array. */

@@ -79,7 +79,7 @@ static void add_estimate(struct words *w, const struct cycle *c, const struct cl
 	int64_t in_s = y->first_s - k->now_ns / S_NS;
 	char text[64];
 
-	if (y->first_s == SCHEDULE_FOREVER)
+	if (y->wait != SCHEDULE_FIRST || y->first_s == SCHEDULE_FOREVER)
 		return;
 	add_words(w, " Estimated start: in %s, %s.", format_duration(in_s > 0 ? in_s : 0, text),
 		  config_ordering_unless(sharetree_policy(c->sharetree)));
@@ -135,7 +135,6 @@ static void explain_wait(struct words *w, const struct cycle *c, struct cycle_cl
 	case SCHEDULE_FIRST:
 		add_words(w, "This job is next in the queue.");
 		add_needs(w, "It", cl, o);
-		add_estimate(w, c, &cl->cluster, y);
 		return;
 	case SCHEDULE_WOULD_DELAY:
 		add_position(w, y);
@@ -184,7 +183,7 @@ static void explain_pending(struct words *w, const struct pending_start *p)
 }
 
 static void explain_queued(struct words *w, const struct cycle *c, struct cycle_cluster *cl,
-			   const struct order_job *o)
+			   const struct order_job *o, enum dispatch_why_form form)
 {
 	const struct config_policy *policy = &sharetree_policy(c->sharetree)->policy;
 	const struct pending_start *p = pending_start_find(&cl->pending, o->job);
@@ -205,6 +204,8 @@ static void explain_queued(struct words *w, const struct cycle *c, struct cycle_
 		explain_order(w, cl, &y, c->is_ranked);
 	else
 		explain_wait(w, c, cl, o, &y);
+	if (form == DISPATCH_WHY_ESTIMATED)
+		add_estimate(w, c, &cl->cluster, &y);
 }
 
 /* "Priority: 750, mostly fairshare." */
@@ -218,12 +219,12 @@ static void add_priority(struct words *w, const struct order_job *o)
 	add_words(w, ".");
 }
 
-void dispatch_why(const struct cycle *c, const char *cluster, int64_t job, char *buf,
-		  size_t size)
+void dispatch_why(const struct cycle *c, const char *cluster, int64_t job,
+		  enum dispatch_why_form form, char buf[static DISPATCH_WHY_MAX])
 {
 	struct cycle_cluster *cl = cycle_find_cluster(c, cluster);
 	const struct order_job *o = cl ? order_find(&cl->order, job) : NULL;
-	struct words w = { buf, size, 0 };
+	struct words w = { buf, DISPATCH_WHY_MAX, 0 };
 
 	if (!o || o->number < 0 ||
 	    (schedule_state(cl->cluster.schedule, o->number) != SCHEDULE_QUEUED &&
@@ -231,7 +232,7 @@ void dispatch_why(const struct cycle *c, const char *cluster, int64_t job, char 
 		add_words(&w, "This job waits for the next scheduling cycle.");
 		return;
 	}
-	explain_queued(&w, c, cl, o);
+	explain_queued(&w, c, cl, o, form);
 	if (c->is_ranked)
 		add_priority(&w, o);
 }

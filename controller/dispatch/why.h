@@ -12,7 +12,11 @@ struct cycle;
 	"at the latest, if all jobs run to their walltimes, no job arrives before it and no node " \
 	"is lost; earlier if jobs end early"
 
+enum dispatch_why_form {
+	DISPATCH_WHY_REASON, /* where the forecast (forecast.h) stands beside it: two estimates would differ */
+	DISPATCH_WHY_ESTIMATED, /* of the job that is next also when it starts, by its reservation */
+};
 /* Why a queued job waits, as of the last cycle, with its priority where the profile weighs any.
  * `buf` gets plain text, cut to its size. */
-void dispatch_why(const struct cycle *c, const char *cluster, int64_t job, char *buf,
-		  size_t size);
+void dispatch_why(const struct cycle *c, const char *cluster, int64_t job,
+		  enum dispatch_why_form form, char buf[static DISPATCH_WHY_MAX]);

@@ -37,7 +37,7 @@ static int word_verdict(void *ctx, const struct store_job *row, struct err *err)
 	if (s)
 		snprintf(asked, sizeof(asked), "within %lld s (--immediate=%lld)", (long long)s,
 			 (long long)s);
-	describe_place(v->api, row, &d);
+	describe_place(v->api, row, DISPATCH_WHY_REASON, &d);
 	doc = doc_take(&d);
 	why = json_string_value(json_object_get(doc, "why"));
 	utf8_format(v->text, sizeof(v->text), "it was to start %s. %s", asked, why ? why : "");

@@ -124,7 +124,7 @@ void quota_words(const struct config *c, const struct quota_view *v,
 int64_t quota_total_ms(const struct quota_view *v);
 /* One element of the answer of GET /v1/quota (docs/protocol.md). NULL: out of memory. */
 json_t *quota_encode(const struct config *c, const struct quota_view *v);
-/* "core-hours", "service units", "core-equivalent hours": what the amounts count. */
+/* "core-h", "SU", "core-equivalent hours": what the amounts count (tariff_amount_name()). */
 const char *quota_unit(const struct config *c, const struct quota_view *v);
 /* In hours of the unit, rounded to three places, half away from 0: "12.5". */
 #define QUOTA_AMOUNT_MAX 32

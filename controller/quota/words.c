@@ -17,11 +17,8 @@ const char *quota_unit(const struct config *c, const struct quota_view *v)
 {
 	const struct config_cluster *cl = config_cluster(c, cluster_of(v));
 
-	if (cl && cl->unit == TARIFF_SERVICE_UNITS)
-		return "SU";
-	if (cl && cl->unit == TARIFF_CORE_HOURS)
-		return "core-h";
-	return v->pool == CHARGE_POOL_GPU ? "GPU-equivalent hours" : "core-equivalent hours";
+	return tariff_amount_name(cl ? (enum tariff_unit)cl->unit : TARIFF_EQUIVALENTS,
+				  v->pool);
 }
 
 /* ms in hours, `places` decimals, rounded half away from zero, without trailing zeros. */
@@ -156,20 +153,21 @@ static void word_grant(const struct config *c, const struct quota_view *v, char 
 	char left[QUOTA_AMOUNT_MAX], used[QUOTA_AMOUNT_MAX], held[QUOTA_AMOUNT_MAX];
 	const char *unit = quota_unit(c, v);
 	char beyond[128], until[48], suspended[48] = "";
+	bool is_over = v->grant.available < 0;
 
 	if (v->active.suspended)
 		snprintf(suspended, sizeof(suspended), "%lld suspended and ",
 			 (long long)v->active.suspended);
 	word_beyond(c, v, beyond, sizeof(beyond));
 	format_date(v->to_day - 1, until, sizeof(until));
-	snprintf(
-		buf, QUOTA_WORDS_MAX,
-		"%s %s available until %s: %s used, %s reserved by %lld running%s%s%lld queued "
-		"jobs. A job that the grant does not cover %s.",
-		quota_format(v->grant.available, left), unit, until,
-		quota_format(v->grant.used, used), quota_format(v->grant.reserved, held),
-		(long long)v->active.running, *suspended ? ", " : " and ", suspended,
-		(long long)v->active.queued, beyond);
+	snprintf(buf, QUOTA_WORDS_MAX,
+		 "%s %s %s %s: %s used, %s reserved by %lld running%s%s%lld queued jobs. A job "
+		 "that the grant does not cover %s.",
+		 quota_format(is_over ? -v->grant.available : v->grant.available, left), unit,
+		 is_over ? "overspent of the grant that ends on" : "available until", until,
+		 quota_format(v->grant.used, used), quota_format(v->grant.reserved, held),
+		 (long long)v->active.running, *suspended ? ", " : " and ", suspended,
+		 (long long)v->active.queued, beyond);
 }
 
 /* Parts per million as percent with one decimal, rounded: "45.3". */

@@ -15,6 +15,7 @@
 #include "common/cleanup.h"
 #include "common/model/amount.h"
 #include "common/time_units.h"
+#include "controller/policy/charge/tariff.h"
 #include "controller/web/format.h"
 
 #define NOT_MEASURED "-"
@@ -94,6 +95,17 @@ static void f_years(xmlXPathParserContext *c, int n)
 
 	if (pop_number(c, n, &ms))
 		return_grouped(c, ms / YEAR_MS, ms == 0 ? 0 : fabs(ms) < YEAR_MS ? 4 : 2);
+}
+
+/* unit(U): what amounts of a job's unit are counted in. */
+static void f_unit(xmlXPathParserContext *c, int n)
+{
+	xmlChar *name;
+
+	if (!pop_texts(c, n, 1, &name))
+		return;
+	return_text(c, tariff_amount_of(name ? (const char *)name : ""));
+	xmlFree(name);
 }
 
 static void f_count(xmlXPathParserContext *c, int n)
@@ -259,15 +271,11 @@ int format_register(void)
 		const char *name;
 		xmlXPathFunction fn;
 	} functions[] = {
-		{ "hours", f_hours },
-		{ "years", f_years },
-		{ "count", f_count },
-		{ "bytes", f_bytes },
-		{ "duration", f_duration },
-		{ "time", f_time },
-		{ "percent", f_percent },
-		{ "points", f_points },
-		{ "duration-ns", f_duration_ns },
+		{ "hours", f_hours },	{ "years", f_years },
+		{ "count", f_count },	{ "unit", f_unit },
+		{ "bytes", f_bytes },	{ "duration", f_duration },
+		{ "time", f_time },	{ "percent", f_percent },
+		{ "points", f_points }, { "duration-ns", f_duration_ns },
 		{ "encode", f_encode },
 	};
 

@@ -59,13 +59,13 @@ static void set_attempt(struct doc *d, const struct store_job *row)
 
 /* The first reason that applies, of those that are no hold, dependency or limit of an array. */
 static void describe_why(const struct api *a, const struct store_job *row,
-			 char why[static DISPATCH_WHY_MAX])
+			 enum dispatch_why_form form, char why[static DISPATCH_WHY_MAX])
 {
 	const size_t size = DISPATCH_WHY_MAX;
 
 	*why = '\0';
 	if (row->state == JOB_QUEUED && !row->is_array)
-		dispatch_why(a->c.cycle, row->cluster, row->job, why, size);
+		dispatch_why(a->c.cycle, row->cluster, row->job, form, why);
 	else if (row->state != JOB_ENDED && row->node_is_lost)
 		snprintf(why, size,
 			 "node %s is not heard of; the job still runs there if the node does",
@@ -103,19 +103,20 @@ static void set_gpu_idle(struct doc *d, const struct api *a, const struct store_
 }
 
 void describe_reason(const struct api *a, const struct store_job *row,
-		     char why[static DISPATCH_WHY_MAX])
+		     enum dispatch_why_form form, char why[static DISPATCH_WHY_MAX])
 {
 	struct err err;
 
 	if (describe_queue_why(a, row, why, &err) < 0)
 		log_job(LOG_ERR, row->job, "describe", "%s", err.text);
 	if (!*why)
-		describe_why(a, row, why);
+		describe_why(a, row, form, why);
 }
 
 /* "why": a hold, a dependency or the array's limit, if one holds the job back; else the
  * scheduler's reason. */
-void describe_place(const struct api *a, const struct store_job *row, struct doc *d)
+void describe_place(const struct api *a, const struct store_job *row,
+		    enum dispatch_why_form form, struct doc *d)
 {
 	_Static_assert(DISPATCH_WHY_MAX >= DESCRIBE_WHY_MAX, "one buffer for both");
 	char why[DISPATCH_WHY_MAX];
@@ -124,7 +125,7 @@ void describe_place(const struct api *a, const struct store_job *row, struct doc
 	if (describe_queue(a, row, d, why, &err) < 0)
 		log_job(LOG_ERR, row->job, "describe", "%s", err.text);
 	if (!*why)
-		describe_why(a, row, why);
+		describe_why(a, row, form, why);
 	doc_text(d, "why", why);
 }
 
@@ -163,7 +164,9 @@ static json_t *encode_job(const struct api *a, const struct store_job *row, bool
 	set_gpu_idle(d, a, row);
 	if (row->adjusted_ms)
 		doc_int(d, "adjusted_ms", row->adjusted_ms);
-	describe_place(a, row, d);
+	if (row->state == JOB_SUSPENDED && row->owner_suspended_ns)
+		doc_int(d, "suspended_since_ns", row->owner_suspended_ns);
+	describe_place(a, row, DISPATCH_WHY_ESTIMATED, d);
 	set_request(d, row, in_full);
 	return doc_take(d);
 }

@@ -13,10 +13,11 @@ json_t *describe_job(const struct api *a, const struct store_job *row);
 json_t *describe_job_in_full(const struct api *a, const struct store_job *row);
 struct doc;
 /* Sets in a document of a queued job its name ("id", "array_job") and "why" it waits. */
-void describe_place(const struct api *a, const struct store_job *row, struct doc *d);
+void describe_place(const struct api *a, const struct store_job *row,
+		    enum dispatch_why_form form, struct doc *d);
 /* The words of "why" alone; "": nothing to explain. */
 void describe_reason(const struct api *a, const struct store_job *row,
-		     char why[static DISPATCH_WHY_MAX]);
+		     enum dispatch_why_form form, char why[static DISPATCH_WHY_MAX]);
 /* The names of the nodes of a job on several, by commas; the caller frees. NULL: it is on one, or out of memory. */
 char *describe_nodes(const struct store_job *row);
 /* Its GPUs are allocated but idle, for at least as long as the site's GpuIdleMinutes. */

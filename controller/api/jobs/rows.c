@@ -137,9 +137,9 @@ int rows_add(const struct api *a, const struct store_job *j, struct rowpack_writ
 
 	if (j->is_array || j->array_job || store_is_slurm(j->job)) {
 		r.place = doc_object();
-		describe_place(a, j, &r.place);
+		describe_place(a, j, DISPATCH_WHY_ESTIMATED, &r.place);
 	} else {
-		describe_reason(a, j, r.why);
+		describe_reason(a, j, DISPATCH_WHY_ESTIMATED, r.why);
 	}
 	w->has_failed = w->has_failed || r.place.has_failed;
 	put_values(w, &r);

@@ -33,6 +33,15 @@ static int add_forecast(const struct call *c, const struct store_job *row, json_
 	return json_object_set_new(answer, "forecast", forecast);
 }
 
+/* The forecast is the one estimate of this document. */
+static int leave_estimate_out(const struct call *c, const struct store_job *row)
+{
+	char why[DISPATCH_WHY_MAX];
+
+	describe_reason(c->api, row, DISPATCH_WHY_REASON, why);
+	return json_object_set_new(json_object_get(c->answer, "job"), "why", json_string(why));
+}
+
 static int answer_why(void *ctx, const struct store_job *row, struct err *err)
 {
 	struct call *c = ctx;
@@ -48,6 +57,9 @@ static int answer_why(void *ctx, const struct store_job *row, struct err *err)
 					     json_object_get(c->answer, "job"), err);
 	if (row->state == JOB_QUEUED && !row->is_withheld)
 		r = add_forecast(c, row, c->answer);
+	if (r >= 0 && (json_object_get(c->answer, "forecast") ||
+		       json_object_get(c->answer, "forecast_pending")))
+		r = leave_estimate_out(c, row);
 	return r < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 

@@ -77,7 +77,7 @@ static int add_place(void *ctx, const struct store_job *job, struct err *err)
 	int64_t at_s;
 
 	(void)err;
-	describe_place(a, job, to->row);
+	describe_place(a, job, DISPATCH_WHY_REASON, to->row);
 	doc_int(to->row, "submitted_ns", job->submitted_ns);
 	if (!job->is_withheld)
 		start = dispatch_start(a->c.cycle, job->cluster, job->job, &at_s);

@@ -116,7 +116,7 @@ int route_usage(struct call *c, struct err *err)
 	if (r >= 0)
 		r = projection_document(&site, &q.ask, &c->answer, err);
 	if (r >= 0)
-		r = usage_query_add_periods(&site, q.ask.now_ns, c->answer, err);
+		r = usage_query_add_periods(&site, &q.ask, c->answer, err);
 	/* Others are left out because of who asks, not because of what was asked. */
 	if (r >= 0 && q.ask.period.user && !call_query_text(c, "user") &&
 	    json_object_set_new(c->answer, "narrowed_to", json_string(c->user)) < 0)

@@ -201,18 +201,23 @@ static void add_years(struct doc *to, const struct config *c, int64_t today, int
 	}
 }
 
-static const char *unit_of(const struct config *c)
+/* Rows of both pools, and of several clusters, stand in one column. `cluster` NULL: of all. */
+static const char *unit_of(const struct config *c, const char *cluster)
 {
-	const struct config_cluster *cl = config_cluster(c, "");
+	const struct config_cluster *one = config_cluster(c, cluster ? cluster : "");
 
-	if (cl && cl->unit == TARIFF_SERVICE_UNITS)
-		return "SU";
-	return cl && cl->unit == TARIFF_CORE_HOURS ? "core-h" : "equivalent hours";
+	for (size_t i = 0; !cluster && i < c->n_clusters; i++)
+		if (c->clusters[i]->unit != one->unit)
+			return "hours or units of each cluster";
+	return !one || one->unit == TARIFF_EQUIVALENTS
+		       ? "equivalent hours"
+		       : tariff_amount_name((enum tariff_unit)one->unit, CHARGE_POOL_CPU);
 }
 
-int usage_query_add_periods(const struct quota_site *site, int64_t now_ns, json_t *doc,
-			    struct err *err)
+int usage_query_add_periods(const struct quota_site *site, const struct projection_query *ask,
+			    json_t *doc, struct err *err)
 {
+	const int64_t now_ns = ask->now_ns;
 	int64_t today = store_day(site->store, now_ns - 1), month = calendar_month(today),
 		first = today;
 	_cleanup_doc_ struct doc periods = doc_array();
@@ -227,7 +232,7 @@ int usage_query_add_periods(const struct quota_site *site, int64_t now_ns, json_
 		   calendar_month_first(month));
 	add_years(&periods, site->config, today, first);
 	doc_set(&d, "periods", doc_take(&periods));
-	doc_text(&d, "unit", unit_of(site->config));
+	doc_text(&d, "unit", unit_of(site->config, ask->period.cluster));
 	doc_bool(&d, "has_targets", site->config->policy.quota == CONFIG_QUOTA_TARGET);
 	return doc_check(&d, err);
 }

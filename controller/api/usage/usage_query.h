@@ -18,5 +18,5 @@ void usage_query_done(struct usage_query *q);
 
 /* Adds `periods`: this month, the last one, and the allocation years (or quarters) in which anything was charged,
  * the newest first; and `rule` and `unit`, what the site's quotas count. */
-int usage_query_add_periods(const struct quota_site *site, int64_t now_ns, json_t *doc,
-			    struct err *err);
+int usage_query_add_periods(const struct quota_site *site, const struct projection_query *ask,
+			    json_t *doc, struct err *err);

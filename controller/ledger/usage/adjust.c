@@ -149,7 +149,7 @@ static int check_amount(const struct store_adjustment *a, const struct target *t
 	if (!__builtin_add_overflow(t->charged_ms, a->charge_ms, &left) && left >= 0)
 		return 0;
 	return err_set(err, -ERANGE,
-		       "job %lld has %.6f equivalent-hours of charge left, after earlier "
+		       "job %lld has a charge of %.6f left, after earlier "
 		       "adjustments: no more can be refunded",
 		       (long long)a->job, (double)t->charged_ms / 3600000);
 }

@@ -18,6 +18,11 @@ static const char *const unit_names[_TARIFF_UNIT_MAX][_CHARGE_POOL_MAX] = {
 	[TARIFF_SERVICE_UNITS] = { "service-unit", "service-unit" },
 	[TARIFF_CORE_HOURS] = { "core-hour", "core-hour" },
 };
+static const char *const amount_names[_TARIFF_UNIT_MAX][_CHARGE_POOL_MAX] = {
+	[TARIFF_EQUIVALENTS] = { "core-equivalent hours", "GPU-equivalent hours" },
+	[TARIFF_SERVICE_UNITS] = { "SU", "SU" },
+	[TARIFF_CORE_HOURS] = { "core-h", "core-h" },
+};
 static const char *const charge_unit_names[_CHARGE_POOL_MAX] = { "core-equivalent-second",
 								 "gpu-equivalent-second" };
 
@@ -26,6 +31,20 @@ _Static_assert(ARRAY_LEN(tariff_unit_words) == _TARIFF_UNIT_MAX + 1, "a word a u
 const char *tariff_unit_name(enum tariff_unit u, enum charge_pool p)
 {
 	return u < _TARIFF_UNIT_MAX && p < _CHARGE_POOL_MAX ? unit_names[u][p] : "none";
+}
+
+const char *tariff_amount_name(enum tariff_unit u, enum charge_pool p)
+{
+	return u < _TARIFF_UNIT_MAX && p < _CHARGE_POOL_MAX ? amount_names[u][p] : "none";
+}
+
+const char *tariff_amount_of(const char *unit_name)
+{
+	for (int u = 0; u < _TARIFF_UNIT_MAX; u++)
+		for (int p = 0; p < _CHARGE_POOL_MAX; p++)
+			if (!strcmp(unit_name, unit_names[u][p]))
+				return amount_names[u][p];
+	return unit_name;
 }
 
 const char *tariff_charge_name(enum tariff_unit u, enum charge_pool p)

@@ -36,6 +36,10 @@ enum tariff_unit {
 extern const char *const tariff_unit_words[];
 /* One of the unit: "core-equivalent" "gpu-equivalent" "service-unit" "core-hour". */
 const char *tariff_unit_name(enum tariff_unit u, enum charge_pool p);
+/* What amounts of the unit are counted in, as people read it: "core-equivalent hours" "GPU-equivalent hours" "SU" "core-h". */
+const char *tariff_amount_name(enum tariff_unit u, enum charge_pool p);
+/* The same for the name that documents have (tariff_unit_name()); another text as it is. */
+const char *tariff_amount_of(const char *unit_name);
 /* What tariff_charge() counts: "core-equivalent-second" "gpu-equivalent-second" "service-unit"
  * "core-hour". */
 const char *tariff_charge_name(enum tariff_unit u, enum charge_pool p);

@@ -19,7 +19,10 @@
 		<strong><xsl:value-of select="@name"/></strong> of <xsl:value-of select="@user"/>,
 		account <xsl:value-of select="@account"/>, queue <xsl:value-of select="@queue"/> on <xsl:value-of select="@cluster"/></p>
 	<xsl:if test="end/@line"><p class="sentence end"><xsl:value-of select="end/@line"/></p></xsl:if>
-	<xsl:if test="@why != ''"><p class="sentence"><xsl:value-of select="@why"/></p></xsl:if>
+	<xsl:choose>
+		<xsl:when test="/page/why/job/@why != ''"><p class="sentence"><xsl:value-of select="/page/why/job/@why"/></p></xsl:when>
+		<xsl:when test="@why != ''"><p class="sentence"><xsl:value-of select="@why"/></p></xsl:when>
+	</xsl:choose>
 	<xsl:if test="/page/why/forecast"><p>Estimated start: in <xsl:value-of select="f:duration(/page/why/forecast/@starts_in_s)"/>,
 		at <xsl:value-of select="f:time(/page/why/forecast/@starts_at_ns)"/>: <xsl:value-of select="/page/why/forecast/@sure"/></p></xsl:if>
 	<xsl:if test="/page/why/@forecast_pending"><p>Estimated start: not known yet: it is being computed.</p></xsl:if>

@@ -4,17 +4,6 @@
 <xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform"
 	xmlns:f="https://reeve.example/format" exclude-result-prefixes="f">
 
-<!-- "service units", "core-equivalent hours": what charges of this unit are counted in. -->
-<xsl:template name="unit">
-	<xsl:param name="of"/>
-	<xsl:choose>
-		<xsl:when test="$of = 'service-unit'">service units</xsl:when>
-		<xsl:when test="$of = 'core-hour'">core hours</xsl:when>
-		<xsl:when test="$of = 'gpu-equivalent'">GPU-equivalent hours</xsl:when>
-		<xsl:otherwise>core-equivalent hours</xsl:otherwise>
-	</xsl:choose>
-</xsl:template>
-
 <xsl:template name="side">
 	<xsl:param name="of"/>
 	<xsl:choose>
@@ -49,7 +38,7 @@
 
 <xsl:template name="cost">
 	<xsl:variable name="p" select="/page/price"/>
-	<xsl:variable name="unit"><xsl:call-template name="unit"><xsl:with-param name="of" select="@unit"/></xsl:call-template></xsl:variable>
+	<xsl:variable name="unit" select="f:unit(@unit)"/>
 	<h2 id="cost">What it cost</h2>
 	<p><xsl:choose>
 		<xsl:when test="@running_ns &gt; 0"><strong><xsl:value-of select="f:hours(@charge_requested_ms)"/></strong><xsl:text> </xsl:text><xsl:value-of select="$unit"/> were charged:
@@ -91,7 +80,7 @@
 					<xsl:otherwise>
 						<td class="figure"><xsl:value-of select="@factor"/></td><td class="figure"><xsl:call-template name="short"><xsl:with-param name="of" select="@rate"/></xsl:call-template></td>
 						<td class="figure"><xsl:value-of select="f:hours(@running_charge_ms)"/></td><td class="figure"><xsl:value-of select="f:hours(@walltime_charge_ms)"/></td>
-						<td><xsl:call-template name="unit"><xsl:with-param name="of" select="@unit"/></xsl:call-template></td>
+						<td><xsl:value-of select="f:unit(@unit)"/></td>
 					</xsl:otherwise>
 				</xsl:choose>
 			</tr></xsl:for-each></tbody>

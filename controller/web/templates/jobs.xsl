@@ -39,7 +39,10 @@
 		</xsl:choose></xsl:with-param>
 	</xsl:call-template>
 	<xsl:if test="jobs/jobs/item"><p class="note">"of CPU", "of mem" and so on: what was used, at its peak, of what was requested; CPU and GPUs on average while it ran.
-	"Charged": equivalent hours, or the site's units; the bar is what a request of just what was used would have cost. Empty: not requested, or not measured.</p></xsl:if>
+	"Charged": <xsl:choose>
+		<xsl:when test="jobs/jobs/item/@unit != jobs/jobs/item[1]/@unit">hours or units of each job's cluster and pool, which its page names</xsl:when>
+		<xsl:otherwise><xsl:value-of select="f:unit(jobs/jobs/item[1]/@unit)"/></xsl:otherwise>
+	</xsl:choose>; the bar is what a request of just what was used would have cost. Empty: not requested, or not measured.</p></xsl:if>
 	<xsl:if test="jobs/@next">
 		<p><a rel="next"><xsl:attribute name="href">/web/jobs?<xsl:for-each select="asked/@*[name() != 'before']"><xsl:value-of select="concat(name(), '=', f:encode(.), '&amp;')"/></xsl:for-each>before=<xsl:value-of select="jobs/@next"/></xsl:attribute>
 		<xsl:choose>

@@ -221,6 +221,10 @@ has "the queues and what they cost" "normal 1, express 3, bonus 0" "$view"
 has "storage beside it" "Storage allotted:                  10.0 TB" "$view"
 has "in the same unit as a column" "10.0 TB" "$(live $daemon -p physics --columns storage_bytes --noheader)"
 has "the coordinator sees every user" "daemon" "$(live $bin --by user -p physics)"
+check "an operator charges more" as 0 "$reeve" admin adjust --config "$dir/client.conf" --controller "$url" -A physics -u daemon --cluster main --charge 40.125 --reason test
+has "an overspent grant is called so, with an amount above 0" "16.125 SU overspent of the grant that ends on" "$(live $daemon -p physics)"
+lacks "nothing below 0 is available" "-16.125 SU available" "$(live $daemon -p physics)"
+check "and less again" as 0 "$reeve" admin adjust --config "$dir/client.conf" --controller "$url" -A physics -u daemon --cluster main --charge -40.125 --reason test
 ask $bin POST /v1/jobs "$(job 1 bonus 60)" >/dev/null
 out=$(live $daemon --by user -p physics --csv --noheader --columns user,used_ms)
 is "another member sees what is theirs" "daemon,$(hours 48)" "$out"

@@ -132,6 +132,12 @@ job=ncpus=16,mem=900GB,walltime=1:30:00
 is "SU: normal" "24 service-unit cpu cores 16" "$(fields "charge unit pool decided_by rate" --profile nci -l $job)"
 is "SU: express" "72 service-unit 48" "$(fields "charge unit rate" --profile nci -q express -l $job)"
 is "SU: bonus" "0 service-unit 0" "$(fields "charge unit rate" --profile nci -q bonus -l $job)"
+words() { "$reeve" cost "$@" 2>&1 | sed -n 's/^\(rate\|an hour of running\|for walltime [0-9:]*\)  */\1 /p' | tr '\n' ';'; }
+is "people read amounts in the site's unit: SU" "rate 16 SU an hour;an hour of running 16 SU;for walltime 1:30:00 24 SU;" "$(words --profile nci -l $job)"
+is "core-h" "rate 16 core-h an hour;an hour of running 16 core-h;for walltime 1:30:00 24 core-h;" "$(words --profile rwth -l $job)"
+is "equivalent hours" "rate 225 core-equivalent;an hour of running 225.000 core-equivalent hours (810000 s);for walltime 1:30:00 337.500 core-equivalent hours (1215000 s);" \
+	"$(words --profile alliance-cedar -l $job)"
+has "a long walltime does not run into its price" "for walltime 8760:00:00 8760 core-h" "$("$reeve" cost --profile rwth -l ncpus=1,mem=1GB,walltime=8760:00:00 2>&1)"
 has "no such queue" "it has: normal,express,bonus" "$(fields rate --profile nci -q fast -l $job)"
 is "core-hours" "24 core-hour cpu cores" "$(fields "charge unit pool decided_by" --profile rwth -l $job)"
 is "core-hours of two whole nodes" "144 core-hour" "$(fields "charge unit" --profile rwth -q jara --nodes 2 -l $job)"

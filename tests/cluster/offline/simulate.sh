@@ -367,8 +367,8 @@ is "what a replay does not count starts as if it were not there" "1:0 2:0" \
 for key in MaxQueuedJobs MaxRunningGpus MaxRunningMemory; do
 	has "$key: it is said" "not simulated: $key of QOS normal: 2 jobs" "$(cat people.txt)"
 done
-qos '' -- "0 4 a normal" >/dev/null
-has "a profile without QOS says that those of the history count nothing" "the QOS of the trace count nothing: the profile has no [Qos] section" "$(cat people.txt)"
+qos '' -- "0 4 a normal" "1 1 b normal" "2 1 a -" >/dev/null
+has "a profile without QOS says of how many jobs those of the history count nothing" "the QOS of the trace count nothing: the profile has no [Qos] section: 2 jobs" "$(cat people.txt)"
 printf '[Account arts]\nUsers = a, b\nQos = normal, high\nDefaultQos = high\n' >qos.acc
 is "with --accounts the default of the account goes before that of the site, and its list bounds" "1:0 2:2 3:1" \
 	"$(qos "$steps[Policy]\nDefaultQos = low\n" --accounts qos.acc -- "0 4 a normal arts" "1 4 b normal arts" "2 4 a - arts" "3 4 a low arts")"

@@ -98,6 +98,7 @@ has "and its reason shows it" 'number 2 of 2 in the queue' "$(until_why "$long" 
 out=$(verb $daemon why "$head")
 has "reeve why: what is missing" 'needs 8 cores' "$out"
 has "when it starts at the latest" 'starts    in ' "$out"
+is "and no other estimate" 1 "$(grep -c -e '^starts ' -e 'Estimated start' <<<"$out")"
 has "how sure that is" 'if all jobs run to their walltimes' "$out"
 has "and for programs" '"starts_in_s"' "$(verb $daemon why "$head" --json)"
 has "later ones: after the first" 'starts    in ' "$(verb $bin why "$long")"

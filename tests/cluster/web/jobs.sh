@@ -137,6 +137,7 @@ page=$(text $daemon /queue)
 like "the queue has every factor that weighs" 'Priority.*fairshare.*age' "$page"
 like "and why a job waits" '5 in [0-9].* waits daemon physics normal .* This job is next' "$page"
 like "and when it starts at the latest" '5 in [0-9:]+ [0-9]{4}-[0-9-]+ [0-9:]+ waits daemon' "$page"
+is "its own page has one estimate, that of the forecast" "Estimated start: in" "$(grep -oE 'Estimated start: in' <<<"$(text $daemon /job/5)")"
 is "its own page has the same time" "$(ask $daemon GET '/v1/prio?job=5&why=1' | grep -oE '"starts_at_ns": *[0-9]{10}')" \
 	"$(ask $daemon GET /v1/jobs/5/why | grep -oE '"starts_at_ns": *[0-9]{10}')"
 unlike "not others' jobs" 'secret' "$page"
@@ -199,6 +200,17 @@ like "a job that has not run yet has no charge, and the price of an hour" 'Nothi
 ask $daemon POST "/v1/jobs/$never/cancel" >/dev/null
 like "one that never ran neither" 'Nothing was charged: it did not run' "$(text $daemon "/job/$never")"
 unlike "and no sentence on 0 that were charged" '0 core-equivalent hours were charged' "$(text $daemon "/job/$never")"
+
+# ---- a suspended job ----
+why() { as $daemon "$dir/reeve" why "$1" --config "$dir/reeve.conf" | head -n 1; } # JOB
+sqlite3 "$dir/ledger.db" "UPDATE attempts SET started_ns = started_ns - 7200000000000 WHERE job = 3"
+ask $daemon POST /v1/jobs/3/suspend >/dev/null
+node_sync jobs="$(run 2),$(job_entry 3 suspended),$(run 4)" reports="$(job_report 3 2 suspended started_s=$((at - 7200)) running_s=60 cpus=5)" >/dev/null
+since=$(why 3)
+like "reeve why has the time at which its owner suspended it" "job 3 suspended, since $(date -u +%F)" "$since"
+[ $(($(date +%s) - $(date -u -d "$(sed 's/.*since //' <<<"$since")" +%s))) -lt 600 ]; tap_result $? "which is not that of its start" "$since"
+ask $daemon POST /v1/jobs/3/resume >/dev/null
+node_sync jobs="$(run 2),$(run 3),$(run 4)" reports="$(job_report 3 3 running started_s=$((at - 7200)) running_s=61 cpus=5)" >/dev/null
 
 # ---- the overview ----
 for i in $(seq 25); do submit $daemon "q$i" normal physics '"ncpus":16,"vmem_bytes":1000000000' >/dev/null; done

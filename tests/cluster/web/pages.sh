@@ -153,6 +153,24 @@ out=$(page_text /share)
 like "the shares page says that they order nothing" 'Fairshare orders no jobs here: queues are shuffled' "$out"
 [[ $out != *"start later"* && $out != *"start first"* && $out != *"come later"* ]]; tap_result $? "and not that jobs start later" "$out"
 
+# ---- a site's own unit ----
+live_stop
+rm -f "$dir"/ledger.db*
+live_open configure '' $'[Cluster main]\nUnit = service-units'
+node_sync >/dev/null
+job=$(submit $daemon "$(job_request)")
+starts_it() { [[ $(node_sync wait=1) == *"\"job\":$job"* ]]; }
+for _ in $(seq 20); do starts_it && break; done
+node_sync jobs="$(job_entry "$job" ended)" reports="$(job_report "$job" 1 ended started_s=$(($(date +%s) - 2)) running_s=2)" >/dev/null
+enter $daemon >/dev/null
+text() { get $daemon "$1" | sed 's/<[^>]*>/ /g' | tr -s ' \n\t' ' '; }
+like "what a job was charged" '0.001 SU were charged' "$(text "/job/$job")"
+like "what is charged in this period" 'Charged, SU physics your own usage cpu' "$(text /)"
+like "the figures of a list of jobs" '"Charged": SU;' "$(text /jobs)"
+like "the usage of a group" 'Charged, SU' "$(text /usage)"
+[[ $(text /)$(text "/job/$job")$(text /jobs)$(text /usage)$(text /quota) != *"equivalent"* ]]; tap_result $? "no page counts in equivalents"
+like "nor does the command" 'charged    0.000[0-9]* SU ' "$(as $daemon "$dir/reeve" job --config "$dir/reeve.conf" "$job")"
+
 # ---- a site without pages ----
 live_stop
 live_open configure 'Web = no'

@@ -171,7 +171,7 @@ static void in_strict_order_no_job_passes_and_each_has_a_reason(void **state)
 	_cleanup_(cycle_freep) struct cycle *c = NULL;
 	struct rig *r = *state;
 	struct cycle_run run = { "main", NOON + 10 * S_NS, on_event, NULL, NULL };
-	char why[512];
+	char why[DISPATCH_WHY_MAX];
 
 	n_given = 0;
 	add_charge(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
@@ -185,17 +185,21 @@ static void in_strict_order_no_job_passes_and_each_has_a_reason(void **state)
 	/* carol starts; bob is next and lacks cores; alice's small job must not pass by. */
 	assert_int_equal(n_given, 1);
 	assert_int_equal(given[0], 2);
-	dispatch_why(c, "main", 3, why, sizeof(why));
+	dispatch_why(c, "main", 3, DISPATCH_WHY_ESTIMATED, why);
 	assert_string_equal(
 		why, "This job is next in the queue. It needs 6 cores; n1 has 2 of 8 free. "
 		     "Estimated start: in 1 min, unless a higher-priority job arrives before "
 		     "then. Priority: 750, mostly fairshare.");
-	dispatch_why(c, "main", 4, why, sizeof(why));
+	dispatch_why(c, "main", 3, DISPATCH_WHY_REASON, why);
+	assert_string_equal(
+		why, "This job is next in the queue. It needs 6 cores; n1 has 2 of 8 free. "
+		     "Priority: 750, mostly fairshare.");
+	dispatch_why(c, "main", 4, DISPATCH_WHY_ESTIMATED, why);
 	assert_string_equal(
 		why, "This job is number 3 of 3 in the queue. It waits behind job 3 "
 		     "(priority 750), which is next in the queue. Job 3 needs 6 cores; n1 "
 		     "has 2 of 8 free. Priority: 250, mostly fairshare.");
-	dispatch_why(c, "main", 99, why, sizeof(why));
+	dispatch_why(c, "main", 99, DISPATCH_WHY_ESTIMATED, why);
 	assert_string_equal(why, "This job waits for the next scheduling cycle.");
 }
 
@@ -235,7 +239,7 @@ static void later_jobs_start_where_they_delay_no_earlier_one(void **state)
 	struct rig *r = *state;
 	struct cycle_run run = { "main", NOON + 10 * S_NS, on_event, NULL, NULL };
 	const int64_t now_s = NOON / S_NS + 10;
-	char why[512];
+	char why[DISPATCH_WHY_MAX];
 
 	n_given = 0;
 	add_charge(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
@@ -255,7 +259,7 @@ static void later_jobs_start_where_they_delay_no_earlier_one(void **state)
 	run.now_ns += 30 * S_NS;
 	assert_int_equal(cycle_run(c, &run, NULL), 0);
 	assert_int_equal(n_given, 2);
-	dispatch_why(c, "main", 4, why, sizeof(why));
+	dispatch_why(c, "main", 4, DISPATCH_WHY_ESTIMATED, why);
 	assert_non_null(strstr(
 		why, "number 2 of 2 in the queue. It needs 1 core; n1 has 0 of 8 free."));
 }
@@ -313,7 +317,7 @@ static void limits_hold_back_their_own_jobs_alone(void **state)
 		"Scheduler = fifo", "PriorityWeightFairshare = 1000\nScheduler = fifo"
 	};
 	struct rig *r = *state;
-	char why[512];
+	char why[DISPATCH_WHY_MAX];
 
 	order_hello(r, NOON);
 	for (int i = 0; i < 3; i++)
@@ -337,11 +341,11 @@ static void limits_hold_back_their_own_jobs_alone(void **state)
 			assert_int_equal(given[1], 2);
 			assert_int_equal(given[2], 74);
 		}
-		dispatch_why(c, "main", 3, why, sizeof(why));
+		dispatch_why(c, "main", 3, DISPATCH_WHY_ESTIMATED, why);
 		assert_non_null(strstr(why, "user alice"));
-		dispatch_why(c, "main", 75, why, sizeof(why));
+		dispatch_why(c, "main", 75, DISPATCH_WHY_ESTIMATED, why);
 		assert_non_null(strstr(why, "needs 4 cores; n1 has 2 of 8 free"));
-		dispatch_why(c, "main", 76, why, sizeof(why));
+		dispatch_why(c, "main", 76, DISPATCH_WHY_ESTIMATED, why);
 		assert_non_null(strstr(why, "waits behind job 75"));
 	}
 }

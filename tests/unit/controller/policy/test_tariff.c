@@ -108,6 +108,18 @@ static void every_published_equivalent_has_its_rate(void **state)
 	}
 }
 
+static void the_unit_of_an_amount_is_that_of_the_site(void **state)
+{
+	(void)state;
+	assert_string_equal(tariff_amount_name(TARIFF_EQUIVALENTS, CHARGE_POOL_GPU),
+			    "GPU-equivalent hours");
+	assert_string_equal(tariff_amount_of("core-equivalent"), "core-equivalent hours");
+	assert_string_equal(tariff_amount_of("gpu-equivalent"), "GPU-equivalent hours");
+	assert_string_equal(tariff_amount_of("service-unit"), "SU");
+	assert_string_equal(tariff_amount_of("core-hour"), "core-h");
+	assert_string_equal(tariff_amount_of("euro"), "euro");
+}
+
 static void a_job_counts_in_one_pool_and_is_measured_by_that_bundle(void **state)
 {
 	struct tariff t = equivalents_tariff("12", "127000000000");
@@ -435,6 +447,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_published_equivalent_has_its_rate),
+		cmocka_unit_test(the_unit_of_an_amount_is_that_of_the_site),
 		cmocka_unit_test(a_job_counts_in_one_pool_and_is_measured_by_that_bundle),
 		cmocka_unit_test(a_gpu_counts_by_its_weight_and_slices_by_theirs),
 		cmocka_unit_test(service_units_are_cores_by_hours_by_the_queue),

@@ -77,9 +77,9 @@ static struct given run_cycle(struct queue *u)
 
 static const char *why_waiting(const struct queue *u, int64_t job)
 {
-	static char buf[512];
+	static char buf[DISPATCH_WHY_MAX];
 
-	dispatch_why(u->cycle, "main", job, buf, sizeof(buf));
+	dispatch_why(u->cycle, "main", job, DISPATCH_WHY_ESTIMATED, buf);
 	return buf;
 }
 
