@@ -99,10 +99,10 @@ rows <<'JSON' | answer GET_v1_jobs 200
   "host":"n1","n_procs":1,"procs":[{"pid":42,"bytes":1342177280,"comm":"hog"}],"text":""}}}]}
 JSON
 is "jobs: units for people, a dash for what was not measured, no escape sequence" \
-'JOB NAME              USER  ACCOUNT STATE   RESULT     NODE CPUS     VMEM     PEAK WALLTIME RUNNING  CHARGED NOTE
- 14 evil\033[2J\u202e alice physics queued  -          -       8 8.00 GiB        -  1:00:00       - 0.000000 needs 8 cores; 3 of 8 are free
- 13 sim               alice physics running -          n1      2  2.00 GB 1.00 GiB  0:10:00 0:01:01 0.033889 
- 12 hog               alice physics ended   vmem limit n1      1 1.00 GiB        -  0:10:00 0:00:05 0.000000 vmem limit exceeded on n1 at 2025-11-21 10:13:20 UTC: requested 1.00 GiB, reached 1.25 GiB (+256 MiB); the job was killed.' \
+'JOB NAME              USER  ACCOUNT STATE   RESULT     NODE CPUS     VMEM    PEAK WALLTIME RUNNING  CHARGED NOTE
+ 14 evil\033[2J\u202e alice physics queued  -          -       8 8.00 GiB       -  1:00:00       - 0.000000 needs 8 cores; 3 of 8 are free
+ 13 sim               alice physics running -          n1      2  2.00 GB 1.07 GB  0:10:00 0:01:01 0.033889 
+ 12 hog               alice physics ended   vmem limit n1      1 1.00 GiB       -  0:10:00 0:00:05 0.000000 vmem limit exceeded on n1 at 2025-11-21 10:13:20 UTC: requested 1.00 GiB, reached 1.25 GiB (+256 MiB); the job was killed.' \
 "$("$reeve" jobs 2>&1)"
 is "jobs asks for those that have not ended" \
 	"GET /v1/jobs?packed=1&state=active&limit=1000 uid=$(id -u) " "$(sent)"

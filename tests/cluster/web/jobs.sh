@@ -120,7 +120,7 @@ is "which keeps the filter" 1 "$(get $bin '/jobs?queue=normal' | grep -c 'queue=
 # ---- a job ----
 page=$(text $daemon /job/1)
 like "what a job cost, and the resource that set it" 'cores 4 1 4 yes: the largest' "$page"
-like "the other resource, that did not" 'memory 7.45 GiB 3.73 GiB 2 no' "$page"
+like "the other resource, that did not" 'memory 8.00 GB 4.00 GB 2 no' "$page"
 like "its price in its own queue" 'normal \(this job\) 1 4 4.000 4.000 core-equivalent hours' "$page"
 like "and in the other" 'express 3 12 12.0 12.0' "$page"
 like "what to request next" 'What to request next' "$page"
