@@ -95,4 +95,5 @@ extern const struct verb cli_verb_submit, cli_verb_run, cli_verb_exec, cli_verb_
 	cli_verb_cost, cli_verb_quota, cli_verb_window, cli_verb_admin, cli_verb_fairshare,
 	cli_verb_share, cli_verb_prio, cli_verb_import, cli_verb_eff, cli_verb_simulate,
 	cli_verb_web, cli_verb_top, cli_verb_alloc, cli_verb_attach, cli_verb_help,
-	cli_verb_admin_help, cli_verb_accounts_help, cli_verb_storage_help;
+	cli_verb_admin_help, cli_verb_accounts_help, cli_verb_storage_help,
+	cli_verb_outage_help;

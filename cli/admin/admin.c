@@ -3,12 +3,25 @@
 #include "cli/admin/admin.h"
 
 static const struct verb *const verbs[] = {
-	&admin_verb_check_config, &admin_verb_doctor,	   &admin_verb_verify,
-	&admin_verb_rebuild,	  &admin_verb_reprice,	   &admin_verb_reconcile,
-	&admin_verb_adjust,	  &admin_verb_adjustments, &admin_verb_accounts,
-	&admin_verb_migrate,	  &admin_verb_archive,	   &admin_verb_backup,
-	&admin_verb_restore,	  &admin_verb_downgrade,   &admin_verb_balances,
-	&admin_verb_storage,	  &cli_verb_admin_help,	   NULL,
+	&admin_verb_check_config,
+	&admin_verb_doctor,
+	&admin_verb_verify,
+	&admin_verb_rebuild,
+	&admin_verb_reprice,
+	&admin_verb_reconcile,
+	&admin_verb_adjust,
+	&admin_verb_adjustments,
+	&admin_verb_accounts,
+	&admin_verb_migrate,
+	&admin_verb_archive,
+	&admin_verb_backup,
+	&admin_verb_restore,
+	&admin_verb_downgrade,
+	&admin_verb_balances,
+	&admin_verb_storage,
+	&admin_verb_outage,
+	&cli_verb_admin_help,
+	NULL,
 };
 
 static int run_admin(const struct verb_call *call, void *ctx, struct err *err)

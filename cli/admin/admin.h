@@ -26,3 +26,4 @@ extern const struct verb admin_verb_reconcile;
 extern const struct verb admin_verb_doctor;
 extern const struct verb admin_verb_backup, admin_verb_restore, admin_verb_downgrade;
 extern const struct verb admin_verb_accounts, admin_verb_balances, admin_verb_storage;
+extern const struct verb admin_verb_outage;

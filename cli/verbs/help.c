@@ -41,4 +41,5 @@ static int run_help(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_help = HELP_VERB("reeve", "submit");
 const struct verb cli_verb_admin_help = HELP_VERB("reeve admin", "check-config");
 const struct verb cli_verb_storage_help = HELP_VERB("reeve admin storage", "import");
+const struct verb cli_verb_outage_help = HELP_VERB("reeve admin outage", "add");
 const struct verb cli_verb_accounts_help = HELP_VERB("reeve admin accounts", "apply");

@@ -291,6 +291,7 @@ static void print_period(const struct cli *c, const json_t *answer)
 {
 	const char *start = cli_text(answer, "start"), *end = cli_text(answer, "end");
 	int64_t gone = cli_int(answer, "gone_ppm", -1);
+	int64_t tenths = cli_int(answer, "outage_ns", 0) / (DAY_NS / 10);
 	char percent[PERCENT_MAX];
 
 	if (c->format.output != TABLE_TABLE || c->format.no_header || !start || !end)
@@ -300,19 +301,24 @@ static void print_period(const struct cli *c, const json_t *answer)
 	cli_put(c->format.to, end);
 	if (gone >= 0)
 		fprintf(c->format.to, ", %s %% of it gone", format_percent(gone, percent));
+	if (json_object_get(answer, "outage_ns"))
+		fprintf(c->format.to, "; without outages of %" PRId64 ".%" PRId64 " days %s %%",
+			tenths / 10, tenths % 10,
+			format_percent(cli_int(answer, "due_ppm", 0), percent));
 	fputc('\n', c->format.to);
 }
 
 static void put_notes(struct table *t, const json_t *answer)
 {
 	static const char *const keys[] = { "time_zone", "start", "end" };
-	int64_t gone = cli_int(answer, "gone_ppm", -1);
+	static const char *const numbers[] = { "gone_ppm", "due_ppm", "outage_ns" };
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		if (cli_text(answer, keys[i]))
 			table_note(t, keys[i], cli_text(answer, keys[i]));
-	if (gone >= 0)
-		table_note_int(t, "gone_ppm", gone);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		if (json_object_get(answer, numbers[i]))
+			table_note_int(t, numbers[i], cli_int(answer, numbers[i], 0));
 }
 
 static int print_usage(struct cli *c, const struct verb_call *call, struct table *t,

@@ -168,6 +168,16 @@ static void print_years(const json_t *q, FILE *to, const char *title, const char
 		quota_format(year_ms, text), tenths / 10, tenths % 10);
 }
 
+/* What "due" leaves out. */
+static void print_outages(const json_t *q, FILE *to)
+{
+	int64_t tenths = cli_int(q, "outage_ns", 0) / (DAY_NS / 10);
+
+	if (json_object_get(q, "outage_ns"))
+		fprintf(to, TITLE "%" PRId64 ".%" PRId64 " days\n",
+			"Outages left out:", tenths / 10, tenths % 10);
+}
+
 static void show_target(const json_t *q, FILE *to)
 {
 	const char *pool = cli_text(q, "pool");
@@ -182,6 +192,7 @@ static void show_target(const json_t *q, FILE *to)
 		    is_gpu ? "Used, GPU-equivalent years:" : "Used, core-equivalent years:",
 		    "used_ms");
 	print_years(q, to, "Due by now:", "due_ms");
+	print_outages(q, to);
 	print_years(q, to, "Projected from all so far:", "projected_by_year_ms");
 	print_years(q, to, "Projected from the last 30 days:", "projected_by_recent_ms");
 	if (is_gpu)

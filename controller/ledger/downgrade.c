@@ -14,6 +14,7 @@ struct way_back {
 	const char *sql[8]; /* ends with NULL */
 };
 static const struct way_back ways_back[] = {
+	{ 47, { "DROP TABLE outages" } },
 	{ 46, { "ALTER TABLE nodes DROP COLUMN pids" } },
 	{ 45,
 	  { "UPDATE stored SET bytes = bytes - 64 * (SELECT COUNT(*) FROM depends d"

@@ -583,19 +583,18 @@ _Static_assert(STORE_DEPEND_BYTES == 64 && STORE_KEPT_EVENTS == 1, "a migration 
 
 /* clang-format off */
 const char *const store_migrations[] = {
-	schema_1, schema_2, schema_3, schema_stretches, schema_accounts, schema_terms,
-	schema_indices, schema_ends, schema_weights, schema_gpus, schema_active,
-	schema_drained, schema_preempt, schema_submission, schema_kinds, schema_dispatch,
-	schema_maintenance, schema_parts, schema_steps, schema_sums, schema_hot,
-	schema_eligible, schema_credentials, schema_texts, schema_history, schema_qos,
-	schema_suspended, schema_user_node, schema_account_node, schema_slurm,
-	schema_archives, schema_archived_slurm, schema_slurm_ended, schema_pbs,
-	schema_utilisation, schema_series, schema_start_by, schema_totals, schema_versions,
-	schema_segments,
+	schema_1, schema_2, schema_3, schema_stretches, schema_accounts, schema_terms, schema_indices, schema_ends,
+	schema_weights, schema_gpus, schema_active, schema_drained, schema_preempt, schema_submission, schema_kinds,
+	schema_dispatch, schema_maintenance, schema_parts, schema_steps, schema_sums, schema_hot, schema_eligible,
+	schema_credentials, schema_texts, schema_history, schema_qos, schema_suspended, schema_user_node,
+	schema_account_node, schema_slurm, schema_archives, schema_archived_slurm, schema_slurm_ended, schema_pbs,
+	schema_utilisation, schema_series, schema_start_by, schema_totals, schema_versions, schema_segments,
 	/* restored.h; pids: processes and threads of all jobs of the node together, 0: not told */
 	"ALTER TABLE nodes ADD COLUMN restored_ns INTEGER NOT NULL DEFAULT 0;",
 	schema_newest, schema_storage, schema_whole_nodes, schema_counted_depends,
-	"ALTER TABLE nodes ADD COLUMN pids INTEGER NOT NULL DEFAULT 0;",
+	"ALTER TABLE nodes ADD COLUMN pids INTEGER NOT NULL DEFAULT 0;", /* usage/outages.h: */
+	"CREATE TABLE outages(id INTEGER PRIMARY KEY AUTOINCREMENT, at_ns INTEGER NOT NULL, from_ns INTEGER NOT NULL,"
+	" to_ns INTEGER NOT NULL, cluster TEXT NOT NULL, reason TEXT NOT NULL, author TEXT NOT NULL) STRICT;",
 	NULL,
 };
 /* clang-format on */

@@ -74,7 +74,10 @@ static void set_target(struct doc *d, const struct quota_view *v)
 	doc_int(d, "total_ms", t->total_ms);
 	doc_int(d, "due_ms", t->due_ms);
 	doc_int(d, "used_ppm", t->used_ppm);
+	doc_int(d, "due_ppm", t->due_ppm);
 	doc_int(d, "passed_ppm", t->passed_ppm);
+	if (t->outage_ns)
+		doc_int(d, "outage_ns", t->outage_ns);
 	if (!t->has_projection)
 		return;
 	doc_int(d, "projected_by_year_ms", t->by_year_ms);

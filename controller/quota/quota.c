@@ -365,10 +365,11 @@ static int apply_target(struct view_work *l, struct err *err)
 {
 	struct quota_view *v = l->v;
 	struct store *s = l->site->store;
-	const struct target t = { .rate = v->amount,
-				  .start_ns = store_first_ns(s, v->from_day),
-				  .end_ns = store_first_ns(s, v->to_day) };
+	struct target t = { .rate = v->amount,
+			    .start_ns = store_first_ns(s, v->from_day),
+			    .end_ns = store_first_ns(s, v->to_day) };
 	const int64_t now = v->is_past ? store_first_ns(s, v->day + 1) : l->ask->now_ns;
+	_cleanup_free_ struct outage_span *spans = NULL;
 	struct target_use u = { v->used_ms > 0 ? v->used_ms : 0,
 				l->recent_ms > 0 ? l->recent_ms : 0,
 				now - store_first_ns(s, v->day - RECENT_DAYS + 1) };
@@ -376,6 +377,10 @@ static int apply_target(struct view_work *l, struct err *err)
 
 	if (u.recent_ms > u.used_ms)
 		u.recent_ms = u.used_ms;
+	r = quota_read_outages(l->site, v->allocation_cluster, &t, err);
+	spans = t.outages.of;
+	if (r < 0)
+		return r;
 	r = target_compute(&t, &u, now, &v->target);
 	if (r >= 0 && v->target.end_ns > 0)
 		v->end_day = (int32_t)store_day(s, now + v->target.end_ns - 1);

@@ -116,6 +116,10 @@ struct quota_each {
 int quota_get_views(const struct quota_site *site, const struct quota_query *ask,
 		    const struct quota_each *each, struct err *err);
 
+/* Whose outages count for figures of a cluster; "": of all clusters together, where those of all clusters do, and at
+ * a site with one cluster that one's. `c` NULL: no configuration is known. */
+const char *quota_outage_cluster(const struct config *c, const char *cluster);
+
 /* One or two sentences: what the view means for a job that is submitted now. */
 #define QUOTA_WORDS_MAX 400
 void quota_words(const struct config *c, const struct quota_view *v,

@@ -180,24 +180,41 @@ static const char *format_percent(int64_t ppm, char buf[static QUOTA_AMOUNT_MAX]
 	return buf;
 }
 
+/* "45.3 % of the period gone"; with outages what is due, which leaves them out. */
+static const char *format_gone(const struct target_view *t, char *buf, size_t size)
+{
+	char passed[QUOTA_AMOUNT_MAX], due[QUOTA_AMOUNT_MAX];
+	int64_t tenths = t->outage_ns / (DAY_NS / 10);
+
+	if (!t->outage_ns)
+		snprintf(buf, size, "%s %% of the period gone",
+			 format_percent(t->passed_ppm, passed));
+	else
+		snprintf(
+			buf, size,
+			"%s %% due by now (%s %% of the period gone, less outages of %lld.%lld "
+			"days)",
+			format_percent(t->due_ppm, due), format_percent(t->passed_ppm, passed),
+			(long long)(tenths / 10), (long long)(tenths % 10));
+	return buf;
+}
+
 static void word_target(const struct config *c, const struct quota_view *v, char *buf)
 {
 	const struct target_view *t = &v->target;
-	bool is_over = t->used_ppm > t->passed_ppm;
-	char used[QUOTA_AMOUNT_MAX], passed[QUOTA_AMOUNT_MAX], day[48], end[128] = "";
+	bool is_over = v->used_ms > t->due_ms;
+	char used[QUOTA_AMOUNT_MAX], gone[160], day[48], end[128] = "";
 
 	if (v->end_day >= 0) {
 		format_date(v->end_day, day, sizeof(day));
 		snprintf(end, sizeof(end),
 			 " At the rate of the last 30 days it is used up on %s.", day);
 	}
-	snprintf(
-		buf, QUOTA_WORDS_MAX,
-		"%s %% of the allocation used, with %s %% of the period gone: %s%s. Nothing is "
-		"refused.%s",
-		format_percent(t->used_ppm, used), format_percent(t->passed_ppm, passed),
-		is_over ? "more than its share so far: " : "within its share so far",
-		is_over ? config_ordering_overuse(c, cluster_of(v)) : "", end);
+	snprintf(buf, QUOTA_WORDS_MAX,
+		 "%s %% of the allocation used, with %s: %s%s. Nothing is refused.%s",
+		 format_percent(t->used_ppm, used), format_gone(t, gone, sizeof(gone)),
+		 is_over ? "more than its share so far: " : "within its share so far",
+		 is_over ? config_ordering_overuse(c, cluster_of(v)) : "", end);
 }
 
 static void word_without_allocation(const struct config *c, const struct quota_view *v,

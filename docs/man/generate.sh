@@ -13,6 +13,9 @@ build/bin/reeve admin help --scdoc | sed -n '/^# OPTIONS/q; /^## /,$p'
 echo "# COMMANDS OF REEVE ADMIN ACCOUNTS"
 echo
 build/bin/reeve admin accounts help --scdoc | sed -n '/^# OPTIONS/q; /^## /,$p'
+echo "# COMMANDS OF REEVE ADMIN OUTAGE"
+echo
+build/bin/reeve admin outage help --scdoc | sed -n '/^# OPTIONS/q; /^## /,$p'
 echo "# COMMANDS OF REEVE ADMIN STORAGE"
 echo
 build/bin/reeve admin storage help --scdoc | sed -n '/^# OPTIONS/q; /^## /,$p'

@@ -106,7 +106,10 @@ $O/tests/unit/test_shares: $O/controller/policy/fairshare/shares.o $O/common/mod
 $O/tests/unit/test_tariff: $(patsubst %,$O/controller/policy/charge/%.o,tariff charge) $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_window: $O/controller/policy/quota/window.o $O/common/err.o
 $O/tests/unit/test_grant: $(patsubst %,$O/controller/policy/%.o,quota/grant charge/charge) $O/common/err.o
-$O/tests/unit/test_target: $(patsubst %,$O/controller/policy/%.o,quota/target charge/charge) $O/common/err.o
+$O/tests/unit/test_target: $(patsubst %,$O/controller/policy/%.o,quota/target quota/outage charge/charge) $O/common/err.o
+$O/tests/unit/test_outage: $O/controller/policy/quota/outage.o
+$O/tests/unit/test_outages: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_outages: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/usage/outages.o
 $O/tests/unit/test_decay: LDLIBS += -lm
 $O/tests/unit/test_decay: $(patsubst %,$O/controller/policy/%.o,fairshare/decay charge/charge) $O/common/err.o
 $O/tests/unit/test_priority: LDLIBS += -lm
@@ -140,14 +143,14 @@ $O/tests/unit/ledger_rig.o $(UNIT): ALLFLAGS += $(shell pkg-config --cflags libp
 $O/tests/unit/test_adjust: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_adjust: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,usage/adjust import/import import/import_batch import/followed verify/verify verify/verify_totals verify/verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_dialect: $O/controller/postgres/dialect.o
-QUOTA := $(patsubst %,$O/controller/quota/%.o,quota words encode check expected qos scopes eligibility) $O/controller/ledger/usage/quota.o \
-	$(patsubst %,$O/controller/policy/quota/%.o,window grant target eligible) $O/controller/accounts/accounts.o
+QUOTA := $(patsubst %,$O/controller/quota/%.o,quota outages words encode check expected qos scopes eligibility) $O/controller/ledger/usage/quota.o $O/controller/ledger/usage/outages.o \
+	$(patsubst %,$O/controller/policy/quota/%.o,window grant target outage eligible) $O/controller/accounts/accounts.o
 $O/tests/unit/test_expected: $(patsubst %,$O/%.o,controller/quota/expected controller/policy/charge/charge common/err)
 $O/tests/unit/test_quota_qos: $O/controller/quota/qos.o $O/controller/accounts/accounts.o $(sort $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_quota $O/tests/unit/test_quota_check $O/tests/unit/test_job_bounds: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_quota $O/tests/unit/test_quota_check $O/tests/unit/test_job_bounds: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_projection: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_projection: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(patsubst %,$O/controller/quota/projection/%.o,projection rows order top words encode) $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_projection: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(patsubst %,$O/controller/quota/projection/%.o,projection pace rows order top words encode) $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/verify_totals.o $O/controller/ledger/verify/rebuild.o $O/controller/ledger/verify/verify_parts.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,efficiency/eff efficiency/advice charge/charge placement/fit) $(MODEL)

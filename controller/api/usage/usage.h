@@ -15,4 +15,7 @@ int route_balances(struct call *c, struct err *err);
 int route_storage(struct call *c, struct err *err);
 int route_import_storage(struct call *c, struct err *err);
 int route_remove_storage(struct call *c, struct err *err);
+int route_outages(struct call *c, struct err *err);
+int route_declare_outage(struct call *c, struct err *err);
+int route_remove_outage(struct call *c, struct err *err);
 int route_metrics(struct call *c, struct err *err);

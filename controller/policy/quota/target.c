@@ -80,10 +80,46 @@ static int add_projection(const struct target_pace *p, struct target_view *v)
 	return r < 0 ? r : scale_half_up(v->by_recent_ms, PPM, v->total_ms, &v->by_recent_ppm);
 }
 
+/* What has passed of the period at a moment. */
+static int64_t find_passed(const struct target *t, int64_t now_ns)
+{
+	if (now_ns <= t->start_ns)
+		return 0;
+	return (now_ns < t->end_ns ? now_ns : t->end_ns) - t->start_ns;
+}
+
+/* The same without outages, and the last days' too. */
+static struct target_pace find_pace(const struct target *t, const struct target_use *u,
+				    int64_t passed_ns)
+{
+	const int64_t now = t->start_ns + passed_ns;
+	int64_t recent_ns = u->recent_ns > 0 ? u->recent_ns : TARGET_RECENT_NS;
+	struct target_pace p = {
+		.use = *u,
+		.whole_ns = outage_time_without(&t->outages, t->start_ns, t->end_ns),
+		.passed_ns = outage_time_without(&t->outages, t->start_ns, now),
+	};
+
+	if (recent_ns > passed_ns)
+		recent_ns = passed_ns;
+	p.use.recent_ns = outage_time_without(&t->outages, now - recent_ns, now);
+	return p;
+}
+
+/* end_ns counts time without outages: becomes a time from now. */
+static void pass_outages(const struct target *t, int64_t passed_ns, struct target_view *v)
+{
+	const int64_t now = t->start_ns + passed_ns;
+
+	if (v->end_ns > 0)
+		v->end_ns = outage_moment_after(&t->outages, now, v->end_ns) - now;
+}
+
 int target_compute(const struct target *t, const struct target_use *u, int64_t now_ns,
 		   struct target_view *ret)
 {
 	struct target_view v = { 0 };
+	struct target_pace pace;
 	int64_t whole_ns, passed_ns;
 	int r;
 
@@ -92,23 +128,25 @@ int target_compute(const struct target *t, const struct target_use *u, int64_t n
 	if (whole_ns <= 0 || t->rate.num <= 0 || t->rate.den <= 0 || u->recent_ms < 0 ||
 	    u->recent_ms > u->used_ms)
 		return -EINVAL;
-	if (now_ns <= t->start_ns)
-		passed_ns = 0;
-	else
-		passed_ns = now_ns < t->end_ns ? now_ns - t->start_ns : whole_ns;
+	passed_ns = find_passed(t, now_ns);
+	pace = find_pace(t, u, passed_ns);
+	v.outage_ns = passed_ns - pace.passed_ns;
 	r = charge_requested(t->rate, whole_ns, &v.total_ms);
 	if (r == 0 && v.total_ms == 0)
 		return -EINVAL;
 	if (r == 0)
-		r = charge_requested(t->rate, passed_ns, &v.due_ms);
+		r = charge_requested(t->rate, pace.passed_ns, &v.due_ms);
 	if (r == 0)
 		r = scale_half_up(u->used_ms, PPM, v.total_ms, &v.used_ppm);
 	if (r == 0)
+		r = scale_half_up(v.due_ms, PPM, v.total_ms, &v.due_ppm);
+	if (r == 0)
 		r = scale_half_up(passed_ns, PPM, whole_ns, &v.passed_ppm);
 	if (r == 0)
-		r = add_projection(&(struct target_pace){ *u, whole_ns, passed_ns }, &v);
+		r = add_projection(&pace, &v);
 	if (r < 0)
 		return r;
+	pass_outages(t, passed_ns, &v);
 	*ret = v;
 	return 0;
 }

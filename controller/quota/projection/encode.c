@@ -171,6 +171,10 @@ int projection_head(const struct quota_site *site, const struct projection_query
 	if (period.is_open)
 		doc_int(&d, "gone_ppm", period.gone_ppm);
 	if (period.is_open)
+		doc_int(&d, "due_ppm", period.due_ppm);
+	if (period.outage_ns)
+		doc_int(&d, "outage_ns", period.outage_ns);
+	if (period.is_open)
 		doc_int(&d, "recent_days", period.recent_days);
 	if (ask->limit)
 		doc_int(&d, "left_out", period.left_out);

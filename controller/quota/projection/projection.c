@@ -67,8 +67,22 @@ static int read_rows(struct projection_state *g, struct err *err)
 
 /* ---- the period ---- */
 
+/* What is due of the period, which leaves outages out. */
+static int find_due(struct projection_state *g, struct projection_period *ret, struct err *err)
+{
+	struct projection_pace pace;
+	int r = projection_read_outages(g, g->ask->now_ns - g->passed_ns, err);
+
+	if (r < 0)
+		return r;
+	pace = projection_find_pace(g, NULL);
+	ret->due_ppm = (int64_t)((__int128)pace.passed_ns * PPM / g->whole_ns);
+	ret->outage_ns = g->passed_ns - pace.passed_ns;
+	return 0;
+}
+
 /* A period without bounds has no part that is gone, and no projection. */
-static void find_time(struct projection_state *g, struct projection_period *ret)
+static int find_time(struct projection_state *g, struct projection_period *ret, struct err *err)
 {
 	const struct store_period *p = &g->ask->period;
 	struct store *s = g->site->store;
@@ -76,14 +90,14 @@ static void find_time(struct projection_state *g, struct projection_period *ret)
 
 	*ret = (struct projection_period){ .from_day = p->from_day, .to_day = p->to_day };
 	if (p->from_day == INT32_MIN || p->to_day == INT32_MAX || p->to_day <= p->from_day)
-		return; /* without bounds there is no part of it */
+		return 0; /* without bounds there is no part of it */
 	start = store_first_ns(s, p->from_day);
 	end = store_first_ns(s, p->to_day);
 	g->whole_ns = end - start;
 	if (now >= end)
 		ret->gone_ppm = PPM;
 	if (now <= start || now >= end)
-		return;
+		return 0;
 	today = store_day(s, now - 1); /* midnight is the end of a whole day */
 	g->passed_ns = now - start;
 	g->recent_from =
@@ -92,6 +106,7 @@ static void find_time(struct projection_state *g, struct projection_period *ret)
 	ret->recent_days = today - g->recent_from + 1;
 	ret->gone_ppm = (int64_t)((__int128)g->passed_ns * PPM / g->whole_ns);
 	ret->is_open = true;
+	return find_due(g, ret, err);
 }
 
 static int add_allocations(const struct projection_state *g, const struct projection_entry *k,
@@ -128,7 +143,8 @@ static const char *owners_of(const struct projection_state *g, const struct proj
 
 /* When the allocation is used up, and the sentence. */
 static void add_outlook(const struct projection_state *g, const struct target_pace *pace,
-			struct projection_row *row, char words[static PROJECTION_WORDS_MAX])
+			const struct outage_list *outages, struct projection_row *row,
+			char words[static PROJECTION_WORDS_MAX])
 {
 	struct store *s = g->site->store;
 	struct projection_outlook o = {
@@ -143,7 +159,7 @@ static void add_outlook(const struct projection_state *g, const struct target_pa
 	int64_t ns;
 
 	if (target_find_end(pace, row->allocation_ms, &ns) == 0 && ns > 0)
-		o.end_day = store_day(s, g->ask->now_ns + ns - 1);
+		o.end_day = store_day(s, outage_moment_after(outages, g->ask->now_ns, ns) - 1);
 	row->end_day = o.end_day;
 	row->words = projection_words(&o, words);
 }
@@ -151,12 +167,15 @@ static void add_outlook(const struct projection_state *g, const struct target_pa
 static void add_projection(const struct projection_state *g, const struct projection_entry *k,
 			   struct projection_row *row, char words[static PROJECTION_WORDS_MAX])
 {
-	struct target_pace pace = { .use = { row->counts_ms, k->recent_ms, g->recent_ns },
-				    .whole_ns = g->whole_ns,
-				    .passed_ns = g->passed_ns };
+	struct projection_pace time;
+	struct target_pace pace = { .use = { row->counts_ms, k->recent_ms, 0 } };
 
-	if (g->ask->period.each != STORE_EACH_PERIOD)
+	if (g->ask->period.each != STORE_EACH_PERIOD || g->passed_ns <= 0)
 		return;
+	time = projection_find_pace(g, row->is_total ? NULL : k);
+	pace.use.recent_ns = time.recent_ns;
+	pace.whole_ns = time.whole_ns;
+	pace.passed_ns = time.passed_ns;
 	if (row->has_allocation) {
 		pace.use.used_ms = row->with_below_ms;
 		pace.use.recent_ms = k->below_recent_ms;
@@ -166,7 +185,7 @@ static void add_projection(const struct projection_state *g, const struct projec
 		pace.use.recent_ms = 0;
 	row->has_projection = target_project(&pace, &row->by_year_ms, &row->by_recent_ms) == 0;
 	if (row->has_projection && row->has_allocation)
-		add_outlook(g, &pace, row, words);
+		add_outlook(g, &pace, &time.outages, row, words);
 }
 
 static int send_row(const struct projection_state *g, struct projection_entry *k,
@@ -297,8 +316,9 @@ int projection_usage(const struct quota_site *site, const struct projection_quer
 
 	g.is_tree = site->accounts && ask->period.by == STORE_BY_ACCOUNT &&
 		    ask->period.second == STORE_BY_NONE;
-	find_time(&g, ret);
-	r = gather_rows(&g, err);
+	r = find_time(&g, ret, err);
+	if (r >= 0)
+		r = gather_rows(&g, err);
 	if (r >= 0)
 		r = projection_limit_rows(&g, &ret->left_out, err);
 	for (size_t i = 0; i < g.n && r >= 0; i++)
@@ -309,6 +329,8 @@ int projection_usage(const struct quota_site *site, const struct projection_quer
 	free(g.names);
 	free(g.sees);
 	free(g.rows);
+	free(g.outages);
+	free(g.spans);
 	return r < 0 ? r : 0;
 }
 

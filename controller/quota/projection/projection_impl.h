@@ -21,6 +21,11 @@ struct projection_total {
 	int64_t counts_ms, recent_ms, n;
 };
 
+struct projection_outage {
+	struct outage_span span;
+	char cluster[REQUEST_NAME_MAX]; /* "": of all */
+};
+
 struct projection_state {
 	const struct quota_site *site;
 	const struct projection_query *ask;
@@ -33,9 +38,23 @@ struct projection_state {
 	bool is_top; /* rows are those within the limit alone, and `totals` are of all */
 	struct projection_total totals[_CHARGE_POOL_MAX];
 	bool is_tree; /* rows of accounts in the order of the tree, with what is below */
-	int64_t passed_ns, whole_ns, recent_ns;
-	int64_t recent_from; /* day */
+	int64_t passed_ns, whole_ns, recent_ns; /* outages included */
+	struct projection_outage *outages;	/* within the period, by their beginning */
+	size_t n_outages;
+	struct outage_span *spans; /* room for as many */
+	int64_t recent_from;	   /* day */
 };
+
+/* Reads the outages of a period that is open and begins then. */
+int projection_read_outages(struct projection_state *g, int64_t start_ns, struct err *err);
+/* Times of the period without the outages of a row's cluster (NULL: of the period's); `outages` has them, and is good
+ * until the next call. */
+struct projection_pace {
+	struct outage_list outages;
+	int64_t passed_ns, whole_ns, recent_ns;
+};
+struct projection_pace projection_find_pace(const struct projection_state *g,
+					    const struct projection_entry *k);
 
 /* Adds a row of store_usage(). */
 int projection_keep_row(void *ctx, const struct store_usage *u, struct err *err);

@@ -89,7 +89,7 @@
 		<thead><tr><th scope="col">Part</th><th scope="col"><xsl:call-template name="amount-unit"/></th><th scope="col" class="figure">Of the target</th></tr></thead>
 		<tbody>
 			<xsl:call-template name="amount-row"><xsl:with-param name="text">Used</xsl:with-param><xsl:with-param name="ms" select="@used_ms"/><xsl:with-param name="whole" select="@total_ms"/></xsl:call-template>
-			<xsl:call-template name="amount-row"><xsl:with-param name="text">Due by now</xsl:with-param><xsl:with-param name="ms" select="@due_ms"/><xsl:with-param name="whole" select="@total_ms"/></xsl:call-template>
+			<xsl:call-template name="amount-row"><xsl:with-param name="text">Due by now<xsl:if test="@outage_ns">, outages left out</xsl:if></xsl:with-param><xsl:with-param name="ms" select="@due_ms"/><xsl:with-param name="whole" select="@total_ms"/></xsl:call-template>
 			<xsl:if test="@projected_by_year_ms">
 				<xsl:call-template name="amount-row"><xsl:with-param name="text">Projected, as in the whole period so far</xsl:with-param><xsl:with-param name="ms" select="@projected_by_year_ms"/><xsl:with-param name="whole" select="@total_ms"/></xsl:call-template>
 				<xsl:call-template name="amount-row"><xsl:with-param name="text">Projected, as in the last 30 days</xsl:with-param><xsl:with-param name="ms" select="@projected_by_recent_ms"/><xsl:with-param name="whole" select="@total_ms"/></xsl:call-template>

@@ -105,7 +105,7 @@
 		<xsl:if test="$asked/@account"> in project <strong><xsl:value-of select="$asked/@account"/></strong></xsl:if>
 		<xsl:if test="$asked/@cluster"> on <strong><xsl:value-of select="$asked/@cluster"/></strong></xsl:if>
 		<xsl:if test="not(@operator) and not($asked/@account)"> of the projects whose usage you may see; of your other projects your own usage</xsl:if>.
-		<xsl:if test="usage/@start and usage/@end">From <xsl:value-of select="usage/@start"/> up to <xsl:value-of select="usage/@end"/>, not included<xsl:if test="usage/@gone_ppm">: <xsl:value-of select="f:percent(usage/@gone_ppm, 1000000)"/> of it is gone</xsl:if>.</xsl:if>
+		<xsl:if test="usage/@start and usage/@end">From <xsl:value-of select="usage/@start"/> up to <xsl:value-of select="usage/@end"/>, not included<xsl:if test="usage/@gone_ppm">: <xsl:value-of select="f:percent(usage/@gone_ppm, 1000000)"/> of it is gone</xsl:if><xsl:if test="usage/@outage_ns">, <xsl:value-of select="f:percent(usage/@due_ppm, 1000000)"/> without the outages that were declared, which marks and projections leave out</xsl:if>.</xsl:if>
 		<xsl:if test="$asked/@user or $asked/@account or $asked/@cluster"><xsl:text> </xsl:text>
 			<a><xsl:attribute name="href"><xsl:call-template name="query">
 				<xsl:with-param name="cluster"/><xsl:with-param name="account"/><xsl:with-param name="user"/>
@@ -172,8 +172,8 @@
 				<xsl:otherwise>none in this period</xsl:otherwise>
 			</xsl:choose></dd>
 			<dt>Used</dt><dd><xsl:call-template name="amount"><xsl:with-param name="ms" select="@with_below_ms"/></xsl:call-template><xsl:value-of select="$of"/>
-				<xsl:if test="@used_ppm">: <xsl:value-of select="f:percent(@used_ppm, 1000000)"/> of the allocation<xsl:if test="../../@gone_ppm">, with <xsl:value-of select="f:percent(../../@gone_ppm, 1000000)"/> of the period gone (the mark)</xsl:if>
-					<xsl:call-template name="progress"><xsl:with-param name="used-ppm" select="@used_ppm"/><xsl:with-param name="gone-ppm" select="../../@gone_ppm"/></xsl:call-template>
+				<xsl:if test="@used_ppm">: <xsl:value-of select="f:percent(@used_ppm, 1000000)"/> of the allocation<xsl:if test="../../@due_ppm">, with <xsl:value-of select="f:percent(../../@due_ppm, 1000000)"/> of the period gone<xsl:if test="../../@outage_ns"> without outages</xsl:if> (the mark)</xsl:if>
+					<xsl:call-template name="progress"><xsl:with-param name="used-ppm" select="@used_ppm"/><xsl:with-param name="gone-ppm" select="../../@due_ppm"/></xsl:call-template>
 				</xsl:if></dd>
 			<xsl:if test="@projected_by_year_ms">
 				<dt>Projected</dt><dd><xsl:call-template name="amount"><xsl:with-param name="ms" select="@projected_by_recent_ms"/></xsl:call-template><xsl:value-of select="$of"/> at the end of the period if it goes on as in the last <xsl:value-of select="../../@recent_days"/> days;
@@ -343,7 +343,7 @@
 		<xsl:if test="$has-allocations">
 			<td><xsl:choose>
 				<xsl:when test="@used_ppm"><span class="pair"><xsl:value-of select="f:percent(@used_ppm, 1000000)"/></span>
-					<xsl:call-template name="progress"><xsl:with-param name="used-ppm" select="@used_ppm"/><xsl:with-param name="gone-ppm" select="/page/usage/@gone_ppm"/></xsl:call-template></xsl:when>
+					<xsl:call-template name="progress"><xsl:with-param name="used-ppm" select="@used_ppm"/><xsl:with-param name="gone-ppm" select="/page/usage/@due_ppm"/></xsl:call-template></xsl:when>
 				<xsl:otherwise>-</xsl:otherwise>
 			</xsl:choose></td>
 			<td class="pair"><xsl:choose>

@@ -19,7 +19,7 @@ runuser -u postgres -- "$bin/initdb" -D "$dir/data" -A trust -E UTF8 >"$dir/said
 server start
 export REEVE_TEST_POSTGRES="postgresql:///postgres?host=$dir&user=postgres" CMOCKA_MESSAGE_OUTPUT=TAP
 status=0
-tests='ledger exchanges lost segments given holds slurm slurm_batch slurm_fresh parts parts_end submission import days adjust usage ranks sharetree_ledger order kept quota quota_check quota_queue store_accounts store_gpus store_hooks store_steps storage stored survey'
+tests='ledger exchanges lost segments given holds slurm slurm_batch slurm_fresh parts parts_end submission import days adjust usage ranks sharetree_ledger order kept quota quota_check quota_queue store_accounts store_gpus store_hooks store_steps storage outages stored survey'
 # shellcheck disable=SC2086
 make -s $(printf 'build/tests/unit/test_%s ' $tests) >&2 || exit 1
 for t in $tests; do

@@ -86,6 +86,43 @@ is "but what was used of what was allotted in it: 40 of 60" 666666 "$(row "$dir/
 is "by user: no allocation" 0 "$(view --by user --at 2022-07-09 --json | grep -c '"allocation_ms"')"
 has "but a projection" '"projected_by_year_ms": 31536000000' "$(view --by user --at 2022-07-09 --json)"
 
+# ---- an outage: not due, and nothing is allotted for it ----
+outage() { "$reeve" admin outage "$@" --ledger "$dir/l.db" 2>&1; }
+value() { python3 -c 'import json,sys; print(json.load(open(sys.argv[1])).get(sys.argv[2], "-"))' "$1" "$2"; } # FILE KEY
+quota() { "$reeve" quota --ledger "$dir/l.db" --profile $profile --accounts "$dir/accounts.conf" -p g1 "$@" 2>/dev/null; }
+view --at 2022-07-09 --json >"$dir/before"
+is "without outages what is due is what is gone" "273972 -" "$(value "$dir/before" due_ppm) $(value "$dir/before" outage_ns)"
+has "a week is declared" 'new cooling' "$(outage add --cluster narval --from 2022-05-02 --to 2022-05-09 --reason 'new cooling')"
+view --at 2022-07-09 --json >"$dir/j"
+is "93 of 365 days are due, while 100 are gone" "254794 273972 $((7 * day * 1000000))" \
+	"$(value "$dir/j" due_ppm) $(value "$dir/j" gone_ppm) $(value "$dir/j" outage_ns)"
+is "the allocation does not change" $((730 * day)) "$(row "$dir/j" g1 allocation_ms)"
+is "nor what is used of it" 273972 "$(row "$dir/j" g1 used_ppm)"
+is "the year to date goes on in the 358 days without outages" $(((200 * day * 358 + 46) / 93)) "$(row "$dir/j" g1 projected_by_year_ms)"
+is "the last 30 days had none" "$(row "$dir/before" g1 projected_by_recent_ms)" "$(row "$dir/j" g1 projected_by_recent_ms)"
+has "people see it" '27.4 % of it gone; without outages of 7.0 days 25.5 %' "$(view --at 2022-07-09)"
+quota --at 2022-07-09 --json >"$dir/q"
+is "the quota: 2 cores for 93 days are due" "$((186 * day)) $((730 * day))" \
+	"$(python3 -c 'import json,sys; q = json.load(open(sys.argv[1]))["quotas"][0]; print(q["due_ms"], q["total_ms"])' "$dir/q")"
+has "which is now less than what was used" '27.4 % of the allocation used, with 25.5 % due by now (27.4 % of the period gone, less outages of 7.0 days): more than its share so far' \
+	"$(quota --at 2022-07-09)"
+has "what is left out is listed" 'Outages left out:                  7.0 days' "$(quota --at 2022-07-09)"
+outage add --from 2022-12-01 --to 2022-12-31 --reason 'to come' >/dev/null
+view --at 2022-07-09 --json >"$dir/j"
+is "one to come is not due yet, and shortens what is left: 235 days" "254794 $((200 * day + 130 * day * 235 / 30))" \
+	"$(value "$dir/j" due_ppm) $(row "$dir/j" g1 projected_by_recent_ms)"
+outage add --cluster elsewhere --from 2022-06-15 --to 2022-06-20 --reason 'of another cluster' >/dev/null
+view --at 2022-07-09 --json >"$dir/j"
+is "that of another cluster does not count" 254794 "$(value "$dir/j" due_ppm)"
+is "they are listed by their beginning" "1 3 2" "$(outage list --csv -n -o id | xargs)"
+is "of a cluster, and of all" "1 2" "$(outage list --cluster narval --csv -n -o id | xargs)"
+has "one that ends before it begins" 'the outage ends before it begins' "$(outage add --from 2022-05-09 --to 2022-05-02 --reason x)"
+has "without a reason" 'an outage needs --from, --to and --reason' "$(outage add --from 2022-05-02 --to 2022-05-09)"
+has "a number that is none" "no outage 9; 'reeve admin outage list' lists them" "$(outage remove 9)"
+for id in 1 2 3; do outage remove $id; done
+view --at 2022-07-09 --json >"$dir/j"
+check "when they are removed all is as before" cmp "$dir/before" "$dir/j"
+
 # ---- the tree, with roll-up; two dimensions; what was never measured ----
 cat >"$dir/tree.conf" <<'CONF'
 [Account faculty]

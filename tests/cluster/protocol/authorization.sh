@@ -166,6 +166,10 @@ who "shares of accounts: every user" GET /v1/share '' "401 200 200 200 200 200 2
 who "priorities: everyone, of their own" GET /v1/prio '' "401 200 200 200 200 200 200"
 who "quota: members, coordinators, operators" GET '/v1/quota?account=physics' '' "401 404 404 200 200 200 200"
 who "balances of all accounts: operators" GET /v1/balances '' "401 403 403 403 403 403 200"
+who "outages: everyone" GET /v1/outages '' "401 200 200 200 200 200 200"
+who "outages: operators declare them" POST /v1/outages '{"schema":"reeve/1","from":"2026-05-01","to":"2026-05-08","reason":"cooling"}' \
+	"401 403 403 403 403 403 201"
+who "outages: operators remove them" POST /v1/outages/remove '{"schema":"reeve/1","id":1}' "401 403 403 403 403 403 200"
 who "storage: everyone, of the accounts that they are in" GET /v1/storage '' "401 200 200 200 200 200 200"
 who "storage of an account: members, coordinators, operators" GET '/v1/storage?account=physics' '' "401 404 404 200 200 200 200"
 who "readings of storage: operators import them" POST /v1/storage '{"schema":"reeve/1","rows":[{"account":"physics","filesystem":"/project","bytes":4242,"at_ns":1}]}' \

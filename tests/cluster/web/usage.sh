@@ -41,6 +41,12 @@ like "years to choose from, the one before too" "this month \([0-9-]+\) last mon
 like "a sentence has the project that used most, and its part" 'Most of cpu: rrg-curie with [0-9.]+ equivalent years, 9[0-9]\.[0-9] % of what all used' "$page"
 like "which stands in the first row" 'Show rrg-curie Radium' "$page"
 
+year=$(grep -oE 'From [0-9]{4}-[0-9]{2}-[0-9]{2}' <<<"$page" | head -n 1 | cut -d' ' -f2)
+ask 0 POST /v1/outages "{\"schema\":\"reeve/1\",\"from\":\"$year\",\"to\":\"${year}T12:00\",\"reason\":\"cooling\"}" >/dev/null
+like "a declared outage is left out of the mark" 'of it is gone, [0-9.]+ % without the outages that were declared' "$(text $daemon /usage)"
+ask 0 POST /v1/outages/remove '{"schema":"reeve/1","id":1}' >/dev/null
+unlike "one that was removed is not" 'without the outages' "$(text $daemon /usage)"
+
 # ---- cluster, project, submitter, month ----
 # The first link of a page whose text is TEXT.
 link() { get "$1" "$2" | tr -d '\n\t' | sed 's/&amp;/\&/g' | grep -oE "<a href=\"/web[^\"]*\">$3<" | head -n 1 | cut -d'"' -f2 | cut -c5-; } # UID PATH TEXT

@@ -14,7 +14,12 @@
 #define DAY_MS INT64_C(86400000) /* one core for a day */
 #define APRIL (INT64_C(1648771200) * INT64_C(1000000000))
 
-static const struct target year = { { 100, 1 }, APRIL, APRIL + 365 * DAY_NS };
+#define NO_OUTAGES                                                                             \
+	{                                                                                      \
+		NULL, 0                                                                        \
+	}
+
+static const struct target year = { { 100, 1 }, APRIL, APRIL + 365 * DAY_NS, NO_OUTAGES };
 
 static struct target_view compute_view(const struct target *t, int64_t used, int64_t recent,
 				       int64_t now)
@@ -88,6 +93,39 @@ static void use_at_the_rate_is_on_target_every_day(void **state)
 	}
 }
 
+/* A week of 100 days without jobs: 93 days at the rate are on target, of the whole 358 days are. */
+static void an_outage_is_not_due_and_earns_nothing(void **state)
+{
+	struct outage_span weeks[] = { { APRIL + 80 * DAY_NS, APRIL + 87 * DAY_NS },
+				       { APRIL + 200 * DAY_NS, APRIL + 207 * DAY_NS } };
+	struct target t = { year.rate, year.start_ns, year.end_ns, { weeks, 1 } };
+	struct target_view v =
+		compute_view(&t, 93 * 100 * DAY_MS, 23 * 100 * DAY_MS, APRIL + 100 * DAY_NS);
+
+	(void)state;
+	assert_int_equal(v.total_ms, 365 * 100 * DAY_MS);
+	assert_int_equal(v.due_ms, 93 * 100 * DAY_MS);
+	assert_int_equal(v.due_ppm, v.used_ppm);
+	assert_int_equal(v.passed_ppm, 273973);
+	assert_int_equal(v.outage_ns, 7 * DAY_NS);
+	assert_int_equal(v.by_year_ms, 358 * 100 * DAY_MS);
+	assert_int_equal(v.by_recent_ms, 358 * 100 * DAY_MS);
+	assert_int_equal(v.end_ns, -1);
+	/* Twice the rate: 17,900 of 36,500 are left, after 89.5 days without outages; one to come is passed over. */
+	v = compute_view(&t, 93 * 200 * DAY_MS, 23 * 200 * DAY_MS, APRIL + 100 * DAY_NS);
+	assert_int_equal(v.end_ns, 179 * DAY_NS / 2);
+	t.outages.n = 2;
+	assert_int_equal(compute_view(&t, 0, 0, APRIL + 100 * DAY_NS).due_ms, v.due_ms);
+	weeks[1] = (struct outage_span){ APRIL + 150 * DAY_NS, APRIL + 157 * DAY_NS };
+	v = compute_view(&t, 93 * 200 * DAY_MS, 23 * 200 * DAY_MS, APRIL + 100 * DAY_NS);
+	assert_int_equal(v.end_ns, 179 * DAY_NS / 2 + 7 * DAY_NS);
+	/* All that has passed was an outage. */
+	weeks[0] = (struct outage_span){ APRIL - DAY_NS, APRIL + 10 * DAY_NS };
+	v = compute_view(&t, 0, 0, APRIL + 5 * DAY_NS);
+	assert_int_equal(v.due_ms, 0);
+	assert_false(v.has_projection);
+}
+
 static void two_projections_differ_where_use_changed(void **state)
 {
 	/* 73 days of nothing, then 73 at twice the rate. */
@@ -105,7 +143,9 @@ static void two_projections_differ_where_use_changed(void **state)
 
 static void shares_are_rounded_half_up(void **state)
 {
-	const struct target t = { { 2, 1 }, 0, 1000 * INT64_C(1000000000) }; /* 2000000 */
+	const struct target t = {
+		{ 2, 1 }, 0, 1000 * INT64_C(1000000000), NO_OUTAGES
+	}; /* 2000000 */
 
 	(void)state;
 	assert_int_equal(compute_view(&t, 1, 0, 1).used_ppm, 1);
@@ -146,9 +186,10 @@ static void a_target_counts_nothing_before_and_after_its_period(void **state)
 
 static void bad_figures_are_errors(void **state)
 {
-	const struct target empty = { { 1, 1 }, 5, 5 }, rateless = { { 0, 1 }, 0, DAY_NS };
-	const struct target wide = { { 1, 1 }, INT64_MIN, INT64_MAX };
-	const struct target vast = { { INT64_MAX, 1 }, 0, DAY_NS };
+	const struct target empty = { { 1, 1 }, 5, 5, NO_OUTAGES },
+			    rateless = { { 0, 1 }, 0, DAY_NS, NO_OUTAGES };
+	const struct target wide = { { 1, 1 }, INT64_MIN, INT64_MAX, NO_OUTAGES };
+	const struct target vast = { { INT64_MAX, 1 }, 0, DAY_NS, NO_OUTAGES };
 	struct target_view v = { .total_ms = 42 };
 
 	(void)state;
@@ -232,7 +273,7 @@ static void an_end_is_never_behind_the_period(void **state)
 static void each_bad_figure_of_a_pace_is_refused(void **state)
 {
 	const struct target_pace good = { .use = { 5, 5, 1 }, .whole_ns = 4, .passed_ns = 4 };
-	const struct target t = { { 1, 1 }, 0, 1000000 };
+	const struct target t = { { 1, 1 }, 0, 1000000, NO_OUTAGES };
 	struct target_pace p = good;
 	struct target_view v = { .total_ms = 42 };
 	int64_t a = 7, b = 7;
@@ -255,7 +296,7 @@ static void each_bad_figure_of_a_pace_is_refused(void **state)
 	assert_int_equal(target_project(&p, &a, &b), 0);
 	assert_true(a == INT64_MAX - 1 && b == INT64_MAX - 1);
 	/* A period so short that its total is nothing, and one of one millisecond. */
-	assert_int_equal(target_compute(&(struct target){ { 1, 3 }, 0, 1000000 },
+	assert_int_equal(target_compute(&(struct target){ { 1, 3 }, 0, 1000000, NO_OUTAGES },
 					&(struct target_use){ 0, 0, 0 }, 0, &v),
 			 -EINVAL);
 	assert_int_equal(v.total_ms, 42);
@@ -264,7 +305,7 @@ static void each_bad_figure_of_a_pace_is_refused(void **state)
 	assert_int_equal(v.due_ms, 0);
 	assert_int_equal(v.end_ns, -1);
 	assert_false(v.has_projection);
-	assert_int_equal(target_compute(&(struct target){ { 1, 0 }, 0, 1000000 },
+	assert_int_equal(target_compute(&(struct target){ { 1, 0 }, 0, 1000000, NO_OUTAGES },
 					&(struct target_use){ 0, 0, 0 }, 0, &v),
 			 -EINVAL);
 }
@@ -275,6 +316,7 @@ int main(void)
 		cmocka_unit_test(the_last_days_may_be_counted_by_day),
 		cmocka_unit_test(an_allocation_ends_when_the_last_days_rate_has_used_it_up),
 		cmocka_unit_test(use_at_the_rate_is_on_target_every_day),
+		cmocka_unit_test(an_outage_is_not_due_and_earns_nothing),
 		cmocka_unit_test(two_projections_differ_where_use_changed),
 		cmocka_unit_test(shares_are_rounded_half_up),
 		cmocka_unit_test(longer_period_takes_nothing_away),

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* outages.c - GET and POST /v1/outages, POST /v1/outages/remove: outages that operators declared. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/log.h"
+#include "common/wire/doc.h"
+#include "controller/api/usage/usage.h"
+#include "controller/ledger/usage/adjust.h"
+#include "controller/ledger/usage/outages.h"
+
+#define TIME_MAX 40
+
+static int check_operator(struct call *c, struct err *err)
+{
+	if (c->is_operator)
+		return 0;
+	err_set(err, 0, "only operators declare and remove outages");
+	return call_refuse(c, 403, NULL, "'reeve admin outage list' lists those declared");
+}
+
+static int add_to_list(void *ctx, const struct store_outage *o, struct err *err)
+{
+	_cleanup_doc_ struct doc d = doc_object();
+
+	doc_int(&d, "id", o->id);
+	doc_int(&d, "at_ns", o->at_ns);
+	doc_int(&d, "from_ns", o->from_ns);
+	doc_int(&d, "to_ns", o->to_ns);
+	doc_text_if(&d, "cluster", *o->cluster ? o->cluster : NULL);
+	doc_text(&d, "author", o->author);
+	doc_text(&d, "reason", o->reason);
+	if (json_array_append_new(ctx, doc_take(&d)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int open_answer(struct call *c, json_t **ret_list, struct err *err)
+{
+	c->answer = wire_new();
+	*ret_list = json_array();
+	if (!c->answer || json_object_set_new(c->answer, "outages", *ret_list) < 0 ||
+	    json_object_set_new(c->answer, "time_zone",
+				json_string(store_zone(c->api->c.store))) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+int route_outages(struct call *c, struct err *err)
+{
+	const struct store_outages which = { .cluster = call_query_text(c, "cluster"),
+					     .from_ns = INT64_MIN,
+					     .to_ns = INT64_MAX };
+	json_t *list;
+	int r = open_answer(c, &list, err);
+
+	return r < 0 ? r : store_outage_each(c->api->c.store, &which, add_to_list, list, err);
+}
+
+/* ---- declaring ---- */
+
+struct words {
+	char cluster[REQUEST_NAME_MAX], from[TIME_MAX], to[TIME_MAX];
+	char reason[STORE_REASON_MAX];
+};
+
+static int read_words(const json_t *body, struct words *w, struct err *err)
+{
+	const struct {
+		const char *key;
+		struct wire_text to;
+	} texts[] = {
+		{ "cluster", { w->cluster, sizeof(w->cluster), true } },
+		{ "from", { w->from, sizeof(w->from), false } },
+		{ "to", { w->to, sizeof(w->to), false } },
+		{ "reason", { w->reason, sizeof(w->reason), false } },
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(texts) && r >= 0; i++)
+		r = wire_get_text(body, texts[i].key, texts[i].to, err);
+	return r;
+}
+
+static int read_outage(struct call *c, struct words *w, struct store_outage *ret,
+		       struct err *err)
+{
+	int r = read_words(c->body, w, err);
+
+	*ret = (struct store_outage){ .at_ns = api_now_ns(),
+				      .cluster = w->cluster,
+				      .reason = w->reason,
+				      .author = c->user };
+	if (r >= 0 && *w->cluster && !config_cluster(c->api->c.config, w->cluster))
+		r = err_set(err, -EINVAL, "there is no cluster '%.64s'", w->cluster);
+	if (r >= 0)
+		r = store_outage_parse(c->api->c.store, w->from, &ret->from_ns, err);
+	if (r >= 0)
+		r = store_outage_parse(c->api->c.store, w->to, &ret->to_ns, err);
+	return r;
+}
+
+int route_declare_outage(struct call *c, struct err *err)
+{
+	struct store_outage o;
+	struct words w;
+	json_t *list;
+	int r = check_operator(c, err);
+
+	if (r >= 0)
+		r = read_outage(c, &w, &o, err);
+	if (r >= 0)
+		r = open_answer(c, &list, err);
+	if (r >= 0)
+		r = store_outage_add(c->api->c.store, &o, &o.id, err);
+	if (r == -ENOSPC)
+		return call_refuse(c, 409, "too-many", "remove outages of past periods");
+	if (r >= 0)
+		r = add_to_list(list, &o, err);
+	if (r < 0)
+		return r;
+	log_line(LOG_NOTICE, "outage %" PRId64 " declared by %s", o.id, c->user);
+	c->status = 201;
+	return 0;
+}
+
+int route_remove_outage(struct call *c, struct err *err)
+{
+	int64_t id;
+	int r = check_operator(c, err);
+
+	if (r >= 0)
+		r = wire_get_int(c->body, "id", (struct wire_int){ 1, INT64_MAX, NULL }, &id,
+				 err);
+	if (r >= 0)
+		r = store_outage_remove(c->api->c.store, id, err);
+	if (r < 0)
+		return r;
+	log_line(LOG_NOTICE, "outage %" PRId64 " removed by %s", id, c->user);
+	c->answer = json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, "removed", (json_int_t)id);
+	return c->answer ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
