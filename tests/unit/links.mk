@@ -307,7 +307,7 @@ $O/tests/unit/test_session: LDLIBS += -lnettle
 $O/tests/unit/test_session: $O/controller/session/session.o $O/common/err.o
 $O/tests/unit/test_render: ALLFLAGS += $(shell pkg-config --cflags libxslt)
 $O/tests/unit/test_render: LDLIBS += -ljansson -lxslt -lxml2 -lm -lnettle
-$O/tests/unit/test_render: $(patsubst %,$O/controller/web/%.o,render format files xml rows_csv) $O/common/csv/csv_write.o $O/common/wire/wire.o $O/common/wire/json/load.o $O/common/wire/doc.o $O/common/utf8.o $(MODEL)
+$O/tests/unit/test_render: $(patsubst %,$O/controller/web/%.o,render format files xml rows_csv) $(patsubst %,$O/controller/policy/charge/%.o,tariff charge) $O/common/csv/csv_write.o $O/common/wire/wire.o $O/common/wire/json/load.o $O/common/wire/doc.o $O/common/utf8.o $(MODEL)
 $O/tests/unit/test_survey: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_survey: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/api/nodes/survey.o $O/controller/dispatch/names.o $O/controller/ledger/nodes/running.o
 $O/tests/unit/test_workers: LDLIBS += -lsystemd -lpthread
