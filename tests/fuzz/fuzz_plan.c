@@ -17,8 +17,9 @@ static void check_messages(const void *data, size_t size)
 	struct console_input in;
 
 	if (console_decode_input(data, size, &in, NULL) == 0 &&
-	    (in.offset < 0 || in.size > CONSOLE_DATA_MAX || in.rows > CONSOLE_SIDE_MAX ||
-	     console_encode_input(&in, again) != size || memcmp(again, data, size) != 0))
+	    (in.credential.size > CONSOLE_CREDENTIAL_MAX || in.state.size > size ||
+	     in.data.size > size || console_encode_input(&in, again) != size ||
+	     memcmp(again, data, size) != 0))
 		abort();
 	if (console_decode_output(data, size, &out, NULL) == 0 &&
 	    (out.acked < 0 || console_encode_output(&out, again) != size ||
