@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # stray.sh - processes of a job's user outside every job: a user manager that lingers, at, a session's scope, a daemon that acts as the
 # user. With StrayProcesses = note they are named, with kill they end, and those of jobs, of others and of exempt units go on. TAP.
-#   tests/node/suite.sh stray --with polkit
+#   tests/node/suite.sh escape/stray --with polkit
 # Its image has polkit (packages_polkit.txt), by which a job may let its user linger where Reeve's rule is not installed. As for the suite ssh,
 # the image is made once below REEVE_CACHE from a mirror of Debian.
 . "$(dirname "$0")/node_lib.sh"
