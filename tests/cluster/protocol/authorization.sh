@@ -218,9 +218,9 @@ has "nor does one that is not named" 403 "$(ask $node POST /v1/node/sync "$(sync
 # printed SERIAL TEXT HEARD, typed TEXT: messages in base64 (common/model/console/console.h).
 printed() { python3 -c 'import base64, struct, sys
 t = sys.argv[2].encode()
-print(base64.b64encode(b"RCO2" + struct.pack("<IQQQQQIqqIqI32x", 0, int(sys.argv[1]), int(sys.argv[3]), 0, 1, int(sys.argv[1]), 0, 0, 0, len(t), 0, 0) + t + bytes(32)).decode())' "$@"; }
+print(base64.b64encode(b"RCO2" + struct.pack("<IQQQQQIqqIqI32x", 0, int(sys.argv[1]), int(sys.argv[3]), 0, 1, int(sys.argv[1]), 0, 0, 0, len(t), 0, 0) + t).decode())' "$@"; }
 typed() { python3 -c 'import base64, struct, sys
-print(base64.b64encode(b"RCI2" + struct.pack("<IQQqqqHH", 2, 0, 1, 0, 0, 0, 0, 0) + sys.argv[1].encode()).decode())' "$@"; }
+print(base64.b64encode(b"RCI2" + struct.pack("<IQIIQQ64xQQqI", 0, 0, 0, 80, 1, 1, 1, 1, 0, 0) + sys.argv[1].encode() + bytes(32)).decode())' "$@"; }
 from_node() { # NODE [ATTEMPT [SERIAL TEXT]]
 	local body=$dir/relay.$BASHPID size
 	: >"$body.bytes"

@@ -222,7 +222,7 @@ has "nodes alone send output of steps" 403 "$(ask $daemon POST /v1/node/console 
 waiting=$!
 sleep 1
 now=$(ask $daemon GET "/v1/jobs/$job/steps" | grep -o '"step":[0-9]*' | tail -n 1 | cut -d: -f2)
-message=$(python3 -c 'import base64, struct; print(base64.b64encode(b"RCI1" + struct.pack("<IQQqqqHH", 2, 0, 1, 0, 0, 0, 0, 0)).decode())')
+message=$(python3 -c 'import base64, struct; print(base64.b64encode(b"RCI2" + struct.pack("<IQIIQQ64x", 0, 0, 0, 80, 1, 1)).decode())')
 has "a second terminal is refused" attached-elsewhere "$(ask $daemon POST "/v1/jobs/$job/console" "{\"schema\":\"reeve/1\",\"step\":$now,\"token\":\"0123456789abcdef\",\"message\":\"$message\"}")"
 lacks "a node has no part in the steps of others" '"size"' "$(ask 0 POST /v1/node/console "{\"schema\":\"reeve/1\",\"node\":\"n2\",\"steps\":[{\"job\":$job,\"attempt\":1,\"step\":$now}]}")"
 wait $waiting
