@@ -34,7 +34,7 @@ struct agent_config {
 	int64_t min_uid, min_gid;
 	bool require_user_credential; /* job/signed.h */
 	int64_t max_queue_age_s;
-	char *free_queues; /* by commas: where the controller may move a job that was signed for another */
+	char *free_queues; /* by commas: queues that the controller may choose for a job signed for another */
 	char *refused_users, *refused_groups; /* as typed; NULL: none; users.h */
 	char *run_dir, *state_dir, *jobfs_dir, *pin_dir;
 	char *jobfs_image;

@@ -286,7 +286,7 @@ static void describe_links(struct node *n, struct doc *d)
 	doc_int(d, "spool_max_bytes", s.max_bytes);
 }
 
-/* Describe(): what the node is, as JSON for programs; nothing of jobs, and of users to root alone. No key "controller": none is configured. */
+/* Describe(): the node's description, as JSON for programs; nothing of jobs, and of users to root alone. No key "controller": none is configured. */
 static int describe_node(sd_bus_message *call, void *userdata, sd_bus_error *error)
 {
 	_cleanup_doc_ struct doc d = doc_message(), notes = doc_array();

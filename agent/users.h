@@ -44,6 +44,6 @@ const char *users_refuse(const struct users *u, const struct users_who *who,
 const char *users_check(const struct users *u, uint32_t uid, uint32_t gid,
 			char buf[static USERS_TEXT_MAX]);
 
-/* Is the user a member of one of StrayExemptGroups? May block as users_check(). True also when the groups cannot
+/* Is the user in any group of StrayExemptGroups? May block as users_check(). True also when the groups cannot
  * be looked up: nothing is killed for a doubt. */
 bool users_is_stray_exempt(const struct users *u, uint32_t uid);

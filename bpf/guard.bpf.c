@@ -231,8 +231,8 @@ int BPF_PROG(guard_traceme, struct task_struct *parent, int ret)
 	return refuse_ptrace(own == FIND_NONE ? other : own, BPF_CORE_READ(parent, tgid));
 }
 
-/* io_uring's thread that polls for a process (IORING_SETUP_SQPOLL) is bound to every core that the node has, or to any one that is asked for,
- * whatever the cpuset of its cgroup. Without it io_uring works as ever. */
+/* io_uring's thread that polls for a process (IORING_SETUP_SQPOLL) is bound to every core that the node has, or to any core that is asked for,
+ * whatever the cpuset of its cgroup. Without it io_uring works as before. */
 SEC("?fmod_ret/security_uring_sqpoll")
 int BPF_PROG(guard_sqpoll, int ret)
 {

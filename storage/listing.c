@@ -197,7 +197,7 @@ static int read_lfs_heading(struct listing *p, const char *line, struct err *err
 	8 /* behind the file system: three figures and a time, of sizes and of files */
 #define LINE_WORDS_MAX 256
 
-/* What stands after it (OSTs of -v, notes) is passed over until the next title. */
+/* The lines after it (OSTs of -v, notes) are skipped until the next title. */
 static int read_lfs_row(struct listing *p, const char *line, struct listing_row *ret,
 			struct err *err)
 {
@@ -273,7 +273,7 @@ static bool is_flags(struct word w)
 	return w.n == 2 && strspn(w.at, "+-") >= 2;
 }
 
-/* "physics   +-     120     100     200  6days       4     0     0": a time stands where a flag is +; with -p always. */
+/* "physics   +-     120     100     200  6days       4     0     0": if a flag is +, a time follows; with -p always. */
 static int read_repquota_row(struct listing *p, const char *line, struct listing_row *ret,
 			     struct err *err)
 {

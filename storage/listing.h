@@ -2,9 +2,9 @@
 /* listing - reads what lfs quota, mmrepquota -Y and repquota print, line by line, and recognises which of them it is; several
  * outputs may follow each other. Pure.
  *
- * All count in KiB. Forms that round (lfs quota -h, repquota -s) are refused. The forms, and what is taken of them:
+ * All count in KiB. Forms that round (lfs quota -h, repquota -s) are refused. The forms, and the values that are taken:
  *   lfs quota -g|-p|-u ID FS	"Disk quotas for grp physics (gid 1234):", a heading, one row; the row's name may stand on a
- *				line of its own; a figure in [] is one of which a server's part is missing
+ *				line of its own; a figure in [] lacks a server's part
  *   mmrepquota -Y		fields by colons, named by the line HEADER, with %XX for what would separate them
  *   repquota -g|-P|-u		"*** Report for group quotas on device /dev/sda1", headings, rows up to an empty line
  */
@@ -59,7 +59,7 @@ enum listing_column {
 struct listing {
 	enum listing_form form;		 /* of the report that was begun last */
 	enum listing_state state;	 /* of lfs and repquota */
-	struct listing_row row;		 /* what is known of the rows to come */
+	struct listing_row row;		 /* known facts of the rows to come */
 	int column[_LISTING_COLUMN_MAX]; /* of mmrepquota: which field each is; -1: none */
 	int n_columns;			 /* 0: no HEADER yet */
 };

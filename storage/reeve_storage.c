@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* reeve_storage.c - `reeve-storage`: what groups or projects occupy on file systems, as the CSV that `reeve admin storage
- * import` takes: from what a quota tool printed (standard input), or from the quotas of a local file system. */
+ * import` takes: from the output of a quota tool (standard input), or from the quotas of a local file system. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -137,7 +137,7 @@ static void print_amount(int64_t n)
 		putchar(',');
 }
 
-/* Figures of which a part is missing are left out: shown, they would look like a use that fell. */
+/* Incomplete figures are left out: shown, they would look like a use that fell. */
 static int print_rows(struct gathered *g, const char *filesystem, struct err *err)
 {
 	struct names *names = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* guard.h - what a job may not do although it owns the files and processes concerned: exceed its
  * disk quota and go on, change the project id that the quota is counted by, control a process
- * outside itself, run on other cores than its own, leave its cgroup unnoticed.
+ * outside itself, use other cores than its own, leave its cgroup unnoticed.
  *
  * Needs BPF trampolines (tier 1). guard_holds() returns which protections are in force, so that
  * the launcher's seccomp filter can replace the others; a quota excess is then still reported,
@@ -33,7 +33,7 @@ enum guard_action {
 
 enum guard_quota_kind { GUARD_BLOCKS = 1, GUARD_INODES = 2 };
 
-/* The call in which the quota was hit. */
+/* The call that hit the quota. */
 enum guard_quota_call { GUARD_BY_OTHER, GUARD_BY_WRITE, GUARD_BY_FALLOCATE };
 
 struct guard_quota { /* once per job and kind until guard_rearm() */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* left.c - what the cgroup above all jobs has in shared memory beyond those of the jobs; see left.h. */
+/* left.c - the shared memory of the cgroup above all jobs that is in no job's cgroup; see left.h. */
 #include <unistd.h>
 #include "agent/job/job.h"
 #include "agent/job/left.h"
@@ -10,7 +10,7 @@
 #define TOLERANCE_BYTES ((int64_t)16 << 20)
 #define TOLERANCE_CPU_BYTES ((int64_t)1 << 20)
 
-/* The sum first: what jobs allocate meanwhile is not taken for left. */
+/* The sum first: memory that jobs allocate between the two is not taken for left. */
 static int64_t find_left(const struct node *n)
 {
 	const int64_t tolerance =
@@ -24,7 +24,7 @@ static int64_t find_left(const struct node *n)
 	return left > tolerance ? left : 0;
 }
 
-/* A sum that has hardly changed is not told again. */
+/* A sum that has hardly changed is not sent again. */
 static void tell_left(struct node *n, int64_t now)
 {
 	const int64_t told = n->left.told;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* left.h - memory of jobs that have ended, which processes of other jobs keep.
  *
- * A file in memory (memfd_create(2), a file of /dev/shm) lives as long as a process has it open, also one of another job, to which it was
+ * A file in memory (memfd_create(2), a file of /dev/shm) lives as long as a process holds a descriptor of it, also a process of another job, if it was
  * passed (SCM_RIGHTS). The kernel charges its pages to the cgroup that touched them first. When that job has ended they are charged to no
  * job: only the cgroup above all jobs still counts them. They count as in use here, so that every job gets the memory that it requested.
  */

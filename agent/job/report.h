@@ -10,7 +10,7 @@ void report_measure(struct node *n);
 /* The last sample of one job, completed by its final record. */
 struct final;
 void report_measure_last(struct node *n, struct job *j, const struct final *f);
-/* How the job ended is decided: its peaks are not below what a limit's end message says was reached. */
+/* How the job ended is decided: its peaks are not below the amount that a limit's end message states as reached. */
 void report_count_reached(struct node *n, struct job *j);
 /* The same in parts, for a caller with a transaction: the report as of now, to be given up by report_done(); its
  * rows, and the job's; what to do once that is committed. */

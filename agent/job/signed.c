@@ -166,7 +166,7 @@ static int refuse_unreadable(int r, struct err *err)
 
 /* ---- jobs ---- */
 
-/* `s` was decoded from n->seal. */
+/* `s` was decoded from the credential of `n`. */
 static int check_job(struct node *n, const struct signature_job *s, const struct sync_order *o,
 		     struct signed_start *ret, struct err *err)
 {

@@ -34,10 +34,10 @@ struct adopt_reply {
 	uint32_t is_refused; /* `text` says why */
 	int64_t job;
 	int32_t attempt;
-	uint32_t deny;	    /* enum plan_deny: what a filter has to refuse */
+	uint32_t deny;	    /* enum plan_deny: the calls that a filter must refuse */
 	uint64_t rlimit_as; /* 0: none */
 	char views
 		[ADOPT_PATH_MAX]; /* socket (common/views/views.h); "": the job has no view of its own */
-	char jobfs[ADOPT_PATH_MAX]; /* "": the job has none */
+	char jobfs[ADOPT_PATH_MAX]; /* "": none */
 	char text[ADOPT_TEXT_MAX];
 };

@@ -50,7 +50,7 @@ static bool become_user(const struct append_order *o)
 }
 
 /* The user may have put a link, a FIFO or a terminal at the path since the launcher opened the file: the flags refuse to follow,
- * to wait or to take a terminal, and device and inode must be those of then. */
+ * to wait or to take a terminal, and device and inode must be the same as then. */
 static bool append_text(const struct append_order *o)
 {
 	_cleanup_close_ int fd = -1;

@@ -11,7 +11,7 @@
 #define APPEND_PATH_MAX 4096
 #define APPEND_TEXT_MAX 2048
 
-/* What the agent writes to its standard input, at once: less than a pipe holds. The texts end with a NUL. */
+/* The agent writes it to standard input, at once: less than a pipe holds. The texts end with a NUL. */
 struct append_order {
 	uint32_t version;
 	uint32_t uid, gid;

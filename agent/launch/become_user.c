@@ -10,7 +10,7 @@
 #include "agent/launch/launch.h"
 #include "common/err.h"
 
-/* Out of root's session keyring, whose keys it would possess. A kernel without keys has none to give, and a
+/* Out of root's session keyring, whose keys it would possess. A kernel without keys gives no keyring, and a
  * container whose filter refuses them refuses them to the job as well. The user may have used up the quota of keys, so root makes the new
  * one; the user's own takes its place if the quota allows. */
 static int leave_keys(struct err *err)

@@ -61,7 +61,7 @@ enum plan_field {
 enum plan_deny {
 	PLAN_DENY_PROJECT = 1 << 0, /* changing the project id of files: the disk quota's key */
 	PLAN_DENY_PTRACE = 1 << 1,  /* control of other processes and what they have open */
-	PLAN_DENY_URING = 1 << 2,   /* io_uring: its polling thread runs on every core */
+	PLAN_DENY_URING = 1 << 2,   /* io_uring: its polling thread uses every core */
 };
 
 struct plan_file {

@@ -30,7 +30,7 @@ struct supervise_spec {
 static const char *const supervise_hidden[] = { "/run/user", "/var/spool/cron",
 						"/var/spool/at" };
 
-/* Where the node has it: writable for every user. In a job's view it is the job's own, small and in memory, which is the job's. */
+/* On nodes with /run/lock: writable for every user. In a job's view it is the job's own, small and in memory, which is the job's. */
 #define SUPERVISE_LOCKS "/run/lock"
 #define SUPERVISE_LOCKS_OPTIONS "mode=1777,size=1m,nr_inodes=1024"
 

@@ -129,7 +129,7 @@ static int serve_views(struct keeper *k)
 	}
 }
 
-/* 1: another process has it, and keeps the views. The lock ends with this process. */
+/* 1: another process holds it, and keeps the views. The lock ends with this process. */
 static int lock_socket(const char *socket, struct err *err)
 {
 	char path[600];

@@ -41,7 +41,7 @@ struct console {
 	uint32_t uid;	  /* of the job */
 	uint64_t seen;	  /* serial of the last input that the waiter was sent */
 	char *credential; /* the last one whose key it was sent */
-	uint64_t refused; /* the last terminal that it refused; the journal has it */
+	uint64_t refused; /* the last terminal that it refused; already in the journal */
 	uint8_t *message; /* the last output, NULL: the controller has it */
 	size_t size;
 	struct packets coming; /* the next one */

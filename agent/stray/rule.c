@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* rule.c - where a process belongs, by the path of its cgroup; see rule.h. */
+/* rule.c - the owner of a process, by the path of its cgroup; see rule.h. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ const char *const stray_later_units[] = { "cron.service",
 					  "ssh@",
 					  "sshd@",
 					  NULL };
-/* Units whose children act as users for the node's own sake: what they leave behind is bounded by
- * them. slurmd copies files as their user (sbcast), pbs_mom stages them and starts jobs before they are adopted. */
+/* Units whose children act as users for the node's own sake: they bound the processes that remain. slurmd
+ * copies files as their user (sbcast), pbs_mom stages them and starts jobs before they are adopted. */
 static const char *const serving_units[] = {
 	"slurmd.service",   "slurmstepd.scope", "pbs.service",
 	"pbs_mom.service",  "pbs_jobs.service", "sssd.service",

@@ -14,7 +14,7 @@
 /* Absolute paths, below the mount of cgroup v2. */
 struct stray_node {
 	const char *mount;  /* "/sys/fs/cgroup" */
-	const char *jobs;   /* above all jobs: Reeve's, or Slurm's, or those of PBS */
+	const char *jobs;   /* above all jobs: Reeve's, Slurm's or PBS's */
 	const char *own;    /* the agent's; "": unknown */
 	const char *exempt; /* StrayExemptUnits: names by commas or blanks; NULL: none */
 	uint32_t min_uid;   /* processes of uids below it are the system's */
@@ -30,7 +30,7 @@ enum stray_kind {
 struct stray_place {
 	enum stray_kind kind;
 	uint32_t owner; /* STRAY_OTHER in the slice of another user: that user's uid; else 0 */
-	/* Names what it belongs to: "user@1000.service", "cron.service"; each login session is "session-*.scope", and
+	/* Names its unit: "user@1000.service", "cron.service"; each login session is "session-*.scope", and
 	 * "/" the root. Only printable ASCII. */
 	char unit[STRAY_UNIT_MAX];
 };
@@ -38,8 +38,8 @@ struct stray_place {
 /* The units of STRAY_LATER, below the mount's system.slice, up to NULL; "sshd@": any instance. */
 extern const char *const stray_later_units[];
 
-/* What a process of `uid` in this cgroup (an absolute path) is. */
+/* The kind of a process of `uid` in this cgroup (an absolute path). */
 struct stray_place stray_rule(const struct stray_node *node, uint32_t uid, const char *cgroup);
 
-/* The name that stray_rule() gives the unit: that of the first part of the path that is no slice. */
+/* The name that stray_rule() gives the unit: from the first part of the path that is no slice. */
 void stray_unit(const char *path, char ret[static STRAY_UNIT_MAX]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* stray.c - the turns in which processes outside every job are looked for; see stray.h. */
+/* stray.c - looks for processes outside every job, in turns; see stray.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -115,7 +115,7 @@ static void update_watched(struct stray *s)
 			drop_watched(s, i);
 }
 
-/* ---- what is found ---- */
+/* ---- found processes ---- */
 
 /* The record of the user's jobs names it, unless they have another note. */
 static void note_jobs(struct stray *s, const struct watched *u, const char *unit)
@@ -249,7 +249,7 @@ static int64_t age_s(int32_t pid)
 	if (manager_read(dir, "stat", text, sizeof(text), NULL) < 0)
 		return 0;
 	end = strrchr(text, ')'); /* the command may contain anything */
-	/* proc(5): the 22nd field, of which the third is the first after the command. */
+	/* proc(5): the 22nd field; the third is the first after the command. */
 	if (!end || sscanf(end + 1,
 			   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d"
 			   " %*d %*d %*d %llu",
@@ -290,7 +290,7 @@ static bool read_uid(int32_t pid, uint32_t *ret)
 	return true;
 }
 
-/* The pidfd is opened first: what is then read of the id holds for the process behind it, or that is gone. */
+/* The pidfd is opened first: facts of the id that are read afterwards hold for the process behind it, or that is gone. */
 static void look_at_process(struct stray *s, int32_t pid)
 {
 	_cleanup_close_ int fd = -1;

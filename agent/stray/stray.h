@@ -2,7 +2,7 @@
 /* stray.h - notices processes of jobs' users that belong to no job, and by StrayProcesses names or kills them.
  *
  * A user is watched from the first job on this node until WATCH_AFTER_S after the last. Each turn of a timer looks at the
- * slices of watched users, at what cron, at and sshd have started, and at a part of /proc; what it does is bounded.
+ * slices of watched users, at what cron, at and sshd have started, and at a part of /proc; its work is bounded.
  * Which cgroup belongs to what: rule.h.
  */
 #pragma once

@@ -15,7 +15,7 @@
 #include "common/wire/doc.h"
 #include "controller/ledger/usage/storage.h"
 
-#define BATCH 200 /* readings of one request: as many as the controller takes */
+#define BATCH 200 /* readings of one request: the most that the controller takes */
 #define NAMED_MAX                                                                              \
 	10 /* accounts that do not exist: a file system has many groups that are no projects */
 

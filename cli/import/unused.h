@@ -31,7 +31,7 @@ struct import_unused_job {
 	enum import_unused_kind kind;
 	const char *name;
 	int64_t line, amount; /* amount: of UNUSED_AMOUNT */
-	const char *why;      /* NULL: none; that of the first job is kept */
+	const char *why;      /* the first job's; NULL: none */
 };
 void import_unused_note(struct import_unused *u, const struct import_unused_job *j);
 /* For --json; NULL: out of memory. */

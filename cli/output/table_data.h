@@ -64,7 +64,7 @@ int table_find_column(const struct table *t, const char *name, size_t size);
 int table_choose(const struct table *t, const char *columns, struct table_choice *c,
 		 struct err *err);
 
-/* A cell without text for people: in bytes in the units of the request beside it (CELL_REQUEST, the nearest one before it, else any
+/* A cell without text for people: in bytes in the units of the request next to it (CELL_REQUEST, the nearest one before it, else any
  * of the row), or of table_like(). */
 const char *table_format_at(const struct table *t, size_t row, int column,
 			    char buf[static TABLE_CELL_MAX]);

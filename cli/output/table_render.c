@@ -65,7 +65,7 @@ const char *table_format_cell(enum table_cell_kind kind, int64_t value,
 	}
 }
 
-/* The amount in whose units the cell is shown; 0: there is none. */
+/* The amount that gives the cell its units; 0: there is none. */
 static int64_t find_like(const struct table *t, size_t row, int column)
 {
 	int64_t after = t->like;

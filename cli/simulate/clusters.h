@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* clusters - the clusters of a trace, counted: a replay has one machine, so that jobs of a
- * federation are either those of one cluster, or mixed. */
+ * federation are either one cluster's, or mixed. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@ struct simulate_clusters {
 	} of[SIMULATE_CLUSTERS_MAX];
 	size_t n;
 	int64_t more;	  /* jobs of clusters beyond those */
-	const char *only; /* of this one jobs are replayed; NULL: of all */
+	const char *only; /* only its jobs are replayed; NULL: all jobs */
 	int64_t left_out; /* jobs of the others */
 };
 

@@ -30,7 +30,7 @@ struct simulate_grants_ask {
 	const struct sim_trace *trace;
 	const char *cluster; /* of its jobs; NULL: it does not name one */
 };
-/* *ret stays where it is, and needs simulate_grants_done() in any case. -EINVAL: no such time zone;
+/* *ret must not move, and needs simulate_grants_done() in any case. -EINVAL: no such time zone;
  * -ERANGE: a grant that cannot be counted; -ENOMEM. */
 int simulate_grants_open(const struct simulate_grants_ask *ask, struct simulate_grants *ret,
 			 struct err *err);

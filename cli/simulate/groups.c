@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* groups.c - builds the share tree of a trace's groups, and writes what they used; see groups.h. */
+/* groups.c - builds the share tree of a trace's groups, and writes their usage; see groups.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static int64_t find_user_shares(void *ctx, uint32_t group, uint32_t user)
 	return m ? m->shares : 1;
 }
 
-/* The users of the file who have no job: they count in the order of ranks. has_jobs: of each member, account
+/* The users of the file who have no job: they count in the order of ranks. has_jobs: a flag for each member, account
  * after account. */
 static void add_idle(struct simulate_groups *g, const bool *has_jobs)
 {

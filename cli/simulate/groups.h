@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* groups - the accounts of the groups of a trace, their shares, and what they used. Group N is
+/* groups - the accounts of the groups of a trace, their shares, and their usage. Group N is
  * account gN, as `reeve import` names it. */
 #pragma once
 #include "cli/output/table.h"
@@ -11,7 +11,7 @@
  * directly below the root, or have jobs in accounts below such a one. */
 struct simulate_groups {
 	struct sim_tree tree;
-	struct sim_account *accounts; /* those of the file, then groups that it lacks */
+	struct sim_account *accounts; /* the file's, then groups that it lacks */
 	struct sim_idle *idle;
 	uint32_t *of_group,
 		*fair_of; /* of each group of the trace: its account; its compared group */
@@ -23,7 +23,7 @@ struct simulate_groups {
 };
 
 /* `file` NULL: no accounts are given, and each group is directly below the root with one share. With it the
- * tree is that of the file, with all its users; groups and users that the file lacks are added with one share.
+ * tree is the file's, with all its users; groups and users that the file lacks are added with one share.
  * -EINVAL: a compared group has its parent's shares, which are no number; `path` is the accounts' file, for the
  * message. */
 int simulate_groups_open(const struct accounts *file, const char *path,

@@ -82,7 +82,7 @@ static void note_unused(struct import *i, enum import_unused_kind kind, const ch
 					       .kind = kind, .name = name, .line = i->line });
 }
 
-/* Keeps the reason of the first job without a price, and of the first of each name of GPUs: the one that was
+/* Keeps the reason of the first job without a price, and of the first of each name of GPUs: the job that was
  * priced last (history_price.h). */
 static void note_no_price(struct import *i, const struct history_job *j, int32_t gpus,
 			  const struct err *why)

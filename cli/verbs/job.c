@@ -29,7 +29,7 @@ struct line {
 	const char *resource, *meaning;
 	enum table_cell_kind kind;
 	int64_t requested, used; /* -1: not stated, not measured */
-	int64_t like;		 /* bytes are shown in its units; 0: those of `requested` */
+	int64_t like; /* bytes are shown in its units; 0: in the units of `requested` */
 };
 
 /* USED in the units of the request (GB or GiB), so that the two can be compared. */

@@ -10,7 +10,7 @@
 
 #define ANSWERS_MAX 100000
 
-/* Amounts of a row are in the units of one of them: as they were allotted, else limited. */
+/* Amounts of a row are in the units of the allotted amount, else of the limit. */
 static const struct table_column columns[] = {
 	{ "account", "ACCOUNT", CELL_TEXT },
 	{ "filesystem", "FILE SYSTEM", CELL_TEXT },

@@ -96,7 +96,7 @@ struct job_end {
 const char *reason_format(const struct job_end *end, char *buf, size_t size);
 /* The first line of it alone. */
 const char *reason_format_line(const struct job_end *end, char *buf, size_t size);
-/* Raises the peaks of *u to what a limit's end says was reached: what the kernel counted at that moment, or would have
+/* Raises the peaks of *u to the amount that a limit's end states as reached: the kernel's count at that moment, or the amount it would have
  * counted if it had not refused it. */
 void job_end_raise_peaks(const struct job_end *end, struct usage *u);
 /* What `reeve run` exits with: the status; 128+signal; 137 for a limit other than walltime,

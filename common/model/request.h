@@ -111,7 +111,7 @@ int resources_parse_in(const char *text, enum amount_units units, struct resourc
 bool resources_is_gpu_model(const char *model);
 /* The stated ones in table order, exact, parseable. Returns buf; 512 bytes always suffice. */
 const char *resources_format(const struct resources *res, char *buf, size_t size);
-/* An amount as it was typed, in whose family of units (GB or GiB) one of the same resource is shown: `requested`, or where that is 0
+/* An amount as it was typed. Amounts of the same resource are shown in its family of units (GB or GiB): `requested`, or if that is 0
  * the first of vmem, mem and jobfs that was requested. 0: none was. */
 int64_t resources_like(const struct resources *res, int64_t requested);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* quotactl - quotactl(2) of the file system that an open file lies on, also for kernels without quotactl_fd(2).
  *
- * The XFS calls (Q_XGETQUOTA, Q_XGETNEXTQUOTA, Q_XSETQLIM, Q_XGETQSTATV) work on ext4 too: on both they count in
+ * The XFS calls (Q_XGETQUOTA, Q_XGETNEXTQUOTA, Q_XSETQLIM, Q_XGETQSTATV) support ext4 too: on both they count in
  * QUOTACTL_BLOCK bytes, and report accounting and enforcement apart.
  */
 #pragma once

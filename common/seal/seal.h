@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* seal - authenticates what two sides with a common key send each other, by whatever way it goes: HMAC-SHA-256 (RFC 2104, RFC 4231).
+/* seal - authenticates messages between two sides with a common key, by whatever way they go: HMAC-SHA-256 (RFC 2104, RFC 4231).
  *
- * It hides nothing, and knows no order: a counter within the text, which grows, lets the other side see what it had before.
+ * It hides nothing, and knows no order: a counter within the text, which grows, lets the other side recognise a repetition.
  */
 #pragma once
 #include <stdbool.h>
@@ -21,6 +21,6 @@ struct seal_text {
 
 void seal_make(const uint8_t key[static SEAL_KEY_SIZE], const struct seal_text *t,
 	       uint8_t ret[static SEAL_MAC_SIZE]);
-/* In a time that does not depend on where they differ. */
+/* In a time that does not depend on the place of a difference. */
 bool seal_is_good(const uint8_t key[static SEAL_KEY_SIZE], const struct seal_text *t,
 		  const uint8_t mac[static SEAL_MAC_SIZE]);

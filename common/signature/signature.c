@@ -112,7 +112,7 @@ static int set_step_digests(json_t *doc, const json_t *body, struct err *err)
 	return set_text(doc, "env", digest) < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
 }
 
-/* How it is connected with its user and its job, as far as that was stated. */
+/* Its connection with its user and its job, if that was stated. */
 static int set_terminal(json_t *doc, const json_t *body, struct err *err)
 {
 	static const char *const keys[] = { "console", "on_hangup", "rows", "cols", "main" };

@@ -14,7 +14,7 @@
  * Statements are JSON: {"schema", "kind": "job", "nonce", "command", "env", "request": {...}}
  * and
  * {"schema", "kind": "step", "nonce", "job", "nodes": [...], "command", "env", "workdir",
- * "console", "on_hangup", "rows", "cols", "main"}, from "env" on where they were stated, and,
+ * "console", "on_hangup", "rows", "cols", "main"}, from "env" on if they were stated, and,
  * sealed by each terminal that is attached to an interactive step,
  * {"schema", "kind": "console", "nonce", "job", "step", "began_ns", "key"}.
  */
@@ -50,10 +50,10 @@ struct signature_step {
 #define SIGNATURE_KEY_SIZE 32				/* SEAL_KEY_SIZE of common/seal */
 #define SIGNATURE_KEY_TEXT (2 * SIGNATURE_KEY_SIZE + 1) /* in hexadecimal, with the NUL */
 
-/* The key with which a terminal and the node authenticate what is typed and shown. */
+/* The key that authenticates input and output between a terminal and the node. */
 struct signature_console {
 	int64_t job, step;
-	int64_t began_ns; /* real time where the terminal is: the later one of two takes over */
+	int64_t began_ns; /* real time on the terminal's host: the later of two takes over */
 	uint8_t key[SIGNATURE_KEY_SIZE];
 };
 

@@ -2,13 +2,13 @@
 /* views - the mount and IPC namespaces of the jobs of a node, kept for steps and sessions to enter.
  *
  * One process of root's, outside every job, keeps them as descriptors: `reeve-launch --views SOCKET` (agent/launch/views.c). The agent passes
- * those of a job to it when the launcher asks for the plan, before any instruction of the user's. So they are never looked for among a user's
- * processes, which may have made namespaces of their own or, as those of a session that is just beginning, be in the node's. They
+ * a job's to it when the launcher asks for the plan, before any instruction of the user's. So they are never looked for among a user's
+ * processes, which may have made namespaces of their own or, as a session that is just beginning, be in the node's. The kept namespaces
  * outlive the agent, count for no job, and are closed when the job's main process ends.
  *
  *	agent				KEEP job, and: its main process (pidfd), mount namespace, IPC namespace
  *	pam_reeve, waiter of a step	OPEN job
- *		<-			OPEN job, and its two namespaces; without them: none are kept
+ *		<-			OPEN job, and its two namespaces; without them: none known
  *
  * A datagram each. Only root can reach the socket.
  */
@@ -17,7 +17,7 @@
 
 struct err;
 
-/* Below the agent's RunDirectory. The number changes with what is exchanged: a newer agent starts a process of its own, and the older one keeps what it has. */
+/* Below the agent's RunDirectory. The number changes with the format of the messages: a newer agent starts a process of its own, and the older one keeps its namespaces. */
 #define VIEWS_SOCKET "views-1.sock"
 #define VIEWS_NAME "reeve-views-1"
 #define VIEWS_PATIENCE_S 10

@@ -103,7 +103,7 @@ struct sync {
 	int64_t restored_ns;
 	int64_t number; /* of the exchange: grows within a boot; 0: not told */
 	struct sync_amounts capacity, free;
-	int64_t pids; /* processes and threads that all its jobs may have; 0: not told */
+	int64_t pids; /* processes and threads that all its jobs may have; 0: not reported */
 	struct gpus free_gpu_models;
 	bool draining;
 	int32_t tier;

@@ -68,7 +68,7 @@ void sync_answer_done(struct sync_answer *a);
 
 /* How the user reaches a step: not at all, by pipes, by a terminal. */
 enum sync_console { SYNC_CONSOLE_NONE, SYNC_CONSOLE_PIPES, SYNC_CONSOLE_PTY };
-/* What becomes of a step whose user's terminal is lost. */
+/* The fate of a step whose user's terminal is lost. */
 enum sync_hangup { SYNC_HANGUP_END, SYNC_HANGUP_KEEP };
 #define SYNC_CONSOLE_SIDE_MAX 1000 /* rows, columns */
 
@@ -82,7 +82,7 @@ struct sync_terminal {
 /* Its keys within an object; those that are absent are 0. -EINVAL with the key. */
 int sync_terminal_decode(const json_t *j, struct sync_terminal *ret, struct err *err);
 
-/* What a step runs. */
+/* The command of a step. */
 struct sync_command {
 	char **argv;	  /* NULL-terminated, with a program; NULL: there is no command */
 	char **env;	  /* NAME=value; NULL: the job's */

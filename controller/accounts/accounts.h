@@ -18,7 +18,7 @@
  *	MaxRunningMemory = 2TB
  *	MaxRunningJobs = 100
  *	MaxQueuedJobs = 1000
- *	MaxRunningCoresPerShare = 20     # likewise, for each of its Shares; ...Gpus..., ...Memory...
+ *	MaxRunningCoresPerShare = 20     # the same, for each of its Shares; ...Gpus..., ...Memory...
  *
  *	[Allocation physics/2026]        # ACCOUNT/LABEL, any number
  *	Kind = target                    # target | grant | monthly | storage
@@ -77,7 +77,7 @@ struct accounts_per_share {
 };
 
 /* Of one job. */
-struct accounts_bounds { /* likewise; in the order of enum accounts_bound */
+struct accounts_bounds { /* as above; in the order of enum accounts_bound */
 	int64_t walltime_s, jobfs_bytes, memory_bytes, cores, gpus;
 };
 enum accounts_bound {
@@ -242,7 +242,7 @@ int accounts_apply(const struct accounts *a, const struct accounts_diff *d, cons
 
 /* -1: none of this name, or no accounts at all (a is NULL). */
 int32_t accounts_find(const struct accounts *a, const char *name);
-/* The index of the first account whose name follows `after` (NULL: of the first one); a->n_accounts: none does. */
+/* The index of the first account whose name follows `after` (NULL: the first account's); a->n_accounts: none does. */
 size_t accounts_find_next(const struct accounts *a, const char *after);
 /* NULL: not in that account. */
 const struct accounts_member *accounts_member(const struct accounts *a, int32_t account,

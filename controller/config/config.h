@@ -281,7 +281,7 @@ const struct config_node_type *config_node_type(const struct config *c, const ch
 const struct config_gpu_model *config_gpu_model(const struct config *c, const char *name);
 /* The GPUs that the cluster's Slurm calls `name` (GresName=). */
 struct config_gres {
-	const struct config_node_type *type; /* the first node type that has them */
+	const struct config_node_type *type; /* the first node type with such GPUs */
 	bool has_types, has_models;	     /* several node types, of several models */
 	char models[256];		     /* the models, by commas */
 };

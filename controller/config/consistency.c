@@ -77,7 +77,7 @@ static void check_nodes(struct cross *x)
 	}
 }
 
-/* A GresName is not the name of another model that nodes of the cluster have: what is requested by it would be
+/* A GresName is not the name of another model that nodes of the cluster have: a request by it would be
  * either. */
 static void check_gres_names(struct cross *x, const struct config_node_type *t)
 {

@@ -13,7 +13,7 @@ struct cycle;
 	"is lost; earlier if jobs end early"
 
 enum dispatch_why_form {
-	DISPATCH_WHY_REASON, /* where the forecast (forecast.h) stands beside it: two estimates would differ */
+	DISPATCH_WHY_REASON, /* next to the forecast (forecast.h): two estimates would differ */
 	DISPATCH_WHY_ESTIMATED, /* of the job that is next also when it starts, by its reservation */
 };
 /* Why a queued job waits, as of the last cycle, with its priority where the profile weighs any.

@@ -50,7 +50,7 @@ struct hooks {
 	struct sd_event_source *timer;
 	struct hooks_queue queue;
 	struct hooks_counts counts; /* `waiting` is the queue's */
-	int64_t read, saved;	    /* journal: read up to here; the place that is kept */
+	int64_t read, saved;	    /* journal: read up to here; the stored place */
 	bool has_moved;		    /* something was finished or dropped since it was saved */
 };
 

@@ -29,7 +29,7 @@ static void drop_owner(struct hooks_queue *q, struct hooks_owner *o)
 	free(o);
 }
 
-/* ---- those of a user that wait ---- */
+/* ---- waiting items of a user ---- */
 
 static void count_waiting(struct hooks_queue *q, struct hooks_item *item, int64_t more)
 {

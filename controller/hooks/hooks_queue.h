@@ -2,7 +2,7 @@
 /* hooks_queue - the events that a site's program has not finished with, in their order. When it is full, the user with most
  * waiting events loses the newest of them, so that one user's events take no other user's place.
  *
- * An item is embedded in what it queues. Pure but for memory.
+ * An item is embedded in the caller's struct. Pure but for memory.
  */
 #pragma once
 #include <stdbool.h>
@@ -29,10 +29,10 @@ struct hooks_queue {
 /* Appends an item, which waits. -ENOMEM. */
 int hooks_queue_add(struct hooks_queue *q, struct hooks_item *item, int64_t uid);
 void hooks_queue_remove(struct hooks_queue *q, struct hooks_item *item);
-/* The program runs for it; it is to be run again. */
+/* The program runs for it; it will run again. */
 void hooks_queue_begin(struct hooks_queue *q, struct hooks_item *item);
 void hooks_queue_defer(struct hooks_queue *q, struct hooks_item *item);
 
-/* May an event of this user be added where at most `max` may wait? *ret is the one that must be removed before, or NULL. */
+/* May an event of this user be added if at most `max` may wait? *ret is the event that must be removed before, or NULL. */
 bool hooks_queue_has_room(const struct hooks_queue *q, int64_t uid, int64_t max,
 			  struct hooks_item **ret);

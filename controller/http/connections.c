@@ -23,7 +23,7 @@
 #define ACCEPT_BATCH 32 /* connections passed to libmicrohttpd before any of them is read */
 #define ACCEPT_CHEAP 16 /* a connection that is closed at once costs a 16th of the batch */
 #define HANDSHAKE_MEAN_OF 8
-#define SAMPLE 8 /* connections compared to find one of an address that has many */
+#define SAMPLE 8 /* connections compared to find an address with many */
 
 /* xorshift64, below n; seeded from getrandom(). Peers must not be able to predict which
  * connection is closed. */

@@ -10,12 +10,12 @@
 #include "controller/http/peers.h"
 #include "controller/http/server.h"
 
-/* Bytes of the bodies that are being read: of all; of all users but root, and of one of them. */
+/* Bytes of the bodies that are being read: all of them; all users' but root's, and a single user's. */
 #define SERVER_ALL_BODIES_MAX (128LL << 20)
 static const struct fair_use server_bodies = {
 	.max = 64LL << 20, .most = 24LL << 20, .least = 128LL << 10, .part = 1
 };
-/* Of connections: one of eight that are left. */
+/* An eighth of the remaining connections. */
 #define SERVER_CONNECTIONS_PART 8
 
 enum connection_phase {
@@ -91,9 +91,9 @@ struct server {
 	bool is_busy;	/* the last batch was full: more may wait to be accepted */
 	uint32_t drops; /* the kernel's count of dropped connections, as last read */
 	int64_t body_bytes, people_bytes;
-	int64_t wrong_ns, open_ns; /* peer_charge(): of all addresses together */
+	int64_t wrong_ns, open_ns; /* peer_charge(): all addresses together */
 	int64_t tls_ns;		   /* peer_spend(): the same */
-	int64_t handshake_ns;	   /* CPU time of a handshake, as the last ones had it */
+	int64_t handshake_ns;	   /* CPU time of a handshake, averaged over the last ones */
 	struct server_counts counts;
 	char shed_from[64];
 	struct log_limit shed_log, tls_log;

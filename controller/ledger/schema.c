@@ -589,7 +589,7 @@ const char *const store_migrations[] = {
 	schema_credentials, schema_texts, schema_history, schema_qos, schema_suspended, schema_user_node,
 	schema_account_node, schema_slurm, schema_archives, schema_archived_slurm, schema_slurm_ended, schema_pbs,
 	schema_utilisation, schema_series, schema_start_by, schema_totals, schema_versions, schema_segments,
-	/* restored.h; pids: processes and threads of all jobs of the node together, 0: not told */
+	/* restored.h; pids: processes and threads of all jobs of the node together, 0: not reported */
 	"ALTER TABLE nodes ADD COLUMN restored_ns INTEGER NOT NULL DEFAULT 0;",
 	schema_newest, schema_storage, schema_whole_nodes, schema_counted_depends,
 	"ALTER TABLE nodes ADD COLUMN pids INTEGER NOT NULL DEFAULT 0;", /* usage/outages.h: */

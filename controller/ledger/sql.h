@@ -26,7 +26,7 @@
 #define SQL_COLUMN(name, text) text
 #define SQL_NAME(name, text) name,
 
-/* The rate of run interval x of job j: of its attempt, if that has whole nodes. */
+/* The rate of run interval x of job j: the attempt's, if that has whole nodes. */
 #define SQL_RAN_RATE(column)                                                                   \
 	" CASE WHEN j.exclusive = 0 THEN j." column " ELSE COALESCE((SELECT y." column         \
 	" FROM attempts y WHERE y.job = x.job"                                                 \

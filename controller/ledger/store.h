@@ -59,7 +59,7 @@ struct store_new {
 	enum tariff_unit unit;
 	const char *rule;  /* in words, with the numbers; NULL: none */
 	bool is_exclusive; /* it is allocated whole nodes */
-	int64_t node_cores; /* of a job of Slurm or PBS: all cores of its nodes, if it has whole ones */
+	int64_t node_cores; /* of a Slurm or PBS job: all cores of its nodes, if it has whole nodes */
 	struct tally_terms terms;
 	int64_t now_ns;
 	const char *credential;		/* the user's signature of the request; NULL: none */
@@ -160,7 +160,7 @@ struct store_allocation {
 	const char *node;		/* the first node */
 	const struct store_part *parts; /* each on another node, the first one on `node` */
 	size_t n_parts;			/* 0: all of the job is on `node` */
-	/* All cores of its nodes, by which a job with whole nodes is charged; 0: the price of its
+	/* All cores of its nodes: the charge of a job with whole nodes counts these; 0: the price of its
 	 * submission holds. */
 	int64_t node_cores;
 };

@@ -111,7 +111,7 @@ static int add_weights(struct charge_bundle *sum, const struct charge_bundle *of
 	return r;
 }
 
-/* The bundle in which an amount has these weights, and the rate by it. Without weights the job is free of charge. */
+/* The bundle that gives an amount these weights, and the rate by it. Without weights the job is free of charge. */
 static int find_rate(const struct charge_bundle *weights, const struct charge_amounts *amounts,
 		     struct history_price *ret)
 {
@@ -134,7 +134,7 @@ static int find_rate(const struct charge_bundle *weights, const struct charge_am
 	return r;
 }
 
-/* A core and a byte of memory weigh what they weigh beside each model, in proportion to the GPUs. */
+/* A core and a byte of memory have the mean of their weights with each model, in proportion to the GPUs. */
 static int price_models(const struct config *config, const struct history_job *j,
 			struct history_price *ret, struct err *err)
 {

@@ -8,7 +8,7 @@
  * is not known has the profile's DefaultQos. On an exclusive queue the job is charged for its
  * whole nodes. GPUs are priced by model. A job of several models has one rate, as in Slurm: the
  * largest of (the sum of its GPUs by their weights, its cores, its memory), or the sum of the three
- * where the policy sums. Where the models have different bundles (of their node types), a core and a
+ * if the policy sums. If the models have different bundles (of their node types), a core and a
  * byte have the mean of their weights in these, in proportion to the GPUs.
  */
 #pragma once
@@ -22,7 +22,7 @@ struct history_price {
 	enum charge_pool pool;
 	struct tally_terms terms;
 	bool has_queue; /* false: the profile has no queue of that name, or the record none */
-	bool has_qos;	/* likewise */
+	bool has_qos;	/* the same for its QOS */
 	int32_t gpus; /* of a job that has no price: which of the job's models was priced last */
 	bool is_by_queue; /* jobs of the cluster have other prices in other queues of it */
 };

@@ -179,7 +179,7 @@ static void choose_type_of_part(const struct config *c, struct config_pick *pick
 		pick->node_type = type_of_part(c, cl->name, pick->gpu_model);
 }
 
-/* Where two types of nodes have the model, the name that Slurm has for its GPUs may be of one of them. */
+/* If two types of nodes have the model, Slurm's name for its GPUs may belong to one type only. */
 static void choose_type_of_gres(const struct config *c, const struct price_query *q,
 				struct config_pick *pick)
 {

@@ -28,7 +28,7 @@ void price_fill(const struct config_cluster *cl, struct resources *res);
 /* The same for each chunk of a request in chunks, before price_fill(); sets q->res to the sums
  * of the chunks. -EINVAL, -ERANGE as request_total(). */
 int price_fill_chunks(const struct config_cluster *cl, struct request *q, struct err *err);
-/* Prices a request. A model may be named as the cluster's Slurm names it (GresName=). Memory counts as it is reserved (fit_memory()): vmem, or mem where no vmem
+/* Prices a request. A model may be named as the cluster's Slurm names it (GresName=). Memory counts as it is reserved (fit_memory()): vmem, or mem if no vmem
  * is stated.
  * GPUs are priced by the requested model: pick's, else that of res. One without its size
  * ("a100") is the only size that the configuration has; a part of a GPU ("a100_1g.5gb") is

@@ -212,7 +212,7 @@ static void admit_by_queue(const struct quota_site *site, const struct request *
 		}
 }
 
-/* By what is stated of user and account. */
+/* By the statements for user and account. */
 static void admit_by_owner(const struct quota_site *site, const struct request *q,
 			   struct quota_answer *ret)
 {

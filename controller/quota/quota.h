@@ -116,7 +116,7 @@ struct quota_each {
 int quota_get_views(const struct quota_site *site, const struct quota_query *ask,
 		    const struct quota_each *each, struct err *err);
 
-/* Whose outages count for figures of a cluster; "": of all clusters together, where those of all clusters do, and at
+/* Whose outages count for figures of a cluster; "": all clusters together: outages of all clusters count, and at
  * a site with one cluster that one's. `c` NULL: no configuration is known. */
 const char *quota_outage_cluster(const struct config *c, const char *cluster);
 
@@ -128,7 +128,7 @@ void quota_words(const struct config *c, const struct quota_view *v,
 int64_t quota_total_ms(const struct quota_view *v);
 /* One element of the answer of GET /v1/quota (docs/protocol.md). NULL: out of memory. */
 json_t *quota_encode(const struct config *c, const struct quota_view *v);
-/* "core-h", "SU", "core-equivalent hours": what the amounts count (tariff_amount_name()). */
+/* "core-h", "SU", "core-equivalent hours": the unit of the amounts (tariff_amount_name()). */
 const char *quota_unit(const struct config *c, const struct quota_view *v);
 /* In hours of the unit, rounded to three places, half away from 0: "12.5". */
 #define QUOTA_AMOUNT_MAX 32

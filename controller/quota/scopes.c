@@ -224,7 +224,7 @@ static int add_account_scope(struct scopes *s, int32_t i)
 	return add_scope(s, &p->limits, &a->defaults.account, &like);
 }
 
-/* What a user may run in a group for each of its shares. */
+/* The limit of a user's running jobs in a group for each of its shares. */
 static int add_group_scope(struct scopes *s, const struct scopes_job *job)
 {
 	const struct accounts *a = s->accounts;

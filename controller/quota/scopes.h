@@ -3,7 +3,7 @@
  * runs and waits there now.
  *
  * A job counts against its user, its association, its account and every account above, and
- * its user in its group, its queue and its QOS, where a limit is stated; on all clusters together. A
+ * its user in its group, its queue and its QOS, if a limit is stated; on all clusters together. A
  * suspended job keeps its memory and GPUs but no cores. Where nothing is limited, nothing is
  * read.
  */

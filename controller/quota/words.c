@@ -180,7 +180,7 @@ static const char *format_percent(int64_t ppm, char buf[static QUOTA_AMOUNT_MAX]
 	return buf;
 }
 
-/* "45.3 % of the period gone"; with outages what is due, which leaves them out. */
+/* "45.3 % of the period gone"; with outages the due part, which leaves them out. */
 static const char *format_gone(const struct target_view *t, char *buf, size_t size)
 {
 	char passed[QUOTA_AMOUNT_MAX], due[QUOTA_AMOUNT_MAX];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* grants.c - keeps what jobs have reserved and used of each grant; see grants.h. */
+/* grants.c - counts the reserved and used amounts of each grant; see grants.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include "common/time_units.h"
@@ -52,7 +52,7 @@ int sim_grants_new(const struct sim_trace *t, const struct sim_grants_rule *rule
 	return 0;
 }
 
-/* What so many seconds of the job are charged. */
+/* The charge of `run_s` seconds of the job. */
 static int find_charge(const struct sim_grants *g, uint32_t job, int64_t run_s, int64_t *ret)
 {
 	const struct sim_job *j = &g->trace->jobs[job];

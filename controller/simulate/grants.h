@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* grants - time grants of accounts in a replay: which jobs run in bonus.
  *
- * Pure. A job reserves its estimate x rate when it is submitted; when it ends, what it has not run
+ * Pure. A job reserves its estimate x rate when it is submitted; when it ends, the rest that it has not run
  * becomes available again (controller/policy/quota/grant.h). A job that the grant does not cover, or
- * that has none, is in bonus: it reserves nothing, and is free of charge. A job counts in the grant
+ * without a grant, is in bonus: it reserves nothing, and is free of charge. A job counts in the grant
  * that was in force when it was submitted.
  */
 #pragma once
@@ -19,9 +19,9 @@ struct sim_grants_count {
 struct sim_grants_rule {
 	const int64_t *granted_ms; /* of each grant of the site */
 	size_t n;
-	struct fraction factor; /* of the queue in which covered jobs run */
+	struct fraction factor; /* of the queue of covered jobs */
 	struct grant_rule rule;
-	/* The grant in force for a group; -1: it has none. */
+	/* The grant in force for a group; -1: none. */
 	int32_t (*find)(void *ctx, uint32_t group, int64_t now_s);
 	void *ctx;
 	struct sim_grants_count *count;

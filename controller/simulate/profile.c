@@ -12,7 +12,7 @@ struct engine {
 	struct schedule *schedule;
 	struct sim_usage *usage;   /* NULL: fairshare does not count */
 	struct sim_limits *limits; /* NULL: there are none */
-	struct sim_grants *grants; /* likewise */
+	struct sim_grants *grants; /* NULL: there are none */
 	int64_t whole, all_nodes, all_cores;
 	int32_t *number;   /* of each job of the trace, in the schedule */
 	uint32_t *waiting; /* jobs of the trace */

@@ -33,7 +33,7 @@ struct sim_profile {
 	struct sim_usage_rule usage; /* usage.qos is set from `qos` */
 	struct sim_qos_use qos;
 	const struct sim_grants_rule *grants; /* NULL: no job is in bonus */
-	/* With SCHEDULE_PREEMPT: jobs of a higher one may preempt those of a lower one. */
+	/* With SCHEDULE_PREEMPT: jobs of a higher one may preempt jobs of a lower one. */
 	int64_t run_priority, bonus_run_priority;
 	struct sim_nodes kinds[SIM_KINDS_MAX];
 	size_t n_kinds;

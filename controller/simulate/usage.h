@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* usage - decayed usage of users on a replay's clock, and the fairshare that follows.
  *
- * Pure. The tree has the accounts of struct sim_tree, of which some are groups of the trace; the users of a
+ * Pure. The tree has the accounts of struct sim_tree; some of them are groups of the trace; the users of a
  * group are below its account. Usage is core-seconds of running, times the factor of the job's QOS, decaying by a half-life in closed form as in
  * controller/policy/fairshare/decay.h, while a job runs too. Ranks are computed on request, by
  * controller/policy/fairshare/fairshare.h.

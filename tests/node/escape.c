@@ -298,7 +298,7 @@ static int receive_fd(int from)
 	return fd;
 }
 
-/* Of so many MiB, to the job that waits in `escape memfd-hold`; then this job may end. */
+/* A file of that number of MiB, to the job that waits in `escape memfd-hold`; then this job may end. */
 static int way_memfd_send(const char *arg)
 {
 	_cleanup_close_ int fd = memfd_create("passed", MFD_CLOEXEC), to = -1;
@@ -319,7 +319,7 @@ static int way_memfd_send(const char *arg)
 	return ESCAPED("%s MiB were passed", arg);
 }
 
-/* Holds what comes, and maps none of it, for so many seconds. */
+/* Holds each file that comes, and maps none of it, for that number of seconds. */
 static int way_memfd_hold(const char *arg)
 {
 	struct sockaddr_un at;
@@ -406,7 +406,7 @@ static bool read_line(const char *path, const char *key, char *ret, size_t size)
 	return false;
 }
 
-/* Prints where each of this process's tasks may run and in which cgroup it is. True: one is elsewhere than this
+/* Prints the cores and the cgroup of each of this process's tasks. True: one is elsewhere than this
  * one. */
 static bool list_tasks(void)
 {
@@ -450,7 +450,7 @@ static int way_uring_write(const char *path)
 	return ESCAPED("64 MiB were written");
 }
 
-/* Workers that may run on every CPU, as IORING_REGISTER_IOWQ_AFF asks for; and the thread that polls. */
+/* Workers that may use every CPU, as IORING_REGISTER_IOWQ_AFF asks for; and the thread that polls. */
 static int way_uring_cpus(const char *arg)
 {
 	_cleanup_close_ int fd = memfd_create("small", MFD_CLOEXEC);
@@ -502,7 +502,7 @@ static int way_key(const char *name)
 	return ESCAPED("key %s is %ld", name, key);
 }
 
-/* Of a process; "-1": of a whole CPU. */
+/* A process's counter; "-1": a whole CPU's. */
 static int way_perf(const char *arg)
 {
 	struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE,

@@ -2,7 +2,7 @@
 /* remover.h - the process that removes jobs' directories. Private to agent/enforce/jobfs/.
  *
  * It is made when the agent is small and forks for each removal, so that no removal makes a copy of the grown
- * agent, for which the event loop would stand and copy the pages that it writes to next. It and its children are root's
+ * agent: the event loop would stand for that time, and then copy the pages that it writes to. It and its children are root's
  * as long as they live (no user may stop them or look into them), and end with the agent: removing millions of files takes as long as it takes.
  */
 #pragma once

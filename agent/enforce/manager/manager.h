@@ -129,7 +129,7 @@ int manager_cgroup_of(int32_t pid, char *buf, size_t size, struct err *err);
 const char *manager_path(const char *parent, struct manager_id id,
 			 char buf[static MANAGER_PATH_MAX]);
 /* The mount and IPC namespaces of process `pid`, which a manager has started in a job. -EPERM: the mount namespace is the node's, or one is a user's; the IPC
- * namespace may be the node's, where the kernel refuses another. */
+ * namespace may be the node's, if the kernel refuses another. */
 int manager_open_view(int32_t pid, struct views_view *ret, struct err *err);
 /* Is `path` `dir`, or below it, by their names? */
 bool manager_is_below(const char *path, const char *dir);

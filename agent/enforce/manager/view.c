@@ -16,7 +16,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* A user can make namespaces too, but only ones that a user namespace of theirs owns: a manager's are owned by ours. */
+/* A user can make namespaces too, but a user namespace of theirs owns these: ours owns a manager's. */
 static bool is_managers(int view)
 {
 	_cleanup_close_ int owner = ioctl(view, NS_GET_USERNS);

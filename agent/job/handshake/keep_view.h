@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* keep_view.h - the namespaces in which the manager has started a job, passed to the process that keeps them (common/views/views.h) before
+/* keep_view.h - the namespaces that the manager made for a job, passed to the process that keeps them (common/views/views.h) before
  * the user's program begins. */
 #pragma once
 #include "agent/job/job.h"

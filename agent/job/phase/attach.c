@@ -91,7 +91,7 @@ static void enable_cpuset_in_work(struct job *j, const char *cgroup)
 		job_note(j, "its programs do not see which cores they have: %.150s", err.text);
 }
 
-/* Where the cgroup manager has started the launcher in "work" it is there already: a move is dear (common/process/clone_into.h). */
+/* If the cgroup manager has started the launcher in "work", it is there already: a move is dear (common/process/clone_into.h). */
 static int move_to_work(const char *work, int32_t pid, struct err *err)
 {
 	char its[MANAGER_PATH_MAX + 16], text[16];

@@ -241,7 +241,7 @@ static void add_call(struct job *j, const struct guard_quota *q)
 		snprintf(why->text, sizeof(why->text), "%s", names[q->call]);
 }
 
-/* At least what the job would have had. The kernel has refused what would have exceeded the limit; by now the dead job's deleted
+/* At least the amount that the job would have had. The kernel has refused any amount above the limit; by now the dead job's deleted
  * files are gone, and of an allocation that is refused as a whole nothing was ever there. */
 static int64_t find_reached(struct node *n, const struct job *j, const struct guard_quota *q,
 			    int64_t limit)
@@ -430,7 +430,7 @@ void limit_read_latches(struct node *n, struct job *j)
 	}
 	if (u.is_survived || j->s.request.vmem_policy == VMEM_POLICY_DENY)
 		return;
-	/* What was refused is not in the peak. */
+	/* The peak does not include a refused amount. */
 	latch_limit(j, (struct limit_hit){ LIMIT_VMEM, j->s.request.res.vmem_bytes,
 					   (int64_t)(u.peak_bytes > u.limit_bytes
 							     ? u.peak_bytes

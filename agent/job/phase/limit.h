@@ -35,7 +35,7 @@ void limit_check_sampled(struct node *n, struct job *j);
 void limit_arm_clock(struct node *n, struct job *j);
 /* When the clock is due: the walltime has passed, or the grace after TERM. */
 void limit_check_clock(struct node *n, struct job *j);
-/* The limit of memory as messages have it: what was requested, or what the site makes of vmem. The kernel's own is rounded
+/* The limit of memory that messages state: the request, or the amount that the site derives from vmem. The kernel's own is rounded
  * to whole pages. */
 int64_t limit_mem_bytes(const struct job *j);
 /* For a job that ended while the agent was away: take the reason from the excess latched in the kernel. */

@@ -30,7 +30,7 @@
 	(16 << 10)   /* more that was sent is not sent again because of new output alone */
 #define READS_MAX 48 /* of a stream, one after the other */
 #define LAST_READS_MAX                                                                         \
-	1024	      /* of what a program left in it: more than a terminal or a pipe holds */
+	1024 /* of a program's remaining output: more than a terminal or a pipe holds */
 #define AGENT_MS 1000 /* for an agent to read what does not fit into the socket */
 #define PIPE_BYTES (256 << 10)
 #define CTRL_D 4
@@ -279,7 +279,7 @@ static int read_stream(struct step_console *c, int i)
 	return 1;
 }
 
-/* What is there now, in `reads_max` pieces and STEP_CONSOLE_KEPT bytes at most: a terminal to which no user is attached has always room, and may be
+/* The present bytes, in `reads_max` pieces and STEP_CONSOLE_KEPT bytes at most: a terminal without an attached user always has room, and may be
  * written without an end. */
 static void read_all(struct step_console *c, int i, int reads_max)
 {
@@ -364,7 +364,7 @@ static void apply_state(struct step_console *c, const struct console_state *m)
 	c->state = *m;
 }
 
-/* A message of input; *packet is taken where the bytes in it are needed. */
+/* A message of input; *packet is taken if the bytes in it are needed. */
 static void take_input(struct step_console *c, uint8_t **packet, size_t size)
 {
 	bool was_attached = step_console_is_attached(c);
@@ -484,7 +484,7 @@ static void send_output(struct step_console *c)
 				    .session = s->session,
 				    .acked = c->consumed,
 				    .takes_no_input = c->in < 0 };
-	/* Without a terminal there is no key: only a refusal can be told. */
+	/* Without a terminal there is no key: only a refusal can be reported. */
 	size_t room = s->session ? CONSOLE_DATA_MAX : 0;
 
 	if (!s->session && !s->refused)
@@ -584,7 +584,7 @@ void step_console_end(struct step_console *c)
 
 bool step_console_is_done(const struct step_console *c)
 {
-	/* A terminal that was refused is to learn why, also where that ends the step. */
+	/* A refused terminal must learn why, also if that ends the step. */
 	if (c->session.refused && (c->has_changes || !c->may_send))
 		return false;
 	if (c->session.is_over && c->hangs_up)

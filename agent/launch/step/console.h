@@ -3,7 +3,7 @@
  *
  * The agent connects to the socket (SOCK_SEQPACKET, common/packets/packets.h, in a directory of root's) and passes on what the controller has
  * for the step: messages of input (common/model/console/console.h), before them the keys of their terminals (session.h), or an empty one:
- * "the last message of output was passed on, the next one may come". So at most one message of output is under way, and the agent buffers nothing. The socket survives the
+ * "the last message of output was passed on, the next one may come". So at most one message of output is in transit, and the agent buffers nothing. The socket survives the
  * agent: another one connects and gets the state of the console.
  *
  * The last STEP_CONSOLE_KEPT bytes of each stream stay here, until the user has them and after that for one who attaches. While

@@ -63,7 +63,7 @@ static int end_session(struct step_session *s)
 	return -EBADMSG;
 }
 
-/* What is malformed names no terminal: it is nothing. */
+/* A malformed message names no terminal: it is ignored. */
 int step_session_take_state(struct step_session *s, struct console_part p,
 			    struct console_state *ret)
 {

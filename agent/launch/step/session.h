@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* session.h - which terminal an interactive step has, and what of its messages is genuine.
  *
- * A terminal makes a key, and seals it for root of a node; the agent opens that, checks whose it is, and passes the key on. What the
- * terminal sends is sealed with the key (common/model/console/console.h), so the controller, through which it comes, cannot make or change
+ * A terminal makes a key, and encrypts it for root of a node; the agent decrypts it, checks whose it is, and passes it on. Each message of the
+* terminal is sealed with the key (common/model/console/console.h), so the controller, through which it comes, cannot make or change
  * any of it. It cannot repeat any of it either: the numbers within a terminal's messages grow, and a terminal that began earlier than the
  * present one is refused. When a message was changed, nothing more of that terminal is taken.
  *
@@ -31,7 +31,7 @@ struct step_session {
 	uint8_t key[SEAL_KEY_SIZE];
 	uint64_t state_number, data_number; /* of the last messages */
 	bool is_over;			    /* a message was changed */
-	enum console_refusal refusal;	    /* the last one, and of which terminal */
+	enum console_refusal refusal;	    /* the last one, and its terminal */
 	uint64_t refused;
 };
 

@@ -16,7 +16,7 @@
  * - forks the child, waits for it, and writes how it ended by rename, as the last thing.
  *
  * The child, in this order: enters the job's cgroup "work" by attaching itself, so that every
- * counter and limit has it before it runs a program; enters the job's IPC and mount namespaces, those that the manager
+ * counter and limit covers it before it runs a program; enters the job's IPC and mount namespaces, those that the manager
  * made; opens nothing there as root, but becomes the user for good; and only then changes directory, takes the
  * plan's limits and executes. The waiter itself enters no namespace or cgroup of the
  * user, cannot be signalled or traced by the job, and its address space does not count as the job's
@@ -74,7 +74,7 @@ struct step_end {
 /* Beside the cgroup of the job's processes. */
 #define STEP_WAITERS "waiters"
 
-/* Claims the spec and joins the job. `views`: the socket where the jobs' namespaces are asked for. Returns the exit status: 0 also when
+/* Claims the spec and joins the job. `views`: the socket for requests of the jobs' namespaces. Returns the exit status: 0 also when
  * there is nothing to do; does not return when the waiter goes on as step_wait_main(). */
 int step_main(const char *spec_path, const char *views);
 /* The waiter, in the job: "FD" is the spec, claimed. Returns its exit status. */

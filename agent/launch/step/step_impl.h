@@ -33,7 +33,7 @@ int step_entry_open(struct step_entry *e, struct err *err);
 /* In the child: becomes the user's program, or writes the reason to e->tell and exits. */
 void step_become(struct step_entry *e) __attribute__((noreturn));
 
-/* step/nettle.c: what the codes of an interactive step are made with; before step_console_open(). */
+/* step/nettle.c: the functions that make the codes of an interactive step; before step_console_open(). */
 int step_nettle_load(struct err *err);
 
 /* Signal every process of `cgroup` that descends from this one. Returns how many. */

@@ -37,7 +37,7 @@ struct console {
 	char token[33];
 	struct sealed sealed;
 	int64_t seen;	/* serial of the last message of output that came */
-	bool has_shown; /* one of them was for this terminal */
+	bool has_shown; /* some output was this terminal's */
 	uint64_t asked_us, told_us;
 	struct escape escape;
 	uint8_t typed[CONSOLE_DATA_MAX]; /* not acknowledged */
@@ -45,7 +45,7 @@ struct console {
 	int64_t offset; /* of typed[0] */
 	bool is_end;	/* standard input has ended */
 	bool is_file;	/* it is a regular file, which epoll does not take */
-	bool is_detached, hangs_up, has_left; /* has_left: that message is under way */
+	bool is_detached, hangs_up, has_left; /* has_left: that message is on its way */
 	struct err refusal;		      /* why it leaves by itself; "": it does not */
 	int rows, cols;
 	struct pending out[CONSOLE_STREAMS];

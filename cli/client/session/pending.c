@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* pending.c - output that is to be written; see pending.h. */
+/* pending.c - output that waits to be written; see pending.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,8 +11,8 @@ struct pending {
 	bool is_over;	 /* and nothing follows */
 };
 
-/* Keeps the part of a chunk that was not written yet. *ret_lost: so many bytes before it are lost. -ENOMEM. */
+/* Keeps the part of a chunk that was not written yet. *ret_lost: the number of lost bytes before it. -ENOMEM. */
 int pending_keep(struct pending *p, const struct console_chunk *c, int64_t *ret_lost,
 		 struct err *err);
-/* Writes what the descriptor takes without blocking. 1: all of it; 0: not yet; < 0. */
+/* Writes as much as the descriptor takes without blocking. 1: all of it; 0: not yet; < 0. */
 int pending_flush(struct pending *p, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sealed.c - makes the key of a terminal, seals what it sends, checks what is shown; see sealed.h. */
+/* sealed.c - makes the key of a terminal, signs its input, checks the output that it shows; see sealed.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* sealed.h - the terminal's end of what it and the node authenticate: the controller in between can neither make nor change what is typed
+/* sealed.h - the terminal's end of the authenticated messages: the controller in between can neither make nor change bytes that are typed
  * and shown (common/model/console/console.h). Each terminal has a key of its own, which only root of the node can read.
  */
 #pragma once

@@ -40,7 +40,7 @@ struct top_meter {
 	const char *name;
 	enum table_cell_kind kind; /* CELL_FIGURE: hundredths */
 	int64_t used, peak, of;	   /* below 0: not measured, not stated */
-	int64_t like;		   /* bytes are shown in its units; 0: in those of `of` */
+	int64_t like;		   /* bytes are shown in its units; 0: in the units of `of` */
 	char note[64];		   /* behind the amounts; "": none */
 };
 

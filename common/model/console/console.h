@@ -5,10 +5,10 @@
  * controller and the agent, keeps one of each and can lose any of them. Offsets count the bytes of a stream from its
  * beginning. What was not acknowledged is in the next message again.
  *
- * What the user types and sees is sealed (common/seal) with a key that only the command and the node have (struct signature_console):
- * what lies between can read it and hold it back, but neither change nor make it. Input has two sealed parts, for the controller
- * keeps the last bytes while messages without any come. A part says for which terminal it is (`session`), and has a number that grows.
- * Outside of the seals is what controller and node say themselves.
+ * Input and output are authenticated (HMAC) with a key that only the command and the node have (struct signature_console):
+ * programs in between can read and delay them, but neither change nor make them. Input has two sealed parts, for the controller
+ * keeps the last bytes while messages without any come. A part names its terminal (`session`), and has a number that grows.
+ * Fields of the controller and the node themselves have no code.
  *
  * On the wire: little-endian numbers, then the bytes. Pure: makes and checks no code itself.
  */
@@ -30,7 +30,7 @@ struct err;
 #define CONSOLE_SIDE_MAX 1000 /* rows, columns */
 #define CONSOLE_MAC_SIZE 32   /* SEAL_MAC_SIZE of common/seal */
 
-/* Labels of what is sealed. */
+/* Labels of the authenticated parts. */
 #define CONSOLE_STATE_LABEL "reeve console: state of the terminal"
 #define CONSOLE_DATA_LABEL "reeve console: input"
 #define CONSOLE_OUTPUT_LABEL "reeve console: output"
@@ -47,7 +47,7 @@ struct console_part {
 struct console_input {
 	uint64_t serial; /* of the message, set by the controller: grows */
 	bool is_lost;	 /* by the controller: the terminal is lost */
-	/* Text, not sealed: the key of the terminal for the node (signature_encode_console()), until the node has it. */
+	/* Text, not sealed: the key of the terminal for the node (signature_encode_console()), until the node has received it. */
 	struct console_part credential;
 	struct console_part state, data;
 };
@@ -62,10 +62,10 @@ struct console_state {
 		[CONSOLE_STREAMS]; /* the user has all output before this; may go back: sent again */
 	int rows, cols;		   /* of the terminal; 0: not known */
 	bool is_attached;	   /* a user reads the output */
-	bool is_new;   /* this terminal has no output yet: answer with all that is kept */
+	bool is_new;   /* this terminal has no output yet: answer with all buffered output */
 	bool hangs_up; /* the terminal is gone for good: end the step */
 };
-/* The sealed part `data`: what was typed. */
+/* The sealed part `data`: the typed bytes. */
 struct console_data {
 	uint64_t session, number;
 	int64_t offset; /* of data[0] */
@@ -78,11 +78,11 @@ struct console_data {
 enum console_refusal {
 	CONSOLE_ACCEPTED,
 	CONSOLE_BAD_KEY, /* no key that the job's user made for this step */
-	CONSOLE_EARLIER, /* by the clocks of both, the terminal began before the one that the step has */
+	CONSOLE_EARLIER, /* by the clocks of both, the terminal began before the step's present one */
 	CONSOLE_CHANGED,       /* something was changed on its way */
 	CONSOLE_REFUSAL_COUNT, /* of the above */
 };
-/* As the end of a sentence: "the node refuses this terminal: ". "" where it is accepted. */
+/* As the end of a sentence: "the node refuses this terminal: ". "" if it is accepted. */
 const char *console_refusal_words(enum console_refusal why);
 
 /* From the step to the user. */
@@ -93,8 +93,8 @@ struct console_output {
 	enum console_refusal refusal;
 	uint64_t refused; /* the session that the last refusal is about; 0: none */
 	/* sealed */
-	uint64_t session; /* whose key seals it; 0: no terminal yet, and nothing is sealed */
-	uint64_t number;  /* that of `serial` */
+	uint64_t session; /* with the key of this terminal; 0: none yet, no codes */
+	uint64_t number;  /* of `serial` */
 	int64_t acked;	  /* the program has read all input before this */
 	struct console_chunk {
 		int64_t offset;
@@ -110,14 +110,14 @@ struct console_output {
 
 /* The parts into `buf`, which has room for CONSOLE_HEAD_MAX bytes and the data; returns the size. 0: larger than a message may be. */
 size_t console_encode_input(const struct console_input *m, uint8_t *buf);
-/* -EBADMSG: what is wrong with it. The parts stay those of `buf`, and are not looked into. */
+/* -EBADMSG: `err` says the fault. The parts point into `buf`, and are not decoded. */
 int console_decode_input(const void *buf, size_t size, struct console_input *ret,
 			 struct err *err);
 
 #define CONSOLE_STATE_SIZE (48 + CONSOLE_MAC_SIZE)
 #define CONSOLE_DATA_HEAD 28
 #define CONSOLE_DATA_SIZE_MAX (CONSOLE_DATA_HEAD + CONSOLE_DATA_MAX + CONSOLE_MAC_SIZE)
-/* A part without its code, for which the last CONSOLE_MAC_SIZE bytes of it are left; returns the size of all. 0: too much data. */
+/* A part without its code: the last CONSOLE_MAC_SIZE bytes are left for the code; returns the size of all. 0: too much data. */
 size_t console_encode_state(const struct console_state *s,
 			    uint8_t buf[static CONSOLE_STATE_SIZE]);
 size_t console_encode_data(const struct console_data *d, uint8_t *buf);
@@ -127,16 +127,16 @@ int console_decode_data(struct console_part p, struct console_data *ret, struct 
 
 /* ---- output ---- */
 
-/* Of an encoded message: the head, with what is sealed of it and the code; the data, sealed too, follow. */
+/* The sizes in an encoded message: the head, with its sealed part and the code; the data, sealed too, follow. */
 #define CONSOLE_SEALED_AT 32
 #define CONSOLE_SEALED_SIZE 52
 #define CONSOLE_MAC_AT (CONSOLE_SEALED_AT + CONSOLE_SEALED_SIZE)
 #define CONSOLE_OUTPUT_HEAD (CONSOLE_MAC_AT + CONSOLE_MAC_SIZE)
 
-/* The head, whose code is left out. The data are to follow: all of CONSOLE_OUT, then all of CONSOLE_ERR. Returns its size; 0: more than
+/* The head, whose code is left out. The data must follow: all of CONSOLE_OUT, then all of CONSOLE_ERR. Returns its size; 0: more than
  * CONSOLE_DATA_MAX bytes of data. */
 size_t console_encode_output(const struct console_output *m,
 			     uint8_t buf[static CONSOLE_OUTPUT_HEAD]);
-/* -EBADMSG: what is wrong with it. The data stay those of `buf`, the code is not checked. */
+/* -EBADMSG: `err` says the fault. The data point into `buf`, the code is not checked. */
 int console_decode_output(const void *buf, size_t size, struct console_output *ret,
 			  struct err *err);

@@ -197,7 +197,7 @@ static int store_input(struct console_entry *e, struct console_input *m, bool is
 	return 0;
 }
 
-/* A message without data, a poll, keeps those of the message before it, until all of them are acknowledged. */
+/* A message without data, a poll, keeps the data of the message before it, until all of them are acknowledged. */
 static void keep_data(const struct console_entry *e, struct said *s)
 {
 	const struct console_data *d;

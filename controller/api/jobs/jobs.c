@@ -163,7 +163,7 @@ static int end_list(struct call *c, const struct list *l, struct err *err)
 
 #define COORDINATED_MAX 20 /* names in an answer */
 
-/* "coordinates": the accounts of whose jobs the caller sees all, if they name the account. */
+/* "coordinates": the caller's coordinated accounts: all jobs of an account are listed if the caller names it. */
 static json_t *list_coordinated(const struct call *c)
 {
 	const struct accounts *a = c->api->accounts;
@@ -175,7 +175,7 @@ static json_t *list_coordinated(const struct call *c)
 	return list;
 }
 
-/* Others are left out because of who asks, not because of what was asked. */
+/* Others are left out because of who asks, not because of the query. */
 static int add_narrowed(struct call *c, const struct store_filter *f, struct err *err)
 {
 	if (!f->user || call_query_text(c, "user") || call_query_text(c, "packed"))

@@ -31,7 +31,7 @@ struct priced {
 
 /* ---- the charge ---- */
 
-/* What the job occupies of a side. Of whole nodes that is more than it requested: the charge has been computed by it, also before its
+/* The amount of a side that the job occupies. On whole nodes that is more than it requested: the charge has been computed by it, also before its
  * nodes are known. */
 static int64_t count_occupied(const struct priced *p, enum charge_side side)
 {
@@ -90,7 +90,7 @@ static void set_charge(struct doc *d, const char *key, struct fraction rate, int
 		doc_int(d, key, ms);
 }
 
-/* Slurm and PBS have given the job what the ledger has of it. 0: the nodes are not known yet. */
+/* Slurm and PBS have given the job the amounts in the ledger. 0: the nodes are not known yet. */
 static int64_t count_node_cores(const struct priced *p)
 {
 	const struct config_cluster *cl = config_cluster(p->c->api->c.config, p->cluster);

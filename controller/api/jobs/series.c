@@ -45,7 +45,7 @@ struct view {
 	json_t *nodes;	   /* owned until it is part of the answer */
 	struct series sum;
 	bool is_summed; /* every node is in the sum */
-	/* What the job asked for when it was ended for a limit, and was refused: in no point. */
+	/* The refused amount of a job that was ended for a limit: in no point. */
 	int refused_metric; /* -1: none */
 	int64_t refused_bytes;
 };
@@ -130,7 +130,7 @@ static int64_t mean_over_ms(const struct view *v, int m, int64_t measured_ms)
 	return shown[m].is_rate && ran_ms > 0 ? ran_ms : measured_ms;
 }
 
-/* `full` is the top of a chart: what was requested, used or refused, whichever is the most. */
+/* `full` is the top of a chart: the largest of the requested, used and refused amounts. */
 static json_t *encode_metric(const struct view *v, int m)
 {
 	const json_t *asked =

@@ -111,7 +111,7 @@ static int check_limit(struct queue_limits *l, struct call *c, const struct queu
 			   "wait until some have started, or cancel some");
 }
 
-/* What the job stores in the ledger: its script, its environment and its dependencies. */
+/* The bytes that the job stores in the ledger: its script, its environment and its dependencies. */
 static int64_t bytes_of(const struct request *q)
 {
 	int64_t n = (int64_t)q->after.n * STORE_DEPEND_BYTES;

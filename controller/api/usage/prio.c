@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* prio.c - GET /v1/prio, the priorities of queued jobs, those of the highest priority first; with why=1 each one's reason to wait
+/* prio.c - GET /v1/prio, the priorities of queued jobs, the highest first; with why=1 each one's reason to wait
  * and its latest start. */
 #include <errno.h>
 #include <stdlib.h>

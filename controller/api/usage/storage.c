@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* storage.c - GET and POST /v1/storage, POST /v1/storage/remove: what projects occupy on file systems. Operators
- * import readings; one answer reads accounts for a bounded time and says where the next one continues. */
+ * import readings; one answer reads accounts for a bounded time and names the place at which the next one continues. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static int add_row(void *ctx, const struct store_storage *row, struct err *err)
 	return 0;
 }
 
-/* What is allotted to the account itself today, on all clusters; the share of one above it is not its own. */
+/* Storage that is allotted to the account itself today, on all clusters; the share of an account above is not its own. */
 static int64_t find_allotted(const struct call *c, int32_t account)
 {
 	const struct accounts_query ask = { .account = account,

@@ -201,7 +201,7 @@ static void add_years(struct doc *to, const struct config *c, int64_t today, int
 	}
 }
 
-/* Rows of both pools, and of several clusters, stand in one column. `cluster` NULL: of all. */
+/* Rows of both pools, and of several clusters, stand in one column. `cluster` NULL: all clusters. */
 static const char *unit_of(const struct config *c, const char *cluster)
 {
 	const struct config_cluster *one = config_cluster(c, cluster ? cluster : "");

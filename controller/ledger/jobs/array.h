@@ -36,7 +36,7 @@ int store_array_expand_one(struct store *s, struct job_id id, struct err *err);
 int store_array_expand_number(struct store *s, int64_t number, struct err *err);
 
 /* Makes the rows of the tasks whose turn it is, of all arrays that nothing withholds; at most STORE_EXPAND_MOST, some 10 ms, in one call.
- * STORE_EXPAND_MORE: some are left, the next call goes on; 1: there were such arrays; 0: there were none. */
+ * STORE_EXPAND_MORE: some are left, the next call continues; 1: there were such arrays; 0: there were none. */
 #define STORE_EXPAND_MOST 1024
 #define STORE_EXPAND_MORE 2
 int store_arrays_expand(struct store *s, struct err *err);

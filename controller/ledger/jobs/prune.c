@@ -156,7 +156,7 @@ static int load_pieces(struct batch *b, int64_t job, int64_t ret[2], struct err 
 	return 0;
 }
 
-/* What it waited for: at most AFTER_MAX rows. */
+/* Its dependencies: at most AFTER_MAX rows. */
 static int drop_dependencies(struct batch *b, int64_t job, struct err *err)
 {
 	int r = db_run(b->s->db, err, "DELETE FROM depends WHERE job = ?1", "i", job);

@@ -258,7 +258,7 @@ static void fill_request(const struct store_slurm_case *c, struct request *q)
 		fill_whole_request(c->row, q);
 }
 
-/* Slurm allocates all cores of whole nodes. PBS allocates those that were requested: all nodes count as the one that reports. */
+/* Slurm allocates all cores of whole nodes. PBS allocates the requested cores: all nodes count as the reporting node. */
 static int64_t count_node_cores(const struct store_slurm_case *c, const struct request *q)
 {
 	const struct sync *doc = c->is_pbs ? c->how->doc : NULL;

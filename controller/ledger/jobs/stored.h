@@ -3,13 +3,13 @@
  * Part of the contract of store.h.
  *
  * These count: scripts, environments and commands of steps (each text once for a user), output
- * that is kept, and a constant for each step and each dependency. Jobs and attempts are removed only by the archive
+ * that is stored, and a constant for each step and each dependency. Jobs and attempts are removed only by the archive
  * (archive/archive.h), which keeps what is needed to recompute the sums at any time.
  */
 #pragma once
 #include "controller/ledger/store.h"
 
-#define STORE_DEPEND_BYTES 64 /* what a dependency's row counts as */
+#define STORE_DEPEND_BYTES 64 /* the bytes that a dependency's row counts as */
 
 /* How many bytes a user may fill with what counts; 0, as at first: no bound. */
 void store_set_max_stored(struct store *s, int64_t bytes);

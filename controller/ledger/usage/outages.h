@@ -9,7 +9,7 @@
 struct store_outage {
 	int64_t id, at_ns; /* at_ns: when it was declared */
 	int64_t from_ns, to_ns;
-	const char *cluster; /* "": of all clusters */
+	const char *cluster; /* "": all clusters */
 	const char *reason, *author;
 };
 
@@ -22,8 +22,7 @@ int store_outage_remove(struct store *s, int64_t id, struct err *err);
 
 /* Calls fn for each that lies at least in part in [from_ns, to_ns), by its beginning. */
 struct store_outages {
-	const char *
-		cluster; /* those of it and those of all clusters; "": the latter alone; NULL: any */
+	const char *cluster; /* its own and all clusters'; "": the latter; NULL: any */
 	int64_t from_ns, to_ns;
 };
 typedef int (*store_outage_fn)(void *ctx, const struct store_outage *o, struct err *err);

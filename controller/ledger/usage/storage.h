@@ -14,7 +14,7 @@ struct store_storage {
 	int64_t at_ns;				 /* of the reading */
 };
 
-/* Stores readings in one transaction; one that is older than the ledger's changes nothing. *ret_stored: how many
+/* Stores readings in one transaction; a reading older than the ledger's changes nothing. *ret_stored: how many
  * the ledger has now. */
 int store_storage_put(struct store *s, const struct store_storage *rows, size_t n,
 		      int64_t *ret_stored, struct err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* terms.c - reads the terms that a job is charged by, and writes those of a job with whole nodes when it is allocated. See
+/* terms.c - reads the terms that a job is charged by, and writes them for a job with whole nodes when it is allocated. See
  * terms.h. */
 #include "common/err.h"
 #include "controller/ledger/attempts/gpus.h"

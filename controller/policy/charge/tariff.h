@@ -99,7 +99,7 @@ struct tariff_nodes {
 	struct charge_bundle terms;    /* tariff_price.terms of its submission */
 	struct charge_amounts amounts; /* the cores are all cores of its nodes */
 };
-/* Sets rate, decided_by and rule (with all factors in one, as the terms have them); the rest
+/* Sets rate, decided_by and rule (with all factors in one, as in the terms); the rest
  * of *ret is of no meaning. -ERANGE: more than int64 can hold. */
 int tariff_price_nodes(const struct tariff_nodes *n, struct tariff_price *ret);
 

@@ -29,9 +29,9 @@ struct advice_facts {
 bool advice_less(const struct advice_facts *f, struct resources *ret);
 
 /* Did all GPUs of the job do nothing? Then the only smaller request is one without GPUs. True also of a job that was cancelled or
- * reached its walltime; false where that was not measured, the job failed, or it was too short to judge. */
+ * reached its walltime; false if that was not measured, the job failed, or it was too short to judge. */
 bool advice_gpus_idle(const struct advice_facts *f);
-/* Why the use of an ended job says little about what it needs, "it was cancelled"; NULL: it says enough. */
+/* Why the use of an ended job says little about its need, "it was cancelled"; NULL: it says enough. */
 const char *advice_unjudged(const struct advice_facts *f);
 
 #define ADVICE_MAX 256

@@ -25,8 +25,8 @@ struct fit_node {
 	char name[REQUEST_NAME_MAX];
 	bool open; /* up, not draining, not lost */
 	struct resources
-		capacity;	 /* ncpus, mem_bytes, jobfs_bytes, ngpus, pids; of which kind */
-	struct resources in_use; /* the same fields: what is reserved */
+		capacity; /* ncpus, mem_bytes, jobfs_bytes, ngpus, pids; and their kinds */
+	struct resources in_use; /* the same fields: reserved amounts */
 	struct gpus gpus,
 		gpus_in_use;	  /* by model; gpus.n 0: not reported, ngpus are whole ones */
 	struct gpus gpus_drained; /* of gpus: free, but not allocated for now */
@@ -48,8 +48,8 @@ void fit_explain_one(const struct fit_node *nodes, size_t n_nodes,
 /* Is the node of the kind that is asked for: its type, and all features? */
 bool fit_is_kind(const struct fit_node *n, const struct resources *want);
 
-/* Can any node of the kind hold so many processes and threads in all its jobs together? If not, `why` says how many. True where one
- * has not told. */
+/* Can any node of the kind hold that number of processes and threads in all its jobs together? If not, `why` says how many. True if a node
+ * has not reported its limit. */
 bool fit_has_pids(const struct fit_node *nodes, size_t n_nodes, const struct resources *want,
 		  char why[static FIT_WHY_MAX]);
 /* Could any of the nodes, empty and open, hold it? If not, `why` says the largest that could

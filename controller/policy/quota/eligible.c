@@ -48,7 +48,7 @@ const char *eligible_scope_name(const struct eligible_scope *s,
 	return buf;
 }
 
-/* ELIGIBLE_NO_LIMIT: none. What is beyond 64 bits limits nothing. */
+/* ELIGIBLE_NO_LIMIT: none. A value beyond 64 bits limits nothing. */
 static int64_t multiple_of(const struct eligible_scope *s, const struct side *side)
 {
 	int64_t each = amount_of(&s->per_share, side), all;
@@ -70,7 +70,7 @@ void eligible_multiply_shares(struct eligible_scope *s)
 	}
 }
 
-/* " (20 for each of 5 shares)", where that decides the limit. */
+/* " (20 for each of 5 shares)", if that decides the limit. */
 static const char *say_shares(const struct eligible_scope *s, const struct side *side,
 			      char buf[static ELIGIBLE_NAME_MAX])
 {

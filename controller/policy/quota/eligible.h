@@ -41,12 +41,12 @@ struct eligible_scope {
 	const char *name, *of;
 	struct eligible_amounts limit,
 		running; /* limit: ELIGIBLE_NO_LIMIT where there is none */
-	/* Limits that are multiples of shares, where has_shares; likewise. */
+	/* Limits that are multiples of shares, if has_shares; in the same order. */
 	bool has_shares;
 	int64_t shares;
 	struct eligible_amounts per_share; /* jobs is not used */
 };
-/* Lowers s->limit to per_share x shares where that is less. */
+/* Lowers s->limit to per_share x shares if that is less. */
 void eligible_multiply_shares(struct eligible_scope *s);
 
 struct eligible_job {

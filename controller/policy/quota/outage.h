@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* outage - time in which a cluster ran no jobs, as operators declared it: what was due by a moment, and how fast an
+/* outage - time without jobs on a cluster, as operators declared it: the amount due by a moment, and how fast an
  * allocation is used, leave it out.
  *
  * Pure. An allocation does not change by it. Source: Alliance, "What is an allocation?": an outage of a week earns no
@@ -19,7 +19,7 @@ struct outage_list {
 	size_t n;
 };
 
-/* How long there was no outage from `from_ns` up to `to_ns`; 0 where that is before it. */
+/* How long there was no outage from `from_ns` up to `to_ns`; 0 if that is before it. */
 int64_t outage_time_without(const struct outage_list *o, int64_t from_ns, int64_t to_ns);
 /* The moment at which `ns` (>= 0) without outages have passed since from_ns. */
 int64_t outage_moment_after(const struct outage_list *o, int64_t from_ns, int64_t ns);

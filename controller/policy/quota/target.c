@@ -80,7 +80,7 @@ static int add_projection(const struct target_pace *p, struct target_view *v)
 	return r < 0 ? r : scale_half_up(v->by_recent_ms, PPM, v->total_ms, &v->by_recent_ppm);
 }
 
-/* What has passed of the period at a moment. */
+/* The elapsed part of the period at a moment. */
 static int64_t find_passed(const struct target *t, int64_t now_ns)
 {
 	if (now_ns <= t->start_ns)

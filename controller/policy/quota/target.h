@@ -3,8 +3,8 @@
  *
  * Pure, exact integers. Source: Alliance, "What is an allocation?" and "What happens if my
  * group overuses my CPU or GPU allocation?". A target of 100 core-years a year is a rate of
- * 100: an outage earns nothing, and extending the period takes nothing away. What is due by a
- * moment, and how fast the target is used, leave outages out; the target stays what it is.
+ * 100: an outage earns nothing, and extending the period takes nothing away. The amount due by a
+ * moment, and how fast the target is used, leave outages out; the target itself does not change.
  *
  * Units: milli-equivalent-seconds and nanoseconds since the epoch. Shares are per million,
  * projections whole units, both rounded half up.
@@ -49,11 +49,11 @@ int target_find_end(const struct target_pace *p, int64_t total_ms, int64_t *ret_
 
 struct target_view {
 	int64_t total_ms;     /* rate x the whole period */
-	int64_t due_ms;	      /* rate x what has passed of it without outages */
+	int64_t due_ms;	      /* rate x the elapsed time without outages */
 	int64_t used_ppm;     /* used of the total */
 	int64_t due_ppm;      /* due of the total */
 	int64_t passed_ppm;   /* part of the period that has passed, outages included */
-	int64_t outage_ns;    /* of what has passed */
+	int64_t outage_ns;    /* in the elapsed time */
 	bool has_projection;  /* some of the period has passed */
 	int64_t by_year_ms;   /* the year to date goes on: used x period / passed */
 	int64_t by_recent_ms; /* the last 30 days (or what has passed, if less) go on:

@@ -35,7 +35,7 @@ int projection_read_outages(struct projection_state *g, int64_t start_ns, struct
 	return g->spans ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-/* The cluster of a row: that of the query, else a key of the row; "": all together. */
+/* The cluster of a row: the query's, else a key of the row; "": all together. */
 static const char *cluster_of(const struct projection_state *g,
 			      const struct projection_entry *k)
 {

@@ -67,7 +67,7 @@ static int read_rows(struct projection_state *g, struct err *err)
 
 /* ---- the period ---- */
 
-/* What is due of the period, which leaves outages out. */
+/* The amount due of the period, which leaves outages out. */
 static int find_due(struct projection_state *g, struct projection_period *ret, struct err *err)
 {
 	struct projection_pace pace;

@@ -24,7 +24,7 @@
  * accounts of the scope have allocations.
  *
  * The two rules of projection are target_project()'s, in time without outages that were declared
- * (usage/outages.h): those of all clusters, and of a row or query of one cluster that one's. There is none before the period, none
+ * (usage/outages.h): all clusters' outages, and for a row or query of one cluster also that cluster's. There is none before the period, none
  * after it, and none of single months.
  */
 #pragma once
@@ -68,8 +68,8 @@ bool projection_has_used(const struct store_usage *u);
 struct projection_period {
 	int64_t from_day, to_day;
 	int64_t gone_ppm;
-	int64_t due_ppm;     /* of the period: what has passed of it without outages */
-	int64_t outage_ns;   /* of what has passed */
+	int64_t due_ppm;     /* of the period: the elapsed part without outages */
+	int64_t outage_ns;   /* in the elapsed time */
 	int64_t recent_days; /* days of the second rule, the one under way included */
 	int64_t left_out;    /* rows beyond the limit */
 	bool is_open;	     /* has begun and is not over: there are projections */

@@ -23,7 +23,7 @@ struct projection_total {
 
 struct projection_outage {
 	struct outage_span span;
-	char cluster[REQUEST_NAME_MAX]; /* "": of all */
+	char cluster[REQUEST_NAME_MAX]; /* "": all clusters */
 };
 
 struct projection_state {
@@ -47,7 +47,7 @@ struct projection_state {
 
 /* Reads the outages of a period that is open and begins then. */
 int projection_read_outages(struct projection_state *g, int64_t start_ns, struct err *err);
-/* Times of the period without the outages of a row's cluster (NULL: of the period's); `outages` has them, and is good
+/* Times of the period without the outages of a row's cluster (NULL: the period's); `outages` lists them, and is good
  * until the next call. */
 struct projection_pace {
 	struct outage_list outages;

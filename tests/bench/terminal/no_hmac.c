@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* no_hmac - in the place of libnettle's functions (linked, or by LD_PRELOAD): every text has the same authentication code, which costs
- * nothing. For console.sh, which measures what the codes cost. */
+ * nothing. For console.sh, which measures the cost of the codes. */
 #include <nettle/hmac.h>
 #include <string.h>
 

@@ -97,7 +97,7 @@ static int be_traced(void)
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return 1;
-	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* where there is Yama */
+	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); /* for kernels with Yama */
 	tracer = fork();
 	if (tracer == 0) {
 		setsid();

@@ -102,7 +102,7 @@ static void amounts_have_the_unit_of_the_request_beside_them(void **state)
 	table_int(t, "peak", 1LL << 29);
 	table_int(t, "mem", 500000000);
 	table_int(t, "resident", 250000000);
-	table_row(t); /* nothing was: that of table_like() */
+	table_row(t); /* nothing was: table_like() decides */
 	table_int(t, "peak", 46100000);
 	table_like(t, 2000000000);
 	text = print_table(t, (struct table_format){ .output = TABLE_TABLE });

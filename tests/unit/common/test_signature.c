@@ -126,7 +126,7 @@ static void another_command_environment_or_directory_is_refused(void **state)
 	g = stored_request(), strcpy(g.cluster, "other"), assert_refused(&a, &g, "its cluster");
 }
 
-/* The words of the refusal where the node lists `free_queues`. */
+/* The words of the refusal if the node lists `free_queues`. */
 static const char *compare_queues(const char *asked, const char *given, const char *free_queues)
 {
 	static struct err err;
@@ -399,7 +399,7 @@ static void a_step_has_the_terminal_that_its_user_signed(void **state)
 	g = good, g.terminal.rows = 31, assert_step(&s, &g, "the size of its terminal");
 	g = good, g.terminal.cols = 99, assert_step(&s, &g, "the size of its terminal");
 	signature_step_done(&s);
-	/* A step for which no terminal was signed, also one of an older command. */
+	/* A step without a signed terminal, also an older command's. */
 	s = step_of("{\"nodes\":[\"n2\"],\"argv\":[\"sh\",\"-c\",\"echo hello\"]}");
 	assert_step(&s, &good, "a reeve command that is older than this agent");
 	g = good, g.terminal = (struct sync_terminal){ .is_main = true };

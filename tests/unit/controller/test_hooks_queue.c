@@ -26,7 +26,7 @@ static struct event *event_of(struct hooks_item *item)
 	return (struct event *)item;
 }
 
-/* As the controller adds one: the one that is dropped, itself or another; 0: none. */
+/* Adds an event as the controller does. The dropped event, itself or another; 0: none. */
 static char add_event(char name, int64_t uid)
 {
 	struct event *e = &events[(unsigned char)name];
@@ -107,7 +107,7 @@ static void what_the_program_runs_for_is_not_dropped(void **unused)
 	assert_int_equal(add_event('A', 2), 'j');
 	assert_int_equal(add_event('B', 2), 'i');
 	assert_int_equal(add_event('C', 2), 'g');
-	/* One that is to be run again is older than all that wait. */
+	/* An event that runs again is older than all that wait. */
 	hooks_queue_remove(&queue, &events['C'].item);
 	hooks_queue_defer(&queue, &events['h'].item);
 	assert_int_equal(add_event('D', 3), 'f');

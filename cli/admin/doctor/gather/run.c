@@ -104,7 +104,7 @@ static int wait_until(pid_t pid, int64_t until_ns, int *ret_status)
 	return 0;
 }
 
-/* All of its session that did not leave its group. One that its user traces stays a zombie for as long as the tracer likes: it is not
+/* All of its session that did not leave its group. A process that its user traces stays a zombie for as long as the tracer likes: it is not
  * waited for. */
 static void kill_program(pid_t pid)
 {

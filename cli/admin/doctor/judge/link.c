@@ -137,7 +137,7 @@ void judge_clock(struct judge_report *r, const struct judge_about *a)
 				"whose clock is wrong)");
 }
 
-/* An RSA signature of 2048 bits takes four times as long as one of ECDSA (P-256), of 4096 bits seventeen times: tests/bench/web/tls.sh. */
+/* An RSA signature of 2048 bits takes four times as long as an ECDSA signature (P-256), of 4096 bits seventeen times: tests/bench/web/tls.sh. */
 static void judge_key(struct judge_report *r, const struct judge_about *a, const char *path)
 {
 	if (a->rsa_bits <= RSA_BITS_MAX)

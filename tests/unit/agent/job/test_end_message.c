@@ -246,7 +246,7 @@ static void a_user_who_stops_the_program_neither_keeps_it_nor_sees_into_it(void 
 	snprintf(file, sizeof(file), "/proc/%d/environ", pid);
 	assert_int_equal(stat(file, &st), 0);
 	assert_int_equal(st.st_uid,
-			 0); /* of one that could be traced and dumped it is the user's */
+			 0); /* it is the user's if the process could be traced and dumped */
 	assert_int_equal(read_number(pid, "limits", "Max core file size"), 0);
 	stop_as_user(pid);
 	assert_int_equal(ptrace(PTRACE_DETACH, pid, 0, 0), 0);

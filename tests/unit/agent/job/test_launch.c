@@ -208,7 +208,7 @@ static long call_native(long nr, long a, long b, long c)
 	return r < 0 ? -errno : r;
 }
 
-/* The errno with which io_uring is refused behind a filter of `deny`; 0: it is not. */
+/* The errno of io_uring behind a filter of `deny`; 0: it works. */
 static int set_up_uring(uint32_t deny)
 {
 	pid_t pid = fork();

@@ -508,7 +508,7 @@ static void a_step_of_a_suspended_job_does_not_run(void **unused)
 	write_text(freeze, "0");
 }
 
-/* In a user's namespaces root would run where the user decides what each path means; in the node's it would be outside the job. */
+/* In a user's namespaces root would run among paths that the user chose; in the node's it would be outside the job. */
 static void the_view_of_the_job_is_entered_wherever_its_processes_are(void **unused)
 {
 	char link[64], its[64] = "";

@@ -80,7 +80,7 @@ static void what_a_terminal_sealed_is_taken_once_and_in_its_order(void **unused)
 	assert_memory_equal(data.data, "ls\n", 3);
 	assert_int_equal(
 		step_session_take_data(&s, make_data(&again, &first, 4, "rm\n"), &data), 1);
-	/* Repeated, and one that was kept back. */
+	/* Repeated, and delayed. */
 	assert_int_equal(step_session_take_data(&s, m.part, &data), 0);
 	assert_int_equal(step_session_take_data(&s, make_data(&m, &first, 3, "mv\n"), &data),
 			 0);
@@ -139,7 +139,7 @@ static void other_numbers_or_kinds_are_changes(void **unused)
 	make_state(&m, &first, 1, 24);
 	m.bytes[8] = 9;
 	assert_int_equal(step_session_take_state(&s, m.part, &state), -EBADMSG);
-	/* What was sealed as one kind is none of the other. */
+	/* A message sealed as one kind is not valid as the other. */
 	s = begin_session();
 	make_state(&m, &first, 1, 24);
 	m.part.size = CONSOLE_STATE_SIZE;
@@ -184,7 +184,7 @@ static void a_later_terminal_takes_over_and_an_earlier_one_never_comes_back(void
 	assert_int_equal(step_session_take_data(&s, late.part, &data), 0);
 	assert_int_equal(step_session_take_data(&s, make_data(&m, &second, 1, "ls\n"), &data),
 			 1);
-	/* Nor one of before the step was signed. */
+	/* A terminal older than the step's signature is refused too. */
 	step_session_init(&s, 50);
 	assert_int_equal(step_session_begin(&s, &old), 0);
 	assert_true(s.refused == 49 && s.refusal == CONSOLE_EARLIER);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Messages of interactive steps: what is encoded is decoded the same; what is cut or out of bounds is refused. */
+/* Messages of interactive steps: an encoded message is decoded the same; a message cut or out of bounds is refused. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Authentication codes: those of RFC 4231; every change of key, label, text or code is noticed. */
+/* Authentication codes: the examples of RFC 4231; every change of key, label, text or code is noticed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -172,7 +172,7 @@ static void no_peak_is_below_what_the_message_says_was_reached(void **state)
 	(void)state;
 	usage_set(&u, &u.rss_peak_bytes, 25);
 	usage_set(&u, &u.mem_peak_bytes,
-		  51); /* the kernel's own, with what the message left out */
+		  51); /* the kernel's own, with the amount that the message left out */
 	job_end_raise_peaks(&e, &u);
 	assert_int_equal(u.rss_peak_bytes, 50);
 	assert_int_equal(u.mem_peak_bytes, 51);

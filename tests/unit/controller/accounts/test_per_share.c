@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* test_per_share - limits that are multiples of shares: read, written, and what they must not be. */
+/* test_per_share - limits that are multiples of shares: read, written, and refused values. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

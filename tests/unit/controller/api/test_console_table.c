@@ -78,7 +78,7 @@ static int send_message(struct console_entry *e, const char *token, struct sent 
 					       (uint64_t)now_ns / 1000, &err);
 }
 
-/* What the node would get now. */
+/* The message that the node would get now. */
 static struct console_input input_of(const struct console_entry *e)
 {
 	struct console_input m;
@@ -116,7 +116,7 @@ static void a_message_overtaken_by_the_detachment_does_not_attach_again(void **u
 	console_table_clear(&table);
 }
 
-/* A message of the step, and what the controller makes of it. */
+/* A message of the step, and the controller's answer. */
 static int set_output(struct console_entry *e, const struct console_output *m)
 {
 	static uint8_t buf[CONSOLE_MESSAGE_MAX];
@@ -127,7 +127,7 @@ static int set_output(struct console_entry *e, const struct console_output *m)
 	return console_entry_set_output(e, buf, n + size, &err);
 }
 
-/* One of the step that has got all input before `heard`. Returns as console_entry_set_output(). */
+/* A message of the step, which has all input before `heard`. Returns as console_entry_set_output(). */
 static int show_message(struct console_entry *e, uint64_t serial, uint64_t heard)
 {
 	const struct console_output m = { .serial = serial,
@@ -216,7 +216,7 @@ static void the_end_of_input_is_told_at_once_and_once(void **unused)
 	assert_int_equal(send_message(e, "t", m), 1);
 	m = (struct sent){ .number = 2, .is_attached = true, .typed = "", .is_end = true };
 	assert_int_equal(send_message(e, "t", m), 1);
-	m.number = 3; /* each poll has it */
+	m.number = 3; /* in each poll */
 	assert_int_equal(send_message(e, "t", m), 0);
 	console_table_clear(&table);
 }
@@ -311,13 +311,13 @@ static void a_silent_terminal_is_told_to_its_node_once(void **unused)
 	console_table_check(&table, now_ns + CONSOLE_LOST_NS + 2, 1, count_lost, NULL);
 	assert_int_equal(n_lost, 1);
 	assert_true(input_of(e).is_lost);
-	/* What the terminal sealed stays as it was. */
+	/* The terminal's sealed part stays as it was. */
 	assert_int_equal(console_decode_state(input_of(e).state, &state, NULL), 0);
 	assert_true(state.is_attached && !state.hangs_up);
 	send_message(e, "t", (struct sent){ .number = 2, .is_attached = true });
 	assert_false(input_of(e).is_lost);
 	console_table_clear(&table);
-	/* One that never came. */
+	/* A number that never came. */
 	e = one_step(false);
 	console_table_check(&table, now_ns + CONSOLE_LOST_NS + 1, 1, count_lost, NULL);
 	assert_int_equal(n_lost, 2);
@@ -337,7 +337,7 @@ static void consoles_are_bounded_for_a_user_and_in_all(void **unused)
 	add_step(job + 1, 1000, false, &r);
 	assert_int_equal(r, -EDQUOT);
 	for (uint32_t uid = 2000; job < CONSOLES_MAX; uid++) {
-		/* Each takes what it can get; 30 of them do not get all. */
+		/* Each takes all it may; 30 of them do not get everything. */
 		do
 			add_step(job + 1, uid, false, &r);
 		while (r == 0 && ++job < CONSOLES_MAX);

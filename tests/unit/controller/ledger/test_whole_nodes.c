@@ -116,7 +116,7 @@ static void what_costs_more_than_the_cores_still_decides(void **state)
 	say_hello(r, NOON);
 	allocate_to(r, job, 4, NOON);
 	seen = load_price(r, job);
-	assert_int_equal(seen.rate, 10); /* 1 GPU, of which a unit has a tenth */
+	assert_int_equal(seen.rate, 10); /* 1 GPU; a unit has a tenth of one */
 	assert_int_equal(seen.decided_by, CHARGE_GPUS);
 }
 
@@ -140,7 +140,7 @@ static int add_run(void *ctx, const struct store_charge *c, struct err *err)
 	return 0;
 }
 
-/* A node of 4 cores is lost after 40 s; the job runs again on one of 16. */
+/* A node of 4 cores is lost after 40 s; the job runs again on a node of 16. */
 static void each_attempt_is_charged_by_its_own_nodes(void **state)
 {
 	const struct store_charge_span all = { 0, NOON + DAY_NS };

@@ -356,7 +356,7 @@ static void more_processes_than_any_node_of_the_kind_holds_are_never_had(void **
 
 	(void)state;
 	any.want.pids = b.want.pids = 70001;
-	assert_true(fit_has_pids(nodes, 2, &any.want, why)); /* neither has told */
+	assert_true(fit_has_pids(nodes, 2, &any.want, why)); /* neither has reported it */
 	nodes[0].capacity.pids = 4000000;
 	nodes[1].capacity.pids = 70000;
 	assert_true(fit_has_pids(nodes, 2, &any.want, why));

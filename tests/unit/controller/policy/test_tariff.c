@@ -410,7 +410,7 @@ static void hours_of_cores_say_which_cores_and_by_which_clock(void **state)
 		"all cores of the nodes held, 12, an hour of running by the wall clock");
 }
 
-/* What a job costs by the nodes it was allocated is what it would have cost, had they been known. */
+/* The cost of a job by its allocated nodes equals its cost if they had been known before. */
 static void nodes_that_are_allocated_price_as_nodes_that_are_known(void **state)
 {
 	struct tariff tariffs[] = { equivalents_tariff("3", "31750000000"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* test_job_bounds - what one job may request at most: of its queue, and of its user and account. */
+/* test_job_bounds - what one job may request at most: limits of its queue, user and account. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -138,7 +138,7 @@ static void run_world(struct world *w, const struct sim_usage_rule *rule)
 	}
 }
 
-/* BMRC's three levels: bloggs has prj.high, prj and prj.low, whose users have 10 shares or those of the parent; chem
+/* BMRC's three levels: bloggs has prj.high, prj and prj.low, whose users have 10 shares or the parent's; chem
  * has users of its own. */
 static const struct sim_account bmrc_accounts[] = {
 	{ 2, 100 }, { 2, 10 }, { -1, 5 }, { 2, 1 }, { -1, 2 }

@@ -14,7 +14,7 @@ pid_t views_rig_fork_keeper(const char *socket);
 pid_t views_rig_start_keeper(const char *socket);
 void views_rig_end(pid_t pid);
 
-/* A process with the namespaces of `unshare_what`, in `cgroup` (NULL: ours). Of a mount namespace: with a directory /mnt/inside of its own. */
+/* A process with the namespaces of `unshare_what`, in `cgroup` (NULL: ours). A mount namespace gets a directory /mnt/inside of its own. */
 pid_t views_rig_start_main(int unshare_what, const char *cgroup);
 /* Has it make namespaces of its own, as a user can, and hide /mnt. Once. */
 void views_rig_go_elsewhere(pid_t pid);

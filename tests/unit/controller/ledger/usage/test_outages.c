@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* test_outages - declared outages: of which cluster and time they are, in their order, and what is refused. */
+/* test_outages - declared outages: their clusters and times, their order, and refused ones. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
