@@ -32,7 +32,10 @@
 	</xsl:choose>
 	<xsl:for-each select="$rows">
 		<xsl:value-of select="@filesystem"/>: <xsl:call-template name="storage-amount"><xsl:with-param name="bytes" select="@bytes"/></xsl:call-template> used, read <time><xsl:value-of select="f:time(@at_ns)"/></time>. </xsl:for-each>
-	<xsl:if test="not($rows)">No reading of what it occupies was imported.</xsl:if></p>
+	<xsl:if test="not($rows)"><xsl:choose>
+		<xsl:when test="/page/storage/@next">What it occupies stands on <a href="/web/quota?account={f:encode($account)}">the page of this project alone</a>.</xsl:when>
+		<xsl:when test="/page/storage">No reading of what it occupies was imported.</xsl:when>
+	</xsl:choose></xsl:if></p>
 </xsl:template>
 
 <xsl:template name="storage-table">

@@ -119,6 +119,41 @@ static void figures_are_written_for_people(void **unused)
 	free(html);
 }
 
+/* A page has the readings of some projects; that there is none is said only if it is known. */
+static void no_reading_is_claimed_only_where_all_are_known(void **unused)
+{
+	static const char none[] = "No reading of what it occupies was imported",
+			  alone[] = "/web/quota?account=physics";
+	static const struct {
+		const char *storage; /* NULL: the page has no such document */
+		bool says_none, names_page;
+	} cases[] = { { "{\"storage\": []}", true, false },
+		      { "{\"storage\": [], \"next\": \"art\"}", false, true },
+		      { NULL, false, false } };
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		xmlDoc *d = page_of("quota",
+				    json_pack("{s:[{s:s,s:I}]}", "quotas", "account", "physics",
+					      "storage_bytes", (json_int_t)1000000000000));
+		json_t *storage =
+			cases[i].storage ? json_loads(cases[i].storage, 0, NULL) : NULL;
+		struct render_text html = { NULL, 0 };
+
+		if (storage)
+			assert_int_equal(
+				xml_add_json(xmlDocGetRootElement(d), "storage", storage, NULL),
+				0);
+		assert_int_equal(render_page(render, "quota.xsl", d, &html, NULL), 0);
+		assert_non_null(strstr(html.text, "Storage: 1.00 TB allotted. "));
+		assert_int_equal(strstr(html.text, none) != NULL, cases[i].says_none);
+		assert_int_equal(strstr(html.text, alone) != NULL, cases[i].names_page);
+		json_decref(storage);
+		xmlFreeDoc(d);
+		free(html.text);
+	}
+}
+
 static void what_was_typed_is_one_value_in_links(void **unused)
 {
 	json_t *doc =
@@ -188,6 +223,7 @@ int main(void)
 		cmocka_unit_test(markup_in_names_is_text),
 		cmocka_unit_test(what_was_not_measured_is_a_dash),
 		cmocka_unit_test(figures_are_written_for_people),
+		cmocka_unit_test(no_reading_is_claimed_only_where_all_are_known),
 		cmocka_unit_test(what_was_typed_is_one_value_in_links),
 		cmocka_unit_test(rows_of_a_page_are_sorted_as_numbers),
 		cmocka_unit_test(rows_become_csv_with_the_columns_of_all),
