@@ -114,7 +114,7 @@ int route_declare_outage(struct call *c, struct err *err)
 		r = open_answer(c, &list, err);
 	if (r >= 0)
 		r = store_outage_add(c->api->c.store, &o, &o.id, err);
-	if (r == -ENOSPC)
+	if (r == -EDQUOT)
 		return call_refuse(c, 409, "too-many", "remove outages of past periods");
 	if (r >= 0)
 		r = add_to_list(list, &o, err);

@@ -21,7 +21,7 @@ static int add_row(struct store *s, const struct store_outage *o, int64_t *ret_i
 	int r = db_query_int(s->db, err, &n, "SELECT COUNT(*) FROM outages", "");
 
 	if (r >= 0 && n >= STORE_OUTAGES_MAX)
-		return err_set(err, -ENOSPC,
+		return err_set(err, -EDQUOT,
 			       "the ledger has %d outages; remove old ones with 'reeve admin "
 			       "outage remove'",
 			       STORE_OUTAGES_MAX);

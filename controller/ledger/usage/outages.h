@@ -14,7 +14,7 @@ struct store_outage {
 };
 
 /* Declares one. *ret_id is its number. -EINVAL: it ends before it begins, lacks reason or author, or a reason of
- * STORE_REASON_MAX (adjust.h) or more; -ENOSPC: there are STORE_OUTAGES_MAX. The reason becomes one line. */
+ * STORE_REASON_MAX (adjust.h) or more; -EDQUOT: there are STORE_OUTAGES_MAX. The reason becomes one line. */
 int store_outage_add(struct store *s, const struct store_outage *o, int64_t *ret_id,
 		     struct err *err);
 /* -ENOENT: there is none of that number. */
