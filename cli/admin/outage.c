@@ -249,9 +249,9 @@ static const struct verb add_verb = {
 	.help = "Declare an outage, past or to come",
 	.details =
 		"A TIME is 2026-11-21, the beginning of that day, or 2026-11-21T08:00, in the\n"
-		"time zone of the ledger. What is due of an allocation by now, and projections,\n"
-		"leave the outage out. Allocations do not change, and nothing is refunded.\n"
-		"Operators only.",
+		"time zone of the ledger. The part of an allocation that is due, and\n"
+		"projections, leave the outage out. Allocations do not change, and nothing\n"
+		"is refunded. Operators only.",
 	.examples =
 		"reeve admin outage add --cluster main --from 2026-11-21 --to 2026-11-28 \\\n"
 		"    --reason 'new cooling'",
@@ -283,7 +283,7 @@ static int run_outage(const struct verb_call *call, void *ctx, struct err *err)
 {
 	const struct verb_tool sub = {
 		.name = "reeve admin outage",
-		.help = "Declare outages, which what is due leaves out",
+		.help = "Declare outages, which due amounts leave out",
 		.verbs = verbs,
 	};
 
@@ -293,7 +293,7 @@ static int run_outage(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb admin_verb_outage = {
 	.name = "outage",
 	.args = "COMMAND ...",
-	.help = "Declare outages, which what is due leaves out",
+	.help = "Declare outages, which due amounts leave out",
 	.details = "'reeve admin outage help' lists the commands: add, list, remove.",
 	.examples = "reeve admin outage add --from 2026-11-21 --to 2026-11-28 \\\n"
 		    "    --reason 'new cooling'\n"

@@ -429,7 +429,7 @@ const struct verb cli_verb_usage = {
 	.help = "Sum up what was charged, and project it to the end of the period",
 	.details =
 		"CHARGED is the charge for the requests, in the site's unit: equivalent hours, SU\n"
-		"or core-h. AS USED is what the smallest sufficient requests would have cost;\n"
+		"or core-h. AS USED is the cost of the smallest sufficient requests;\n"
 		"CORE-H is plain cores x hours, which differs where memory or GPUs decided the\n"
 		"price.\n"
 		"ADJUSTED is what operators refunded (-) or recharged: CHARGED + ADJUSTED\n"
@@ -446,8 +446,8 @@ const struct verb cli_verb_usage = {
 		"CSV and JSON have exact thousandths of seconds.\n"
 		"\n"
 		"--storage shows what operators imported ('reeve admin storage') of the file\n"
-		"systems of your accounts: % USED is of the limit, without one of what is\n"
-		"allotted to the account; READ says when that was so.",
+		"systems of your accounts: % USED is of the limit, or without a limit of the\n"
+		"account's allocation; READ is the time of these figures.",
 	.examples =
 		"reeve usage\nreeve usage --storage\nreeve usage --by user --start 2026-11-01 --end 2026-12-01\n"
 		"reeve usage --account physics --years\n"

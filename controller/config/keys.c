@@ -277,7 +277,7 @@ const struct conf_key config_keys[] = {
 	HOOKS("AtOnce", at_once, 1, 64, "how many of these programs run at a time", "4",
 	      CONF_LIVE),
 	HOOKS("QueueMax", queue_max, 1, 100000,
-	      "events that may wait; of more, those of the user with most are dropped", "1000",
+	      "events that may wait; beyond, events of the user with most are dropped", "1000",
 	      CONF_LIVE),
 	{ "Hooks", "TimeLimit", CONF_SECONDS, HOOKS_AT(time_limit_s), 1, 3600, NULL,
 	  "time after which the program is killed", "30", CONF_LIVE },

@@ -2,7 +2,7 @@
 /* session.h - which terminal an interactive step has, and what of its messages is genuine.
  *
  * A terminal makes a key, and encrypts it for root of a node; the agent decrypts it, checks whose it is, and passes it on. Each message of the
-* terminal is sealed with the key (common/model/console/console.h), so the controller, through which it comes, cannot make or change
+ * terminal is sealed with the key (common/model/console/console.h), so the controller, through which it comes, cannot make or change
  * any of it. It cannot repeat any of it either: the numbers within a terminal's messages grow, and a terminal that began earlier than the
  * present one is refused. When a message was changed, nothing more of that terminal is taken.
  *
