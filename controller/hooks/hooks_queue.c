@@ -38,25 +38,16 @@ static void count_waiting(struct hooks_queue *q, struct hooks_item *item, int64_
 	q->n_waiting += more;
 }
 
-static void add_newest(struct hooks_queue *q, struct hooks_item *item)
+/* `older` and `newer` become its neighbours; NULL: there is none, it is the oldest or the newest. */
+static void join_waiting(struct hooks_queue *q, struct hooks_item *item,
+			 struct hooks_item *older, struct hooks_item *newer)
 {
 	struct hooks_owner *o = item->owner;
 
-	item->older = o->newest;
-	item->newer = NULL;
-	*(o->newest ? &o->newest->newer : &o->oldest) = item;
-	o->newest = item;
-	count_waiting(q, item, 1);
-}
-
-static void add_oldest(struct hooks_queue *q, struct hooks_item *item)
-{
-	struct hooks_owner *o = item->owner;
-
-	item->newer = o->oldest;
-	item->older = NULL;
-	*(o->oldest ? &o->oldest->older : &o->newest) = item;
-	o->oldest = item;
+	item->older = older;
+	item->newer = newer;
+	*(older ? &older->newer : &o->oldest) = item;
+	*(newer ? &newer->older : &o->newest) = item;
 	count_waiting(q, item, 1);
 }
 
@@ -87,7 +78,7 @@ int hooks_queue_add(struct hooks_queue *q, struct hooks_item *item, int64_t uid)
 	*item = (struct hooks_item){ .previous = q->last, .owner = o };
 	*(q->last ? &q->last->next : &q->first) = item;
 	q->last = item;
-	add_newest(q, item);
+	join_waiting(q, item, o->newest, NULL);
 	return 0;
 }
 
@@ -110,7 +101,7 @@ void hooks_queue_begin(struct hooks_queue *q, struct hooks_item *item)
 
 void hooks_queue_defer(struct hooks_queue *q, struct hooks_item *item)
 {
-	add_oldest(q, item);
+	join_waiting(q, item, NULL, item->owner->oldest);
 }
 
 bool hooks_queue_has_room(const struct hooks_queue *q, int64_t uid, int64_t max,
