@@ -24,6 +24,17 @@ int64_t cli_int(const json_t *j, const char *key, int64_t def)
 	return json_is_integer(v) ? json_integer_value(v) : def;
 }
 
+void cli_add_row(struct table *t, const struct table_column *columns, const json_t *j)
+{
+	table_row(t);
+	for (const struct table_column *col = columns; col->name; col++) {
+		if (col->kind == CELL_TEXT || col->kind == CELL_FIGURE)
+			table_text(t, col->name, cli_text(j, col->name));
+		else if (json_is_integer(json_object_get(j, col->name)))
+			table_int(t, col->name, cli_int(j, col->name, 0));
+	}
+}
+
 static void put_safe(FILE *to, const char *text, enum text_keep keep)
 {
 	char *safe = text_safe(text, keep);

@@ -84,6 +84,8 @@ int cli_parse_job_id(const char *text, struct job_id *ret, struct err *err);
  * an empty text. The text belongs to j. */
 const char *cli_text(const json_t *j, const char *key);
 int64_t cli_int(const json_t *j, const char *key, int64_t def);
+/* Adds a row whose cells are the values of j under the columns' names; an absent one stays unset. */
+void cli_add_row(struct table *t, const struct table_column *columns, const json_t *j);
 /* Prints untrusted text, escaped for a terminal. */
 void cli_put(FILE *to, const char *text);
 /* The same within a line: line ends and tabs are escaped too. */

@@ -47,18 +47,6 @@ static int add_row(void *ctx, const struct store_adjustment *a, struct err *err)
 	return 0;
 }
 
-/* A row of the controller's answer, which has the columns' names. */
-static void add_answer_row(struct table *t, const json_t *row)
-{
-	table_row(t);
-	for (const struct table_column *col = columns; col->name; col++) {
-		if (col->kind == CELL_TEXT)
-			table_text(t, col->name, cli_text(row, col->name));
-		else if (json_is_integer(json_object_get(row, col->name)))
-			table_int(t, col->name, cli_int(row, col->name, 0));
-	}
-}
-
 /* ---- options ---- */
 
 /* Parses equivalent hours, as tables show charges, into milli-equivalent-seconds. -EINVAL where
@@ -165,7 +153,7 @@ static int request_adjustments(struct cli *c, struct http_call what, struct tabl
 	if (r < 0)
 		return r;
 	json_array_foreach(json_object_get(answer, "adjustments"), i, row)
-		add_answer_row(t, row);
+		cli_add_row(t, columns, row);
 	return 0;
 }
 

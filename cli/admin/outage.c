@@ -35,18 +35,6 @@ static int add_row(void *ctx, const struct store_outage *o, struct err *err)
 	return 0;
 }
 
-/* A row of the controller's answer, which has the columns' names. */
-static void add_answer_row(struct table *t, const json_t *row)
-{
-	table_row(t);
-	for (const struct table_column *col = columns; col->name; col++) {
-		if (col->kind == CELL_TEXT)
-			table_text(t, col->name, cli_text(row, col->name));
-		else
-			table_int(t, col->name, cli_int(row, col->name, 0));
-	}
-}
-
 static int request_outages(struct cli *c, struct http_call what, struct table *t,
 			   struct err *err)
 {
@@ -57,7 +45,8 @@ static int request_outages(struct cli *c, struct http_call what, struct table *t
 
 	if (r < 0)
 		return r;
-	json_array_foreach(json_object_get(answer, "outages"), i, row) add_answer_row(t, row);
+	json_array_foreach(json_object_get(answer, "outages"), i, row)
+		cli_add_row(t, columns, row);
 	return 0;
 }
 
@@ -76,12 +65,16 @@ static int run_either(const struct verb_call *call, struct cli *c, on_file_fn on
 	const char *ledger = verb_value(call, "ledger");
 	int r = ledger ? cli_begin_offline(c, call, err) : cli_begin(c, call, err);
 
-	if (r >= 0)
-		r = table_new("outages", columns, &t, err);
-	if (r >= 0 && ledger)
+	if (r < 0)
+		return r;
+	r = table_new("outages", columns, &t, err);
+	if (r < 0)
+		return r;
+	if (ledger)
 		r = ledger_file_open(ledger, LEDGER_FILE_THERE, &s, err);
-	if (r >= 0)
-		r = ledger ? on_file(s, call, t, err) : on_live(c, call, t, err);
+	if (r < 0)
+		return r;
+	r = ledger ? on_file(s, call, t, err) : on_live(c, call, t, err);
 	return r < 0 ? r : table_print(t, &c->format, err);
 }
 
@@ -110,14 +103,17 @@ static int add_file(struct store *s, const struct verb_call *call, struct table 
 				  .author = author_name(author) };
 	int r = check_options(call, err);
 
+	if (r < 0)
+		return r;
 	if (!o.cluster)
 		o.cluster = "";
-	if (r >= 0)
-		r = store_outage_parse(s, verb_value(call, "from"), &o.from_ns, err);
-	if (r >= 0)
-		r = store_outage_parse(s, verb_value(call, "to"), &o.to_ns, err);
-	if (r >= 0)
-		r = store_outage_add(s, &o, &o.id, err);
+	r = store_outage_parse(s, verb_value(call, "from"), &o.from_ns, err);
+	if (r < 0)
+		return r;
+	r = store_outage_parse(s, verb_value(call, "to"), &o.to_ns, err);
+	if (r < 0)
+		return r;
+	r = store_outage_add(s, &o, &o.id, err);
 	return r < 0 ? r : add_row(t, &o, err);
 }
 
@@ -129,16 +125,16 @@ static int add_live(struct cli *c, const struct verb_call *call, struct table *t
 	_cleanup_json_ json_t *body = NULL;
 	int r = check_options(call, err);
 
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		doc_text_if(&d, keys[i], verb_value(call, keys[i]));
-	if (r >= 0)
-		r = doc_finish(&d, &body, err);
-	return r < 0 ? r
-		     : request_outages(c,
-				       (struct http_call){ .method = "POST",
-							   .path = "/v1/outages",
-							   .body = body },
-				       t, err);
+	r = doc_finish(&d, &body, err);
+	if (r < 0)
+		return r;
+	return request_outages(
+		c, (struct http_call){ .method = "POST", .path = "/v1/outages", .body = body },
+		t, err);
 }
 
 static int run_add(const struct verb_call *call, void *ctx, struct err *err)
@@ -188,10 +184,12 @@ static int remove_file(const struct verb_call *call, struct cli *c, struct err *
 	int64_t id;
 	int r = cli_begin_offline(c, call, err);
 
-	if (r >= 0)
-		r = parse_id(call, &id, err);
-	if (r >= 0)
-		r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &s, err);
+	if (r < 0)
+		return r;
+	r = parse_id(call, &id, err);
+	if (r < 0)
+		return r;
+	r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &s, err);
 	return r < 0 ? r : store_outage_remove(s, id, err);
 }
 
@@ -199,20 +197,22 @@ static int remove_live(const struct verb_call *call, struct cli *c, struct err *
 {
 	_cleanup_doc_ struct doc d = doc_message();
 	_cleanup_json_ json_t *body = NULL, *answer = NULL;
-	int64_t id = 0;
+	int64_t id;
 	int r = cli_begin(c, call, err);
 
-	if (r >= 0)
-		r = parse_id(call, &id, err);
+	if (r < 0)
+		return r;
+	r = parse_id(call, &id, err);
+	if (r < 0)
+		return r;
 	doc_int(&d, "id", id);
-	if (r >= 0)
-		r = doc_finish(&d, &body, err);
-	return r < 0 ? r
-		     : cli_ask(c,
-			       (struct http_call){ .method = "POST",
-						   .path = "/v1/outages/remove",
-						   .body = body },
-			       &answer, err);
+	r = doc_finish(&d, &body, err);
+	if (r < 0)
+		return r;
+	return cli_ask(c,
+		       (struct http_call){
+			       .method = "POST", .path = "/v1/outages/remove", .body = body },
+		       &answer, err);
 }
 
 static int run_remove(const struct verb_call *call, void *ctx, struct err *err)

@@ -135,9 +135,11 @@ static int end_batch(struct import *in, struct err *err)
 	in->batch = doc_array();
 	in->n = 0;
 	r = doc_finish(&body, &j, err);
-	if (r >= 0 && json_array_append_new(in->bodies, j) < 0)
-		r = err_set(err, -ENOMEM, "out of memory");
-	return r;
+	if (r < 0)
+		return r;
+	if (json_array_append_new(in->bodies, j) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
 }
 
 static int read_row(struct import *in, struct err *err)
@@ -152,10 +154,14 @@ static int read_row(struct import *in, struct err *err)
 	_cleanup_doc_ struct doc row = doc_object();
 	int r = put_names(in, &row, err);
 
-	for (size_t i = 0; i < ARRAY_LEN(amounts) && r >= 0; i++)
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_LEN(amounts); i++) {
 		r = put_amount(in, &row, amounts[i].column, amounts[i].key, err);
-	if (r >= 0)
-		r = put_time(in, &row, err);
+		if (r < 0)
+			return r;
+	}
+	r = put_time(in, &row, err);
 	if (r < 0)
 		return r;
 	doc_add(&in->batch, doc_take(&row));
@@ -166,23 +172,28 @@ static int read_rows(struct import *in, struct err *err)
 {
 	int r = csv_header_some(in->csv, headings, N_REQUIRED, in->at, err);
 
-	while (r >= 0 && (r = csv_next(in->csv, &in->fields, err)) > 0)
+	if (r < 0)
+		return r;
+	while ((r = csv_next(in->csv, &in->fields, err)) > 0) {
 		r = read_row(in, err);
-	if (r >= 0 && in->n)
-		r = end_batch(in, err);
-	return r;
+		if (r < 0)
+			return r;
+	}
+	return r < 0 || !in->n ? r : end_batch(in, err);
 }
 
 static int read_file(struct import *in, const char *path, struct err *err)
 {
 	int r = csv_open(path, &in->csv, err);
 
+	if (r < 0)
+		return r;
 	in->now_ns = clock_ns(CLOCK_REALTIME);
 	in->bodies = json_array();
+	if (!in->bodies)
+		return err_set(err, -ENOMEM, "out of memory");
 	in->batch = doc_array();
-	if (r >= 0)
-		r = in->bodies ? read_rows(in, err) : err_set(err, -ENOMEM, "out of memory");
-	return r;
+	return read_rows(in, err);
 }
 
 static void free_import(struct import *in)
@@ -251,11 +262,15 @@ static int run_import(const struct verb_call *call, void *ctx, struct err *err)
 	size_t i;
 	int r = cli_begin(c, call, err);
 
-	if (r >= 0)
-		r = table_new("import", columns, &in.t, err);
-	if (r >= 0)
-		r = read_file(&in, call->args[0], err);
-	json_array_foreach(r < 0 ? NULL : in.bodies, i, body)
+	if (r < 0)
+		return r;
+	r = table_new("import", columns, &in.t, err);
+	if (r < 0)
+		return r;
+	r = read_file(&in, call->args[0], err);
+	if (r < 0)
+		return r;
+	json_array_foreach(in.bodies, i, body)
 	{
 		r = send_batch(c, &in, body, err);
 		if (r < 0)
@@ -274,15 +289,16 @@ static int run_remove(const struct verb_call *call, void *ctx, struct err *err)
 	struct cli *c = ctx;
 	int r = cli_begin(c, call, err);
 
+	if (r < 0)
+		return r;
 	doc_text(&d, "filesystem", call->args[0]);
-	if (r >= 0)
-		r = doc_finish(&d, &body, err);
-	return r < 0 ? r
-		     : cli_ask(c,
-			       (struct http_call){ .method = "POST",
-						   .path = "/v1/storage/remove",
-						   .body = body },
-			       &answer, err);
+	r = doc_finish(&d, &body, err);
+	if (r < 0)
+		return r;
+	return cli_ask(c,
+		       (struct http_call){
+			       .method = "POST", .path = "/v1/storage/remove", .body = body },
+		       &answer, err);
 }
 
 static const struct verb import_verb = {

@@ -259,18 +259,6 @@ static int check_found(const struct asked *a, const json_t *rows, struct err *er
 
 /* ---- printing ---- */
 
-/* Keys of the answer are the names of the columns; an absent figure stays unset. */
-static void put_row(struct table *t, const json_t *row)
-{
-	table_row(t);
-	for (const struct table_column *col = columns; col->name; col++) {
-		if (col->kind == CELL_TEXT || col->kind == CELL_FIGURE)
-			table_text(t, col->name, cli_text(row, col->name));
-		else if (json_is_integer(json_object_get(row, col->name)))
-			table_int(t, col->name, cli_int(row, col->name, 0));
-	}
-}
-
 /* Columns for people: the key of the rows, and each column that some row has. */
 static void usual_columns(const json_t *rows, const char *by, char *list, size_t size)
 {
@@ -404,7 +392,7 @@ static int print_answer(struct cli *c, const struct asked *a, const json_t *answ
 	table_note_int(t, "left_out", cli_int(answer, "left_out", 0));
 	if (json_object_get(answer, "no_price_jobs"))
 		table_note_int(t, "no_price_jobs", cli_int(answer, "no_price_jobs", 0));
-	json_array_foreach(rows, i, row) put_row(t, row);
+	json_array_foreach(rows, i, row) cli_add_row(t, columns, row);
 	usual_columns(rows, a->by, usual, sizeof(usual));
 	if (is_usual)
 		c->format.columns = usual;

@@ -71,14 +71,17 @@ static int read_part(struct cli *c, const char *account, struct table *t, char *
 	const json_t *row;
 	const char *after;
 	size_t i;
-	int r = path ? 0 : err_set(err, -ENOMEM, "out of memory");
+	int r;
 
-	if (r >= 0)
-		r = cli_query(&path, "account", account, err);
-	if (r >= 0)
-		r = cli_query(&path, "after", *next, err);
-	if (r >= 0)
-		r = cli_get(c, path, &answer, err);
+	if (!path)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = cli_query(&path, "account", account, err);
+	if (r < 0)
+		return r;
+	r = cli_query(&path, "after", *next, err);
+	if (r < 0)
+		return r;
+	r = cli_get(c, path, &answer, err);
 	if (r < 0)
 		return r;
 	json_array_foreach(json_object_get(answer, "storage"), i, row)
@@ -111,17 +114,20 @@ int usage_storage_run(struct cli *c, const struct verb_call *call, struct err *e
 	_cleanup_free_ char *next = NULL;
 	int n = 0, r = check_options(call, err);
 
-	if (r >= 0)
-		r = cli_begin(c, call, err);
-	if (r >= 0)
-		r = table_new("storage", columns, &t, err);
-	while (r >= 0 && n++ < ANSWERS_MAX) {
+	if (r < 0)
+		return r;
+	r = cli_begin(c, call, err);
+	if (r < 0)
+		return r;
+	r = table_new("storage", columns, &t, err);
+	if (r < 0)
+		return r;
+	do {
 		r = read_part(c, verb_value(call, "account"), t, &next, err);
-		if (!next)
-			break;
-	}
-	if (r >= 0)
-		r = table_print(t, &c->format, err);
+		if (r < 0)
+			return r;
+	} while (next && ++n < ANSWERS_MAX);
+	r = table_print(t, &c->format, err);
 	if (r == 0 && table_size(t) == 0 && c->shows_progress)
 		fprintf(stderr, "no reading of the storage of these accounts was imported\n");
 	return r;

@@ -526,12 +526,15 @@ int console_open(const struct cli *c, const struct console_config *config, struc
 	if (config->is_pty)
 		terminal_size(&k->rows, &k->cols);
 	r = make_token(k, err);
-	if (r >= 0)
-		r = sealed_open(c, config->job, config->step, &k->sealed, err);
-	if (r >= 0)
-		r = cli_connect(c, &k->poll, err);
-	if (r >= 0)
-		r = cli_connect(c, &k->send, err);
+	if (r < 0)
+		return r;
+	r = sealed_open(c, config->job, config->step, &k->sealed, err);
+	if (r < 0)
+		return r;
+	r = cli_connect(c, &k->poll, err);
+	if (r < 0)
+		return r;
+	r = cli_connect(c, &k->send, err);
 	if (r < 0)
 		return r;
 	r = add_sources(k);
