@@ -18,6 +18,24 @@ int call_refuse(struct call *c, unsigned status, const char *code, const char *r
 	return -EINVAL;
 }
 
+int call_check_operator(struct call *c, const char *message, const char *remedy,
+			struct err *err)
+{
+	if (c->is_operator)
+		return 0;
+	err_set(err, 0, "%s", message);
+	return call_refuse(c, 403, NULL, remedy);
+}
+
+int call_open_list(struct call *c, const char *key, json_t **ret_list, struct err *err)
+{
+	c->answer = wire_new();
+	*ret_list = json_array();
+	if (!c->answer || json_object_set_new(c->answer, key, *ret_list) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
 static void answer_bytes(struct exchange *x, struct exchange_answer a)
 {
 	if (!a.text)

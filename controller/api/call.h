@@ -51,6 +51,11 @@ typedef int (*route_fn)(struct call *c, struct err *err);
 /* Sets status, code and remedy of the refusal, and returns -EINVAL for the route to return. The
  * message is err's. */
 int call_refuse(struct call *c, unsigned status, const char *code, const char *remedy);
+/* Refuses all but operators; `message` says what only they do. */
+int call_check_operator(struct call *c, const char *message, const char *remedy,
+			struct err *err);
+/* Begins the answer {KEY: []}; the list stays the answer's. -ENOMEM. */
+int call_open_list(struct call *c, const char *key, json_t **ret_list, struct err *err);
 /* Answers with a document, signed when `credential` (the request's) is not NULL. */
 void call_answer(struct api *a, struct exchange *x, json_t *doc, const char *credential);
 /* The same of a text, which is freed; NULL: status 500. */

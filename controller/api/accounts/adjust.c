@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "common/wire/doc.h"
+#include "common/wire/fields.h"
 #include "controller/api/accounts/accounts.h"
 #include "controller/api/usage/share_update.h"
 #include "controller/ledger/calendar.h"
@@ -16,6 +16,16 @@
 struct words {
 	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
 	char pool[8], day[CALENDAR_DAY_MAX], reason[STORE_REASON_MAX + 1];
+};
+
+static const struct wire_field word_fields[] = {
+	WIRE_CHARS(struct words, cluster, WIRE_OPTIONAL),
+	WIRE_CHARS(struct words, account, WIRE_OPTIONAL),
+	WIRE_CHARS(struct words, user, WIRE_OPTIONAL),
+	WIRE_CHARS(struct words, pool, WIRE_OPTIONAL),
+	WIRE_CHARS(struct words, day, WIRE_OPTIONAL),
+	WIRE_CHARS(struct words, reason, 0),
+	WIRE_END,
 };
 
 static json_t *encode_adjustment(const struct store_adjustment *a)
@@ -45,41 +55,10 @@ static int add_to_list(void *ctx, const struct store_adjustment *a, struct err *
 	return 0;
 }
 
-static int open_answer(struct call *c, json_t **ret_list, struct err *err)
-{
-	c->answer = wire_new();
-	*ret_list = json_array();
-	if (!c->answer || json_object_set_new(c->answer, "adjustments", *ret_list) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	return 0;
-}
-
 static int check_operator(struct call *c, struct err *err)
 {
-	if (c->is_operator)
-		return 0;
-	err_set(err, 0, "only operators adjust what was charged");
-	return call_refuse(c, 403, NULL, "ask an operator");
-}
-
-static int read_words(const json_t *body, struct words *w, struct err *err)
-{
-	const struct {
-		const char *key;
-		struct wire_text to;
-	} texts[] = {
-		{ "cluster", { w->cluster, sizeof(w->cluster), true } },
-		{ "account", { w->account, sizeof(w->account), true } },
-		{ "user", { w->user, sizeof(w->user), true } },
-		{ "pool", { w->pool, sizeof(w->pool), true } },
-		{ "day", { w->day, sizeof(w->day), true } },
-		{ "reason", { w->reason, sizeof(w->reason), false } },
-	};
-	int r = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(texts) && r >= 0; i++)
-		r = wire_get_text(body, texts[i].key, texts[i].to, err);
-	return r;
+	return call_check_operator(c, "only operators adjust what was charged",
+				   "ask an operator", err);
 }
 
 static int read_pool(const char *word, enum charge_pool *ret, struct err *err)
@@ -101,8 +80,10 @@ static int read_entry(const struct call *c, struct words *w, struct store_adjust
 		      struct err *err)
 {
 	const int64_t none = 0;
-	int r = read_words(c->body, w, err);
+	int r = wire_decode_fields(word_fields, c->body, w, err);
 
+	if (r < 0)
+		return r;
 	*ret = (struct store_adjustment){ .at_ns = api_now_ns(),
 					  .day = STORE_DAY_OF_ENTRY,
 					  .author = c->user,
@@ -110,18 +91,21 @@ static int read_entry(const struct call *c, struct words *w, struct store_adjust
 					  .cluster = or_null(w->cluster),
 					  .account = or_null(w->account),
 					  .user = or_null(w->user) };
-	if (r >= 0)
-		r = wire_get_int(c->body, "charge_ms",
-				 (struct wire_int){ -CHARGE_MAX, CHARGE_MAX, NULL },
-				 &ret->charge_ms, err);
-	if (r >= 0)
-		r = wire_get_int(c->body, "job", (struct wire_int){ 0, INT64_MAX, &none },
-				 &ret->job, err);
-	if (r >= 0)
-		r = read_pool(w->pool, &ret->pool, err);
-	if (r >= 0 && *w->day && calendar_parse_day(w->day, &ret->day) < 0)
-		r = err_set(err, -EINVAL, "day: '%s' is not a day like 2026-11-21", w->day);
-	return r;
+	r = wire_get_int(c->body, "charge_ms",
+			 (struct wire_int){ -CHARGE_MAX, CHARGE_MAX, NULL }, &ret->charge_ms,
+			 err);
+	if (r < 0)
+		return r;
+	r = wire_get_int(c->body, "job", (struct wire_int){ 0, INT64_MAX, &none }, &ret->job,
+			 err);
+	if (r < 0)
+		return r;
+	r = read_pool(w->pool, &ret->pool, err);
+	if (r < 0)
+		return r;
+	if (*w->day && calendar_parse_day(w->day, &ret->day) < 0)
+		return err_set(err, -EINVAL, "day: '%s' is not a day like 2026-11-21", w->day);
+	return 0;
 }
 
 struct written {
@@ -142,13 +126,15 @@ int route_adjust(struct call *c, struct err *err)
 {
 	struct store_adjustment a;
 	struct written w = { .api = c->api };
-	struct words words;
+	struct words words = { .cluster = "" };
 	int r = check_operator(c, err);
 
-	if (r >= 0)
-		r = read_entry(c, &words, &a, err);
-	if (r >= 0)
-		r = open_answer(c, &w.list, err);
+	if (r < 0)
+		return r;
+	r = read_entry(c, &words, &a, err);
+	if (r < 0)
+		return r;
+	r = call_open_list(c, "adjustments", &w.list, err);
 	if (r < 0)
 		return r;
 	r = store_adjust(c->api->c.store, &a, add_written, &w, err);
@@ -171,6 +157,6 @@ int route_entries(struct call *c, struct err *err)
 		r = call_query_int(c, "job", (struct wire_int){ 1, INT64_MAX, &which.job },
 				   &which.job, err);
 	if (r >= 0)
-		r = open_answer(c, &list, err);
+		r = call_open_list(c, "adjustments", &list, err);
 	return r < 0 ? r : store_adjustments(c->api->c.store, &which, add_to_list, list, err);
 }

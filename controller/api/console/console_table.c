@@ -151,13 +151,14 @@ static int read_message(const void *data, size_t size, struct said *ret, struct 
 {
 	int r = console_decode_input(data, size, &ret->m, err);
 
-	if (r >= 0)
-		r = console_decode_state(ret->m.state, &ret->state, err);
+	if (r < 0)
+		return r;
+	r = console_decode_state(ret->m.state, &ret->state, err);
+	if (r < 0)
+		return r;
 	ret->data = (struct console_data){ .session = 0 };
-	if (r >= 0 && ret->m.data.size)
-		r = console_decode_data(ret->m.data, &ret->data, err);
 	ret->m.is_lost = false; /* ours to say */
-	return r;
+	return ret->m.data.size ? console_decode_data(ret->m.data, &ret->data, err) : 0;
 }
 
 /* Acknowledgements alone can wait for the next message, unless the program waits for them, or output is to be sent again. What counts is

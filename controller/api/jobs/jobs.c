@@ -33,6 +33,11 @@ struct list {
 	int64_t n, last; /* how many, and the number of the last one */
 };
 
+static void free_packed(struct list *l)
+{
+	rowpack_done(&l->packed);
+}
+
 static int add_job(void *ctx, const struct store_job *row, struct err *err)
 {
 	struct list *l = ctx;
@@ -190,25 +195,29 @@ static int add_narrowed(struct call *c, const struct store_filter *f, struct err
 int route_jobs(struct call *c, struct err *err)
 {
 	struct store_filter f = { 0 };
-	struct list l = { .c = c };
+	_cleanup_(free_packed) struct list l = { .c = c };
 	int64_t next = 0;
 	int r = read_filter(c, &f, err);
 
-	if (r >= 0)
-		r = read_search(c, &f, err);
-	if (r >= 0)
-		r = store_jobs_bound(c->api->c.store, &f, &next, err);
+	if (r < 0)
+		return r;
+	r = read_search(c, &f, err);
+	if (r < 0)
+		return r;
+	r = store_jobs_bound(c->api->c.store, &f, &next, err);
 	if (r < 0)
 		return r;
 	r = begin_list(c, &l, err);
+	if (r < 0)
+		return r;
 	f.in_brief = l.is_packed;
-	if (r >= 0)
-		r = store_jobs(c->api->c.store, &f, add_job, &l, err);
-	if (r >= 0)
-		r = end_list(c, &l, err);
-	rowpack_done(&l.packed);
-	if (r >= 0)
-		r = add_narrowed(c, &f, err);
+	r = store_jobs(c->api->c.store, &f, add_job, &l, err);
+	if (r < 0)
+		return r;
+	r = end_list(c, &l, err);
+	if (r < 0)
+		return r;
+	r = add_narrowed(c, &f, err);
 	return r < 0 ? r : add_next(c, &l, &f, next, err);
 }
 

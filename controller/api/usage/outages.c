@@ -5,7 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "common/wire/doc.h"
+#include "common/wire/fields.h"
 #include "controller/api/usage/usage.h"
 #include "controller/ledger/usage/adjust.h"
 #include "controller/ledger/usage/outages.h"
@@ -14,10 +14,8 @@
 
 static int check_operator(struct call *c, struct err *err)
 {
-	if (c->is_operator)
-		return 0;
-	err_set(err, 0, "only operators declare and remove outages");
-	return call_refuse(c, 403, NULL, "'reeve admin outage list' lists those declared");
+	return call_check_operator(c, "only operators declare and remove outages",
+				   "'reeve admin outage list' lists those declared", err);
 }
 
 static int add_to_list(void *ctx, const struct store_outage *o, struct err *err)
@@ -38,10 +36,11 @@ static int add_to_list(void *ctx, const struct store_outage *o, struct err *err)
 
 static int open_answer(struct call *c, json_t **ret_list, struct err *err)
 {
-	c->answer = wire_new();
-	*ret_list = json_array();
-	if (!c->answer || json_object_set_new(c->answer, "outages", *ret_list) < 0 ||
-	    json_object_set_new(c->answer, "time_zone",
+	int r = call_open_list(c, "outages", ret_list, err);
+
+	if (r < 0)
+		return r;
+	if (json_object_set_new(c->answer, "time_zone",
 				json_string(store_zone(c->api->c.store))) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
@@ -65,59 +64,54 @@ struct words {
 	char reason[STORE_REASON_MAX];
 };
 
-static int read_words(const json_t *body, struct words *w, struct err *err)
-{
-	const struct {
-		const char *key;
-		struct wire_text to;
-	} texts[] = {
-		{ "cluster", { w->cluster, sizeof(w->cluster), true } },
-		{ "from", { w->from, sizeof(w->from), false } },
-		{ "to", { w->to, sizeof(w->to), false } },
-		{ "reason", { w->reason, sizeof(w->reason), false } },
-	};
-	int r = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(texts) && r >= 0; i++)
-		r = wire_get_text(body, texts[i].key, texts[i].to, err);
-	return r;
-}
+static const struct wire_field word_fields[] = {
+	WIRE_CHARS(struct words, cluster, WIRE_OPTIONAL),
+	WIRE_CHARS(struct words, from, 0),
+	WIRE_CHARS(struct words, to, 0),
+	WIRE_CHARS(struct words, reason, 0),
+	WIRE_END,
+};
 
 static int read_outage(struct call *c, struct words *w, struct store_outage *ret,
 		       struct err *err)
 {
-	int r = read_words(c->body, w, err);
+	int r = wire_decode_fields(word_fields, c->body, w, err);
 
+	if (r < 0)
+		return r;
 	*ret = (struct store_outage){ .at_ns = api_now_ns(),
 				      .cluster = w->cluster,
 				      .reason = w->reason,
 				      .author = c->user };
-	if (r >= 0 && *w->cluster && !config_cluster(c->api->c.config, w->cluster))
-		r = err_set(err, -EINVAL, "there is no cluster '%.64s'", w->cluster);
-	if (r >= 0)
-		r = store_outage_parse(c->api->c.store, w->from, &ret->from_ns, err);
-	if (r >= 0)
-		r = store_outage_parse(c->api->c.store, w->to, &ret->to_ns, err);
-	return r;
+	if (*w->cluster && !config_cluster(c->api->c.config, w->cluster))
+		return err_set(err, -EINVAL, "there is no cluster '%.64s'", w->cluster);
+	r = store_outage_parse(c->api->c.store, w->from, &ret->from_ns, err);
+	if (r < 0)
+		return r;
+	return store_outage_parse(c->api->c.store, w->to, &ret->to_ns, err);
 }
 
 int route_declare_outage(struct call *c, struct err *err)
 {
 	struct store_outage o;
-	struct words w;
+	struct words w = { .cluster = "" };
 	json_t *list;
 	int r = check_operator(c, err);
 
-	if (r >= 0)
-		r = read_outage(c, &w, &o, err);
-	if (r >= 0)
-		r = open_answer(c, &list, err);
-	if (r >= 0)
-		r = store_outage_add(c->api->c.store, &o, &o.id, err);
+	if (r < 0)
+		return r;
+	r = read_outage(c, &w, &o, err);
+	if (r < 0)
+		return r;
+	r = open_answer(c, &list, err);
+	if (r < 0)
+		return r;
+	r = store_outage_add(c->api->c.store, &o, &o.id, err);
 	if (r == -EDQUOT)
 		return call_refuse(c, 409, "too-many", "remove outages of past periods");
-	if (r >= 0)
-		r = add_to_list(list, &o, err);
+	if (r < 0)
+		return r;
+	r = add_to_list(list, &o, err);
 	if (r < 0)
 		return r;
 	log_line(LOG_NOTICE, "outage %" PRId64 " declared by %s", o.id, c->user);
@@ -130,11 +124,12 @@ int route_remove_outage(struct call *c, struct err *err)
 	int64_t id;
 	int r = check_operator(c, err);
 
-	if (r >= 0)
-		r = wire_get_int(c->body, "id", (struct wire_int){ 1, INT64_MAX, NULL }, &id,
-				 err);
-	if (r >= 0)
-		r = store_outage_remove(c->api->c.store, id, err);
+	if (r < 0)
+		return r;
+	r = wire_get_int(c->body, "id", (struct wire_int){ 1, INT64_MAX, NULL }, &id, err);
+	if (r < 0)
+		return r;
+	r = store_outage_remove(c->api->c.store, id, err);
 	if (r < 0)
 		return r;
 	log_line(LOG_NOTICE, "outage %" PRId64 " removed by %s", id, c->user);

@@ -424,14 +424,18 @@ int route_prio(struct call *c, struct err *err)
 		 config_ordering_name(config_ordering(c->api->c.config, NULL)));
 	doc_text(&answer, "order_words", config_ordering_queue(c->api->c.config));
 	r = add_all(&q, err);
-	if (r >= 0)
-		r = sort_rows(&q, err);
+	if (r < 0)
+		return r;
+	r = sort_rows(&q, err);
+	if (r < 0)
+		return r;
 	doc_int(&answer, "left_out", q.left_out);
 	if (q.why)
 		doc_text(&answer, "sure", DISPATCH_SURE);
-	if (r >= 0)
-		r = doc_check(&answer, err);
-	if (r >= 0 && q.job && json_array_size(q.rows) == 0)
+	r = doc_check(&answer, err);
+	if (r < 0)
+		return r;
+	if (q.job && json_array_size(q.rows) == 0)
 		return err_set(err, -ENOENT, "no queued job %lld", (long long)q.job);
-	return r;
+	return 0;
 }

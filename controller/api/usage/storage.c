@@ -19,15 +19,6 @@
 #define BATCH_MAX 200		 /* readings of one request: one transaction */
 #define AHEAD_NS (HOUR_S * S_NS) /* clocks of file servers may be wrong by so much */
 
-static int open_answer(struct call *c, const char *key, json_t **ret_list, struct err *err)
-{
-	c->answer = wire_new();
-	*ret_list = json_array();
-	if (!c->answer || json_object_set_new(c->answer, key, *ret_list) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	return 0;
-}
-
 /* ---- reading ---- */
 
 struct reading {
@@ -118,12 +109,12 @@ int route_storage(struct call *c, struct err *err)
 	const char *account = call_query_text(c, "account");
 	struct reading l = { .c = c };
 	int64_t limit = 0;
-	int r = open_answer(c, "storage", &l.rows, err);
+	int r = call_open_list(c, "storage", &l.rows, err);
 
-	if (r >= 0)
-		r = call_query_int(c, "limit",
-				   (struct wire_int){ 1, LIMIT_MAX, &(int64_t){ 0 } }, &limit,
-				   err);
+	if (r < 0)
+		return r;
+	r = call_query_int(c, "limit", (struct wire_int){ 1, LIMIT_MAX, &(int64_t){ 0 } },
+			   &limit, err);
 	if (r < 0)
 		return r;
 	l.limit = (size_t)limit;
@@ -140,10 +131,8 @@ int route_storage(struct call *c, struct err *err)
 
 static int check_operator(struct call *c, struct err *err)
 {
-	if (c->is_operator)
-		return 0;
-	err_set(err, 0, "only operators import and remove what projects occupy");
-	return call_refuse(c, 403, NULL, "reeve usage --storage shows that of your accounts");
+	return call_check_operator(c, "only operators import and remove what projects occupy",
+				   "reeve usage --storage shows that of your accounts", err);
 }
 
 static int read_figures(const json_t *j, struct store_storage *ret, struct err *err)
@@ -217,12 +206,15 @@ int route_import_storage(struct call *c, struct err *err)
 	size_t n = 0;
 	int r = check_operator(c, err);
 
-	if (r >= 0)
-		r = open_answer(c, "unknown", &unknown, err);
-	if (r >= 0)
-		r = read_rows(c, rows, &n, unknown, err);
-	if (r >= 0)
-		r = store_storage_put(c->api->c.store, rows, n, &stored, err);
+	if (r < 0)
+		return r;
+	r = call_open_list(c, "unknown", &unknown, err);
+	if (r < 0)
+		return r;
+	r = read_rows(c, rows, &n, unknown, err);
+	if (r < 0)
+		return r;
+	r = store_storage_put(c->api->c.store, rows, n, &stored, err);
 	if (r < 0)
 		return r;
 	log_line(LOG_INFO, "storage: %" PRId64 " readings by %s", stored, c->user);
@@ -238,12 +230,13 @@ int route_remove_storage(struct call *c, struct err *err)
 	int64_t removed = 0;
 	int r = check_operator(c, err);
 
-	if (r >= 0)
-		r = wire_get_text(c->body, "filesystem",
-				  (struct wire_text){ filesystem, sizeof(filesystem), false },
-				  err);
-	if (r >= 0)
-		r = store_storage_remove(c->api->c.store, filesystem, &removed, err);
+	if (r < 0)
+		return r;
+	r = wire_get_text(c->body, "filesystem",
+			  (struct wire_text){ filesystem, sizeof(filesystem), false }, err);
+	if (r < 0)
+		return r;
+	r = store_storage_remove(c->api->c.store, filesystem, &removed, err);
 	if (r < 0)
 		return r;
 	if (!removed)

@@ -84,22 +84,13 @@ static int add_node(void *ctx, const struct store_node *n, struct err *err)
 	return 0;
 }
 
-static int open_answer(struct call *c, const char *key, json_t **ret_array, struct err *err)
-{
-	c->answer = wire_new();
-	*ret_array = json_array();
-	if (!c->answer || json_object_set_new(c->answer, key, *ret_array) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	return 0;
-}
-
 int route_nodes(struct call *c, struct err *err)
 {
 	struct node_list l = { 0 };
 	int r = node_list_read(c, &l, err);
 
 	if (r >= 0)
-		r = open_answer(c, "nodes", &l.nodes, err);
+		r = call_open_list(c, "nodes", &l.nodes, err);
 	if (r >= 0)
 		r = node_list_pass(c, &l, add_node, err);
 	return r < 0 ? r : node_list_finish(c, &l, err);
@@ -176,7 +167,7 @@ int route_cluster(struct call *c, struct err *err)
 	const struct config *config = c->api->c.config;
 	json_t *array;
 	char accounts[512];
-	int r = open_answer(c, "clusters", &array, err);
+	int r = call_open_list(c, "clusters", &array, err);
 
 	for (size_t i = 0; i < config->n_clusters && r >= 0; i++) {
 		const struct config_cluster *cl = config->clusters[i];
