@@ -174,18 +174,22 @@ static int drop_pieces(struct batch *b, int64_t job, struct err *err)
 	int64_t pieces[2];
 	int r = load_pieces(b, job, pieces, err);
 
-	for (int i = 0; i < 2 && r >= 0; i++)
+	if (r < 0)
+		return r;
+	for (int i = 0; i < 2; i++) {
 		if (pieces[i])
 			r = store_text_release(b->s, pieces[i], 1, err);
-	if (r >= 0)
-		r = drop_dependencies(b, job, err);
-	if (r >= 0)
-		r = db_run(b->s->db, err,
-			   "UPDATE jobs SET kept = " SQL_STORE_KEPT_EVENTS
-			   ", env = 0, script = 0, request = request ||"
-			   " CASE WHEN env + script > 0 THEN '}' ELSE '' END WHERE job = ?1",
-			   "i", job);
-	return r;
+		if (r < 0)
+			return r;
+	}
+	r = drop_dependencies(b, job, err);
+	if (r < 0)
+		return r;
+	return db_run(b->s->db, err,
+		      "UPDATE jobs SET kept = " SQL_STORE_KEPT_EVENTS
+		      ", env = 0, script = 0, request = request ||"
+		      " CASE WHEN env + script > 0 THEN '}' ELSE '' END WHERE job = ?1",
+		      "i", job);
 }
 
 /* 1: nothing of the job but its events is left to delete. */

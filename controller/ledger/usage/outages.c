@@ -20,21 +20,22 @@ static int add_row(struct store *s, const struct store_outage *o, int64_t *ret_i
 	int64_t n;
 	int r = db_query_int(s->db, err, &n, "SELECT COUNT(*) FROM outages", "");
 
-	if (r >= 0 && n >= STORE_OUTAGES_MAX)
+	if (r < 0)
+		return r;
+	if (n >= STORE_OUTAGES_MAX)
 		return err_set(err, -EDQUOT,
 			       "the ledger has %d outages; remove old ones with 'reeve admin "
 			       "outage remove'",
 			       STORE_OUTAGES_MAX);
 	utf8_format(reason, sizeof(reason), "%s", o->reason);
-	if (r >= 0)
-		r = db_run(s->db, err,
-			   "INSERT INTO outages(at_ns, from_ns, to_ns, cluster, reason, author)"
-			   " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
-			   "iiittt", o->at_ns, o->from_ns, o->to_ns, o->cluster, reason,
-			   o->author);
-	if (r >= 0)
-		*ret_id = db_last_id(s->db);
-	return r < 0 ? r : 0;
+	r = db_run(s->db, err,
+		   "INSERT INTO outages(at_ns, from_ns, to_ns, cluster, reason, author)"
+		   " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+		   "iiittt", o->at_ns, o->from_ns, o->to_ns, o->cluster, reason, o->author);
+	if (r < 0)
+		return r;
+	*ret_id = db_last_id(s->db);
+	return 0;
 }
 
 int store_outage_add(struct store *s, const struct store_outage *o, int64_t *ret_id,

@@ -84,9 +84,10 @@ static int remove_rows(struct store *s, const char *filesystem, int64_t *ret_rem
 	int r = db_run(s->db, err, "DELETE FROM storage WHERE filesystem = ?1", "t",
 		       filesystem);
 
-	if (r >= 0)
-		*ret_removed = db_changes(s->db);
-	return r;
+	if (r < 0)
+		return r;
+	*ret_removed = db_changes(s->db);
+	return 0;
 }
 
 int store_storage_remove(struct store *s, const char *filesystem, int64_t *ret_removed,

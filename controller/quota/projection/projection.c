@@ -307,30 +307,40 @@ static int gather_rows(struct projection_state *g, struct err *err)
 
 /* ---- all ---- */
 
+static void free_state(struct projection_state *g)
+{
+	free(g->names);
+	free(g->sees);
+	free(g->rows);
+	free(g->outages);
+	free(g->spans);
+}
+
 int projection_usage(const struct quota_site *site, const struct projection_query *ask,
 		     const struct projection_each *each, struct projection_period *ret,
 		     struct err *err)
 {
-	struct projection_state g = { .site = site, .ask = ask, .period = ask->period };
+	_cleanup_(free_state) struct projection_state g = { .site = site,
+							    .ask = ask,
+							    .period = ask->period };
 	int r;
 
 	g.is_tree = site->accounts && ask->period.by == STORE_BY_ACCOUNT &&
 		    ask->period.second == STORE_BY_NONE;
 	r = find_time(&g, ret, err);
-	if (r >= 0)
-		r = gather_rows(&g, err);
-	if (r >= 0)
-		r = projection_limit_rows(&g, &ret->left_out, err);
+	if (r < 0)
+		return r;
+	r = gather_rows(&g, err);
+	if (r < 0)
+		return r;
+	r = projection_limit_rows(&g, &ret->left_out, err);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < g.n && r >= 0; i++)
 		if (!g.rows[i].is_left_out)
 			r = send_row(&g, &g.rows[i], each, err);
 	for (int pool = 0; pool < _CHARGE_POOL_MAX && r >= 0; pool++)
 		r = send_total(&g, (enum charge_pool)pool, each, err);
-	free(g.names);
-	free(g.sees);
-	free(g.rows);
-	free(g.outages);
-	free(g.spans);
 	return r < 0 ? r : 0;
 }
 
