@@ -185,6 +185,21 @@ static int send_relay(struct step_consoles *c, struct channel *ch, struct consol
 	return ch->is_busy ? 0 : -EIO;
 }
 
+/* Made by the job's user, for this step? */
+static int check_key(const struct console *k, const struct auth_sealed *sealed,
+		     struct signature_console *ret, struct err *err)
+{
+	int r = signature_decode_console(sealed->text, sealed->size, ret, err);
+
+	if (r < 0)
+		return r;
+	if (sealed->who.uid != k->uid || ret->job != k->id.job || ret->step != k->id.step)
+		return err_set(err, -EACCES,
+			       "uid %u made it for step %" PRId64 " of job %" PRId64,
+			       sealed->who.uid, ret->step, ret->job);
+	return 0;
+}
+
 /* The key that a terminal has sealed for root of this node. *ret says which terminal it is, and whether its key is good: made by the
  * job's user, for this step. < 0: munged does not answer. */
 static int open_key(struct console *k, const char *credential, struct step_session_key *ret)
@@ -197,13 +212,7 @@ static int open_key(struct console *k, const char *credential, struct step_sessi
 
 	if (r < 0 && r != -EACCES)
 		return r;
-	if (r >= 0)
-		r = signature_decode_console(sealed.text, sealed.size, &s, &err);
-	if (r >= 0 && (sealed.who.uid != k->uid || s.job != k->id.job || s.step != k->id.step))
-		r = err_set(&err, -EACCES,
-			    "uid %u made it for step %" PRId64 " of job %" PRId64,
-			    sealed.who.uid, s.step, s.job);
-	if (r < 0) {
+	if (r < 0 || check_key(k, &sealed, &s, &err) < 0) {
 		ret->is_refused = true;
 		log_job(LOG_WARNING, k->id.job, "step",
 			"console: the key of a terminal of step %" PRId64 " is not good: %s",

@@ -255,23 +255,31 @@ int signature_allows_job(const struct signature_job *s, const struct signature_g
 	size_t n_env;
 	int r = find_array_task(s, g, &id, &n_env, err);
 
-	if (r >= 0)
-		r = check_env(s, q, n_env, err);
-	if (r >= 0)
-		r = q->part.index > 0 ? check_sister(q, err) : check_command(s, q, id, err);
-	if (r >= 0)
-		r = check_names(&s->asked, q, err);
-	if (r >= 0)
-		r = check_queue(s, g, err);
-	if (r >= 0)
-		r = check_parts(&s->asked, q, err);
-	if (r >= 0)
-		r = check_amounts(&s->asked, q, err);
-	if (r >= 0)
-		r = check_attempt(&s->asked, g->attempt, err);
-	if (r >= 0)
-		*ret_base = id.job;
-	return r;
+	if (r < 0)
+		return r;
+	r = check_env(s, q, n_env, err);
+	if (r < 0)
+		return r;
+	r = q->part.index > 0 ? check_sister(q, err) : check_command(s, q, id, err);
+	if (r < 0)
+		return r;
+	r = check_names(&s->asked, q, err);
+	if (r < 0)
+		return r;
+	r = check_queue(s, g, err);
+	if (r < 0)
+		return r;
+	r = check_parts(&s->asked, q, err);
+	if (r < 0)
+		return r;
+	r = check_amounts(&s->asked, q, err);
+	if (r < 0)
+		return r;
+	r = check_attempt(&s->asked, g->attempt, err);
+	if (r < 0)
+		return r;
+	*ret_base = id.job;
+	return 0;
 }
 
 /* ---- steps ---- */

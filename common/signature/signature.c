@@ -132,10 +132,12 @@ int signature_encode_step(int64_t job, const json_t *body, char **ret, struct er
 	_cleanup_json_ json_t *doc = NULL;
 	int r = begin_statement("step", &doc, err);
 
-	if (r >= 0)
-		r = set_step_digests(doc, body, err);
-	if (r >= 0)
-		r = set_terminal(doc, body, err);
+	if (r < 0)
+		return r;
+	r = set_step_digests(doc, body, err);
+	if (r < 0)
+		return r;
+	r = set_terminal(doc, body, err);
 	if (r < 0)
 		return r;
 	if (json_object_set_new(doc, "job", json_integer(job)) < 0 ||
@@ -265,23 +267,28 @@ int signature_decode_step(const char *text, size_t size, struct signature_step *
 	_cleanup_(signature_step_done) struct signature_step s = { .nonce = "" };
 	int r = open_statement(text, size, "step", &doc, err);
 
-	if (r >= 0)
-		r = get_hex(doc, "nonce", (struct wire_text){ s.nonce, sizeof(s.nonce), false },
-			    err);
-	if (r >= 0)
-		r = get_hex(doc, "command",
-			    (struct wire_text){ s.command, sizeof(s.command), false }, err);
-	if (r >= 0)
-		r = get_hex(doc, "env", (struct wire_text){ s.env, sizeof(s.env), true }, err);
-	if (r >= 0)
-		r = wire_get_int(doc, "job", (struct wire_int){ 1, INT64_MAX, NULL }, &s.job,
-				 err);
-	if (r >= 0)
-		r = take_nodes(doc, &s, err);
-	if (r >= 0)
-		r = take_workdir(doc, &s, err);
-	if (r >= 0)
-		r = sync_terminal_decode(doc, &s.terminal, err);
+	if (r < 0)
+		return r;
+	r = get_hex(doc, "nonce", (struct wire_text){ s.nonce, sizeof(s.nonce), false }, err);
+	if (r < 0)
+		return r;
+	r = get_hex(doc, "command", (struct wire_text){ s.command, sizeof(s.command), false },
+		    err);
+	if (r < 0)
+		return r;
+	r = get_hex(doc, "env", (struct wire_text){ s.env, sizeof(s.env), true }, err);
+	if (r < 0)
+		return r;
+	r = wire_get_int(doc, "job", (struct wire_int){ 1, INT64_MAX, NULL }, &s.job, err);
+	if (r < 0)
+		return r;
+	r = take_nodes(doc, &s, err);
+	if (r < 0)
+		return r;
+	r = take_workdir(doc, &s, err);
+	if (r < 0)
+		return r;
+	r = sync_terminal_decode(doc, &s.terminal, err);
 	if (r < 0)
 		return r;
 	*ret = s;
@@ -295,11 +302,13 @@ static int take_key(const json_t *doc, uint8_t ret[static SIGNATURE_KEY_SIZE], s
 	unsigned byte;
 	int r = get_hex(doc, "key", (struct wire_text){ text, sizeof(text), false }, err);
 
-	for (size_t i = 0; r >= 0 && i < SIGNATURE_KEY_SIZE; i++) {
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < SIGNATURE_KEY_SIZE; i++) {
 		sscanf(text + 2 * i, "%2x", &byte);
 		ret[i] = (uint8_t)byte;
 	}
-	return r;
+	return 0;
 }
 
 int signature_decode_console(const char *text, size_t size, struct signature_console *ret,
@@ -310,17 +319,22 @@ int signature_decode_console(const char *text, size_t size, struct signature_con
 	struct signature_console s;
 	int r = open_statement(text, size, "console", &doc, err);
 
-	if (r >= 0)
-		r = wire_get_int(doc, "job", positive, &s.job, err);
-	if (r >= 0)
-		r = wire_get_int(doc, "step", positive, &s.step, err);
-	if (r >= 0)
-		r = wire_get_int(doc, "began_ns", positive, &s.began_ns, err);
-	if (r >= 0)
-		r = take_key(doc, s.key, err);
-	if (r >= 0)
-		*ret = s;
-	return r;
+	if (r < 0)
+		return r;
+	r = wire_get_int(doc, "job", positive, &s.job, err);
+	if (r < 0)
+		return r;
+	r = wire_get_int(doc, "step", positive, &s.step, err);
+	if (r < 0)
+		return r;
+	r = wire_get_int(doc, "began_ns", positive, &s.began_ns, err);
+	if (r < 0)
+		return r;
+	r = take_key(doc, s.key, err);
+	if (r < 0)
+		return r;
+	*ret = s;
+	return 0;
 }
 
 void signature_job_done(struct signature_job *s)

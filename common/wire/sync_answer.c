@@ -194,8 +194,9 @@ int sync_command_decode(const json_t *j, struct sync_command *ret, struct err *e
 
 	*ret = (struct sync_command){ 0 };
 	r = wire_decode_fields(command_fields, j, ret, err);
-	if (r >= 0)
-		r = sync_terminal_decode(j, &ret->terminal, err);
+	if (r < 0)
+		return r;
+	r = sync_terminal_decode(j, &ret->terminal, err);
 	return r < 0 || !ret->argv ? r : check_command(ret, err);
 }
 

@@ -117,8 +117,9 @@ static int open_console(struct step *s, struct step_entry *e, struct err *err)
 	struct step_console_ends ends;
 	int r = step_nettle_load(err);
 
-	if (r >= 0)
-		r = step_console_open(&s->spec, &s->console, &ends, err);
+	if (r < 0)
+		return r;
+	r = step_console_open(&s->spec, &s->console, &ends, err);
 	if (!s->console)
 		return r;
 	e->null = ends.in;

@@ -77,15 +77,19 @@ static int judge_step(const json_t *of, int64_t job, struct err *err)
 	};
 	int r = sync_terminal_decode(of, &given.terminal, err);
 
-	if (r >= 0)
-		r = open_seal(of, &seal, err);
-	if (r >= 0)
-		r = signature_decode_step(seal.text, seal.size, &s, err);
-	if (r >= 0)
-		r = signature_allows_step(&s, &given, err);
-	if (r >= 0)
-		printf("step of job %lld, by uid %u: allowed\n", (long long)job, seal.who.uid);
-	return r;
+	if (r < 0)
+		return r;
+	r = open_seal(of, &seal, err);
+	if (r < 0)
+		return r;
+	r = signature_decode_step(seal.text, seal.size, &s, err);
+	if (r < 0)
+		return r;
+	r = signature_allows_step(&s, &given, err);
+	if (r < 0)
+		return r;
+	printf("step of job %lld, by uid %u: allowed\n", (long long)job, seal.who.uid);
+	return 0;
 }
 
 static void judge_all(const json_t *list, const char *what,
