@@ -287,10 +287,11 @@ static int read_repquota_row(struct listing *p, const char *line, struct listing
 	files = n - first == 9 || (n - first == 8 && *w[first].at == '+') ? 5 : 4;
 	*ret = p->row;
 	r = take_name(ret, trim_text(line, w[first].at), err);
+	if (r < 0)
+		return r;
 	for (int i = 0; i < N_FIGURES; i++)
 		figures[i] = w[first + (i < FIG_FILES ? 1 + i : files + i - FIG_FILES)];
-	if (r >= 0)
-		r = take_figures(ret, figures, err);
+	r = take_figures(ret, figures, err);
 	return r < 0 ? r : 1;
 }
 
@@ -338,7 +339,9 @@ static int decode_name(struct word w, char to[static LISTING_NAME_MAX], struct e
 	size_t n = 0;
 	int r = copy_name(w, to, err);
 
-	for (const char *p = to; r >= 0 && *p; p++) {
+	if (r < 0)
+		return r;
+	for (const char *p = to; *p; p++) {
 		int high = *p == '%' ? hex_digit(p[1]) : -1,
 		    low = high < 0 ? -1 : hex_digit(p[2]);
 		bool is_code = low >= 0 && high + low > 0;
@@ -346,9 +349,8 @@ static int decode_name(struct word w, char to[static LISTING_NAME_MAX], struct e
 		to[n++] = is_code ? (char)(high * 16 + low) : *p;
 		p += is_code ? 2 : 0;
 	}
-	if (r >= 0)
-		to[n] = '\0';
-	return r;
+	to[n] = '\0';
+	return 0;
 }
 
 static int read_header(struct listing *p, const struct word *w, int n, struct err *err)
@@ -410,17 +412,23 @@ static int read_mm_row(const struct listing *p, const struct word *w, struct lis
 		return err_set(err, -EINVAL, "quotaType '%.*s' is none of USR, GRP, FILESET",
 			       (int)(type.n < 40 ? type.n : 40), type.at);
 	r = decode_name(w[p->column[LISTING_FS]], ret->filesystem, err);
-	if (r >= 0)
-		r = decode_name(w[p->column[LISTING_NAME]], ret->name, err);
-	if (r >= 0 && p->column[LISTING_WITHIN] >= 0)
+	if (r < 0)
+		return r;
+	r = decode_name(w[p->column[LISTING_NAME]], ret->name, err);
+	if (r < 0)
+		return r;
+	if (p->column[LISTING_WITHIN] >= 0)
 		r = take_fileset(ret, w[p->column[LISTING_WITHIN]], err);
+	if (r < 0)
+		return r;
 	for (int i = 0; i < N_FIGURES; i++)
 		figures[i] = w[p->column[LISTING_KIB + i]];
-	if (r >= 0)
-		r = take_figures(ret, figures, err);
-	if (r >= 0 && read_number(w[p->column[LISTING_ID]], &ret->id) < 0)
-		r = err_set(err, -EINVAL, "an id that is no number");
-	return r < 0 ? r : 1;
+	r = take_figures(ret, figures, err);
+	if (r < 0)
+		return r;
+	if (read_number(w[p->column[LISTING_ID]], &ret->id) < 0)
+		return err_set(err, -EINVAL, "an id that is no number");
+	return 1;
 }
 
 static int read_mmrepquota(struct listing *p, const char *line, struct listing_row *ret,

@@ -59,6 +59,11 @@ struct gathered {
 	enum listing_kind kind; /* _LISTING_KIND_MAX: any */
 };
 
+static void free_rows(struct gathered *g)
+{
+	free(g->rows);
+}
+
 static int gather_row(void *ctx, const struct listing_row *row, struct err *err)
 {
 	struct gathered *g = ctx;
@@ -186,19 +191,19 @@ static int read_kind(const char *word, bool is_local, enum listing_kind *ret, st
 static int run_storage(const struct verb_call *call, struct err *err)
 {
 	const char *filesystem = verb_value(call, "filesystem");
-	struct gathered g = { 0 };
+	_cleanup_(free_rows) struct gathered g = { 0 };
 	int r = read_kind(verb_value(call, "kind"), call->n_args > 0, &g.kind, err);
 
+	if (r < 0)
+		return r;
 	for (int i = 0; i < call->n_args && r >= 0; i++)
 		r = local_read(call->args[i], g.kind, gather_row, &g, err);
-	if (r >= 0 && !call->n_args)
+	if (!call->n_args)
 		r = read_input(stdin, &g, err);
-	if (r >= 0)
-		r = check_rows(&g, filesystem, err);
-	if (r >= 0)
-		r = print_rows(&g, filesystem, err);
-	free(g.rows);
-	return r;
+	if (r < 0)
+		return r;
+	r = check_rows(&g, filesystem, err);
+	return r < 0 ? r : print_rows(&g, filesystem, err);
 }
 
 int main(int argc, char **argv)

@@ -18,12 +18,27 @@ static void check_row(const struct listing_row *row)
 		abort();
 }
 
+static int read_lines(char *rest, struct err *err)
+{
+	struct listing in = { 0 };
+	const char *line;
+
+	while ((line = strsep(&rest, "\n"))) {
+		struct listing_row row;
+		int r = listing_line(&in, line, &row, err);
+
+		if (r < 0)
+			return r;
+		if (r > 0)
+			check_row(&row);
+	}
+	return listing_end(&in, err);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	char *text = malloc(size + 1), *rest = text, *line, name[LISTING_NAME_MAX];
-	struct listing in = { 0 };
+	char *text = malloc(size + 1), name[LISTING_NAME_MAX];
 	struct err err = { "" };
-	int r = 0;
 
 	if (!text)
 		return 0;
@@ -31,16 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	if (names_find_project(text, 1001, name) && strlen(name) >= sizeof(name))
 		abort();
-	while (r >= 0 && (line = strsep(&rest, "\n"))) {
-		struct listing_row row;
-
-		r = listing_line(&in, line, &row, &err);
-		if (r > 0)
-			check_row(&row);
-	}
-	if (r >= 0)
-		r = listing_end(&in, &err);
-	if (r < 0 && !err.text[0])
+	if (read_lines(text, &err) < 0 && !err.text[0])
 		abort();
 	free(text);
 	return 0;

@@ -29,20 +29,21 @@ static const char *read_all(const char *input)
 	struct listing in = { 0 };
 	struct err err = { "" };
 	char line[1024];
-	int r = 0;
+	int r;
 
 	*text = '\0';
-	for (const char *p = input, *end; *p && r >= 0; p = end + (*end == '\n')) {
+	for (const char *p = input, *end; *p; p = end + (*end == '\n')) {
 		struct listing_row row;
 
 		end = p + strcspn(p, "\n");
 		snprintf(line, sizeof(line), "%.*s", (int)(end - p), p);
 		r = listing_line(&in, line, &row, &err);
+		if (r < 0)
+			return strcpy(text, err.text);
 		if (r > 0)
 			append_row(&row);
 	}
-	if (r >= 0)
-		r = listing_end(&in, &err);
+	r = listing_end(&in, &err);
 	return r < 0 ? strcpy(text, err.text) : text;
 }
 
